@@ -1,0 +1,227 @@
+//! What can go wrong, as one closed list.
+//!
+//! Decides: the stable codes, whether the same call can be tried again, and the sentence that says what to do.
+//! Promises: every code that reaches a page is listed here, and `index.d.ts` names the same codes (a test
+//! compares the two). Leaves to others: turning an [`ErrorInfo`] into a JS `LodgerError` (`js/`).
+
+use serde_json::{Value, json};
+
+macro_rules! codes {
+    ($( $(#[$doc:meta])* $name:ident = $text:literal, retry $retry:literal ;)*) => {
+        /// A stable error code. The text form is public and never changes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Code { $( $(#[$doc])* $name, )* }
+
+        impl Code {
+            /// All codes, in the order of this list.
+            pub const ALL: &'static [Code] = &[ $( Code::$name, )* ];
+
+            /// The public text of the code.
+            pub fn as_str(self) -> &'static str {
+                match self { $( Code::$name => $text, )* }
+            }
+
+            /// Whether the same call may succeed if it is simply made again.
+            pub fn retryable(self) -> bool {
+                match self { $( Code::$name => $retry, )* }
+            }
+
+            /// The code of this public text.
+            pub fn parse(text: &str) -> Option<Code> {
+                match text { $( $text => Some(Code::$name), )* _ => None }
+            }
+        }
+    };
+}
+
+codes! {
+    // The workspace and the harness.
+    /// No workspace is open.
+    NoWorkspace = "no_workspace", retry false;
+    /// The workspace was closed.
+    WorkspaceClosed = "workspace_closed", retry false;
+    /// The workspace was deleted, here or in another tab.
+    WorkspaceDeleted = "workspace_deleted", retry false;
+    /// A harness runs for this workspace already, here or in another tab.
+    AlreadyRunning = "already_running", retry false;
+    /// The command needs a running harness.
+    NotRunning = "not_running", retry false;
+    /// The session works on a run.
+    Busy = "busy", retry true;
+    /// Another holder has taken the workspace over.
+    OwnershipLost = "ownership_lost", retry false;
+    /// The wasm module panicked; a fresh instance can go on.
+    Panicked = "panicked", retry true;
+    /// The page is no secure context, so locks and key storage do not exist.
+    InsecureContext = "insecure_context", retry false;
+
+    // What the page sent.
+    /// No command has this name.
+    UnknownCommand = "unknown_command", retry false;
+    /// The arguments of a command or tool do not fit.
+    InvalidArguments = "invalid_arguments", retry false;
+    /// A configuration member is unknown, of the wrong type, or not available yet.
+    InvalidConfig = "invalid_config", retry false;
+    /// The message is empty.
+    EmptyMessage = "empty_message", retry false;
+    /// No run has this id.
+    RunNotFound = "run_not_found", retry false;
+    /// No message has this id.
+    MessageNotFound = "message_not_found", retry false;
+    /// No session has this id.
+    SessionNotFound = "session_not_found", retry false;
+    /// There is no run that could go on.
+    NothingToResume = "nothing_to_resume", retry false;
+
+    // Tools.
+    /// No tool has this name.
+    ToolNotFound = "tool_not_found", retry false;
+    /// A tool of this name is registered already.
+    DuplicateTool = "duplicate_tool", retry false;
+    /// The tool's definition is not usable.
+    InvalidTool = "invalid_tool", retry false;
+    /// The tool's schema is not usable.
+    InvalidSchema = "invalid_schema", retry false;
+    /// The tool failed or threw.
+    ToolFailed = "tool_failed", retry false;
+    /// The tool took too long.
+    ToolTimeout = "tool_timeout", retry true;
+    /// The call was interrupted before it ended.
+    ToolInterrupted = "tool_interrupted", retry false;
+    /// The page went away while the tool ran: nobody knows whether it took effect.
+    UnknownOutcome = "unknown_outcome", retry false;
+    /// A person or a policy does not allow it.
+    PermissionDenied = "permission_denied", retry false;
+
+    // Pages.
+    /// No page has this slug.
+    PageNotFound = "page_not_found", retry false;
+    /// Another page has this slug.
+    SlugTaken = "slug_taken", retry false;
+    /// The page would become its own ancestor.
+    PageCycle = "page_cycle", retry false;
+    /// The page has changed since the version that was expected.
+    VersionConflict = "version_conflict", retry true;
+
+    // The model.
+    /// No provider is configured.
+    NotConfigured = "not_configured", retry false;
+    /// The provider does not accept the key.
+    Auth = "auth", retry false;
+    /// The key may not do this.
+    Permission = "permission", retry false;
+    /// The provider does not know the model or the path.
+    NotFound = "not_found", retry false;
+    /// The provider refuses the request as malformed.
+    InvalidRequest = "invalid_request", retry false;
+    /// The conversation is longer than the model's window.
+    ContextLength = "context_length", retry false;
+    /// Too many requests.
+    RateLimit = "rate_limit", retry true;
+    /// The account has no credit or has met its limit.
+    Quota = "quota", retry false;
+    /// The provider is overloaded.
+    Overloaded = "overloaded", retry true;
+    /// The provider failed.
+    Server = "server", retry true;
+    /// No answer came: network or CORS, a browser does not tell them apart.
+    Network = "network", retry true;
+    /// It took too long.
+    Timeout = "timeout", retry true;
+    /// The answer broke off in the middle.
+    StreamBroken = "stream_broken", retry true;
+    /// The answer is not what the protocol says.
+    Protocol = "protocol", retry false;
+    /// The model refused.
+    Refused = "refused", retry false;
+    /// The page aborted.
+    Aborted = "aborted", retry false;
+    /// The run used up its turns.
+    MaxTurnsExceeded = "max_turns_exceeded", retry false;
+
+    // Storage.
+    /// The database cannot be opened.
+    StorageUnavailable = "storage_unavailable", retry false;
+    /// Another tab keeps the database from being opened.
+    StorageBlocked = "storage_blocked", retry true;
+    /// The disk quota is used up.
+    QuotaExceeded = "quota_exceeded", retry false;
+    /// A write did not go through.
+    StorageFailed = "storage_failed", retry true;
+    /// The stored data was written by a newer version of this package.
+    NewerVersion = "newer_version", retry false;
+    /// The stored data contradicts itself.
+    Corrupt = "corrupt", retry false;
+}
+
+/// An error as everyone sees it: in replies, events and the journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorInfo {
+    /// The stable code.
+    pub code: Code,
+    /// What happened, for a person.
+    pub message: String,
+    /// What to do about it, where there is something to do.
+    pub hint: Option<String>,
+}
+
+impl ErrorInfo {
+    /// An error without a hint.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        ErrorInfo { code, message: message.into(), hint: None }
+    }
+
+    /// The same error with what to do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The public form: `{code, message, retryable, hint?}`.
+    pub fn to_json(&self) -> Value {
+        let mut value =
+            json!({ "code": self.code.as_str(), "message": self.message, "retryable": self.code.retryable() });
+        if let (Some(object), Some(hint)) = (value.as_object_mut(), &self.hint) {
+            object.insert("hint".into(), hint.as_str().into());
+        }
+        value
+    }
+
+    /// Reads the public form back; an unknown code reads as `protocol`.
+    pub fn from_json(value: &Value) -> Self {
+        let text = |key: &str| value.get(key).and_then(Value::as_str);
+        ErrorInfo {
+            code: text("code").and_then(Code::parse).unwrap_or(Code::Protocol),
+            message: text("message").unwrap_or_default().into(),
+            hint: text("hint").map(Into::into),
+        }
+    }
+}
+
+impl std::fmt::Display for ErrorInfo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ErrorInfo {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_reads_back_from_its_text() {
+        for code in Code::ALL {
+            assert_eq!(Code::parse(code.as_str()), Some(*code));
+        }
+        assert_eq!(Code::parse("no such code"), None);
+    }
+
+    #[test]
+    fn an_error_reads_back_from_its_public_form() {
+        let error = ErrorInfo::new(Code::Busy, "the session works").hint("wait");
+        assert_eq!(ErrorInfo::from_json(&error.to_json()), error);
+    }
+}

@@ -1,0 +1,12 @@
+//! Lodger: an LLM agent that lives in a web page.
+//!
+//! A session is its journal. A run is a pure machine that reads inputs and writes journal entries. Everything
+//! a person or a page sees is a view of the journal.
+//!
+//! The rooms, and the one direction in which they may import (a test in `tests/house.rs` keeps it):
+//! `js -> browser -> harness -> session -> run -> prompt -> tools -> workspace`; `journal`, `model`, `ports`
+//! and `error` lie under all.
+
+pub mod error;
+pub mod model;
+pub mod ports;

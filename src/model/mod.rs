@@ -1,0 +1,190 @@
+//! What a model is asked and what it answers, whoever the provider is.
+//!
+//! Decides the conversation types and the seam that every codec fits into. Promises: nothing that a provider
+//! sent is lost (what we do not know is kept as raw JSON and goes back as it came); a codec is one module and
+//! one row of [`Wire`]. Leaves to others: sending (`browser/`), what goes into a request (`session/`), and
+//! what an answer leads to (`run/`).
+
+/// How a provider speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Wire {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Chat Completions, and what is shaped like it.
+    OpenAiChat,
+}
+
+/// Who says a message of the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The person, and the results of tools.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// One piece of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// Text.
+    Text(String),
+    /// The model's thinking. Without a signature it is shown, but never sent back.
+    Thinking {
+        /// What can be shown; may be empty where the provider keeps it to itself.
+        text: String,
+        /// The provider's proof, sent back unchanged.
+        signature: Option<String>,
+    },
+    /// The model asks for a tool.
+    ToolCall {
+        /// The provider's id of the call; never empty.
+        id: String,
+        /// The tool's name as the model wrote it.
+        name: String,
+        /// The arguments as the model wrote them: JSON text, `{}` where it wrote none. May be no JSON at all.
+        arguments: String,
+    },
+    /// What a tool said.
+    ToolResult {
+        /// The id of the call that it answers.
+        id: String,
+        /// The text for the model; never empty.
+        text: String,
+        /// Whether the call failed.
+        is_error: bool,
+    },
+    /// Anything else a provider sent, as JSON text, sent back to the same wire as it came.
+    Raw(String),
+}
+
+/// One message of the conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Who says it.
+    pub role: Role,
+    /// What is said; never empty.
+    pub blocks: Vec<Block>,
+    /// The wire an answer came by: its thinking and raw blocks go back to that wire only.
+    pub wire: Option<Wire>,
+}
+
+/// A tool as the model is told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// The JSON Schema of its arguments, as JSON text.
+    pub input_schema: String,
+}
+
+/// How hard a model is asked to think.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reasoning {
+    /// Not at all.
+    Off,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+}
+
+/// What a request says besides the conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The model's id.
+    pub model: String,
+    /// The system prompt; empty: none.
+    pub system: String,
+    /// How much it may answer; `None`: the codec's default.
+    pub max_output_tokens: Option<u32>,
+    /// Sent only when set, as the page wrote it (a JSON number).
+    pub temperature: Option<String>,
+    /// Sent only when set.
+    pub reasoning: Option<Reasoning>,
+    /// A JSON object (text) whose members go into the body as they are, over ours.
+    pub provider_options: Option<String>,
+}
+
+/// Where a provider is and what it wants to see; no secret in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The base URL that the wire's official SDK takes; `None`: the provider's own.
+    pub base_url: Option<String>,
+    /// Anthropic's `anthropic-version`; `None`: 2023-06-01.
+    pub api_version: Option<String>,
+}
+
+/// Why a model stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// It has said what it wanted to say.
+    EndTurn,
+    /// It waits for tools.
+    ToolUse,
+    /// The output limit cut it; a tool call that was open is not among the blocks.
+    MaxTokens,
+    /// The context window is full.
+    ContextWindow,
+    /// The provider paused a long turn of its own tools: send it back as it is and it goes on.
+    Pause,
+    /// It refused, with the provider's explanation where there is one.
+    Refusal(Option<String>),
+    /// A stop sequence.
+    StopSequence,
+}
+
+/// Tokens, as the provider counts them. Cached ones are apart: the total input is the sum of the three.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Read without a cache.
+    pub input_tokens: u64,
+    /// Written by the model, thinking included.
+    pub output_tokens: u64,
+    /// Read from the cache.
+    pub cache_read_tokens: u64,
+    /// Written to the cache.
+    pub cache_write_tokens: u64,
+    /// Of the output, spent on thinking.
+    pub reasoning_tokens: u64,
+}
+
+/// A whole answer, or what came of one before it broke off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// What it says, in order, without empty blocks.
+    pub blocks: Vec<Block>,
+    /// Why it ended; `None`: it broke off.
+    pub stop: Option<StopReason>,
+    /// What it cost.
+    pub usage: Usage,
+    /// The model that answered, as it calls itself.
+    pub model: Option<String>,
+    /// The provider's id of the answer.
+    pub id: Option<String>,
+}
+
+/// What kind of text a piece of a stream is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeltaKind {
+    /// Text of the answer.
+    Text,
+    /// Thinking.
+    Thinking,
+    /// A tool call begins (its name) - told once, before its arguments.
+    ToolCall,
+}
+
+/// A piece of an answer while it streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delta<'a> {
+    /// Which of the answer's shown parts (text, thinking, tool calls; raw blocks do not count), from 0.
+    pub part: u32,
+    /// Its kind.
+    pub kind: DeltaKind,
+    /// The new text; never empty.
+    pub text: &'a str,
+}

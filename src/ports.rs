@@ -1,0 +1,222 @@
+//! What the core asks of the world, as data.
+//!
+//! The core never acts and never waits. It hands out descriptions (a [`Commit`], a [`Read`], an
+//! [`HttpRequest`]) and is told later what came of them. Time, ids and random draws arrive with each input.
+//!
+//! Promises: everything stored is text under a compound key, so that a store is a sorted map and nothing
+//! more; a commit happens whole or not at all. Leaves to others: IndexedDB, locks and `fetch` (`browser/`).
+
+mod memory;
+
+pub use memory::MemoryStore;
+
+use crate::error::{Code, ErrorInfo};
+
+/// Milliseconds since the epoch.
+pub type Millis = u64;
+
+/// The tables of a workspace's database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Table {
+    /// Single values: `format`, `epoch`, `holder`, `pages_rev`.
+    Meta,
+    /// Journal rows under `[session, seq]`.
+    Entries,
+    /// One head a session under `[session]`.
+    Heads,
+    /// Text that no entry holds yet, under `[session, run, n]`.
+    Drafts,
+    /// Pages under `[slug]`.
+    Pages,
+    /// Earlier contents under `[slug, version]`.
+    Versions,
+    /// Which page changed, under `[rev]`.
+    Changes,
+}
+
+impl Table {
+    /// All tables.
+    pub const ALL: [Table; 7] = [
+        Table::Meta,
+        Table::Entries,
+        Table::Heads,
+        Table::Drafts,
+        Table::Pages,
+        Table::Versions,
+        Table::Changes,
+    ];
+
+    /// The table's name in the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            Table::Meta => "meta",
+            Table::Entries => "entries",
+            Table::Heads => "heads",
+            Table::Drafts => "drafts",
+            Table::Pages => "pages",
+            Table::Versions => "versions",
+            Table::Changes => "changes",
+        }
+    }
+}
+
+/// One part of a key. Numbers sort before texts, as in IndexedDB.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// A number below 2^53.
+    Number(u64),
+    /// A text; sorted by UTF-16 code units in a browser, by bytes in memory. No code relies on the difference.
+    Text(String),
+}
+
+impl From<&str> for Part {
+    fn from(text: &str) -> Self {
+        Part::Text(text.into())
+    }
+}
+
+impl From<u64> for Part {
+    fn from(number: u64) -> Self {
+        Part::Number(number)
+    }
+}
+
+/// A compound key.
+pub type Key = Vec<Part>;
+
+/// A row that must be as the core believes, or the commit is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expect {
+    /// Where.
+    pub table: Table,
+    /// Which row.
+    pub key: Key,
+    /// Its text; `None`: there is no such row.
+    pub value: Option<String>,
+}
+
+/// A change of one table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// Puts a row, in place of one that is there.
+    Put {
+        /// Where.
+        table: Table,
+        /// Which row.
+        key: Key,
+        /// Its new text.
+        value: String,
+    },
+    /// Deletes every row whose key begins with these parts.
+    DeletePrefix {
+        /// Where.
+        table: Table,
+        /// The first parts of the keys; empty: the whole table.
+        prefix: Key,
+    },
+}
+
+/// How sure a commit must be before it counts as done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Durability {
+    /// Handed to the operating system: survives the death of the tab and the browser.
+    #[default]
+    Relaxed,
+    /// Flushed to the disk: survives the loss of power.
+    Strict,
+}
+
+/// One transaction: all of it or nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Commit {
+    /// What must still be true.
+    pub expect: Vec<Expect>,
+    /// What changes, in this order.
+    pub writes: Vec<Write>,
+    /// How sure.
+    pub durability: Durability,
+}
+
+/// Rows of one table whose keys begin with a prefix, in the order of their keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// Where.
+    pub table: Table,
+    /// The first parts of the keys; empty: the whole table.
+    pub prefix: Key,
+    /// Only rows whose next part is a number of at least this.
+    pub from: Option<u64>,
+}
+
+impl Read {
+    /// All rows below a prefix.
+    pub fn all(table: Table, prefix: Key) -> Self {
+        Read { table, prefix, from: None }
+    }
+}
+
+/// Rows as they were read.
+pub type Rows = Vec<(Key, String)>;
+
+/// Why a store did not do as asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreError {
+    /// An [`Expect`] did not hold; the first that failed. Nothing was written.
+    Conflict(Table, Key),
+    /// The quota is used up. Nothing was written.
+    Quota,
+    /// The transaction was aborted or the connection is lost. Nothing was written.
+    Failed(String),
+    /// The database cannot be opened at all.
+    Unavailable(String),
+    /// Another connection keeps an upgrade waiting.
+    Blocked,
+    /// A newer version of the package wrote this database.
+    Newer,
+    /// The database was deleted.
+    Deleted,
+}
+
+impl StoreError {
+    /// The error as the page sees it.
+    pub fn info(&self) -> ErrorInfo {
+        match self {
+            StoreError::Conflict(table, _) => ErrorInfo::new(
+                Code::OwnershipLost,
+                format!("another holder has written to this workspace ({})", table.name()),
+            )
+            .hint("start the agent again to go on from what is stored"),
+            StoreError::Quota => ErrorInfo::new(Code::QuotaExceeded, "the storage quota is used up")
+                .hint("free some space for this site, then start the agent again"),
+            StoreError::Failed(why) => {
+                ErrorInfo::new(Code::StorageFailed, format!("a write did not go through: {why}"))
+                    .hint("start the agent again to go on from what is stored")
+            }
+            StoreError::Unavailable(why) => {
+                ErrorInfo::new(Code::StorageUnavailable, format!("the database cannot be opened: {why}"))
+                    .hint("open the workspace with storage: \"memory\" to go on without keeping anything")
+            }
+            StoreError::Blocked => {
+                ErrorInfo::new(Code::StorageBlocked, "another tab keeps the database from being opened")
+                    .hint("close other tabs of this site and try again")
+            }
+            StoreError::Newer => ErrorInfo::new(
+                Code::NewerVersion,
+                "this workspace was written by a newer version of lodger",
+            )
+            .hint("reload the page to get the newer version"),
+            StoreError::Deleted => ErrorInfo::new(Code::WorkspaceDeleted, "the workspace was deleted"),
+        }
+    }
+}
+
+/// A request for a model API. The secret headers are added by whoever sends it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpRequest {
+    /// The absolute address.
+    pub url: String,
+    /// Names in lower case, and values, both checked.
+    pub headers: Vec<(String, String)>,
+    /// The body; the method is always POST.
+    pub body: String,
+}

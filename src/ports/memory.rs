@@ -1,0 +1,108 @@
+//! A store that forgets: the same transactions over sorted maps.
+//!
+//! Decides nothing. It serves `storage: "memory"`, Node, the simulator and the examples, and is the plainest
+//! statement of what [`Commit`] and [`Read`] mean.
+
+use super::{Commit, Key, Part, Read, Rows, StoreError, Table, Write};
+use std::collections::BTreeMap;
+
+/// A whole database in memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryStore {
+    rows: BTreeMap<(Table, Key), String>,
+}
+
+impl MemoryStore {
+    /// An empty database.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Does all of it, or nothing.
+    pub fn commit(&mut self, commit: &Commit) -> Result<(), StoreError> {
+        for expect in &commit.expect {
+            let key = (expect.table, expect.key.clone());
+            if self.rows.get(&key) != expect.value.as_ref() {
+                return Err(StoreError::Conflict(key.0, key.1));
+            }
+        }
+        for write in &commit.writes {
+            match write {
+                Write::Put { table, key, value } => {
+                    self.rows.insert((*table, key.clone()), value.clone());
+                }
+                Write::DeletePrefix { table, prefix } => {
+                    self.rows.retain(|(t, key), _| t != table || !key.starts_with(prefix));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows asked for, in the order of their keys.
+    pub fn read(&self, read: &Read) -> Rows {
+        let wanted = |key: &Key| {
+            key.starts_with(&read.prefix)
+                && match (read.from, key.get(read.prefix.len())) {
+                    (None, _) => true,
+                    (Some(from), Some(Part::Number(n))) => *n >= from,
+                    (Some(_), _) => false,
+                }
+        };
+        self.rows
+            .range((read.table, read.prefix.clone())..)
+            .take_while(|((table, key), _)| *table == read.table && key.starts_with(&read.prefix))
+            .filter(|((_, key), _)| wanted(key))
+            .map(|((_, key), value)| (key.clone(), value.clone()))
+            .collect()
+    }
+
+    /// How many bytes of text it holds.
+    pub fn bytes(&self) -> usize {
+        self.rows.values().map(String::len).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::{Durability, Expect};
+
+    fn put(key: &[Part], value: &str) -> Write {
+        Write::Put { table: Table::Entries, key: key.to_vec(), value: value.into() }
+    }
+
+    #[test]
+    fn a_commit_whose_expectation_fails_changes_nothing() {
+        let mut store = MemoryStore::new();
+        let key = vec![Part::from("a"), Part::from(1)];
+        let first = Commit { writes: vec![put(&key, "one")], ..Commit::default() };
+        store.commit(&first).unwrap();
+        let before = store.clone();
+        let second = Commit {
+            expect: vec![Expect { table: Table::Entries, key: key.clone(), value: Some("two".into()) }],
+            writes: vec![put(&key, "three")],
+            durability: Durability::Strict,
+        };
+        assert_eq!(store.commit(&second), Err(StoreError::Conflict(Table::Entries, key)));
+        assert_eq!(store, before);
+    }
+
+    #[test]
+    fn a_read_stays_below_its_prefix_and_starts_where_it_is_told() {
+        let mut store = MemoryStore::new();
+        for n in [1_u64, 2, 10] {
+            for session in ["a", "b"] {
+                let write = put(&[session.into(), n.into()], &format!("{session}{n}"));
+                store.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
+            }
+        }
+        let read = Read { table: Table::Entries, prefix: vec!["a".into()], from: Some(2) };
+        let texts: Vec<_> = store.read(&read).into_iter().map(|row| row.1).collect();
+        assert_eq!(texts, ["a2", "a10"]);
+        let wipe = Write::DeletePrefix { table: Table::Entries, prefix: vec!["a".into()] };
+        store.commit(&Commit { writes: vec![wipe], ..Commit::default() }).unwrap();
+        assert!(store.read(&read).is_empty());
+        assert_eq!(store.read(&Read::all(Table::Entries, vec!["b".into()])).len(), 3);
+    }
+}
