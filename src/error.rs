@@ -52,6 +52,8 @@ codes! {
     OwnershipLost = "ownership_lost", retry false;
     /// The wasm module panicked; a fresh instance can go on.
     Panicked = "panicked", retry true;
+    /// The wasm could not be loaded.
+    WasmUnavailable = "wasm_unavailable", retry true;
     /// The page is no secure context, so locks and key storage do not exist.
     InsecureContext = "insecure_context", retry false;
 
@@ -136,6 +138,8 @@ codes! {
     Refused = "refused", retry false;
     /// The page aborted.
     Aborted = "aborted", retry false;
+    /// The output limit left nothing of an answer.
+    OutputLimit = "output_limit", retry false;
     /// The run used up its turns.
     MaxTurnsExceeded = "max_turns_exceeded", retry false;
 

@@ -8,5 +8,6 @@
 //! and `error` lie under all.
 
 pub mod error;
+pub mod journal;
 pub mod model;
 pub mod ports;
