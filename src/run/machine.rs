@@ -188,6 +188,12 @@ impl Run {
         }
     }
 
+    /// The end that an `ended` entry tells of.
+    pub fn ended_by(at: Millis, entry: &Entry) -> Option<Ended> {
+        let Entry::Ended { outcome, error } = entry else { return None };
+        Some(Ended { at, outcome: Outcome::parse(outcome)?, error: error.clone() })
+    }
+
     /// Whether it works: it has not ended and nobody needs to do anything.
     pub fn working(&self) -> bool {
         self.ended.is_none() && !self.held
@@ -271,7 +277,8 @@ impl Run {
                         let error = match call.state {
                             CallState::Settled(_) => continue,
                             CallState::Lost => unknown_outcome(),
-                            CallState::Asked | CallState::Ordered => interrupted(),
+                            CallState::Asked => not_run(),
+                            CallState::Ordered => interrupted(),
                         };
                         call.state = CallState::Settled(refusal(error));
                     }
@@ -291,9 +298,8 @@ impl Run {
                 }
             }
             Entry::Resumed {} => self.held = false,
-            Entry::Ended { outcome, error } => {
-                let outcome = Outcome::parse(outcome)?;
-                self.ended = Some(Ended { at, outcome, error: error.clone() });
+            Entry::Ended { .. } => {
+                self.ended = Some(Run::ended_by(at, entry)?);
                 self.held = false;
                 self.ending = None;
             }
@@ -420,6 +426,10 @@ fn refusal(error: ErrorInfo) -> Settled {
         None => error.message.clone(),
     };
     Settled { text, json: false, error: Some(error), cut: None }
+}
+
+fn not_run() -> ErrorInfo {
+    ErrorInfo::new(Code::ToolInterrupted, "the person interrupted the run before this call began; it was not run")
 }
 
 fn interrupted() -> ErrorInfo {
