@@ -10,3 +10,5 @@
 pub mod error;
 pub mod model;
 pub mod ports;
+pub mod tools;
+pub mod workspace;
