@@ -11,3 +11,5 @@ pub mod error;
 pub mod journal;
 pub mod model;
 pub mod ports;
+pub mod tools;
+pub mod workspace;

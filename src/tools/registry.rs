@@ -1,0 +1,82 @@
+//! The tools there are, in the order in which they came.
+//!
+//! Decides the order and that no name comes twice. Promises: `replace` keeps the place; each tool's schema has
+//! been compiled once, when the tool came. Leaves to others: whether a call may run (`gate`).
+
+use super::arguments::Checker;
+use super::definition::Definition;
+use crate::error::{Code, ErrorInfo};
+use crate::model::ToolSpec;
+
+/// A tool that can be called.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    /// What it is.
+    pub definition: Definition,
+    /// What its arguments must be.
+    pub checker: Checker,
+}
+
+/// The tools.
+#[derive(Clone, Debug, Default)]
+pub struct Registry {
+    tools: Vec<Tool>,
+}
+
+impl Registry {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a tool at the end, or, with `replace`, puts it in place of the one of its name.
+    pub fn register(&mut self, definition: Definition, replace: bool) -> Result<(), ErrorInfo> {
+        let checker = Checker::compile(&definition.input_schema).map_err(|error| {
+            ErrorInfo::new(error.code, format!("the tool '{}': {}", definition.name, error.message))
+        })?;
+        let found = self.tools.iter_mut().find(|tool| tool.definition.name == definition.name);
+        match found {
+            Some(_) if !replace => Err(ErrorInfo::new(
+                Code::DuplicateTool,
+                format!("a tool called '{}' is registered already", definition.name),
+            )
+            .hint("register it with { replace: true }, or unregister the other first")),
+            Some(tool) => {
+                *tool = Tool { definition, checker };
+                Ok(())
+            }
+            None => {
+                self.tools.push(Tool { definition, checker });
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes a tool away; whether there was one of this name.
+    pub fn unregister(&mut self, name: &str) -> bool {
+        let before = self.tools.len();
+        self.tools.retain(|tool| tool.definition.name != name);
+        self.tools.len() < before
+    }
+
+    /// The tool of this name.
+    pub fn get(&self, name: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.definition.name == name)
+    }
+
+    /// All tools, in order.
+    pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
+        self.tools.iter().map(|tool| &tool.definition)
+    }
+
+    /// All tools as a model is told of them, in order.
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        self.definitions()
+            .map(|tool| ToolSpec {
+                name: tool.name.clone(),
+                description: tool.description.clone(),
+                input_schema: tool.input_schema.clone(),
+            })
+            .collect()
+    }
+}
