@@ -180,8 +180,7 @@ impl ErrorInfo {
 
     /// The public form: `{code, message, retryable, hint?}`.
     pub fn to_json(&self) -> Value {
-        let mut value =
-            json!({ "code": self.code.as_str(), "message": self.message, "retryable": self.code.retryable() });
+        let mut value = json!({ "code": self.code.as_str(), "message": self.message, "retryable": self.code.retryable() });
         if let (Some(object), Some(hint)) = (value.as_object_mut(), &self.hint) {
             object.insert("hint".into(), hint.as_str().into());
         }

@@ -200,11 +200,10 @@ impl StoreError {
                 ErrorInfo::new(Code::StorageBlocked, "another tab keeps the database from being opened")
                     .hint("close other tabs of this site and try again")
             }
-            StoreError::Newer => ErrorInfo::new(
-                Code::NewerVersion,
-                "this workspace was written by a newer version of lodger",
-            )
-            .hint("reload the page to get the newer version"),
+            StoreError::Newer => {
+                ErrorInfo::new(Code::NewerVersion, "this workspace was written by a newer version of lodger")
+                    .hint("reload the page to get the newer version")
+            }
             StoreError::Deleted => ErrorInfo::new(Code::WorkspaceDeleted, "the workspace was deleted"),
         }
     }

@@ -9,6 +9,7 @@ mod anthropic;
 mod assembler;
 mod decoder;
 pub mod errors;
+mod json;
 pub mod openai_chat;
 mod sse;
 
