@@ -8,8 +8,12 @@
 //! and `error` lie under all.
 
 pub mod error;
+pub mod harness;
 pub mod journal;
 pub mod model;
 pub mod ports;
+pub mod prompt;
+pub mod run;
+pub mod session;
 pub mod tools;
 pub mod workspace;

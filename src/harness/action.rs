@@ -45,8 +45,8 @@ pub enum Input {
     Answered {
         /// Which one.
         call: CallKey,
-        /// The answer, or why there is none.
-        result: Result<Answer, ErrorInfo>,
+        /// The answer, or why there is none and what had come.
+        result: Result<Answer, (ErrorInfo, Option<Answer>)>,
     },
     /// A function of the page is over: the JSON of its value (`None`: undefined), or what it threw.
     Returned {

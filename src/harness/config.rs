@@ -4,7 +4,8 @@
 //! name. Promises: secrets stay in [`Config`] and never enter its [`record`](Config::record).
 
 use crate::error::{Code, ErrorInfo};
-use crate::model::{Endpoint, Reasoning, Settings, Wire, check_header, join_url};
+use crate::model::errors::{check_header, join_url};
+use crate::model::{Endpoint, Reasoning, Settings, Wire};
 use serde_json::{Map, Value, json};
 
 /// The model where nobody names one.
@@ -146,7 +147,8 @@ impl Config {
                 "temperature" => config.temperature = optional(value, name, number)?,
                 "reasoning" => config.reasoning = optional(value, name, reasoning)?,
                 "providerOptions" => {
-                    config.provider_options = optional(value, name, |v, n| object(v, n).map(|_| v.to_string()))?;
+                    config.provider_options =
+                        optional(value, name, |v, n| object(v, n).map(|_| v.to_string()))?;
                 }
                 "maxTurns" => {
                     config.max_turns =
@@ -163,8 +165,8 @@ impl Config {
                         _ => IfRunning::Reject,
                     };
                 }
-                "providers" | "fallback" | "maxParallelTools" | "capabilities" | "processType" | "permissions"
-                | "skills" | "budgets" | "models" => return Err(later(name)),
+                "providers" | "fallback" | "maxParallelTools" | "capabilities" | "processType"
+                | "permissions" | "skills" | "budgets" | "models" => return Err(later(name)),
                 _ => return Err(unknown(name)),
             }
         }
@@ -217,8 +219,11 @@ impl Config {
             Some(Given::Text(key)) => Some(key.as_str()),
             _ => None,
         };
-        let secret = |name: &str| ["authorization", "key", "token", "secret", "cookie"].iter().any(|s| name.contains(s));
-        let headers = http.headers.iter().filter(|(name, _)| secret(name)).filter_map(|(_, value)| value.as_deref());
+        let secret = |name: &str| {
+            ["authorization", "key", "token", "secret", "cookie"].iter().any(|s| name.contains(s))
+        };
+        let headers =
+            http.headers.iter().filter(|(name, _)| secret(name)).filter_map(|(_, value)| value.as_deref());
         key.into_iter().chain(headers).filter(|secret| secret.len() >= 8).collect()
     }
 
@@ -233,10 +238,13 @@ impl Config {
         put("provider", self.provider.as_ref().map(|provider| format!("{provider:?}").into()));
         put("configured", Some(self.configured().into()));
         put("model", Some(self.model().into()));
-        put("instructions", match &self.instructions {
-            Some(Given::Text(text)) => Some(text.as_str().into()),
-            _ => None,
-        });
+        put(
+            "instructions",
+            match &self.instructions {
+                Some(Given::Text(text)) => Some(text.as_str().into()),
+                _ => None,
+            },
+        );
         put("maxOutputTokens", self.max_output_tokens.map(Value::from));
         put("temperature", self.temperature.as_deref().map(Value::from));
         put("reasoning", self.reasoning.map(|reasoning| format!("{reasoning:?}").to_lowercase().into()));
@@ -268,8 +276,10 @@ fn provider(value: &Value) -> Result<Option<Provider>, ErrorInfo> {
             return Err(invalid(&format!("provider.kind \"{kind}\" comes with a later version of lodger"))
                 .hint("use kind \"anthropic\", or \"custom\" with a stream function of your own"));
         }
-        _ => return Err(invalid(&format!("provider.kind \"{}\" does not exist", shortened(kind)))
-            .hint("use \"anthropic\" or \"custom\"")),
+        _ => {
+            return Err(invalid(&format!("provider.kind \"{}\" does not exist", shortened(kind)))
+                .hint("use \"anthropic\" or \"custom\""));
+        }
     };
     let mut http = Http {
         wire,
@@ -305,7 +315,10 @@ fn provider(value: &Value) -> Result<Option<Provider>, ErrorInfo> {
             }
             "fetch" => http.fetch = Some(function(value, &path)?),
             "baseUrl" => http.endpoint.base_url = Some(text(value, &path)?),
-            "allowHttp" => allow_http = value.as_bool().ok_or_else(|| invalid("provider.allowHttp must be true or false"))?,
+            "allowHttp" => {
+                allow_http =
+                    value.as_bool().ok_or_else(|| invalid("provider.allowHttp must be true or false"))?
+            }
             "apiVersion" => {
                 let version = text(value, &path)?;
                 check_header("anthropic-version", &version)?;
@@ -488,7 +501,9 @@ mod tests {
             let patch = json!({ "provider": { "kind": "anthropic", "baseUrl": base } });
             assert_eq!(Config::default().patched(&patch).unwrap_err().code, Code::InvalidConfig, "{base}");
         }
-        for base in ["http://127.0.0.1:1", "http://localhost:4010/x", "http://[::1]:8080", "https://example.com"] {
+        for base in
+            ["http://127.0.0.1:1", "http://localhost:4010/x", "http://[::1]:8080", "https://example.com"]
+        {
             let patch = json!({ "provider": { "kind": "anthropic", "baseUrl": base } });
             assert!(Config::default().patched(&patch).unwrap().configured(), "{base}");
         }

@@ -22,6 +22,7 @@ pub use config::{Config, Function, Given, Http, IfRunning, Provider};
 pub use start::{FORMAT_KEY, check_format};
 
 use crate::error::{Code, ErrorInfo};
+use crate::journal::Entry;
 use crate::ports::{Millis, Read, Rows, StoreError};
 use crate::session::{Session, Transcript};
 use crate::tools::Registry;
@@ -69,11 +70,13 @@ struct Slot {
     instructed: Instructed,
     /// The view's state as it was told last.
     view: String,
+    /// Up to which entry its head is written.
+    head: u64,
 }
 
 impl Slot {
     fn new(session: Session) -> Slot {
-        Slot { session, transcript: None, told: 0, instructed: Instructed::No, view: String::new() }
+        Slot { session, transcript: None, told: 0, instructed: Instructed::No, view: String::new(), head: 0 }
     }
 }
 
@@ -142,14 +145,32 @@ pub struct Harness {
     waiters: Vec<Waiter>,
     deferred: VecDeque<(Millis, Input)>,
     /// What follows at once, of itself.
-    inner: VecDeque<Input>,
+    inner: VecDeque<Inner>,
     last_draft: Millis,
+    /// Why the run that ends next was interrupted.
+    interrupt_reason: String,
+    /// The view's state of a session that this harness does not hold, as it was told last.
+    idle_view: String,
+}
+
+/// Something that follows at once, without the world.
+#[derive(Debug)]
+enum Inner {
+    /// A model call that could not even be made.
+    NotCalled(CallKey, ErrorInfo),
+    /// An entry of a run that is known already.
+    Settle { session: String, run: String, entry: Entry },
 }
 
 impl Harness {
     /// The harness of a workspace that was just opened; it does not run yet.
     pub fn new(options: Options) -> Harness {
-        let registry = if options.page_tools { crate::tools::pages::registry() } else { Registry::default() };
+        let mut registry = Registry::default();
+        for definition in crate::tools::pages::definitions().into_iter().filter(|_| options.page_tools) {
+            // Their schemas compile and their names differ: a test of `tools/` says so.
+            let registered = registry.register(definition, false);
+            debug_assert!(registered.is_ok());
+        }
         let mut harness = Harness {
             options,
             now: 0,
@@ -179,6 +200,8 @@ impl Harness {
             deferred: VecDeque::new(),
             inner: VecDeque::new(),
             last_draft: 0,
+            interrupt_reason: String::new(),
+            idle_view: String::new(),
         };
         harness.tell_tools();
         harness
@@ -212,15 +235,17 @@ impl Harness {
             return;
         }
         // While a page change and its outcome are on their way as one, nothing may come between them.
-        let settles = matches!(input, Input::Committed { .. } | Input::Read { .. } | Input::LockLost | Input::Tick);
-        if self.page_commit.is_some() && !settles {
+        if self.page_commit.is_some() && !matches!(input, Input::Committed { .. } | Input::LockLost) {
             self.deferred.push_back((now, input));
             return;
         }
         self.take(input);
         while self.page_commit.is_none() {
-            if let Some(input) = self.inner.pop_front() {
-                self.take(input);
+            if let Some(inner) = self.inner.pop_front() {
+                match inner {
+                    Inner::NotCalled(call, error) => self.answered(call, Err((error, None))),
+                    Inner::Settle { session, run, entry } => self.settle(&session, &run, &entry),
+                }
             } else if let Some((_, input)) = self.deferred.pop_front() {
                 self.take(input);
             } else {
@@ -245,6 +270,9 @@ impl Harness {
 
     /// When [`Input::Tick`] is wanted at the latest.
     pub fn deadline(&self) -> Option<Millis> {
+        if self.page_commit.is_some() {
+            return None;
+        }
         let calls = self.calls.values().filter_map(|call| call.deadline);
         let waits = self.waiters.iter().filter_map(|waiter| waiter.until);
         let draft = self.models.values().any(LiveModel::has_news).then_some(self.last_draft + runs::DRAFT_MS);
@@ -274,7 +302,8 @@ impl Harness {
             let json = events::wait_timeout(&waiter.run);
             self.outbox.act(Action::Reply { id: waiter.command, result: Ok(Some(json)) });
         }
-        let late = self.calls.iter().filter(|(_, call)| call.deadline.is_some_and(|deadline| deadline <= now));
+        let late =
+            self.calls.iter().filter(|(_, call)| call.deadline.is_some_and(|deadline| deadline <= now));
         for key in late.map(|(key, _)| *key).collect::<Vec<_>>() {
             self.outbox.act(Action::Abort(key));
             let limit = self.calls.get(&key).map_or(0, |call| call.limit);
@@ -297,12 +326,8 @@ impl Harness {
                 return false;
             }
             self.write_heads();
-            let guard = outbox::expect(
-                crate::ports::Table::Meta,
-                vec!["epoch".into()],
-                Some(self.epoch.to_string()),
-            );
-            self.outbox.send(self.now, Some(guard), Vec::new(), Vec::new());
+            let guard = self.guard();
+            self.outbox.send(self.now, guard);
             return true;
         }
         self.send_page_commit()
@@ -381,6 +406,7 @@ impl Harness {
         }
         self.sessions.clear();
         self.epoch_commit = None;
+        self.page_commit.take_if(|(_, job, _)| !job.is_of_page());
         self.outbox.act(Action::Unlock);
         self.lifecycle = Lifecycle::Error(error.message.clone());
         self.tell_status();

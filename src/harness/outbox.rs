@@ -14,9 +14,8 @@ const LAZY_MS: Millis = 100;
 
 /// A commit that is on its way.
 #[derive(Debug)]
-pub(super) struct InFlight {
-    /// Its number.
-    pub id: u64,
+struct InFlight {
+    id: u64,
     /// The mark that its completion reaches.
     mark: u64,
 }
@@ -120,17 +119,20 @@ impl Outbox {
         self.in_flight.is_none()
     }
 
-    /// Sends what is written, and these too. `guard`: the row that says whose journal this is.
-    pub fn send(&mut self, now: Millis, guard: Option<Expect>, mut extra: Vec<Expect>, writes: Vec<Write>) -> u64 {
-        self.commits += 1;
-        extra.extend(guard);
-        let mut all = std::mem::take(&mut self.writes);
-        all.extend(writes);
-        self.in_flight = Some(InFlight { id: self.commits, mark: self.mark });
-        self.last = now;
-        self.urgent = false;
+    /// Sends what is written. `guard`: the row that says whose journal this is.
+    pub fn send(&mut self, now: Millis, guard: Expect) -> u64 {
+        let writes = std::mem::take(&mut self.writes);
         let durability = std::mem::take(&mut self.durability);
-        let commit = Commit { expect: extra, writes: all, durability };
+        self.urgent = false;
+        self.send_alone(now, Commit { expect: vec![guard], writes, durability })
+    }
+
+    /// Sends a commit of its own; what is written waits for the next one.
+    pub fn send_alone(&mut self, now: Millis, commit: Commit) -> u64 {
+        self.commits += 1;
+        let mark = if self.writes.is_empty() { self.mark } else { self.stored };
+        self.in_flight = Some(InFlight { id: self.commits, mark });
+        self.last = now;
         self.ready.push_back(Action::Commit { id: self.commits, commit });
         self.commits
     }
@@ -147,14 +149,6 @@ impl Outbox {
         }
         self.urgent |= !self.ordered.is_empty() || !self.effects.is_empty();
         true
-    }
-
-    /// A commit was refused and its writes go back to be sent again.
-    pub fn put_back(&mut self, id: u64, writes: Vec<Write>) {
-        if self.in_flight.take_if(|commit| commit.id == id).is_some() {
-            let later = std::mem::replace(&mut self.writes, writes);
-            self.writes.extend(later);
-        }
     }
 
     /// Gives everything up: what was to be told, so that those who wait can be answered.

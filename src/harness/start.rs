@@ -7,7 +7,7 @@ use super::{Action, After, Config, DEFAULT_SESSION, Harness, IfRunning, Lifecycl
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, Row, blocks_from_json};
 use crate::model::Block;
-use crate::ports::{Part, Read, Rows, StoreError, Table, Write};
+use crate::ports::{Commit, Durability, Part, Read, Rows, StoreError, Table, Write};
 use crate::session::Session;
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ pub(super) struct Start {
 
 impl Harness {
     pub(super) fn start_agent(&mut self, command: u32, args: &Value) -> Result<(), ErrorInfo> {
-        let config = Config::default().patched(if args.is_null() { &EMPTY } else { args })?;
+        let config = if args.is_null() { Config::default() } else { Config::default().patched(args)? };
         if let Some(Start { purpose: Purpose::Run { commands, .. }, .. }) = &mut self.start
             && config.if_running == IfRunning::Join
         {
@@ -75,7 +75,8 @@ impl Harness {
     }
 
     pub(super) fn begin(&mut self, purpose: Purpose) {
-        self.start = Some(Start { purpose, before: self.lifecycle.clone(), stored_epoch: None, holder: None });
+        self.start =
+            Some(Start { purpose, before: self.lifecycle.clone(), stored_epoch: None, holder: None });
         self.outbox.act(Action::Lock { name: self.options.name.clone() });
     }
 
@@ -108,9 +109,13 @@ impl Harness {
         self.epoch = before + 1;
         let expected = outbox::expect(Table::Meta, vec!["epoch".into()], start.stored_epoch.clone());
         let put = |key: &str, value: String| Write::Put { table: Table::Meta, key: vec![key.into()], value };
-        let writes =
-            vec![put("epoch", self.epoch.to_string()), put("holder", self.options.holder.clone()), format_write()];
-        self.epoch_commit = Some(self.outbox.send(self.now, None, vec![expected], writes));
+        let writes = vec![
+            put("epoch", self.epoch.to_string()),
+            put("holder", self.options.holder.clone()),
+            format_write(),
+        ];
+        let commit = Commit { expect: vec![expected], writes, durability: Durability::Strict };
+        self.epoch_commit = Some(self.outbox.send_alone(self.now, commit));
     }
 
     pub(super) fn epoch_committed(&mut self, result: Result<(), StoreError>) {
@@ -135,7 +140,8 @@ impl Harness {
         let head = part(1).first().and_then(|(_, text)| serde_json::from_str::<Value>(text).ok());
         if head.is_some_and(|head| !session.agrees_with(&head)) {
             let error = ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head");
-            return self.fail(error.hint("rows are missing: delete the workspace to start anew, or report this"));
+            return self
+                .fail(error.hint("rows are missing: delete the workspace to start anew, or report this"));
         }
         self.sessions.insert(session.id.clone(), Slot::new(session));
         for write in erasures(DEFAULT_SESSION, part(0)) {
@@ -156,14 +162,11 @@ impl Harness {
         self.instructions = None;
         self.lifecycle = Lifecycle::Running;
         self.lose(DEFAULT_SESSION, drafts);
-        let entry = Entry::Started {
-            epoch: self.epoch,
-            config: self.config_record(),
-            tools: self.registry.record(),
-        };
+        let entry =
+            Entry::Started { epoch: self.epoch, config: self.config_record(), tools: self.registry.record() };
         self.append(DEFAULT_SESSION, None, &entry);
         self.outbox.tell_after_commit(self.status_notice());
-        self.status_changed_after_commit();
+        self.status_changed(true);
         for session in self.watched.clone() {
             self.tell_history(&session);
         }
@@ -178,7 +181,9 @@ impl Harness {
 
     /// A run that was at work when its page went away is held, with what the drafts kept of its answer.
     fn lose(&mut self, session: &str, drafts: &Rows) {
-        let Some(run) = self.session(session).and_then(Session::current).filter(|run| run.working()) else { return };
+        let Some(run) = self.session(session).and_then(Session::current).filter(|run| run.working()) else {
+            return;
+        };
         let run = run.id.clone();
         let blocks = from_drafts(&run, drafts);
         self.append(session, Some(&run), &Entry::Lost { blocks });
@@ -197,7 +202,9 @@ impl Harness {
 
     pub(super) fn stop_agent(&mut self, command: u32) -> Result<(), ErrorInfo> {
         if self.start.is_some() {
-            return Err(ErrorInfo::new(Code::Busy, "the agent is still starting").hint("await startAgent first"));
+            return Err(
+                ErrorInfo::new(Code::Busy, "the agent is still starting").hint("await startAgent first")
+            );
         }
         match self.lifecycle {
             Lifecycle::Running => {
@@ -210,7 +217,7 @@ impl Harness {
                 self.release();
                 self.outbox.tell_after_commit(Action::Unlock);
                 self.outbox.tell_after_commit(self.status_notice());
-                self.status_changed_after_commit();
+                self.status_changed(true);
             }
             Lifecycle::Error(_) => {
                 self.lifecycle = Lifecycle::Stopped;
@@ -231,8 +238,6 @@ impl Harness {
         self.sessions.clear();
     }
 }
-
-static EMPTY: Value = Value::Object(serde_json::Map::new());
 
 /// What the drafts of a run kept, as blocks.
 pub(super) fn from_drafts(run: &str, drafts: &Rows) -> Vec<Block> {
@@ -259,9 +264,11 @@ pub(super) fn from_drafts(run: &str, drafts: &Rows) -> Vec<Block> {
 
 /// The writes that erase what a cleared conversation still holds.
 pub(super) fn erasures(session: &str, rows: &Rows) -> Vec<Write> {
-    let parsed: Vec<_> = rows.iter().filter_map(|(_, text)| Some((text, Row::from_text(text).ok()?))).collect();
+    let parsed: Vec<_> =
+        rows.iter().filter_map(|(_, text)| Some((text, Row::from_text(text).ok()?))).collect();
     let read = |row: &Row| row.read().ok();
-    let Some(until) = parsed.iter().rposition(|(_, row)| read(row).is_some_and(|(header, _)| header.kind == "cleared"))
+    let Some(until) =
+        parsed.iter().rposition(|(_, row)| read(row).is_some_and(|(header, _)| header.kind == "cleared"))
     else {
         return Vec::new();
     };

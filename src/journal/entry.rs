@@ -356,6 +356,7 @@ pub fn blocks_to_json(blocks: &[Block]) -> Value {
         Block::Thinking { text, signature } => json!(["thinking", text, signature]),
         Block::ToolCall { id, name, arguments } => json!(["tool_call", id, name, arguments]),
         Block::ToolResult { id, text, is_error } => json!(["tool_result", id, text, is_error]),
+        Block::Extra(members) => json!(["extra", members]),
         Block::Raw(raw) => json!(["raw", raw]),
     };
     blocks.iter().map(block).collect()
@@ -372,6 +373,7 @@ pub fn blocks_from_json(value: &Value) -> Option<Vec<Block>> {
             "tool_result" => {
                 Block::ToolResult { id: text(1)?, text: text(2)?, is_error: value.get(3)?.as_bool()? }
             }
+            "extra" => Block::Extra(text(1)?),
             "raw" => Block::Raw(text(1)?),
             _ => return None,
         })
@@ -391,6 +393,7 @@ mod tests {
             Block::Thinking { text: "t".into(), signature: None },
             Block::ToolCall { id: "a".into(), name: "n".into(), arguments: "{\"x\": 1.50}".into() },
             Block::ToolResult { id: "a".into(), text: "r".into(), is_error: true },
+            Block::Extra("{\"citations\":[]}".into()),
             Block::Raw("{\"type\":\"x\"}".into()),
         ];
         let usage = Usage { input_tokens: 1, output_tokens: 2, ..Usage::default() };

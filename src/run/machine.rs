@@ -224,7 +224,9 @@ impl Run {
     /// The text of all answers together, as the page gets it at the end.
     pub fn text(&self) -> String {
         let blocks = self.turns.iter().flat_map(|turn| turn.said.blocks());
-        blocks.filter_map(|block| if let Block::Text(text) = block { Some(text.as_str()) } else { None }).collect()
+        blocks
+            .filter_map(|block| if let Block::Text(text) = block { Some(text.as_str()) } else { None })
+            .collect()
     }
 
     /// Takes up one entry of this run. `None`: the entry does not fit where the run stands.
@@ -345,10 +347,16 @@ impl Run {
             _ if goes_on => call_model,
             StopReason::ContextWindow => {
                 let error = ErrorInfo::new(Code::ContextLength, "the conversation fills the model's window");
-                end(Outcome::Failed, Some(error.hint("clear the conversation, or use a model with a larger window")))
+                end(
+                    Outcome::Failed,
+                    Some(error.hint("clear the conversation, or use a model with a larger window")),
+                )
             }
             StopReason::MaxTokens if blocks.is_empty() => {
-                let error = ErrorInfo::new(Code::OutputLimit, "the output limit cut the answer before it said anything");
+                let error = ErrorInfo::new(
+                    Code::OutputLimit,
+                    "the output limit cut the answer before it said anything",
+                );
                 end(Outcome::Failed, Some(error.hint("raise maxOutputTokens")))
             }
             _ => end(Outcome::Completed, None),
@@ -377,7 +385,8 @@ pub(crate) fn answer_id(message: &str) -> String {
 
 fn asked(block: &Block) -> Option<Call> {
     let Block::ToolCall { id, name, arguments } = block else { return None };
-    let call = Call { id: id.clone(), name: name.clone(), arguments: arguments.clone(), state: CallState::Asked };
+    let call =
+        Call { id: id.clone(), name: name.clone(), arguments: arguments.clone(), state: CallState::Asked };
     Some(call)
 }
 
@@ -385,7 +394,8 @@ fn asked(block: &Block) -> Option<Call> {
 ///
 /// They run one after the other in the order of the answer, unless every one of them may run beside others.
 fn next_of_calls(turn: &Turn, cut: bool, rules: &Rules<'_>) -> Option<Option<Entry>> {
-    let together = turn.calls.iter().all(|call| rules.tools.get(&call.name).is_none_or(|tool| tool.parallel));
+    let together =
+        turn.calls.iter().all(|call| rules.tools.get(&call.name).is_none_or(|tool| tool.definition.parallel));
     let mut awaited = false;
     for call in &turn.calls {
         let tool_call = call.id.clone();
@@ -400,14 +410,17 @@ fn next_of_calls(turn: &Turn, cut: bool, rules: &Rules<'_>) -> Option<Option<Ent
                     Code::InvalidArguments,
                     "the answer was cut at the output limit, so this call was not run",
                 );
-                return Some(Some(Entry::Refused { tool_call, error: error.hint("send the call again, shorter") }));
+                return Some(Some(Entry::Refused {
+                    tool_call,
+                    error: error.hint("send the call again, shorter"),
+                }));
             }
             CallState::Asked => match gate(rules.tools, &call.name, &call.arguments) {
                 Ok(_) => Entry::Ordered { tool_call },
                 Err(error) => Entry::Refused { tool_call, error },
             },
             CallState::Lost => match rules.tools.get(&call.name) {
-                Some(tool) if tool.on_resume == OnResume::Rerun => Entry::Ordered { tool_call },
+                Some(tool) if tool.definition.on_resume == OnResume::Rerun => Entry::Ordered { tool_call },
                 _ => Entry::Unknown { tool_call },
             },
         };
@@ -429,7 +442,10 @@ fn refusal(error: ErrorInfo) -> Settled {
 }
 
 fn not_run() -> ErrorInfo {
-    ErrorInfo::new(Code::ToolInterrupted, "the person interrupted the run before this call began; it was not run")
+    ErrorInfo::new(
+        Code::ToolInterrupted,
+        "the person interrupted the run before this call began; it was not run",
+    )
 }
 
 fn interrupted() -> ErrorInfo {

@@ -11,6 +11,7 @@ mod view;
 
 pub use replay::{Difference, replay};
 pub use transcript::Transcript;
+pub(crate) use view::{arguments, usage};
 pub use view::{history, messages_of, tool_result};
 
 use crate::error::{Code, ErrorInfo};
@@ -82,7 +83,10 @@ impl Session {
         for text in rows {
             let row = Row::from_text(text)?;
             if !row.follows(&session.hash) {
-                return Err(corrupt(&format!("journal row {} does not follow the one before it", session.seq + 1)));
+                return Err(corrupt(&format!(
+                    "journal row {} does not follow the one before it",
+                    session.seq + 1
+                )));
             }
             let (header, entry) = row.read()?;
             session.accept(&header, entry.as_ref(), &row)?;
@@ -146,11 +150,20 @@ impl Session {
 
     /// The head: a cache of the fold, written with every commit.
     pub fn head(&self, at: Millis) -> Value {
+        self.head_at(at, self.seq, &self.hash)
+    }
+
+    /// The head once this row, the outcome of a tool, is folded.
+    pub fn head_after(&self, at: Millis, header: &Header, row: &Row) -> Value {
+        self.head_at(at, header.seq, row.hash())
+    }
+
+    fn head_at(&self, at: Millis, seq: u64, hash: &str) -> Value {
         let usage = &self.sums.usage;
         json!({
             "v": crate::journal::FORMAT,
-            "seq": self.seq,
-            "hash": self.hash,
+            "seq": seq,
+            "hash": hash,
             "at": at,
             "turns": self.sums.turns,
             "tokens": [usage.input_tokens, usage.output_tokens],

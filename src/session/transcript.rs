@@ -22,7 +22,14 @@ pub struct Transcript {
 impl Transcript {
     /// An empty one.
     pub fn new(wire: Wire, session: &Session) -> Transcript {
-        Transcript { wire, generation: session.generation, text: String::new(), runs: 0, turns: 0, prompted: false }
+        Transcript {
+            wire,
+            generation: session.generation,
+            text: String::new(),
+            runs: 0,
+            turns: 0,
+            prompted: false,
+        }
     }
 
     /// Whether it can go on for this wire and session.
@@ -91,5 +98,9 @@ impl Transcript {
 
 fn result(call: &Call) -> Option<Block> {
     let CallState::Settled(settled) = &call.state else { return None };
-    Some(Block::ToolResult { id: call.id.clone(), text: settled.text.clone(), is_error: settled.error.is_some() })
+    Some(Block::ToolResult {
+        id: call.id.clone(),
+        text: settled.text.clone(),
+        is_error: settled.error.is_some(),
+    })
 }

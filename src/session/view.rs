@@ -75,7 +75,8 @@ pub(crate) fn usage(sums: &Sums) -> Option<Value> {
     if sums.turns == 0 {
         return None;
     }
-    let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens } = sums.usage;
+    let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens } =
+        sums.usage;
     let mut usage = json!({ "inputTokens": input_tokens, "outputTokens": output_tokens });
     for (name, count) in [
         ("cacheReadTokens", cache_read_tokens),
@@ -91,7 +92,7 @@ fn parts(run: &Run) -> Vec<Value> {
     let mut parts = Vec::new();
     for turn in &run.turns {
         let mut calls = turn.calls.iter();
-        for block in turn.said.blocks() {
+        for block in turn.said.blocks().iter().filter(|block| block.is_shown()) {
             parts.push(match block {
                 Block::Text(text) => json!({ "type": "text", "text": text }),
                 Block::Thinking { text, .. } => json!({ "type": "thinking", "text": text }),
@@ -99,7 +100,7 @@ fn parts(run: &Run) -> Vec<Value> {
                     Some(call) => part_of(call),
                     None => continue,
                 },
-                Block::ToolResult { .. } | Block::Raw(_) => continue,
+                Block::ToolResult { .. } | Block::Extra(_) | Block::Raw(_) => continue,
             });
         }
     }

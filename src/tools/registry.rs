@@ -7,6 +7,7 @@ use super::arguments::Checker;
 use super::definition::Definition;
 use crate::error::{Code, ErrorInfo};
 use crate::model::ToolSpec;
+use serde_json::Value;
 
 /// A tool that can be called.
 #[derive(Clone, Debug)]
@@ -27,6 +28,20 @@ impl Registry {
     /// None.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// What the journal keeps of the tools: enough to make every decision again.
+    pub fn record(&self) -> Value {
+        self.definitions().map(Definition::to_record).collect()
+    }
+
+    /// The tools of a record; functions of the page are not in it.
+    pub fn from_record(record: &Value) -> Result<Registry, ErrorInfo> {
+        let mut registry = Registry::new();
+        for tool in record.as_array().into_iter().flatten() {
+            registry.register(Definition::from_record(tool)?, false)?;
+        }
+        Ok(registry)
     }
 
     /// Adds a tool at the end, or, with `replace`, puts it in place of the one of its name.
