@@ -444,3 +444,371 @@ fn call_fragment(fragment: &Fragment<'_>, answer: &mut Assembler, sink: &mut dyn
     }
     answer.announce(at, sink);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+    use crate::model::{Answer, Decoder};
+    use serde_json::{Value, json};
+
+    // ------------------------------------------------------------ what is sent
+
+    fn encode(role: Role, wire: Option<Wire>, blocks: Vec<Block>) -> Value {
+        let mut out = String::new();
+        encode_message(&Message { role, blocks, wire }, &mut out);
+        serde_json::from_str(&format!("[{out}]")).unwrap()
+    }
+
+    fn t(text: &str) -> Block {
+        Block::Text(text.into())
+    }
+
+    fn call(id: &str, name: &str, arguments: &str) -> Block {
+        Block::ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() }
+    }
+
+    fn settings() -> Settings {
+        Settings { model: "m".into(), ..Settings::default() }
+    }
+
+    #[test]
+    fn the_request_of_a_custom_provider() {
+        assert_eq!(chat_request(&settings(), &[], "").unwrap(), r#"{"model":"m","messages":[],"tools":[]}"#);
+        let settings = Settings {
+            system: "be brief".into(),
+            max_output_tokens: Some(9),
+            temperature: Some("0".into()),
+            reasoning: Some(Reasoning::Low),
+            provider_options: Some(r#"{"top_k":1}"#.into()),
+            ..settings()
+        };
+        let tool = ToolSpec { name: "a".into(), description: "d".into(), input_schema: "{}".into() };
+        let mut messages = String::new();
+        encode_message(&Message { role: Role::User, blocks: vec![t("hi")], wire: None }, &mut messages);
+        let request = chat_request(&settings, std::slice::from_ref(&tool), &messages).unwrap();
+        assert_eq!(
+            serde_json::from_str::<Value>(&request).unwrap(),
+            json!({
+                "model": "m", "max_tokens": 9, "temperature": 0, "reasoning_effort": "low", "top_k": 1,
+                "tools": [{"type": "function", "function": {"name": "a", "description": "d", "parameters": {}}}],
+                "messages": [{"role": "system", "content": "be brief"}, {"role": "user", "content": "hi"}],
+            })
+        );
+    }
+
+    #[test]
+    fn the_request_of_a_server() {
+        let settings = Settings { max_output_tokens: Some(9), ..settings() };
+        let send = |base_url: Option<&str>| {
+            let endpoint = Endpoint { base_url: base_url.map(Into::into), api_version: None };
+            let request = request(&endpoint, &settings, &[], "").unwrap();
+            (request.url, serde_json::from_str::<Value>(&request.body).unwrap())
+        };
+        let (url, body) = send(None);
+        assert_eq!(url, "https://api.openai.com/v1/chat/completions");
+        assert_eq!(
+            body,
+            json!({"model": "m", "max_completion_tokens": 9, "messages": [], "stream": true,
+                   "stream_options": {"include_usage": true}})
+        );
+        let (url, body) = send(Some("http://localhost:8080/v1/"));
+        assert_eq!(url, "http://localhost:8080/v1/chat/completions");
+        assert_eq!(body["max_tokens"], 9);
+    }
+
+    #[test]
+    fn messages() {
+        let thinking = Block::Thinking { text: "hm".into(), signature: Some("s".into()) };
+        let extra = || Block::Extra(r#"{"extra_content":{"sig":1}}"#.into());
+        let result = |id: &str| Block::ToolResult { id: id.into(), text: "r".into(), is_error: true };
+        let calls = vec![thinking.clone(), t("a"), call("1", "x", "{\"q\":1}"), extra(), call("2", "y", "{")];
+        let function = |name: &str, arguments: &str| json!({"name": name, "arguments": arguments});
+        let (x, y) = (function("x", "{\"q\":1}"), function("y", "{}"));
+        assert_eq!(
+            encode(Role::Assistant, Some(Wire::OpenAiChat), calls.clone()),
+            json!([{"role": "assistant", "content": "a", "tool_calls": [
+                {"id": "1", "type": "function", "function": x, "extra_content": {"sig": 1}},
+                {"id": "2", "type": "function", "function": y},
+            ]}])
+        );
+        let other = encode(Role::Assistant, Some(Wire::Anthropic), calls);
+        assert!(other[0]["tool_calls"][0].get("extra_content").is_none());
+        assert_eq!(
+            encode(Role::User, None, vec![t("and"), result("1"), t(" "), t("so?"), result("2")]),
+            json!([
+                {"role": "tool", "tool_call_id": "1", "content": "r"},
+                {"role": "tool", "tool_call_id": "2", "content": "r"},
+                {"role": "user", "content": "and\n\nso?"},
+            ])
+        );
+        assert_eq!(encode(Role::Assistant, None, vec![call("1", "x", "{}")])[0]["content"], Value::Null);
+        assert_eq!(encode(Role::Assistant, None, vec![thinking, t(" "), Block::Raw("{}".into())]), json!([]));
+    }
+
+    // ------------------------------------------------------------ what comes
+
+    fn chunk(delta: Value) -> Value {
+        json!({"id": "c", "model": "gpt", "choices": [{"index": 0, "delta": delta, "finish_reason": null}]})
+    }
+
+    fn finish(reason: &str) -> Value {
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
+    }
+
+    /// A fragment of a tool call; what is `null` is left out.
+    fn fragment(index: Value, id: Value, name: Value, arguments: Value) -> Value {
+        let mut call = json!({"function": {"arguments": arguments}});
+        if !index.is_null() {
+            call["index"] = index;
+        }
+        if !id.is_null() {
+            call["id"] = id;
+        }
+        if !name.is_null() {
+            call["function"]["name"] = name;
+        }
+        chunk(json!({"tool_calls": [call]}))
+    }
+
+    /// From a server, and the same from a custom provider: both must agree.
+    fn decode(chunks: &[Value]) -> (Vec<(u32, String)>, Result<Answer, (ErrorInfo, Answer)>) {
+        let (mut deltas, mut theirs) = (Vec::new(), Vec::new());
+        let mut custom = Decoder::custom();
+        for chunk in chunks {
+            let _ = custom.push_chunk(&chunk.to_string(), &mut |d| theirs.push((d.part, d.text.to_string())));
+        }
+        let mut decoder = Decoder::new(Wire::OpenAiChat);
+        let stream: String = chunks.iter().map(|chunk| format!(": comment\n\ndata: {chunk}\n\n")).collect();
+        let _ = decoder.push(stream.as_bytes(), &mut |d| deltas.push((d.part, d.text.to_string())));
+        assert_eq!(deltas, theirs);
+        let result = decoder.finish();
+        if result.is_ok() {
+            assert_eq!(custom.finish(), result);
+        }
+        (deltas, result)
+    }
+
+    fn blocks(chunks: &[Value]) -> Vec<Block> {
+        decode(chunks).1.unwrap().blocks
+    }
+
+    #[test]
+    fn text_and_usage() {
+        let usage = json!({"prompt_tokens": 16, "completion_tokens": 30, "total_tokens": 46,
+            "prompt_tokens_details": {"cached_tokens": 4}, "completion_tokens_details": {"reasoning_tokens": 7}});
+        let (deltas, answer) = decode(&[
+            chunk(json!({"role": "assistant", "content": "", "refusal": null})),
+            chunk(json!({"content": "Hel"})),
+            chunk(json!({"content": null, "tool_calls": null})),
+            chunk(json!({"content": "lo"})),
+            json!({"choices": [{"index": 1, "delta": {"content": "another choice"}}]}),
+            finish("stop"),
+            json!({"choices": [], "usage": usage}),
+        ]);
+        let answer = answer.unwrap();
+        assert_eq!(answer.blocks, [t("Hello")]);
+        assert_eq!(answer.stop, Some(StopReason::EndTurn));
+        assert_eq!((answer.id.as_deref(), answer.model.as_deref()), (Some("c"), Some("gpt")));
+        let expected = Usage {
+            input_tokens: 12,
+            output_tokens: 30,
+            cache_read_tokens: 4,
+            cache_write_tokens: 0,
+            reasoning_tokens: 7,
+        };
+        assert_eq!(answer.usage, expected);
+        assert_eq!(deltas, [(0, "Hel".to_string()), (0, "lo".into())]);
+    }
+
+    #[test]
+    fn usage_that_counts_reasoning_beside_the_answer() {
+        let usage = json!({"prompt_tokens": 307, "completion_tokens": 26, "total_tokens": 560,
+            "completion_tokens_details": {"reasoning_tokens": 227}});
+        let answer =
+            decode(&[chunk(json!({"content": "a"})), finish("stop"), json!({"choices": [], "usage": usage})]);
+        assert_eq!(answer.1.unwrap().usage.output_tokens, 253);
+    }
+
+    #[test]
+    fn thinking_by_every_name() {
+        let thinking = |text: &str| Block::Thinking { text: text.into(), signature: None };
+        for piece in [
+            json!({"reasoning_content": "hm"}),
+            json!({"reasoning": "hm"}),
+            json!({"reasoning_content": "hm", "reasoning": "hm"}),
+            json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]}),
+            json!({"content": [{"type": "thinking", "thinking": "hm"}]}),
+        ] {
+            let chunks = [
+                chunk(piece.clone()),
+                chunk(json!({"content": [{"type": "text", "text": "so"}]})),
+                finish("stop"),
+            ];
+            assert_eq!(blocks(&chunks), [thinking("hm"), t("so")], "{piece}");
+        }
+        let odd = chunk(json!({"content": {"a": [1]}, "reasoning": 7, "role": 1, "refusal": true}));
+        assert_eq!(blocks(&[odd, finish("stop")]), []);
+    }
+
+    #[test]
+    fn tool_calls_however_they_come() {
+        let n = Value::Null;
+        let two = [call("a", "x", "{\"q\":1}"), call("b", "y", "{}")];
+        let piece =
+            |i: Value, id: &str, name: &str, args: &str| fragment(i, json!(id), json!(name), json!(args));
+        let by_index = |first: u32| {
+            vec![
+                piece(json!(first), "a", "x", ""),
+                fragment(json!(first), n.clone(), n.clone(), json!("{\"q\"")),
+                piece(json!(first + 1), "b", "y", ""),
+                fragment(json!(first), n.clone(), n.clone(), json!(":1}")),
+            ]
+        };
+        for (how, chunks) in [
+            ("as the protocol says", by_index(0)),
+            ("from one", by_index(1)),
+            (
+                "without an index",
+                vec![
+                    piece(n.clone(), "a", "x", "{\"q\""),
+                    fragment(n.clone(), n.clone(), n.clone(), json!(":1}")),
+                    piece(n.clone(), "b", "y", "{}"),
+                ],
+            ),
+            (
+                "each with index 0",
+                vec![piece(json!(0), "a", "x", "{\"q\":1}"), piece(json!(0), "b", "y", "{}")],
+            ),
+            (
+                "id and name in every fragment",
+                vec![
+                    piece(json!(0), "a", "x", "{\"q\""),
+                    piece(json!(0), "a", "x", ":1}"),
+                    piece(json!(1), "b", "y", ""),
+                ],
+            ),
+            (
+                "another id in every fragment",
+                vec![
+                    piece(json!(0), "a", "x", "{\"q\""),
+                    fragment(json!(0), json!("a2"), n.clone(), json!(":1}")),
+                    piece(json!(1), "b", "y", ""),
+                ],
+            ),
+            (
+                "name after the arguments",
+                vec![
+                    fragment(json!(0), json!("a"), n.clone(), json!("{\"q\"")),
+                    fragment(json!(0), n.clone(), json!("x"), json!(":1}")),
+                    piece(json!(1), "b", "y", ""),
+                ],
+            ),
+            (
+                "both whole in one chunk",
+                vec![chunk(json!({"tool_calls": [
+                    {"index": 0, "id": "a", "function": {"name": "x", "arguments": "{\"q\":1}"}, "type": "function"},
+                    {"index": 1, "id": "b", "function": {"name": "y", "arguments": {}}},
+                ]}))],
+            ),
+            (
+                "as objects, with no arguments",
+                vec![
+                    fragment(json!(0), json!("a"), json!("x"), json!({"q": 1})),
+                    fragment(json!(1), json!("b"), json!("y"), n.clone()),
+                ],
+            ),
+        ] {
+            for reason in ["tool_calls", "stop", "function_call"] {
+                let mut chunks = chunks.clone();
+                chunks.push(finish(reason));
+                let (deltas, answer) = decode(&chunks);
+                let answer = answer.unwrap();
+                assert_eq!(answer.blocks, two, "{how}");
+                assert_eq!(answer.stop, Some(StopReason::ToolUse), "{how}");
+                assert_eq!(deltas, [(0, "x".to_string()), (1, "y".into())], "{how}");
+            }
+        }
+        let unnamed = [
+            fragment(n.clone(), n.clone(), json!("x"), json!("{}")),
+            fragment(n.clone(), n.clone(), json!("x"), json!("{}")),
+            fragment(n.clone(), n.clone(), json!("y"), json!("{}")),
+            finish("stop"),
+        ];
+        assert_eq!(
+            blocks(&unnamed),
+            [call("call_1", "x", "{}"), call("call_2", "x", "{}"), call("call_3", "y", "{}")]
+        );
+    }
+
+    #[test]
+    fn a_thought_signature_stays_with_its_call() {
+        let mut piece = fragment(json!(0), json!("a"), json!("x"), json!("{}"));
+        piece["choices"][0]["delta"]["tool_calls"][0]["extra_content"] =
+            json!({"google": {"thought_signature": "s"}});
+        let blocks = blocks(&[piece, finish("stop")]);
+        assert_eq!(
+            blocks[1],
+            Block::Extra(r#"{"extra_content":{"google":{"thought_signature":"s"}}}"#.into())
+        );
+    }
+
+    #[test]
+    fn how_it_ends() {
+        let text = chunk(json!({"content": "a"}));
+        let stop =
+            |chunks: &[Value]| decode(chunks).1.map(|answer| answer.stop).map_err(|(error, _)| error.code);
+        assert_eq!(stop(&[text.clone(), finish("length")]), Ok(Some(StopReason::MaxTokens)));
+        assert_eq!(stop(&[text.clone(), finish("content_filter")]), Ok(Some(StopReason::Refusal(None))));
+        assert_eq!(stop(&[text.clone(), finish("eos")]), Ok(Some(StopReason::EndTurn)));
+        let refusal = [chunk(json!({"refusal": "I "})), chunk(json!({"refusal": "can't"})), finish("stop")];
+        assert_eq!(stop(&refusal), Ok(Some(StopReason::Refusal(Some("I can't".into())))));
+        assert_eq!(stop(std::slice::from_ref(&text)), Err(Code::StreamBroken));
+        let cut = fragment(json!(0), json!("a"), json!("x"), json!("{\"q"));
+        assert_eq!(blocks(&[text.clone(), cut.clone(), finish("length")]), [t("a")]);
+        assert_eq!(blocks(&[text.clone(), cut, finish("stop")]).len(), 2);
+        let nameless = fragment(json!(0), json!("a"), Value::Null, json!("{}"));
+        assert_eq!(stop(&[nameless, finish("stop")]), Err(Code::Protocol));
+        for (error, code) in [
+            (
+                json!({"error": {"message": "m", "code": 502}, "choices": [{"finish_reason": "error"}]}),
+                Code::Server,
+            ),
+            (json!({"error": "plain"}), Code::Server),
+            (json!({"object": "error", "message": "m", "code": 429}), Code::RateLimit),
+            (json!([1]), Code::Protocol),
+        ] {
+            assert_eq!(stop(&[text.clone(), error.clone(), finish("stop")]), Err(code), "{error}");
+        }
+        let mut decoder = Decoder::new(Wire::OpenAiChat);
+        decoder
+            .push(format!("data: {text}\n\ndata: [DONE]\n\ndata: junk\n\n").as_bytes(), &mut |_| ())
+            .unwrap();
+        assert_eq!(decoder.finish().unwrap().stop, Some(StopReason::EndTurn));
+    }
+
+    #[test]
+    fn a_custom_provider_may_just_end() {
+        let mut decoder = Decoder::custom();
+        let mut shown = String::new();
+        decoder.push_text("Hel", &mut |d| shown.push_str(d.text)).unwrap();
+        decoder.push_text("", &mut |d| shown.push_str(d.text)).unwrap();
+        decoder
+            .push_chunk(&chunk(json!({"content": "lo"})).to_string(), &mut |d| shown.push_str(d.text))
+            .unwrap();
+        assert_eq!(shown, "Hello");
+        assert_eq!(decoder.snapshot().stop, None);
+        let answer = decoder.finish().unwrap();
+        assert_eq!((answer.blocks, answer.stop), (vec![t("Hello")], Some(StopReason::EndTurn)));
+        assert_eq!(Decoder::custom().finish().unwrap().blocks, []);
+        for bad in ["{}", "[]", "{\"text\":\"hi\"}", "no json", "{\"choices\":7}"] {
+            assert_eq!(
+                Decoder::custom().push_chunk(bad, &mut |_| ()).unwrap_err().code,
+                Code::Protocol,
+                "{bad}"
+            );
+        }
+        let mut decoder = Decoder::new(Wire::Anthropic);
+        assert!(decoder.push_chunk("{}", &mut |_| ()).is_err());
+    }
+}
