@@ -272,7 +272,9 @@ impl Run {
                 if let Some(turn) = self.turns.last_mut() {
                     match &mut turn.said {
                         Said::Whole { .. } => {}
-                        Said::Partial(had) if blocks.is_empty() => turn.said = Said::Cut(std::mem::take(had)),
+                        Said::Partial(had) | Said::Cut(had) if blocks.is_empty() => {
+                            turn.said = Said::Cut(std::mem::take(had));
+                        }
                         said => *said = Said::Cut(blocks.clone()),
                     }
                     for call in &mut turn.calls {
