@@ -183,10 +183,14 @@ impl Harness {
         while let Some(slot) = self.sessions.get(session) {
             let Some(entry) = slot.session.next() else { return };
             let Some(run) = slot.session.current().map(|run| run.id.clone()) else { return };
-            if let Entry::Called { .. } = entry
-                && !self.ready_to_call(session, &run)
-            {
-                return;
+            if let Entry::Called { .. } = entry {
+                if !self.ready_to_call(session, &run) {
+                    return;
+                }
+                // What was recorded just now may have changed the decision: fewer turns, for one.
+                if self.session(session).and_then(crate::session::Session::next).as_ref() != Some(&entry) {
+                    continue;
+                }
             }
             self.append(session, Some(&run), &entry);
         }
