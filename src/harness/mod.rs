@@ -260,6 +260,12 @@ impl Harness {
         self.now = self.now.max(now);
         loop {
             if let Some(action) = self.outbox.pop() {
+                // A function's time begins when it is called, not when it was ordered: its commit may be slow.
+                if let Action::CallPage { call, .. } = &action
+                    && let Some(live) = self.calls.get_mut(call)
+                {
+                    live.deadline = Some(self.now + live.limit);
+                }
                 return Some(action);
             }
             if !self.send_next_commit() && !self.finish_closing() {
