@@ -431,10 +431,13 @@ impl Harness {
         }
         let keys: Vec<CallKey> =
             self.calls.iter().filter(|(_, call)| !call.is_of_page()).map(|(key, _)| *key).collect();
-        for key in keys {
-            self.calls.remove(&key);
-            self.outbox.act(Action::Abort(key));
+        for key in &keys {
+            self.calls.remove(key);
+            self.outbox.act(Action::Abort(*key));
         }
+        self.outbox.retain_effects(
+            |action| !matches!(action, Action::CallPage { call, .. } if keys.contains(call)),
+        );
         self.page_jobs.retain(pages::Job::is_of_page);
     }
 
