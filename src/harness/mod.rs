@@ -410,6 +410,17 @@ impl Harness {
         for waiter in std::mem::take(&mut self.waiters) {
             self.reply_now(waiter.command, Err(error.clone()));
         }
+        // What was read for this holding of the workspace must not serve the next one.
+        let mut unanswered = Vec::new();
+        self.reads.retain(|_, after| {
+            if let After::Erase { command, .. } = after {
+                unanswered.extend(*command);
+            }
+            !matches!(after, After::Epoch | After::Load | After::Erase { .. })
+        });
+        for command in unanswered {
+            self.reply_now(command, Err(error.clone()));
+        }
         self.sessions.clear();
         self.epoch_commit = None;
         self.page_commit.take_if(|(_, job, _)| !job.is_of_page());
