@@ -347,12 +347,15 @@ impl Harness {
             self.epoch_commit = None;
             self.outbox.stored(commit);
             self.epoch_committed(result);
-        } else {
+        } else if !self.outbox.forgotten(commit) {
             match result {
                 Ok(()) => {
                     self.outbox.stored(commit);
                 }
-                Err(error) => self.fail(error.info()),
+                Err(error) => {
+                    self.outbox.failed(commit);
+                    self.fail(error.info());
+                }
             }
         }
     }
