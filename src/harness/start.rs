@@ -77,7 +77,8 @@ impl Harness {
     pub(super) fn begin(&mut self, purpose: Purpose) {
         self.start =
             Some(Start { purpose, before: self.lifecycle.clone(), stored_epoch: None, holder: None });
-        self.outbox.act(Action::Lock { name: self.options.name.clone() });
+        // The lock may still be ours until a stop before is stored.
+        self.outbox.act_after_commit(Action::Lock { name: self.options.name.clone() });
     }
 
     pub(super) fn locked(&mut self, granted: bool) {
