@@ -396,6 +396,7 @@ impl Harness {
                 for job in refresh.jobs {
                     self.page_job_done(job, Err(error.clone()));
                 }
+                self.refresh();
             }
             After::PageRows(job) => self.page_job_done(job, Err(error.clone())),
         }

@@ -89,12 +89,13 @@ impl Harness {
 
     fn page_job(&mut self, job: Job) {
         self.refresh_queue.push(job);
-        if !self.refreshing {
-            self.refresh();
-        }
+        self.refresh();
     }
 
-    fn refresh(&mut self) {
+    pub(super) fn refresh(&mut self) {
+        if self.refreshing {
+            return;
+        }
         let jobs = std::mem::take(&mut self.refresh_queue);
         if jobs.is_empty() {
             return;
