@@ -287,6 +287,8 @@ impl Harness {
     pub(super) fn page_job_done(&mut self, job: Job, result: Result<Done, ErrorInfo>) {
         match &job.owner {
             Owner::Command(_) => self.page_job_answer(&job, result.map(|done| done.value)),
+            // It may have ended otherwise while rows were read.
+            Owner::Run { .. } if !self.is_wanted(&job) => {}
             Owner::Run { session, run, tool_call } => {
                 let entry = match result {
                     Ok(done) => outcome_entry(tool_call, &done.value),
