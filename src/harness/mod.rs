@@ -240,6 +240,11 @@ impl Harness {
             return;
         }
         self.take(input);
+        self.go_on_alone();
+    }
+
+    /// Does what follows at once, and takes the inputs that had to wait.
+    fn go_on_alone(&mut self) {
         while self.page_commit.is_none() {
             if let Some(inner) = self.inner.pop_front() {
                 match inner {
@@ -271,6 +276,7 @@ impl Harness {
             if !self.send_next_commit() && !self.finish_closing() {
                 return None;
             }
+            self.go_on_alone();
         }
     }
 
