@@ -283,6 +283,12 @@ impl Harness {
                 }
                 self.reply_now(look.command, Ok(None));
             }
+            // A start may have come first, and know more than this.
+            LookFor::Run { id, until } if self.session(DEFAULT_SESSION).is_some() => {
+                if let Err(error) = self.wait(look.command, &id, until) {
+                    self.reply_now(look.command, Err(error));
+                }
+            }
             LookFor::Run { id, until } => match answer_of(&session, &id, until.is_none()) {
                 Some(Some(value)) => self.reply_now(look.command, Ok(Some(value.to_string()))),
                 Some(None) => self.waiters.push(Waiter { command: look.command, run: id, until }),
