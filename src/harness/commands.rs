@@ -176,7 +176,7 @@ impl Harness {
         let session = session_id(&args)?;
         let text = args.needed("text")?;
         self.must_run()?;
-        let idempotency = args.text("idempotencyKey")?;
+        let (idempotency, context) = (args.text("idempotencyKey")?, args.text("context")?);
         if text.trim().is_empty() {
             return Err(ErrorInfo::new(Code::EmptyMessage, "the message is empty").hint("send a text"));
         }
@@ -199,7 +199,7 @@ impl Harness {
         let entry = Entry::Prompt {
             message: ["msg_", fresh].concat(),
             text: self.scrubbed(text.into()),
-            context: args.text("context")?.map(|context| self.scrubbed(context.into())),
+            context: context.map(|context| self.scrubbed(context.into())),
             metadata: args.get("metadata").cloned(),
             idempotency: idempotency.map(Into::into),
         };
