@@ -319,17 +319,13 @@ impl Harness {
         }
         self.read_after_commit(
             vec![Read::all(Table::Entries, vec![session.into()])],
-            After::Erase { command: Some(command), session: session.into() },
+            After::Erase { command, session: session.into() },
         );
     }
 
-    pub(super) fn erase(&mut self, command: Option<u32>, session: &str, rows: &[Rows]) {
-        for write in rows.iter().flat_map(|rows| start::erasures(session, rows)) {
-            self.outbox.write(write);
-        }
-        if let Some(command) = command {
-            self.reply(command, Ok(None));
-        }
+    /// A clearing is over. What it could not erase, the next start erases.
+    pub(super) fn erased(&mut self, command: u32, result: Result<Option<String>, ErrorInfo>) {
+        self.reply(command, result);
         // The conversation of a harness that does not run was only borrowed.
         if self.lifecycle != Lifecycle::Running {
             self.release();

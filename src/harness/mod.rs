@@ -107,7 +107,7 @@ enum After {
     /// A journal, only to look at.
     Look(commands::Look),
     /// The rows of a cleared conversation.
-    Erase { command: Option<u32>, session: String },
+    Erase { command: u32, session: String },
     /// Pages, all or the changed ones.
     Pages(pages::Refresh),
     /// What an operation on pages needs besides the pages.
@@ -234,8 +234,12 @@ impl Harness {
             }
             return;
         }
-        // While a page change and its outcome are on their way as one, nothing may come between them.
-        if self.page_commit.is_some() && !matches!(input, Input::Committed { .. } | Input::LockLost) {
+        let passes = match input {
+            Input::Committed { .. } | Input::LockLost => true,
+            Input::Read { .. } => self.page_commit.is_none(),
+            _ => !self.must_finish(),
+        };
+        if !passes {
             self.deferred.push_back((now, input));
             return;
         }
@@ -243,9 +247,15 @@ impl Harness {
         self.go_on_alone();
     }
 
+    /// While a page change and its outcome are on their way as one, and while a conversation is erased, nothing
+    /// may come between.
+    fn must_finish(&self) -> bool {
+        self.page_commit.is_some() || self.reads.values().any(|after| matches!(after, After::Erase { .. }))
+    }
+
     /// Does what follows at once, and takes the inputs that had to wait.
     fn go_on_alone(&mut self) {
-        while self.page_commit.is_none() {
+        while !self.must_finish() {
             if let Some(inner) = self.inner.pop_front() {
                 match inner {
                     Inner::NotCalled(call, error) => self.answered(call, Err((error, None))),
@@ -282,7 +292,7 @@ impl Harness {
 
     /// When [`Input::Tick`] is wanted at the latest.
     pub fn deadline(&self) -> Option<Millis> {
-        if self.page_commit.is_some() {
+        if self.must_finish() {
             return None;
         }
         let calls = self.calls.values().filter_map(|call| call.deadline);
@@ -382,7 +392,12 @@ impl Harness {
             After::Epoch => self.epoch_read(&rows),
             After::Load => self.load(&rows),
             After::Look(look) => self.look(look, &rows),
-            After::Erase { command, session } => self.erase(command, &session, &rows),
+            After::Erase { command, session } => {
+                for write in rows.iter().flat_map(|rows| start::erasures(&session, rows)) {
+                    self.outbox.write(write);
+                }
+                self.erased(command, Ok(None));
+            }
             After::Pages(refresh) => self.pages_read(refresh, rows),
             After::PageRows(job) => self.page_rows(job, rows),
         }
@@ -392,11 +407,7 @@ impl Harness {
         match after {
             After::Epoch | After::Load => self.fail(error.clone()),
             After::Look(look) => self.reply_now(look.command, Err(error.clone())),
-            After::Erase { command, .. } => {
-                if let Some(command) = command {
-                    self.reply_now(command, Err(error.clone()));
-                }
-            }
+            After::Erase { command, .. } => self.erased(command, Err(error.clone())),
             After::Pages(refresh) => {
                 self.refreshing = false;
                 for job in refresh.jobs {
@@ -424,7 +435,7 @@ impl Harness {
         let mut unanswered = Vec::new();
         self.reads.retain(|_, after| {
             if let After::Erase { command, .. } = after {
-                unanswered.extend(*command);
+                unanswered.push(*command);
             }
             !matches!(after, After::Epoch | After::Load | After::Erase { .. })
         });
@@ -456,9 +467,8 @@ impl Harness {
             self.calls.remove(key);
             self.outbox.act(Action::Abort(*key));
         }
-        self.outbox.retain_effects(
-            |action| !matches!(action, Action::CallPage { call, .. } if keys.contains(call)),
-        );
+        self.outbox
+            .retain_effects(|action| !matches!(action, Action::CallPage { call, .. } if keys.contains(call)));
         self.page_jobs.retain(pages::Job::is_of_page);
     }
 

@@ -59,6 +59,10 @@ impl Harness {
             commands.push(command);
             return Ok(());
         }
+        if let Some(Start { purpose: Purpose::Clear { .. }, .. }) = &self.start {
+            return Err(ErrorInfo::new(Code::Busy, "the conversation is being cleared")
+                .hint("await clearConversation first"));
+        }
         if self.start.is_some() || self.lifecycle == Lifecycle::Running {
             if config.if_running == IfRunning::Join && self.lifecycle == Lifecycle::Running {
                 self.reply(command, Ok(None));
