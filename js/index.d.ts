@@ -385,19 +385,19 @@ export interface Snapshot {
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /** A function of the page that the agent may call. */
-export interface Tool<A = any> {
+export interface Tool<S = JsonSchema> {
   name: string;
   title?: string;
   /** The model chooses by this. */
   description: string;
   /** JSON Schema of the arguments. They are checked before `execute` is called. */
-  inputSchema: JsonSchema;
+  inputSchema: S;
   /**
    * What it gives, or throws, is told to the model. Text stays text; other values become JSON: a `Date` its ISO text, a
    * `Map` an object (or pairs), a `Set` an array, functions are left out. Cycles and BigInts are `tool_failed`, naming
    * where. It may call any method of the workspace.
    */
-  execute(args: A, context: ToolContext): unknown;
+  execute(args: any, context: ToolContext): unknown;
   /** Where what it says comes from. `External`: framed as untrusted. Default `Workspace`. */
   source?: "Workspace" | "External" | "System";
   /** Changes nothing, so it may be run again. Default: by its name (`get_`, `list_`, `search_`, `read_`, `describe_`). */
@@ -429,7 +429,7 @@ export interface Tools {
    *
    * @throws {LodgerError} `duplicate_tool`, `invalid_tool`, `invalid_schema`.
    */
-  register<A = any>(tool: Tool<A>, options?: { replace?: boolean; signal?: AbortSignal }): () => void;
+  register<S = JsonSchema>(tool: Tool<S>, options?: { replace?: boolean; signal?: AbortSignal }): () => void;
   /** Whether there was such a tool. */
   unregister(name: string): boolean;
   /** All tools, in order of registration. */

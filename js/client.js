@@ -1,0 +1,578 @@
+// The page's side of a workspace: the object that `openWorkspace` gives.
+//
+// Decides nothing about agents: it turns method calls into the messages of `PROTOCOL.md`, keeps a mirror for the
+// methods that answer at once, the promises that are outstanding, the functions of the page, and dispatches events.
+// Promises: what a host tells is seen in the order it was told (mirror and views before the events that speak of it,
+// an event on every target before the next event); when the host is gone every promise is settled; after a panic the
+// next call opens a fresh host, with the tools and views of this page. Leaves to others: where the host lives
+// (`channel.js`, `package.js`), how long a workspace is kept (`package.js`).
+
+import { Calls } from "./calls.js";
+import { LodgerError, errorInfo, failure, onlyKnown } from "./error.js";
+import { invokeOn } from "./invoke.js";
+import { checked } from "./json.js";
+import { Run, RunText } from "./run.js";
+import { SessionView } from "./view.js";
+
+const CONFIG = ["provider", "model", "instructions", "maxOutputTokens", "temperature", "reasoning", "providerOptions",
+  "maxTurns", "toolTimeoutMs", "resume", "ifRunning"];
+const PROVIDER = ["kind", "apiKey", "auth", "headers", "credentials", "fetch", "baseUrl", "allowHttp", "apiVersion", "preset", "model"];
+const CUSTOM = ["kind", "model", "stream"];
+const FUNCTIONS = ["instructions", "provider.apiKey", "provider.fetch", "provider.stream"];
+const SEND = ["sessionId", "signal", "context", "idempotencyKey"];
+const TOOL = ["name", "title", "description", "inputSchema", "execute", "source", "readOnly", "timeoutMs", "concurrency", "onResume"];
+const CLOSED = { code: "workspace_closed", message: "The workspace was closed." };
+const STOPPED = '{"lifecycle":"Stopped","is_streaming":false}';
+
+/** Lets go of a workspace for good: the host's `close`, then the end of everything. */
+export let shut;
+/** Opens a fresh host if the last one is gone. */
+export let revive;
+
+export class Workspace extends EventTarget {
+  #name;
+  #target;
+  #connect;
+  #release;
+  #onEnd;
+
+  #link = null; // whose messages count; a new object with each host
+  #channel = null;
+  #opening = null;
+  #ended = null; // the error of every later call, once there is no way back
+
+  #calls = new Calls((message) => this.#send(message));
+  #pending = new Map(); // command id -> request
+  #lastId = 0;
+  #accepting = 0; // commands under way that will give a run
+  #runs = new Map(); // run id -> RunText, until it ends
+  #views = new Map(); // session id -> { view, api }
+  #status = STOPPED;
+  #definitions = "[]";
+  #registrations = new Map(); // name -> { args }
+  #configFunctions = []; // what the agent's configuration may still call
+  #events = [];
+  #dispatching = false;
+  #draft = ({ type }) => {
+    // Whoever hides a page may kill it without another word.
+    if (type !== "pagehide" && globalThis.document.visibilityState !== "hidden") return;
+    if (this.#channel && this.status().is_streaming) this.#request("draft");
+  };
+
+  /**
+   * @param {string} name
+   * @param {object} options
+   * @param {(deliver: (message: object) => void) => Promise<{ send(message: object): void, close(): void }>} options.connect
+   * @param {EventTarget | null} [options.target]
+   * @param {() => Promise<void>} [options.release] what `close()` does; default: lets go at once
+   * @param {() => void} [options.onEnd] it will not open again
+   */
+  constructor(name, { connect, target = globalThis.document ?? null, release, onEnd }) {
+    super();
+    this.#name = name;
+    this.#connect = connect;
+    this.#target = target;
+    this.#release = release ?? (() => this.#shut());
+    this.#onEnd = onEnd;
+    this.tools = this.#makeTools();
+    this.pages = this.#makePages();
+    this.#listen("addEventListener");
+  }
+
+  static {
+    shut = (workspace, error) => workspace.#shut(error);
+    revive = (workspace) => workspace.#open();
+  }
+
+  get name() {
+    return this.#name;
+  }
+
+  // ---------------------------------------------------------------- the harness
+
+  async startAgent(config = {}) {
+    await this.#request("startAgent", this.#config(config, "startAgent")).promise;
+  }
+
+  async configureAgent(patch) {
+    await this.#request("configureAgent", this.#config(patch, "configureAgent")).promise;
+  }
+
+  async stopAgent() {
+    const old = this.#configFunctions;
+    this.#configFunctions = [];
+    try {
+      await this.#request("stopAgent").promise;
+      const used = new Set(this.#configFunctions.map(({ $fn }) => $fn));
+      for (const fn of old) if (!used.has(fn.$fn)) this.#calls.remove(fn);
+    } catch (error) {
+      this.#configFunctions.push(...old);
+      throw error;
+    }
+  }
+
+  async sendMessage(input, options = {}) {
+    const { signal, ...args } = this.#message(input, options, "sendMessage");
+    return this.#accept("sendMessage", args, signal);
+  }
+
+  async run(input, options = {}) {
+    const { signal, ...args } = this.#message(input, options, "run");
+    const result = await (await this.#accept("sendMessage", args, signal)).result;
+    if (result.outcome === "completed") return result;
+    throw result.error ? new LodgerError(result.error) : failure("aborted", "The run was interrupted.");
+  }
+
+  interrupt(target = {}) {
+    onlyKnown(target, ["sessionId", "runId"], "interrupt's target", "invalid_arguments");
+    this.#interrupt(target);
+  }
+
+  async resume(runId) {
+    return this.#accept("resume", { runId: optional(runId, "string", "resume", "runId") });
+  }
+
+  status() {
+    return JSON.parse(this.#status);
+  }
+
+  async history(options = {}) {
+    onlyKnown(options, ["sessionId", "limit", "before"], "history's options", "invalid_arguments");
+    return this.#command("history", { ...options, sessionId: session(options.sessionId) });
+  }
+
+  async clearConversation(sessionId) {
+    await this.#command("clearConversation", { sessionId: session(sessionId) });
+  }
+
+  view(sessionId) {
+    const id = session(sessionId) ?? "default";
+    let entry = this.#views.get(id);
+    if (!entry) {
+      const view = new SessionView();
+      view.holder(holds(this.status()));
+      entry = { view, api: { subscribe: view.subscribe, getSnapshot: view.getSnapshot } };
+      this.#views.set(id, entry);
+      if (this.#ended) view.state({ status: "error", error: errorInfo(this.#ended) });
+      else this.#watch(id);
+    }
+    return entry.api;
+  }
+
+  async wait(runId, options = {}) {
+    onlyKnown(options, ["timeoutMs"], "wait's options", "invalid_arguments");
+    return this.#command("wait", { runId: required(runId, "string", "wait", "runId"), ...options });
+  }
+
+  async storage() {
+    return { ...(await this.#command("storage")), persist: () => this.#command("persist") };
+  }
+
+  async invoke(command, args) {
+    return invokeOn(this, command, args, (name) => this.#command(name));
+  }
+
+  async close() {
+    await this.#release();
+  }
+
+  // ---------------------------------------------------------------- tools and pages
+
+  #makeTools() {
+    return {
+      register: (tool, options = {}) => this.#register(tool, options),
+      unregister: (name) => this.#unregister(required(name, "string", "tools.unregister", "name")),
+      definitions: () => JSON.parse(this.#definitions),
+      execute: async (name, args = {}) =>
+        this.#command("tools.execute", { name: required(name, "string", "tools.execute", "name"), args: required(args, "object", "tools.execute", "args") }),
+    };
+  }
+
+  #register(tool, options) {
+    if (this.#ended) throw this.#ended;
+    onlyKnown(tool, TOOL, "A tool", "invalid_tool");
+    onlyKnown(options, ["replace", "signal"], "tools.register's options", "invalid_arguments");
+    const { execute, ...definition } = tool;
+    const { name } = tool;
+    const { replace, signal } = options;
+    if (typeof name !== "string" || !name) throw failure("invalid_tool", "A tool needs a name.");
+    if (typeof execute !== "function") throw failure("invalid_tool", `The tool "${name}" needs a function execute.`);
+    if (tool.inputSchema?.["~standard"]) {
+      throw failure("invalid_schema", `The inputSchema of "${name}" is a Standard Schema; this version takes a JSON Schema.`);
+    }
+    if (this.#registrations.has(name) && !replace) throw duplicate(name);
+    if (signal?.aborted) return () => {};
+    const args = checked(definition, `tool "${name}"`, "invalid_tool");
+    const registration = { args: { ...args, replace: replace || undefined, execute: this.#calls.addOnce(execute) } };
+    const before = this.#registrations.get(name);
+    this.#registrations.set(name, registration);
+
+    const undo = () => {
+      signal?.removeEventListener("abort", undo);
+      if (this.#registrations.get(name) !== registration) return;
+      this.#forget(name, registration);
+      if (this.#channel) this.#request("tools.unregister", { name });
+    };
+    const refused = () => {
+      this.#calls.remove(registration.args.execute);
+      if (this.#registrations.get(name) !== registration) return;
+      if (before) this.#registrations.set(name, before);
+      else this.#registrations.delete(name);
+      signal?.removeEventListener("abort", undo);
+    };
+    signal?.addEventListener("abort", undo, { once: true });
+    // Without a host it is registered with the others when one opens.
+    if (this.#channel) {
+      const request = this.#request("tools.register", registration.args);
+      if (request.error) {
+        refused();
+        throw request.error;
+      }
+      this.#settleRegistration(request, registration, before, refused);
+    } else if (before) this.#calls.remove(before.args.execute);
+    return undo;
+  }
+
+  /** A host that answers later than `register` returns tells of a bad tool by an event. */
+  #settleRegistration(request, registration, before, refused) {
+    const accepted = () => before && this.#calls.remove(before.args.execute);
+    if (request.settled) return accepted();
+    request.promise.then(accepted, (error) => {
+      if (error.code === "panicked" || this.#ended) return;
+      refused();
+      this.#event("agent:error", { workspace: this.#name, ...errorInfo(error) });
+    });
+  }
+
+  #forget(name, registration) {
+    this.#registrations.delete(name);
+    this.#calls.remove(registration.args.execute);
+  }
+
+  #unregister(name) {
+    if (this.#ended) throw this.#ended;
+    const registration = this.#registrations.get(name);
+    const known = registration !== undefined || this.tools.definitions().some((tool) => tool.name === name);
+    if (registration) this.#forget(name, registration);
+    if (!this.#channel) return known;
+    const request = this.#request("tools.unregister", { name });
+    return request.settled && !request.error ? request.value : known;
+  }
+
+  #makePages() {
+    const command = (name, args) => this.#command(`pages.${name}`, args);
+    const slugged = (name, slug, more) => command(name, { slug: required(slug, "string", `pages.${name}`, "slug"), ...more });
+    const options = (value, known, what) => (onlyKnown(value, known, `pages.${what}`, "invalid_arguments"), value);
+    return {
+      create: async (page) => command("create", options(page, ["title", "content", "parentSlug", "slug"], "create's page")),
+      read: async (slug) => slugged("read", slug),
+      tree: async (rootSlug) => command("tree", { rootSlug: optional(rootSlug, "string", "pages.tree", "rootSlug") }),
+      search: async (query, more = {}) =>
+        command("search", { query: required(query, "string", "pages.search", "query"), ...options(more, ["limit"], "search's options") }),
+      update: async (slug, change, more = {}) =>
+        slugged("update", slug, { ...options(change, ["content", "metadata"], "update's change"), ...options(more, ["expectedVersion"], "update's options") }),
+      rename: async (slug, title) => slugged("rename", slug, { title: required(title, "string", "pages.rename", "title") }),
+      move: async (slug, to) => slugged("move", slug, options(to, ["parentSlug", "position"], "move's target")),
+      delete: async (slug) => slugged("delete", slug).then(() => {}),
+      trash: async () => command("trash"),
+      restore: async (slug) => slugged("restore", slug),
+      backlinks: async (slug) => slugged("backlinks", slug),
+      outgoingLinks: async (slug) => slugged("outgoingLinks", slug),
+      versions: async (slug, more = {}) => slugged("versions", slug, options(more, ["limit"], "versions' options")),
+    };
+  }
+
+  // ---------------------------------------------------------------- what goes to the host
+
+  #config(config, what) {
+    const code = "invalid_config";
+    onlyKnown(config, CONFIG, `${what}'s config`, code);
+    const { provider } = config;
+    if (provider !== undefined) {
+      if (provider?.kind === "custom") {
+        onlyKnown(provider, CUSTOM, "A custom provider", code);
+        if (typeof provider.stream !== "function") throw failure(code, "A custom provider needs a function stream.");
+      } else onlyKnown(provider, PROVIDER, "provider", code);
+    }
+    const added = [];
+    const args = checked(config, "config", code, (fn, path) => {
+      if (!FUNCTIONS.includes(path.slice("config.".length))) throw failure(code, `${path} cannot be a function.`);
+      // A method keeps its object; `fetch` is called as a plain function.
+      const bound = path === "config.provider.stream" ? (...args) => provider.stream(...args) : fn;
+      const sign = this.#calls.add(bound);
+      added.push(sign);
+      return sign;
+    });
+    this.#configFunctions.push(...added);
+    return args;
+  }
+
+  #message(input, options, what) {
+    onlyKnown(options, SEND, `${what}'s options`, "invalid_arguments");
+    const message = typeof input === "string" ? { text: input } : input;
+    onlyKnown(message, ["text", "metadata"], `${what}'s input`, "invalid_arguments");
+    required(message.text, "string", what, "text");
+    const { sessionId, signal, context, idempotencyKey } = options;
+    if (signal?.aborted) throw failure("aborted", "The signal was aborted before the message was sent.");
+    return {
+      ...message,
+      signal,
+      sessionId: session(sessionId),
+      context: optional(context, "string", what, "context"),
+      idempotencyKey: optional(idempotencyKey, "string", what, "idempotencyKey"),
+    };
+  }
+
+  /** A command whose value is a run. */
+  #accept(name, args, signal) {
+    this.#accepting++;
+    const done = () => {
+      if (--this.#accepting === 0) for (const [id, text] of this.#runs) if (text.ended) this.#runs.delete(id);
+    };
+    // Made while the reply is delivered, so that no text comes between.
+    const accept = (value) => new Run(value, this.#text(value.runId), () => this.#command("result", { runId: value.runId }));
+    const { promise } = this.#request(name, args, accept);
+    promise.then(done, done);
+    if (!signal) return promise;
+    return promise.then((run) => {
+      const interrupt = () => this.#interrupt({ runId: run.runId });
+      if (signal.aborted) interrupt();
+      else {
+        signal.addEventListener("abort", interrupt, { once: true });
+        const remove = () => signal.removeEventListener("abort", interrupt);
+        run.result.then(remove, remove);
+      }
+      return run;
+    });
+  }
+
+  #interrupt({ sessionId, runId }) {
+    const args = { sessionId: session(sessionId), runId: optional(runId, "string", "interrupt", "runId") };
+    // Without a host nothing runs.
+    if (this.#channel) this.#request("interrupt", args);
+  }
+
+  #watch(id) {
+    this.#request("watch", { sessionId: id }).promise.catch((error) => {
+      this.#views.get(id).view.state({ status: "error", error: errorInfo(error) });
+    });
+  }
+
+  async #command(name, args = {}) {
+    return this.#request(name, args).promise;
+  }
+
+  /** Sends a command. In direct mode the request may be settled when this returns. */
+  #request(name, given = {}, accept = (value) => value) {
+    const args = checked(given, name, "invalid_arguments");
+    const request = { settled: false, value: undefined, error: undefined };
+    request.promise = new Promise((resolve, reject) => {
+      request.resolve = (value) => {
+        request.settled = true;
+        resolve((request.value = value === undefined ? undefined : accept(value)));
+      };
+      request.reject = (error) => {
+        request.settled = true;
+        reject((request.error = error));
+      };
+    });
+    request.promise.catch(() => {}); // who wants to know awaits it
+    const send = () => {
+      if (this.#ended) return request.reject(this.#ended);
+      const id = ++this.#lastId;
+      this.#pending.set(id, request);
+      this.#send({ t: "command", id, name, args });
+    };
+    if (this.#channel || this.#ended) send();
+    else this.#open().then(send, request.reject);
+    return request;
+  }
+
+  #send(message) {
+    this.#channel?.send(message);
+  }
+
+  // ---------------------------------------------------------------- the host
+
+  #open() {
+    if (this.#ended) return Promise.reject(this.#ended);
+    return (this.#opening ??= this.#openHost());
+  }
+
+  async #openHost() {
+    const link = (this.#link = {});
+    try {
+      const channel = await this.#connect((message) => {
+        if (this.#link === link) this.#receive(message);
+      });
+      if (this.#link !== link) {
+        channel.close();
+        throw this.#ended ?? failure("panicked", "The module panicked while the workspace was opened.");
+      }
+      this.#channel = channel;
+    } catch (error) {
+      if (this.#link === link) this.#link = null;
+      this.#opening = null;
+      throw error;
+    }
+    for (const [name, { args }] of this.#registrations) {
+      this.#request("tools.register", args).promise.catch((error) => {
+        if (!this.#ended) this.#event("agent:error", { workspace: this.#name, ...errorInfo(error), message: `The tool "${name}" was not registered: ${error.message}` });
+      });
+    }
+    for (const id of this.#views.keys()) this.#watch(id);
+  }
+
+  #receive(message) {
+    switch (message.t) {
+      case "reply": {
+        const request = this.#pending.get(message.id);
+        this.#pending.delete(message.id);
+        if (message.error) request?.reject(new LodgerError(message.error));
+        else request?.resolve(message.json === undefined ? undefined : JSON.parse(message.json));
+        return;
+      }
+      case "status":
+        this.#status = message.json;
+        return this.#holders();
+      case "tools":
+        this.#definitions = message.json;
+        return;
+      case "event":
+        return this.#event(message.type, JSON.parse(message.json));
+      case "history":
+        return this.#views.get(message.sessionId)?.view.history(JSON.parse(message.json));
+      case "message":
+        return this.#views.get(message.sessionId)?.view.message(JSON.parse(message.json));
+      case "view":
+        return this.#views.get(message.sessionId)?.view.state(JSON.parse(message.json));
+      case "call":
+        return void this.#calls.handle(message);
+      case "abort":
+        return this.#calls.abort(message.id);
+      case "closed":
+        return this.#lost(message.error ?? CLOSED);
+    }
+  }
+
+  #holders() {
+    const holder = holds(this.status());
+    for (const { view } of this.#views.values()) view.holder(holder);
+  }
+
+  /** The text of a run. Text may come before the reply that tells of the run. */
+  #text(runId) {
+    let text = this.#runs.get(runId);
+    if (!text) this.#runs.set(runId, (text = new RunText()));
+    return text;
+  }
+
+  #event(type, detail) {
+    const view = this.#views.get(detail.sessionId)?.view;
+    if (type === "agent:message-chunk") {
+      view?.chunk(detail);
+      if (detail.kind === "text") this.#text(detail.runId).push(detail);
+    } else if (type === "agent:tool-call") {
+      view?.toolCall(detail);
+    } else if (type === "agent:lifecycle" && detail.phase !== "start") {
+      this.#runs.get(detail.runId)?.end();
+      if (this.#accepting === 0) this.#runs.delete(detail.runId);
+    }
+    this.#events.push([type, detail]);
+    // A listener may call a method whose events come at once: they wait until this one has been everywhere.
+    if (this.#dispatching) return;
+    this.#dispatching = true;
+    try {
+      for (let next; (next = this.#events.shift()); ) {
+        dispatch(this, ...next);
+        if (this.#target) dispatch(this.#target, ...next);
+      }
+    } finally {
+      this.#dispatching = false;
+    }
+  }
+
+  /** This host is gone. A panic is not the end: the next call opens a fresh one. */
+  #lost(info) {
+    const error = new LodgerError(info);
+    const panicked = error.code === "panicked";
+    const asked = this.#ended !== null || error.code === "workspace_closed";
+    const channel = this.#channel;
+    const pending = [...this.#pending.values()];
+    const texts = [...this.#runs.values()];
+    const before = this.#status;
+    this.#link = this.#channel = this.#opening = null;
+    this.#pending.clear();
+    this.#runs.clear();
+    for (const sign of this.#configFunctions.splice(0)) this.#calls.remove(sign);
+    if (!panicked) this.#ended ??= error;
+    this.#status = panicked ? JSON.stringify({ lifecycle: { Error: error.message }, is_streaming: false }) : STOPPED;
+
+    // A panic is told from inside the module: whatever could call it again waits until that stack is gone.
+    return Promise.resolve().then(() => {
+      channel?.close();
+      for (const request of pending) request.reject(error);
+      for (const text of texts) text.fail(error);
+      this.#calls.abortAll();
+      this.#holders();
+      for (const { view } of this.#views.values()) view.state(asked ? { status: "stopped" } : { status: "error", error: errorInfo(error) });
+      if (this.#ended) this.#finish();
+      if (asked) return;
+      const workspace = { workspace: this.#name };
+      this.#event("agent:error", { ...workspace, ...errorInfo(error) });
+      if (before !== this.#status) this.#event("agent:status-changed", { ...workspace, ...this.status() });
+    });
+  }
+
+  async #shut(info = CLOSED) {
+    if (this.#ended) return;
+    const closing = this.#channel ? this.#request("close").promise : undefined;
+    this.#ended = new LodgerError(info);
+    await closing?.catch(() => {}); // a host that fails to close is let go all the same
+    await this.#lost(info);
+  }
+
+  #finish() {
+    this.#listen("removeEventListener");
+    this.#onEnd?.();
+    this.#onEnd = undefined;
+  }
+
+  #listen(method) {
+    globalThis.document?.[method]?.("visibilitychange", this.#draft);
+    globalThis.window?.[method]?.("pagehide", this.#draft);
+  }
+}
+
+// ---------------------------------------------------------------- small things
+
+const holds = ({ lifecycle }) => ["Starting", "Running", "Suspended"].includes(lifecycle);
+
+const duplicate = (name) =>
+  failure("duplicate_tool", `A tool named "${name}" is registered already.`, "Undo that registration first, or register with { replace: true }.");
+
+/** The named session; every other than the default one is unknown in this version. */
+function session(id) {
+  if (id === undefined || id === "default") return id;
+  if (typeof id !== "string") throw failure("invalid_arguments", "sessionId must be a string.");
+  throw failure("session_not_found", `There is no session "${id}".`, 'This version has one session, "default".');
+}
+
+function required(value, type, what, name) {
+  if (typeof value === type && value !== null && !Array.isArray(value)) return value;
+  throw failure("invalid_arguments", `${what}: '${name}' must be ${type === "object" ? "an object" : `a ${type}`}.`);
+}
+
+const optional = (value, type, what, name) => (value === undefined ? undefined : required(value, type, what, name));
+
+function dispatch(target, type, detail) {
+  // A target of another window (an iframe, jsdom) takes only that window's events.
+  const { CustomEvent } = target.defaultView ?? target.ownerDocument?.defaultView ?? globalThis;
+  try {
+    target.dispatchEvent(new CustomEvent(type, { detail }));
+  } catch (error) {
+    // The standard reports what a listener throws; a home-made target may not.
+    if (globalThis.reportError) globalThis.reportError(error);
+    else console.error(error);
+  }
+}
