@@ -2,25 +2,21 @@
 //
 // Decides nothing about agents: it turns method calls into the messages of `PROTOCOL.md`, keeps a mirror for the
 // methods that answer at once, the promises that are outstanding, the functions of the page, and dispatches events.
+// Which options there are and what they may be is the host's to say.
 // Promises: what a host tells is seen in the order it was told (mirror and views before the events that speak of it,
 // an event on every target before the next event); when the host is gone every promise is settled; after a panic the
 // next call opens a fresh host, with the tools and views of this page. Leaves to others: where the host lives
 // (`channel.js`, `package.js`), how long a workspace is kept (`package.js`).
 
 import { Calls } from "./calls.js";
-import { LodgerError, errorInfo, failure, onlyKnown } from "./error.js";
+import { LodgerError, errorInfo, failure } from "./error.js";
 import { invokeOn } from "./invoke.js";
 import { checked } from "./json.js";
 import { Run, RunText } from "./run.js";
 import { SessionView } from "./view.js";
 
-const CONFIG = ["provider", "model", "instructions", "maxOutputTokens", "temperature", "reasoning", "providerOptions",
-  "maxTurns", "toolTimeoutMs", "resume", "ifRunning"];
-const PROVIDER = ["kind", "apiKey", "auth", "headers", "credentials", "fetch", "baseUrl", "allowHttp", "apiVersion", "preset", "model"];
-const CUSTOM = ["kind", "model", "stream"];
-const FUNCTIONS = ["instructions", "provider.apiKey", "provider.fetch", "provider.stream"];
-const SEND = ["sessionId", "signal", "context", "idempotencyKey"];
-const TOOL = ["name", "title", "description", "inputSchema", "execute", "source", "readOnly", "timeoutMs", "concurrency", "onResume"];
+// Where a configuration may hold a function.
+const FUNCTIONS = ["config.instructions", "config.provider.apiKey", "config.provider.fetch", "config.provider.stream"];
 const CLOSED = { code: "workspace_closed", message: "The workspace was closed." };
 const STOPPED = '{"lifecycle":"Stopped","is_streaming":false}';
 
@@ -90,12 +86,12 @@ export class Workspace extends EventTarget {
 
   // ---------------------------------------------------------------- the harness
 
-  async startAgent(config = {}) {
-    await this.#request("startAgent", this.#config(config, "startAgent")).promise;
+  async startAgent(config) {
+    await this.#command("startAgent", this.#config(config ?? {}));
   }
 
   async configureAgent(patch) {
-    await this.#request("configureAgent", this.#config(patch, "configureAgent")).promise;
+    await this.#command("configureAgent", this.#config(patch));
   }
 
   async stopAgent() {
@@ -111,57 +107,58 @@ export class Workspace extends EventTarget {
     }
   }
 
-  async sendMessage(input, options = {}) {
-    const { signal, ...args } = this.#message(input, options, "sendMessage");
-    return this.#accept("sendMessage", args, signal);
+  async sendMessage(input, options) {
+    const { signal, ...rest } = { ...options };
+    if (checkSignal(signal)?.aborted) throw failure("aborted", "The signal was aborted before the message was sent.");
+    const message = typeof input === "string" ? { text: input } : input;
+    const run = await this.#accept("sendMessage", { ...rest, ...message });
+    if (signal) this.#bind(signal, run);
+    return run;
   }
 
-  async run(input, options = {}) {
-    const { signal, ...args } = this.#message(input, options, "run");
-    const result = await (await this.#accept("sendMessage", args, signal)).result;
+  async run(input, options) {
+    const result = await (await this.sendMessage(input, options)).result;
     if (result.outcome === "completed") return result;
     throw result.error ? new LodgerError(result.error) : failure("aborted", "The run was interrupted.");
   }
 
-  interrupt(target = {}) {
-    onlyKnown(target, ["sessionId", "runId"], "interrupt's target", "invalid_arguments");
-    this.#interrupt(target);
+  interrupt(target) {
+    // Without a host nothing runs.
+    if (!this.#channel) return;
+    const { error } = this.#request("interrupt", target);
+    if (error?.code === "invalid_arguments") throw error;
   }
 
   async resume(runId) {
-    return this.#accept("resume", { runId: optional(runId, "string", "resume", "runId") });
+    return this.#accept("resume", { runId });
   }
 
   status() {
     return JSON.parse(this.#status);
   }
 
-  async history(options = {}) {
-    onlyKnown(options, ["sessionId", "limit", "before"], "history's options", "invalid_arguments");
-    return this.#command("history", { ...options, sessionId: session(options.sessionId) });
+  async history(options) {
+    return this.#command("history", options);
   }
 
   async clearConversation(sessionId) {
-    await this.#command("clearConversation", { sessionId: session(sessionId) });
+    await this.#command("clearConversation", { sessionId });
   }
 
-  view(sessionId) {
-    const id = session(sessionId) ?? "default";
-    let entry = this.#views.get(id);
+  view(sessionId = "default") {
+    let entry = this.#views.get(sessionId);
     if (!entry) {
       const view = new SessionView();
       view.holder(holds(this.status()));
       entry = { view, api: { subscribe: view.subscribe, getSnapshot: view.getSnapshot } };
-      this.#views.set(id, entry);
-      if (this.#ended) view.state({ status: "error", error: errorInfo(this.#ended) });
-      else this.#watch(id);
+      this.#views.set(sessionId, entry);
+      this.#watch(sessionId);
     }
     return entry.api;
   }
 
-  async wait(runId, options = {}) {
-    onlyKnown(options, ["timeoutMs"], "wait's options", "invalid_arguments");
-    return this.#command("wait", { runId: required(runId, "string", "wait", "runId"), ...options });
+  async wait(runId, options) {
+    return this.#command("wait", { ...options, runId });
   }
 
   async storage() {
@@ -180,30 +177,27 @@ export class Workspace extends EventTarget {
 
   #makeTools() {
     return {
-      register: (tool, options = {}) => this.#register(tool, options),
-      unregister: (name) => this.#unregister(required(name, "string", "tools.unregister", "name")),
+      register: (tool, options) => this.#register(tool, options),
+      unregister: (name) => this.#unregister(name),
       definitions: () => JSON.parse(this.#definitions),
-      execute: async (name, args = {}) =>
-        this.#command("tools.execute", { name: required(name, "string", "tools.execute", "name"), args: required(args, "object", "tools.execute", "args") }),
+      execute: async (name, args = {}) => this.#command("tools.execute", { name, args }),
     };
   }
 
   #register(tool, options) {
     if (this.#ended) throw this.#ended;
-    onlyKnown(tool, TOOL, "A tool", "invalid_tool");
-    onlyKnown(options, ["replace", "signal"], "tools.register's options", "invalid_arguments");
-    const { execute, ...definition } = tool;
-    const { name } = tool;
-    const { replace, signal } = options;
-    if (typeof name !== "string" || !name) throw failure("invalid_tool", "A tool needs a name.");
-    if (typeof execute !== "function") throw failure("invalid_tool", `The tool "${name}" needs a function execute.`);
-    if (tool.inputSchema?.["~standard"]) {
+    const { replace, signal } = { ...options };
+    const { name, execute, inputSchema } = tool ?? {};
+    if (typeof execute !== "function") {
+      throw failure("invalid_tool", `The tool "${name}" needs a function execute; a tool that a person answers comes with a later version.`);
+    }
+    if (inputSchema?.["~standard"]) {
       throw failure("invalid_schema", `The inputSchema of "${name}" is a Standard Schema; this version takes a JSON Schema.`);
     }
     if (this.#registrations.has(name) && !replace) throw duplicate(name);
-    if (signal?.aborted) return () => {};
-    const args = checked(definition, `tool "${name}"`, "invalid_tool");
-    const registration = { args: { ...args, replace: replace || undefined, execute: this.#calls.addOnce(execute) } };
+    if (checkSignal(signal)?.aborted) return () => {};
+    const args = checked({ ...tool, execute: undefined, replace }, `tool "${name}"`, "invalid_tool");
+    const registration = { args: { ...args, execute: this.#calls.addOnce(execute.bind(tool)) } };
     const before = this.#registrations.get(name);
     this.#registrations.set(name, registration);
 
@@ -220,28 +214,25 @@ export class Workspace extends EventTarget {
       else this.#registrations.delete(name);
       signal?.removeEventListener("abort", undo);
     };
+    const accepted = () => before && this.#calls.remove(before.args.execute);
     signal?.addEventListener("abort", undo, { once: true });
     // Without a host it is registered with the others when one opens.
-    if (this.#channel) {
-      const request = this.#request("tools.register", registration.args);
-      if (request.error) {
-        refused();
-        throw request.error;
-      }
-      this.#settleRegistration(request, registration, before, refused);
-    } else if (before) this.#calls.remove(before.args.execute);
-    return undo;
-  }
-
-  /** A host that answers later than `register` returns tells of a bad tool by an event. */
-  #settleRegistration(request, registration, before, refused) {
-    const accepted = () => before && this.#calls.remove(before.args.execute);
-    if (request.settled) return accepted();
+    if (!this.#channel) {
+      accepted();
+      return undo;
+    }
+    const request = this.#request("tools.register", registration.args);
+    if (request.error) {
+      refused();
+      throw request.error;
+    }
+    // A host that answers later tells of a bad tool by an event.
     request.promise.then(accepted, (error) => {
       if (error.code === "panicked" || this.#ended) return;
       refused();
       this.#event("agent:error", { workspace: this.#name, ...errorInfo(error) });
     });
+    return undo;
   }
 
   #forget(name, registration) {
@@ -261,45 +252,31 @@ export class Workspace extends EventTarget {
 
   #makePages() {
     const command = (name, args) => this.#command(`pages.${name}`, args);
-    const slugged = (name, slug, more) => command(name, { slug: required(slug, "string", `pages.${name}`, "slug"), ...more });
-    const options = (value, known, what) => (onlyKnown(value, known, `pages.${what}`, "invalid_arguments"), value);
     return {
-      create: async (page) => command("create", options(page, ["title", "content", "parentSlug", "slug"], "create's page")),
-      read: async (slug) => slugged("read", slug),
-      tree: async (rootSlug) => command("tree", { rootSlug: optional(rootSlug, "string", "pages.tree", "rootSlug") }),
-      search: async (query, more = {}) =>
-        command("search", { query: required(query, "string", "pages.search", "query"), ...options(more, ["limit"], "search's options") }),
-      update: async (slug, change, more = {}) =>
-        slugged("update", slug, { ...options(change, ["content", "metadata"], "update's change"), ...options(more, ["expectedVersion"], "update's options") }),
-      rename: async (slug, title) => slugged("rename", slug, { title: required(title, "string", "pages.rename", "title") }),
-      move: async (slug, to) => slugged("move", slug, options(to, ["parentSlug", "position"], "move's target")),
-      delete: async (slug) => slugged("delete", slug).then(() => {}),
-      trash: async () => command("trash"),
-      restore: async (slug) => slugged("restore", slug),
-      backlinks: async (slug) => slugged("backlinks", slug),
-      outgoingLinks: async (slug) => slugged("outgoingLinks", slug),
-      versions: async (slug, more = {}) => slugged("versions", slug, options(more, ["limit"], "versions' options")),
+      create: (page) => command("create", page),
+      read: (slug) => command("read", { slug }),
+      tree: (rootSlug) => command("tree", { rootSlug }),
+      search: (query, options) => command("search", { ...options, query }),
+      update: (slug, change, options) => command("update", { ...change, ...options, slug }),
+      rename: (slug, title) => command("rename", { slug, title }),
+      move: (slug, to) => command("move", { ...to, slug }),
+      delete: (slug) => command("delete", { slug }),
+      trash: () => command("trash"),
+      restore: (slug) => command("restore", { slug }),
+      backlinks: (slug) => command("backlinks", { slug }),
+      outgoingLinks: (slug) => command("outgoingLinks", { slug }),
+      versions: (slug, options) => command("versions", { ...options, slug }),
     };
   }
 
   // ---------------------------------------------------------------- what goes to the host
 
-  #config(config, what) {
-    const code = "invalid_config";
-    onlyKnown(config, CONFIG, `${what}'s config`, code);
-    const { provider } = config;
-    if (provider !== undefined) {
-      if (provider?.kind === "custom") {
-        onlyKnown(provider, CUSTOM, "A custom provider", code);
-        if (typeof provider.stream !== "function") throw failure(code, "A custom provider needs a function stream.");
-      } else onlyKnown(provider, PROVIDER, "provider", code);
-    }
+  #config(config) {
     const added = [];
-    const args = checked(config, "config", code, (fn, path) => {
-      if (!FUNCTIONS.includes(path.slice("config.".length))) throw failure(code, `${path} cannot be a function.`);
-      // A method keeps its object; `fetch` is called as a plain function.
-      const bound = path === "config.provider.stream" ? (...args) => provider.stream(...args) : fn;
-      const sign = this.#calls.add(bound);
+    const args = checked(config, "config", "invalid_config", (fn, path) => {
+      if (!FUNCTIONS.includes(path)) return { $fn: 0 }; // none: the host says what is wrong here
+      // A method keeps its object.
+      const sign = this.#calls.add(path.endsWith(".stream") ? fn.bind(config.provider) : fn);
       added.push(sign);
       return sign;
     });
@@ -307,49 +284,24 @@ export class Workspace extends EventTarget {
     return args;
   }
 
-  #message(input, options, what) {
-    onlyKnown(options, SEND, `${what}'s options`, "invalid_arguments");
-    const message = typeof input === "string" ? { text: input } : input;
-    onlyKnown(message, ["text", "metadata"], `${what}'s input`, "invalid_arguments");
-    required(message.text, "string", what, "text");
-    const { sessionId, signal, context, idempotencyKey } = options;
-    if (signal?.aborted) throw failure("aborted", "The signal was aborted before the message was sent.");
-    return {
-      ...message,
-      signal,
-      sessionId: session(sessionId),
-      context: optional(context, "string", what, "context"),
-      idempotencyKey: optional(idempotencyKey, "string", what, "idempotencyKey"),
-    };
-  }
-
   /** A command whose value is a run. */
-  #accept(name, args, signal) {
+  async #accept(name, args) {
     this.#accepting++;
-    const done = () => {
+    try {
+      // Made while the reply is delivered, so that no text comes between.
+      return await this.#request(name, args, (value) => new Run(value, this.#text(value.runId), () => this.#command("result", { runId: value.runId }))).promise;
+    } finally {
       if (--this.#accepting === 0) for (const [id, text] of this.#runs) if (text.ended) this.#runs.delete(id);
-    };
-    // Made while the reply is delivered, so that no text comes between.
-    const accept = (value) => new Run(value, this.#text(value.runId), () => this.#command("result", { runId: value.runId }));
-    const { promise } = this.#request(name, args, accept);
-    promise.then(done, done);
-    if (!signal) return promise;
-    return promise.then((run) => {
-      const interrupt = () => this.#interrupt({ runId: run.runId });
-      if (signal.aborted) interrupt();
-      else {
-        signal.addEventListener("abort", interrupt, { once: true });
-        const remove = () => signal.removeEventListener("abort", interrupt);
-        run.result.then(remove, remove);
-      }
-      return run;
-    });
+    }
   }
 
-  #interrupt({ sessionId, runId }) {
-    const args = { sessionId: session(sessionId), runId: optional(runId, "string", "interrupt", "runId") };
-    // Without a host nothing runs.
-    if (this.#channel) this.#request("interrupt", args);
+  /** Aborting the signal interrupts the run; at its end the signal is left alone. */
+  #bind(signal, run) {
+    const interrupt = () => this.interrupt({ runId: run.runId });
+    if (signal.aborted) return interrupt();
+    signal.addEventListener("abort", interrupt, { once: true });
+    const remove = () => signal.removeEventListener("abort", interrupt);
+    run.result.then(remove, remove);
   }
 
   #watch(id) {
@@ -358,13 +310,13 @@ export class Workspace extends EventTarget {
     });
   }
 
-  async #command(name, args = {}) {
+  async #command(name, args) {
     return this.#request(name, args).promise;
   }
 
   /** Sends a command. In direct mode the request may be settled when this returns. */
-  #request(name, given = {}, accept = (value) => value) {
-    const args = checked(given, name, "invalid_arguments");
+  #request(name, given, accept = (value) => value) {
+    const args = checked(given ?? {}, name, "invalid_arguments");
     const request = { settled: false, value: undefined, error: undefined };
     request.promise = new Promise((resolve, reject) => {
       request.resolve = (value) => {
@@ -401,18 +353,18 @@ export class Workspace extends EventTarget {
 
   async #openHost() {
     const link = (this.#link = {});
+    // A module that panics while it opens never answers.
+    const lost = new Promise((_, reject) => (link.lose = reject));
+    const connecting = this.#connect((message) => {
+      if (this.#link === link) this.#receive(message);
+    });
+    connecting.then((channel) => this.#link === link || channel.close(), () => {});
     try {
-      const channel = await this.#connect((message) => {
-        if (this.#link === link) this.#receive(message);
-      });
-      if (this.#link !== link) {
-        channel.close();
-        throw this.#ended ?? failure("panicked", "The module panicked while the workspace was opened.");
-      }
+      const channel = await Promise.race([connecting, lost]);
+      if (this.#link !== link) await lost;
       this.#channel = channel;
     } catch (error) {
-      if (this.#link === link) this.#link = null;
-      this.#opening = null;
+      if (this.#link === link) this.#link = this.#opening = null;
       throw error;
     }
     for (const [name, { args }] of this.#registrations) {
@@ -501,6 +453,7 @@ export class Workspace extends EventTarget {
     const pending = [...this.#pending.values()];
     const texts = [...this.#runs.values()];
     const before = this.#status;
+    this.#link?.lose(error);
     this.#link = this.#channel = this.#opening = null;
     this.#pending.clear();
     this.#runs.clear();
@@ -551,19 +504,10 @@ const holds = ({ lifecycle }) => ["Starting", "Running", "Suspended"].includes(l
 const duplicate = (name) =>
   failure("duplicate_tool", `A tool named "${name}" is registered already.`, "Undo that registration first, or register with { replace: true }.");
 
-/** The named session; every other than the default one is unknown in this version. */
-function session(id) {
-  if (id === undefined || id === "default") return id;
-  if (typeof id !== "string") throw failure("invalid_arguments", "sessionId must be a string.");
-  throw failure("session_not_found", `There is no session "${id}".`, 'This version has one session, "default".');
+function checkSignal(signal) {
+  if (signal === undefined || typeof signal?.addEventListener === "function") return signal;
+  throw failure("invalid_arguments", "signal must be an AbortSignal.");
 }
-
-function required(value, type, what, name) {
-  if (typeof value === type && value !== null && !Array.isArray(value)) return value;
-  throw failure("invalid_arguments", `${what}: '${name}' must be ${type === "object" ? "an object" : `a ${type}`}.`);
-}
-
-const optional = (value, type, what, name) => (value === undefined ? undefined : required(value, type, what, name));
 
 function dispatch(target, type, detail) {
   // A target of another window (an iframe, jsdom) takes only that window's events.

@@ -33,9 +33,14 @@ export function createPackage(glue, locate) {
   let instance = null; // { ready: Promise<void>, hosts: Set }
   let stale = false; // the glue still holds an instance that panicked
 
-  function init(options = {}) {
-    instance ??= newInstance(options);
-    return instance.ready;
+  async function init(options) {
+    await ensure(options);
+  }
+
+  async function ensure(options = {}) {
+    const made = (instance ??= newInstance(options));
+    await made.ready;
+    return made;
   }
 
   function newInstance(options) {
@@ -94,8 +99,7 @@ export function createPackage(glue, locate) {
   /** A channel to a new host in the current instance. */
   function connect(name, { storage, pageTools, now }) {
     return async (deliver) => {
-      await init();
-      const home = instance;
+      const home = await ensure();
       const host = { scope: createScope({ now }), deliver };
       home.hosts.add(host);
       const told = (message) => {
