@@ -178,19 +178,18 @@ impl<'a> Draft<'a> {
         self.former.extend(former);
     }
 
-    /// Puts pages below a parent, in this order, so that the first comes to stand at `index`. `skip` is a
-    /// sibling that does not count: it is on its way elsewhere.
-    fn place(&mut self, parent: Option<&str>, index: usize, slugs: &[String], skip: Option<&str>) {
+    /// Puts pages below a parent, in this order, so that the first comes to stand at `index`. `leaving` is the
+    /// index of a sibling that does not count: it is on its way elsewhere.
+    fn place(&mut self, parent: Option<&str>, index: usize, slugs: &[String], leaving: Option<usize>) {
         if slugs.is_empty() {
             return;
         }
-        let siblings: Vec<&(u64, String)> =
-            self.workspace.siblings(parent).iter().filter(|(_, slug)| Some(slug.as_str()) != skip).collect();
-        let index = index.min(siblings.len());
-        let (before, after) = siblings.split_at(index);
-        let low = before.last().map_or(0, |(rank, _)| *rank);
+        let siblings = self.workspace.siblings(parent);
+        let sibling =
+            |at: usize| siblings.get(at + usize::from(leaving.is_some_and(|leaving| at >= leaving)));
+        let low = index.checked_sub(1).and_then(sibling).map_or(0, |(rank, _)| *rank);
         let parts = u64::try_from(slugs.len()).unwrap_or(u64::MAX).saturating_add(1);
-        let step = after.first().map_or(GAP, |(rank, _)| rank.saturating_sub(low) / parts);
+        let step = sibling(index).map_or(GAP, |(rank, _)| rank.saturating_sub(low) / parts);
         let mut placed: Vec<(&str, u64)> = Vec::new();
         if step > 0 {
             let mut rank = low;
@@ -200,10 +199,11 @@ impl<'a> Draft<'a> {
             }
         } else {
             // No room is left between the two: all siblings are spread out anew.
-            let all =
-                before.iter().map(|(_, slug)| slug).chain(slugs).chain(after.iter().map(|(_, slug)| slug));
+            let name = |at: usize| sibling(at).map(|(_, slug)| slug.as_str());
+            let before = (0..index).map_while(name);
+            let after = (index..).map_while(name);
             let mut rank = 0_u64;
-            for slug in all {
+            for slug in before.chain(slugs.iter().map(String::as_str)).chain(after) {
                 rank = rank.saturating_add(GAP);
                 placed.push((slug, rank));
             }
@@ -389,13 +389,21 @@ impl Workspace {
     /// A slug for a title that no page has, the trash included: its rows go on under the old one.
     fn free_slug(&self, title: &str) -> String {
         let base = slug::of(title);
-        let mut slug = base.clone();
-        let mut number = 1_u64;
-        while self.pages.contains_key(&slug) {
-            number += 1;
-            slug = format!("{base}-{number}");
+        if !self.pages.contains_key(&base) {
+            return base;
         }
-        slug
+        // Numbers are given one by one and pages never go for good, so the taken ones are a block from 2: a
+        // search by halves finds its end. A number that a page gave itself does no harm; it is only skipped.
+        let numbered = |number: u64| format!("{base}-{number}");
+        let (mut taken, mut free) = (1, 2);
+        while self.pages.contains_key(&numbered(free)) {
+            (taken, free) = (free, free * 2);
+        }
+        while free - taken > 1 {
+            let middle = taken + (free - taken) / 2;
+            if self.pages.contains_key(&numbered(middle)) { taken = middle } else { free = middle }
+        }
+        numbered(free)
     }
 
     fn update(
@@ -501,7 +509,7 @@ impl Workspace {
         let position = position.unwrap_or(last).min(last);
         let mut draft = Draft::new(self, now);
         if !stays || self.position(page) != position {
-            draft.place(parent, position, &[slug.to_string()], Some(slug));
+            draft.place(parent, position, &[slug.to_string()], stays.then(|| self.position(page)));
         }
         let value = draft.show(slug, position);
         Ok(draft.plan(value))
@@ -511,7 +519,8 @@ impl Workspace {
         let page = self.live(slug)?;
         let children: Vec<String> = self.siblings(Some(slug)).iter().map(|(_, slug)| slug.clone()).collect();
         let mut draft = Draft::new(self, now);
-        draft.place(page.parent.as_deref(), self.position(page), &children, Some(slug));
+        let place = self.position(page);
+        draft.place(page.parent.as_deref(), place, &children, Some(place));
         draft.edit(slug, |page| {
             page.trashed_at = Some(now);
             page.lifted = children;
