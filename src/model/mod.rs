@@ -15,7 +15,7 @@ mod sse;
 
 pub use decoder::Decoder;
 
-use crate::error::ErrorInfo;
+use crate::error::{Code, ErrorInfo};
 use crate::ports::HttpRequest;
 
 /// How a provider speaks.
@@ -143,6 +143,19 @@ impl Block {
     }
 }
 
+/// Leaves out the provider's own tool calls that have no result. A paused answer that nobody goes on with must
+/// not be sent with them; one that is gone on with must be sent as it came.
+pub fn drop_open_server_calls(blocks: &mut Vec<Block>) {
+    let member = |block: &Block, name: &str| match block {
+        Block::Raw(json) => json::Members::of(json).unwrap_or_default().text(name).into_owned(),
+        _ => String::new(),
+    };
+    let answered: Vec<String> = blocks.iter().map(|block| member(block, "tool_use_id")).collect();
+    blocks.retain(|block| {
+        !member(block, "type").ends_with("_tool_use") || answered.contains(&member(block, "id"))
+    });
+}
+
 /// One message of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
@@ -193,6 +206,26 @@ pub struct Settings {
     pub reasoning: Option<Reasoning>,
     /// A JSON object (text) whose members go into the body as they are, over ours.
     pub provider_options: Option<String>,
+}
+
+impl Settings {
+    /// Whether a body can be made of these and of the tools' schemas.
+    fn check(&self, tools: &[ToolSpec]) -> Result<(), ErrorInfo> {
+        let invalid = |message: &str| ErrorInfo::new(Code::InvalidConfig, message);
+        if self.model.is_empty() {
+            return Err(invalid("no model is set").hint("set model, or the provider's model"));
+        }
+        if self.temperature.as_deref().is_some_and(|number| serde_json::from_str::<f64>(number).is_err()) {
+            return Err(invalid("temperature is not a number"));
+        }
+        match tools.iter().find(|tool| !json::is_object(&tool.input_schema)) {
+            None => Ok(()),
+            Some(tool) => Err(ErrorInfo::new(
+                Code::InvalidSchema,
+                ["the input schema of tool ", &tool.name, " is not a JSON object"].concat(),
+            )),
+        }
+    }
 }
 
 /// Where a provider is and what it wants to see; no secret in it.
