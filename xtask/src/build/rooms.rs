@@ -71,25 +71,28 @@ fn room_of(function: &Function, rooms: &[String]) -> String {
         // wasm-bindgen's exports bear the plain names of our functions; other plain names are C's, like `memcpy`.
         return if function.exported { "js" } else { "(std)" }.to_owned();
     }
-    // `<u32 as some_crate::Trait>::f`: a type of the language has no crate, so the trait's counts.
-    let in_crate = name.split(" as ").find(|part| part.contains("::")).unwrap_or(name);
-    match first_word(in_crate) {
-        "lodger" => "(lib.rs)".to_owned(),
-        "core" | "alloc" | "std" | "dlmalloc" | "compiler_builtins" | "hashbrown" | "__rustc" => {
+    // A type of the language has no crate: `<u32 as some_crate::Trait>::f` counts for the trait's.
+    match crate_of(name) {
+        Some("lodger") => "(lib.rs)".to_owned(),
+        None
+        | Some("core" | "alloc" | "std" | "dlmalloc" | "compiler_builtins" | "hashbrown" | "__rustc") => {
             "(std)".to_owned()
         }
-        other => format!("({other})"),
+        Some(other) => format!("({other})"),
     }
 }
 
-/// The first name in a type or path, whatever signs stand before it.
+/// The first name in this name that a path starts with.
+fn crate_of(name: &str) -> Option<&str> {
+    name.match_indices("::").find_map(|(end, _)| {
+        let start =
+            name[..end].rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |before| before + 1);
+        (start < end && !name[..start].ends_with(':')).then(|| &name[start..end])
+    })
+}
+
 fn first_word(text: &str) -> &str {
-    let text = text.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_');
-    let text = ["mut ", "const ", "dyn "]
-        .into_iter()
-        .fold(text, |text, word| text.strip_prefix(word).unwrap_or(text));
-    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
-    &text[..end]
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default()
 }
 
 struct Module {
@@ -170,6 +173,12 @@ mod tests {
             ("lodger::start", "(lib.rs)"),
             ("<u32 as core::fmt::Display>::fmt", "(std)"),
             ("<&mut serde_json::Value as core::fmt::Debug>::fmt", "(serde_json)"),
+            (
+                "<&mut <serde_json::Value as core::fmt::Display>::fmt::Writer as std::io::Write>::flush",
+                "(serde_json)",
+            ),
+            ("<char>::escape_debug_ext", "(std)"),
+            ("<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec::<alloc::alloc::Global>", "(std)"),
             ("memcpy", "(std)"),
             ("__wbindgen_malloc", "(wasm_bindgen)"),
         ] {

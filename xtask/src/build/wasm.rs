@@ -71,7 +71,7 @@ pub fn ensure_target() -> Result<()> {
 pub fn bind(project: &Project, profile: Profile, wasm: &Path) -> Result<Bindings> {
     let out = project.cache("bindgen");
     let _ = fs::remove_dir_all(&out);
-    Bindgen::new()
+    let mut output = Bindgen::new()
         .input_path(wasm)
         .out_name(GLUE)
         .web(true)?
@@ -81,35 +81,45 @@ pub fn bind(project: &Project, profile: Profile, wasm: &Path) -> Result<Bindings
         // A panicked instance is replaced by a fresh one in the same page.
         .reset_state_function(true)
         .debug(profile == Profile::Debug)
-        .generate(&out)
+        .generate_output()
         .context("wasm-bindgen cannot make the bindings")?;
+
+    ensure!(
+        output.snippets().values().all(Vec::is_empty),
+        "a crate brings JavaScript of its own, which the package has no place for: {:?}",
+        output.snippets().keys()
+    );
+    let mut renames = Vec::new();
+    for (path, code) in output.local_modules() {
+        renames.push((format!("./snippets/{path}"), format!("./{}", our_module(project, path, code)?)));
+    }
+    // The functions by which JavaScript calls closures are exported under their mangled names, of 150 letters each.
+    let mangled = output.wasm().exports.iter().filter(|export| export.name.starts_with("_R"));
+    renames.extend(mangled.enumerate().map(|(n, export)| (export.name.clone(), format!("closure{n}"))));
+    // The longest first: one may be the start of another.
+    renames.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
+
+    let to = |name: &String| renames.iter().find(|(from, _)| from == name).map(|(_, to)| to.clone());
+    for import in output.wasm_mut().imports.iter_mut() {
+        import.module = to(&import.module).unwrap_or_else(|| import.module.clone());
+    }
+    for export in output.wasm_mut().exports.iter_mut() {
+        export.name = to(&export.name).unwrap_or_else(|| export.name.clone());
+    }
+    output.emit(&out)?;
     let glue = fs::read_to_string(out.join(GLUE).with_extension("js"))?;
-    Ok(Bindings {
-        wasm: out.join(format!("{GLUE}_bg.wasm")),
-        glue: flatten_snippets(&glue, &out.join("snippets"), &project.root.join("js"))?,
-    })
+    let glue = renames.iter().fold(glue, |glue, (from, to)| glue.replace(from.as_str(), to));
+    Ok(Bindings { wasm: out.join(format!("{GLUE}_bg.wasm")), glue })
 }
 
 /// wasm-bindgen copies each module that the crate imports to `snippets/<hash>/js/<name>.js`. The package has that
-/// module already, and a second copy would be a second `LodgerError` class: the glue is pointed at the one.
-fn flatten_snippets(glue: &str, snippets: &Path, js: &Path) -> Result<String> {
-    let mut flat = String::with_capacity(glue.len());
-    let mut rest = glue;
-    while let Some((before, after)) = rest.split_once("./snippets/") {
-        let path = after.split(['\'', '"']).next().unwrap_or_default();
-        let name = Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let ours = js.join(name);
-        ensure!(
-            path.split('/').nth(1) == Some("js")
-                && fs::read(&ours).ok() == fs::read(snippets.join(path)).ok(),
-            "the glue imports {path}, which is not js/{name}: a crate brings JavaScript of its own, \
-             or a module lies in a folder below js/"
-        );
-        flat.push_str(before);
-        flat.push_str("./");
-        flat.push_str(name);
-        rest = &after[path.len()..];
-    }
-    flat.push_str(rest);
-    Ok(flat)
+/// module already, and a second copy would be a second `LodgerError` class: everything is pointed at the one.
+fn our_module(project: &Project, path: &str, code: &str) -> Result<String> {
+    let name = path.split_once("/js/").map(|(_, name)| name).unwrap_or_default();
+    let ours = project.root.join("js").join(name);
+    ensure!(
+        !name.contains('/') && fs::read_to_string(ours).is_ok_and(|ours| ours == code),
+        "the crate imports the module {path}, which is no file directly in js/"
+    );
+    Ok(name.to_owned())
 }
