@@ -127,7 +127,7 @@ fn host(project: &Project, tally: &mut Tally) {
             )
         }),
     );
-    // Their output is shown: a test that skips fixtures says so there.
+    // With what passed tests print: one that skips fixtures says so there.
     let tests = &["test", "--package", "lodger", "--no-fail-fast", "--", "--show-output"];
     tally.run("core", Count::Sum, cargo(tests));
     tally.run("xtask", Count::Sum, cargo(&["test", "--package", "xtask"]));
@@ -184,6 +184,8 @@ fn browser(project: &Project, tally: &mut Tally) {
                 in_root(project, &["test", "--package", "lodger", "--target", WASM, "--no-fail-fast"])
                     .args(arguments()?)
                     .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", tools::test_runner(project)?)
+                    // In seconds; the defaults are for machines with nothing else to do.
+                    .env("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "60")
                     .env("WASM_BINDGEN_TEST_TIMEOUT", "300");
             // The runner takes the first driver that it finds named.
             for other in ["GECKODRIVER", "SAFARIDRIVER", "CHROMEDRIVER", "MSEDGEDRIVER"] {
@@ -258,7 +260,7 @@ impl Tally {
     fn run(&mut self, name: &str, count: Count, cmd: Result<Cmd>) {
         println!("\n== {name}");
         let started = Instant::now();
-        let mut suite = Suite { count, passed: 0, failed: 0, skipped: 0 };
+        let mut suite = Suite { count, passed: 0, failed: 0, skipped: 0, in_successes: false };
         let ended = cmd.and_then(|cmd| suite.watch(cmd));
         if let Err(error) = &ended {
             println!("{error:#}");
@@ -303,6 +305,8 @@ struct Suite {
     passed: u32,
     failed: u32,
     skipped: u32,
+    /// Reading what the tests that passed have printed.
+    in_successes: bool,
 }
 
 /// The process that runs now, for the time limit to end.
@@ -314,8 +318,9 @@ impl Suite {
         let mut child = cmd.piped()?;
         RUNNING.store(child.id(), Ordering::SeqCst);
         lines(&mut child, |line| {
-            println!("{line}");
-            self.read(line);
+            if self.read(line) {
+                println!("{line}");
+            }
         })?;
         let status = child.wait()?;
         RUNNING.store(0, Ordering::SeqCst);
@@ -329,19 +334,25 @@ impl Suite {
         Ok(())
     }
 
-    fn read(&mut self, line: &str) {
+    /// Takes from a line what it says; `false` where it is not worth showing.
+    fn read(&mut self, line: &str) -> bool {
         let line = line.trim();
-        if let Some(number) = line.strip_prefix("skipped: ").and_then(leading_number) {
-            self.skipped += number;
-        }
+        let skipped = line.strip_prefix("skipped: ").and_then(leading_number);
+        self.skipped += skipped.unwrap_or_default();
         match self.count {
             Count::One => {}
             Count::Sum => {
+                match line {
+                    "successes:" => self.in_successes = true,
+                    "failures:" => self.in_successes = false,
+                    _ => {}
+                }
                 if let (true, Some((passed, failed))) =
                     (line.starts_with("test result:"), passed_failed(line))
                 {
                     self.passed += passed;
                     self.failed += failed;
+                    self.in_successes = false;
                 }
             }
             Count::Node => {
@@ -356,6 +367,7 @@ impl Suite {
                 }
             }
         }
+        !self.in_successes || skipped.is_some()
     }
 }
 
@@ -387,8 +399,8 @@ mod tests {
     use super::*;
 
     fn read(count: Count, lines: &[&str]) -> (u32, u32, u32) {
-        let mut suite = Suite { count, passed: 0, failed: 0, skipped: 0 };
-        lines.iter().for_each(|line| suite.read(line));
+        let mut suite = Suite { count, passed: 0, failed: 0, skipped: 0, in_successes: false };
+        lines.iter().for_each(|line| drop(suite.read(line)));
         (suite.passed, suite.failed, suite.skipped)
     }
 
