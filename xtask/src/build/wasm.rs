@@ -96,6 +96,8 @@ pub fn bind(project: &Project, profile: Profile, wasm: &Path) -> Result<Bindings
     // The functions by which JavaScript calls closures are exported under their mangled names, of 150 letters each.
     let mangled = output.wasm().exports.iter().filter(|export| export.name.starts_with("_R"));
     renames.extend(mangled.enumerate().map(|(n, export)| (export.name.clone(), format!("closure{n}"))));
+    // The loader calls it by a name that is ours.
+    renames.push(("__wbg_reset_state".to_owned(), "reset".to_owned()));
     // The longest first: one may be the start of another.
     renames.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
 
@@ -108,6 +110,10 @@ pub fn bind(project: &Project, profile: Profile, wasm: &Path) -> Result<Bindings
     }
     output.emit(&out)?;
     let glue = fs::read_to_string(out.join(GLUE).with_extension("js"))?;
+    ensure!(
+        glue.contains("export function __wbg_reset_state"),
+        "this wasm-bindgen has no function to reset an instance"
+    );
     let glue = renames.iter().fold(glue, |glue, (from, to)| glue.replace(from.as_str(), to));
     Ok(Bindings { wasm: out.join(format!("{GLUE}_bg.wasm")), glue })
 }

@@ -400,7 +400,7 @@ mod tests {
 
     fn read(count: Count, lines: &[&str]) -> (u32, u32, u32) {
         let mut suite = Suite { count, passed: 0, failed: 0, skipped: 0, in_successes: false };
-        lines.iter().for_each(|line| drop(suite.read(line)));
+        lines.iter().for_each(|line| _ = suite.read(line));
         (suite.passed, suite.failed, suite.skipped)
     }
 
