@@ -116,6 +116,15 @@ pub enum Write {
     },
 }
 
+impl Write {
+    /// The table that it changes.
+    pub fn table(&self) -> Table {
+        match self {
+            Write::Put { table, .. } | Write::DeletePrefix { table, .. } => *table,
+        }
+    }
+}
+
 /// How sure a commit must be before it counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {

@@ -25,6 +25,8 @@ pub enum Input {
     },
     /// The lock was granted, or somebody holds it.
     Locked(bool),
+    /// There can be no lock here.
+    LockFailed(ErrorInfo),
     /// The lock was taken away.
     LockLost,
     /// What came of a commit.
@@ -83,8 +85,16 @@ pub enum Action {
         /// The name.
         name: String,
     },
-    /// Let the lock go.
-    Unlock,
+    /// Show that the holder of this epoch lives, until [`Action::Unlock`].
+    Announce {
+        /// The epoch.
+        epoch: u64,
+    },
+    /// Let the lock of this epoch go.
+    Unlock {
+        /// The epoch.
+        epoch: u64,
+    },
     /// Store this, then say [`Input::Committed`].
     Commit {
         /// Its number.

@@ -147,7 +147,7 @@ impl Harness {
                 self.write_drafts();
                 self.reply(id, Ok(None));
             }
-            "close" => self.close(id),
+            "close" => self.close(Some(id)),
             _ => match name.strip_prefix("pages.") {
                 Some(page_command) => self.page_command(id, page_command, value)?,
                 None => {
@@ -329,7 +329,7 @@ impl Harness {
         // The conversation of a harness that does not run was only borrowed.
         if self.lifecycle != Lifecycle::Running {
             self.release();
-            self.outbox.tell_after_commit(super::Action::Unlock);
+            self.outbox.tell_after_commit(super::Action::Unlock { epoch: self.epoch });
         }
     }
 

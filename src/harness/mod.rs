@@ -121,7 +121,7 @@ pub struct Harness {
     now: Millis,
     lifecycle: Lifecycle,
     closed: bool,
-    closing: Option<u32>,
+    closing: Option<Option<u32>>,
     epoch: u64,
     start: Option<start::Start>,
     config: Config,
@@ -305,6 +305,11 @@ impl Harness {
         match input {
             Input::Command { id, name, args, fresh } => self.command(id, &name, &args, fresh),
             Input::Locked(granted) => self.locked(granted),
+            Input::LockFailed(error) => {
+                if let Some(start) = self.start.take() {
+                    self.give_up_start(start, &error);
+                }
+            }
             Input::LockLost => {
                 let error = ErrorInfo::new(Code::OwnershipLost, "another tab has taken this workspace over");
                 self.fail(error.hint("start the agent again to take it back"));
@@ -445,7 +450,7 @@ impl Harness {
         self.sessions.clear();
         self.epoch_commit = None;
         self.page_commit.take_if(|(_, job, _)| !job.is_of_page());
-        self.outbox.act(Action::Unlock);
+        self.outbox.act(Action::Unlock { epoch: self.epoch });
         self.lifecycle = Lifecycle::Error(error.message.clone());
         self.tell_status();
         self.tell_error(&error);
@@ -505,10 +510,16 @@ impl Harness {
         error
     }
 
-    fn close(&mut self, command: u32) {
+    fn close(&mut self, command: Option<u32>) {
         self.write_drafts();
         self.abort_all();
         self.closing = Some(command);
+    }
+
+    /// A newer version wants the database: what is written is stored, a run at work is held, then all is let go.
+    pub fn make_way(&mut self, now: Millis) {
+        self.now = self.now.max(now);
+        self.close(None);
     }
 
     /// Closes once everything is stored. `false`: nothing changed.
@@ -519,8 +530,10 @@ impl Harness {
         let Some(command) = self.closing.take() else { return false };
         self.closed = true;
         self.lifecycle = Lifecycle::Stopped;
-        self.outbox.act(Action::Unlock);
-        self.reply_now(command, Ok(None));
+        self.outbox.act(Action::Unlock { epoch: self.epoch });
+        if let Some(command) = command {
+            self.reply_now(command, Ok(None));
+        }
         self.outbox.act(Action::Close);
         true
     }

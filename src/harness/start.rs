@@ -102,10 +102,7 @@ impl Harness {
                 _ => "in another tab".into(),
             });
             if let Some(start) = self.start.take() {
-                self.lifecycle = start.before.clone();
-                self.start_failed(start, &error);
-                self.tell_status();
-                self.tell_status_changed();
+                self.give_up_start(start, &error);
             }
             return;
         }
@@ -127,6 +124,7 @@ impl Harness {
         if let Err(error) = result {
             return self.fail(error.info());
         }
+        self.outbox.act(Action::Announce { epoch: self.epoch });
         let session = match &self.start {
             Some(Start { purpose: Purpose::Clear { session, .. }, .. }) => session.as_str(),
             _ => DEFAULT_SESSION,
@@ -194,6 +192,14 @@ impl Harness {
         self.append(session, Some(&run), &Entry::Lost { blocks });
     }
 
+    /// Nothing was taken, so everything is as it was before.
+    pub(super) fn give_up_start(&mut self, start: Start, error: &ErrorInfo) {
+        self.lifecycle = start.before.clone();
+        self.tell_status();
+        self.start_failed(start, error);
+        self.tell_status_changed();
+    }
+
     pub(super) fn start_failed(&mut self, start: Start, error: &ErrorInfo) {
         match start.purpose {
             Purpose::Run { commands, .. } => {
@@ -220,7 +226,7 @@ impl Harness {
                 self.append(DEFAULT_SESSION, None, &Entry::Stopped {});
                 self.outbox.strictly();
                 self.release();
-                self.outbox.tell_after_commit(Action::Unlock);
+                self.outbox.tell_after_commit(Action::Unlock { epoch: self.epoch });
                 self.outbox.tell_after_commit(self.status_notice());
                 self.status_changed(true);
             }

@@ -84,6 +84,8 @@ impl<'a> Told<'a> {
         let has = |any: &[&str]| any.iter().any(|text| words.contains(text));
         if has(&["credit balance", "out of credits", "insufficient credits"]) {
             Some(Code::Quota)
+        } else if has(&["incorrect api key", "invalid api key", "api key not valid"]) {
+            Some(Code::Auth)
         } else if has(&[
             "prompt is too long",
             "input is too long",
@@ -382,6 +384,7 @@ mod tests {
             Code::InvalidRequest,
             "in an array",
         );
+        is(400, r#"{"code":"c","error":"Incorrect API key provided."}"#, Code::Auth, "Incorrect API key");
         is(422, r#"{"detail":"unprocessable"}"#, Code::InvalidRequest, "unprocessable");
         is(
             404,

@@ -571,8 +571,10 @@ mod tests {
         chunk(json!({"tool_calls": [call]}))
     }
 
+    type Decoded = (Vec<(u32, String)>, Result<Answer, (ErrorInfo, Answer)>);
+
     /// From a server, and the same from a custom provider: both must agree.
-    fn decode(chunks: &[Value]) -> (Vec<(u32, String)>, Result<Answer, (ErrorInfo, Answer)>) {
+    fn decode(chunks: &[Value]) -> Decoded {
         let (mut deltas, mut theirs) = (Vec::new(), Vec::new());
         let mut custom = Decoder::custom();
         for chunk in chunks {

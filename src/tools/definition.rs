@@ -305,3 +305,170 @@ fn object_schema(schema: &Value, what: &str) -> Result<String, ErrorInfo> {
         Some(_) => Err(invalid("'inputSchema' must have type \"object\", because arguments have names")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool() -> Value {
+        json!({
+            "name": "add_to_cart",
+            "description": "Puts a product into the cart.",
+            "inputSchema": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]},
+            "execute": {"$fn": 3},
+        })
+    }
+
+    fn with(member: &str, value: Value) -> Value {
+        let mut tool = tool();
+        tool[member] = value;
+        tool
+    }
+
+    #[test]
+    fn a_tool_has_defaults() {
+        let parsed = Definition::parse(&tool()).unwrap();
+        assert_eq!(
+            parsed,
+            Definition {
+                name: "add_to_cart".into(),
+                title: None,
+                description: "Puts a product into the cart.".into(),
+                input_schema: tool()["inputSchema"].to_string(),
+                source: Source::Workspace,
+                read_only: false,
+                open_world: true,
+                parallel: false,
+                timeout_ms: None,
+                on_resume: OnResume::Ask,
+                origin: Origin::Host(3),
+            }
+        );
+        for name in ["get_x", "list_x", "search_x", "read_x", "describe_x"] {
+            let parsed = Definition::parse(&with("name", name.into())).unwrap();
+            assert!(parsed.read_only && !parsed.open_world && parsed.parallel, "{name}");
+            assert_eq!(parsed.on_resume, OnResume::Rerun);
+        }
+        assert!(!Definition::parse(&with("name", "getter".into())).unwrap().read_only);
+    }
+
+    #[test]
+    fn what_is_said_wins() {
+        let mut tool = tool();
+        for (member, value) in [
+            ("name", json!("get_it")),
+            ("title", json!("Get it")),
+            ("readOnly", json!(false)),
+            ("source", json!("External")),
+            ("timeoutMs", json!(5000)),
+            ("concurrency", json!("parallel")),
+            ("onResume", json!("fail")),
+            ("replace", json!(true)),
+            ("capability", Value::Null),
+        ] {
+            tool[member] = value;
+        }
+        let parsed = Definition::parse(&tool).unwrap();
+        assert_eq!(parsed.title.as_deref(), Some("Get it"));
+        assert!(!parsed.read_only && parsed.open_world && parsed.parallel);
+        assert_eq!(
+            (parsed.source, parsed.timeout_ms, parsed.on_resume),
+            (Source::External, Some(5000), OnResume::Fail)
+        );
+    }
+
+    #[test]
+    fn members_of_later_versions_are_refused_by_name() {
+        for member in LATER {
+            let error = Definition::parse(&with(member, json!(true))).unwrap_err();
+            assert_eq!(error.code, Code::InvalidTool);
+            assert_eq!(
+                error.message,
+                format!("the tool 'add_to_cart' has '{member}', which comes with a later version")
+            );
+        }
+        let mut tool = tool();
+        tool.as_object_mut().unwrap().remove("execute");
+        let error = Definition::parse(&tool).unwrap_err();
+        assert_eq!(error.code, Code::InvalidTool);
+        assert!(error.message.contains("no 'execute'") && error.message.contains("a later version"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused_by_name() {
+        for (member, value, message) in [
+            ("name", json!(""), "'' is no name for a tool"),
+            ("name", json!("a b"), "'a b' is no name for a tool"),
+            ("name", json!("ä"), "'ä' is no name for a tool"),
+            ("name", json!("a".repeat(65)), "is no name for a tool"),
+            ("name", json!(1), "a tool: 'name' must be a string, not a number"),
+            ("name", Value::Null, "a tool: missing 'name' field"),
+            ("description", Value::Null, "the tool 'add_to_cart': missing 'description' field"),
+            ("description", json!(" "), "has an empty 'description'"),
+            ("inputSchema", Value::Null, "missing 'inputSchema' field"),
+            ("execute", json!(1), "'execute' must be a function, not a number"),
+            ("execute", json!({"$fn": -1}), "'execute' must be a function, not an object"),
+            ("source", json!("Internet"), "'source' must be Workspace, External or System, not 'Internet'"),
+            ("readOnly", json!("yes"), "'readOnly' must be true or false, not a string"),
+            ("concurrency", json!("both"), "'concurrency' must be parallel or serial, not 'both'"),
+            ("timeoutMs", json!(0), "'timeoutMs' must be a whole number of at least 1, not 0"),
+            ("timeoutMs", json!(1e15), "'timeoutMs' must be at most 2147483647"),
+            ("onResume", json!("later"), "'onResume' must be rerun, ask or fail, not 'later'"),
+            ("replace", json!(1), "'replace' must be true or false"),
+            ("inputschema", json!({}), "the tool 'add_to_cart' does not know 'inputschema'; it takes name,"),
+        ] {
+            let error = Definition::parse(&with(member, value)).unwrap_err();
+            assert_eq!(error.code, Code::InvalidTool, "{member}");
+            assert!(error.message.contains(message), "{}", error.message);
+        }
+        assert_eq!(Definition::parse(&json!("x")).unwrap_err().code, Code::InvalidTool);
+        for (schema, message) in [
+            (json!(true), "'inputSchema' must be an object with a JSON Schema"),
+            (json!({"type": "string"}), "'inputSchema' must have type \"object\""),
+            (json!({"type": ["object"]}), "'inputSchema' must have type \"object\""),
+        ] {
+            let error = Definition::parse(&with("inputSchema", schema)).unwrap_err();
+            assert_eq!(error.code, Code::InvalidSchema);
+            assert!(error.message.contains(message), "{}", error.message);
+        }
+    }
+
+    #[test]
+    fn the_public_form_has_the_names_of_the_contract() {
+        let parsed = Definition::parse(&with("inputSchema", json!({"properties": {}}))).unwrap();
+        assert_eq!(
+            parsed.to_json(),
+            json!({
+                "name": "add_to_cart",
+                "description": "Puts a product into the cart.",
+                "inputSchema": {"properties": {}, "type": "object"},
+                "source": "Workspace",
+                "readOnly": false,
+                "available": true,
+            })
+        );
+    }
+
+    #[test]
+    fn a_tool_reads_back_from_its_record() {
+        let host = Definition::parse(&tool()).unwrap();
+        let page = Definition {
+            title: Some("T".into()),
+            timeout_ms: Some(9),
+            source: Source::System,
+            origin: Origin::Page,
+            ..host.clone()
+        };
+        for tool in [&host, &page] {
+            assert_eq!(&Definition::from_record(&tool.to_record()).unwrap(), tool);
+        }
+        let record = Definition { title: Some("T".into()), timeout_ms: Some(9), ..host }.to_record();
+        for member in record.as_object().unwrap().keys() {
+            let mut damaged = record.clone();
+            damaged[member] = json!([]);
+            let error = Definition::from_record(&damaged).unwrap_err();
+            assert_eq!(error.code, Code::Corrupt);
+            assert!(error.message.contains(&format!(": {member} is")), "{}", error.message);
+        }
+    }
+}

@@ -95,3 +95,60 @@ impl Registry {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn tool(name: &str, description: &str) -> Definition {
+        Definition::parse(
+            &json!({"name": name, "description": description, "inputSchema": {}, "execute": {"$fn": 1}}),
+        )
+        .unwrap()
+    }
+
+    fn names(registry: &Registry) -> Vec<(&str, &str)> {
+        registry.definitions().map(|tool| (tool.name.as_str(), tool.description.as_str())).collect()
+    }
+
+    #[test]
+    fn tools_stand_in_the_order_in_which_they_came() {
+        let mut registry = Registry::new();
+        for name in ["b", "a", "c"] {
+            registry.register(tool(name, "first"), false).unwrap();
+        }
+        let error = registry.register(tool("a", "second"), false).unwrap_err();
+        assert_eq!(
+            (error.code, error.message.as_str()),
+            (Code::DuplicateTool, "a tool called 'a' is registered already")
+        );
+        assert_eq!(names(&registry), [("b", "first"), ("a", "first"), ("c", "first")]);
+        registry.register(tool("a", "second"), true).unwrap();
+        assert_eq!(names(&registry), [("b", "first"), ("a", "second"), ("c", "first")]);
+        registry.register(tool("d", "first"), true).unwrap();
+        assert!(registry.unregister("b") && !registry.unregister("b"));
+        assert_eq!(names(&registry), [("a", "second"), ("c", "first"), ("d", "first")]);
+        assert_eq!(registry.get("c").unwrap().definition, tool("c", "first"));
+        assert!(registry.get("b").is_none());
+        let specs = registry.specs();
+        assert_eq!(specs.len(), 3);
+        let expected = ToolSpec {
+            name: "a".into(),
+            description: "second".into(),
+            input_schema: "{\"type\":\"object\"}".into(),
+        };
+        assert_eq!(specs[0], expected);
+    }
+
+    #[test]
+    fn a_tool_whose_schema_is_none_stays_out() {
+        let mut registry = Registry::new();
+        registry.register(tool("a", "first"), false).unwrap();
+        let bad = Definition { input_schema: r#"{"type":"object","required":1}"#.into(), ..tool("a", "bad") };
+        let error = registry.register(bad, true).unwrap_err();
+        assert_eq!(error.code, Code::InvalidSchema);
+        assert_eq!(error.message, "the tool 'a': '/required' must be a list of names");
+        assert_eq!(names(&registry), [("a", "first")]);
+    }
+}

@@ -30,9 +30,12 @@ impl ToolText {
         }
         let whole = text.len();
         // The marker with the largest number that can stand in it: the real one is never longer.
-        let room = MAX_RESULT_BYTES.saturating_sub(marker(whole, whole).len());
+        let mut room = MAX_RESULT_BYTES.saturating_sub(marker(whole, whole).len());
+        while !text.is_char_boundary(room) {
+            room -= 1;
+        }
         let mut text = text;
-        text.truncate(text.floor_char_boundary(room));
+        text.truncate(room);
         let cut = whole - text.len();
         text.push_str(&marker(cut, whole));
         ToolText { text, truncated: Some(cut) }
@@ -41,4 +44,49 @@ impl ToolText {
 
 fn marker(cut: usize, whole: usize) -> String {
     format!("\n\n[The result is cut here: {cut} of {whole} bytes are left out. Ask for a smaller part.]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_is_kept_as_it_is() {
+        for text in ["x".to_string(), "é".repeat(MAX_RESULT_BYTES / 2), " x ".into()] {
+            assert_eq!(ToolText::new(text.clone()), ToolText { text, truncated: None });
+        }
+    }
+
+    #[test]
+    fn nothing_becomes_a_short_text() {
+        for text in ["", " \n"] {
+            assert_eq!(ToolText::new(text.into()), ToolText { text: EMPTY_RESULT.into(), truncated: None });
+        }
+    }
+
+    #[test]
+    fn a_long_result_is_cut_on_a_character_and_says_how_much_is_gone() {
+        for (character, width) in [("a", 1), ("é", 2), ("東", 3), ("\u{1f409}", 4)] {
+            for shift in 0..width {
+                let whole = format!("{}{}", "x".repeat(shift), character.repeat(600_000 / width));
+                let cut = ToolText::new(whole.clone());
+                assert!(cut.text.len() <= MAX_RESULT_BYTES && cut.text.len() > MAX_RESULT_BYTES - 8);
+                let kept = whole.len() - cut.truncated.unwrap();
+                let (head, tail) = cut.text.split_at(kept);
+                assert!(whole.starts_with(head));
+                assert_eq!(
+                    tail,
+                    format!(
+                        "\n\n[The result is cut here: {} of {} bytes are left out. Ask for a smaller part.]",
+                        whole.len() - kept,
+                        whole.len()
+                    )
+                );
+            }
+        }
+        let barely = ToolText::new("x".repeat(MAX_RESULT_BYTES + 1));
+        assert!(barely.text.len() <= MAX_RESULT_BYTES);
+        // Cut once, it is not cut again.
+        assert_eq!(ToolText::new(barely.text.clone()).truncated, None);
+    }
 }
