@@ -90,7 +90,7 @@ async function send(response, { status = 200, headers = {}, body = [] }, route) 
     if (response.destroyed) return;
     if (piece?.gate) { piece.arrive(); await piece.opened; }
     else if (piece?.pause !== undefined) await new Promise((r) => setTimeout(r, piece.pause));
-    else if (piece?.drop) return void response.socket.destroy();
+    else if (piece?.drop) return void response.socket.destroySoon(); // what was written still arrives
     else {
       remember(piece, route.sent);
       if (!response.write(piece)) await new Promise((r) => { response.once("drain", r); response.once("close", r); });
