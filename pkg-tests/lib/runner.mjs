@@ -21,11 +21,11 @@ export async function runSuite(name, register, env, filter = "") {
       work.catch(() => {});
       await Promise.race([work, late]);
       counts.passed++;
-      console.log(`  ok    ${title}`);
+      console.log(`  ok    ${title}${t.notes.length ? ` (${t.notes.join("; ")})` : ""}`);
     } catch (error) {
       counts.failed++;
       counts.failures.push(`${name}: ${title}`);
-      console.log(`  FAIL  ${title}\n${indent(explain(error))}${indent(t.log.slice(-15).join("\n"))}`);
+      console.log(`  FAIL  ${title}${t.notes.length ? ` (${t.notes.join("; ")})` : ""}\n${indent(explain(error))}${indent(t.log.slice(-15).join("\n"))}`);
     } finally {
       clearTimeout(timer);
       await t.close();
@@ -37,6 +37,7 @@ export async function runSuite(name, register, env, filter = "") {
 
 class Context {
   log = [];
+  notes = [];
   errors = [];
   #allowed = [];
   #cleanup = [];
@@ -45,6 +46,8 @@ class Context {
 
   /** After the test, last registered first. */
   after(work) { this.#cleanup.push(work); }
+  /** Something worth reading beside the title. */
+  note(text) { this.notes.push(text); }
   /** An uncaught page error that this test provokes on purpose. */
   allowError(pattern) { this.#allowed.push(pattern); }
 

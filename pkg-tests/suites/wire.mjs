@@ -342,14 +342,14 @@ function theModel(test) {
     const call = message({ tool: "charge", args: { amount: 12345 }, id: "toolu_cut" });
     const seen = await spoiled(t, [stream(call.slice(0, 4))], { tools: CHARGE });
     failedWith(seen, "stream_broken");
-    assert.equal(JSON.stringify(seen.asked).includes("toolu_cut") ? seen.asked.messages.some((m) => JSON.stringify(m).includes("tool_result")) : true, true);
     assert.equal(await chargesOf(t), 0);
   });
 
   test("max_tokens inside a tool's arguments, the tool is not run", async (t) => {
     const call = message({ tool: "charge", json: '{"amount": 1', id: "toolu_max" }, { stop: "max_tokens" });
     const seen = await spoiled(t, [stream(call), message("Shorter then.")], { tools: CHARGE });
-    assert.ok(seen.events.length);
+    const { calls } = checkRun(seen.events, seen.runId, seen.result.outcome === "completed" ? undefined : "agent:error");
+    assert.ok(calls.every((c) => c.status === "failed"), "no such call is completed");
     assert.equal(await chargesOf(t), 0);
   });
 
@@ -600,16 +600,18 @@ function theStorage(test) {
     coded(await page.evaluate(() => T.refused(() => lodger.openWorkspace("w"))), "storage_unavailable", /memory/);
   });
 
-  test("IndexedDB that does not open", async (t) => {
-    const page = await t.tab({ init: () => {
-      const open = IDBFactory.prototype.open;
-      IDBFactory.prototype.open = function (name) { const request = open.call(this, name, -1 >>> 0 ? undefined : 1); setTimeout(() => {}, 0);
-        Object.defineProperty(request, "error", { value: new DOMException("Internal error opening backing store", "UnknownError") });
-        request.addEventListener("success", (e) => { e.stopImmediatePropagation(); request.result.close(); request.dispatchEvent(new Event("error")); });
-        request.addEventListener("upgradeneeded", (e) => e.stopImmediatePropagation());
-        return request; };
-    } });
-    coded(await page.evaluate(() => T.refused(() => lodger.openWorkspace("w"))), /^storage_(unavailable|failed)$/);
+  test("a database whose version number is higher is a newer one too", async (t) => {
+    const page = await t.tab();
+    const error = await page.evaluate(async () => {
+      await new Promise((resolve, reject) => {
+        const request = indexedDB.open("lodger:later", 99);
+        request.onupgradeneeded = () => request.result.createObjectStore("something");
+        request.onsuccess = () => { request.result.close(); resolve(); };
+        request.onerror = reject;
+      });
+      return T.refused(() => lodger.openWorkspace("later"));
+    });
+    coded(error, "newer_version");
   });
 
   test("insecure context: a page on http that is not this machine", async (t) => {
