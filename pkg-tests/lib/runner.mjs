@@ -83,6 +83,9 @@ class Context {
     return this.env.raw.route(...answers);
   }
 
+  /** What `T.tell(name)` in a page does here. */
+  signal(name, handler) { this.env.site.signal(name, handler); }
+
   /** An aimock server with these turns. */
   async mock(turns, options) {
     const mock = await aimock(turns, options);

@@ -15,6 +15,7 @@ const plain = (value) => (value === undefined ? undefined : JSON.parse(JSON.stri
 
 globalThis.T = {
   plain,
+  entry: import.meta.resolve("lodger"),
 
   /** Keeps every agent event that `target` gets, in order; with a workspace also the status seen at that moment. */
   record(target = document, ws) {
@@ -66,6 +67,25 @@ globalThis.T = {
 
   anthropic: (baseUrl, more = {}) => ({ kind: "anthropic", apiKey: "sk-test", baseUrl, ...more }),
 
+  /** A workspace over the channel that the test asked for: "direct", as the package does it, or "port": its client and its host
+   *  in the same page, with a MessageChannel between them. */
+  channel: "direct",
+  async open(name = "w", options = {}) {
+    if (T.channel === "direct") return lodger.openWorkspace(name, options);
+    const home = new URL(".", T.entry);
+    const [{ Workspace, revive }, { overPort, serveHost }, { createScope }, glue] = await Promise.all(["client.js", "channel.js", "env.js", "lodger_glue.js"].map((file) => import(new URL(file, home))));
+    await lodger.init();
+    const { target = document, storage = "indexeddb", pageTools = true } = options;
+    const connect = async (deliver) => {
+      const { port1, port2 } = new MessageChannel();
+      serveHost(port1, (told) => glue.open_host(name, { storage, pageTools, hasNow: false, scope: createScope() }, told));
+      return overPort(port2, deliver);
+    };
+    const workspace = new Workspace(name, { connect, target });
+    await revive(workspace);
+    return workspace;
+  },
+
   textOf: (message) => message.parts.filter((p) => p.type === "text").map((p) => p.text).join(""),
   callsOf: (message) => message.parts.filter((p) => p.type === "tool-call"),
 
@@ -106,7 +126,7 @@ globalThis.T = {
 
   // ------------------------------------------------------------ the database, by hand
 
-  open: (name) => new Promise((resolve, reject) => {
+  database: (name) => new Promise((resolve, reject) => {
     const request = indexedDB.open(`lodger:${name}`);
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
@@ -115,7 +135,7 @@ globalThis.T = {
 
   /** Every row of the workspace's database: `{ table: [[key, value]] }`. */
   async dump(name) {
-    const db = await T.open(name);
+    const db = await T.database(name);
     const tables = [...db.objectStoreNames];
     const rows = {};
     if (tables.length) {
@@ -130,13 +150,16 @@ globalThis.T = {
     return rows;
   },
   async put(name, table, key, value) {
-    const db = await T.open(name);
+    const db = await T.database(name);
     const tx = db.transaction(table, "readwrite");
     const store = tx.objectStore(table);
     if (store.keyPath === null) store.put(value, key); else store.put(value);
     await T.done(tx);
     db.close();
   },
+
+  /** Tells the test something; resolves with what it answers. */
+  tell: async (name, body) => (await fetch(`/signal/${name}`, { method: "POST", body: body === undefined ? "" : JSON.stringify(body) })).json(),
 
   /** A request that holds the page still until the test has answered. */
   signal(name, body) {
