@@ -15,7 +15,8 @@ export class Composer {
   readonly input = h("textarea", { id: "message", rows: 1, placeholder: "Ask about your pages", "aria-label": "Message", enterkeyhint: "send", "data-testid": "composer" });
   readonly #send = h("button", { type: "submit", class: "primary icon-only", "aria-label": "Send", title: "Send", "data-testid": "send" }, iconNode("arrow-up"));
   readonly #stop = h("button", { type: "button", class: "stop", "data-testid": "stop", hidden: true, title: "Stop the answer (Ctrl+.)" }, iconNode("stop"), "Stop");
-  readonly #hint = h("p", { class: "composer-hint", id: "composer-hint" });
+  /** What the keys do now; placed by the panel. */
+  readonly hint = h("p", { class: "composer-hint", id: "composer-hint" });
   readonly #place: string;
   #escaped = 0;
   #sending = false;
@@ -29,7 +30,7 @@ export class Composer {
   ) {
     this.#place = `lodger-workbench.draft.${agent.workspace.name}`;
     this.input.setAttribute("aria-describedby", "composer-hint");
-    this.element = h("form", { class: "composer" }, h("div", { class: "composer-box" }, this.input, this.#stop, this.#send), this.#hint);
+    this.element = h("form", { class: "composer" }, h("div", { class: "composer-box" }, this.input, this.#stop, this.#send));
     this.element.addEventListener("submit", (event) => {
       event.preventDefault();
       void this.#submit();
@@ -73,7 +74,7 @@ export class Composer {
     const { enterSends } = this.agent.settings;
     this.input.setAttribute("enterkeyhint", enterSends ? "send" : "enter");
     const keys = working ? "Esc twice stops" : enterSends ? "Enter sends, Shift+Enter makes a new line" : "Enter makes a new line";
-    setText(this.#hint, this.#notice || keys);
+    setText(this.hint, this.#notice || keys);
     if (!CSS.supports("field-sizing", "content")) this.#grow();
   }
 

@@ -14,8 +14,7 @@ type Text = Pick<MarkdownStream, "set" | "draw" | "selected">;
 type View =
   | { type: "text"; stream: Text; element: HTMLElement }
   | { type: "thinking"; thinking: Thinking; element: HTMLElement }
-  | { type: "tool-call"; card: ToolCard; id: string; element: HTMLElement }
-  | { type: "file"; element: HTMLElement };
+  | { type: "tool-call"; card: ToolCard; id: string; element: HTMLElement };
 
 /** What a message asks of its surroundings. */
 export interface Surroundings {
@@ -138,8 +137,6 @@ function make(part: Part, role: Message["role"]): View {
       const card = new ToolCard(part);
       return { type: "tool-call", card, id: part.toolCallId, element: card.element };
     }
-    case "file":
-      return { type: "file", element: h("p", { class: "file" }, iconNode("file"), part.filename ?? part.mediaType) };
   }
 }
 

@@ -130,10 +130,10 @@ export class ConversationPanel extends Component {
   #destination(): TemplateResult {
     const { settings } = this.agent;
     const where = settings.destination;
-    return html`<p class="destination">
-      <button type="button" class="link" data-action="settings">${settings.label}</button>
-      <span>${where ? `Messages go to ${where}` : "Nothing leaves this page"}</span>
-    </p>`;
+    return html`<div class="dock-foot">
+      <p class="destination"><button type="button" class="link" data-action="settings">${settings.label}</button><span>${where ? `goes to ${where}` : "nothing leaves this page"}</span></p>
+      ${this.composer.hint}
+    </div>`;
   }
 
   #act(action: string, element: HTMLElement): void {

@@ -55,7 +55,7 @@ export class PageView extends Component {
             ${this.pages.editing
               ? html`<button type="button" @click=${this.#cancel}>Cancel</button><button type="button" class="primary" @click=${this.#save} data-testid="save-page">${icon("check")}Save</button>`
               : html`<button type="button" @click=${this.#edit} data-testid="edit-page">${icon("pencil")}Edit</button>
-                  <button type="button" class="ghost icon-only" data-action="rename-page" aria-label="Rename" title="Rename">${icon("file")}</button>
+                  <button type="button" class="ghost icon-only" data-action="rename-page" aria-label="Rename" title="Rename">${icon("rename")}</button>
                   <button type="button" class="ghost icon-only" data-action="new-child" aria-label="New page under this one" title="New page under this one">${icon("child")}</button>
                   <button type="button" class="ghost icon-only" data-action="move-page" aria-label="Move" title="Move">${icon("move")}</button>
                   <button type="button" class="ghost icon-only" @click=${() => this.pages.delete(page.slug, page.title)} aria-label="Delete" title="Delete">${icon("trash")}</button>`}

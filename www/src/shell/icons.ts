@@ -5,14 +5,14 @@ import {
   ArrowDown, ArrowUp, Ban, Bot, Braces, Brain, BookOpen, Check, ChevronRight, CircleAlert, CircleCheck, CircleDashed, CircleHelp,
   CircleX, Copy, CornerDownRight, Download, Eraser, FilePlus, FileText, FolderInput, FolderTree, Hand, History, Info, KeyRound, Keyboard, Link,
   LoaderCircle, MessageSquare, Monitor, Moon, Pencil, Play, Power, RotateCcw, Search, Settings, Sparkles, Square, Sun, Trash2,
-  TriangleAlert, Undo2, Wrench, X,
+  TextCursorInput, TriangleAlert, Undo2, Wrench, X,
 } from "lucide";
 import { svg, html, type TemplateResult } from "lit";
 
 const ICONS = {
   "arrow-down": ArrowDown, "arrow-up": ArrowUp, ban: Ban, bot: Bot, book: BookOpen, braces: Braces, brain: Brain, check: Check,
   chevron: ChevronRight, alert: CircleAlert, done: CircleCheck, preparing: CircleDashed, help: CircleHelp, failed: CircleX, copy: Copy,
-  child: CornerDownRight, download: Download, eraser: Eraser, "file-plus": FilePlus, file: FileText, move: FolderInput, tree: FolderTree,
+  child: CornerDownRight, download: Download, eraser: Eraser, "file-plus": FilePlus, file: FileText, move: FolderInput, tree: FolderTree, rename: TextCursorInput,
   hand: Hand, history: History, info: Info, key: KeyRound, keyboard: Keyboard, link: Link, running: LoaderCircle, chat: MessageSquare,
   monitor: Monitor, moon: Moon, pencil: Pencil, play: Play, power: Power, continue: RotateCcw, search: Search, settings: Settings,
   sparkles: Sparkles, stop: Square, sun: Sun, trash: Trash2, warning: TriangleAlert, undo: Undo2, tool: Wrench, x: X,
