@@ -192,7 +192,8 @@ const RULES = [
   }),
 
   rule("\\bslug\\b\\s*[:=]?\\s*(?:is\\s+|of\\s+)?(?<slug>§|[\\p{L}\\p{N}][\\p{L}\\p{N}_-]*)", (tools, { slug }) => tell(tools.tool("read_page", { slug }), slug)),
-  rule("\\b(?:read|summari[sz]e|summary|compare|combine|open|show|tell)\\b(?=.*(?:§.*§|\\bpages\\b|\\bchapters\\b))(?=.*\\b(?:read|summari[sz]e|summary|compare|combine|content|contents)\\b)", readMany),
+  rule("\\bpage\\s*tree\\b|\\btable\\s+of\\s+contents\\b", tree),
+  rule("^(?=.*(?:§.*§|\\bpages\\b|\\bchapters\\b))(?=.*\\b(?:read|summari[sz]e|summary|compare|combine)\\b)", readMany),
   rule(`\\b(?:read|open|show|display|get|fetch|summari[sz]e|quote)\\b(?:\\s+me)?(?:\\s+(?:all|aloud|out))?(?:\\s+(?:the\\s+)?(?:whole\\s+|full\\s+)?(?:text|contents?|body|summary)\\s+of)?\\s+(?!all\\b|every\\b)${PAGE("page")}${END}`, readOne),
   rule(`\\bwhat(?:'s|’s|\\s+is)\\s+(?:in|on|written\\s+(?:in|on))\\s+(?:the\\s+page\\s+(?<page>§|.+?)|(?<quoted>§))${END}|\\bwhat\\s+does\\s+${PAGE("other")}\\s+say[\\s.!?]*$`, (tools, { page, quoted, other }) =>
     readOne(tools, { page: page ?? quoted ?? other })),
@@ -200,7 +201,7 @@ const RULES = [
   rule("\\b(?:pages?|notes?|anything|something|everything|what|which)\\b.*?\\b(?:mention(?:s|ing)?|about|contain(?:s|ing)?|regarding|concerning|discuss(?:es|ing)?|cover(?:s|ing)?|talk(?:s|ing)?\\s+(?:about|of)|related\\s+to|on\\s+the\\s+topic\\s+of|on)\\s+(?:the\\s+topic\\s+)?(?<topic>§|.+?)[\\s.!?]*$", search),
   rule("\\b(?:search|look|find|query)\\b(?:\\s+(?:me|up))?(?:\\s+(?:all|the|any|in|my|workspace|pages?|notes?))*(?:\\s+(?:for|about|on|mentioning))?\\s+(?<topic>§|.+?)[\\s.!?]*$", search),
   rule("\\btell\\s+me\\s+(?:more\\s+)?about\\s+(?<topic>§|.+?)[\\s.!?]*$", search),
-  rule("\\b(?:list|show|what|which|how\\s+many|see|display)\\b.*\\bpages?\\b|\\bpage\\s*tree\\b|\\btable\\s+of\\s+contents\\b|\\bin\\s+(?:my|this|the)\\s+workspace\\b|^all\\s+pages\\W*$", tree),
+  rule("\\b(?:list|show|what|which|how\\s+many|see|display)\\b.*\\bpages?\\b|\\bin\\s+(?:my|this|the)\\s+workspace\\b|^all\\s+pages\\W*$", tree),
   // The name of a page and nothing else.
   rule("^\\W*(?<page>§)\\W*$", readOne),
 ];
@@ -316,7 +317,7 @@ function create(tools, { rest }, { masked, open }) {
   const at = masked.search(/\bpage\b/i);
   const tail = rest === undefined ? "" : masked.slice(at + 4);
   const pick = (source) => tail.match(new RegExp(source.replaceAll("§", QUOTED), "isu"))?.groups;
-  const content = pick("\\b(?:(?:with|and|whose|has)\\s+(?:the\\s+|its\\s+|this\\s+)?(?:text|contents?|body|words?)(?:\\s+is)?|(?:and\\s+)?(?:saying|that\\s+says|containing|which\\s+says))\\s*:?\\s*(?<it>§|.+)$")?.it ?? pick("^[^§]*§\\s*(?::|with|and)\\s*(?<it>§)")?.it;
+  const content = pick("\\b(?:(?:with|and|whose|has)\\s+(?:the\\s+|its\\s+|this\\s+)?(?:text|contents?|body|words?)(?:\\s+is)?|(?:and\\s+)?(?:saying|that\\s+says|containing|which\\s+says))\\s*:?\\s*(?<it>§|.+)$")?.it ?? pick("§\\s*(?::|with|and)\\s*(?<it>§)")?.it;
   const parent = pick(`\\b(?:${UNDER}|in)\\s+(?:the\\s+)?(?:page\\s+)?(?<it>§)`)?.it;
   const stop = "(?=\\s*,?\\s+(?:with|saying|that\\s+says|containing|which\\s+says|whose|under|below|inside|beneath)\\b|[\\s.!?]*$)";
   const title = pick("\\b(?:titled|called|named|(?:with|and)\\s+the\\s+title|about)\\s*:?\\s*(?<it>§|.+?)" + stop)?.it ?? pick("^\\W*(?<it>§)")?.it ?? pick("^\\s*:?\\s*(?<it>[^\\s].*?)" + stop)?.it;
