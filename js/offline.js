@@ -133,7 +133,7 @@ function reply(context) {
   for (const [pattern, rule] of RULES) {
     const match = masked.match(pattern);
     if (!match) continue;
-    const named = Object.fromEntries(Object.entries(match.groups ?? {}).map(([name, text]) => [name, text && open(text)]));
+    const named = Object.fromEntries(Object.entries(match.groups ?? {}).map(([name, text]) => [name, text && open(text, name === "content")]));
     const said = rule(tools(context), named, { masked, open });
     if (said !== undefined) return said;
   }
@@ -147,11 +147,13 @@ function mask(text) {
     quotes.push(match.slice(1, 8).find((group) => group !== undefined));
     return String.fromCharCode(0xe000 + quotes.length - 1);
   });
-  const open = (piece) => {
+  /** A name loses the punctuation of its sentence, which some put inside the quotes; a text keeps it. */
+  const open = (piece, isText = false) => {
     const found = [...piece].map((c) => quotes[c.charCodeAt(0) - 0xe000]).find((quote) => quote !== undefined);
-    return (found ?? piece).trim().replace(found === undefined ? /[\s.,;:!?]+$/ : /[.,]$/, "");
+    const whole = (found ?? piece).trim();
+    return isText ? whole : whole.replace(found === undefined ? /[\s.,;:!?]+$/ : /[.,]$/, "");
   };
-  return { masked, open, quotes };
+  return { masked, open };
 }
 
 const QUOTED = "[\\ue000-\\uf8ff]";
@@ -251,16 +253,17 @@ function callByName(tools, masked, open) {
 
 function search(tools, { topic }) {
   const words = topic.replace(/^(?:the|my|our|some|any|a|an)\s+/i, "");
-  let text = ok(tools.tool("search_pages", { query: words }));
-  let hits = pagesIn(text);
-  const single = words.replace(/(?<=\p{L}{2})(?:(?<=s|x|z|ch|sh)es|s)$/u, "");
-  if (!hits.length && single !== words) {
-    text = ok(tools.tool("search_pages", { query: single }));
-    hits = pagesIn(text);
-  }
+  const hits = find(tools, words);
   if (!hits.length) return `I found no page about “${words}”. I can list all pages, if you like.`;
   if (hits.length === 1) return `One page matches “${words}”: “${hits[0].title}”.${hits[0].snippet ? ` It says: ${hits[0].snippet}` : ""}`;
   return `${hits.length} pages match “${words}”:\n${hits.map(({ title, snippet }) => `- ${title}${snippet ? `: ${snippet}` : ""}`).join("\n")}`;
+}
+
+/** The pages that match; a plural that finds nothing is tried as a singular. */
+function find(tools, words) {
+  const hits = pagesIn(ok(tools.tool("search_pages", { query: words })));
+  const single = words.replace(/(?<=\p{L}{2})(?:(?<=s|x|z|ch|sh)es|s)$/u, "");
+  return hits.length || single === words ? hits : pagesIn(ok(tools.tool("search_pages", { query: single })));
 }
 
 function tree(tools) {
@@ -287,7 +290,7 @@ function readMany(tools, _, { masked, open }) {
     const before = (kind ?? "").trim().split(/\s+/).filter((word) => word && !filler.test(word)).join(" ");
     const chapters = /\bchapters\b/i.test(masked) ? "chapter" : "";
     const topic = about ? open(about) : before || chapters;
-    const found = topic ? pagesIn(ok(tools.tool("search_pages", { query: topic }))) : pagesIn(ok(tools.tool("get_page_tree", {})));
+    const found = topic ? find(tools, topic) : pagesIn(ok(tools.tool("get_page_tree", {})));
     const stems = fold(topic).split(" ").map((word) => word.replace(/s$/, ""));
     const inTitle = found.filter(({ title }) => stems.every((stem) => fold(title).includes(stem)));
     const limit = ["", "", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"].indexOf((count ?? "-").toLowerCase());
@@ -323,7 +326,7 @@ function create(tools, { rest }, { masked, open }) {
   const title = pick("\\b(?:titled|called|named|(?:with|and)\\s+the\\s+title|about)\\s*:?\\s*(?<it>§|.+?)" + stop)?.it ?? pick("^\\W*(?<it>§)")?.it ?? pick("^\\s*:?\\s*(?<it>[^\\s].*?)" + stop)?.it;
   if (!title || !open(title)) return 'What shall the page be called? Say: create a page titled "…".';
   const args = { title: open(title) };
-  if (content) args.content = open(content);
+  if (content) args.content = open(content, true);
   if (parent) args.parent_slug = resolve(tools, open(parent)).slug;
   const text = tools.tool("create_page", args);
   if (failed(text)) return `I could not create “${args.title}”: ${text}`;

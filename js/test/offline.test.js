@@ -141,7 +141,7 @@ test("read, rename, change, delete, links", async () => {
   assert.equal(renamed.pages[1].title, "Start here");
   const changed = pages();
   await converse(changed, "Replace the text of 'Home' with 'The end.'");
-  assert.equal(changed.pages[1].content, "The end");
+  assert.equal(changed.pages[1].content, "The end.");
   const deleted = pages();
   assert.match((await converse(deleted, "delete the page Home")).text, /“Home” is deleted/);
   assert.equal(deleted.pages.length, 1);
