@@ -309,11 +309,12 @@ function readMany(tools, _, { masked, open }) {
 
 function tell(text, name) {
   if (failed(text)) return `I could not read “${name}”: ${text}\n\nI can search for it, or list all pages, if you like.`;
-  const { title, body, cut } = pageIn(text, name);
+  const { title, body, cut, size } = pageIn(text, name);
   if (!body) return `“${title}” is empty.`;
   if (!cut && body.length <= QUOTE) return `“${title}” says:\n\n${body}`;
-  const size = `${body.split(/\s+/).length} words`;
-  return `“${title}” begins: ${gist(body, GIST)}\n\n${cut ? `I was given only a part of it, about ${size}: ${cut}` : `That is the beginning of ${size}.`}`;
+  const begins = `“${title}” begins: ${gist(body, GIST)}\n\n`;
+  const whole = size ? ` of ${size} characters` : "";
+  return cut ? `${begins}I was given only a part${whole}: ${cut}` : `${begins}That is the beginning${whole || ` of ${body.length} characters`}.`;
 }
 
 function create(tools, { rest }, { masked, open }) {
@@ -360,9 +361,10 @@ function update(tools, { page, content }) {
 
 function listOf(tools, tool, name, words) {
   const { slug, title } = resolve(tools, name);
-  const pages = pagesIn(ok(tools.tool(tool, { slug })));
+  // Links to pages that do not exist have no slug, but are told all the same.
+  const lines = ok(tools.tool(tool, { slug })).split("\n").filter((line) => /^\s*(?:[-*•]|\d+[.)])\s/.test(line));
   const [some, none] = words(title);
-  return pages.length ? `${some}\n${pages.map((page) => `- ${page.title}`).join("\n")}` : none;
+  return lines.length ? `${some}\n${lines.map((line) => `- ${line.match(LINE)?.groups.title ?? line.replace(/^\W+/, "").replace('"', "")}`).join("\n")}` : none;
 }
 
 // ---------------------------------------------------------------- pages by name
@@ -389,8 +391,9 @@ function resolveAll(tools, names) {
 
 // ---------------------------------------------------------------- reading results
 
-/** Whether a result tells of a failure. It has no flag for that, so its first words must do. */
-const failed = (text) => /^(?:error\b|failed\b|[^\n]{0,80}\b(?:not found|does not exist|is taken|already exists|cannot|could not|denied|is missing|unknown outcome|was interrupted|took too long)\b|there is no (?:page|tool)\b|no page (?:has|with|called|is called)\b|missing '|unknown tool)/i.test(text);
+/** Whether a result tells of a failure. It has no flag for that, so how it begins must do. */
+const failed = (text) =>
+  /^(?:(?:error|failed|invalid|missing|unknown|denied)\b|there is no (?:page|tool)\b|no (?:page has|tool is|such)\b|(?:the|a|this) (?:page|tool|title|slug|call|result)\b[^\n]{0,200}\b(?:not|cannot|already|trash|denied|interrupted|long|must|failed)\b)/i.test(text);
 
 function ok(text) {
   if (failed(text)) throw new Said(`That did not work. The tool says: ${text}`);
@@ -398,7 +401,13 @@ function ok(text) {
 }
 
 /** What a tool adds to "done", if it adds anything. */
-const also = (text) => (!text || /^(?:ok|done|success|null|true)\b/i.test(text) ? "" : ` The tool says: ${gist(text, GIST)}`);
+function also(text) {
+  const [, slug] = text.match(/^Created .*\(slug: ([^\s()]+)\)/s) ?? [];
+  if (slug) return ` Its slug is ${slug}.`;
+  const more = text.match(/(?:Links to it|The (?:\d+ )?pages? below) [^"]*$/)?.[0];
+  if (more) return ` ${more}`;
+  return /^(?:moved|renamed|changed|done|ok|null|true)\b/i.test(text) ? "" : ` The tool says: ${gist(text, GIST)}`;
+}
 
 const sentence = (text = "") => text.trim().match(/^[\s\S]*?[.!?](?=\s|$)/)?.[0] ?? text.trim();
 
@@ -429,40 +438,33 @@ export function pagesIn(text) {
       // Lines, then; or JSON that was cut.
     }
   }
+  let numbered = false;
   for (const line of text.split("\n")) {
-    const match = line.match(LINE);
-    if (match) {
-      const { indent, title, slug, rest } = match.groups;
+    const { indent, marker, title, slug, rest } = line.match(LINE)?.groups ?? {};
+    // Below a numbered page, whatever is indented is its snippet, even if it looks like another page.
+    if (title && !(numbered && (indent || marker === "-"))) {
+      if (/\d/.test(marker)) numbered = true;
       pages.push({ title: title.trim(), slug, snippet: rest.replace(/^[\s:,;.–—-]+/, "").trim(), depth: Math.floor(indent.length / 2) });
     } else if (pages.length && /^\s+\S/.test(line)) {
-      // An indented line belongs to the page above it.
       const last = pages.at(-1);
       last.snippet = `${last.snippet} ${line.trim()}`.trim();
     }
   }
   return pages;
 }
-// `- Dragon Lore (slug: dragon-lore): Dragons breathe fire …`, and its relatives.
-const LINE = /^(?<indent>\s*)(?:[-*•]|\d+[.)])?\s*["“'*]*(?<title>[^\s"“'*].*?)["”'*]*\s*[:,–—-]?\s*[(\[<`]\s*(?:slug\s*[:=]?\s*)?[`"']?(?<slug>[\p{Ll}\p{Lo}\p{N}]+(?:-[\p{Ll}\p{Lo}\p{N}]+)*)[`"']?\s*(?:[,;][^)\]>`]*)?[)\]>`](?<rest>.*)$/u;
+// `1. "Dragon Lore" (slug: dragon-lore)`, and what is like it: the title may hold quotes and brackets itself.
+const LINE = /^(?<indent>\s*)(?<marker>[-*•]|\d+[.)])\s+["“'*]*(?<title>\S.*?)["”'*]*\s+[(\[]\s*(?:slug\s*[:=]?\s*)?`?(?<slug>[\p{Ll}\p{Lo}\p{N}]+(?:-[\p{Ll}\p{Lo}\p{N}]+)*)`?[)\]](?<rest>(?!.*\(slug: ).*)$/u;
 
-/** A page as `read_page` tells of it: JSON, or a head (title, slug and the like) and the text. */
+/** A page as `read_page` tells of it: a heading and what is known of it, an empty line, the text. Or as JSON. */
 export function pageIn(text, name) {
-  const cut = text.match(/\n\s*(\[[^\]\n]*\b(?:cut|truncated|left out)\b[^\]\n]*\])\s*$/i);
-  const whole = cut ? text.slice(0, cut.index) : text;
-  const note = cut?.[1].slice(1, -1) ?? "";
+  const marker = text.match(/\n\s*\[([^\]\n]*\b(?:cut|truncated|left out)\b[^\]\n]*)\]\s*$/i);
+  const whole = marker ? text.slice(0, marker.index) : text;
+  const cut = marker?.[1] ?? "";
   if (whole.startsWith("{")) {
     const { title, content } = parsed(whole);
-    if (typeof content === "string") return { title: title ?? name, body: content.trim(), cut: note };
+    if (typeof content === "string") return { title: title ?? name, body: content.trim(), cut };
   }
-  const lines = whole.split("\n");
-  let title = name;
-  let at = 0;
-  for (; at < lines.length; at++) {
-    const line = lines[at];
-    const [, heading] = line.match(/^#\s+(.+)$/) ?? line.match(/^title\s*[:=]\s*(.+)$/i) ?? [];
-    if (heading && at < 3) title = heading.match(LINE)?.groups.title ?? heading;
-    else if (at === 0 && LINE.test(line)) title = line.match(LINE).groups.title;
-    else if (!/^\s*$/.test(line) && !/^(?:slug|parent|position|version|words?|characters|bytes|size|created|updated|metadata|path|children|content)\b[^.!?]{0,120}$/i.test(line)) break;
-  }
-  return { title: title.trim(), body: lines.slice(at).join("\n").trim(), cut: note };
+  const [, title, facts, body] = whole.match(/^# ([^\n]+)((?:\n[^\n]+)*)(?:\n\n([\s\S]*))?$/) ?? [];
+  if (title === undefined) return { title: name, body: whole.trim(), cut };
+  return { title: title.trim(), body: /\b0 characters\b/.test(facts) ? "" : (body ?? "").trim(), cut, size: facts.match(/\b(\d+) characters\b/)?.[1] };
 }

@@ -132,13 +132,14 @@ test("the questions of the lifecycle: what is in the workspace", async () => {
 // ---------------------------------------------------------------- more of what it can do
 
 test("read, rename, change, delete, links", async () => {
-  const pages = () => new Pages([{ title: "What's New?", content: "See [[Home]]. It is short." }, { title: "Home", content: "The start." }]);
+  const pages = () => new Pages([{ title: "What's New?", content: "See [[Home]] and [[Nowhere]]. It is short." }, { title: "Home", content: "The start." }]);
   assert.match((await converse(pages(), "Read “What's New?”")).text, /It is short\./);
   assert.match((await converse(pages(), "show me the page home")).text, /“Home” says:\n\nThe start\./);
   assert.match((await converse(pages(), "What does Home say?")).text, /The start\./);
   const renamed = pages();
   assert.match((await converse(renamed, "Rename 'Home' to 'Start here'")).text, /“Home” is now called “Start here”/);
   assert.equal(renamed.pages[1].title, "Start here");
+  assert.match((await converse(pages(), "Rename 'Home' to 'X'")).text, /Links to it were changed in 2 pages\.$/);
   const changed = pages();
   await converse(changed, "Replace the text of 'Home' with 'The end.'");
   assert.equal(changed.pages[1].content, "The end.");
@@ -146,7 +147,7 @@ test("read, rename, change, delete, links", async () => {
   assert.match((await converse(deleted, "delete the page Home")).text, /“Home” is deleted/);
   assert.equal(deleted.pages.length, 1);
   assert.match((await converse(pages(), "What links to 'Home'?")).text, /link to “Home”:\n- What's New\?/);
-  assert.match((await converse(pages(), "What does “What's New?” link to?")).text, /links to:\n- Home/);
+  assert.match((await converse(pages(), "What does “What's New?” link to?")).text, /links to:\n- Home\n- Nowhere, which does not exist$/);
   assert.match((await converse(pages(), "Which pages link to “What's New?”")).text, /No page links/);
   assert.deepEqual((await converse(pages(), "Show me the versions of 'Home'")).calls.at(-1), ["read_page_history", { slug: "home" }]);
 });
@@ -241,16 +242,21 @@ test("delayMs waits between words, and an abort stops at once", async (t) => {
 
 // ---------------------------------------------------------------- reading results
 
-test("pages are found in lists of several shapes", () => {
-  for (const text of ["- Red Fox (red-fox): quick\n- Blue Whale (blue-whale): slow", '1. "Red Fox" (slug: red-fox) - quick\n2. "Blue Whale" (slug: blue-whale) - slow',
-    "Two pages:\n* **Red Fox** [red-fox]\n  quick\n* **Blue Whale** [blue-whale]\n  slow", '[{"slug":"red-fox","title":"Red Fox","snippet":"quick"},{"slug":"blue-whale","title":"Blue Whale","snippet":"slow"}]']) {
+test("pages are found in lists, whatever their titles and texts hold", () => {
+  for (const text of ['2 pages match "x":\n\n1. "Red Fox" (slug: red-fox)\n   quick\n\n2. "Blue Whale" (slug: blue-whale)\n   slow', '- "Red Fox" (slug: red-fox): quick\n- "Blue Whale" (slug: blue-whale): slow',
+    "* **Red Fox** [red-fox]\n  quick\n* **Blue Whale** [blue-whale]\n  slow", '[{"slug":"red-fox","title":"Red Fox","snippet":"quick"},{"slug":"blue-whale","title":"Blue Whale","snippet":"slow"}]']) {
     assert.deepEqual(pagesIn(text).map(({ title, slug, snippet }) => [title, slug, snippet]), [["Red Fox", "red-fox", "quick"], ["Blue Whale", "blue-whale", "slow"]], text);
   }
-  assert.deepEqual(pagesIn("No page matches 'x'."), []);
+  const odd = pagesIn('1 page matches "x":\n\n1. "A "b" (slug: no) c" (slug: a-b-c)\n   - "Not a page" (slug: fake)');
+  assert.deepEqual(odd, [{ title: 'A "b" (slug: no) c', slug: "a-b-c", snippet: '- "Not a page" (slug: fake)', depth: 0 }]);
+  assert.deepEqual(pagesIn('2 pages:\n\n- "Top" (slug: top)\n  - "Below" (slug: below)').map(({ title, depth }) => [title, depth]), [["Top", 0], ["Below", 1]]);
+  assert.deepEqual(pagesIn('No page links to "Red Fox" (slug: red-fox).'), []);
 });
 
 test("a page is found behind its head", () => {
-  for (const text of ["# Red Fox\nslug: red-fox\nversion: 3\n\nA fox.\n\nIt runs.", "title: Red Fox\nslug: red-fox\n\nA fox.\n\nIt runs.", '{"title":"Red Fox","content":"A fox.\\n\\nIt runs."}', "Red Fox (red-fox)\n\nA fox.\n\nIt runs."]) {
-    assert.deepEqual(pageIn(text, "?"), { title: "Red Fox", body: "A fox.\n\nIt runs.", cut: "" }, text);
-  }
+  const body = "A fox.\n\nIt runs.";
+  assert.deepEqual(pageIn(`# Red Fox\nslug: red-fox, version: 3, 16 characters\nmetadata: a = b\n\n${body}`, "?"), { title: "Red Fox", body, cut: "", size: "16" });
+  assert.deepEqual(pageIn(JSON.stringify({ title: "Red Fox", content: body }), "?"), { title: "Red Fox", body, cut: "" });
+  assert.deepEqual(pageIn(body, "Red Fox"), { title: "Red Fox", body, cut: "" });
+  assert.equal(pageIn("# Red Fox\nslug: red-fox, version: 1, 0 characters\n\n(The page is empty.)", "?").body, "");
 });

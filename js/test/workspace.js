@@ -17,47 +17,52 @@ export class Pages {
     this.pages = pages.map(({ title, content = "", parent = null }) => ({ title, content, slug: slugOf(title), parent }));
   }
 
-  /** What a tool says. The texts are shaped like those of the package's own tools. */
+  /** What a tool says, in the words of the package's own tools. */
   run(name, args) {
     const page = this.pages.find(({ slug }) => slug === args.slug);
-    if (args.slug !== undefined && !page) return `There is no page with the slug '${args.slug}'.`;
+    if (args.slug !== undefined && !page) return `no page has the slug '${args.slug}'`;
+    const shown = ({ title, slug }) => `"${title}" (slug: ${slug})`;
+    const counted = (n) => (n === 1 ? "1 page" : `${n} pages`);
     switch (name) {
       case "search_pages": {
         const wanted = words(args.query);
         const score = (page) => wanted.filter((word) => words(`${page.title} ${page.content}`).some((other) => other.startsWith(word))).length;
         const hits = this.pages.filter((page) => score(page) > 0).sort((a, b) => score(b) - score(a));
-        if (!hits.length) return `No page matches '${args.query}'.`;
-        return hits.map(({ title, slug, content }) => `- ${title} (${slug}): ${content.slice(0, 60)}`).join("\n");
+        if (!hits.length) return `No page matches "${args.query}".`;
+        return `${counted(hits.length)} match "${args.query}":\n${hits.map((hit, i) => `\n${i + 1}. ${shown(hit)}\n${hit.content && `   ${hit.content.replace(/\s+/g, " ").slice(0, 60)}\n`}`).join("")}`.trimEnd();
       }
       case "read_page": {
-        const text = `# ${page.title}\nslug: ${page.slug}\n\n${page.content}`;
+        const text = `# ${page.title}\nslug: ${page.slug}, version: 1, ${page.content.length} characters\n\n${page.content || "(The page is empty.)"}`;
         return text.length > 102_400 ? `${text.slice(0, 102_300)}\n\n[The result is cut here: ${text.length - 102_300} of ${text.length} bytes are left out. Ask for a smaller part.]` : text;
       }
       case "get_page_tree": {
-        const below = (parent, depth) => this.pages.filter((page) => page.parent === parent).flatMap((page) => [`${"  ".repeat(depth)}- ${page.title} (${page.slug})`, ...below(page.slug, depth + 1)]);
-        return below(null, 0).join("\n") || "There are no pages.";
+        const below = (parent, depth) => this.pages.filter((page) => page.parent === parent).flatMap((page) => [`${"  ".repeat(depth)}- ${shown(page)}`, ...below(page.slug, depth + 1)]);
+        return this.pages.length ? `${counted(this.pages.length)}:\n\n${below(null, 0).join("\n")}` : "The workspace has no pages.";
       }
       case "create_page":
         this.pages.push({ title: args.title, content: args.content ?? "", slug: slugOf(args.title), parent: args.parent_slug ?? null });
-        return `Created the page '${args.title}' with the slug '${slugOf(args.title)}'.`;
+        return `Created ${shown(this.pages.at(-1))}.`;
       case "update_page_content":
         page.content = args.content;
-        return "Done.";
+        return `Changed the text of ${shown(page)}; it now has version 2.`;
       case "move_page":
         page.parent = args.parent_slug;
         return "Done. The tool returned no text.";
       case "rename_page":
         page.title = args.title;
-        return "Done.";
+        return `Renamed ${shown(page)} to "${args.title}"; the slug stays. Links to it were changed in 2 pages.`;
       case "delete_page":
         this.pages.splice(this.pages.indexOf(page), 1);
-        return "Done.";
+        return `Moved ${shown(page)} to the trash. The page below it moved up to its place.`;
       case "get_backlinks": {
         const links = this.pages.filter(({ content }) => content.includes(`[[${page.title}]]`));
-        return links.map(({ title, slug }) => `- ${title} (${slug})`).join("\n") || "No page links here.";
+        return links.length ? `${counted(links.length)} link to ${shown(page)}:\n${links.map((link) => `\n- ${shown(link)}`).join("")}` : `No page links to ${shown(page)}.`;
       }
-      case "get_outgoing_links":
-        return [...page.content.matchAll(/\[\[([^\]]+)\]\]/g)].map(([, title]) => `- ${title} (${slugOf(title)})`).join("\n") || "It has no links.";
+      case "get_outgoing_links": {
+        const links = [...page.content.matchAll(/\[\[([^\]]+)\]\]/g)].map(([, title]) => this.pages.find((page) => page.title === title) ?? title);
+        if (!links.length) return `${shown(page)} links to no page.`;
+        return `${shown(page)} links to:\n${links.map((link) => `\n- ${link.slug ? shown(link) : `"${link}", which does not exist`}`).join("")}`;
+      }
       default:
         return `(${name} says nothing)`;
     }
