@@ -113,3 +113,26 @@ export function dispose(scope) {
   scope.closing.abort();
   for (const name of [...scope.locks.keys()]) release(scope, name);
 }
+
+/**
+ * Takes the exclusive lock if it is free: resolves to whether it was. `lost` is called when another holder steals it.
+ * @param {() => void} lost
+ */
+export const hold = (scope, name, lost) => lock(scope, name, "exclusive", { ifAvailable: true, onLost: lost });
+
+/** `{ usage, quota, persisted }` of the origin, as far as the browser tells. */
+export async function estimate() {
+  const { storage } = globalThis.navigator ?? {};
+  const { usage = 0, quota = 0 } = (await storage?.estimate?.()) ?? {};
+  return { usage, quota, persisted: (await storage?.persisted?.()) ?? false };
+}
+
+/** Asks the browser to keep the origin's data when space is short: whether it will. */
+export const persist = async () => (await globalThis.navigator?.storage?.persist?.()) ?? false;
+
+/** A random text for ids: the time, then chance, so that ids sort by age. */
+export function fresh(scope) {
+  const chance = crypto.getRandomValues(new Uint8Array(10));
+  const hex = (number, digits) => number.toString(16).padStart(digits, "0");
+  return hex(scope.now(), 11) + [...chance].map((byte) => hex(byte, 2)).join("");
+}
