@@ -260,7 +260,7 @@ both("the page's fetch: head, bytes, end; an abort lets the body go", async (ope
     if (url === "bad") throw new TypeError("Failed to fetch");
     const body = new ReadableStream({
       start(controller) {
-        controller.enqueue(new TextEncoder().encode("one"));
+        controller.enqueue(url === "whole" ? "one" : new TextEncoder().encode("one"));
         if (url === "whole") controller.close();
       },
       cancel: () => { canceled = true; },

@@ -35,11 +35,11 @@ test("nothing is loaded before it is needed, then once", async () => {
   await Promise.all([p.openWorkspace("a"), p.openWorkspace("b"), p.init()]);
   assert.equal(p.glue.loads, 1);
   assert.deepEqual(p.glue.hosts.map(({ name }) => name), ["a", "b"]);
-  const { storage, pageTools, hasNow, scope } = p.glue.hosts[0].options;
-  assert.deepEqual([storage, pageTools, hasNow, typeof scope.now()], ["indexeddb", true, false, "number"]);
+  const { storage, pageTools, scope } = p.glue.hosts[0].options;
+  assert.deepEqual([storage, pageTools, typeof scope.now()], ["indexeddb", true, "number"]);
   await p.openWorkspace("c", { storage: "memory", pageTools: false, now: () => 7 });
   const options = p.glue.hosts[2].options;
-  assert.deepEqual([options.storage, options.pageTools, options.hasNow, options.scope.now()], ["memory", false, true, 7]);
+  assert.deepEqual([options.storage, options.pageTools, options.scope.now()], ["memory", false, 7]);
 });
 
 test("a failed load is told and can be tried again", async () => {
