@@ -333,6 +333,18 @@ both("a custom model: chunks as JSON, strings as text, return() on abort", async
   assert.equal(o.host.answers(waits).length, 2);
 });
 
+both("a custom model that waits for ever is told to return", async (open) => {
+  const o = await open();
+  let returned = 0;
+  const endless = { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}), return: async () => { returned++; throw new Error("so what"); } }) };
+  await o.workspace.startAgent({ provider: { kind: "custom", stream: () => endless } });
+  const id = o.host.call(o.host.config.provider.stream.$fn, "stream", { model: "m" });
+  await turns();
+  o.host.deliver({ t: "abort", id });
+  await turns();
+  assert.deepEqual([returned, o.host.answers(id)], [1, []]);
+});
+
 // ---------------------------------------------------------------- tools
 
 both("the undo function undoes its own registration only", async (open) => {
@@ -437,12 +449,13 @@ both("a retried answer: what was given stays given, late readers get the new tex
   o.host.chunk("Hello", 0);
   o.host.chunk("more", 0, { part: 1 });
   await turns();
-  o.host.chunk("Howdy, you there", 0);
+  o.host.chunk("Howdy", 0);
+  o.host.chunk(", you there", 5);
   await turns();
   o.host.event("lifecycle", { runId: "run1", phase: "end" });
   await turns();
-  assert.deepEqual(await collect(run.textStream), ["Howdy, you there"]);
-  assert.equal((await early).join(""), "Hellomore" + "Howdy, you there".slice(9));
+  assert.deepEqual(await collect(run.textStream), ["Howdy", ", you there"]);
+  assert.deepEqual(await early, ["Hello", "more", "Howdy, you there".slice(9)]);
 });
 
 both("a run that ended before it was asked for gives its text from its result", async (open) => {
@@ -536,7 +549,14 @@ both("a panic settles everything, and the next start opens a fresh host with the
   const id = o.host.call(o.host.tools.get("add").execute.$fn, "tool", { args: {}, toolCallId: "c" });
   await turns();
   assert.equal(o.host.answers(id)[0].json, '"first"');
-  first.event("notice", {}); // a dead host is not heard any more
+  let late = 0;
+  workspace.addEventListener("agent:notice", () => late++);
+  first.event("notice", {});
+  await turns();
+  assert.equal(late, 0, "a dead host is not heard any more");
+  const asked = o.host.commandsSent("result").length;
+  assert.equal((await rejection(collect(run.textStream))).code, "panicked", "nobody knows how that text went on");
+  assert.equal(o.host.commandsSent("result").length, asked);
 });
 
 test("a host that throws out of a call has panicked", async () => {

@@ -157,6 +157,7 @@ test("a plural that finds nothing is tried as a singular, and nothing found is s
   const { calls, text } = await converse(pages, "Which pages are about foxes?");
   assert.deepEqual(calls.map(([, { query }]) => query), ["foxes", "fox"]);
   assert.match(text, /“Fox”/);
+  assert.match((await converse(pages, "Find pages about foxes", { run: () => "invalid arguments for search_pages: odd" })).text, /did not work.*: invalid arguments/);
   assert.match((await converse(pages, "Find pages about submarines")).text, /no page about “submarines”/);
 });
 

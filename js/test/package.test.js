@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPackage } from "../package.js";
-import { FakeHost, refuse, rejection, turns } from "./fake-host.js";
+import { FakeHost, LATER, refuse, rejection, turns } from "./fake-host.js";
 
 const STOPPED = { lifecycle: "Stopped", is_streaming: false };
 
@@ -106,12 +106,19 @@ test("the same name is the same counted workspace, let go a task after the last 
 });
 
 test("a workspace that is opened while it closes waits for the end and is a new one", async () => {
-  const p = fake();
+  const p = fake({ close: () => LATER });
   const first = await p.openWorkspace("a");
-  void first.close();
-  await new Promise((resolve) => { const { port1, port2 } = new MessageChannel(); port1.onmessage = () => { port1.close(); resolve(); }; port2.postMessage(0); });
-  const second = await p.openWorkspace("a");
-  assert.notEqual(second, first);
+  const closing = first.close();
+  await turns();
+  const [host] = p.glue.hosts;
+  const { id } = host.received.find(({ name }) => name === "close");
+  const opening = p.openWorkspace("a");
+  await turns();
+  assert.equal(p.glue.hosts.length, 1, "it waits");
+  host.deliver({ t: "reply", id });
+  host.deliver({ t: "closed" });
+  await closing;
+  assert.notEqual(await opening, first);
   assert.deepEqual(p.glue.hosts.map(({ freed }) => freed), [true, false]);
 });
 

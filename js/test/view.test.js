@@ -97,7 +97,7 @@ for (const mode of ["direct", "port"]) {
     const quiet = view.subscribe(() => { throw new Error("bad view listener"); });
     const others = [];
     const unsubscribe = view.subscribe((snapshot) => others.push(snapshot));
-    const before = seen.length;
+    let before = seen.length;
     host.chunk("a", 0);
     host.chunk("b", 1);
     host.tell("view", { status: "streaming" });
@@ -107,6 +107,13 @@ for (const mode of ["direct", "port"]) {
     assert.equal(seen.at(-1), snapshot);
     assert.equal(others.at(-1), snapshot);
     assert.deepEqual(bad, ["bad view listener", "bad view listener"]);
+    let told = 0;
+    host.chunk("!", 2);
+    const again = view.subscribe(() => told++);
+    await turns();
+    assert.equal(told, mode === "direct" ? 1 : 2, "the same snapshot is told once");
+    again();
+    before += 1;
     quiet();
     stop();
     unsubscribe();
