@@ -17,6 +17,8 @@ const WHAT =
   '- Create a page titled "…" with the text "…"\n- Move the page "…" under "…", rename "…" to "…", delete "…"\n' +
   '- What links to "…"?\n- What tools do you have?';
 
+/** How long a question may be, its quotes apart: patterns take their time. Characters. */
+const MAX_ASKED = 2000;
 /** How many pages are read for one question. */
 const MAX_READ = 10;
 /** How much of a page is quoted whole, and of a longer one. Characters. */
@@ -130,6 +132,7 @@ function unframed(text) {
 
 function reply(context) {
   const { masked, open } = mask(context.asked);
+  if (masked.length > MAX_ASKED) return `That is more than I can follow: I read questions of up to ${MAX_ASKED} characters. A long text belongs in quotes.`;
   for (const [pattern, rule] of RULES) {
     const match = masked.match(pattern);
     if (!match) continue;

@@ -188,6 +188,14 @@ test("it says what it is, and what it can do when it understands nothing", async
   assert.match((await converse(null, "xyzzy plugh")).text, /You can ask me/);
 });
 
+test("a question may quote a long text, but not be one", async () => {
+  const content = "Long. ".repeat(50_000).trim();
+  const pages = new Pages([]);
+  assert.match((await converse(pages, `Create a page titled "Long" with the text "${content}"`)).text, /^Done/);
+  assert.equal(pages.pages[0].content, content);
+  assert.match((await converse(pages, "what page links to move ".repeat(100_000))).text, /more than I can follow/);
+});
+
 test("only the last question counts, and its context is not part of it", async () => {
   const pages = new Pages([{ title: "Dragon Lore", content: "Dragons breathe fire." }, { title: "Cats", content: "Cats sleep." }]);
   const first = await converse(pages, "What pages mention dragons?");
