@@ -176,7 +176,7 @@ impl Harness {
         let session = session_id(&args)?;
         let text = args.needed("text")?;
         self.must_run()?;
-        let idempotency = args.text("idempotencyKey")?;
+        let (idempotency, context) = (args.text("idempotencyKey")?, args.text("context")?);
         if text.trim().is_empty() {
             return Err(ErrorInfo::new(Code::EmptyMessage, "the message is empty").hint("send a text"));
         }
@@ -199,7 +199,7 @@ impl Harness {
         let entry = Entry::Prompt {
             message: ["msg_", fresh].concat(),
             text: self.scrubbed(text.into()),
-            context: args.text("context")?.map(|context| self.scrubbed(context.into())),
+            context: context.map(|context| self.scrubbed(context.into())),
             metadata: args.get("metadata").cloned(),
             idempotency: idempotency.map(Into::into),
         };
@@ -283,6 +283,12 @@ impl Harness {
                 }
                 self.reply_now(look.command, Ok(None));
             }
+            // A start may have come first, and know more than this.
+            LookFor::Run { id, until } if self.session(DEFAULT_SESSION).is_some() => {
+                if let Err(error) = self.wait(look.command, &id, until) {
+                    self.reply_now(look.command, Err(error));
+                }
+            }
             LookFor::Run { id, until } => match answer_of(&session, &id, until.is_none()) {
                 Some(Some(value)) => self.reply_now(look.command, Ok(Some(value.to_string()))),
                 Some(None) => self.waiters.push(Waiter { command: look.command, run: id, until }),
@@ -313,17 +319,13 @@ impl Harness {
         }
         self.read_after_commit(
             vec![Read::all(Table::Entries, vec![session.into()])],
-            After::Erase { command: Some(command), session: session.into() },
+            After::Erase { command, session: session.into() },
         );
     }
 
-    pub(super) fn erase(&mut self, command: Option<u32>, session: &str, rows: &[Rows]) {
-        for write in rows.iter().flat_map(|rows| start::erasures(session, rows)) {
-            self.outbox.write(write);
-        }
-        if let Some(command) = command {
-            self.reply(command, Ok(None));
-        }
+    /// A clearing is over. What it could not erase, the next start erases.
+    pub(super) fn erased(&mut self, command: u32, result: Result<Option<String>, ErrorInfo>) {
+        self.reply(command, result);
         // The conversation of a harness that does not run was only borrowed.
         if self.lifecycle != Lifecycle::Running {
             self.release();

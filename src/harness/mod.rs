@@ -107,7 +107,7 @@ enum After {
     /// A journal, only to look at.
     Look(commands::Look),
     /// The rows of a cleared conversation.
-    Erase { command: Option<u32>, session: String },
+    Erase { command: u32, session: String },
     /// Pages, all or the changed ones.
     Pages(pages::Refresh),
     /// What an operation on pages needs besides the pages.
@@ -234,13 +234,28 @@ impl Harness {
             }
             return;
         }
-        // While a page change and its outcome are on their way as one, nothing may come between them.
-        if self.page_commit.is_some() && !matches!(input, Input::Committed { .. } | Input::LockLost) {
+        let passes = match input {
+            Input::Committed { .. } | Input::LockLost => true,
+            Input::Read { .. } => self.page_commit.is_none(),
+            _ => !self.must_finish(),
+        };
+        if !passes {
             self.deferred.push_back((now, input));
             return;
         }
         self.take(input);
-        while self.page_commit.is_none() {
+        self.go_on_alone();
+    }
+
+    /// While a page change and its outcome are on their way as one, and while a conversation is erased, nothing
+    /// may come between.
+    fn must_finish(&self) -> bool {
+        self.page_commit.is_some() || self.reads.values().any(|after| matches!(after, After::Erase { .. }))
+    }
+
+    /// Does what follows at once, and takes the inputs that had to wait.
+    fn go_on_alone(&mut self) {
+        while !self.must_finish() {
             if let Some(inner) = self.inner.pop_front() {
                 match inner {
                     Inner::NotCalled(call, error) => self.answered(call, Err((error, None))),
@@ -260,17 +275,24 @@ impl Harness {
         self.now = self.now.max(now);
         loop {
             if let Some(action) = self.outbox.pop() {
+                // A function's time begins when it is called, not when it was ordered: its commit may be slow.
+                if let Action::CallPage { call, .. } = &action
+                    && let Some(live) = self.calls.get_mut(call)
+                {
+                    live.deadline = Some(self.now + live.limit);
+                }
                 return Some(action);
             }
             if !self.send_next_commit() && !self.finish_closing() {
                 return None;
             }
+            self.go_on_alone();
         }
     }
 
     /// When [`Input::Tick`] is wanted at the latest.
     pub fn deadline(&self) -> Option<Millis> {
-        if self.page_commit.is_some() {
+        if self.must_finish() {
             return None;
         }
         let calls = self.calls.values().filter_map(|call| call.deadline);
@@ -346,12 +368,15 @@ impl Harness {
             self.epoch_commit = None;
             self.outbox.stored(commit);
             self.epoch_committed(result);
-        } else {
+        } else if !self.outbox.forgotten(commit) {
             match result {
                 Ok(()) => {
                     self.outbox.stored(commit);
                 }
-                Err(error) => self.fail(error.info()),
+                Err(error) => {
+                    self.outbox.failed(commit);
+                    self.fail(error.info());
+                }
             }
         }
     }
@@ -372,7 +397,12 @@ impl Harness {
             After::Epoch => self.epoch_read(&rows),
             After::Load => self.load(&rows),
             After::Look(look) => self.look(look, &rows),
-            After::Erase { command, session } => self.erase(command, &session, &rows),
+            After::Erase { command, session } => {
+                for write in rows.iter().flat_map(|rows| start::erasures(&session, rows)) {
+                    self.outbox.write(write);
+                }
+                self.erased(command, Ok(None));
+            }
             After::Pages(refresh) => self.pages_read(refresh, rows),
             After::PageRows(job) => self.page_rows(job, rows),
         }
@@ -382,16 +412,13 @@ impl Harness {
         match after {
             After::Epoch | After::Load => self.fail(error.clone()),
             After::Look(look) => self.reply_now(look.command, Err(error.clone())),
-            After::Erase { command, .. } => {
-                if let Some(command) = command {
-                    self.reply_now(command, Err(error.clone()));
-                }
-            }
+            After::Erase { command, .. } => self.erased(command, Err(error.clone())),
             After::Pages(refresh) => {
                 self.refreshing = false;
                 for job in refresh.jobs {
                     self.page_job_done(job, Err(error.clone()));
                 }
+                self.refresh();
             }
             After::PageRows(job) => self.page_job_done(job, Err(error.clone())),
         }
@@ -408,6 +435,17 @@ impl Harness {
         }
         for waiter in std::mem::take(&mut self.waiters) {
             self.reply_now(waiter.command, Err(error.clone()));
+        }
+        // What was read for this holding of the workspace must not serve the next one.
+        let mut unanswered = Vec::new();
+        self.reads.retain(|_, after| {
+            if let After::Erase { command, .. } = after {
+                unanswered.push(*command);
+            }
+            !matches!(after, After::Epoch | After::Load | After::Erase { .. })
+        });
+        for command in unanswered {
+            self.reply_now(command, Err(error.clone()));
         }
         self.sessions.clear();
         self.epoch_commit = None;
@@ -430,10 +468,12 @@ impl Harness {
         }
         let keys: Vec<CallKey> =
             self.calls.iter().filter(|(_, call)| !call.is_of_page()).map(|(key, _)| *key).collect();
-        for key in keys {
-            self.calls.remove(&key);
-            self.outbox.act(Action::Abort(key));
+        for key in &keys {
+            self.calls.remove(key);
+            self.outbox.act(Action::Abort(*key));
         }
+        self.outbox
+            .retain_effects(|action| !matches!(action, Action::CallPage { call, .. } if keys.contains(call)));
         self.page_jobs.retain(pages::Job::is_of_page);
     }
 

@@ -18,6 +18,8 @@ struct InFlight {
     id: u64,
     /// The mark that its completion reaches.
     mark: u64,
+    /// Whether what comes of it concerns nobody any more.
+    given_up: bool,
 }
 
 /// The queue between the machine and the world.
@@ -131,7 +133,7 @@ impl Outbox {
     pub fn send_alone(&mut self, now: Millis, commit: Commit) -> u64 {
         self.commits += 1;
         let mark = if self.writes.is_empty() { self.mark } else { self.stored };
-        self.in_flight = Some(InFlight { id: self.commits, mark });
+        self.in_flight = Some(InFlight { id: self.commits, mark, given_up: false });
         self.last = now;
         self.ready.push_back(Action::Commit { id: self.commits, commit });
         self.commits
@@ -151,12 +153,29 @@ impl Outbox {
         true
     }
 
-    /// Gives everything up: what was to be told, so that those who wait can be answered.
+    /// Whether this is a commit of before everything was given up. It is over now.
+    pub fn forgotten(&mut self, id: u64) -> bool {
+        let forgotten = self.in_flight.as_ref().is_some_and(|commit| commit.id == id && commit.given_up);
+        forgotten && self.stored(id)
+    }
+
+    /// The commit did not go through.
+    pub fn failed(&mut self, id: u64) {
+        self.in_flight.take_if(|commit| commit.id == id);
+    }
+
+    /// Gives everything up: what was to be told, so that those who wait can be answered. A commit on its way
+    /// stays the one in flight, and what needs a barrier from here on waits for its end.
     pub fn abandon(&mut self) -> Vec<Action> {
         self.writes.clear();
-        self.in_flight = None;
         self.urgent = false;
+        self.durability = Durability::Relaxed;
         self.stored = self.mark;
+        if let Some(commit) = &mut self.in_flight {
+            self.mark += 1;
+            commit.mark = self.mark;
+            commit.given_up = true;
+        }
         self.effects.clear();
         self.ordered.drain(..).map(|(_, action)| action).collect()
     }

@@ -89,12 +89,13 @@ impl Harness {
 
     fn page_job(&mut self, job: Job) {
         self.refresh_queue.push(job);
-        if !self.refreshing {
-            self.refresh();
-        }
+        self.refresh();
     }
 
-    fn refresh(&mut self) {
+    pub(super) fn refresh(&mut self) {
+        if self.refreshing {
+            return;
+        }
         let jobs = std::mem::take(&mut self.refresh_queue);
         if jobs.is_empty() {
             return;
@@ -286,6 +287,8 @@ impl Harness {
     pub(super) fn page_job_done(&mut self, job: Job, result: Result<Done, ErrorInfo>) {
         match &job.owner {
             Owner::Command(_) => self.page_job_answer(&job, result.map(|done| done.value)),
+            // It may have ended otherwise while rows were read.
+            Owner::Run { .. } if !self.is_wanted(&job) => {}
             Owner::Run { session, run, tool_call } => {
                 let entry = match result {
                     Ok(done) => outcome_entry(tool_call, &done.value),

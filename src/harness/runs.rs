@@ -65,6 +65,7 @@ fn block(kind: DeltaKind, text: &str) -> Option<Block> {
 #[derive(Debug)]
 pub(super) struct LiveCall {
     pub owner: CallOwner,
+    /// `None`: it waits for its commit and was not called yet.
     pub deadline: Option<Millis>,
     /// How long it may take, for the message.
     pub limit: u64,
@@ -183,10 +184,14 @@ impl Harness {
         while let Some(slot) = self.sessions.get(session) {
             let Some(entry) = slot.session.next() else { return };
             let Some(run) = slot.session.current().map(|run| run.id.clone()) else { return };
-            if let Entry::Called { .. } = entry
-                && !self.ready_to_call(session, &run)
-            {
-                return;
+            if let Entry::Called { .. } = entry {
+                if !self.ready_to_call(session, &run) {
+                    return;
+                }
+                // What was recorded just now may have changed the decision: fewer turns, for one.
+                if self.session(session).and_then(crate::session::Session::next).as_ref() != Some(&entry) {
+                    continue;
+                }
             }
             self.append(session, Some(&run), &entry);
         }
@@ -252,8 +257,7 @@ impl Harness {
                     let call = self.key();
                     let owner = CallOwner::Instructions { session: session.into(), run: run.into() };
                     let limit = self.config.tool_timeout_ms;
-                    let deadline = Some(self.now + limit);
-                    self.calls.insert(call, LiveCall { owner, deadline, limit });
+                    self.calls.insert(call, LiveCall { owner, deadline: None, limit });
                     self.outbox.act(Action::CallPage { call, function, kind: "instructions", json: None });
                     return false;
                 }
@@ -440,8 +444,7 @@ impl Harness {
             object.insert("toolCallId".into(), tool_call.as_str().into());
             object.insert("runId".into(), run.as_str().into());
         }
-        let deadline = Some(self.now + limit);
-        self.calls.insert(call, LiveCall { owner: CallOwner::Tool(owner), deadline, limit });
+        self.calls.insert(call, LiveCall { owner: CallOwner::Tool(owner), deadline: None, limit });
         let action = Action::CallPage { call, function, kind: "tool", json: Some(json.to_string()) };
         if barrier {
             self.outbox.strictly();

@@ -59,6 +59,10 @@ impl Harness {
             commands.push(command);
             return Ok(());
         }
+        if let Some(Start { purpose: Purpose::Clear { .. }, .. }) = &self.start {
+            return Err(ErrorInfo::new(Code::Busy, "the conversation is being cleared")
+                .hint("await clearConversation first"));
+        }
         if self.start.is_some() || self.lifecycle == Lifecycle::Running {
             if config.if_running == IfRunning::Join && self.lifecycle == Lifecycle::Running {
                 self.reply(command, Ok(None));
@@ -77,7 +81,8 @@ impl Harness {
     pub(super) fn begin(&mut self, purpose: Purpose) {
         self.start =
             Some(Start { purpose, before: self.lifecycle.clone(), stored_epoch: None, holder: None });
-        self.outbox.act(Action::Lock { name: self.options.name.clone() });
+        // The lock may still be ours until a stop before is stored.
+        self.outbox.act_after_commit(Action::Lock { name: self.options.name.clone() });
     }
 
     pub(super) fn locked(&mut self, granted: bool) {

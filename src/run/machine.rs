@@ -272,7 +272,9 @@ impl Run {
                 if let Some(turn) = self.turns.last_mut() {
                     match &mut turn.said {
                         Said::Whole { .. } => {}
-                        Said::Partial(had) if blocks.is_empty() => turn.said = Said::Cut(std::mem::take(had)),
+                        Said::Partial(had) | Said::Cut(had) if blocks.is_empty() => {
+                            turn.said = Said::Cut(std::mem::take(had));
+                        }
                         said => *said = Said::Cut(blocks.clone()),
                     }
                     for call in &mut turn.calls {
@@ -329,7 +331,7 @@ impl Run {
             Said::Partial(_) | Said::Cut(_) => return Some(call_model),
             Said::Whole { blocks, stop, .. } => (blocks, stop),
         };
-        if let Some(entry) = next_of_calls(turn, *stop == StopReason::MaxTokens, rules) {
+        if let Some(entry) = next_of_calls(turn, not_wanted(stop), rules) {
             return entry;
         }
         let goes_on = !turn.calls.is_empty() || *stop == StopReason::Pause;
@@ -393,7 +395,7 @@ fn asked(block: &Block) -> Option<Call> {
 /// What the tool calls of a whole answer need next. `None`: they are all over. `Some(None)`: one is awaited.
 ///
 /// They run one after the other in the order of the answer, unless every one of them may run beside others.
-fn next_of_calls(turn: &Turn, cut: bool, rules: &Rules<'_>) -> Option<Option<Entry>> {
+fn next_of_calls(turn: &Turn, refused: Option<ErrorInfo>, rules: &Rules<'_>) -> Option<Option<Entry>> {
     let together =
         turn.calls.iter().all(|call| rules.tools.get(&call.name).is_none_or(|tool| tool.definition.parallel));
     let mut awaited = false;
@@ -405,15 +407,8 @@ fn next_of_calls(turn: &Turn, cut: bool, rules: &Rules<'_>) -> Option<Option<Ent
                 awaited = true;
                 if together { continue } else { break }
             }
-            CallState::Asked if cut => {
-                let error = ErrorInfo::new(
-                    Code::InvalidArguments,
-                    "the answer was cut at the output limit, so this call was not run",
-                );
-                return Some(Some(Entry::Refused {
-                    tool_call,
-                    error: error.hint("send the call again, shorter"),
-                }));
+            CallState::Asked if refused.is_some() => {
+                return refused.map(|error| Some(Entry::Refused { tool_call, error }));
             }
             CallState::Asked => match gate(rules.tools, &call.name, &call.arguments) {
                 Ok(_) => Entry::Ordered { tool_call },
@@ -427,6 +422,21 @@ fn next_of_calls(turn: &Turn, cut: bool, rules: &Rules<'_>) -> Option<Option<Ent
         return Some(Some(order));
     }
     awaited.then_some(None)
+}
+
+/// Why the tool calls of an answer that stopped like this are not run.
+fn not_wanted(stop: &StopReason) -> Option<ErrorInfo> {
+    match stop {
+        StopReason::MaxTokens => {
+            let why = "the answer was cut at the output limit, so this call was not run";
+            Some(ErrorInfo::new(Code::InvalidArguments, why).hint("send the call again, shorter"))
+        }
+        StopReason::Refusal(_) => {
+            let why = "the model refused to go on, so this call was not run";
+            Some(ErrorInfo::new(Code::Refused, why))
+        }
+        _ => None,
+    }
 }
 
 fn end(outcome: Outcome, error: Option<ErrorInfo>) -> Entry {

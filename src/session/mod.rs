@@ -177,12 +177,15 @@ impl Session {
             && head.get("hash").and_then(Value::as_str) == Some(&self.hash)
     }
 
-    /// The same blocks with ids of tool calls that this session has not seen yet.
+    /// The same blocks with ids of tool calls that this session has not seen yet, of letters that every
+    /// provider takes: two ids must not become one when they are sent to another.
     pub fn with_own_ids(&self, mut blocks: Vec<Block>) -> Vec<Block> {
         let mut fresh = BTreeSet::new();
         for block in &mut blocks {
             let Block::ToolCall { id, .. } = block else { continue };
             let mut n = 1;
+            let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+            *id = id.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
             let mut own = id.clone();
             while self.call_ids.contains(&own) || fresh.contains(&own) {
                 n += 1;
