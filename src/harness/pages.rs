@@ -180,7 +180,7 @@ impl Harness {
                     Wait::Tool(pending) => pending.read().clone(),
                 };
                 job.pending = Some(wait);
-                self.read(vec![read], After::PageRows(job));
+                self.read(vec![read], After::PageRows(Box::new(job)));
             }
             Some(Err(error)) => self.worked_out(job, Err(error)),
             None => {}

@@ -2,7 +2,7 @@
 
 use super::events::event;
 use super::pages::Owner;
-use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Notice, Slot, config, outbox};
+use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Slot, config, outbox};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::model::{Answer, Block, Delta, DeltaKind, StopReason, Usage, openai_chat};
