@@ -12,7 +12,7 @@ mod rooms;
 mod sizes;
 mod wasm;
 
-use crate::command::{Cmd, npm_ci};
+use crate::command::{Cmd, npm_bin, npm_ci};
 use crate::project::Project;
 use crate::stamp::{Stamp, digest};
 use anyhow::{Context, Result, bail};
@@ -86,8 +86,7 @@ fn tool(project: &Project, name: &str) -> Result<Cmd> {
         fs::copy(&from, dir.join(file)).with_context(|| format!("cannot copy {}", from.display()))?;
     }
     npm_ci(&dir)?;
-    let extension = if cfg!(windows) { "cmd" } else { "" };
-    Ok(Cmd::new(dir.join("node_modules/.bin").join(name).with_extension(extension)))
+    Ok(npm_bin(&dir, name))
 }
 
 fn stamp(project: &Project) -> Stamp {
