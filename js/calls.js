@@ -124,7 +124,9 @@ const KINDS = {
       for (;;) {
         const { done, value } = await reader.read();
         if (done || signal.aborted) return;
-        send({ t: "feed", bytes: value });
+        // A home-made response may stream something else than bytes.
+        const bytes = value instanceof Uint8Array ? value : new Uint8Array(await new Response(value).arrayBuffer());
+        send({ t: "feed", bytes });
       }
     } finally {
       signal.removeEventListener("abort", cancel);

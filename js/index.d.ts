@@ -97,7 +97,7 @@ export type ErrorCode =
   // the model
   | "not_configured" | "auth" | "permission" | "not_found" | "invalid_request" | "context_length" | "rate_limit" | "quota"
   | "overloaded" | "server" | "network" | "timeout" | "stream_broken" | "protocol" | "refused" | "aborted"
-  | "max_turns_exceeded"
+  | "max_turns_exceeded" | "output_limit"
   // storage
   | "storage_unavailable" | "storage_blocked" | "quota_exceeded" | "storage_failed" | "newer_version" | "corrupt";
 

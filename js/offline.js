@@ -17,6 +17,8 @@ const WHAT =
   '- Create a page titled "…" with the text "…"\n- Move the page "…" under "…", rename "…" to "…", delete "…"\n' +
   '- What links to "…"?\n- What tools do you have?';
 
+/** How long a question may be, its quotes apart: patterns take their time. Characters. */
+const MAX_ASKED = 2000;
 /** How many pages are read for one question. */
 const MAX_READ = 10;
 /** How much of a page is quoted whole, and of a longer one. Characters. */
@@ -130,10 +132,11 @@ function unframed(text) {
 
 function reply(context) {
   const { masked, open } = mask(context.asked);
+  if (masked.length > MAX_ASKED) return `That is more than I can follow: I read questions of up to ${MAX_ASKED} characters. A long text belongs in quotes.`;
   for (const [pattern, rule] of RULES) {
     const match = masked.match(pattern);
     if (!match) continue;
-    const named = Object.fromEntries(Object.entries(match.groups ?? {}).map(([name, text]) => [name, text && open(text)]));
+    const named = Object.fromEntries(Object.entries(match.groups ?? {}).map(([name, text]) => [name, text && open(text, name === "content")]));
     const said = rule(tools(context), named, { masked, open });
     if (said !== undefined) return said;
   }
@@ -147,11 +150,13 @@ function mask(text) {
     quotes.push(match.slice(1, 8).find((group) => group !== undefined));
     return String.fromCharCode(0xe000 + quotes.length - 1);
   });
-  const open = (piece) => {
+  /** A name loses the punctuation of its sentence, which some put inside the quotes; a text keeps it. */
+  const open = (piece, isText = false) => {
     const found = [...piece].map((c) => quotes[c.charCodeAt(0) - 0xe000]).find((quote) => quote !== undefined);
-    return (found ?? piece).trim().replace(found === undefined ? /[\s.,;:!?]+$/ : /[.,]$/, "");
+    const whole = (found ?? piece).trim();
+    return isText ? whole : whole.replace(found === undefined ? /[\s.,;:!?]+$/ : /[.,]$/, "");
   };
-  return { masked, open, quotes };
+  return { masked, open };
 }
 
 const QUOTED = "[\\ue000-\\uf8ff]";
@@ -192,7 +197,8 @@ const RULES = [
   }),
 
   rule("\\bslug\\b\\s*[:=]?\\s*(?:is\\s+|of\\s+)?(?<slug>§|[\\p{L}\\p{N}][\\p{L}\\p{N}_-]*)", (tools, { slug }) => tell(tools.tool("read_page", { slug }), slug)),
-  rule("\\b(?:read|summari[sz]e|summary|compare|combine|open|show|tell)\\b(?=.*(?:§.*§|\\bpages\\b|\\bchapters\\b))(?=.*\\b(?:read|summari[sz]e|summary|compare|combine|content|contents)\\b)", readMany),
+  rule("\\bpage\\s*tree\\b|\\btable\\s+of\\s+contents\\b", tree),
+  rule("^(?=.*(?:§.*§|\\bpages\\b|\\bchapters\\b))(?=.*\\b(?:read|summari[sz]e|summary|compare|combine)\\b)", readMany),
   rule(`\\b(?:read|open|show|display|get|fetch|summari[sz]e|quote)\\b(?:\\s+me)?(?:\\s+(?:all|aloud|out))?(?:\\s+(?:the\\s+)?(?:whole\\s+|full\\s+)?(?:text|contents?|body|summary)\\s+of)?\\s+(?!all\\b|every\\b)${PAGE("page")}${END}`, readOne),
   rule(`\\bwhat(?:'s|’s|\\s+is)\\s+(?:in|on|written\\s+(?:in|on))\\s+(?:the\\s+page\\s+(?<page>§|.+?)|(?<quoted>§))${END}|\\bwhat\\s+does\\s+${PAGE("other")}\\s+say[\\s.!?]*$`, (tools, { page, quoted, other }) =>
     readOne(tools, { page: page ?? quoted ?? other })),
@@ -200,7 +206,7 @@ const RULES = [
   rule("\\b(?:pages?|notes?|anything|something|everything|what|which)\\b.*?\\b(?:mention(?:s|ing)?|about|contain(?:s|ing)?|regarding|concerning|discuss(?:es|ing)?|cover(?:s|ing)?|talk(?:s|ing)?\\s+(?:about|of)|related\\s+to|on\\s+the\\s+topic\\s+of|on)\\s+(?:the\\s+topic\\s+)?(?<topic>§|.+?)[\\s.!?]*$", search),
   rule("\\b(?:search|look|find|query)\\b(?:\\s+(?:me|up))?(?:\\s+(?:all|the|any|in|my|workspace|pages?|notes?))*(?:\\s+(?:for|about|on|mentioning))?\\s+(?<topic>§|.+?)[\\s.!?]*$", search),
   rule("\\btell\\s+me\\s+(?:more\\s+)?about\\s+(?<topic>§|.+?)[\\s.!?]*$", search),
-  rule("\\b(?:list|show|what|which|how\\s+many|see|display)\\b.*\\bpages?\\b|\\bpage\\s*tree\\b|\\btable\\s+of\\s+contents\\b|\\bin\\s+(?:my|this|the)\\s+workspace\\b|^all\\s+pages\\W*$", tree),
+  rule("\\b(?:list|show|what|which|how\\s+many|see|display)\\b.*\\bpages?\\b|\\bin\\s+(?:my|this|the)\\s+workspace\\b|^all\\s+pages\\W*$", tree),
   // The name of a page and nothing else.
   rule("^\\W*(?<page>§)\\W*$", readOne),
 ];
@@ -250,16 +256,17 @@ function callByName(tools, masked, open) {
 
 function search(tools, { topic }) {
   const words = topic.replace(/^(?:the|my|our|some|any|a|an)\s+/i, "");
-  let text = ok(tools.tool("search_pages", { query: words }));
-  let hits = pagesIn(text);
-  const single = words.replace(/(?<=\p{L}{2})(?:(?<=s|x|z|ch|sh)es|s)$/u, "");
-  if (!hits.length && single !== words) {
-    text = ok(tools.tool("search_pages", { query: single }));
-    hits = pagesIn(text);
-  }
+  const hits = find(tools, words);
   if (!hits.length) return `I found no page about “${words}”. I can list all pages, if you like.`;
   if (hits.length === 1) return `One page matches “${words}”: “${hits[0].title}”.${hits[0].snippet ? ` It says: ${hits[0].snippet}` : ""}`;
   return `${hits.length} pages match “${words}”:\n${hits.map(({ title, snippet }) => `- ${title}${snippet ? `: ${snippet}` : ""}`).join("\n")}`;
+}
+
+/** The pages that match; a plural that finds nothing is tried as a singular. */
+function find(tools, words) {
+  const hits = pagesIn(ok(tools.tool("search_pages", { query: words })));
+  const single = words.replace(/(?<=\p{L}{2})(?:(?<=s|x|z|ch|sh)es|s)$/u, "");
+  return hits.length || single === words ? hits : pagesIn(ok(tools.tool("search_pages", { query: single })));
 }
 
 function tree(tools) {
@@ -286,7 +293,7 @@ function readMany(tools, _, { masked, open }) {
     const before = (kind ?? "").trim().split(/\s+/).filter((word) => word && !filler.test(word)).join(" ");
     const chapters = /\bchapters\b/i.test(masked) ? "chapter" : "";
     const topic = about ? open(about) : before || chapters;
-    const found = topic ? pagesIn(ok(tools.tool("search_pages", { query: topic }))) : pagesIn(ok(tools.tool("get_page_tree", {})));
+    const found = topic ? find(tools, topic) : pagesIn(ok(tools.tool("get_page_tree", {})));
     const stems = fold(topic).split(" ").map((word) => word.replace(/s$/, ""));
     const inTitle = found.filter(({ title }) => stems.every((stem) => fold(title).includes(stem)));
     const limit = ["", "", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"].indexOf((count ?? "-").toLowerCase());
@@ -305,24 +312,25 @@ function readMany(tools, _, { masked, open }) {
 
 function tell(text, name) {
   if (failed(text)) return `I could not read “${name}”: ${text}\n\nI can search for it, or list all pages, if you like.`;
-  const { title, body, cut } = pageIn(text, name);
+  const { title, body, cut, size } = pageIn(text, name);
   if (!body) return `“${title}” is empty.`;
   if (!cut && body.length <= QUOTE) return `“${title}” says:\n\n${body}`;
-  const size = `${body.split(/\s+/).length} words`;
-  return `“${title}” begins: ${gist(body, GIST)}\n\n${cut ? `I was given only a part of it, about ${size}: ${cut}` : `That is the beginning of ${size}.`}`;
+  const begins = `“${title}” begins: ${gist(body, GIST)}\n\n`;
+  const whole = size ? ` of ${size} characters` : "";
+  return cut ? `${begins}I was given only a part${whole}: ${cut}` : `${begins}That is the beginning${whole || ` of ${body.length} characters`}.`;
 }
 
 function create(tools, { rest }, { masked, open }) {
   const at = masked.search(/\bpage\b/i);
   const tail = rest === undefined ? "" : masked.slice(at + 4);
   const pick = (source) => tail.match(new RegExp(source.replaceAll("§", QUOTED), "isu"))?.groups;
-  const content = pick("\\b(?:(?:with|and|whose|has)\\s+(?:the\\s+|its\\s+|this\\s+)?(?:text|contents?|body|words?)(?:\\s+is)?|(?:and\\s+)?(?:saying|that\\s+says|containing|which\\s+says))\\s*:?\\s*(?<it>§|.+)$")?.it ?? pick("^[^§]*§\\s*(?::|with|and)\\s*(?<it>§)")?.it;
+  const content = pick("\\b(?:(?:with|and|whose|has)\\s+(?:the\\s+|its\\s+|this\\s+)?(?:text|contents?|body|words?)(?:\\s+is)?|(?:and\\s+)?(?:saying|that\\s+says|containing|which\\s+says))\\s*:?\\s*(?<it>§|.+)$")?.it ?? pick("§\\s*(?::|with|and)\\s*(?<it>§)")?.it;
   const parent = pick(`\\b(?:${UNDER}|in)\\s+(?:the\\s+)?(?:page\\s+)?(?<it>§)`)?.it;
   const stop = "(?=\\s*,?\\s+(?:with|saying|that\\s+says|containing|which\\s+says|whose|under|below|inside|beneath)\\b|[\\s.!?]*$)";
   const title = pick("\\b(?:titled|called|named|(?:with|and)\\s+the\\s+title|about)\\s*:?\\s*(?<it>§|.+?)" + stop)?.it ?? pick("^\\W*(?<it>§)")?.it ?? pick("^\\s*:?\\s*(?<it>[^\\s].*?)" + stop)?.it;
   if (!title || !open(title)) return 'What shall the page be called? Say: create a page titled "…".';
   const args = { title: open(title) };
-  if (content) args.content = open(content);
+  if (content) args.content = open(content, true);
   if (parent) args.parent_slug = resolve(tools, open(parent)).slug;
   const text = tools.tool("create_page", args);
   if (failed(text)) return `I could not create “${args.title}”: ${text}`;
@@ -356,9 +364,10 @@ function update(tools, { page, content }) {
 
 function listOf(tools, tool, name, words) {
   const { slug, title } = resolve(tools, name);
-  const pages = pagesIn(ok(tools.tool(tool, { slug })));
+  // Links to pages that do not exist have no slug, but are told all the same.
+  const lines = ok(tools.tool(tool, { slug })).split("\n").filter((line) => /^\s*(?:[-*•]|\d+[.)])\s/.test(line));
   const [some, none] = words(title);
-  return pages.length ? `${some}\n${pages.map((page) => `- ${page.title}`).join("\n")}` : none;
+  return lines.length ? `${some}\n${lines.map((line) => `- ${line.match(LINE)?.groups.title ?? line.replace(/^\W+/, "").replace('"', "")}`).join("\n")}` : none;
 }
 
 // ---------------------------------------------------------------- pages by name
@@ -385,8 +394,9 @@ function resolveAll(tools, names) {
 
 // ---------------------------------------------------------------- reading results
 
-/** Whether a result tells of a failure. It has no flag for that, so its first words must do. */
-const failed = (text) => /^(?:error\b|failed\b|[^\n]{0,80}\b(?:not found|does not exist|is taken|already exists|cannot|could not|denied|is missing|unknown outcome|was interrupted|took too long)\b|there is no (?:page|tool)\b|no page (?:has|with|called|is called)\b|missing '|unknown tool)/i.test(text);
+/** Whether a result tells of a failure. It has no flag for that, so how it begins must do. */
+const failed = (text) =>
+  /^(?:(?:error|failed|invalid|missing|unknown|denied)\b|there is no (?:page|tool)\b|no (?:page has|tool is|such)\b|(?:the|a|this) (?:page|tool|title|slug|call|result)\b[^\n]{0,200}\b(?:not|cannot|already|trash|denied|interrupted|long|must|failed)\b)/i.test(text);
 
 function ok(text) {
   if (failed(text)) throw new Said(`That did not work. The tool says: ${text}`);
@@ -394,7 +404,13 @@ function ok(text) {
 }
 
 /** What a tool adds to "done", if it adds anything. */
-const also = (text) => (!text || /^(?:ok|done|success|null|true)\b/i.test(text) ? "" : ` The tool says: ${gist(text, GIST)}`);
+function also(text) {
+  const [, slug] = text.match(/^Created .*\(slug: ([^\s()]+)\)/s) ?? [];
+  if (slug) return ` Its slug is ${slug}.`;
+  const more = text.match(/(?:Links to it|The (?:\d+ )?pages? below) [^"]*$/)?.[0];
+  if (more) return ` ${more}`;
+  return /^(?:moved|renamed|changed|done|ok|null|true)\b/i.test(text) ? "" : ` The tool says: ${gist(text, GIST)}`;
+}
 
 const sentence = (text = "") => text.trim().match(/^[\s\S]*?[.!?](?=\s|$)/)?.[0] ?? text.trim();
 
@@ -425,40 +441,33 @@ export function pagesIn(text) {
       // Lines, then; or JSON that was cut.
     }
   }
+  let numbered = false;
   for (const line of text.split("\n")) {
-    const match = line.match(LINE);
-    if (match) {
-      const { indent, title, slug, rest } = match.groups;
+    const { indent, marker, title, slug, rest } = line.match(LINE)?.groups ?? {};
+    // Below a numbered page, whatever is indented is its snippet, even if it looks like another page.
+    if (title && !(numbered && (indent || marker === "-"))) {
+      if (/\d/.test(marker)) numbered = true;
       pages.push({ title: title.trim(), slug, snippet: rest.replace(/^[\s:,;.–—-]+/, "").trim(), depth: Math.floor(indent.length / 2) });
     } else if (pages.length && /^\s+\S/.test(line)) {
-      // An indented line belongs to the page above it.
       const last = pages.at(-1);
       last.snippet = `${last.snippet} ${line.trim()}`.trim();
     }
   }
   return pages;
 }
-// `- Dragon Lore (slug: dragon-lore): Dragons breathe fire …`, and its relatives.
-const LINE = /^(?<indent>\s*)(?:[-*•]|\d+[.)])?\s*["“'*]*(?<title>[^\s"“'*].*?)["”'*]*\s*[:,–—-]?\s*[(\[<`]\s*(?:slug\s*[:=]?\s*)?[`"']?(?<slug>[\p{Ll}\p{Lo}\p{N}]+(?:-[\p{Ll}\p{Lo}\p{N}]+)*)[`"']?\s*(?:[,;][^)\]>`]*)?[)\]>`](?<rest>.*)$/u;
+// `1. "Dragon Lore" (slug: dragon-lore)`, and what is like it: the title may hold quotes and brackets itself.
+const LINE = /^(?<indent>\s*)(?<marker>[-*•]|\d+[.)])\s+["“'*]*(?<title>\S.*?)["”'*]*\s+[(\[]\s*(?:slug\s*[:=]?\s*)?`?(?<slug>[\p{Ll}\p{Lo}\p{N}]+(?:-[\p{Ll}\p{Lo}\p{N}]+)*)`?[)\]](?<rest>(?!.*\(slug: ).*)$/u;
 
-/** A page as `read_page` tells of it: JSON, or a head (title, slug and the like) and the text. */
+/** A page as `read_page` tells of it: a heading and what is known of it, an empty line, the text. Or as JSON. */
 export function pageIn(text, name) {
-  const cut = text.match(/\n\s*(\[[^\]\n]*\b(?:cut|truncated|left out)\b[^\]\n]*\])\s*$/i);
-  const whole = cut ? text.slice(0, cut.index) : text;
-  const note = cut?.[1].slice(1, -1) ?? "";
+  const marker = text.match(/\n\s*\[([^\]\n]*\b(?:cut|truncated|left out)\b[^\]\n]*)\]\s*$/i);
+  const whole = marker ? text.slice(0, marker.index) : text;
+  const cut = marker?.[1] ?? "";
   if (whole.startsWith("{")) {
     const { title, content } = parsed(whole);
-    if (typeof content === "string") return { title: title ?? name, body: content.trim(), cut: note };
+    if (typeof content === "string") return { title: title ?? name, body: content.trim(), cut };
   }
-  const lines = whole.split("\n");
-  let title = name;
-  let at = 0;
-  for (; at < lines.length; at++) {
-    const line = lines[at];
-    const [, heading] = line.match(/^#\s+(.+)$/) ?? line.match(/^title\s*[:=]\s*(.+)$/i) ?? [];
-    if (heading && at < 3) title = heading.match(LINE)?.groups.title ?? heading;
-    else if (at === 0 && LINE.test(line)) title = line.match(LINE).groups.title;
-    else if (!/^\s*$/.test(line) && !/^(?:slug|parent|position|version|words?|characters|bytes|size|created|updated|metadata|path|children|content)\b[^.!?]{0,120}$/i.test(line)) break;
-  }
-  return { title: title.trim(), body: lines.slice(at).join("\n").trim(), cut: note };
+  const [, title, facts, body] = whole.match(/^# ([^\n]+)((?:\n[^\n]+)*)(?:\n\n([\s\S]*))?$/) ?? [];
+  if (title === undefined) return { title: name, body: whole.trim(), cut };
+  return { title: title.trim(), body: /\b0 characters\b/.test(facts) ? "" : (body ?? "").trim(), cut, size: facts.match(/\b(\d+) characters\b/)?.[1] };
 }

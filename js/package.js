@@ -107,7 +107,7 @@ export function createPackage(glue, locate) {
         if (message.t === "closed" && message.error?.code === "panicked") return condemn(home, message.error);
         deliver(message);
       };
-      const options = { storage, pageTools, hasNow: now !== undefined, scope: host.scope };
+      const options = { storage, pageTools, scope: host.scope };
       const end = () => {
         home.hosts.delete(host);
         dispose(host.scope);

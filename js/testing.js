@@ -15,7 +15,7 @@ export function scriptedModel(turns) {
       }
       if (typeof turn === "string") {
         // In words, so that a page that only works with whole texts is found out.
-        for (const content of turn.match(/\s*\S+\s*?(?=\s|$)|\s+$/g) ?? []) yield chunk({ content });
+        for (const content of turn.match(/\S+\s*|\s+/g) ?? []) yield chunk({ content });
         yield chunk({}, "stop");
         return;
       }

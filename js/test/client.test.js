@@ -260,7 +260,7 @@ both("the page's fetch: head, bytes, end; an abort lets the body go", async (ope
     if (url === "bad") throw new TypeError("Failed to fetch");
     const body = new ReadableStream({
       start(controller) {
-        controller.enqueue(new TextEncoder().encode("one"));
+        controller.enqueue(url === "whole" ? "one" : new TextEncoder().encode("one"));
         if (url === "whole") controller.close();
       },
       cancel: () => { canceled = true; },
@@ -331,6 +331,18 @@ both("a custom model: chunks as JSON, strings as text, return() on abort", async
   await turns(6);
   assert.equal(returned, true);
   assert.equal(o.host.answers(waits).length, 2);
+});
+
+both("a custom model that waits for ever is told to return", async (open) => {
+  const o = await open();
+  let returned = 0;
+  const endless = { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}), return: async () => { returned++; throw new Error("so what"); } }) };
+  await o.workspace.startAgent({ provider: { kind: "custom", stream: () => endless } });
+  const id = o.host.call(o.host.config.provider.stream.$fn, "stream", { model: "m" });
+  await turns();
+  o.host.deliver({ t: "abort", id });
+  await turns();
+  assert.deepEqual([returned, o.host.answers(id)], [1, []]);
 });
 
 // ---------------------------------------------------------------- tools
@@ -437,12 +449,13 @@ both("a retried answer: what was given stays given, late readers get the new tex
   o.host.chunk("Hello", 0);
   o.host.chunk("more", 0, { part: 1 });
   await turns();
-  o.host.chunk("Howdy, you there", 0);
+  o.host.chunk("Howdy", 0);
+  o.host.chunk(", you there", 5);
   await turns();
   o.host.event("lifecycle", { runId: "run1", phase: "end" });
   await turns();
-  assert.deepEqual(await collect(run.textStream), ["Howdy, you there"]);
-  assert.equal((await early).join(""), "Hellomore" + "Howdy, you there".slice(9));
+  assert.deepEqual(await collect(run.textStream), ["Howdy", ", you there"]);
+  assert.deepEqual(await early, ["Hello", "more", "Howdy, you there".slice(9)]);
 });
 
 both("a run that ended before it was asked for gives its text from its result", async (open) => {
@@ -511,6 +524,7 @@ both("a panic settles everything, and the next start opens a fresh host with the
   const view = workspace.view();
   await workspace.startAgent({ instructions: () => "x" });
   const run = await workspace.sendMessage("hi");
+  const unread = await workspace.sendMessage("two");
   const [history, result, texts] = [workspace.history(), run.result, collect(run.textStream)].map((promise) => rejection(promise));
   let aborted = false;
   workspace.tools.register({ ...TOOL, name: "slow", execute: (_, { signal }) => new Promise(() => signal.addEventListener("abort", () => { aborted = true; })) });
@@ -536,7 +550,14 @@ both("a panic settles everything, and the next start opens a fresh host with the
   const id = o.host.call(o.host.tools.get("add").execute.$fn, "tool", { args: {}, toolCallId: "c" });
   await turns();
   assert.equal(o.host.answers(id)[0].json, '"first"');
-  first.event("notice", {}); // a dead host is not heard any more
+  let late = 0;
+  workspace.addEventListener("agent:notice", () => late++);
+  first.event("notice", {});
+  await turns();
+  assert.equal(late, 0, "a dead host is not heard any more");
+  const asked = o.host.commandsSent("result").length;
+  assert.equal((await rejection(collect(unread.textStream))).code, "panicked", "nobody knows how that text went on");
+  assert.equal(o.host.commandsSent("result").length, asked);
 });
 
 test("a host that throws out of a call has panicked", async () => {

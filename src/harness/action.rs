@@ -167,8 +167,9 @@ pub enum Notice {
     Event(&'static str, String),
     /// A session's whole conversation.
     History(String, String),
-    /// A message that is new or has changed.
-    Message(String, String),
+    /// A message that is new or has changed: its session, the number of the first part that is told, and the
+    /// message with its parts from there on.
+    Message(String, usize, String),
     /// `{ status, error? }` of a session's view.
     View(String, String),
 }

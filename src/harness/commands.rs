@@ -248,7 +248,7 @@ impl Harness {
         let text = if args.is_null() { "{}".to_owned() } else { args.to_string() };
         let checked = gate(&self.registry, name, &text)?;
         let (origin, timeout, args) =
-            (checked.definition.origin.clone(), checked.definition.timeout_ms, checked.args);
+            (checked.definition.origin, checked.definition.timeout_ms, checked.args);
         let owner = Owner::Command(id);
         match origin {
             Origin::Page => self.page_tool(owner, name.into(), args),

@@ -111,7 +111,7 @@ enum After {
     /// Pages, all or the changed ones.
     Pages(pages::Refresh),
     /// What an operation on pages needs besides the pages.
-    PageRows(pages::Job),
+    PageRows(Box<pages::Job>),
 }
 
 /// The harness of one workspace, running or not.
@@ -404,7 +404,7 @@ impl Harness {
                 self.erased(command, Ok(None));
             }
             After::Pages(refresh) => self.pages_read(refresh, rows),
-            After::PageRows(job) => self.page_rows(job, rows),
+            After::PageRows(job) => self.page_rows(*job, rows),
         }
     }
 
@@ -420,7 +420,7 @@ impl Harness {
                 }
                 self.refresh();
             }
-            After::PageRows(job) => self.page_job_done(job, Err(error.clone())),
+            After::PageRows(job) => self.page_job_done(*job, Err(error.clone())),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::events::event;
 use super::pages::Owner;
-use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Notice, Slot, config, outbox};
+use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Slot, config, outbox};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::model::{Answer, Block, Delta, DeltaKind, StopReason, Usage, openai_chat};
@@ -126,7 +126,13 @@ impl Harness {
         {
             for (part, kind, offset, text) in news {
                 let kind = if kind == DeltaKind::Thinking { "thinking" } else { "text" };
-                self.tell_chunk(&session, &run, &message, part, kind, offset, &text);
+                let mut detail = self.detail(&session, Some(&run));
+                event(&mut detail, "kind", kind.into());
+                event(&mut detail, "messageId", message.as_str().into());
+                event(&mut detail, "offset", offset.into());
+                event(&mut detail, "part", part.into());
+                event(&mut detail, "text", text.into());
+                self.send("agent:message-chunk", detail, false);
             }
         }
         if fresh_call {
@@ -290,7 +296,7 @@ impl Harness {
     fn call_model(&mut self, session: &str, run: &str, call: u64) {
         let key = self.key();
         let request = self.request(session);
-        let base = self.session(session).and_then(|s| s.run(run)).map_or(0, shown_parts);
+        let base = self.session(session).and_then(|s| s.run(run)).map_or(0, Run::shown_before_last);
         self.models.insert(
             key,
             LiveModel {
@@ -402,7 +408,7 @@ impl Harness {
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
         let checked = gate(&self.registry, &name, &arguments).map(|checked| {
             let tool = checked.definition;
-            (tool.origin.clone(), tool.read_only, tool.timeout_ms, checked.args)
+            (tool.origin, tool.read_only, tool.timeout_ms, checked.args)
         });
         let (origin, read_only, timeout, args) = match checked {
             Ok(checked) => checked,
@@ -641,32 +647,6 @@ impl Harness {
             }
         }
     }
-
-    fn tell_chunk(
-        &mut self,
-        session: &str,
-        run: &str,
-        message: &str,
-        part: usize,
-        kind: &str,
-        offset: usize,
-        text: &str,
-    ) {
-        let mut detail = self.detail(session, Some(run));
-        event(&mut detail, "kind", kind.into());
-        event(&mut detail, "messageId", message.into());
-        event(&mut detail, "offset", offset.into());
-        event(&mut detail, "part", part.into());
-        event(&mut detail, "text", text.into());
-        let detail = Value::Object(detail).to_string();
-        self.outbox.tell(Action::Tell(Notice::Event("agent:message-chunk", detail)));
-    }
-}
-
-/// How many parts a run shows before the answer that it awaits.
-fn shown_parts(run: &Run) -> usize {
-    let blocks = run.turns.iter().flat_map(|turn| turn.said.blocks());
-    blocks.filter(|block| block.is_shown()).count()
 }
 
 /// The entry of a tool that has ended.

@@ -5,7 +5,7 @@
 //! so that a provider's prompt cache holds.
 
 use super::Session;
-use crate::model::{Block, Message, Role, StopReason, Wire};
+use crate::model::{Block, Message, Role, StopReason, Wire, drop_open_server_calls};
 use crate::run::{Call, CallState, Said, Turn};
 
 /// The serialized conversation of one session for one wire, extended as the session goes on.
@@ -47,7 +47,8 @@ impl Transcript {
                 self.prompted = true;
             }
             while let Some(turn) = run.turns.get(self.turns) {
-                if !self.take(turn) {
+                let last = run.ended.is_some() && self.turns + 1 == run.turns.len();
+                if !self.take(turn, last) {
                     return &self.text;
                 }
                 self.turns += 1;
@@ -60,8 +61,8 @@ impl Transcript {
         &self.text
     }
 
-    /// Whether the turn is settled, and was taken up.
-    fn take(&mut self, turn: &Turn) -> bool {
+    /// Whether the turn is settled, and was taken up. `last`: the run ended with it.
+    fn take(&mut self, turn: &Turn, last: bool) -> bool {
         match &turn.said {
             Said::Nothing | Said::Partial(_) => false,
             // What a refusal said is not sent back: it would be refused again.
@@ -71,10 +72,15 @@ impl Transcript {
                 self.push(Role::Assistant, said.cloned().collect(), Some(self.wire));
                 true
             }
-            Said::Whole { blocks, wire, .. } => {
+            Said::Whole { blocks, stop, wire, .. } => {
                 let results: Option<Vec<Block>> = turn.calls.iter().map(result).collect();
                 let Some(results) = results else { return false };
-                self.push(Role::Assistant, blocks.clone(), Wire::parse(wire));
+                let mut blocks = blocks.clone();
+                if last && *stop == StopReason::Pause {
+                    // The provider's own tools will not come back to what they left open.
+                    drop_open_server_calls(&mut blocks);
+                }
+                self.push(Role::Assistant, blocks, Wire::parse(wire));
                 self.push(Role::User, results, None);
                 true
             }

@@ -1,18 +1,22 @@
 //! `build`: the npm package, from source to `pkg/`.
 //!
-//! compile (`wasm`) -> bindings (`wasm`) -> shrink (`opt`) -> assemble (`package`) -> measure (`sizes`, `rooms`).
+//! compile (`wasm`) -> bindings (`wasm`) -> shrink (`opt`) -> modules (`modules`) -> assemble (`package`) -> measure
+//! (`sizes`, `rooms`).
 //! Promises: `pkg/` is either complete or said to be incomplete; a package above the gate is a failure; nothing is
 //! built again whose sources have not changed.
 
+mod modules;
 mod opt;
 mod package;
 mod rooms;
 mod sizes;
 mod wasm;
 
+use crate::command::{Cmd, npm_bin, npm_ci};
 use crate::project::Project;
 use crate::stamp::{Stamp, digest};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use std::fs;
 use std::time::Instant;
 
 /// What `import "lodger"` may cost a page, in bytes of brotli. A higher gate needs figures in ARCHITECTURE.md.
@@ -40,13 +44,14 @@ pub fn package(project: &Project, profile: Profile) -> Result<()> {
             Profile::Release => opt::shrink(project, &bindings.wasm)?,
             Profile::Debug => opt::Optimised::untouched(&bindings.wasm)?,
         };
-        package::assemble(project, &bindings, &small.stripped)?;
-        std::fs::write(&report, rooms::report(project, &small.named, small.stripped.len())?)?;
+        let modules = modules::bundle(project, profile, &bindings.glue)?;
+        package::assemble(project, &modules, &small.stripped)?;
+        fs::write(&report, rooms::report(project, &small.named, small.stripped.len())?)?;
         stamp(project).set(&digests(project, profile)?)?;
         println!("pkg/ made in {:.0} s", started.elapsed().as_secs_f32());
     }
-    let weight = sizes::measure(&project.pkg())?;
-    print!("\n{}\n{weight}", std::fs::read_to_string(&report)?);
+    let weight = sizes::measure(project)?;
+    print!("\n{}\n{weight}", fs::read_to_string(&report)?);
     if profile == Profile::Release && weight.brotli() > GATE {
         bail!(
             "`import \"lodger\"` loads {} bytes of brotli, the gate is {GATE}: \
@@ -70,6 +75,18 @@ pub fn ensure(project: &Project) -> Result<()> {
 /// Rust's standard library for wasm is there, or is put there.
 pub fn wasm_target() -> Result<()> {
     wasm::ensure_target()
+}
+
+/// A program from the npm packages that the build uses, installed when they are not.
+fn tool(project: &Project, name: &str) -> Result<Cmd> {
+    let dir = project.cache("npm");
+    fs::create_dir_all(&dir)?;
+    for file in ["package.json", "package-lock.json"] {
+        let from = project.root.join("xtask/npm").join(file);
+        fs::copy(&from, dir.join(file)).with_context(|| format!("cannot copy {}", from.display()))?;
+    }
+    npm_ci(&dir)?;
+    Ok(npm_bin(&dir, name))
 }
 
 fn stamp(project: &Project) -> Stamp {

@@ -6,7 +6,7 @@
 mod tools;
 
 use crate::build;
-use crate::command::{Cmd, cargo, lines, npm, npm_ci};
+use crate::command::{Cmd, cargo, lines, npm, npm_bin, npm_ci};
 use crate::demo;
 use crate::project::{Project, WASM, files};
 use anyhow::{Context, Result, bail, ensure};
@@ -225,8 +225,7 @@ fn in_root(project: &Project, args: &[&str]) -> Cmd {
 }
 
 fn tsc(dir: &Path, config: &str) -> Cmd {
-    let script = dir.join("node_modules/typescript/bin/tsc");
-    Cmd::new("node").arg(script).args(["--project", config]).in_dir(dir)
+    npm_bin(dir, "tsc").args(["--project", config]).in_dir(dir)
 }
 
 fn uses_wasm_bindgen_test(file: &Path) -> bool {

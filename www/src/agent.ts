@@ -1,0 +1,158 @@
+// The agent as the workbench sees it: commands in, one snapshot and a few facts out.
+//
+// Decides: that sending to a stopped agent starts it first, and what a refused command becomes: a problem that is
+// shown, never an exception that is lost. Leaves to others: drawing. Everything here is the package's public surface;
+// `view()` alone would do for a plain chat, the events add what is not conversation (times of tools, retries).
+import type { ErrorInfo, Snapshot, Status, Workspace } from "lodger";
+import { Changing } from "./shell/changing.ts";
+import type { Settings } from "./settings.ts";
+
+/** The states in which a run works. */
+const WORKING = new Set<Snapshot["status"]>(["submitted", "streaming", "waiting"]);
+
+/** One agent of one workspace. */
+export class Agent extends Changing {
+  /** What there is to draw of the conversation. */
+  snapshot: Snapshot;
+  /** The last command that was refused, until the next one. */
+  problem: ErrorInfo | null = null;
+  /** A retry that is being waited for. */
+  retry: { attempt: number; until: number } | null = null;
+  /** When the current run began and when it last gave a sign of life, in milliseconds of `performance.now()`. */
+  since = 0;
+  lastSign = 0;
+  /** How long each tool took that was watched in this page, in milliseconds. */
+  readonly toolTimes = new Map<string, { from: number; to?: number }>();
+  /** Called after a tool that may have changed pages. */
+  onPagesChanged: () => void = () => undefined;
+
+  constructor(
+    readonly workspace: Workspace,
+    readonly settings: Settings,
+  ) {
+    super();
+    const view = workspace.view();
+    this.snapshot = view.getSnapshot();
+    view.subscribe((snapshot) => {
+      this.snapshot = snapshot;
+      this.lastSign = performance.now();
+      this.changed();
+    });
+    workspace.addEventListener("agent:status-changed", () => this.changed());
+    workspace.addEventListener("agent:session-started", () => {
+      this.since = this.lastSign = performance.now();
+      this.retry = null;
+    });
+    workspace.addEventListener("agent:message-chunk", () => (this.retry = null));
+    workspace.addEventListener("agent:notice", ({ detail }) => {
+      if (detail.kind !== "retry") return;
+      this.retry = { attempt: detail.attempt ?? 1, until: performance.now() + (detail.delayMs ?? 0) };
+      this.changed();
+    });
+    workspace.addEventListener("agent:tool-call", ({ detail }) => {
+      const now = performance.now();
+      const known = this.toolTimes.get(detail.toolCallId);
+      if (detail.status === "started") this.toolTimes.set(detail.toolCallId, known ?? { from: now });
+      else {
+        if (known) known.to = now;
+        this.onPagesChanged();
+      }
+    });
+    settings.addEventListener("change", () => this.changed());
+  }
+
+  /** The harness: lifecycle and whether a run streams. */
+  get status(): Status {
+    return this.workspace.status();
+  }
+
+  /** The lifecycle as one word. */
+  get lifecycle(): "Stopped" | "Starting" | "Running" | "Suspended" | "Error" {
+    const { lifecycle } = this.status;
+    return typeof lifecycle === "string" ? lifecycle : "Error";
+  }
+
+  /** Whether the agent takes messages. */
+  get running(): boolean {
+    return this.lifecycle === "Running" || this.lifecycle === "Suspended";
+  }
+
+  /** Whether a run works right now. */
+  get working(): boolean {
+    return WORKING.has(this.snapshot.status);
+  }
+
+  /** Starts the agent with what the settings say. */
+  start(): Promise<boolean> {
+    return this.#try(async () => {
+      if (!this.running) await this.workspace.startAgent({ ...this.settings.config(), ifRunning: "join" });
+    });
+  }
+
+  /** Stops the agent; a run that works is interrupted. */
+  stop(): Promise<boolean> {
+    return this.#try(() => this.workspace.stopAgent());
+  }
+
+  /** Gives a running agent what the settings say now; it counts from the next model call on. */
+  configure(): Promise<boolean> {
+    return this.#try(async () => {
+      if (this.running) await this.workspace.configureAgent(this.settings.config());
+    });
+  }
+
+  /** Sends a message; false when it was not accepted, so that the text can be put back. */
+  send(text: string): Promise<boolean> {
+    // One id for one press of a button: sent twice, it is accepted once.
+    const idempotencyKey = crypto.randomUUID();
+    return this.#try(async () => {
+      if (!this.running) await this.workspace.startAgent({ ...this.settings.config(), ifRunning: "join" });
+      await this.workspace.sendMessage(text, { idempotencyKey });
+    });
+  }
+
+  /** Stops the answer, not the agent. */
+  interrupt(): void {
+    this.workspace.interrupt();
+  }
+
+  /** Goes on with what a lost page left. */
+  resume(): Promise<boolean> {
+    return this.#try(async () => {
+      if (!this.running) await this.workspace.startAgent({ ...this.settings.config(), ifRunning: "join" });
+      await this.workspace.resume();
+    });
+  }
+
+  /** Takes the last refusal away. */
+  dismiss(): void {
+    this.problem = null;
+    this.changed();
+  }
+
+  /** Erases the conversation. */
+  clear(): Promise<boolean> {
+    return this.#try(() => this.workspace.clearConversation());
+  }
+
+  async #try(command: () => Promise<unknown>): Promise<boolean> {
+    this.problem = null;
+    this.changed();
+    try {
+      await command();
+      return true;
+    } catch (error) {
+      this.problem = errorInfo(error);
+      return false;
+    } finally {
+      this.changed();
+    }
+  }
+}
+
+/** Whatever was thrown, in the shape that is shown. By name and code, not `instanceof`: two copies may be loaded. */
+export function errorInfo(error: unknown): ErrorInfo {
+  const e = error as Partial<ErrorInfo> | null;
+  const info = { code: e?.code ?? "internal", message: e?.message ?? String(error), retryable: e?.retryable ?? false } as ErrorInfo;
+  return e?.hint ? { ...info, hint: e.hint } : info;
+}

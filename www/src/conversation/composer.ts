@@ -1,0 +1,173 @@
+// Where a message is written.
+//
+// Decides: which key sends, which stops. Promises: the textarea is never disabled and never loses a character, in any
+// state; Enter that ends an IME composition does not send; a draft is kept per workspace until it is accepted, and put
+// back when it is refused; Escape takes two presses to stop an answer.
+import type { Agent } from "../agent.ts";
+import { h, setText } from "../shell/dom.ts";
+import { iconNode } from "../shell/icons.ts";
+
+const ESCAPES_WITHIN = 1_500;
+
+/** The form under the conversation. */
+export class Composer {
+  readonly element: HTMLFormElement;
+  readonly input = h("textarea", { id: "message", rows: 1, placeholder: "Ask about your pages", "aria-label": "Message", enterkeyhint: "send", "data-testid": "composer" });
+  readonly #send = h("button", { type: "submit", class: "primary icon-only", "aria-label": "Send", title: "Send", "data-testid": "send" }, iconNode("arrow-up"));
+  readonly #stop = h("button", { type: "button", class: "stop", "data-testid": "stop", hidden: true, title: "Stop the answer (Ctrl+.)" }, iconNode("stop"), "Stop");
+  /** What the keys do now; placed by the panel. */
+  readonly hint = h("p", { class: "composer-hint", id: "composer-hint" });
+  readonly #place: string;
+  #escaped = 0;
+  #sending = false;
+  #notice = "";
+  #noticeTimer: ReturnType<typeof setTimeout> | undefined;
+  #saveTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly agent: Agent,
+    private readonly say: (text: string) => void,
+  ) {
+    this.#place = `lodger-workbench.draft.${agent.workspace.name}`;
+    this.input.setAttribute("aria-describedby", "composer-hint");
+    this.element = h("form", { class: "composer" }, h("div", { class: "composer-box" }, this.input, this.#stop, this.#send));
+    this.element.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.#submit();
+    });
+    this.#stop.addEventListener("click", () => this.stop());
+    this.input.addEventListener("input", () => {
+      this.#saveSoon();
+      this.update();
+    });
+    this.input.addEventListener("keydown", (event) => this.#key(event));
+    addEventListener("pagehide", () => this.#save());
+    document.addEventListener("visibilitychange", () => document.hidden && this.#save());
+    this.#write(this.#stored());
+    agent.addEventListener("change", () => this.update());
+    agent.settings.addEventListener("change", () => this.update());
+  }
+
+  /** Sends this text, as if it had been typed; a draft stays. */
+  ask(text: string): void {
+    void this.#deliver(text);
+  }
+
+  /** Stops the answer; the composer stays where it is and usable. */
+  stop(): void {
+    this.agent.interrupt();
+    this.input.focus();
+  }
+
+  /** Shows the state of now. */
+  update(): void {
+    const { working } = this.agent;
+    // The focus must not fall off the page when the pressed button goes.
+    const lost = document.activeElement === this.#stop && !working;
+    this.#stop.hidden = !working;
+    this.#send.hidden = working;
+    if (lost) this.input.focus();
+    const empty = !this.input.value.trim();
+    this.#send.disabled = empty || this.#sending;
+    this.#send.title = empty ? "Write a message first" : "Send";
+    this.input.placeholder = working ? "Agent is thinking… you can go on typing" : "Ask about your pages";
+    const { enterSends } = this.agent.settings;
+    this.input.setAttribute("enterkeyhint", enterSends ? "send" : "enter");
+    const keys = working ? "Esc twice stops" : enterSends ? "Enter sends, Shift+Enter makes a new line" : "Enter makes a new line";
+    setText(this.hint, this.#notice || keys);
+    if (!CSS.supports("field-sizing", "content")) this.#grow();
+  }
+
+  #key(event: KeyboardEvent): void {
+    // Safari ends a composition before the keydown that ended it: 229 is its trace.
+    if (event.isComposing || event.keyCode === 229) return;
+    if (event.key === "Escape" && this.agent.working) {
+      event.preventDefault();
+      if (event.timeStamp - this.#escaped < ESCAPES_WITHIN) {
+        this.#escaped = 0;
+        this.stop();
+      } else {
+        this.#escaped = event.timeStamp;
+        this.#tell("Press Esc again to stop the answer");
+      }
+      return;
+    }
+    if (event.key !== "Enter" || event.shiftKey || event.altKey) return;
+    const send = event.ctrlKey || event.metaKey || this.agent.settings.enterSends;
+    if (!send) return;
+    event.preventDefault();
+    void this.#submit();
+  }
+
+  async #submit(): Promise<void> {
+    const text = this.input.value;
+    if (!text.trim() || this.#sending) return;
+    if (this.agent.working) {
+      this.#tell("The answer is still being written. Your text stays here");
+      return;
+    }
+    // Cleared before anything is awaited, so that a second Enter finds nothing to send.
+    this.#write("");
+    this.#save();
+    if (!(await this.#deliver(text))) {
+      this.#write(this.input.value ? `${text}\n${this.input.value}` : text);
+      this.#save();
+    }
+  }
+
+  async #deliver(text: string): Promise<boolean> {
+    if (this.#sending || this.agent.working) return false;
+    this.#sending = true;
+    this.update();
+    try {
+      return await this.agent.send(text);
+    } finally {
+      this.#sending = false;
+      this.update();
+    }
+  }
+
+  #tell(text: string): void {
+    this.#notice = text;
+    this.say(text);
+    this.update();
+    clearTimeout(this.#noticeTimer);
+    this.#noticeTimer = setTimeout(() => {
+      this.#notice = "";
+      this.update();
+    }, 4_000);
+  }
+
+  #write(text: string): void {
+    this.input.value = text;
+    this.update();
+  }
+
+  #grow(): void {
+    this.input.style.setProperty("height", "auto");
+    this.input.style.setProperty("height", `${this.input.scrollHeight}px`);
+  }
+
+  #stored(): string {
+    try {
+      return localStorage.getItem(this.#place) ?? "";
+    } catch {
+      return "";
+    }
+  }
+
+  #saveSoon(): void {
+    clearTimeout(this.#saveTimer);
+    this.#saveTimer = setTimeout(() => this.#save(), 250);
+  }
+
+  #save(): void {
+    clearTimeout(this.#saveTimer);
+    try {
+      if (this.input.value) localStorage.setItem(this.#place, this.input.value);
+      else localStorage.removeItem(this.#place);
+    } catch {
+      // Without storage the draft lives as long as the page.
+    }
+  }
+}

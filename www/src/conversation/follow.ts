@@ -1,0 +1,74 @@
+// Following the end of the conversation, unless the reader is somewhere else.
+//
+// Decides: whether new text moves the view. Promises: any upward move by wheel, touch, key or scrollbar stops it at
+// once; only being at the bottom again (or `toEnd`) takes it up; its own writes are never taken for the reader's; a
+// selection holds it. No smooth scrolling: it would race the stream.
+
+/** Movements up to this many pixels are rounding, not reading. */
+const SLACK = 3;
+/** This near to the end counts as being there. */
+const NEAR = 24;
+
+/** The follower of one scrolling element. */
+export class Follow {
+  #pinned = true;
+  #written = -1;
+  #last = 0;
+
+  constructor(
+    readonly box: HTMLElement,
+    readonly onChange: (pinned: boolean) => void,
+  ) {
+    box.addEventListener("wheel", (e) => e.deltaY < 0 && this.#set(false), { passive: true });
+    let touch = 0;
+    box.addEventListener("touchstart", (e) => (touch = e.touches[0]?.clientY ?? 0), { passive: true });
+    box.addEventListener("touchmove", (e) => (e.touches[0]?.clientY ?? 0) > touch + SLACK && this.#set(false), { passive: true });
+    box.addEventListener("keydown", (e) => ["ArrowUp", "PageUp", "Home"].includes(e.key) && this.#scrollable && this.#set(false));
+    box.addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    new ResizeObserver(() => this.keep()).observe(box);
+  }
+
+  /** Whether the view follows. */
+  get pinned(): boolean {
+    return this.#pinned;
+  }
+
+  /** After the content grew: goes to the end if the view follows. */
+  keep(): void {
+    if (!this.#pinned || this.#selecting) return;
+    this.box.scrollTop = this.box.scrollHeight;
+    this.#written = this.#last = this.box.scrollTop;
+  }
+
+  /** Goes to the end and follows again. */
+  toEnd(): void {
+    this.#set(true);
+    this.box.scrollTop = this.box.scrollHeight;
+    this.#written = this.#last = this.box.scrollTop;
+  }
+
+  get #scrollable(): boolean {
+    return this.box.scrollHeight > this.box.clientHeight + SLACK;
+  }
+
+  get #selecting(): boolean {
+    const selection = document.getSelection();
+    return Boolean(selection && !selection.isCollapsed && this.box.contains(selection.anchorNode));
+  }
+
+  #scrolled(): void {
+    const top = this.box.scrollTop;
+    const own = Math.abs(top - this.#written) <= 1;
+    if (!own) {
+      if (top < this.#last - SLACK) this.#set(false);
+      else if (this.box.scrollHeight - this.box.clientHeight - top <= NEAR) this.#set(true);
+    }
+    this.#last = top;
+  }
+
+  #set(pinned: boolean): void {
+    if (this.#pinned === pinned) return;
+    this.#pinned = pinned;
+    this.onChange(pinned);
+  }
+}

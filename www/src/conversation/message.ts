@@ -1,0 +1,190 @@
+// One message of the conversation as DOM that is made once and then only changed.
+//
+// Decides: what stands below a message that did not end well. Promises: one growing element for a run, with a caret at
+// its end; parts keep their nodes. Leaves to others: when to draw and where to scroll (`thread.ts`).
+import type { ErrorInfo, Message, Part } from "lodger";
+import { h } from "../shell/dom.ts";
+import { iconNode, type IconName } from "../shell/icons.ts";
+import { MarkdownStream } from "../render/stream.ts";
+import { Thinking } from "./thinking.ts";
+import { ToolCard } from "./tool-card.ts";
+
+/** A growing text, with markup or without. */
+type Text = Pick<MarkdownStream, "set" | "draw" | "selected">;
+type View =
+  | { type: "text"; stream: Text; element: HTMLElement }
+  | { type: "thinking"; thinking: Thinking; element: HTMLElement }
+  | { type: "tool-call"; card: ToolCard; id: string; element: HTMLElement };
+
+/** What a message asks of its surroundings. */
+export interface Surroundings {
+  /** The last message of a run that works. */
+  growing: boolean;
+  /** The run is held: it goes on when someone says so. */
+  held: boolean;
+  /** How long a tool took, in milliseconds, if it was watched. */
+  toolTime(id: string): number | undefined;
+}
+
+/** The view of one message. */
+export class MessageView {
+  readonly element: HTMLElement;
+  readonly #parts = h("div", { class: "parts" });
+  readonly #foot = h("div", { class: "message-foot" });
+  #views: View[] = [];
+  #note: HTMLElement | null = null;
+  #noteKey = "";
+  message: Message;
+
+  constructor(message: Message) {
+    this.message = message;
+    const { role } = message;
+    const who = role === "user" ? "You" : role === "assistant" ? "Agent" : "Note";
+    this.element = h("article", { class: `message ${role}`, "data-testid": `${role}-message`, "data-message": message.id }, h("h3", { class: "visually-hidden" }, who), this.#parts);
+    if (role === "system") return;
+    const copy = h("button", { type: "button", class: "ghost small icon-only", "data-action": "copy-message", "aria-label": role === "user" ? "Copy your message" : "Copy answer", title: "Copy" }, iconNode("copy"));
+    const time = h("time", { datetime: new Date(message.createdAt).toISOString() }, new Date(message.createdAt).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }));
+    this.#foot.append(time, copy);
+    this.element.append(this.#foot);
+  }
+
+  /** The exact source of what is said, for the clipboard. */
+  get source(): string {
+    return this.message.parts.flatMap((p) => (p.type === "text" ? [p.text] : [])).join("\n\n");
+  }
+
+  /** Takes over the message as it is now. */
+  update(message: Message, around: Surroundings): void {
+    this.message = message;
+    const { growing } = around;
+    this.element.classList.toggle("growing", growing);
+    this.element.dataset["status"] = message.status;
+    if (message.role === "assistant") this.element.setAttribute("aria-busy", String(growing));
+    message.parts.forEach((part, i) => this.#part(i, part, growing && i === message.parts.length - 1, around));
+    for (const extra of this.#views.splice(message.parts.length)) extra.element.remove();
+    this.#endNote(message, around);
+  }
+
+  /** Draws what is pending until `deadline`; true when nothing is left. */
+  draw(deadline: number): boolean {
+    let done = true;
+    for (const view of this.#views) {
+      if (view.type === "text") {
+        // What is selected must not be rebuilt under the reader's hand.
+        if (view.stream.selected) done = false;
+        else done = view.stream.draw(deadline) && done;
+      } else if (view.type === "thinking") done = view.thinking.draw(deadline) && done;
+    }
+    return done;
+  }
+
+  #part(i: number, part: Part, open: boolean, around: Surroundings): void {
+    let view = this.#views[i];
+    const same = view && view.type === part.type && (view.type !== "tool-call" || part.type !== "tool-call" || view.id === part.toolCallId);
+    if (!view || !same) {
+      const fresh = make(part, this.message.role);
+      if (view) view.element.replaceWith(fresh.element);
+      else this.#parts.append(fresh.element);
+      this.#views[i] = view = fresh;
+    }
+    if (view.type === "text" && part.type === "text") {
+      view.stream.set(part.text, !open);
+      view.element.classList.toggle("is-open", open);
+    } else if (view.type === "thinking" && part.type === "thinking") view.thinking.update(part.text, open);
+    else if (view.type === "tool-call" && part.type === "tool-call") view.card.update(part, around.toolTime(part.toolCallId), !around.growing && !around.held);
+  }
+
+  #endNote(message: Message, { growing, held }: Surroundings): void {
+    const key = growing ? "" : held ? "held" : `${message.status}:${message.error?.code ?? ""}:${message.error?.message ?? ""}`;
+    if (key === this.#noteKey) return;
+    this.#noteKey = key;
+    this.#note?.remove();
+    this.#note = growing ? null : held ? heldNote() : message.error ? errorNote(message.error) : message.status === "interrupted" ? interruptedNote() : message.status === "partial" && message.role === "assistant" ? cutNote() : null;
+    if (this.#note) this.element.after(this.#note);
+  }
+
+  /** The note below, so that the thread can move both together. */
+  get note(): HTMLElement | null {
+    return this.#note;
+  }
+
+  /** Takes message and note out of the page. */
+  remove(): void {
+    this.#note?.remove();
+    this.element.remove();
+  }
+
+  /** Puts message and note into the page. */
+  placeBefore(parent: HTMLElement, next: Node | null): void {
+    parent.insertBefore(this.element, next);
+    if (this.#note) parent.insertBefore(this.#note, next);
+  }
+}
+
+function make(part: Part, role: Message["role"]): View {
+  switch (part.type) {
+    case "text": {
+      // What a person typed is shown as typed.
+      const element = h("div", { class: role === "user" ? "said" : "prose" });
+      if (role !== "user") return { type: "text", stream: new MarkdownStream(element, 3), element };
+      return { type: "text", stream: new PlainText(element), element };
+    }
+    case "thinking": {
+      const thinking = new Thinking();
+      return { type: "thinking", thinking, element: thinking.element };
+    }
+    case "tool-call": {
+      const card = new ToolCard(part);
+      return { type: "tool-call", card, id: part.toolCallId, element: card.element };
+    }
+  }
+}
+
+function note(kind: string, icon: IconName, text: string, ...actions: (Node | null)[]): HTMLElement {
+  return h("div", { class: `note ${kind}`, "data-testid": "system-message" }, iconNode(icon), h("p", {}, text), h("div", { class: "row" }, ...actions));
+}
+
+function button(action: string, label: string, primary = false): HTMLElement {
+  return h("button", { type: "button", class: primary ? "primary" : "", "data-action": action }, label);
+}
+
+function interruptedNote(): HTMLElement {
+  return note("quiet", "stop", "Session interrupted.");
+}
+
+function cutNote(): HTMLElement {
+  return note("quiet", "history", "The page went away in the middle of this answer.", button("continue", "Continue"));
+}
+
+function heldNote(): HTMLElement {
+  return note("warn", "history", "The page went away in the middle of this answer. Nothing is lost: continue it, or write something else.", button("continue", "Continue", true));
+}
+
+/** An error with what to do about it. */
+export function errorNote(error: ErrorInfo): HTMLElement {
+  const { text, settings } = explain(error);
+  const element = note("danger", "alert", `Error: ${text}`, settings ? button("settings", "Open settings") : null, error.retryable || settings ? button("continue", "Try again") : null);
+  if (error.hint) element.querySelector("p")?.append(h("span", { class: "hint" }, error.hint));
+  element.dataset["code"] = error.code;
+  return element;
+}
+
+/** The causes that settings can cure. */
+const SETTINGS = new Set<string>(["not_configured", "auth", "permission", "not_found", "quota", "network", "invalid_config"]);
+
+function explain(error: ErrorInfo): { text: string; settings: boolean } {
+  const text = error.code === "not_configured" ? "LLM provider not configured" : error.message.replace(/[.\s]+$/, "");
+  return { text: `${text}.`, settings: SETTINGS.has(error.code) };
+}
+
+/** A text as it was typed. */
+class PlainText implements Text {
+  readonly selected = false;
+  constructor(private readonly element: HTMLElement) {}
+  set(text: string): void {
+    if (this.element.textContent !== text) this.element.textContent = text;
+  }
+  draw(): boolean {
+    return true;
+  }
+}

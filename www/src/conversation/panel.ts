@@ -1,0 +1,195 @@
+// The right side: state of the agent, the conversation, the composer.
+//
+// Decides: what is offered in each state (first visit, stopped, refused command), and what is spoken. The thread and
+// the composer are made once and owned by hand; lit draws what stands around them.
+import { html, nothing, type TemplateResult } from "lit";
+import type { Agent } from "../agent.ts";
+import type { PageStore } from "../pages/store.ts";
+import { Component } from "../shell/changing.ts";
+import { onAction } from "../shell/dom.ts";
+import { icon } from "../shell/icons.ts";
+import type { Speech } from "./speech.ts";
+import { Composer } from "./composer.ts";
+import { Thread } from "./thread.ts";
+
+/** Questions to try; the first answers are in the samples. */
+export const QUESTIONS = ["What pages mention dragons?", "List all pages about history.", "Read the content of all three chapter pages and summarize them together."];
+const STILL_EVERY = 7_000;
+
+/** The conversation panel. */
+export class ConversationPanel extends Component {
+  agent!: Agent;
+  pages!: PageStore;
+  speech!: Speech;
+  /** Whether the samples are offered here (they are offered in the middle where there is one). */
+  offersSamples = false;
+  thread!: Thread;
+  composer!: Composer;
+  #wasWorking = false;
+  #still: ReturnType<typeof setInterval> | undefined;
+  #told = "";
+
+  static override properties = { offersSamples: { type: Boolean } };
+
+  /** Gives the panel what it shows; before it enters the page. */
+  init(agent: Agent, pages: PageStore, speech: Speech): this {
+    Object.assign(this, { agent, pages, speech });
+    this.thread = new Thread(agent);
+    this.composer = new Composer(agent, (text) => speech.say(text));
+    this.watch(agent, pages, agent.settings);
+    onAction(this, (action, element) => this.#act(action, element));
+    return this;
+  }
+
+  override updated(): void {
+    this.#speak();
+  }
+
+  protected override render(): TemplateResult {
+    const { agent } = this;
+    const empty = agent.snapshot.messages.length === 0;
+    return html`
+      <section class="conversation" aria-label="Conversation" data-testid="conversation-panel" data-status=${agent.snapshot.status} data-region>
+        <header class="pane-head">
+          <h2>Conversation</h2>
+          ${this.#state()}
+          ${empty ? nothing : html`<button type="button" class="ghost icon-only" data-action="clear" aria-label="Clear conversation" title="Clear conversation">${icon("eraser")}</button>`}
+          ${agent.running
+            ? html`<button type="button" class="ghost icon-only" data-action="stop-agent" aria-label="Stop Agent" title="Stop Agent">${icon("power")}</button>`
+            : nothing}
+        </header>
+        ${empty && agent.snapshot.status !== "loading" ? this.#welcome() : nothing}
+        <div class="thread-place" ?hidden=${empty}>${this.thread.element}</div>
+        <div class="dock">${this.#problem()}${empty ? nothing : this.#stopped()}${this.composer.element}${this.#destination()}</div>
+      </section>
+    `;
+  }
+
+  /** The dot and its word. */
+  #state(): TemplateResult {
+    const { lifecycle } = this.agent;
+    return html`<span class="agent-state" data-testid="agent-status" data-lifecycle=${lifecycle}><span class="dot" aria-hidden="true"></span>${lifecycle}</span>`;
+  }
+
+  #welcome(): TemplateResult {
+    const { agent, pages } = this;
+    return html`
+      <div class="welcome">
+        ${agent.running
+          ? html`<div class="welcome-mark">${icon("sparkles")}</div>
+              <h3>Ready</h3>
+              <p class="muted">${agent.settings.choice.provider === "offline" ? "The offline model answers by rules, without network. It knows your pages through tools." : `Answers come from ${agent.settings.label}.`}</p>`
+          : html`<div class="setup" data-testid="agent-settings-setup">
+              <div class="welcome-mark">${icon("bot")}</div>
+              <h3>An agent that lives in this page</h3>
+              <p>The agent is not running. It starts with the ${agent.settings.choice.provider === "offline" ? "offline model: no key, no network" : `model ${agent.settings.label}`}.</p>
+              <div class="row center">
+                <button type="button" class="primary" data-action="start" data-testid="start-agent">${icon("play")}Start Agent</button>
+                <button type="button" data-action="settings">${icon("key")}Use your own key</button>
+              </div>
+            </div>`}
+        ${this.offersSamples && pages.empty
+          ? html`<p class="muted">No pages yet.</p><button type="button" data-action="samples" data-testid="load-samples">${icon("file-plus")}Load samples</button>`
+          : nothing}
+        <div class="questions" role="group" aria-label="Questions to try">
+          ${QUESTIONS.map((q) => html`<button type="button" class="question" data-action="ask" data-question=${q}>${icon("chat")}<span>${q}</span></button>`)}
+        </div>
+      </div>
+    `;
+  }
+
+  #stopped(): TemplateResult | typeof nothing {
+    const { agent } = this;
+    if (agent.running || agent.lifecycle === "Starting" || agent.snapshot.status === "loading") return nothing;
+    const failed = agent.lifecycle === "Error";
+    const { lifecycle } = agent.status;
+    return html`<div class="note ${failed ? "danger" : "quiet"} docked" data-testid="agent-stopped">
+      ${icon(failed ? "alert" : "power")}
+      <p>${failed && typeof lifecycle === "object" ? `The agent stopped: ${lifecycle.Error}` : "The agent is not running."}${agent.settings.needsKey ? html`<span class="hint">The key was kept in memory only: enter it again in the settings.</span>` : nothing}</p>
+      <div class="row">
+        ${agent.settings.needsKey ? html`<button type="button" data-action="settings">Open settings</button>` : nothing}
+        <button type="button" class="primary" data-action="start" data-testid="start-agent">Start Agent</button>
+      </div>
+    </div>`;
+  }
+
+  #problem(): TemplateResult | typeof nothing {
+    const { problem } = this.agent;
+    if (!problem) return nothing;
+    return html`<div class="note danger docked" data-testid="problem" data-code=${problem.code}>
+      ${icon("alert")}
+      <p>${`Error: ${problem.message.replace(/[.\s]+$/, "")}.`}${problem.hint ? html`<span class="hint">${problem.hint}</span>` : nothing}</p>
+      <div class="row">
+        ${["invalid_config", "not_configured", "auth"].includes(problem.code) ? html`<button type="button" data-action="settings">Open settings</button>` : nothing}
+        <button type="button" class="ghost icon-only" data-action="dismiss" aria-label="Dismiss">${icon("x")}</button>
+      </div>
+    </div>`;
+  }
+
+  /** Who reads along. */
+  #destination(): TemplateResult {
+    const { settings } = this.agent;
+    const where = settings.destination;
+    return html`<div class="dock-foot">
+      <p class="destination"><button type="button" class="link" data-action="settings">${settings.label}</button><span>${where ? `goes to ${where}` : "nothing leaves this page"}</span></p>
+      ${this.composer.hint}
+    </div>`;
+  }
+
+  #act(action: string, element: HTMLElement): void {
+    const { agent } = this;
+    switch (action) {
+      case "start": void agent.start().then((ok) => ok && this.composer.input.focus()); break;
+      case "stop-agent": void agent.stop(); break;
+      case "continue": void agent.resume(); break;
+      case "ask": this.composer.ask(element.dataset["question"] ?? ""); this.composer.input.focus(); break;
+      case "samples": void this.pages.loadSamples(); break;
+      case "earlier": this.thread.earlier(); break;
+      case "to-end": this.thread.toEnd(); break;
+      case "dismiss": agent.dismiss(); break;
+      case "copy-code": void copy(element, element.closest(".code-block")?.querySelector("code")?.textContent ?? ""); break;
+      case "copy-message": void copy(element, this.thread.messageAt(element)?.source ?? ""); break;
+      // "settings" and "clear" are the shell's: they open a dialog.
+      default: break;
+    }
+  }
+
+  /** Start, end and failure of an answer, in words. */
+  #speak(): void {
+    const { agent, speech } = this;
+    if (agent.working !== this.#wasWorking) {
+      this.#wasWorking = agent.working;
+      clearInterval(this.#still);
+      if (agent.working) {
+        speech.say("Agent is answering");
+        this.#still = setInterval(() => speech.say("Still answering"), STILL_EVERY);
+      } else this.#tellEnd();
+    }
+    const problem = agent.problem?.message ?? "";
+    if (problem && problem !== this.#told) speech.alert(`Error: ${problem}`);
+    this.#told = problem;
+  }
+
+  #tellEnd(): void {
+    const { snapshot } = this.agent;
+    const last = snapshot.messages[snapshot.messages.length - 1];
+    const error = last?.error ?? snapshot.error;
+    if (error) this.speech.alert(error.code === "not_configured" ? "Error: LLM provider not configured." : `Error: ${error.message}`);
+    else if (last?.status === "interrupted") this.speech.say("Session interrupted.");
+    else {
+      const words = last?.parts.reduce((n, p) => n + (p.type === "text" ? p.text.split(/\s+/).filter(Boolean).length : 0), 0) ?? 0;
+      this.speech.say(`Answer complete, ${words} words`);
+    }
+  }
+}
+customElements.define("conversation-panel", ConversationPanel);
+
+async function copy(button: HTMLElement, text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    button.dataset["copied"] = "yes";
+    setTimeout(() => delete button.dataset["copied"], 1_500);
+  } catch {
+    button.dataset["copied"] = "no";
+  }
+}

@@ -1,0 +1,53 @@
+// The line under a run that works: what it does, for how long, and when it has gone quiet.
+//
+// A spinner alone reads as a hang; after ten silent seconds the line says how long nothing came.
+import type { Agent } from "../agent.ts";
+import { h, setText } from "../shell/dom.ts";
+
+const QUIET_AFTER = 10_000;
+
+/** The line; `draw` is cheap and may be called every frame. */
+export class RunLine {
+  readonly element = h("div", { class: "run-line", hidden: true, "data-testid": "run-line" });
+  readonly #phase = h("span", {});
+  readonly #clock = h("span", { class: "clock" });
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #wasWorking = false;
+
+  constructor(private readonly agent: Agent) {
+    this.element.append(h("span", { class: "pulse", "aria-hidden": "true" }), this.#phase, this.#clock);
+  }
+
+  /** Whether working began or ended since the last drawing. */
+  get stale(): boolean {
+    return this.#wasWorking !== this.agent.working;
+  }
+
+  /** Shows the state of now. */
+  draw(): void {
+    const { working } = this.agent;
+    if (working !== this.#wasWorking) {
+      this.#wasWorking = working;
+      this.element.hidden = !working;
+      clearInterval(this.#timer);
+      if (working) this.#timer = setInterval(() => this.draw(), 1000);
+    }
+    if (!working) return;
+    const now = performance.now();
+    setText(this.#phase, this.#words(now));
+    const seconds = Math.floor((now - this.agent.since) / 1000);
+    const quiet = Math.floor((now - this.agent.lastSign) / 1000);
+    setText(this.#clock, `${seconds > 0 ? `${seconds} s` : ""}${now - this.agent.lastSign > QUIET_AFTER ? ` · quiet for ${quiet} s` : ""}`);
+  }
+
+  #words(now: number): string {
+    const { snapshot, retry } = this.agent;
+    if (retry) return `Trying again in ${Math.max(0, Math.ceil((retry.until - now) / 1000))} s (attempt ${retry.attempt})`;
+    const message = snapshot.messages[snapshot.messages.length - 1];
+    const part = message?.role === "assistant" ? message.parts[message.parts.length - 1] : undefined;
+    if (part?.type === "tool-call" && part.status === "started") return `Running ${part.tool}`;
+    if (part?.type === "tool-call" && part.status === "waiting") return "Waiting for you";
+    if (part?.type === "text") return "Answering";
+    return "Thinking…";
+  }
+}

@@ -1,0 +1,171 @@
+// The list of messages: mounted from the end, drawn once a frame, followed unless the reader is elsewhere.
+//
+// Decides: what is in the document (the last hundred entries, more on request) and when it is drawn (one
+// requestAnimationFrame; a hidden tab only collects). Promises: nodes of what did not change are not touched; one
+// frame's work is bounded. Leaves to others: single messages (`message.ts`), scrolling (`follow.ts`).
+import type { Message, Snapshot } from "lodger";
+import { h } from "../shell/dom.ts";
+import { iconNode } from "../shell/icons.ts";
+import { Follow } from "./follow.ts";
+import { MessageView, errorNote } from "./message.ts";
+import { RunLine } from "./run-line.ts";
+import type { Agent } from "../agent.ts";
+
+/** Entries in the document at first, and how many "earlier" adds. */
+const MOUNTED = 100;
+/** Milliseconds of drawing in one frame. */
+const BUDGET = 10;
+
+/** The conversation of one agent. */
+export class Thread {
+  readonly element = h("div", { class: "thread" });
+  readonly #log = h("div", { class: "log", role: "log", "aria-live": "off", "aria-label": "Messages", tabindex: 0 });
+  readonly #earlier = h("button", { type: "button", class: "earlier", "data-action": "earlier", hidden: true });
+  readonly #list = h("div", { class: "messages" });
+  readonly #newText = h("button", { type: "button", class: "new-text", "data-action": "to-end", hidden: true }, "New text", iconNode("arrow-down"));
+  readonly #views = new Map<string, MessageView>();
+  readonly #follow: Follow;
+  readonly #runLine: RunLine;
+  #failure: HTMLElement | null = null;
+  #failureKey = "";
+  #shown = MOUNTED;
+  #frame = 0;
+  #pending: Snapshot | null = null;
+  #last: Snapshot | null = null;
+
+  constructor(private readonly agent: Agent) {
+    this.#runLine = new RunLine(agent);
+    this.#log.append(this.#earlier, this.#list, this.#runLine.element);
+    this.element.append(this.#log, this.#newText);
+    this.#follow = new Follow(this.#log, (pinned) => (this.#newText.hidden = pinned || !agent.working));
+    document.addEventListener("selectionchange", () => this.#schedule());
+    agent.addEventListener("change", () => this.update());
+    this.update();
+  }
+
+  /** Where F6 goes. */
+  get region(): HTMLElement {
+    return this.#log;
+  }
+
+  /** Draws the newest snapshot with the next frame. */
+  update(): void {
+    this.#pending = this.agent.snapshot;
+    this.#schedule();
+  }
+
+  /** Goes to the end, and follows from there. */
+  toEnd(): void {
+    this.#follow.toEnd();
+  }
+
+  /** Mounts a hundred more, and keeps what is being read where it is. */
+  earlier(): void {
+    const before = this.#log.scrollHeight - this.#log.scrollTop;
+    this.#shown += MOUNTED;
+    this.#last = null;
+    this.#draw();
+    this.#log.scrollTop = this.#log.scrollHeight - before;
+  }
+
+  /** The message that an element lies in. */
+  messageAt(element: Element): MessageView | undefined {
+    return this.#views.get(element.closest<HTMLElement>("[data-message]")?.dataset["message"] ?? "");
+  }
+
+  #schedule(): void {
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#draw();
+    });
+  }
+
+  #draw(): void {
+    const snapshot = this.#pending ?? this.agent.snapshot;
+    const deadline = performance.now() + BUDGET;
+    if (snapshot !== this.#last || this.#runLine.stale) this.#reconcile(snapshot);
+    let done = true;
+    // The newest first: it is what is being looked at.
+    for (const view of [...this.#views.values()].reverse()) done = view.draw(performance.now() > deadline ? 0 : deadline) && done;
+    this.#runLine.draw();
+    this.#follow.keep();
+    this.#newText.hidden = this.#follow.pinned || !this.agent.working;
+    if (!done && !this.#waitsForSelection) this.#schedule();
+  }
+
+  /** A selection in the open block holds it; `selectionchange` wakes the drawing again. */
+  get #waitsForSelection(): boolean {
+    const selection = document.getSelection();
+    return Boolean(selection && !selection.isCollapsed && this.#list.contains(selection.anchorNode));
+  }
+
+  #reconcile(snapshot: Snapshot): void {
+    const all = snapshot.messages;
+    const messages = all.slice(-this.#shown);
+    const hidden = all.length - messages.length;
+    this.#earlier.hidden = hidden === 0;
+    this.#earlier.textContent = `Show earlier messages (${hidden})`;
+
+    const wanted = new Set(messages.map((m) => m.id));
+    for (const [id, view] of this.#views) {
+      if (wanted.has(id)) continue;
+      view.remove();
+      this.#views.delete(id);
+    }
+    const working = this.agent.working;
+    const previous = this.#last;
+    let next: Node | null = null;
+    for (let i = messages.length - 1; i >= 0; i -= 1) {
+      const message = messages[i] as Message;
+      const last = i === messages.length - 1;
+      let view = this.#views.get(message.id);
+      const fresh = !view;
+      view ??= new MessageView(message);
+      // The last ones also depend on the state of the run.
+      if (fresh || view.message !== message || i >= messages.length - 2 || previous?.status !== snapshot.status) {
+        const growing = last && working && message.role === "assistant";
+        view.update(message, {
+          growing,
+          held: last && snapshot.status === "held" && message.role === "assistant",
+          toolTime: (id) => this.#toolTime(id),
+        });
+      }
+      if (fresh) {
+        this.#views.set(message.id, view);
+        view.placeBefore(this.#list, next);
+      }
+      next = view.element;
+    }
+    // The order of the map is the order of the list.
+    if (previous === null || messages.some((m, i) => previous.messages[previous.messages.length - messages.length + i]?.id !== m.id)) {
+      for (const message of messages) {
+        const view = this.#views.get(message.id);
+        if (!view) continue;
+        this.#views.delete(message.id);
+        this.#views.set(message.id, view);
+      }
+    }
+    this.#showFailure(snapshot, messages[messages.length - 1]);
+    // A message of one's own always comes into view.
+    const newest = all[all.length - 1];
+    if (previous && newest?.role === "user" && previous.messages[previous.messages.length - 1]?.id !== newest.id && all.length > previous.messages.length) this.#follow.toEnd();
+    this.#last = snapshot;
+  }
+
+  /** The error of a run that left no message behind. */
+  #showFailure(snapshot: Snapshot, newest: Message | undefined): void {
+    const error = snapshot.error && !newest?.error && !this.agent.working ? snapshot.error : undefined;
+    const key = error ? `${error.code}:${error.message}` : "";
+    if (key !== this.#failureKey) {
+      this.#failureKey = key;
+      this.#failure?.remove();
+      this.#failure = error ? errorNote(error) : null;
+    }
+    if (this.#failure && this.#list.lastChild !== this.#failure) this.#list.append(this.#failure);
+  }
+
+  #toolTime(id: string): number | undefined {
+    const time = this.agent.toolTimes.get(id);
+    return time?.to === undefined ? undefined : time.to - time.from;
+  }
+}

@@ -1,0 +1,107 @@
+// One tool call: folded to a line that says everything needed, open to arguments and result.
+//
+// Decides: how each state looks; every one has an icon and a word, colour only repeats them. Promises: the card stays
+// where its call is; the body is built at the first opening; what failed is told while folded. Leaves to others: when
+// it changes (`message.ts`), results as text (`tool-text.ts`).
+import type { Part } from "lodger";
+import { h, setText } from "../shell/dom.ts";
+import { iconNode, type IconName } from "../shell/icons.ts";
+import { mainArgument, meaning, oneLine, readable } from "./tool-text.ts";
+
+/** A part that is a tool call. */
+export type ToolCall = Extract<Part, { type: "tool-call" }>;
+type State = ToolCall["status"] | "cancelled";
+
+const STATES: Record<State, { icon: IconName; word: string }> = {
+  receiving: { icon: "preparing", word: "preparing" },
+  waiting: { icon: "hand", word: "waiting for you" },
+  started: { icon: "running", word: "running" },
+  completed: { icon: "done", word: "done" },
+  failed: { icon: "failed", word: "failed" },
+  denied: { icon: "ban", word: "denied" },
+  unknown: { icon: "help", word: "outcome unknown" },
+  cancelled: { icon: "stop", word: "cancelled" },
+};
+/** JSON longer than this is offered as a file; a browser lays it out for seconds. */
+const MOST_JSON = 50_000;
+
+/** The card of one call. */
+export class ToolCard {
+  readonly element = h("details", { class: "tool-card", "data-testid": "tool-card" });
+  readonly #mark = h("span", { class: "tool-mark" });
+  readonly #word = h("span", { class: "tool-word" });
+  readonly #argument = h("span", { class: "tool-argument" });
+  readonly #line = h("span", { class: "tool-line" });
+  readonly #time = h("span", { class: "tool-time" });
+  readonly #body = h("div", { class: "tool-body" });
+  #call: ToolCall;
+  #state: State | null = null;
+  #built: ToolCall | null = null;
+
+  constructor(call: ToolCall) {
+    this.#call = call;
+    const name = h("code", { class: "tool-name" }, call.tool);
+    const chevron = iconNode("chevron");
+    chevron.classList.add("chevron");
+    this.element.append(h("summary", {}, this.#mark, this.#word, name, this.#argument, this.#line, this.#time, chevron), this.#body);
+    this.element.addEventListener("toggle", () => this.#build());
+  }
+
+  /** The call as it is now; `time` in milliseconds if it was watched. */
+  update(call: ToolCall, time: number | undefined, settled: boolean): void {
+    this.#call = call;
+    const open = call.status === "receiving" || call.status === "started" || call.status === "waiting";
+    const interrupted = call.error?.code === "tool_interrupted" || (settled && open);
+    const state: State = interrupted ? "cancelled" : call.status;
+    if (state !== this.#state) {
+      this.#state = state;
+      this.element.dataset["state"] = state;
+      this.#mark.replaceChildren(iconNode(STATES[state].icon));
+      setText(this.#word, STATES[state].word);
+    }
+    setText(this.#argument, mainArgument(call.arguments));
+    setText(this.#line, call.error ? call.error.message : call.status === "completed" ? oneLine(call.result) : progress(call.progress));
+    setText(this.#time, time === undefined ? "" : duration(time));
+    this.#build();
+  }
+
+  #build(): void {
+    if (!this.element.open || this.#built === this.#call) return;
+    this.#built = this.#call;
+    const call = this.#call;
+    const parts: Node[] = [heading("Arguments"), readable(call.arguments)];
+    if (call.error) {
+      parts.push(heading("Error"), h("p", { class: "danger-text" }, call.error.message));
+      if (call.error.hint) parts.push(h("p", { class: "muted" }, call.error.hint));
+    } else if (call.result !== undefined) parts.push(heading("Result"), readable(call.result));
+    this.#body.replaceChildren(...parts, this.#json(call));
+  }
+
+  /** The exact values, on demand. */
+  #json(call: ToolCall): HTMLElement {
+    const box = h("details", { class: "tool-json" }, h("summary", {}, iconNode("braces"), "JSON"));
+    box.addEventListener("toggle", () => {
+      if (!box.open || box.childElementCount > 1) return;
+      const value = { tool: call.tool, arguments: call.arguments, status: call.status, result: meaning(call.result), ...(call.error ? { error: call.error } : {}) };
+      const json = JSON.stringify(value, null, 2);
+      const shown = json.length > MOST_JSON ? `${json.slice(0, MOST_JSON)}\n…` : json;
+      const copy = h("button", { type: "button", class: "ghost small", onclick: () => void navigator.clipboard?.writeText(json) }, iconNode("copy"), "Copy JSON");
+      const save = h("a", { class: "button ghost small", download: `${call.tool}.json`, href: URL.createObjectURL(new Blob([json], { type: "application/json" })) }, iconNode("download"), "Download");
+      box.append(h("div", { class: "row" }, copy, save), h("pre", { tabindex: 0, role: "group", "aria-label": "JSON of the call" }, shown));
+    });
+    return box;
+  }
+}
+
+function heading(text: string): HTMLElement {
+  return h("p", { class: "tool-heading" }, text);
+}
+
+function progress(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : typeof value === "number" ? `${Math.round(value <= 1 ? value * 100 : value)} %` : oneLine(value);
+}
+
+function duration(ms: number): string {
+  return ms < 1000 ? `${Math.max(1, Math.round(ms))} ms` : `${(ms / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,49 @@
+// The workbench: opens a workspace and shows it. Where to look:
+//   agent.ts        commands to the agent, and what it says          settings.ts    what the person chose
+//   conversation/   the right side: thread, messages, tool cards, composer
+//   pages/          left and middle: tree, page, versions            render/        Markdown while it streams
+//   shell/          frame, dialogs, keys, icons                      styles/        tokens first, then one file per part
+//
+// Only the public package is used, as any page would: `lodger` and `lodger/offline`.
+import { openWorkspace, type Workspace } from "lodger";
+import { Agent, errorInfo } from "./agent.ts";
+import { PageStore } from "./pages/store.ts";
+import { Settings } from "./settings.ts";
+import { h } from "./shell/dom.ts";
+import { installIcons, iconNode } from "./shell/icons.ts";
+import type { Workbench } from "./shell/workbench.ts";
+import "./shell/workbench.ts";
+
+/** `?workspace=name` opens another one. */
+const name = new URLSearchParams(location.search).get("workspace") || "notes";
+
+installIcons();
+const settings = new Settings();
+void start();
+
+async function start(storage?: "memory"): Promise<void> {
+  let workspace: Workspace;
+  try {
+    workspace = await openWorkspace(name, storage ? { storage } : {});
+  } catch (error) {
+    failed(error);
+    return;
+  }
+  const agent = new Agent(workspace, settings);
+  const pages = new PageStore(workspace);
+  agent.onPagesChanged = () => void pages.refresh(true);
+  document.querySelector(".startup-failure")?.remove();
+  document.body.append((document.createElement("lodger-workbench") as Workbench).init(agent, pages));
+}
+
+/** Nothing can be opened: says why, and what still works. */
+function failed(error: unknown): void {
+  const info = errorInfo(error);
+  const again = h("button", { type: "button", class: "primary", onclick: () => location.reload() }, "Reload");
+  const memory = h("button", { type: "button", onclick: () => void start("memory") }, "Go on without storage");
+  document.querySelector(".startup-failure")?.remove();
+  document.body.append(
+    h("main", { class: "startup-failure", "data-testid": "startup-failure", "data-code": info.code }, iconNode("alert"), h("h1", {}, "The workspace cannot be opened"), h("p", {}, info.message), info.hint ? h("p", { class: "muted" }, info.hint) : null,
+      h("div", { class: "row" }, again, info.code.startsWith("storage") ? memory : null)),
+  );
+}

@@ -1,0 +1,94 @@
+// The history of a page: its versions, what each one changed, and the way back.
+import { html, nothing, type TemplateResult } from "lit";
+import { Component } from "../shell/changing.ts";
+import { icon } from "../shell/icons.ts";
+import { diff, hunks } from "./diff.ts";
+import type { PageStore } from "./store.ts";
+
+type Version = { version: number; at: number; content: string };
+const AT_MOST = 30;
+
+/** The versions of the open page. */
+export class PageVersions extends Component {
+  pages!: PageStore;
+  #of = "";
+  #versions: Version[] = [];
+  #chosen: number | null = null;
+
+  /** Gives the list its pages; before it enters the page. */
+  init(pages: PageStore): this {
+    this.pages = pages;
+    this.watch(pages);
+    return this;
+  }
+
+  /** Opens the newest change. */
+  showLatest(): void {
+    const details = this.querySelector("details");
+    if (details) details.open = true;
+    this.#chosen = this.pages.open?.page.version ?? null;
+    this.requestUpdate();
+    void this.updateComplete.then(() => this.scrollIntoView({ block: "start" }));
+  }
+
+  protected override willUpdate(): void {
+    const page = this.pages.open?.page;
+    const key = page ? `${page.slug}@${page.version}` : "";
+    if (key === this.#of) return;
+    if (!page || this.#of.split("@")[0] !== page.slug) this.#chosen = null;
+    this.#of = key;
+    if (!page) this.#versions = [];
+    else {
+      void this.pages.workspace.pages.versions(page.slug, { limit: AT_MOST }).then((versions) => {
+        if (key !== this.#of) return;
+        this.#versions = [...versions].sort((a, b) => b.version - a.version);
+        this.requestUpdate();
+      }, () => undefined);
+    }
+  }
+
+  protected override render(): TemplateResult {
+    const current = this.pages.open?.page.version;
+    return html`<details class="versions" data-testid="page-versions">
+      <summary>${icon("chevron")}${icon("history")}History <span class="count">${this.#versions.length}</span></summary>
+      <ol>
+        ${this.#versions.map(
+          (v, i) => html`<li>
+            <button type="button" class="ghost version" aria-expanded=${v.version === this.#chosen} @click=${() => this.#choose(v.version)}>
+              <span>Version ${v.version}${v.version === current ? html` <em>now</em>` : nothing}</span><time datetime=${new Date(v.at).toISOString()}>${new Date(v.at).toLocaleString()}</time>
+            </button>
+            ${v.version === this.#chosen ? this.#detail(v, this.#versions[i + 1]) : nothing}
+          </li>`,
+        )}
+      </ol>
+    </details>`;
+  }
+
+  #detail(v: Version, before: Version | undefined): TemplateResult {
+    const lines = before ? diff(before.content, v.content) : null;
+    const shown = lines ? hunks(lines) : null;
+    return html`<div class="version-detail">
+      ${!before
+        ? html`<p class="muted">The first version, ${v.content.length.toLocaleString("en")} characters.</p>`
+        : !shown
+          ? html`<p class="muted">Too much changed to show line by line.</p>`
+          : shown.length === 0
+            ? html`<p class="muted">The text is the same; something else of the page changed.</p>`
+            : html`<div class="diff" role="group" tabindex="0" aria-label=${`Changes of version ${v.version}`}>
+                ${shown.map((line) => (line ? html`<div class=${line.kind}><span aria-hidden="true">${line.kind === "added" ? "+" : line.kind === "removed" ? "−" : " "}</span>${line.kind === "same" ? nothing : html`<span class="visually-hidden">${line.kind}: </span>`}${line.text || " "}</div>` : html`<div class="gap" aria-hidden="true">⋯</div>`))}
+              </div>`}
+      ${v.version === this.pages.open?.page.version ? nothing : html`<button type="button" @click=${() => this.#restore(v)}>${icon("undo")}Restore this version</button>`}
+    </div>`;
+  }
+
+  #choose(version: number): void {
+    this.#chosen = this.#chosen === version ? null : version;
+    this.requestUpdate();
+  }
+
+  #restore(v: Version): void {
+    const page = this.pages.open?.page;
+    if (page) void this.pages.save(page.slug, v.content, page.version);
+  }
+}
+customElements.define("page-versions", PageVersions);

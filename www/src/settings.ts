@@ -1,0 +1,129 @@
+// What a person chose: provider, model, address, the look. Kept in localStorage; the key never is.
+//
+// Decides: which provider an agent starts with. Promises: the key lives in this object's memory, goes to the provider's
+// address only, and is gone with the page or with `forgetKey`. Leaves to others: the form (`shell/settings-dialog.ts`).
+import type { AgentConfig } from "lodger";
+import { offline } from "lodger/offline";
+import { Changing } from "./shell/changing.ts";
+
+/** What is stored. */
+export interface Choice {
+  provider: "offline" | "anthropic";
+  model: string;
+  baseUrl: string;
+  /** Milliseconds between the words of the offline model. */
+  pace: number;
+  theme: "system" | "light" | "dark";
+  /** Whether Enter sends; `device`: everywhere but on touch screens. */
+  enter: "device" | "always" | "never";
+}
+
+const DEFAULTS: Choice = { provider: "offline", model: "", baseUrl: "", pace: 24, theme: "system", enter: "device" };
+const PLACE = "lodger-workbench.settings";
+const INSTRUCTIONS =
+  "You help a person with the pages of their workspace. Look things up with the tools before you answer, answer shortly in Markdown, and write a page's title as [[Title]].";
+
+/** The model that is taken when none is named. */
+export const DEFAULT_MODEL = "claude-sonnet-4-6";
+/** Where the Anthropic provider sends its requests when no other address is given. */
+export const ANTHROPIC_URL = "https://api.anthropic.com";
+
+/** The settings of this browser. */
+export class Settings extends Changing {
+  /** The stored part. */
+  choice: Choice = read();
+  #key = "";
+
+  constructor() {
+    super();
+    this.#showTheme();
+  }
+
+  /** Takes over changed members and stores them. */
+  set(change: Partial<Choice>): void {
+    this.choice = { ...this.choice, ...change };
+    try {
+      localStorage.setItem(PLACE, JSON.stringify(this.choice));
+    } catch {
+      // A browser that stores nothing keeps the choice until the page goes.
+    }
+    this.#showTheme();
+    this.changed();
+  }
+
+  /** Keeps a key in memory. */
+  useKey(key: string): void {
+    this.#key = key.trim();
+    this.changed();
+  }
+
+  /** Forgets the key. */
+  forgetKey(): void {
+    this.useKey("");
+  }
+
+  /** What may be shown of the key: its last four characters, or nothing. */
+  get keyHint(): string {
+    return this.#key ? `••••${this.#key.slice(-4)}` : "";
+  }
+
+  /** Whether the chosen provider lacks its key. A provider behind a proxy of one's own needs none. */
+  get needsKey(): boolean {
+    return this.choice.provider === "anthropic" && !this.#key && !this.choice.baseUrl;
+  }
+
+  /** The provider in words. */
+  get label(): string {
+    return this.choice.provider === "offline" ? "Offline model" : this.choice.model || DEFAULT_MODEL;
+  }
+
+  /** The host that sees the conversation, or null when nothing leaves the page. */
+  get destination(): string | null {
+    if (this.choice.provider === "offline") return null;
+    try {
+      return new URL(this.choice.baseUrl || ANTHROPIC_URL).host;
+    } catch {
+      return this.choice.baseUrl;
+    }
+  }
+
+  /** What `startAgent` and `configureAgent` take. */
+  config(): AgentConfig {
+    const { provider, model, baseUrl, pace } = this.choice;
+    if (provider === "offline") return { provider: offline({ delayMs: pace }), instructions: INSTRUCTIONS };
+    return {
+      provider: {
+        kind: "anthropic",
+        ...(this.#key ? { apiKey: this.#key } : {}),
+        ...(baseUrl ? { baseUrl, ...(isLocal(baseUrl) ? { allowHttp: true } : {}) } : {}),
+        model: model || DEFAULT_MODEL,
+      },
+      instructions: INSTRUCTIONS,
+    };
+  }
+
+  /** Whether Enter sends on this device. */
+  get enterSends(): boolean {
+    if (this.choice.enter !== "device") return this.choice.enter === "always";
+    return !matchMedia("(hover: none) and (pointer: coarse)").matches;
+  }
+
+  #showTheme(): void {
+    const { theme } = this.choice;
+    if (theme === "system") delete document.documentElement.dataset["theme"];
+    else document.documentElement.dataset["theme"] = theme;
+  }
+}
+
+function isLocal(url: string): boolean {
+  return /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])([:/]|$)/.test(url);
+}
+
+function read(): Choice {
+  try {
+    const stored: unknown = JSON.parse(localStorage.getItem(PLACE) ?? "{}");
+    return { ...DEFAULTS, ...(typeof stored === "object" ? stored : {}) };
+  } catch {
+    return { ...DEFAULTS };
+  }
+}

@@ -1,0 +1,61 @@
+// Icons: one hidden sprite made of the lucide icons that are used, referred to by `<use>`.
+//
+// Promises: every icon is decoration (`aria-hidden`); a word or an accessible name always stands with it.
+import {
+  ArrowDown, ArrowUp, Ban, Bot, Braces, Brain, BookOpen, Check, ChevronRight, CircleAlert, CircleCheck, CircleDashed, CircleHelp,
+  CircleX, Copy, CornerDownRight, Download, Eraser, FilePlus, FileText, FolderInput, FolderTree, Hand, History, Info, KeyRound, Keyboard, Link,
+  LoaderCircle, MessageSquare, Monitor, Moon, Pencil, Play, Power, RotateCcw, Search, Settings, Sparkles, Square, Sun, Trash2,
+  TextCursorInput, TriangleAlert, Undo2, Wrench, X,
+} from "lucide";
+import { svg, html, type TemplateResult } from "lit";
+
+const ICONS = {
+  "arrow-down": ArrowDown, "arrow-up": ArrowUp, ban: Ban, bot: Bot, book: BookOpen, braces: Braces, brain: Brain, check: Check,
+  chevron: ChevronRight, alert: CircleAlert, done: CircleCheck, preparing: CircleDashed, help: CircleHelp, failed: CircleX, copy: Copy,
+  child: CornerDownRight, download: Download, eraser: Eraser, "file-plus": FilePlus, file: FileText, move: FolderInput, tree: FolderTree, rename: TextCursorInput,
+  hand: Hand, history: History, info: Info, key: KeyRound, keyboard: Keyboard, link: Link, running: LoaderCircle, chat: MessageSquare,
+  monitor: Monitor, moon: Moon, pencil: Pencil, play: Play, power: Power, continue: RotateCcw, search: Search, settings: Settings,
+  sparkles: Sparkles, stop: Square, sun: Sun, trash: Trash2, warning: TriangleAlert, undo: Undo2, tool: Wrench, x: X,
+} as const;
+
+/** The name of an icon. */
+export type IconName = keyof typeof ICONS;
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Puts the sprite into the document; once, before anything is drawn. */
+export function installIcons(): void {
+  const sprite = document.createElementNS(SVG, "svg");
+  sprite.setAttribute("class", "sprite");
+  sprite.setAttribute("aria-hidden", "true");
+  for (const [name, shapes] of Object.entries(ICONS)) {
+    const symbol = document.createElementNS(SVG, "symbol");
+    symbol.id = `i-${name}`;
+    symbol.setAttribute("viewBox", "0 0 24 24");
+    for (const [tag, attributes] of shapes) {
+      const shape = document.createElementNS(SVG, tag);
+      for (const [key, value] of Object.entries(attributes)) shape.setAttribute(key, String(value));
+      symbol.append(shape);
+    }
+    sprite.append(symbol);
+  }
+  document.body.prepend(sprite);
+}
+
+/** For lit templates. */
+export function icon(name: IconName): TemplateResult {
+  return html`<svg class="icon" data-icon=${name} aria-hidden="true" focusable="false">${svg`<use href="#i-${name}"></use>`}</svg>`;
+}
+
+/** For DOM made by hand. */
+export function iconNode(name: IconName): SVGElement {
+  const element = document.createElementNS(SVG, "svg");
+  element.setAttribute("class", "icon");
+  element.setAttribute("data-icon", name);
+  element.setAttribute("aria-hidden", "true");
+  element.setAttribute("focusable", "false");
+  const use = document.createElementNS(SVG, "use");
+  use.setAttribute("href", `#i-${name}`);
+  element.append(use);
+  return element;
+}

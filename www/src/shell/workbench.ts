@@ -1,0 +1,156 @@
+// The frame: header, three regions, dialogs.
+//
+// Decides: what stands beside what. Wide: three columns. Narrow (below 900 px): one region at a time, chosen by tabs;
+// the conversation first. Leaves to others: everything inside a region.
+import { html, nothing, type TemplateResult } from "lit";
+import type { Agent } from "../agent.ts";
+import { ConversationPanel } from "../conversation/panel.ts";
+import { Speech } from "../conversation/speech.ts";
+import { PageView } from "../pages/page.ts";
+import type { PageStore } from "../pages/store.ts";
+import { PageTree } from "../pages/tree.ts";
+import { AskDialog } from "./ask-dialog.ts";
+import { Component } from "./changing.ts";
+import { onAction } from "./dom.ts";
+import { icon, type IconName } from "./icons.ts";
+import { installKeys, KeysDialog } from "./keys.ts";
+import { SettingsDialog } from "./settings-dialog.ts";
+
+type Region = "chat" | "page" | "pages";
+const TABS: [Region, string, IconName][] = [["chat", "Chat", "chat"], ["page", "Page", "book"], ["pages", "Pages", "tree"]];
+const THEMES = { system: ["monitor", "Look: as the system"], light: ["sun", "Look: light"], dark: ["moon", "Look: dark"] } as const;
+
+/** The whole workbench. */
+export class Workbench extends Component {
+  agent!: Agent;
+  pages!: PageStore;
+  #region: Region = "chat";
+  #panel!: ConversationPanel;
+  #tree!: PageTree;
+  #page!: PageView;
+  #settings!: SettingsDialog;
+  #ask = document.createElement("ask-dialog") as AskDialog;
+  #keys = document.createElement("keys-dialog") as KeysDialog;
+  readonly #narrow = matchMedia("(max-width: 899px)");
+  #wasWorking = false;
+
+  /** Gives the workbench its agent and pages; before it enters the page. */
+  init(agent: Agent, pages: PageStore): this {
+    this.agent = agent;
+    this.pages = pages;
+    this.#panel = (document.createElement("conversation-panel") as ConversationPanel).init(agent, pages, new Speech(document.body));
+    this.#tree = (document.createElement("page-tree") as PageTree).init(pages);
+    this.#page = (document.createElement("page-view") as PageView).init(pages);
+    this.#settings = (document.createElement("settings-dialog") as SettingsDialog).init(agent);
+    this.watch(agent, agent.settings, pages);
+    onAction(this, (action) => this.#act(action));
+    this.#narrow.addEventListener("change", () => this.requestUpdate());
+    // A link to a page, wherever it stands, shows the page.
+    addEventListener("hashchange", () => /^#\/./.test(location.hash) && this.#show("page"));
+    document.addEventListener("visibilitychange", () => !document.hidden && this.#title(false));
+    installKeys({ stop: () => this.#panel.composer.stop(), help: () => this.#keys.show() });
+    return this;
+  }
+
+  protected override render(): TemplateResult {
+    const { agent, pages } = this;
+    const narrow = this.#narrow.matches;
+    this.#panel.offersSamples = narrow;
+    this.#page.welcomes = !narrow;
+    const look = THEMES[agent.settings.choice.theme];
+    return html`
+      <header class="top">
+        <h1><img src="./icon.svg" alt="" width="24" height="24" />Lodger<span class="workspace-name">${agent.workspace.name}</span></h1>
+        <div class="row">
+          <button type="button" class="ghost icon-only wide-only" data-action="keys" aria-label="Keys" title="Keys (Ctrl+/)">${icon("keyboard")}</button>
+          <button type="button" class="ghost icon-only" data-action="theme" aria-label=${look[1]} title=${look[1]}>${icon(look[0])}</button>
+          <button type="button" class="ghost" data-action="settings" data-testid="open-settings">${icon("settings")}Settings</button>
+        </div>
+      </header>
+      ${narrow
+        ? html`<nav class="tabs" aria-label="Parts of the workbench">
+            ${TABS.map(([region, label, name]) => html`<button type="button" data-action=${`show-${region}`} aria-current=${region === this.#region ? "page" : nothing}>${icon(name)}${label}</button>`)}
+          </nav>`
+        : nothing}
+      <main class="columns" data-shown=${narrow ? this.#region : "all"}>
+        <div class="column column-pages">${this.#tree}</div>
+        <div class="column column-page">${this.#page}</div>
+        <div class="column column-chat">${this.#panel}</div>
+      </main>
+      ${pages.notice
+        ? html`<div class="toast" role="status">${pages.notice.text}
+            ${pages.notice.undo ? html`<button type="button" class="link" data-action="undo">Undo</button>` : nothing}</div>`
+        : nothing}
+      ${this.#settings}${this.#ask}${this.#keys}
+    `;
+  }
+
+  override updated(): void {
+    if (this.agent.working !== this.#wasWorking) {
+      this.#wasWorking = this.agent.working;
+      this.#title(!this.agent.working && document.hidden);
+    }
+  }
+
+  #act(action: string): void {
+    const { settings } = this.agent;
+    const page = this.pages.open?.page;
+    switch (action) {
+      case "settings": this.#settings.show(); break;
+      case "keys": this.#keys.show(); break;
+      case "theme": settings.set({ theme: settings.choice.theme === "system" ? "light" : settings.choice.theme === "light" ? "dark" : "system" }); break;
+      case "clear": void this.#clear(); break;
+      case "undo": {
+        const undo = this.pages.notice?.undo;
+        this.pages.tell(null);
+        void undo?.();
+        break;
+      }
+      case "new-page": void this.#newPage(null); break;
+      case "new-child": void this.#newPage(page?.slug ?? null); break;
+      case "rename-page": void this.#rename(); break;
+      case "move-page": void this.#move(); break;
+      case "show-chat": this.#show("chat"); break;
+      case "show-page": this.#show("page"); break;
+      case "show-pages": this.#show("pages"); break;
+      default: break;
+    }
+  }
+
+  #show(region: Region): void {
+    this.#region = region;
+    this.requestUpdate();
+    if (region === "chat") void this.updateComplete.then(() => this.#panel.thread.update());
+  }
+
+  async #clear(): Promise<void> {
+    const yes = await this.#ask.ask({ title: "Clear the conversation?", text: "What was said is erased from this browser and cannot be brought back. Pages stay.", yes: "Clear", danger: true });
+    if (yes !== null) await this.agent.clear();
+  }
+
+  async #newPage(parentSlug: string | null): Promise<void> {
+    const title = await this.#ask.ask({ title: parentSlug ? "New page under this one" : "New page", input: { label: "Title", value: "" }, yes: "Create" });
+    if (title) await this.pages.create(title, parentSlug);
+  }
+
+  async #rename(): Promise<void> {
+    const page = this.pages.open?.page;
+    if (!page) return;
+    const title = await this.#ask.ask({ title: "Rename the page", text: "Links to it follow.", input: { label: "Title", value: page.title }, yes: "Rename" });
+    if (title && title !== page.title) await this.pages.rename(page.slug, title);
+  }
+
+  async #move(): Promise<void> {
+    const page = this.pages.open?.page;
+    if (!page) return;
+    const options = [{ value: "", label: "Top of the tree" }, ...this.pages.flat().filter((p) => p.slug !== page.slug).map((p) => ({ value: p.slug, label: `${"– ".repeat(p.depth)}${p.title}` }))];
+    const parent = await this.#ask.ask({ title: `Move “${page.title}”`, choice: { label: "Under", options, value: page.parentSlug ?? "" }, yes: "Move" });
+    if (parent !== null && parent !== (page.parentSlug ?? "")) await this.pages.move(page.slug, parent || null);
+  }
+
+  /** A hidden tab tells in its title that the answer is there. */
+  #title(answered: boolean): void {
+    document.title = answered ? "● Answer ready · Lodger" : "Lodger";
+  }
+}
+customElements.define("lodger-workbench", Workbench);
