@@ -283,7 +283,8 @@ impl World {
                 law(!page.wants_lock && !page.has_lock, || "the lock is asked for twice".into())?;
                 page.wants_lock = true;
             }
-            Action::Unlock => {
+            Action::Announce { .. } => law(page.has_lock, || "a holder without the lock".into())?,
+            Action::Unlock { .. } => {
                 page.has_lock = false;
                 page.robbed = false;
                 if self.holder == Some(at) {
@@ -382,7 +383,7 @@ impl World {
             }
             Notice::Tools(json)
             | Notice::History(_, json)
-            | Notice::Message(_, json)
+            | Notice::Message(_, _, json)
             | Notice::View(_, json) => {
                 parsed(&json)?;
             }
