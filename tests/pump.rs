@@ -40,8 +40,9 @@ fn simplest(seed: u64) -> String {
         faults = fewer;
     }
     let Err((broken, trace)) = run(seed, faults, true) else { return "it does not break again".into() };
-    let end: Vec<String> =
-        trace.iter().rev().take(60).rev().map(|line| line.chars().take(600).collect()).collect();
+    let lines = trace.iter().filter(|line| !line.contains("Tell(Tools(") && !line.contains("tools.register"));
+    let lines: Vec<String> = lines.map(|line| line.chars().take(400).collect()).collect();
+    let end = &lines[lines.len().saturating_sub(60)..];
     format!("seed {seed} with {faults:?}\n{}\n{broken}", end.join("\n"))
 }
 
