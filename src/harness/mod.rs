@@ -234,12 +234,7 @@ impl Harness {
             }
             return;
         }
-        let passes = match input {
-            Input::Committed { .. } | Input::LockLost => true,
-            Input::Read { .. } => self.page_commit.is_none(),
-            _ => !self.must_finish(),
-        };
-        if !passes {
+        if !self.passes(&input) {
             self.deferred.push_back((now, input));
             return;
         }
@@ -253,19 +248,30 @@ impl Harness {
         self.page_commit.is_some() || self.reads.values().any(|after| matches!(after, After::Erase { .. }))
     }
 
+    /// Whether an input can be taken now: it waits for nothing, or is what is waited for.
+    fn passes(&self, input: &Input) -> bool {
+        match input {
+            Input::Committed { .. } | Input::LockLost => true,
+            Input::Read { .. } => self.page_commit.is_none(),
+            _ => !self.must_finish(),
+        }
+    }
+
     /// Does what follows at once, and takes the inputs that had to wait.
     fn go_on_alone(&mut self) {
-        while !self.must_finish() {
-            if let Some(inner) = self.inner.pop_front() {
+        loop {
+            if !self.must_finish()
+                && let Some(inner) = self.inner.pop_front()
+            {
                 match inner {
                     Inner::NotCalled(call, error) => self.answered(call, Err((error, None))),
                     Inner::Settle { session, run, entry } => self.settle(&session, &run, &entry),
                 }
-            } else if let Some((_, input)) = self.deferred.pop_front() {
-                self.take(input);
-            } else {
-                break;
+                continue;
             }
+            let next = self.deferred.iter().position(|(_, input)| self.passes(input));
+            let Some((_, input)) = next.and_then(|at| self.deferred.remove(at)) else { break };
+            self.take(input);
         }
         self.tell_views();
     }
