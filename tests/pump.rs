@@ -4,7 +4,13 @@
 //! that breaks a law is made simpler (fewer kinds of trouble, as long as it still breaks one) and told with
 //! the end of what happened.
 #![cfg(not(target_arch = "wasm32"))]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)] // a test file throughout
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::indexing_slicing
+)] // a test file throughout
 
 mod support;
 
@@ -95,13 +101,39 @@ fn no_world_breaks_a_law() {
 /// A campaign in which something never happens proves nothing of it.
 fn everything_happened(seen: &BTreeMap<String, u64>) {
     let kinds = [
-        "started", "configured", "stopped", "prompt", "called", "answered", "failed", "refused", "ordered",
-        "returned", "unknown", "interrupted", "lost", "resumed", "ended", "cleared",
+        "started",
+        "configured",
+        "stopped",
+        "prompt",
+        "called",
+        "answered",
+        "failed",
+        "refused",
+        "ordered",
+        "returned",
+        "unknown",
+        "interrupted",
+        "lost",
+        "resumed",
+        "ended",
+        "cleared",
     ];
     let events = [
-        "commits: conflict", "commits: quota", "commits: failed", "commits: unavailable", "commits: blocked",
-        "commits: newer", "commits: deleted", "crashes: the commit lands", "crashes: the commit is lost",
-        "thefts", "late answers", "reads that fail", "locks that are refused", "tool calls", "model calls",
+        "commits: conflict",
+        "commits: quota",
+        "commits: failed",
+        "commits: unavailable",
+        "commits: blocked",
+        "commits: newer",
+        "commits: deleted",
+        "crashes: the commit lands",
+        "crashes: the commit is lost",
+        "thefts",
+        "late answers",
+        "reads that fail",
+        "locks that are refused",
+        "tool calls",
+        "model calls",
     ];
     let kinds = kinds.map(|kind| format!("entries: {kind}"));
     let missing: Vec<_> =

@@ -247,9 +247,8 @@ impl Harness {
     /// Answers those who waited since before this start for runs that have ended meanwhile.
     pub(super) fn answer_waiters(&mut self) {
         let Some(session) = self.sessions.get(DEFAULT_SESSION).map(|slot| &slot.session) else { return };
-        let ended = |waiter: &mut Waiter| {
-            session.run_times(&waiter.run).is_some_and(|(_, ended)| ended.is_some())
-        };
+        let ended =
+            |waiter: &mut Waiter| session.run_times(&waiter.run).is_some_and(|(_, ended)| ended.is_some());
         let waiters: Vec<Waiter> = self.waiters.extract_if(.., ended).collect();
         for Waiter { command, run, until } in waiters {
             if let Err(error) = self.wait(command, &run, until) {

@@ -338,7 +338,7 @@ impl Harness {
         let late =
             self.calls.iter().filter(|(_, call)| call.deadline.is_some_and(|deadline| deadline <= now));
         for key in late.map(|(key, _)| *key).collect::<Vec<_>>() {
-            self.outbox.act(Action::Abort(key));
+            self.outbox.abort(key);
             let limit = self.calls.get(&key).map_or(0, |call| call.limit);
             let error = ErrorInfo::new(Code::ToolTimeout, format!("the tool did not end within {limit} ms"));
             self.returned(key, Err(error.hint("try again with less work, or go on without it")));
@@ -470,16 +470,14 @@ impl Harness {
         let keys: Vec<CallKey> = self.models.keys().copied().collect();
         for key in keys {
             self.models.remove(&key);
-            self.outbox.act(Action::Abort(key));
+            self.outbox.abort(key);
         }
         let keys: Vec<CallKey> =
             self.calls.iter().filter(|(_, call)| !call.is_of_page()).map(|(key, _)| *key).collect();
-        for key in &keys {
-            self.calls.remove(key);
-            self.outbox.act(Action::Abort(*key));
+        for key in keys {
+            self.calls.remove(&key);
+            self.outbox.abort(key);
         }
-        self.outbox
-            .retain_effects(|action| !matches!(action, Action::CallPage { call, .. } if keys.contains(call)));
         self.page_jobs.retain(pages::Job::is_of_page);
     }
 

@@ -419,7 +419,9 @@ impl RunTold {
                 law(!*begun, || "the call has begun already".into())?;
                 *begun = true;
                 let state = run.and_then(|run| run.call(id)).map(|call| &call.state);
-                if state == Some(&CallState::Ordered) && effectful(detail["tool"].as_str().unwrap_or_default()) {
+                if state == Some(&CallState::Ordered)
+                    && effectful(detail["tool"].as_str().unwrap_or_default())
+                {
                     let key = (run_id.to_owned(), id.to_owned());
                     law(journal.ordered.contains_key(&key), || "told before its order is stored".into())?;
                 }

@@ -294,9 +294,10 @@ impl World {
             Action::Commit { id, commit } => {
                 law(page.commit.is_none(), || "two commits are in flight".into())?;
                 law(!commit.writes.is_empty(), || "an empty commit".into())?;
-                let entries = commit.writes.iter().any(|write| {
-                    matches!(write, lodger::ports::Write::Put { table: Table::Entries, .. })
-                });
+                let entries = commit
+                    .writes
+                    .iter()
+                    .any(|write| matches!(write, lodger::ports::Write::Put { table: Table::Entries, .. }));
                 law(!entries || page.has_lock, || "entries are written without the lock".into())?;
                 page.commit = Some((id, commit));
             }
@@ -725,13 +726,13 @@ impl World {
     fn late(&mut self, page: usize) {
         self.note("late answers");
         if let Some(call) = self.pages[page].gone_models.pop() {
-            let wanted = self.pages[page].harness.delta(
-                call,
-                Delta { part: 0, kind: lodger::model::DeltaKind::Text, text: "late" },
-            );
+            let wanted = self.pages[page]
+                .harness
+                .delta(call, Delta { part: 0, kind: lodger::model::DeltaKind::Text, text: "late" });
             assert!(!wanted, "broken law: a late delta is wanted");
             self.pages[page].harness.flush(self.now, call);
-            let result = Ok(script::answer(vec![script::call("late", "send_mail", "{}")], StopReason::ToolUse));
+            let result =
+                Ok(script::answer(vec![script::call("late", "send_mail", "{}")], StopReason::ToolUse));
             self.handle(page, Input::Answered { call, result });
         }
         if let Some(call) = self.pages[page].gone_calls.pop() {
