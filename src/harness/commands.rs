@@ -275,8 +275,8 @@ impl Harness {
     }
 
     pub(super) fn look(&mut self, look: Look, rows: &[Rows]) {
-        let rows = rows.iter().flatten().map(|(_, text)| text.as_str());
-        let session = match Session::load(DEFAULT_SESSION, rows) {
+        let texts = rows.iter().flatten().map(|(_, text)| text.as_str());
+        let session = match Session::load(DEFAULT_SESSION, texts) {
             Ok(session) => session,
             Err(error) => return self.reply_now(look.command, Err(error)),
         };
@@ -307,7 +307,12 @@ impl Harness {
                 Some(None) => self.waiters.push(Waiter { command: look.command, run: id, until }),
                 None => self.reply_now(look.command, Err(no_run(&id))),
             },
-            LookFor::Clear(_) if session.runs.is_empty() => self.reply_now(look.command, Ok(None)),
+            LookFor::Clear(_)
+                if session.runs.is_empty()
+                    && rows.iter().all(|rows| start::erasures(DEFAULT_SESSION, rows).is_empty()) =>
+            {
+                self.reply_now(look.command, Ok(None));
+            }
             LookFor::Clear(id) => {
                 if self.start.is_some() || self.lifecycle == Lifecycle::Running {
                     let error = ErrorInfo::new(Code::Busy, "the agent was started meanwhile");
