@@ -32,6 +32,9 @@ enum LookFor {
 
 impl Harness {
     pub(super) fn command(&mut self, id: u32, name: &str, args: &Value, fresh: String) {
+        if self.closing.is_some() {
+            return self.reply_now(id, Err(closed()));
+        }
         if let Err(error) = self.dispatch(id, name, args, fresh) {
             self.reply_now(id, Err(error));
         }
@@ -356,6 +359,10 @@ impl Harness {
         self.reads.insert(self.read_ids, after);
         self.outbox.act_after_commit(super::Action::Read { id: self.read_ids, reads });
     }
+}
+
+pub(super) fn closed() -> ErrorInfo {
+    ErrorInfo::new(Code::WorkspaceClosed, "the workspace is closed").hint("open it again with openWorkspace")
 }
 
 /// What `wait` or `result` answers for a run. `None`: there is no such run; `Some(None)`: it has not ended.

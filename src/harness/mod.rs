@@ -228,9 +228,7 @@ impl Harness {
         self.now = self.now.max(now);
         if self.closed {
             if let Input::Command { id, .. } = input {
-                let error = ErrorInfo::new(Code::WorkspaceClosed, "the workspace is closed")
-                    .hint("open it again with openWorkspace");
-                self.reply_now(id, Err(error));
+                self.reply_now(id, Err(commands::closed()));
             }
             return;
         }
