@@ -21,6 +21,11 @@ use support::sim::{Faults, World};
 const SEEDS: u64 = 3_000;
 const STEPS: usize = 500;
 
+/// Two worlds of three have no page tools: they are most of what a start costs.
+fn faults_of(seed: u64) -> Faults {
+    Faults { page_tools: seed.is_multiple_of(3), ..Faults::ALL }
+}
+
 /// What one world saw, or the law that it broke and what led to it.
 fn run(seed: u64, faults: Faults, keeps_trace: bool) -> Result<World, (String, Vec<String>)> {
     let mut world = World::wild(seed, faults, keeps_trace);
@@ -41,7 +46,7 @@ fn run(seed: u64, faults: Faults, keeps_trace: bool) -> Result<World, (String, V
 }
 
 fn simplest(seed: u64) -> String {
-    let mut faults = Faults::ALL;
+    let mut faults = faults_of(seed);
     while let Some(fewer) = faults.fewer().into_iter().find(|fewer| run(seed, *fewer, false).is_err()) {
         faults = fewer;
     }
@@ -68,7 +73,7 @@ fn no_world_breaks_a_law() {
     let mut worlds = 0;
     for seed in seeds {
         worlds += 1;
-        match run(seed, Faults::ALL, false) {
+        match run(seed, faults_of(seed), false) {
             Ok(world) => {
                 for (what, times) in &world.seen {
                     *seen.entry((*what).into()).or_default() += times;

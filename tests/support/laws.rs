@@ -6,7 +6,7 @@
 //! that names it. Leaves to others: making things happen (`sim`).
 
 use lodger::journal::{Cause, Entry, GENESIS, Row};
-use lodger::ports::{Commit, Durability, Key, MemoryStore, Part, Read, Table, Write};
+use lodger::ports::{Commit, Durability, Key, MemoryStore, Part, Read, Rows, Table, Write};
 use lodger::run::{CallState, Outcome, Run};
 use lodger::session::{self, Session};
 use serde_json::Value;
@@ -70,8 +70,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// A commit went through; `disk` is as it is after it.
-    pub fn stored(&mut self, commit: &Commit, before: &MemoryStore, disk: &MemoryStore) -> Law {
+    /// A commit went through; `before` are the rows that it took the place of, `disk` is as it is after it.
+    pub fn stored(&mut self, commit: &Commit, before: &Rows, disk: &MemoryStore) -> Law {
         let mut appended = Vec::new();
         let mut head = None;
         let mut pages = 0;
@@ -121,8 +121,9 @@ impl Journal {
             law(appended.is_empty(), || "pages changed with entries, unguarded".into())?;
         }
         self.page_tools_made_their_change(commit, pages > 0)?;
-        let stored = disk.read(&Read::all(Table::Entries, vec![SESSION.into()])).len();
-        law(stored == self.rows.len(), || format!("{stored} rows where {} were written", self.rows.len()))
+        let next = Read { table: Table::Entries, prefix: vec![SESSION.into()], from: Some(self.fold.seq()) };
+        let stored = disk.read(&next).len();
+        law(stored <= 1, || format!("rows after {} that were not told", self.fold.seq()))
     }
 
     /// The outcome of a page tool that changes pages came with the change, or it is an error.
@@ -176,11 +177,11 @@ impl Journal {
         Ok(header.kind)
     }
 
-    fn erased(&self, seq: u64, key: &Key, value: &str, before: &MemoryStore) -> Law {
+    fn erased(&self, seq: u64, key: &Key, value: &str, before: &Rows) -> Law {
         law(seq <= self.fold.seq(), || format!("row {seq} leaves a gap after {}", self.fold.seq()))?;
         law(seq < self.cleared, || format!("row {seq} was written again"))?;
-        let old = before.read(&Read::all(Table::Entries, key.clone()));
-        let (_, old) = old.first().ok_or_else(|| format!("row {seq} was not there"))?;
+        let old = before.iter().find(|(old, _)| old == key);
+        let (_, old) = old.ok_or_else(|| format!("row {seq} was not there"))?;
         let erased = Row::from_text(old).map_err(|e| e.message)?.erased().to_text();
         law(erased == value, || format!("row {seq} was changed and not erased"))
     }
@@ -202,12 +203,12 @@ impl Journal {
         replays(self.rows.iter().map(String::as_str))
     }
 
-    /// What was said before the last clearing is nowhere.
-    pub fn nothing_is_left_of_the_cleared(&self, disk: &MemoryStore) -> Law {
+    /// What was said up to this entry is nowhere.
+    pub fn nothing_is_left_until(&self, seq: u64, disk: &MemoryStore) -> Law {
         for (key, text) in disk.read(&Read::all(Table::Entries, vec![SESSION.into()])) {
             let row = Row::from_text(&text).map_err(|e| e.message)?;
             let (header, entry) = row.read().map_err(|e| e.message)?;
-            let gone = header.seq >= self.cleared || !Entry::erasable(&header.kind) || entry.is_none();
+            let gone = header.seq > seq || !Entry::erasable(&header.kind) || entry.is_none();
             law(gone, || format!("the row {key:?} ({}) still has its content", header.kind))?;
         }
         Ok(())

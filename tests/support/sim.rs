@@ -15,7 +15,7 @@ use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{Action, CallKey, Harness, Input, Lifecycle, ModelRequest, Notice, Options};
 use lodger::model::{Answer, Delta, StopReason, Wire};
-use lodger::ports::{Commit, MemoryStore, Millis, Read, Rows, StoreError, Table};
+use lodger::ports::{Commit, MemoryStore, Millis, Read, Rows, StoreError, Table, Write};
 use lodger::run::{CallState, Run, Said};
 use lodger::session::Session;
 use serde_json::{Value, json};
@@ -40,6 +40,8 @@ pub struct Faults {
     pub clears: bool,
     /// The page configures and registers in mid-run.
     pub changes: bool,
+    /// The page tools are there, which makes every start dearer.
+    pub page_tools: bool,
 }
 
 impl Faults {
@@ -52,6 +54,7 @@ impl Faults {
         second: true,
         clears: true,
         changes: true,
+        page_tools: true,
     };
 
     /// The same with one thing less, for each thing: the ways to make a failure simpler.
@@ -71,6 +74,7 @@ impl Faults {
         without(|f| &mut f.clears);
         without(|f| &mut f.changes);
         without(|f| &mut f.late);
+        without(|f| &mut f.page_tools);
         ways
     }
 }
@@ -99,6 +103,8 @@ pub struct Asked {
     pub name: String,
     pub args: Value,
     pub answer: Option<Result<Value, ErrorInfo>>,
+    /// How far the stored journal went when it was asked.
+    seq: u64,
 }
 
 /// A read on its way. The rows are as they were when it was asked, or are read when it is answered.
@@ -211,7 +217,8 @@ impl World {
     fn fresh_page(&mut self) -> Page {
         self.ids += 1;
         let holder = format!("tab-{}", self.ids);
-        let harness = Harness::new(Options { name: "sim".into(), page_tools: true, holder });
+        let page_tools = self.faults.is_some_and(|faults| faults.page_tools);
+        let harness = Harness::new(Options { name: "sim".into(), page_tools, holder });
         Page {
             harness,
             told: Told::new(),
@@ -297,7 +304,7 @@ impl World {
                 let entries = commit
                     .writes
                     .iter()
-                    .any(|write| matches!(write, lodger::ports::Write::Put { table: Table::Entries, .. }));
+                    .any(|write| matches!(write, Write::Put { table: Table::Entries, .. }));
                 law(!entries || page.has_lock, || "entries are written without the lock".into())?;
                 page.commit = Some((id, commit));
             }
@@ -351,7 +358,7 @@ impl World {
             }
             Err(error) => Err(error),
         };
-        let (name, whole) = (asked.name.clone(), asked.answer.insert(answer).clone());
+        let (name, seq, whole) = (asked.name.clone(), asked.seq, asked.answer.insert(answer).clone());
         let Ok(value) = whole else {
             self.note("refusals");
             return Ok(());
@@ -362,7 +369,7 @@ impl World {
                 let stored = self.journal.fold.run_times(run).is_some();
                 law(stored, || format!("{name} was accepted before {run} is stored"))
             }
-            "clearConversation" => self.journal.nothing_is_left_of_the_cleared(&self.disk),
+            "clearConversation" => self.journal.nothing_is_left_until(seq, &self.disk),
             "wait" if value["status"] != "timeout" => {
                 let run = value["runId"].as_str().unwrap_or_default();
                 let ended = self.journal.fold.run_times(run).and_then(|(_, ended)| ended);
@@ -425,7 +432,8 @@ impl World {
     pub fn command(&mut self, page: usize, name: &str, args: Value) -> u32 {
         self.ids += 1;
         let id = self.ids;
-        let asked = Asked { name: name.into(), args: args.clone(), answer: None };
+        let asked =
+            Asked { name: name.into(), args: args.clone(), answer: None, seq: self.journal.fold.seq() };
         self.pages[page].asked.insert(id, asked);
         self.handle(page, Input::Command { id, name: name.into(), args, fresh: format!("{id:x}") });
         id
@@ -452,7 +460,12 @@ impl World {
     }
 
     fn land(&mut self, commit: &Commit) -> Result<(), StoreError> {
-        let before = self.disk.clone();
+        let mut before = Rows::new();
+        for write in &commit.writes {
+            if let Write::Put { table: Table::Entries, key, .. } = write {
+                before.extend(self.disk.read(&Read::all(Table::Entries, key.clone())));
+            }
+        }
         self.disk.commit(commit)?;
         if let Err(broken) = self.journal.stored(commit, &before, &self.disk) {
             self.log(|| format!("stored {commit:?}"));
