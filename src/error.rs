@@ -52,6 +52,8 @@ codes! {
     OwnershipLost = "ownership_lost", retry false;
     /// The wasm module panicked; a fresh instance can go on.
     Panicked = "panicked", retry true;
+    /// The wasm could not be loaded.
+    WasmUnavailable = "wasm_unavailable", retry true;
     /// The page is no secure context, so locks and key storage do not exist.
     InsecureContext = "insecure_context", retry false;
 
@@ -136,6 +138,8 @@ codes! {
     Refused = "refused", retry false;
     /// The page aborted.
     Aborted = "aborted", retry false;
+    /// The output limit left nothing of an answer.
+    OutputLimit = "output_limit", retry false;
     /// The run used up its turns.
     MaxTurnsExceeded = "max_turns_exceeded", retry false;
 
@@ -180,8 +184,7 @@ impl ErrorInfo {
 
     /// The public form: `{code, message, retryable, hint?}`.
     pub fn to_json(&self) -> Value {
-        let mut value =
-            json!({ "code": self.code.as_str(), "message": self.message, "retryable": self.code.retryable() });
+        let mut value = json!({ "code": self.code.as_str(), "message": self.message, "retryable": self.code.retryable() });
         if let (Some(object), Some(hint)) = (value.as_object_mut(), &self.hint) {
             object.insert("hint".into(), hint.as_str().into());
         }

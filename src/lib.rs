@@ -7,6 +7,17 @@
 //! `js -> browser -> harness -> session -> run -> prompt -> tools -> workspace`; `journal`, `model`, `ports`
 //! and `error` lie under all.
 
+#[cfg(target_arch = "wasm32")]
+pub mod browser;
 pub mod error;
+pub mod harness;
+pub mod journal;
+#[cfg(target_arch = "wasm32")]
+mod js;
 pub mod model;
 pub mod ports;
+pub mod prompt;
+pub mod run;
+pub mod session;
+pub mod tools;
+pub mod workspace;

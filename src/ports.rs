@@ -116,6 +116,15 @@ pub enum Write {
     },
 }
 
+impl Write {
+    /// The table that it changes.
+    pub fn table(&self) -> Table {
+        match self {
+            Write::Put { table, .. } | Write::DeletePrefix { table, .. } => *table,
+        }
+    }
+}
+
 /// How sure a commit must be before it counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
@@ -200,11 +209,10 @@ impl StoreError {
                 ErrorInfo::new(Code::StorageBlocked, "another tab keeps the database from being opened")
                     .hint("close other tabs of this site and try again")
             }
-            StoreError::Newer => ErrorInfo::new(
-                Code::NewerVersion,
-                "this workspace was written by a newer version of lodger",
-            )
-            .hint("reload the page to get the newer version"),
+            StoreError::Newer => {
+                ErrorInfo::new(Code::NewerVersion, "this workspace was written by a newer version of lodger")
+                    .hint("reload the page to get the newer version")
+            }
             StoreError::Deleted => ErrorInfo::new(Code::WorkspaceDeleted, "the workspace was deleted"),
         }
     }

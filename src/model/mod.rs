@@ -5,6 +5,19 @@
 //! one row of [`Wire`]. Leaves to others: sending (`browser/`), what goes into a request (`session/`), and
 //! what an answer leads to (`run/`).
 
+mod anthropic;
+mod assembler;
+mod decoder;
+pub mod errors;
+mod json;
+pub mod openai_chat;
+mod sse;
+
+pub use decoder::Decoder;
+
+use crate::error::{Code, ErrorInfo};
+use crate::ports::HttpRequest;
+
 /// How a provider speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wire {
@@ -12,6 +25,64 @@ pub enum Wire {
     Anthropic,
     /// OpenAI Chat Completions, and what is shaped like it.
     OpenAiChat,
+}
+
+impl Wire {
+    /// The stable name: in the journal and in settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Wire::Anthropic => "anthropic",
+            Wire::OpenAiChat => "openai-chat",
+        }
+    }
+
+    /// The wire of this name.
+    pub fn parse(text: &str) -> Option<Wire> {
+        match text {
+            "anthropic" => Some(Wire::Anthropic),
+            "openai-chat" => Some(Wire::OpenAiChat),
+            _ => None,
+        }
+    }
+
+    /// Appends a message as one or more objects of this wire's `messages` array, with commas between them and
+    /// to what is there. Nothing when there is nothing that the provider would accept.
+    pub fn encode_message(self, message: &Message, out: &mut String) {
+        match self {
+            Wire::Anthropic => anthropic::encode_message(message, out),
+            Wire::OpenAiChat => openai_chat::encode_message(message, out),
+        }
+    }
+
+    /// The whole request, without the key. `messages` is what [`Wire::encode_message`] has appended so far.
+    ///
+    /// # Errors
+    /// `invalid_config` or `invalid_schema`, naming what cannot be sent.
+    pub fn request(
+        self,
+        endpoint: &Endpoint,
+        settings: &Settings,
+        tools: &[ToolSpec],
+        messages: &str,
+    ) -> Result<HttpRequest, ErrorInfo> {
+        match self {
+            Wire::Anthropic => anthropic::request(endpoint, settings, tools, messages),
+            Wire::OpenAiChat => openai_chat::request(endpoint, settings, tools, messages),
+        }
+    }
+
+    /// The header that carries the key: its name and what stands before the key in its value.
+    pub fn key_header(self) -> (&'static str, &'static str) {
+        match self {
+            Wire::Anthropic => ("x-api-key", ""),
+            Wire::OpenAiChat => ("authorization", "Bearer "),
+        }
+    }
+
+    /// What an answer means that is not 2xx. Its body may be cut anywhere; the provider's words are kept.
+    pub fn error(self, status: u16, headers: &[(String, String)], body: &str) -> ErrorInfo {
+        errors::http(status, headers, body)
+    }
 }
 
 /// Who says a message of the conversation.
@@ -53,8 +124,36 @@ pub enum Block {
         /// Whether the call failed.
         is_error: bool,
     },
+    /// What the provider added to the block before it (citations, a thought signature): the members of a JSON
+    /// object, as JSON text. Not shown; sent back with that block, to the same wire. Never empty.
+    Extra(String),
     /// Anything else a provider sent, as JSON text, sent back to the same wire as it came.
     Raw(String),
+}
+
+impl Block {
+    /// Whether a page shows it: text and thinking with something in them, and tool calls. [`Delta::part`]
+    /// counts these.
+    pub fn is_shown(&self) -> bool {
+        match self {
+            Block::Text(text) | Block::Thinking { text, .. } => !text.is_empty(),
+            Block::ToolCall { .. } => true,
+            Block::ToolResult { .. } | Block::Extra(_) | Block::Raw(_) => false,
+        }
+    }
+}
+
+/// Leaves out the provider's own tool calls that have no result. A paused answer that nobody goes on with must
+/// not be sent with them; one that is gone on with must be sent as it came.
+pub fn drop_open_server_calls(blocks: &mut Vec<Block>) {
+    let member = |block: &Block, name: &str| match block {
+        Block::Raw(json) => json::Members::of(json).unwrap_or_default().text(name).into_owned(),
+        _ => String::new(),
+    };
+    let answered: Vec<String> = blocks.iter().map(|block| member(block, "tool_use_id")).collect();
+    blocks.retain(|block| {
+        !member(block, "type").ends_with("_tool_use") || answered.contains(&member(block, "id"))
+    });
 }
 
 /// One message of the conversation.
@@ -107,6 +206,26 @@ pub struct Settings {
     pub reasoning: Option<Reasoning>,
     /// A JSON object (text) whose members go into the body as they are, over ours.
     pub provider_options: Option<String>,
+}
+
+impl Settings {
+    /// Whether a body can be made of these and of the tools' schemas.
+    fn check(&self, tools: &[ToolSpec]) -> Result<(), ErrorInfo> {
+        let invalid = |message: &str| ErrorInfo::new(Code::InvalidConfig, message);
+        if self.model.is_empty() {
+            return Err(invalid("no model is set").hint("set model, or the provider's model"));
+        }
+        if self.temperature.as_deref().is_some_and(|number| serde_json::from_str::<f64>(number).is_err()) {
+            return Err(invalid("temperature is not a number"));
+        }
+        match tools.iter().find(|tool| !json::is_object(&tool.input_schema)) {
+            None => Ok(()),
+            Some(tool) => Err(ErrorInfo::new(
+                Code::InvalidSchema,
+                ["the input schema of tool ", &tool.name, " is not a JSON object"].concat(),
+            )),
+        }
+    }
 }
 
 /// Where a provider is and what it wants to see; no secret in it.
@@ -181,7 +300,7 @@ pub enum DeltaKind {
 /// A piece of an answer while it streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delta<'a> {
-    /// Which of the answer's shown parts (text, thinking, tool calls; raw blocks do not count), from 0.
+    /// Which of the answer's shown blocks ([`Block::is_shown`]), from 0.
     pub part: u32,
     /// Its kind.
     pub kind: DeltaKind,

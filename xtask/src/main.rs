@@ -1,1 +1,75 @@
-fn main() {}
+//! `cargo xtask`: everything that is done to the project rather than by it.
+//!
+//! Each command works from a bare clone on a machine with a Rust toolchain and Node. What else a command needs it
+//! installs, or it says by name what is missing and stops; nothing is skipped in silence.
+
+mod build;
+mod command;
+mod demo;
+mod project;
+mod serve;
+mod stamp;
+mod test;
+
+use anyhow::{Context, Result, bail};
+use project::Project;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask <command>
+
+  build [--debug]               make the npm package in pkg/, print its size, fail above the gate
+  demo [--port N] [--no-open]   build what is missing, serve the workbench, open it in the browser
+  test [part...]                all tests, or these parts: host, js, browser, package, www
+  campaign                      crashes, races and random schedules in full
+  bench                         speed and size beside the peers
+  screenshots                   the workbench's pictures in www/screenshots/";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(args: &[String]) -> Result<()> {
+    let Some((command, rest)) = args.split_first() else { bail!("which command?\n\n{USAGE}") };
+    let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+    match (command.as_str(), rest.as_slice()) {
+        ("build", []) => build::package(&Project::open()?, build::Profile::Release),
+        ("build", ["--debug"]) => build::package(&Project::open()?, build::Profile::Debug),
+        ("demo", options) => demo::demo(&Project::open()?, &demo_options(options)?),
+        ("test", parts) => test::test(&Project::open()?, &test::Part::parse(parts)?),
+        ("campaign", []) => test::campaign(&Project::open()?),
+        ("bench", []) => test::bench(&Project::open()?),
+        ("screenshots", []) => demo::screenshots(&Project::open()?),
+        ("help" | "--help" | "-h", _) => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        ("build" | "campaign" | "bench" | "screenshots", [unknown, ..]) => {
+            bail!("`{command}` has no argument '{unknown}'\n\n{USAGE}")
+        }
+        _ => bail!("there is no command '{command}'\n\n{USAGE}"),
+    }
+}
+
+fn demo_options(options: &[&str]) -> Result<demo::Options> {
+    let mut parsed = demo::Options { port: demo::PORT, open: true };
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        match *option {
+            "--no-open" => parsed.open = false,
+            "--port" => {
+                let port = options.next().context("--port needs a number")?;
+                parsed.port = port.parse().with_context(|| format!("--port {port} is no port number"))?;
+            }
+            other => bail!("`demo` has no argument '{other}'\n\n{USAGE}"),
+        }
+    }
+    Ok(parsed)
+}

@@ -1,0 +1,522 @@
+// The page's side of a workspace: the object that `openWorkspace` gives.
+//
+// Decides nothing about agents: it turns method calls into the messages of `PROTOCOL.md`, keeps a mirror for the
+// methods that answer at once, the promises that are outstanding, the functions of the page, and dispatches events.
+// Which options there are and what they may be is the host's to say.
+// Promises: what a host tells is seen in the order it was told (mirror and views before the events that speak of it,
+// an event on every target before the next event); when the host is gone every promise is settled; after a panic the
+// next call opens a fresh host, with the tools and views of this page. Leaves to others: where the host lives
+// (`channel.js`, `package.js`), how long a workspace is kept (`package.js`).
+
+import { Calls } from "./calls.js";
+import { LodgerError, errorInfo, failure } from "./error.js";
+import { invokeOn } from "./invoke.js";
+import { checked } from "./json.js";
+import { Run, RunText } from "./run.js";
+import { SessionView } from "./view.js";
+
+// Where a configuration may hold a function.
+const FUNCTIONS = ["config.instructions", "config.provider.apiKey", "config.provider.fetch", "config.provider.stream"];
+const CLOSED = { code: "workspace_closed", message: "The workspace was closed." };
+const STOPPED = '{"lifecycle":"Stopped","is_streaming":false}';
+
+/** Lets go of a workspace for good: the host's `close`, then the end of everything. */
+export let shut;
+/** Opens a fresh host if the last one is gone. */
+export let revive;
+
+export class Workspace extends EventTarget {
+  #name;
+  #target;
+  #connect;
+  #release;
+  #onEnd;
+
+  #link = null; // whose messages count; a new object with each host
+  #channel = null;
+  #opening = null;
+  #ended = null; // the error of every later call, once there is no way back
+
+  #calls = new Calls((message) => this.#send(message));
+  #pending = new Map(); // command id -> request
+  #lastId = 0;
+  #accepting = 0; // commands under way that will give a run
+  #runs = new Map(); // run id -> RunText, until it ends
+  #views = new Map(); // session id -> { view, api }
+  #status = STOPPED;
+  #definitions = "[]";
+  #registrations = new Map(); // name -> { args }
+  #configFunctions = []; // what the agent's configuration may still call
+  #events = [];
+  #dispatching = false;
+  #draft = ({ type }) => {
+    // Whoever hides a page may kill it without another word.
+    if (type !== "pagehide" && globalThis.document.visibilityState !== "hidden") return;
+    if (this.#channel && this.status().is_streaming) this.#request("draft");
+  };
+
+  /**
+   * @param {string} name
+   * @param {object} options
+   * @param {(deliver: (message: object) => void) => Promise<{ send(message: object): void, close(): void }>} options.connect
+   * @param {EventTarget | null} [options.target]
+   * @param {() => Promise<void>} [options.release] what `close()` does; default: lets go at once
+   * @param {() => void} [options.onEnd] it will not open again
+   */
+  constructor(name, { connect, target = globalThis.document ?? null, release, onEnd }) {
+    super();
+    this.#name = name;
+    this.#connect = connect;
+    this.#target = target;
+    this.#release = release ?? (() => this.#shut());
+    this.#onEnd = onEnd;
+    this.tools = this.#makeTools();
+    this.pages = this.#makePages();
+    this.#listen("addEventListener");
+  }
+
+  static {
+    shut = (workspace, error) => workspace.#shut(error);
+    revive = (workspace) => workspace.#open();
+  }
+
+  get name() {
+    return this.#name;
+  }
+
+  // ---------------------------------------------------------------- the harness
+
+  async startAgent(config) {
+    await this.#command("startAgent", this.#config(config ?? {}));
+  }
+
+  async configureAgent(patch) {
+    await this.#command("configureAgent", this.#config(patch));
+  }
+
+  async stopAgent() {
+    const old = this.#configFunctions;
+    this.#configFunctions = [];
+    try {
+      await this.#request("stopAgent").promise;
+      const used = new Set(this.#configFunctions.map(({ $fn }) => $fn));
+      for (const fn of old) if (!used.has(fn.$fn)) this.#calls.remove(fn);
+    } catch (error) {
+      this.#configFunctions.push(...old);
+      throw error;
+    }
+  }
+
+  async sendMessage(input, options) {
+    const { signal, ...rest } = { ...options };
+    if (checkSignal(signal)?.aborted) throw failure("aborted", "The signal was aborted before the message was sent.");
+    const message = typeof input === "string" ? { text: input } : input;
+    const run = await this.#accept("sendMessage", { ...rest, ...message });
+    if (signal) this.#bind(signal, run);
+    return run;
+  }
+
+  async run(input, options) {
+    const result = await (await this.sendMessage(input, options)).result;
+    if (result.outcome === "completed") return result;
+    throw result.error ? new LodgerError(result.error) : failure("aborted", "The run was interrupted.");
+  }
+
+  interrupt(target) {
+    // Without a host nothing runs.
+    if (!this.#channel) return;
+    const { error } = this.#request("interrupt", target);
+    if (error?.code === "invalid_arguments") throw error;
+  }
+
+  async resume(runId) {
+    return this.#accept("resume", { runId });
+  }
+
+  status() {
+    return JSON.parse(this.#status);
+  }
+
+  async history(options) {
+    return this.#command("history", options);
+  }
+
+  async clearConversation(sessionId) {
+    await this.#command("clearConversation", { sessionId });
+  }
+
+  view(sessionId = "default") {
+    let entry = this.#views.get(sessionId);
+    if (!entry) {
+      const view = new SessionView();
+      view.holder(holds(this.status()));
+      entry = { view, api: { subscribe: view.subscribe, getSnapshot: view.getSnapshot } };
+      this.#views.set(sessionId, entry);
+      this.#watch(sessionId);
+    }
+    return entry.api;
+  }
+
+  async wait(runId, options) {
+    return this.#command("wait", { ...options, runId });
+  }
+
+  async storage() {
+    return { ...(await this.#command("storage")), persist: () => this.#command("persist") };
+  }
+
+  async invoke(command, args) {
+    return invokeOn(this, command, args, (name) => this.#command(name));
+  }
+
+  async close() {
+    await this.#release();
+  }
+
+  // ---------------------------------------------------------------- tools and pages
+
+  #makeTools() {
+    return {
+      register: (tool, options) => this.#register(tool, options),
+      unregister: (name) => this.#unregister(name),
+      definitions: () => JSON.parse(this.#definitions),
+      execute: async (name, args = {}) => this.#command("tools.execute", { name, args }),
+    };
+  }
+
+  #register(tool, options) {
+    if (this.#ended) throw this.#ended;
+    const { replace, signal } = { ...options };
+    const { name, execute, inputSchema } = tool ?? {};
+    if (typeof execute !== "function") {
+      throw failure("invalid_tool", `The tool "${name}" needs a function execute; a tool that a person answers comes with a later version.`);
+    }
+    if (inputSchema?.["~standard"]) {
+      throw failure("invalid_schema", `The inputSchema of "${name}" is a Standard Schema; this version takes a JSON Schema.`);
+    }
+    if (this.#registrations.has(name) && !replace) throw duplicate(name);
+    if (checkSignal(signal)?.aborted) return () => {};
+    const args = checked({ ...tool, execute: undefined, replace }, `tool "${name}"`, "invalid_tool");
+    const registration = { args: { ...args, execute: this.#calls.addOnce(execute.bind(tool)) } };
+    const before = this.#registrations.get(name);
+    this.#registrations.set(name, registration);
+
+    const undo = () => {
+      signal?.removeEventListener("abort", undo);
+      if (this.#registrations.get(name) !== registration) return;
+      this.#forget(name, registration);
+      if (this.#channel) this.#request("tools.unregister", { name });
+    };
+    const refused = () => {
+      this.#calls.remove(registration.args.execute);
+      if (this.#registrations.get(name) !== registration) return;
+      if (before) this.#registrations.set(name, before);
+      else this.#registrations.delete(name);
+      signal?.removeEventListener("abort", undo);
+    };
+    const accepted = () => before && this.#calls.remove(before.args.execute);
+    signal?.addEventListener("abort", undo, { once: true });
+    // Without a host it is registered with the others when one opens.
+    if (!this.#channel) {
+      accepted();
+      return undo;
+    }
+    const request = this.#request("tools.register", registration.args);
+    if (request.error) {
+      refused();
+      throw request.error;
+    }
+    // A host that answers later tells of a bad tool by an event.
+    request.promise.then(accepted, (error) => {
+      if (error.code === "panicked" || this.#ended) return;
+      refused();
+      this.#event("agent:error", { workspace: this.#name, ...errorInfo(error) });
+    });
+    return undo;
+  }
+
+  #forget(name, registration) {
+    this.#registrations.delete(name);
+    this.#calls.remove(registration.args.execute);
+  }
+
+  #unregister(name) {
+    if (this.#ended) throw this.#ended;
+    const registration = this.#registrations.get(name);
+    const known = registration !== undefined || this.tools.definitions().some((tool) => tool.name === name);
+    if (registration) this.#forget(name, registration);
+    if (!this.#channel) return known;
+    const request = this.#request("tools.unregister", { name });
+    return request.settled && !request.error ? request.value : known;
+  }
+
+  #makePages() {
+    const command = (name, args) => this.#command(`pages.${name}`, args);
+    return {
+      create: (page) => command("create", page),
+      read: (slug) => command("read", { slug }),
+      tree: (rootSlug) => command("tree", { rootSlug }),
+      search: (query, options) => command("search", { ...options, query }),
+      update: (slug, change, options) => command("update", { ...change, ...options, slug }),
+      rename: (slug, title) => command("rename", { slug, title }),
+      move: (slug, to) => command("move", { ...to, slug }),
+      delete: (slug) => command("delete", { slug }),
+      trash: () => command("trash"),
+      restore: (slug) => command("restore", { slug }),
+      backlinks: (slug) => command("backlinks", { slug }),
+      outgoingLinks: (slug) => command("outgoingLinks", { slug }),
+      versions: (slug, options) => command("versions", { ...options, slug }),
+    };
+  }
+
+  // ---------------------------------------------------------------- what goes to the host
+
+  #config(config) {
+    const added = [];
+    const args = checked(config, "config", "invalid_config", (fn, path) => {
+      if (!FUNCTIONS.includes(path)) return { $fn: 0 }; // none: the host says what is wrong here
+      // A method keeps its object.
+      const sign = this.#calls.add(path.endsWith(".stream") ? fn.bind(config.provider) : fn);
+      added.push(sign);
+      return sign;
+    });
+    this.#configFunctions.push(...added);
+    return args;
+  }
+
+  /** A command whose value is a run. */
+  async #accept(name, args) {
+    this.#accepting++;
+    try {
+      // Made while the reply is delivered, so that no text comes between.
+      return await this.#request(name, args, (value) => new Run(value, this.#text(value.runId), () => this.#command("result", { runId: value.runId }))).promise;
+    } finally {
+      if (--this.#accepting === 0) for (const [id, text] of this.#runs) if (text.ended) this.#runs.delete(id);
+    }
+  }
+
+  /** Aborting the signal interrupts the run; at its end the signal is left alone. */
+  #bind(signal, run) {
+    const interrupt = () => this.interrupt({ runId: run.runId });
+    if (signal.aborted) return interrupt();
+    signal.addEventListener("abort", interrupt, { once: true });
+    const remove = () => signal.removeEventListener("abort", interrupt);
+    run.result.then(remove, remove);
+  }
+
+  #watch(id) {
+    this.#request("watch", { sessionId: id }).promise.catch((error) => {
+      this.#views.get(id).view.state({ status: "error", error: errorInfo(error) });
+    });
+  }
+
+  async #command(name, args) {
+    return this.#request(name, args).promise;
+  }
+
+  /** Sends a command. In direct mode the request may be settled when this returns. */
+  #request(name, given, accept = (value) => value) {
+    const args = checked(given ?? {}, name, "invalid_arguments");
+    const request = { settled: false, value: undefined, error: undefined };
+    request.promise = new Promise((resolve, reject) => {
+      request.resolve = (value) => {
+        request.settled = true;
+        resolve((request.value = value === undefined ? undefined : accept(value)));
+      };
+      request.reject = (error) => {
+        request.settled = true;
+        reject((request.error = error));
+      };
+    });
+    request.promise.catch(() => {}); // who wants to know awaits it
+    const send = () => {
+      if (this.#ended) return request.reject(this.#ended);
+      const id = ++this.#lastId;
+      this.#pending.set(id, request);
+      this.#send({ t: "command", id, name, args });
+    };
+    if (this.#channel || this.#ended) send();
+    else this.#open().then(send, request.reject);
+    return request;
+  }
+
+  #send(message) {
+    this.#channel?.send(message);
+  }
+
+  // ---------------------------------------------------------------- the host
+
+  #open() {
+    if (this.#ended) return Promise.reject(this.#ended);
+    return (this.#opening ??= this.#openHost());
+  }
+
+  async #openHost() {
+    const link = (this.#link = {});
+    // A module that panics while it opens never answers.
+    const lost = new Promise((_, reject) => (link.lose = reject));
+    const connecting = this.#connect((message) => {
+      if (this.#link === link) this.#receive(message);
+    });
+    connecting.then((channel) => this.#link === link || channel.close(), () => {});
+    try {
+      const channel = await Promise.race([connecting, lost]);
+      if (this.#link !== link) await lost;
+      this.#channel = channel;
+    } catch (error) {
+      if (this.#link === link) this.#link = this.#opening = null;
+      throw error;
+    }
+    for (const [name, { args }] of this.#registrations) {
+      this.#request("tools.register", args).promise.catch((error) => {
+        if (!this.#ended) this.#event("agent:error", { workspace: this.#name, ...errorInfo(error), message: `The tool "${name}" was not registered: ${error.message}` });
+      });
+    }
+    for (const id of this.#views.keys()) this.#watch(id);
+  }
+
+  #receive(message) {
+    switch (message.t) {
+      case "reply": {
+        const request = this.#pending.get(message.id);
+        this.#pending.delete(message.id);
+        if (message.error) request?.reject(new LodgerError(message.error));
+        else request?.resolve(message.json === undefined ? undefined : JSON.parse(message.json));
+        return;
+      }
+      case "status":
+        this.#status = message.json;
+        return this.#holders();
+      case "tools":
+        this.#definitions = message.json;
+        return;
+      case "event":
+        return this.#event(message.type, JSON.parse(message.json));
+      case "history":
+        return this.#views.get(message.sessionId)?.view.history(JSON.parse(message.json));
+      case "message":
+        return this.#views.get(message.sessionId)?.view.message(JSON.parse(message.json));
+      case "view":
+        return this.#views.get(message.sessionId)?.view.state(JSON.parse(message.json));
+      case "call":
+        return void this.#calls.handle(message);
+      case "abort":
+        return this.#calls.abort(message.id);
+      case "closed":
+        return this.#lost(message.error ?? CLOSED);
+    }
+  }
+
+  #holders() {
+    const holder = holds(this.status());
+    for (const { view } of this.#views.values()) view.holder(holder);
+  }
+
+  /** The text of a run. Text may come before the reply that tells of the run. */
+  #text(runId) {
+    let text = this.#runs.get(runId);
+    if (!text) this.#runs.set(runId, (text = new RunText()));
+    return text;
+  }
+
+  #event(type, detail) {
+    const view = this.#views.get(detail.sessionId)?.view;
+    if (type === "agent:message-chunk") {
+      view?.chunk(detail);
+      if (detail.kind === "text") this.#text(detail.runId).push(detail);
+    } else if (type === "agent:tool-call") {
+      view?.toolCall(detail);
+    } else if (type === "agent:lifecycle" && detail.phase !== "start") {
+      this.#runs.get(detail.runId)?.end();
+      if (this.#accepting === 0) this.#runs.delete(detail.runId);
+    }
+    this.#events.push([type, detail]);
+    // A listener may call a method whose events come at once: they wait until this one has been everywhere.
+    if (this.#dispatching) return;
+    this.#dispatching = true;
+    try {
+      for (let next; (next = this.#events.shift()); ) {
+        dispatch(this, ...next);
+        if (this.#target) dispatch(this.#target, ...next);
+      }
+    } finally {
+      this.#dispatching = false;
+    }
+  }
+
+  /** This host is gone. A panic is not the end: the next call opens a fresh one. */
+  #lost(info) {
+    const error = new LodgerError(info);
+    const panicked = error.code === "panicked";
+    const asked = this.#ended !== null || error.code === "workspace_closed";
+    const channel = this.#channel;
+    const pending = [...this.#pending.values()];
+    const texts = [...this.#runs.values()];
+    const before = this.#status;
+    this.#link?.lose(error);
+    this.#link = this.#channel = this.#opening = null;
+    this.#pending.clear();
+    this.#runs.clear();
+    for (const sign of this.#configFunctions.splice(0)) this.#calls.remove(sign);
+    if (!panicked) this.#ended ??= error;
+    this.#status = panicked ? JSON.stringify({ lifecycle: { Error: error.message }, is_streaming: false }) : STOPPED;
+
+    // A panic is told from inside the module: whatever could call it again waits until that stack is gone.
+    return Promise.resolve().then(() => {
+      channel?.close();
+      for (const request of pending) request.reject(error);
+      for (const text of texts) text.fail(error);
+      this.#calls.abortAll();
+      this.#holders();
+      for (const { view } of this.#views.values()) view.state(asked ? { status: "stopped" } : { status: "error", error: errorInfo(error) });
+      if (this.#ended) this.#finish();
+      if (asked) return;
+      const workspace = { workspace: this.#name };
+      this.#event("agent:error", { ...workspace, ...errorInfo(error) });
+      if (before !== this.#status) this.#event("agent:status-changed", { ...workspace, ...this.status() });
+    });
+  }
+
+  async #shut(info = CLOSED) {
+    if (this.#ended) return;
+    const closing = this.#channel ? this.#request("close").promise : undefined;
+    this.#ended = new LodgerError(info);
+    await closing?.catch(() => {}); // a host that fails to close is let go all the same
+    await this.#lost(info);
+  }
+
+  #finish() {
+    this.#listen("removeEventListener");
+    this.#onEnd?.();
+    this.#onEnd = undefined;
+  }
+
+  #listen(method) {
+    globalThis.document?.[method]?.("visibilitychange", this.#draft);
+    globalThis.window?.[method]?.("pagehide", this.#draft);
+  }
+}
+
+// ---------------------------------------------------------------- small things
+
+const holds = ({ lifecycle }) => ["Starting", "Running", "Suspended"].includes(lifecycle);
+
+const duplicate = (name) =>
+  failure("duplicate_tool", `A tool named "${name}" is registered already.`, "Undo that registration first, or register with { replace: true }.");
+
+function checkSignal(signal) {
+  if (signal === undefined || typeof signal?.addEventListener === "function") return signal;
+  throw failure("invalid_arguments", "signal must be an AbortSignal.");
+}
+
+function dispatch(target, type, detail) {
+  // A target of another window (an iframe, jsdom) takes only that window's events.
+  const { CustomEvent } = target.defaultView ?? target.ownerDocument?.defaultView ?? globalThis;
+  try {
+    target.dispatchEvent(new CustomEvent(type, { detail }));
+  } catch (error) {
+    // The standard reports what a listener throws; a home-made target may not.
+    if (globalThis.reportError) globalThis.reportError(error);
+    else console.error(error);
+  }
+}

@@ -1,0 +1,138 @@
+// What a dead module cannot let go: locks, fetches, timers, connections.
+//
+// A panic runs no destructor, so these are kept here, one scope for each host, and `dispose` frees them all. The scope
+// is an object that its owner passes on, and all that these functions know is in it: it does not matter how often
+// this file is loaded. Decides nothing; a module that works well releases what it took by itself.
+
+/**
+ * What one host holds.
+ * @param {{ now?: () => number }} [options]
+ */
+export const createScope = ({ now = Date.now } = {}) => ({
+  now, // function
+  closing: new AbortController(), // of requests that still wait for a lock
+  locks: new Map(), // name -> function that releases
+  aborters: new Set(), // AbortController
+  timers: new Map(), // number -> what setTimeout gave
+  lastTimer: 0,
+  closables: new Set(), // anything with close()
+});
+
+/** Milliseconds since the epoch. */
+export const now = (scope) => scope.now();
+
+/** Whether there are Web Locks (they need a secure context). */
+export const hasLocks = () => !!globalThis.navigator?.locks;
+
+/**
+ * Takes a lock and holds it until `release`. Resolves to false if `ifAvailable` finds it taken, or the scope is
+ * disposed while it waits. `onLost` is called when another holder steals it.
+ *
+ * @param {"exclusive" | "shared"} mode
+ * @param {{ ifAvailable?: boolean, steal?: boolean, onLost?: () => void }} [options]
+ * @returns {Promise<boolean>}
+ */
+export function lock(scope, name, mode, { ifAvailable = false, steal = false, onLost } = {}) {
+  return new Promise((resolve, reject) => {
+    let free;
+    const held = new Promise((release) => (free = release));
+    const options = { mode, ifAvailable, steal };
+    if (!ifAvailable && !steal) options.signal = scope.closing.signal; // the other two never wait
+    let granted = false;
+    navigator.locks
+      .request(name, options, (lock) => {
+        if (!lock || scope.closing.signal.aborted) return resolve(false);
+        granted = true;
+        scope.locks.set(name, free);
+        resolve(true);
+        return held;
+      })
+      .catch((error) => {
+        if (granted) {
+          if (scope.locks.get(name) === free) scope.locks.delete(name);
+          onLost?.();
+        } else if (scope.closing.signal.aborted) resolve(false);
+        else reject(error);
+      });
+  });
+}
+
+/** Releases a lock; nothing happens if it is not held. */
+export function release(scope, name) {
+  scope.locks.get(name)?.();
+  scope.locks.delete(name);
+}
+
+/** Waits until nobody holds the lock exclusively, and does not keep it. False: the scope was disposed meanwhile. */
+export async function waitShared(scope, name) {
+  const granted = await lock(scope, name, "shared");
+  if (granted) release(scope, name);
+  return granted;
+}
+
+/** An AbortController that `dispose` aborts; `done` when its work has ended. */
+export function aborter(scope) {
+  const controller = new AbortController();
+  scope.aborters.add(controller);
+  return controller;
+}
+export const done = (scope, controller) => void scope.aborters.delete(controller);
+
+/** Calls back once, after `ms`. Gives a number for `cancel`. */
+export function after(scope, ms, callback) {
+  const id = ++scope.lastTimer;
+  const fire = () => {
+    scope.timers.delete(id);
+    callback();
+  };
+  scope.timers.set(id, setTimeout(fire, ms));
+  return id;
+}
+export function cancel(scope, id) {
+  clearTimeout(scope.timers.get(id));
+  scope.timers.delete(id);
+}
+
+/** Something with `close()`, an IndexedDB connection say; `disown` when it was closed otherwise. */
+export const adopt = (scope, closable) => void scope.closables.add(closable);
+export const disown = (scope, closable) => void scope.closables.delete(closable);
+
+/** Frees everything. Nothing calls back afterwards. */
+export function dispose(scope) {
+  for (const id of [...scope.timers.keys()]) cancel(scope, id);
+  for (const controller of scope.aborters) controller.abort();
+  scope.aborters.clear();
+  for (const closable of scope.closables) {
+    try {
+      closable.close();
+    } catch {
+      // It is closed already.
+    }
+  }
+  scope.closables.clear();
+  scope.closing.abort();
+  for (const name of [...scope.locks.keys()]) release(scope, name);
+}
+
+/**
+ * Takes the exclusive lock if it is free: resolves to whether it was. `lost` is called when another holder steals it.
+ * @param {() => void} lost
+ */
+export const hold = (scope, name, lost) => lock(scope, name, "exclusive", { ifAvailable: true, onLost: lost });
+
+/** `{ usage, quota, persisted }` of the origin, as far as the browser tells. */
+export async function estimate() {
+  const { storage } = globalThis.navigator ?? {};
+  const { usage = 0, quota = 0 } = (await storage?.estimate?.()) ?? {};
+  return { usage, quota, persisted: (await storage?.persisted?.()) ?? false };
+}
+
+/** Asks the browser to keep the origin's data when space is short: whether it will. */
+export const persist = async () => (await globalThis.navigator?.storage?.persist?.()) ?? false;
+
+/** A random text for ids: the time, then chance, so that ids sort by age. */
+export function fresh(scope) {
+  const chance = crypto.getRandomValues(new Uint8Array(10));
+  const hex = (number, digits) => number.toString(16).padStart(digits, "0");
+  return hex(scope.now(), 11) + [...chance].map((byte) => hex(byte, 2)).join("");
+}

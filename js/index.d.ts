@@ -1,0 +1,518 @@
+// The public types of `lodger`, written by hand. Every member that is named here exists; a member of a later
+// version is absent, and an option that is absent is refused by name, never ignored.
+//
+// Units: times are milliseconds since the epoch, durations milliseconds, sizes bytes.
+
+// ---------------------------------------------------------------- module
+
+/**
+ * Loads the wasm module, once. `openWorkspace` calls it, so you need it only to say where the module is, or to
+ * load it early. In Node the file beside the package is read.
+ *
+ * @throws {LodgerError} `wasm_unavailable`: it could not be fetched or is no wasm. A later call tries again.
+ */
+export function init(options?: InitOptions): Promise<void>;
+export default init;
+
+export interface InitOptions {
+  /** Where the module is, or the module itself. Counts for the first call only. */
+  module_or_path?: string | URL | Response | BufferSource | WebAssembly.Module | Promise<Response>;
+}
+
+/**
+ * Opens a workspace. The same name twice in one page gives the same `Workspace`, counted: it is let go one task
+ * after the last `close()`, so that closing and opening again at once (React's StrictMode) keeps it.
+ *
+ * @throws {LodgerError} `invalid_arguments`, `invalid_config` (an option is unknown, or differs from those it is open
+ * with), `wasm_unavailable`, `storage_unavailable`, `storage_blocked`, `newer_version`, `corrupt`.
+ */
+export function openWorkspace(name: string, options?: WorkspaceOptions): Promise<Workspace>;
+
+/**
+ * Deletes everything the workspace has stored. Every handle in every tab closes with the code `workspace_deleted`.
+ *
+ * @throws {LodgerError} `invalid_arguments`, `storage_unavailable`, `storage_blocked`, `storage_failed`.
+ */
+export function deleteWorkspace(name: string): Promise<void>;
+
+/**
+ * Commands by name, as an app shell or a test bridge calls them; see `Commands`. Acts on the open workspace that
+ * `initialize_workspace` or `openWorkspace` opened last.
+ *
+ * @throws {LodgerError} `no_workspace`: none is open (only `get_agent_status` answers then). `unknown_command`,
+ * `invalid_arguments` (naming them), and what the method behind the command rejects with.
+ */
+export function invoke<C extends keyof Commands>(command: C, args?: Commands[C]["args"]): Promise<Commands[C]["value"]>;
+export function invoke(command: string, args?: object): Promise<unknown>;
+
+/** The commands of `invoke`, their arguments and what they resolve to. */
+export interface Commands {
+  /** Opens the workspace and makes it the one that `invoke` acts on; lets go of the one it opened before. */
+  initialize_workspace: { args: { name: string }; value: void };
+  start_agent: { args: AgentConfig; value: void };
+  stop_agent: { args: {}; value: void };
+  /** Resolves once the message is accepted; the answer comes by events. */
+  send_agent_message: { args: { message: string }; value: { runId: string; status: "accepted"; acceptedAt: number } };
+  interrupt_agent: { args: {}; value: void };
+  get_agent_status: { args: {}; value: Status };
+  clear_conversation: { args: {}; value: void };
+  get_conversation_history: { args: {}; value: Message[] };
+  get_agent_settings: { args: {}; value: AgentSettings };
+  execute_tool: { args: { tool: string; arguments?: object }; value: ToolResult };
+  list_tools: { args: {}; value: ToolDefinition[] };
+  "agent.wait": { args: { runId: string; timeoutMs?: number }; value: WaitResult };
+}
+export interface AgentSettings {
+  /** Whether there is a provider that can be asked: it has its key, or needs none. */
+  api_key_configured: boolean;
+  provider: string | null;
+  model: string;
+}
+
+/** Every error that the package rejects with or throws. Test `name` and `code`: two copies of it defeat `instanceof`. */
+export class LodgerError extends Error {
+  private constructor();
+  readonly name: "LodgerError";
+  /** What happened, for a program; never changes. */
+  readonly code: ErrorCode;
+  /** Whether the same call may succeed if it is simply made again. */
+  readonly retryable: boolean;
+  /** What to do about it, where there is something to do. */
+  readonly hint?: string;
+}
+
+/** The stable codes. The list grows; treat one that you do not know as not retryable. */
+export type ErrorCode =
+  // the package, the workspace and the harness
+  | "wasm_unavailable" | "no_workspace" | "workspace_closed" | "workspace_deleted" | "already_running" | "not_running"
+  | "busy" | "ownership_lost" | "panicked" | "insecure_context"
+  // what the page sent
+  | "unknown_command" | "invalid_arguments" | "invalid_config" | "empty_message" | "run_not_found" | "message_not_found"
+  | "session_not_found" | "nothing_to_resume"
+  // tools
+  | "tool_not_found" | "duplicate_tool" | "invalid_tool" | "invalid_schema" | "tool_failed" | "tool_timeout"
+  | "tool_interrupted" | "unknown_outcome" | "permission_denied"
+  // pages
+  | "page_not_found" | "slug_taken" | "page_cycle" | "version_conflict"
+  // the model
+  | "not_configured" | "auth" | "permission" | "not_found" | "invalid_request" | "context_length" | "rate_limit" | "quota"
+  | "overloaded" | "server" | "network" | "timeout" | "stream_broken" | "protocol" | "refused" | "aborted"
+  | "max_turns_exceeded" | "output_limit"
+  // storage
+  | "storage_unavailable" | "storage_blocked" | "quota_exceeded" | "storage_failed" | "newer_version" | "corrupt";
+
+export interface WorkspaceOptions {
+  /** Where it is kept. `"memory"`: only as long as it is open; also works in Node. Default `"indexeddb"`. */
+  storage?: "indexeddb" | "memory";
+  /** Whether the agent has the twelve tools for the workspace's pages. Default true. */
+  pageTools?: boolean;
+  /** Where events go besides the Workspace. Default: `document`, where there is one; `null`: nowhere. */
+  target?: EventTarget | null;
+  /** The clock, for tests. Default `Date.now`. */
+  now?: () => number;
+}
+
+// ---------------------------------------------------------------- workspace
+
+/**
+ * An open workspace: the agent, its conversation, its tools and its pages.
+ *
+ * Every method that gives a promise rejects with a `LodgerError`: `workspace_closed` or `workspace_deleted` once that
+ * has happened, `panicked` if the module died meanwhile (the next call opens a fresh one; nothing stored is lost),
+ * `invalid_arguments`, `invalid_config`. Further codes are named where they belong.
+ */
+export interface Workspace extends EventTarget {
+  readonly name: string;
+
+  /**
+   * Starts the agent. Without a provider, or without the key that it needs, it starts too, and each run fails with
+   * `not_configured`.
+   *
+   * @throws {LodgerError} `already_running` (here or in another tab, the message says where), `insecure_context`,
+   * `ownership_lost`.
+   */
+  startAgent(config?: AgentConfig): Promise<void>;
+  /** Changes the given members; counts from the next model call on. @throws {LodgerError} `not_running` */
+  configureAgent(patch: Partial<AgentConfig>): Promise<void>;
+  /** Interrupts what runs, then stops. A stopped agent stays stopped. */
+  stopAgent(): Promise<void>;
+
+  /**
+   * Sends a message and resolves once it is accepted; the answer comes by events, `view()`, or the `Run`.
+   *
+   * @throws {LodgerError} `not_running`, `busy`, `empty_message`, `aborted` (the signal was aborted before).
+   */
+  sendMessage(input: UserInput, options?: SendOptions): Promise<Run>;
+  /**
+   * Sends a message and waits for the end of its run.
+   *
+   * @throws {LodgerError} like `sendMessage`, and unless the run completed: the run's error, or `aborted` if it was
+   * interrupted.
+   */
+  run(input: UserInput, options?: SendOptions): Promise<RunResult>;
+  /** Aborts the run that works; without one, nothing happens. */
+  interrupt(target?: { sessionId?: "default"; runId?: string }): void;
+  /**
+   * A run that a lost page left goes on; after a failed one, a new run goes on from where it broke.
+   *
+   * @throws {LodgerError} `nothing_to_resume`, `run_not_found`, `not_running`, `busy`.
+   */
+  resume(runId?: string): Promise<Run>;
+  /** What the harness does, at once. */
+  status(): Status;
+  /**
+   * The conversation, oldest first. With `limit` the last ones, with `before` those before that message.
+   *
+   * @throws {LodgerError} `message_not_found`
+   */
+  history(options?: { sessionId?: "default"; limit?: number; before?: string }): Promise<Message[]>;
+  /** Interrupts, then erases the conversation's content. */
+  clearConversation(sessionId?: "default"): Promise<void>;
+  /** For user interfaces: one subscription gives all there is to draw. The same object each time. */
+  view(sessionId?: "default"): View;
+  /**
+   * Waits for the end of a run, at most `timeoutMs` (default 30,000). A timeout is an answer and never touches the run.
+   *
+   * @throws {LodgerError} `run_not_found`
+   */
+  wait(runId: string, options?: { timeoutMs?: number }): Promise<WaitResult>;
+
+  readonly tools: Tools;
+  readonly pages: Pages;
+  /** How much is stored, in bytes, and whether the browser may evict it; `persist()` asks it not to. */
+  storage(): Promise<StorageInfo>;
+  /** `invoke` for this workspace. */
+  invoke<C extends keyof Commands>(command: C, args?: Commands[C]["args"]): Promise<Commands[C]["value"]>;
+  invoke(command: string, args?: object): Promise<unknown>;
+  /** Gives this handle back. When it is the last, a working run is held, as if the page had closed. */
+  close(): Promise<void>;
+
+  addEventListener<K extends keyof WorkspaceEvents>(type: K, listener: (event: CustomEvent<WorkspaceEvents[K]>) => void, options?: AddEventListenerOptions | boolean): void;
+  addEventListener(type: string, listener: EventListenerOrEventListenerObject | null, options?: AddEventListenerOptions | boolean): void;
+  removeEventListener<K extends keyof WorkspaceEvents>(type: K, listener: (event: CustomEvent<WorkspaceEvents[K]>) => void, options?: EventListenerOptions | boolean): void;
+  removeEventListener(type: string, listener: EventListenerOrEventListenerObject | null, options?: EventListenerOptions | boolean): void;
+}
+
+/** `Suspended`: no run streams and one waits for a person. `Error`: the harness itself is lost; start it again. */
+export type Lifecycle = "Stopped" | "Starting" | "Running" | "Suspended" | { Error: string };
+export interface Status {
+  lifecycle: Lifecycle;
+  /** Whether a run works. */
+  is_streaming: boolean;
+}
+export interface StorageInfo {
+  kind: "indexeddb" | "memory";
+  bytes: number;
+  quota: number;
+  persisted: boolean;
+  persist(): Promise<boolean>;
+}
+
+export interface AgentConfig {
+  /** Who answers. None, or one that lacks the key it needs: each run fails with `not_configured`. */
+  provider?: Provider;
+  /** Default `claude-sonnet-4-6`. */
+  model?: string;
+  /** The system prompt; a function is asked at the start of each run. */
+  instructions?: string | (() => string | Promise<string>);
+  maxOutputTokens?: number;
+  temperature?: number;
+  reasoning?: "off" | "low" | "medium" | "high";
+  /** Members of the request body, over ours. */
+  providerOptions?: object;
+  /** How many model calls a run may make. Default 20. */
+  maxTurns?: number;
+  /** How long a tool may take. Default 60,000. */
+  toolTimeoutMs?: number;
+  /** What happens to a run that a lost page left: it waits for `resume()`, or goes on by itself. Default `"hold"`. */
+  resume?: "hold" | "auto";
+  /** When the agent runs already in this page: reject with `already_running`, or be content. Default `"reject"`. */
+  ifRunning?: "reject" | "join";
+}
+
+export type Provider = AnthropicProvider | CustomProvider;
+
+/** A model API, asked from the page with `fetch`. */
+export interface AnthropicProvider {
+  kind: "anthropic";
+  /** Kept in memory only. A function is asked before a call, and with `refused` after the last key got a 401. */
+  apiKey?: string | ((call: { refused: boolean }) => string | Promise<string>);
+  /** Sends the key as `Authorization: Bearer`. */
+  auth?: "bearer";
+  /** More headers; `null` takes one of ours away. */
+  headers?: Record<string, string | null>;
+  credentials?: RequestCredentials;
+  /** Called in place of the global `fetch`, always with POST, a text body and a signal. */
+  fetch?: typeof globalThis.fetch;
+  /** Default: the provider's own. Your proxy goes here; it may need no key. */
+  baseUrl?: string;
+  /** Allows a base URL with `http:` that is not this machine. */
+  allowHttp?: boolean;
+  apiVersion?: string;
+  model?: string;
+}
+
+/** Any model that the page can reach by itself. `lodger/offline` and `lodger/testing` give such providers. */
+export interface CustomProvider {
+  kind: "custom";
+  model?: string;
+  /** Answers with chat chunks, or with plain strings. On abort the signal fires and the iterator's `return()` is called. */
+  stream(request: ChatRequest, context: { signal: AbortSignal }): AsyncIterable<ChatChunk | string>;
+}
+
+/** A request in the shape of OpenAI's chat completions. */
+export interface ChatRequest {
+  model: string;
+  messages: ChatMessage[];
+  tools: ChatTool[];
+  [option: string]: unknown;
+}
+export interface ChatMessage {
+  role: "system" | "user" | "assistant" | "tool";
+  content?: string | { type: string; text?: string; [k: string]: unknown }[] | null;
+  tool_calls?: { id: string; type: "function"; function: { name: string; arguments: string } }[];
+  tool_call_id?: string;
+  [k: string]: unknown;
+}
+export interface ChatTool { type: "function"; function: { name: string; description?: string; parameters?: object } }
+export interface ChatChunk {
+  choices: { index?: number; delta: { content?: string | null; tool_calls?: object[]; [k: string]: unknown }; finish_reason?: string | null }[];
+  usage?: object | null;
+}
+
+// ---------------------------------------------------------------- runs
+
+export type UserInput = string | { text: string; metadata?: Record<string, unknown> };
+export interface SendOptions {
+  sessionId?: "default";
+  /** Aborting interrupts this run. */
+  signal?: AbortSignal;
+  /** For the model, with this message only; not part of the history. */
+  context?: string;
+  /** The same key again gives the same run. */
+  idempotencyKey?: string;
+}
+
+/** A run that was accepted. */
+export interface Run {
+  readonly runId: string;
+  readonly status: "accepted";
+  readonly acceptedAt: number;
+  /**
+   * The answer's text as it comes, complete from its first word however late you read, for any number of readers.
+   * Ends when the run ends, whatever its outcome (`result` tells). After a retry the words already given stay given.
+   */
+  readonly textStream: AsyncIterable<string>;
+  /** How the run ended; does not reject for a run that failed. */
+  readonly result: Promise<RunResult>;
+}
+export interface RunResult {
+  runId: string;
+  outcome: "completed" | "interrupted" | "failed";
+  /** The text of the answer. */
+  text: string;
+  usage?: Usage;
+  /** How many model calls it took. */
+  turns: number;
+  error?: ErrorInfo;
+}
+/** An interrupted run is `ok`. */
+export interface WaitResult {
+  runId: string;
+  status: "ok" | "error" | "timeout";
+  outcome?: RunResult["outcome"];
+  startedAt?: number;
+  endedAt?: number;
+  error?: ErrorInfo;
+}
+/** Tokens. Cached ones are apart: the whole input is the sum of the three. */
+export interface Usage { inputTokens: number; outputTokens: number; cacheReadTokens?: number; cacheWriteTokens?: number; reasoningTokens?: number }
+export interface ErrorInfo { code: ErrorCode; message: string; retryable: boolean; hint?: string }
+
+/** One message of the conversation; a run gives one assistant message. */
+export interface Message {
+  id: string;
+  role: "user" | "assistant" | "system";
+  parts: Part[];
+  createdAt: number;
+  runId?: string;
+  /** `partial`: it still streams, or a lost page left it so. */
+  status: "complete" | "partial" | "interrupted" | "failed";
+  metadata?: Record<string, unknown>;
+  model?: string;
+  usage?: Usage;
+  error?: ErrorInfo;
+}
+export type Part = TextPart | ToolCallPart;
+export interface TextPart { type: "text" | "thinking"; text: string }
+export interface ToolCallPart {
+  type: "tool-call";
+  toolCallId: string;
+  tool: string;
+  arguments: unknown;
+  /** `receiving`: its arguments still come. `waiting`: for its turn. `unknown`: the page was lost while it ran. */
+  status: "receiving" | "waiting" | "started" | "completed" | "failed" | "denied" | "unknown";
+  progress?: unknown;
+  result?: unknown;
+  error?: ErrorInfo;
+}
+
+/**
+ * A store for user interfaces. Both functions are bound: give them to React's `useSyncExternalStore`, or use the view
+ * as a Svelte store. What did not change keeps its identity from one snapshot to the next.
+ */
+export interface View {
+  /** Calls the listener at once, then once a network read. Gives the function that ends it. */
+  subscribe(listener: (snapshot: Snapshot) => void): () => void;
+  getSnapshot(): Snapshot;
+}
+export interface Snapshot {
+  /** `submitted`: accepted, no text yet. `held`: a lost page left a run, `resume()` goes on with it. */
+  status: "loading" | "stopped" | "ready" | "submitted" | "streaming" | "waiting" | "held" | "error";
+  messages: readonly Message[];
+  /** Empty in this version. */
+  permissions: readonly never[];
+  /** Empty in this version. */
+  queue: readonly never[];
+  error?: ErrorInfo;
+  /** Whether the agent runs in this page. */
+  holder: boolean;
+}
+
+// ---------------------------------------------------------------- tools
+
+/** A JSON Schema. */
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+/** A function of the page that the agent may call. */
+export interface Tool<S = JsonSchema> {
+  name: string;
+  title?: string;
+  /** The model chooses by this. */
+  description: string;
+  /** JSON Schema of the arguments. They are checked before `execute` is called. */
+  inputSchema: S;
+  /**
+   * What it gives, or throws, is told to the model. Text stays text; other values become JSON: a `Date` its ISO text, a
+   * `Map` an object (or pairs), a `Set` an array, functions are left out. Cycles and BigInts are `tool_failed`, naming
+   * where. It may call any method of the workspace.
+   */
+  execute(args: any, context: ToolContext): unknown;
+  /** Where what it says comes from. `External`: framed as untrusted. Default `Workspace`. */
+  source?: "Workspace" | "External" | "System";
+  /** Changes nothing, so it may be run again. Default: by its name (`get_`, `list_`, `search_`, `read_`, `describe_`). */
+  readOnly?: boolean;
+  /** Default: the agent's `toolTimeoutMs`. */
+  timeoutMs?: number;
+  /** Whether it may run beside the other calls of its turn. Default: only if all of them are read-only. */
+  concurrency?: "parallel" | "serial";
+  /**
+   * The page was lost while it ran: run it again, or tell the model that it failed, or (`ask`) that its outcome is
+   * unknown. Default: `rerun` for read-only tools, else `ask`.
+   */
+  onResume?: "rerun" | "ask" | "fail";
+}
+export interface ToolContext {
+  /** Fires when the run is interrupted or the tool's time is up; what it gives afterwards is dropped. */
+  signal: AbortSignal;
+  toolCallId: string;
+  /** Absent when the page's own code called the tool. */
+  runId?: string;
+  /** Any JSON value: shown in events and in the view. */
+  onProgress(progress: unknown): void;
+}
+export interface ToolDefinition { name: string; description: string; inputSchema: object; source: string; readOnly: boolean; available: boolean }
+export interface Tools {
+  /**
+   * Adds a tool and gives the function that undoes this registration, and no later one of the same name. Aborting
+   * `signal` undoes it too. `replace` takes the place of a tool of this name.
+   *
+   * @throws {LodgerError} `duplicate_tool`, `invalid_tool`, `invalid_schema`.
+   */
+  register<S = JsonSchema>(tool: Tool<S>, options?: { replace?: boolean; signal?: AbortSignal }): () => void;
+  /** Whether there was such a tool. */
+  unregister(name: string): boolean;
+  /** All tools, in order of registration. */
+  definitions(): ToolDefinition[];
+  /**
+   * Runs a tool as the agent would, without one.
+   *
+   * @throws {LodgerError} `tool_not_found`, `permission_denied`, `invalid_arguments`, `tool_failed`, `tool_timeout`.
+   */
+  execute(name: string, args: object): Promise<ToolResult>;
+}
+/** `truncated`: the size before it was cut to 102,400 bytes. */
+export interface ToolResult { result: unknown; truncated?: { bytes: number } }
+
+// ---------------------------------------------------------------- pages
+
+export interface Page {
+  /** Its address: lower case, unique in the workspace, stays when the title changes. */
+  slug: string;
+  title: string;
+  /** Text; `[[Title]]` is a link. */
+  content: string;
+  parentSlug: string | null;
+  /** Its place among its siblings, from 0. */
+  position: number;
+  /** Grows by one with each change. */
+  version: number;
+  metadata: Record<string, unknown>;
+  createdAt: number;
+  updatedAt: number;
+}
+export interface PageNode { slug: string; title: string; children: PageNode[] }
+
+/** The workspace's pages: what the agent's page tools do, for the page's own code. Needs no running agent. */
+export interface Pages {
+  /** @throws {LodgerError} `slug_taken`, `page_not_found` (the parent) */
+  create(page: { title: string; content?: string; parentSlug?: string | null; slug?: string }): Promise<Page>;
+  /** @throws {LodgerError} `page_not_found` */
+  read(slug: string): Promise<Page>;
+  /** All pages, or those below a page. @throws {LodgerError} `page_not_found` */
+  tree(rootSlug?: string): Promise<PageNode[]>;
+  /** Best first. */
+  search(query: string, options?: { limit?: number }): Promise<SearchHit[]>;
+  /** @throws {LodgerError} `page_not_found`, `version_conflict` */
+  update(slug: string, change: { content?: string; metadata?: Record<string, unknown> }, options?: { expectedVersion?: number }): Promise<Page>;
+  /** @throws {LodgerError} `page_not_found` */
+  rename(slug: string, title: string): Promise<Page>;
+  /** `position`: default last. @throws {LodgerError} `page_not_found`, `page_cycle` */
+  move(slug: string, to: { parentSlug: string | null; position?: number }): Promise<Page>;
+  /** Into the trash. @throws {LodgerError} `page_not_found` */
+  delete(slug: string): Promise<void>;
+  trash(): Promise<Page[]>;
+  /** Out of the trash. @throws {LodgerError} `page_not_found` */
+  restore(slug: string): Promise<Page>;
+  backlinks(slug: string): Promise<Page[]>;
+  outgoingLinks(slug: string): Promise<{ title: string; slug: string | null }[]>;
+  /** Earlier contents, newest first. */
+  versions(slug: string, options?: { limit?: number }): Promise<{ version: number; at: number; content: string }[]>;
+}
+export interface SearchHit { slug: string; title: string; snippet: string; score: number }
+
+// ---------------------------------------------------------------- events
+
+/** In every detail; the run's members where there is a run. `seq` counts a run's events within one `epoch`. */
+export interface Detail { workspace: string; sessionId?: string; runId?: string; seq?: number; epoch?: number }
+
+/** The `detail` of each event. They are dispatched on the Workspace, then on its target, with one and the same detail. */
+export interface WorkspaceEvents {
+  "agent:status-changed": Detail & Status;
+  "agent:session-started": Detail & { startedAt: number };
+  /** `shown = shown.slice(0, offset) + text` of that part: right also after a retry or a resume. One event a network read. */
+  "agent:message-chunk": Detail & { messageId: string; part: number; offset: number; text: string; kind: "text" | "thinking" };
+  /** One `started` a call (again with `progress`), then one `completed` or `failed`. */
+  "agent:tool-call": Detail & { toolCallId: string; tool: string; status: "started" | "completed" | "failed"; arguments: unknown; progress?: unknown; result?: unknown; error?: ErrorInfo };
+  "agent:session-completed": Detail & { endedAt: number; text: string; usage?: Usage; turns: number };
+  "agent:session-interrupted": Detail & { endedAt: number; reason: string };
+  "agent:error": Detail & ErrorInfo;
+  /** One `start` a run, and one `end` (completed or interrupted) or `error`. */
+  "agent:lifecycle": Detail & { phase: "start" | "end" | "error"; startedAt: number; endedAt?: number; error?: ErrorInfo };
+  "agent:notice": Detail & { kind: "retry" | "holder"; attempt?: number; delayMs?: number; provider?: string; holder?: boolean; error?: ErrorInfo };
+}
+
+declare global {
+  interface DocumentEventMap extends LodgerDocumentEvents {}
+}
+type LodgerDocumentEvents = { [K in keyof WorkspaceEvents]: CustomEvent<WorkspaceEvents[K]> };

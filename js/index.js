@@ -1,0 +1,13 @@
+// `lodger` in a browser.
+
+import * as glue from "./lodger_glue.js";
+import { createPackage } from "./package.js";
+
+export { LodgerError } from "./error.js";
+
+export const { init, openWorkspace, deleteWorkspace, invoke } = /* @__PURE__ */ createPackage(
+  glue,
+  // Written so that bundlers find the file.
+  () => new URL("./lodger.wasm", import.meta.url),
+);
+export default init;

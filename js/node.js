@@ -1,0 +1,12 @@
+// `lodger` in Node, where `fetch` reads no files.
+
+import { readFile } from "node:fs/promises";
+import * as glue from "./lodger_glue.js";
+import { createPackage } from "./package.js";
+
+export { LodgerError } from "./error.js";
+
+export const { init, openWorkspace, deleteWorkspace, invoke } = /* @__PURE__ */ createPackage(glue, () =>
+  readFile(new URL("./lodger.wasm", import.meta.url)),
+);
+export default init;

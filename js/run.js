@@ -1,0 +1,105 @@
+// A run as its caller sees it, and the text that streams to it.
+//
+// Promises: the text is complete from its first word however late it is read, for any number of readers, and costs
+// the same for each piece however long it is. Leaves to others: what a run is (`src/run`).
+
+/** What has streamed of one run: pieces in order, each with its place. */
+export class RunText {
+  #pieces = []; // { part, offset, at, text }: `at` counts characters over all parts
+  #rewinds = 0; // how often pieces were taken back
+  #end = null; // { error? }
+  #wake = [];
+
+  get ended() {
+    return this.#end !== null;
+  }
+
+  /** A chunk: from `offset` of this part on, the text is now this. */
+  push({ part, offset, text }) {
+    if (this.#end) return;
+    const pieces = this.#pieces;
+    const stands = (p) => p.part < part || (p.part === part && p.offset + p.text.length <= offset);
+    // A retried or resumed call begins again at an earlier place.
+    if (pieces.length && !stands(pieces.at(-1))) {
+      this.#rewinds++;
+      let cut;
+      while (pieces.length && !stands(pieces.at(-1))) cut = pieces.pop();
+      if (cut.part === part && cut.offset < offset) pieces.push({ ...cut, text: cut.text.slice(0, offset - cut.offset) });
+    }
+    const last = pieces.at(-1);
+    pieces.push({ part, offset, at: last ? last.at + last.text.length : 0, text });
+    this.#notify();
+  }
+
+  /** The run has ended. `text` counts only if nothing of the run was seen. */
+  end(text) {
+    if (this.#end) return;
+    if (text && !this.#pieces.length) this.#pieces.push({ part: 0, offset: 0, at: 0, text });
+    this.#end = {};
+    this.#notify();
+  }
+
+  /** Nobody knows how it goes on: readers get this error after the text that there is. */
+  fail(error) {
+    this.#end ??= { error };
+    this.#notify();
+  }
+
+  #notify() {
+    for (const wake of this.#wake.splice(0)) wake();
+  }
+
+  async *read() {
+    let sent = 0; // characters, so that nothing is said twice after a rewind
+    let next = 0;
+    let rewinds = this.#rewinds;
+    for (;;) {
+      if (rewinds !== this.#rewinds) {
+        rewinds = this.#rewinds;
+        next = 0;
+      }
+      const piece = this.#pieces[next];
+      if (piece) {
+        next++;
+        const end = piece.at + piece.text.length;
+        if (end <= sent) continue;
+        const text = piece.text.slice(Math.max(0, sent - piece.at));
+        sent = end;
+        yield text;
+      } else if (this.#end) {
+        if (this.#end.error) throw this.#end.error;
+        return;
+      } else {
+        await new Promise((wake) => this.#wake.push(wake));
+      }
+    }
+  }
+}
+
+export class Run {
+  #text;
+  #ask;
+  #result;
+
+  /**
+   * @param {{ runId: string, status: "accepted", acceptedAt: number }} accepted
+   * @param {RunText} text
+   * @param {() => Promise<object>} ask for the result
+   */
+  constructor({ runId, status, acceptedAt }, text, ask) {
+    Object.assign(this, { runId, status, acceptedAt });
+    this.#text = text;
+    this.#ask = ask;
+  }
+
+  get result() {
+    return (this.#result ??= this.#ask());
+  }
+
+  get textStream() {
+    const text = this.#text;
+    // A run that ended before this page heard of it (an idempotency key) sends no more events.
+    if (!text.ended) this.result.then((result) => text.end(result.text), (error) => text.fail(error));
+    return { [Symbol.asyncIterator]: () => text.read() };
+  }
+}

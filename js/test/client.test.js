@@ -1,0 +1,626 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeHost, LATER, open, refuse, rejection, turns } from "./fake-host.js";
+import { Workspace } from "../client.js";
+import { direct } from "../channel.js";
+
+const TOOL = { name: "add", description: "adds", inputSchema: { type: "object" } };
+const RUNNING = { lifecycle: "Running", is_streaming: false };
+
+/** One test over each channel. */
+function both(title, body) {
+  for (const mode of ["direct", "port"]) {
+    test(`${title} [${mode}]`, async (t) => {
+      let opened;
+      t.after(() => opened?.end());
+      await body(async (...args) => (opened = await open(mode, ...args)), mode);
+    });
+  }
+}
+
+// ---------------------------------------------------------------- commands and mirrors
+
+both("a command is answered by its value or by a LodgerError", async (open) => {
+  const { workspace } = await open({ history: () => [{ id: "m1" }], wait: ({ runId }) => refuse("run_not_found", `no run ${runId}`) });
+  assert.deepEqual(await workspace.history({ limit: 2 }), [{ id: "m1" }]);
+  const error = await rejection(workspace.wait("x"));
+  assert.ok(error instanceof Error);
+  assert.deepEqual([error.name, error.code, error.message, error.retryable], ["LodgerError", "run_not_found", "no run x", false]);
+});
+
+both("the members and their arguments cross by name", async (open) => {
+  const sent = [];
+  const names = ["history", "clearConversation", "wait", "tools.execute", "persist", ...["create", "read", "tree", "search", "update", "rename", "move", "delete", "trash", "restore", "backlinks", "outgoingLinks", "versions"].map((name) => `pages.${name}`)];
+  const commands = Object.fromEntries(names.map((name) => [name, (args) => void sent.push([name, args])]));
+  const { workspace: w } = await open({ ...commands, storage: () => ({ kind: "memory", bytes: 1, quota: 2, persisted: false }) });
+  await w.history({ limit: 3, before: "m1" });
+  await w.clearConversation();
+  await w.wait("r", { timeoutMs: 5 });
+  await w.tools.execute("add", { a: 1 });
+  await w.pages.create({ title: "T", parentSlug: null });
+  await w.pages.read("s");
+  await w.pages.tree();
+  await w.pages.search("q", { limit: 2 });
+  await w.pages.update("s", { content: "c" }, { expectedVersion: 3 });
+  await w.pages.rename("s", "T");
+  await w.pages.move("s", { parentSlug: null, position: 1 });
+  await w.pages.delete("s");
+  await w.pages.trash();
+  await w.pages.restore("s");
+  await w.pages.backlinks("s");
+  await w.pages.outgoingLinks("s");
+  await w.pages.versions("s", { limit: 1 });
+  const { kind, persist } = await w.storage();
+  assert.equal(kind, "memory");
+  await persist();
+  assert.deepEqual(sent, [
+    ["history", { limit: 3, before: "m1" }],
+    ["clearConversation", {}],
+    ["wait", { timeoutMs: 5, runId: "r" }],
+    ["tools.execute", { name: "add", args: { a: 1 } }],
+    ["pages.create", { title: "T", parentSlug: null }],
+    ["pages.read", { slug: "s" }],
+    ["pages.tree", {}],
+    ["pages.search", { limit: 2, query: "q" }],
+    ["pages.update", { content: "c", expectedVersion: 3, slug: "s" }],
+    ["pages.rename", { slug: "s", title: "T" }],
+    ["pages.move", { parentSlug: null, position: 1, slug: "s" }],
+    ["pages.delete", { slug: "s" }],
+    ["pages.trash", {}],
+    ["pages.restore", { slug: "s" }],
+    ["pages.backlinks", { slug: "s" }],
+    ["pages.outgoingLinks", { slug: "s" }],
+    ["pages.versions", { limit: 1, slug: "s" }],
+    ["persist", {}],
+  ]);
+});
+
+both("what cannot cross is refused, naming where", async (open) => {
+  const { workspace } = await open({ history: () => [] });
+  const cyclic = {};
+  cyclic.self = cyclic;
+  for (const [args, where] of [[{ n: 1n }, /tools\.execute\.args\.n is a BigInt/], [{ a: [cyclic] }, /args\.a\[0\]\.self refers back/], [{ m: new Map() }, /args\.m is a Map, not a plain object/], [{ f: () => 1 }, /args\.f is a function/], [{ x: NaN }, /args\.x is NaN/]]) {
+    const error = await rejection(workspace.tools.execute("add", args));
+    assert.equal(error.code, "invalid_arguments");
+    assert.match(error.message, where);
+  }
+  const error = await rejection(workspace.startAgent({ instructions: Symbol("x") }));
+  assert.deepEqual([error.code, /config\.instructions is a symbol/.test(error.message)], ["invalid_config", true]);
+  assert.equal((await rejection(workspace.sendMessage("hi", { signal: "no" }))).code, "invalid_arguments");
+});
+
+both("the mirror answers at once, and its answers are copies", async (open) => {
+  const { workspace } = await open();
+  assert.deepEqual(workspace.status(), { lifecycle: "Stopped", is_streaming: false });
+  await workspace.startAgent();
+  assert.deepEqual(workspace.status(), RUNNING);
+  workspace.status().lifecycle = "x";
+  assert.deepEqual(workspace.status(), RUNNING);
+  workspace.tools.register({ ...TOOL, execute() {} });
+  await turns();
+  workspace.tools.definitions().pop();
+  assert.deepEqual(workspace.tools.definitions().map(({ name }) => name), ["add"]);
+});
+
+both("functions cross as numbers where a configuration may hold them, elsewhere the host is told there is none", async (open) => {
+  const o = await open();
+  const stream = async function* () {};
+  await o.workspace.startAgent({ instructions: () => "i", model: () => "m", provider: { kind: "custom", stream } });
+  const { instructions, model, provider } = o.host.config;
+  assert.equal(typeof instructions.$fn, "number");
+  assert.notEqual(instructions.$fn, provider.stream.$fn);
+  assert.deepEqual(model, { $fn: 0 });
+});
+
+// ---------------------------------------------------------------- events
+
+both("an event goes to the workspace, then to its target, with one detail", async (open) => {
+  const target = new EventTarget();
+  const { workspace, host } = await open({}, { target });
+  const seen = [];
+  workspace.addEventListener("agent:notice", (event) => seen.push(["workspace", event.detail]));
+  target.addEventListener("agent:notice", (event) => seen.push(["target", event.detail]));
+  host.event("notice", { kind: "retry" });
+  await turns();
+  assert.deepEqual(seen.map(([where]) => where), ["workspace", "target"]);
+  assert.equal(seen[0][1], seen[1][1]);
+  assert.equal(seen[0][1].kind, "retry");
+});
+
+both("a throwing listener breaks no other, and a listener may call any method", async (open) => {
+  const target = new EventTarget();
+  const o = await open({ stopAgent() { this.mirror({ lifecycle: "Stopped" }); this.event("status-changed", this.status); } }, { target });
+  const reported = [];
+  const onUncaught = (error) => reported.push(error.message);
+  const before = process.listeners("uncaughtException");
+  process.removeAllListeners("uncaughtException");
+  process.on("uncaughtException", onUncaught);
+  const seen = [];
+  o.workspace.addEventListener("agent:notice", () => { throw new Error("bad listener"); });
+  o.workspace.addEventListener("agent:notice", () => { seen.push("workspace notice"); void o.workspace.stopAgent(); });
+  target.addEventListener("agent:notice", () => seen.push("target notice"));
+  o.workspace.addEventListener("agent:status-changed", () => seen.push(`workspace ${o.workspace.status().lifecycle}`));
+  target.addEventListener("agent:status-changed", () => seen.push("target status"));
+  await o.workspace.startAgent();
+  o.host.event("notice", {});
+  await turns(6);
+  process.removeListener("uncaughtException", onUncaught);
+  before.forEach((listener) => process.on("uncaughtException", listener));
+  assert.deepEqual(reported, ["bad listener"]);
+  assert.deepEqual(seen, ["workspace notice", "target notice", "workspace Stopped", "target status"], "each event has been everywhere before the next");
+});
+
+// ---------------------------------------------------------------- calls to the page
+
+/** Registers a tool and has the host call it; gives what the host heard. */
+async function callTool(o, execute, value = { args: { a: 1 }, toolCallId: "c1", runId: "r1" }) {
+  const undo = o.workspace.tools.register({ ...TOOL, execute });
+  await turns();
+  const id = o.host.call(o.host.tools.get("add").execute.$fn, "tool", value);
+  await turns(6);
+  undo();
+  await turns();
+  return { id, heard: o.host.answers(id) };
+}
+
+both("a tool gets its arguments and context, and its value goes back as JSON", async (open) => {
+  const o = await open();
+  let got;
+  const { id, heard } = await callTool(o, async (args, context) => {
+    got = { args, ...context };
+    context.onProgress({ half: true });
+    return { done: [1, "two"] };
+  });
+  assert.deepEqual([got.args, got.toolCallId, got.runId, got.signal.aborted], [{ a: 1 }, "c1", "r1", false]);
+  assert.deepEqual(heard, [{ t: "progress", json: '{"half":true}', id }, { t: "answer", json: '{"done":[1,"two"]}', id }]);
+});
+
+both("what a tool gives becomes JSON sensibly", async (open) => {
+  const o = await open();
+  for (const [value, json] of [
+    [undefined, undefined], ["", '""'], [null, "null"], [NaN, "null"],
+    [new Date(0), '"1970-01-01T00:00:00.000Z"'], [new Map([["a", 1]]), '{"a":1}'], [new Map([[1, 2]]), "[[1,2]]"],
+    [new Set([1, 2]), "[1,2]"], [new Uint8Array([1, 2]), "[1,2]"], [{ f() {}, u: undefined, a: [undefined, () => 1] }, '{"a":[null,null]}'],
+    [new TypeError("no"), '{"name":"TypeError","message":"no"}'], ["a\ud800b", JSON.stringify("a\ufffdb")],
+    [JSON.parse('{"__proto__":{"x":1}}'), '{"__proto__":{"x":1}}'],
+  ]) {
+    const { heard } = await callTool(o, () => value);
+    assert.deepEqual(heard.map(({ t, json, error }) => ({ t, json, error })), [{ t: "answer", json, error: undefined }]);
+  }
+});
+
+both("what a tool throws, or what JSON cannot hold, is an error that says where", async (open) => {
+  const o = await open();
+  const cyclic = { list: [{}] };
+  cyclic.list[0].up = cyclic;
+  for (const [execute, expected] of [
+    [() => { throw "just text"; }, { name: "Error", message: "just text" }],
+    [() => { throw new RangeError("far"); }, { name: "RangeError", message: "far" }],
+    [async () => { throw Object.assign(new Error("x"), { code: "E1" }); }, { name: "Error", message: "x", code: "E1" }],
+    [() => { throw undefined; }, { name: "Error", message: "undefined" }],
+    [() => { throw { why: "so" }; }, { name: "Error", message: '{"why":"so"}' }],
+    [() => cyclic, { name: "TypeError", message: "result.list[0].up refers back to what contains it", code: "tool_failed" }],
+    [() => ({ "a b": [1n] }), { name: "TypeError", message: 'result["a b"][0] is a BigInt, which JSON cannot hold', code: "tool_failed" }],
+    [() => () => 1, { name: "TypeError", message: "result is a function, which JSON cannot hold", code: "tool_failed" }],
+  ]) {
+    const { heard } = await callTool(o, execute);
+    assert.deepEqual(heard.map(({ error }) => error), [expected]);
+  }
+});
+
+both("an aborted call sees its signal and is not answered", async (open) => {
+  const o = await open();
+  let signal;
+  o.workspace.tools.register({ ...TOOL, execute: (_, context) => new Promise((resolve) => {
+    signal = context.signal;
+    signal.addEventListener("abort", () => { context.onProgress("late"); resolve("late"); });
+  }) });
+  await turns();
+  const id = o.host.call(o.host.tools.get("add").execute.$fn, "tool", { args: {}, toolCallId: "c" });
+  await turns();
+  assert.equal(signal.aborted, false);
+  o.host.deliver({ t: "abort", id });
+  await turns();
+  assert.equal(signal.aborted, true);
+  assert.deepEqual(o.host.answers(id), []);
+});
+
+both("a tool may call the workspace while it runs, and keeps its object", async (open) => {
+  const o = await open({ "pages.read": ({ slug }) => ({ slug }) });
+  const tool = { ...TOOL, factor: "f", async execute() { return [this.factor, (await o.workspace.pages.read("s")).slug]; } };
+  delete tool.factor;
+  Object.defineProperty(tool, "factor", { value: "f" });
+  o.workspace.tools.register(tool);
+  await turns();
+  const id = o.host.call(o.host.tools.get("add").execute.$fn, "tool", { args: {}, toolCallId: "c" });
+  await turns(8);
+  assert.deepEqual(o.host.answers(id).map(({ json }) => json), ['["f","s"]']);
+});
+
+both("instructions and apiKey must give strings", async (open) => {
+  const o = await open();
+  let key = "k1";
+  await o.workspace.startAgent({ instructions: async () => "be kind", provider: { kind: "anthropic", apiKey: ({ refused }) => (refused ? 7 : key) } });
+  const { instructions, provider } = o.host.config;
+  const ids = [o.host.call(instructions.$fn, "instructions"), o.host.call(provider.apiKey.$fn, "apiKey", { refused: false }), o.host.call(provider.apiKey.$fn, "apiKey", { refused: true }), o.host.call(99, "apiKey", {})];
+  await turns(6);
+  const [a, b, c, d] = ids.map((id) => o.host.answers(id)[0]);
+  assert.deepEqual([a.json, b.json], ['"be kind"', '"k1"']);
+  assert.deepEqual(c.error, { name: "TypeError", message: "apiKey() must give a string, it gave number" });
+  assert.match(d.error.message, /no function 99/);
+});
+
+both("the page's fetch: head, bytes, end; an abort lets the body go", async (open) => {
+  const o = await open();
+  let canceled;
+  const seen = [];
+  const fetch = async function (url, init) {
+    assert.equal(this, undefined);
+    seen.push([url, init.method, init.headers, init.body, init.credentials]);
+    if (url === "bad") throw new TypeError("Failed to fetch");
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(url === "whole" ? "one" : new TextEncoder().encode("one"));
+        if (url === "whole") controller.close();
+      },
+      cancel: () => { canceled = true; },
+    });
+    return new Response(body, { status: 201, headers: { "x-a": "b" } });
+  };
+  await o.workspace.startAgent({ provider: { kind: "anthropic", fetch } });
+  const call = (url) => o.host.call(o.host.config.provider.fetch.$fn, "fetch", { url, headers: [["a", "b"]], body: "{}", credentials: "include" });
+  const whole = call("whole");
+  await turns(8);
+  assert.deepEqual(seen[0], ["whole", "POST", [["a", "b"]], "{}", "include"]);
+  const [head, bytes, end] = o.host.answers(whole);
+  assert.deepEqual(head.head, { status: 201, headers: [["x-a", "b"]] });
+  assert.equal(new TextDecoder().decode(bytes.bytes), "one");
+  assert.deepEqual(end, { t: "answer", id: whole });
+
+  const bad = call("bad");
+  await turns(6);
+  assert.deepEqual(o.host.answers(bad).map(({ error }) => error), [{ name: "TypeError", message: "Failed to fetch" }]);
+
+  const open_ = call("open");
+  await turns(6);
+  o.host.deliver({ t: "abort", id: open_ });
+  await turns(6);
+  assert.equal(canceled, true);
+  assert.deepEqual(o.host.answers(open_).map(({ t }) => t), ["feed", "feed"]);
+});
+
+both("a custom model: chunks as JSON, strings as text, return() on abort", async (open) => {
+  const o = await open();
+  let returned = false;
+  let mode = "whole";
+  const provider = {
+    kind: "custom",
+    async *stream(request, { signal }) {
+      assert.equal(this, provider);
+      try {
+        yield "Hi ";
+        yield { choices: [{ delta: { content: request.model } }] };
+        if (mode === "throw") throw new Error("model broke");
+        if (mode === "wait") await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        if (mode === "odd") yield 5;
+      } finally {
+        returned = true;
+      }
+    },
+  };
+  await o.workspace.startAgent({ provider });
+  const call = () => o.host.call(o.host.config.provider.stream.$fn, "stream", { model: "m" });
+  const id = call();
+  await turns(8);
+  const chunks = [{ t: "feed", text: "Hi ", id }, { t: "feed", json: '{"choices":[{"delta":{"content":"m"}}]}', id }];
+  assert.deepEqual(o.host.answers(id), [...chunks, { t: "answer", id }]);
+  mode = "throw";
+  const broken = call();
+  await turns(8);
+  assert.deepEqual(o.host.answers(broken).at(-1).error, { name: "Error", message: "model broke" });
+  mode = "odd";
+  const odd = call();
+  await turns(8);
+  assert.match(o.host.answers(odd).at(-1).error.message, /chunk 3 is number/);
+  mode = "wait";
+  returned = false;
+  const waits = call();
+  await turns(6);
+  assert.equal(returned, false);
+  o.host.deliver({ t: "abort", id: waits });
+  await turns(6);
+  assert.equal(returned, true);
+  assert.equal(o.host.answers(waits).length, 2);
+});
+
+both("a custom model that waits for ever is told to return", async (open) => {
+  const o = await open();
+  let returned = 0;
+  const endless = { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}), return: async () => { returned++; throw new Error("so what"); } }) };
+  await o.workspace.startAgent({ provider: { kind: "custom", stream: () => endless } });
+  const id = o.host.call(o.host.config.provider.stream.$fn, "stream", { model: "m" });
+  await turns();
+  o.host.deliver({ t: "abort", id });
+  await turns();
+  assert.deepEqual([returned, o.host.answers(id)], [1, []]);
+});
+
+// ---------------------------------------------------------------- tools
+
+both("the undo function undoes its own registration only", async (open) => {
+  const o = await open();
+  const names = () => o.workspace.tools.definitions().map(({ name }) => name);
+  const undo = o.workspace.tools.register({ ...TOOL, execute() {} });
+  await turns();
+  assert.deepEqual(names(), ["add"]);
+  const undoSecond = o.workspace.tools.register({ ...TOOL, execute() {} }, { replace: true });
+  await turns();
+  undo();
+  await turns();
+  assert.deepEqual(names(), ["add"], "the later registration stands");
+  undoSecond();
+  undoSecond();
+  await turns();
+  assert.deepEqual(names(), []);
+  assert.equal(o.host.commandsSent("tools.unregister").length, 1);
+
+  const controller = new AbortController();
+  o.workspace.tools.register({ ...TOOL, execute() {} }, { signal: controller.signal });
+  await turns();
+  assert.deepEqual(names(), ["add"]);
+  controller.abort();
+  await turns();
+  assert.deepEqual(names(), []);
+  o.workspace.tools.register({ ...TOOL, execute() {} }, { signal: controller.signal });
+  await turns();
+  assert.deepEqual(names(), [], "an aborted signal registers nothing");
+});
+
+both("a tool that is no tool is refused at once, also a second one of its name", async (open) => {
+  const { workspace } = await open();
+  const code = (work) => { try { work(); } catch (error) { return error.code; } };
+  assert.equal(code(() => workspace.tools.register({ ...TOOL })), "invalid_tool");
+  assert.equal(code(() => workspace.tools.register(null)), "invalid_tool");
+  assert.equal(code(() => workspace.tools.register({ ...TOOL, inputSchema: { "~standard": {} }, execute() {} })), "invalid_schema");
+  workspace.tools.register({ ...TOOL, execute() {} });
+  assert.equal(code(() => workspace.tools.register({ ...TOOL, execute() {} })), "duplicate_tool");
+  assert.equal(workspace.tools.unregister("add"), true);
+  await turns();
+  assert.equal(workspace.tools.unregister("add"), false);
+  workspace.tools.register({ ...TOOL, execute() {} });
+});
+
+test("what the host refuses is thrown by register in direct mode, and told by an event over a port", async () => {
+  for (const mode of ["direct", "port"]) {
+    const o = await open(mode);
+    const events = [];
+    o.workspace.addEventListener("agent:error", ({ detail }) => events.push(detail.code));
+    let thrown;
+    try {
+      o.workspace.tools.register({ ...TOOL, inputSchema: {}, execute() {} });
+    } catch (error) {
+      thrown = error.code;
+    }
+    await turns();
+    assert.deepEqual([thrown, events], mode === "direct" ? ["invalid_schema", []] : [undefined, ["invalid_schema"]]);
+    o.workspace.tools.register({ ...TOOL, execute() {} }); // its name is free again
+    o.end();
+  }
+});
+
+// ---------------------------------------------------------------- runs
+
+const RESULT = { runId: "run1", outcome: "completed", text: "Hello you", turns: 1 };
+async function collect(stream) {
+  const texts = [];
+  for await (const text of stream) texts.push(text);
+  return texts;
+}
+
+both("a run: text as it comes, complete for late and for many readers, and its result", async (open) => {
+  const o = await open({ result: () => LATER });
+  await o.workspace.startAgent();
+  const run = await o.workspace.sendMessage("hi");
+  assert.deepEqual({ ...run }, { runId: "run1", status: "accepted", acceptedAt: 1 });
+  const early = collect(run.textStream);
+  o.host.chunk("Hel", 0);
+  o.host.chunk("thinking", 0, { part: 1, kind: "thinking" });
+  await turns();
+  o.host.chunk("lo ", 3);
+  o.host.chunk("you", 0, { part: 2 });
+  await turns();
+  const late = collect(run.textStream);
+  o.host.event("lifecycle", { runId: "run1", phase: "end", startedAt: 0, endedAt: 1 });
+  await turns();
+  assert.deepEqual(await early, ["Hel", "lo ", "you"]);
+  assert.deepEqual(await late, ["Hel", "lo ", "you"]);
+  assert.deepEqual(await collect(run.textStream), ["Hel", "lo ", "you"]);
+  assert.equal(o.host.commandsSent("result").length, 1, "asked once, because somebody read");
+  const { id } = o.host.received.find(({ name }) => name === "result");
+  o.host.deliver({ t: "reply", id, json: JSON.stringify(RESULT) });
+  assert.deepEqual(await run.result, RESULT);
+});
+
+both("a retried answer: what was given stays given, late readers get the new text", async (open) => {
+  const o = await open({ result: () => LATER });
+  await o.workspace.startAgent();
+  const run = await o.workspace.sendMessage("hi");
+  const early = collect(run.textStream);
+  o.host.chunk("Hello", 0);
+  o.host.chunk("more", 0, { part: 1 });
+  await turns();
+  o.host.chunk("Howdy", 0);
+  o.host.chunk(", you there", 5);
+  await turns();
+  o.host.event("lifecycle", { runId: "run1", phase: "end" });
+  await turns();
+  assert.deepEqual(await collect(run.textStream), ["Howdy", ", you there"]);
+  assert.deepEqual(await early, ["Hello", "more", "Howdy, you there".slice(9)]);
+});
+
+both("a run that ended before it was asked for gives its text from its result", async (open) => {
+  const o = await open({ result: () => RESULT });
+  await o.workspace.startAgent();
+  const run = await o.workspace.sendMessage("hi", { idempotencyKey: "k" });
+  assert.deepEqual(o.host.commandsSent("sendMessage"), [{ idempotencyKey: "k", text: "hi" }]);
+  assert.deepEqual(await collect(run.textStream), ["Hello you"]);
+});
+
+both("text that comes before the reply belongs to the run", async (open) => {
+  const o = await open({ result: () => RESULT, sendMessage() { this.chunk("Hello you", 0); this.event("lifecycle", { runId: "run1", phase: "end" }); return { runId: "run1", status: "accepted", acceptedAt: 1 }; } });
+  const run = await o.workspace.sendMessage("hi");
+  assert.deepEqual(await collect(run.textStream), ["Hello you"]);
+});
+
+both("run() resolves for a completed run and rejects for every other", async (open) => {
+  let result = RESULT;
+  const o = await open({ result: () => result });
+  await o.workspace.startAgent();
+  assert.deepEqual(await o.workspace.run("hi"), RESULT);
+  result = { ...RESULT, outcome: "failed", error: { code: "overloaded", message: "too busy", retryable: true, hint: "wait" } };
+  const error = await rejection(o.workspace.run("hi"));
+  assert.deepEqual([error.code, error.message, error.retryable, error.hint], ["overloaded", "too busy", true, "wait"]);
+  result = { ...RESULT, outcome: "interrupted" };
+  assert.equal((await rejection(o.workspace.run("hi"))).code, "aborted");
+  assert.equal((await rejection(o.workspace.run(""))).code, "empty_message");
+});
+
+both("a signal interrupts its run and is left alone when the run has ended", async (open) => {
+  const o = await open({ result: () => LATER });
+  await o.workspace.startAgent();
+  const controller = new AbortController();
+  let listeners = 0;
+  const { signal } = controller;
+  const [add, remove] = [signal.addEventListener.bind(signal), signal.removeEventListener.bind(signal)];
+  signal.addEventListener = (...args) => { listeners++; add(...args); };
+  signal.removeEventListener = (...args) => { listeners--; remove(...args); };
+  await o.workspace.sendMessage("one", { signal });
+  await turns();
+  assert.equal(listeners, 1);
+  const { id } = o.host.received.findLast(({ name }) => name === "result");
+  o.host.deliver({ t: "reply", id, json: JSON.stringify(RESULT) });
+  await turns();
+  assert.equal(listeners, 0);
+
+  await o.workspace.sendMessage("two", { signal });
+  controller.abort();
+  await turns();
+  assert.deepEqual(o.host.commandsSent("interrupt"), [{ runId: "run2" }]);
+  const error = await rejection(o.workspace.sendMessage("three", { signal }));
+  assert.equal(error.code, "aborted");
+  assert.equal(o.host.commandsSent("sendMessage").length, 2, "nothing was sent");
+});
+
+// ---------------------------------------------------------------- the end of a host
+
+const PANIC = { code: "panicked", message: "The module panicked: at here", retryable: true, hint: "start again" };
+
+both("a panic settles everything, and the next start opens a fresh host with the page's tools and views", async (open) => {
+  const o = await open({ history: () => LATER, result: () => LATER });
+  const { workspace } = o;
+  const events = [];
+  for (const type of ["agent:error", "agent:status-changed"]) workspace.addEventListener(type, ({ detail }) => events.push([type, detail.code ?? detail.lifecycle, workspace.status().is_streaming]));
+  workspace.tools.register({ ...TOOL, execute: () => "first" });
+  const view = workspace.view();
+  await workspace.startAgent({ instructions: () => "x" });
+  const run = await workspace.sendMessage("hi");
+  const unread = await workspace.sendMessage("two");
+  const [history, result, texts] = [workspace.history(), run.result, collect(run.textStream)].map((promise) => rejection(promise));
+  let aborted = false;
+  workspace.tools.register({ ...TOOL, name: "slow", execute: (_, { signal }) => new Promise(() => signal.addEventListener("abort", () => { aborted = true; })) });
+  await turns();
+  o.host.call(o.host.tools.get("slow").execute.$fn, "tool", { args: {}, toolCallId: "c" });
+  await turns();
+  const first = o.host;
+  first.close_(PANIC);
+  await turns();
+  for (const error of [await history, await result, await texts]) assert.equal(error.code, "panicked");
+  assert.equal(aborted, true);
+  assert.deepEqual(workspace.status(), { lifecycle: { Error: PANIC.message }, is_streaming: false });
+  assert.deepEqual(events, [["agent:error", "panicked", false], ["agent:status-changed", { Error: PANIC.message }, false]]);
+  assert.deepEqual([view.getSnapshot().status, view.getSnapshot().error.code, view.getSnapshot().holder], ["error", "panicked", false]);
+
+  await workspace.startAgent();
+  await turns();
+  assert.equal(o.hosts.length, 2);
+  assert.notEqual(o.host, first);
+  assert.deepEqual([...o.host.tools.keys()], ["add", "slow"]);
+  assert.deepEqual(workspace.status(), RUNNING);
+  assert.deepEqual([view.getSnapshot().status, view.getSnapshot().error, view.getSnapshot().holder], ["ready", undefined, true]);
+  const id = o.host.call(o.host.tools.get("add").execute.$fn, "tool", { args: {}, toolCallId: "c" });
+  await turns();
+  assert.equal(o.host.answers(id)[0].json, '"first"');
+  let late = 0;
+  workspace.addEventListener("agent:notice", () => late++);
+  first.event("notice", {});
+  await turns();
+  assert.equal(late, 0, "a dead host is not heard any more");
+  const asked = o.host.commandsSent("result").length;
+  assert.equal((await rejection(collect(unread.textStream))).code, "panicked", "nobody knows how that text went on");
+  assert.equal(o.host.commandsSent("result").length, asked);
+});
+
+test("a host that throws out of a call has panicked", async () => {
+  let calls = 0;
+  const hosts = [];
+  const connect = (deliver) => direct(async (deliver) => {
+    const host = new FakeHost(deliver, { history() { if (calls++ === 0) throw new Error("unused"); return []; } });
+    const receive = host.receive.bind(host);
+    host.receive = (message) => {
+      if (message.name === "history" && hosts.length === 1) throw new WebAssembly.RuntimeError("unreachable");
+      calls = 1;
+      receive(message);
+    };
+    hosts.push(host);
+    return host;
+  }, deliver);
+  const workspace = new Workspace("w", { connect, target: null });
+  const error = await rejection(workspace.history());
+  assert.deepEqual([error.code, error.retryable], ["panicked", true]);
+  assert.match(error.message, /unreachable/);
+  assert.equal(hosts[0].freed, false, "a dead module is not called again");
+  assert.deepEqual(await workspace.history(), []);
+  assert.equal(hosts.length, 2);
+});
+
+test("a host that panics while it opens settles the call that opened it", async () => {
+  let opened = 0;
+  const workspace = new Workspace("w", {
+    target: null,
+    connect: (deliver) => direct((deliver) => {
+      if (opened++) return Promise.resolve(new FakeHost(deliver, { history: () => [] }));
+      Promise.resolve().then(() => deliver({ t: "closed", error: PANIC }));
+      return new Promise(() => {});
+    }, deliver),
+  });
+  assert.equal((await rejection(workspace.history())).code, "panicked");
+  assert.deepEqual(await workspace.history(), []);
+});
+
+both("a deleted workspace stays closed, with its code", async (open) => {
+  const o = await open({ history: () => LATER });
+  const waiting = rejection(o.workspace.history());
+  await turns();
+  let ended = 0;
+  o.workspace.addEventListener("agent:error", () => ended++);
+  o.host.close_({ code: "workspace_deleted", message: "gone", retryable: false });
+  await turns();
+  assert.equal((await waiting).code, "workspace_deleted");
+  assert.equal((await rejection(o.workspace.startAgent())).code, "workspace_deleted");
+  assert.throws(() => o.workspace.tools.register({ ...TOOL, execute() {} }), { code: "workspace_deleted" });
+  assert.equal(ended, 1);
+  assert.deepEqual([o.hosts.length, o.workspace.status().lifecycle], [1, "Stopped"]);
+});
+
+both("close tells the host, then every call is refused", async (open, mode) => {
+  const o = await open();
+  await o.workspace.startAgent();
+  const view = o.workspace.view();
+  await o.workspace.close();
+  assert.equal(o.host.commandsSent("close").length, 1);
+  if (mode === "direct") assert.equal(o.host.freed, true);
+  assert.equal((await rejection(o.workspace.sendMessage("hi"))).code, "workspace_closed");
+  assert.deepEqual(o.workspace.status(), { lifecycle: "Stopped", is_streaming: false });
+  assert.equal(view.getSnapshot().status, "stopped");
+  await o.workspace.close();
+});

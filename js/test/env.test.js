@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as env from "../env.js";
+
+/** Web Locks as the standard has them, as far as `env.js` uses them. */
+function fakeLocks(t) {
+  const held = new Map(); // name -> [{ mode, steal() }]
+  const waiting = [];
+  const free = (name, mode) => (held.get(name) ?? []).every((lock) => mode === "shared" && lock.mode === "shared");
+  const locks = {
+    request: (name, { mode, ifAvailable, steal, signal }, callback) => new Promise((resolve, reject) => {
+      const entry = { mode, steal: () => reject(new DOMException("stolen", "AbortError")) };
+      const grant = async () => {
+        held.set(name, [...(held.get(name) ?? []), entry]);
+        try { resolve(await callback({ name, mode })); } finally {
+          held.set(name, held.get(name).filter((other) => other !== entry));
+          for (const next of waiting.splice(0)) next();
+        }
+      };
+      const attempt = () => (free(name, mode) ? void grant() : void waiting.push(attempt));
+      if (steal) { for (const lock of held.get(name) ?? []) lock.steal(); held.set(name, []); return void grant(); }
+      if (ifAvailable && !free(name, mode)) return resolve(callback(null));
+      signal?.addEventListener("abort", () => {
+        if (waiting.includes(attempt)) reject(signal.reason);
+        waiting.splice(0, waiting.length, ...waiting.filter((other) => other !== attempt));
+      });
+      attempt();
+    }),
+  };
+  const before = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+  Object.defineProperty(globalThis, "navigator", { value: { locks }, configurable: true });
+  t.after(() => (before ? Object.defineProperty(globalThis, "navigator", before) : delete globalThis.navigator));
+  return held;
+}
+
+test("a lock is held until it is released, and told when it is taken", async (t) => {
+  const held = fakeLocks(t);
+  const [a, b] = [env.createScope(), env.createScope()];
+  assert.equal(env.hasLocks(), true);
+  assert.equal(await env.lock(a, "w", "exclusive", { ifAvailable: true }), true);
+  assert.equal(await env.lock(b, "w", "exclusive", { ifAvailable: true }), false);
+  env.release(a, "w");
+  await null; await null; await null;
+  let lost = 0;
+  assert.equal(await env.lock(b, "w", "exclusive", { ifAvailable: true, onLost: () => lost++ }), true);
+  assert.equal(await env.lock(a, "w", "exclusive", { steal: true }), true);
+  await null;
+  assert.deepEqual([lost, held.get("w").length, b.locks.size], [1, 1, 0]);
+});
+
+test("waitShared waits for the death of a holder, or of its own scope", async (t) => {
+  const held = fakeLocks(t);
+  const [holder, waiter, disposed] = [env.createScope(), env.createScope(), env.createScope()];
+  await env.lock(holder, "alive", "exclusive");
+  const order = [];
+  const waits = env.waitShared(waiter, "alive").then((granted) => order.push(["waiter", granted]));
+  const gone = env.waitShared(disposed, "alive").then((granted) => order.push(["disposed", granted]));
+  env.dispose(disposed);
+  await gone;
+  env.dispose(holder);
+  await waits;
+  assert.deepEqual(order, [["disposed", false], ["waiter", true]]);
+  await new Promise(setImmediate);
+  assert.deepEqual(held.get("alive"), [], "it does not keep the lock");
+});
+
+test("dispose frees everything, and nothing calls back", async (t) => {
+  fakeLocks(t);
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const scope = env.createScope({ now: () => 5 });
+  assert.equal(env.now(scope), 5);
+  const called = [];
+  env.after(scope, 10, () => called.push("ten"));
+  const cancelled = env.after(scope, 10, () => called.push("cancelled"));
+  env.after(scope, 20, () => called.push("twenty"));
+  env.cancel(scope, cancelled);
+  t.mock.timers.tick(10);
+  const [working, finished] = [env.aborter(scope), env.aborter(scope)];
+  env.done(scope, finished);
+  let closed = 0;
+  env.adopt(scope, { close: () => { throw new Error("closed already"); } });
+  env.adopt(scope, { close: () => closed++ });
+  const own = { close: () => assert.fail("it was disowned") };
+  env.adopt(scope, own);
+  env.disown(scope, own);
+  await env.lock(scope, "w", "exclusive");
+  env.dispose(scope);
+  env.dispose(scope);
+  t.mock.timers.tick(100);
+  await new Promise(setImmediate);
+  assert.deepEqual([called, working.signal.aborted, finished.signal.aborted, closed], [["ten"], true, false, 1]);
+  assert.equal(await env.lock(env.createScope(), "w", "exclusive", { ifAvailable: true }), true);
+});

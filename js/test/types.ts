@@ -1,0 +1,127 @@
+// Checked by `tsc --strict`, never run: what the types must allow, and what they must refuse.
+
+import init, { deleteWorkspace, invoke, LodgerError, openWorkspace } from "lodger";
+import type { AgentConfig, ErrorCode, Lifecycle, Message, Part, Provider, Run, Snapshot, Status, Tool, View, Workspace } from "lodger";
+import { offline } from "lodger/offline";
+import { scriptedModel } from "lodger/testing";
+
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const same = <A, B>(_: Same<A, B>) => {};
+
+export async function use(): Promise<void> {
+  await init();
+  await init({ module_or_path: fetch("/lodger.wasm") });
+  const ws = await openWorkspace("chat", { storage: "memory", target: null, now: () => 0 });
+  same<typeof ws, Workspace>(true);
+  // @ts-expect-error a later version's option
+  await openWorkspace("chat", { host: "worker" });
+  // @ts-expect-error
+  await openWorkspace();
+  await deleteWorkspace("chat");
+
+  // the first ten lines of the README
+  const undo = ws.tools.register({ name: "add_to_cart", description: "Puts a product into the cart.", inputSchema: { type: "object", properties: { id: { type: "string" } }, required: ["id"] }, execute: ({ id }) => String(id) });
+  same<typeof undo, () => void>(true);
+  await ws.startAgent({ ifRunning: "join", instructions: "You help in this shop.", provider: { kind: "anthropic", apiKey: () => fetch("/token").then((r) => r.text()) } });
+  ws.view().subscribe((s) => s.messages.map((message) => message.parts));
+
+  const config: AgentConfig = { provider: offline({ delayMs: 20 }), maxTurns: 3, resume: "auto", reasoning: "low" };
+  await ws.configureAgent({ ...config, instructions: async () => "x" });
+  // @ts-expect-error a later version's option
+  await ws.startAgent({ budgets: {} });
+  // @ts-expect-error a later version's choice
+  await ws.startAgent({ ifRunning: "takeover" });
+  // @ts-expect-error
+  await ws.startAgent({ maxTurns: "3" });
+  // @ts-expect-error an unknown kind
+  const bad: Provider = { kind: "nobody" };
+  const proxy: Provider = { kind: "anthropic", baseUrl: "/api", headers: { "x-api-key": null }, fetch, auth: "bearer" };
+  const custom: Provider = {
+    kind: "custom",
+    async *stream({ messages, tools }, { signal }) {
+      if (!signal.aborted) yield `${messages.length} ${tools.map((tool) => tool.function.name)}`;
+      yield { choices: [{ delta: { content: "Hi" } }] };
+    },
+  };
+  void [bad, proxy, custom];
+
+  const run = await ws.sendMessage("hi", { signal: new AbortController().signal, idempotencyKey: "k", context: "c" });
+  same<typeof run, Run>(true);
+  for await (const text of run.textStream) text.trim();
+  const result = await run.result;
+  same<typeof result.outcome, "completed" | "interrupted" | "failed">(true);
+  // @ts-expect-error read only
+  run.runId = "x";
+  // @ts-expect-error a later version's option
+  await ws.sendMessage("hi", { whenBusy: "queue" });
+  await ws.run({ text: "hi", metadata: { from: "button" } });
+  ws.interrupt();
+  ws.interrupt({ runId: run.runId });
+  await ws.resume();
+  const status: Status = ws.status();
+  const lifecycle: Lifecycle = status.lifecycle;
+  if (typeof lifecycle === "object") lifecycle.Error.trim();
+  else same<typeof lifecycle, "Stopped" | "Starting" | "Running" | "Suspended">(true);
+  const messages: Message[] = await ws.history({ limit: 5, before: "m1" });
+  const text = (part: Part) => (part.type === "tool-call" ? `${part.tool} ${part.status}` : part.text);
+  messages.flatMap(({ parts }) => parts.map(text));
+  const { status: waited } = await ws.wait(run.runId, { timeoutMs: 1 });
+  same<typeof waited, "ok" | "error" | "timeout">(true);
+
+  // stores of React and Svelte
+  const useSyncExternalStore = <T>(subscribe: (onChange: () => void) => () => void, getSnapshot: () => T): T => (subscribe(() => {})(), getSnapshot());
+  const view: View = ws.view("default");
+  same<ReturnType<typeof view.getSnapshot>, Snapshot>(true);
+  useSyncExternalStore(view.subscribe, view.getSnapshot).status.trim();
+  const svelte: { subscribe(run: (value: Snapshot) => void): () => void } = view;
+  void svelte;
+  // @ts-expect-error a snapshot is not changed
+  view.getSnapshot().messages.push(messages[0]!);
+
+  ws.addEventListener("agent:message-chunk", ({ detail }) => detail.text.slice(detail.offset));
+  ws.addEventListener("agent:tool-call", ({ detail }) => same<typeof detail.status, "started" | "completed" | "failed">(true));
+  document.addEventListener("agent:error", ({ detail }) => same<typeof detail.code, ErrorCode>(true));
+  ws.addEventListener("something-else", (event) => event.type);
+
+  const tool: Tool = { name: "t", description: "d", inputSchema: { type: "object" }, execute: (args, { signal, onProgress, runId }) => (onProgress(args), signal.aborted, runId) };
+  ws.tools.register(tool, { replace: true, signal: new AbortController().signal });
+  // @ts-expect-error a tool without a function
+  ws.tools.register({ name: "t", description: "d", inputSchema: { type: "object" } });
+  // @ts-expect-error a later version's member
+  ws.tools.register({ ...tool, destructive: true });
+  same<ReturnType<typeof ws.tools.unregister>, boolean>(true);
+  (await ws.tools.execute("t", {})).truncated?.bytes.toFixed();
+
+  const page = await ws.pages.create({ title: "T", content: "c", parentSlug: null });
+  await ws.pages.move(page.slug, { parentSlug: null, position: 0 });
+  await ws.pages.update("s", { metadata: { a: 1 } }, { expectedVersion: page.version });
+  for (const { slug } of await ws.pages.outgoingLinks("s")) same<typeof slug, string | null>(true);
+  const { persist } = await ws.storage();
+  await persist();
+
+  const seen = await invoke("get_agent_status");
+  same<typeof seen, Status>(true);
+  await ws.invoke("send_agent_message", { message: "hi" });
+  const unknown = await invoke("something", { x: 1 });
+  same<typeof unknown, unknown>(true);
+
+  try {
+    await ws.close();
+  } catch (error) {
+    if (error instanceof LodgerError) {
+      same<typeof error.name, "LodgerError">(true);
+      const code: ErrorCode = error.code;
+      // @ts-expect-error no such code
+      if (error.code === "nonsense") void code;
+      error.hint?.trim();
+    }
+  }
+  // @ts-expect-error a later version's members
+  ws.sessions;
+  // @ts-expect-error
+  ws.queue;
+
+  const model = scriptedModel(["Hi", { tool: "t", args: { a: 1 } }]);
+  await ws.startAgent({ provider: model });
+  model.requests[0]?.messages.length.toFixed();
+}

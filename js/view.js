@@ -1,0 +1,171 @@
+// A session as a user interface draws it: one snapshot, folded from what the host tells.
+//
+// Promises: a snapshot never changes; what did not change keeps its identity in the next one (messages, their parts,
+// values inside); a piece of streaming text costs one concatenation, and copies are made at most once per snapshot
+// that somebody took. Leaves to others: what is told (`src/session`).
+
+const EMPTY = Object.freeze([]);
+const OPEN = ["receiving", "waiting", "started"];
+const isRecord = (value) => value !== null && typeof value === "object";
+
+/** `next`, with everything in it that equals the same place of `last` replaced by that. */
+export function share(last, next) {
+  if (last === next || !isRecord(last) || !isRecord(next) || Array.isArray(last) !== Array.isArray(next)) return next;
+  const keys = Object.keys(next);
+  let same = keys.length === Object.keys(last).length;
+  for (const key of keys) {
+    const value = Object.hasOwn(last, key) ? share(last[key], next[key]) : next[key];
+    if (value !== next[key]) next[key] = value;
+    if (value !== last[key] || !Object.hasOwn(last, key)) same = false;
+  }
+  return same ? last : next;
+}
+
+function report(error) {
+  if (typeof globalThis.reportError === "function") globalThis.reportError(error);
+  else console.error(error);
+}
+
+export class SessionView {
+  #messages = [];
+  #index = new Map(); // message id -> place
+  #calls = new Map(); // tool call id -> message id
+  #state = { status: "loading" };
+  #holder = false;
+  #snapshot = null;
+  // What was made since the last snapshot and may therefore still be changed in place.
+  #fresh = new Set();
+  #listeners = new Set();
+  #notifying = false;
+
+  constructor() {
+    this.subscribe = (listener) => {
+      const entry = { listener };
+      this.#listeners.add(entry);
+      this.#tell(entry, this.getSnapshot());
+      return () => void this.#listeners.delete(entry);
+    };
+    this.getSnapshot = () => {
+      if (!this.#snapshot) {
+        const { status, error } = this.#state;
+        this.#snapshot = { status, messages: this.#messages, permissions: EMPTY, queue: EMPTY, holder: this.#holder };
+        if (error) this.#snapshot.error = error;
+        this.#fresh.clear();
+      }
+      return this.#snapshot;
+    };
+  }
+
+  history(messages) {
+    const known = (message) => this.#messages[this.#index.get(message.id)];
+    const next = messages.map((message) => share(known(message), message));
+    if (next.length === this.#messages.length && next.every((message, i) => message === this.#messages[i])) return;
+    this.#messages = next;
+    this.#fresh.add(next);
+    this.#index = new Map(next.map(({ id }, i) => [id, i]));
+    this.#calls.clear();
+    for (const message of next) this.#note(message);
+    this.#changed();
+  }
+
+  message(message) {
+    const place = this.#index.get(message.id);
+    const shared = place === undefined ? message : share(this.#messages[place], message);
+    if (place !== undefined && shared === this.#messages[place]) return;
+    this.#put(place, shared);
+    this.#note(shared);
+    this.#changed();
+  }
+
+  state(state) {
+    const next = share(this.#state, state);
+    if (next === this.#state) return;
+    this.#state = next;
+    this.#changed();
+  }
+
+  holder(holder) {
+    if (holder === this.#holder) return;
+    this.#holder = holder;
+    this.#changed();
+  }
+
+  chunk({ messageId, runId, part, offset, text, kind }) {
+    if (!this.#index.has(messageId)) {
+      this.#put(undefined, { id: messageId, role: "assistant", parts: [], createdAt: Date.now(), runId, status: "partial" });
+    }
+    const parts = this.#parts(messageId);
+    while (parts.length <= part) parts.push({ type: kind, text: "" });
+    const old = parts[part];
+    const shown = old.type === kind ? old.text : "";
+    const next = (offset === shown.length ? shown : shown.slice(0, offset)) + text;
+    if (this.#fresh.has(old) && old.type === kind) old.text = next;
+    else this.#fresh.add((parts[part] = { type: kind, text: next }));
+    this.#changed();
+  }
+
+  toolCall({ toolCallId, tool, status, arguments: args, progress, result, error }) {
+    const messageId = this.#calls.get(toolCallId);
+    if (messageId === undefined) return; // a message that is still to come will show it
+    const place = this.#messages[this.#index.get(messageId)].parts.findLastIndex((part) => part.toolCallId === toolCallId);
+    const old = this.#messages[this.#index.get(messageId)].parts[place];
+    // A message says more exactly how a call ended (denied, unknown); only a new start changes that.
+    const open = status === "started" || OPEN.includes(old.status);
+    const next = { ...old, tool, status: open ? status : old.status, arguments: args, progress, result, error };
+    for (const key of ["progress", "result", "error"]) if (next[key] === undefined) delete next[key];
+    const shared = share(old, next);
+    if (shared === old) return;
+    this.#parts(messageId)[place] = shared;
+    this.#changed();
+  }
+
+  #note(message) {
+    for (const part of message.parts) if (part.type === "tool-call") this.#calls.set(part.toolCallId, message.id);
+  }
+
+  /** The list of messages, ours to change. */
+  #own() {
+    if (!this.#fresh.has(this.#messages)) this.#fresh.add((this.#messages = this.#messages.slice()));
+    return this.#messages;
+  }
+
+  #put(place, message) {
+    const messages = this.#own();
+    if (place === undefined) this.#index.set(message.id, (place = messages.length));
+    messages[place] = message;
+  }
+
+  /** The parts of a message, ours to change. */
+  #parts(id) {
+    const place = this.#index.get(id);
+    let message = this.#messages[place];
+    if (!this.#fresh.has(message)) {
+      message = { ...message, parts: message.parts.slice() };
+      this.#fresh.add(message);
+      this.#own()[place] = message;
+    }
+    return message.parts;
+  }
+
+  #changed() {
+    this.#snapshot = null;
+    if (this.#notifying || !this.#listeners.size) return;
+    this.#notifying = true;
+    // One notice for all that comes in one go. A promise, because fake timers may hold a queueMicrotask back.
+    Promise.resolve().then(() => {
+      this.#notifying = false;
+      const snapshot = this.getSnapshot();
+      for (const entry of [...this.#listeners]) if (this.#listeners.has(entry)) this.#tell(entry, snapshot);
+    });
+  }
+
+  #tell(entry, snapshot) {
+    if (entry.told === snapshot) return;
+    entry.told = snapshot;
+    try {
+      entry.listener(snapshot);
+    } catch (error) {
+      report(error);
+    }
+  }
+}

@@ -1,0 +1,131 @@
+// Lodger beside a bare drain, a hand-written loop and the Anthropic SDK: one page, one server, one run, medians.
+//   node bench/run.mjs [--package DIR|TGZ] [--runs 5] [--deltas 20000,100000] [--turns 200] [--json FILE]
+// CPU is the main thread's, by the browser's own counter (`ThreadTime` of Performance.getMetrics in thread ticks).
+import fs from "node:fs/promises";
+import path from "node:path";
+import zlib from "node:zlib";
+import { parseArgs } from "node:util";
+import { build } from "esbuild";
+import { launch } from "../lib/browser.mjs";
+import { installPackage, ROOT, WORK } from "../lib/package.mjs";
+import { site } from "../lib/site.mjs";
+import { benchServer, textOf } from "./server.mjs";
+
+const { values } = parseArgs({ options: { package: { type: "string", default: path.join(ROOT, "..", "pkg") }, runs: { type: "string", default: "5" }, deltas: { type: "string", default: "20000,100000" },
+  turns: { type: "string", default: "200" }, json: { type: "string", default: path.join(WORK, "bench.json") } } });
+const RUNS = Math.max(1, Number(values.runs));
+const DELTAS = values.deltas.split(",").map(Number);
+const TURNS = Number(values.turns);
+
+const pkg = await installPackage(values.package);
+const web = await site(pkg);
+const server = await benchServer();
+await build({ entryPoints: [path.join(ROOT, "bench", "page.js")], outfile: path.join(WORK, "bench", "page.js"), bundle: true, format: "esm", external: ["lodger"], minify: true, logLevel: "error",
+  plugins: [{ name: "sdk", setup: (b) => b.onResolve({ filter: /^\.\/sdk\.js$/ }, () => ({ path: path.join(ROOT, "node_modules/@anthropic-ai/sdk/index.mjs") })) }] });
+web.serve("/bench.html", `<!doctype html><meta charset="utf-8"><title>bench</title><script type="importmap">${JSON.stringify({ imports: web.imports })}</script><script type="module" src="/work/bench/page.js"></script>`);
+
+const browser = await launch();
+const page = await browser.newPage();
+const loaded = new Map();
+page.on("response", async (response) => {
+  const { pathname } = new URL(response.url());
+  if (pathname.startsWith("/lodger/")) loaded.set(pathname, await response.body().catch(() => Buffer.alloc(0)));
+});
+page.on("pageerror", (error) => console.error(`uncaught: ${error.message}`));
+await page.goto(`${web.url}/bench.html`);
+await page.waitForFunction(() => globalThis.ready);
+const cdp = await page.context().newCDPSession(page);
+await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
+await cdp.send("HeapProfiler.enable");
+
+/** CPU milliseconds of the main thread so far. */
+async function cpu() {
+  const { metrics } = await cdp.send("Performance.getMetrics");
+  return metrics.find((m) => m.name === "ThreadTime").value * 1000;
+}
+
+/** Runs one contender once; gives `{ wall, cpu }` in ms. */
+async function measure(name, url, expected) {
+  await cdp.send("HeapProfiler.collectGarbage");
+  const before = await cpu();
+  const { got, wall } = await page.evaluate(async ([name, url]) => {
+    const begin = performance.now();
+    const got = await contenders[name](url);
+    return { got, wall: performance.now() - begin };
+  }, [name, url]);
+  const after = await cpu();
+  if (expected !== undefined && got !== expected) throw new Error(`${name} gave ${got}, not ${expected}`);
+  return { wall, cpu: after - before };
+}
+
+const median = (list) => { const sorted = [...list].sort((a, b) => a - b); const m = sorted.length >> 1; return sorted.length % 2 ? sorted[m] : (sorted[m - 1] + sorted[m]) / 2; };
+const middle = (samples) => ({ wall: median(samples.map((s) => s.wall)), cpu: median(samples.map((s) => s.cpu)), samples });
+
+const results = { runs: RUNS, streams: {}, toolLoop: {}, sizes: {} };
+for (const deltas of DELTAS) {
+  const url = `${server.url}/stream/${deltas}`;
+  const expected = textOf(deltas).length;
+  const samples = { drain: [], loop: [], sdk: [], lodger: [] };
+  for (let run = 0; run <= RUNS; run++) { // the first one warms up and does not count
+    for (const name of Object.keys(samples)) {
+      if (name === "lodger") await page.evaluate((u) => prepare(u), url);
+      const sample = await measure(name, url, name === "drain" ? undefined : expected);
+      if (run) samples[name].push(sample);
+    }
+  }
+  results.streams[deltas] = Object.fromEntries(Object.entries(samples).map(([name, list]) => [name, middle(list)]));
+}
+
+const loop = `${server.url}/loop/${TURNS}`;
+const samples = { toolLoop: [], bareLoop: [] };
+for (let run = 0; run <= RUNS; run++) {
+  await page.evaluate((u) => prepare(u), loop);
+  const ours = await measure("toolLoop", loop, TURNS + 1);
+  await page.evaluate((u) => fetchBodies(u), server.url);
+  const bare = await measure("bareLoop", loop, TURNS + 1);
+  await page.evaluate((u) => fetchBodies(u), server.url);
+  if (run) { samples.toolLoop.push(ours); samples.bareLoop.push(bare); }
+}
+results.toolLoop = { turns: TURNS, lodger: middle(samples.toolLoop), bare: middle(samples.bareLoop) };
+
+const compress = (body) => ({ raw: body.length, gzip: zlib.gzipSync(body, { level: 9 }).length, brotli: zlib.brotliCompressSync(body).length });
+for (const [name, body] of loaded) results.sizes[name.replace("/lodger/", "")] = compress(body);
+const sum = (key) => Object.values(results.sizes).reduce((total, s) => total + s[key], 0);
+const total = { raw: sum("raw"), gzip: sum("gzip"), brotli: sum("brotli") };
+
+// ------------------------------------------------------------------ the report
+
+const ms = (x) => x.toFixed(x < 100 ? 1 : 0).padStart(9);
+const times = (a, b) => (a / b).toFixed(2).padStart(9);
+const NAMES = { drain: "drain the bytes", loop: "hand-written loop", sdk: "Anthropic SDK", lodger: "Lodger, journal and events" };
+console.log(`medians of ${RUNS}; ms; main-thread CPU by the browser's counter\n`);
+for (const [deltas, row] of Object.entries(results.streams)) {
+  console.log(`${deltas} text deltas${" ".repeat(Math.max(1, 24 - String(deltas).length - 12))}      CPU     wall  CPU/drain  CPU/loop`);
+  for (const [name, { wall, cpu }] of Object.entries(row)) console.log(`  ${NAMES[name].padEnd(26)} ${ms(cpu)}${ms(wall)}${times(cpu, row.drain.cpu)}${times(cpu, row.loop.cpu)}`);
+  console.log();
+}
+const { lodger, bare } = results.toolLoop;
+console.log(`${TURNS} turns with a tool          CPU     wall`);
+console.log(`  ${"bare fetches".padEnd(26)} ${ms(bare.cpu)}${ms(bare.wall)}`);
+console.log(`  ${"Lodger".padEnd(26)} ${ms(lodger.cpu)}${ms(lodger.wall)}   ${times(lodger.cpu, bare.cpu).trim()} CPU, ${times(lodger.wall, bare.wall).trim()} wall\n`);
+console.log("what import and openWorkspace load        raw     gzip   brotli");
+for (const [name, s] of Object.entries(results.sizes)) console.log(`  ${name.padEnd(36)} ${String(s.raw).padStart(8)} ${String(s.gzip).padStart(8)} ${String(s.brotli).padStart(8)}`);
+console.log(`  ${"together".padEnd(36)} ${String(total.raw).padStart(8)} ${String(total.gzip).padStart(8)} ${String(total.brotli).padStart(8)}\n`);
+
+const goals = [];
+for (const [deltas, row] of Object.entries(results.streams)) goals.push([`${deltas} deltas: not slower than the hand-written loop`, row.lodger.cpu / row.loop.cpu, 1]);
+const [small, large] = [DELTAS[0], DELTAS.at(-1)];
+goals.push([`${large} deltas: within 1.5 times the drain`, results.streams[large].lodger.cpu / results.streams[large].drain.cpu, 1.5]);
+goals.push([`${TURNS} turns: CPU at most 1.3 times the bare fetches`, lodger.cpu / bare.cpu, 1.3], [`${TURNS} turns: wall at most 1.3 times the bare fetches`, lodger.wall / bare.wall, 1.3]);
+if (large > small) goals.push([`linear: ${large} against ${small} deltas, per delta at most 1.1`, (results.streams[large].lodger.cpu / large) / (results.streams[small].lodger.cpu / small), 1.1]);
+goals.push(["size: at most 150 KB brotli", total.brotli / 1024, 150]);
+for (const [goal, value, limit] of goals) console.log(`${value <= limit ? "reached" : "MISSED "}  ${goal}: ${value.toFixed(2)}`);
+
+results.total = total;
+results.goals = goals.map(([goal, value, limit]) => ({ goal, value, limit, reached: value <= limit }));
+await fs.mkdir(path.dirname(values.json), { recursive: true });
+await fs.writeFile(values.json, JSON.stringify(results, null, 2));
+console.log(`\n${path.relative(process.cwd(), values.json)} has all samples`);
+await browser.close();
+await web.close();
+await server.close();

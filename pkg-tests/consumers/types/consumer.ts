@@ -1,0 +1,88 @@
+// What an app in TypeScript writes, and what the compiler must refuse.
+import init, { deleteWorkspace, invoke, LodgerError, openWorkspace } from "lodger";
+import type { AgentConfig, ErrorCode, Lifecycle, Message, Part, Provider, Run, RunResult, Snapshot, Status, Tool, WaitResult, Workspace } from "lodger";
+import { offline } from "lodger/offline";
+import { scriptedModel } from "lodger/testing";
+
+export async function app(): Promise<void> {
+  await init({ module_or_path: new URL("https://example.com/lodger.wasm") });
+  const ws: Workspace = await openWorkspace("chat", { storage: "memory", pageTools: true, target: null, now: () => 0 });
+
+  const undo: () => void = ws.tools.register({
+    name: "add_to_cart", description: "Puts a product into the cart.",
+    inputSchema: { type: "object", properties: { id: { type: "string" } }, required: ["id"] },
+    execute: ({ id }, { signal, toolCallId, runId, onProgress }) => { onProgress({ id }); signal.throwIfAborted(); return { toolCallId, runId }; },
+  });
+  undo();
+
+  const config: AgentConfig = { ifRunning: "join", instructions: async () => "Be kind.", maxTurns: 5, resume: "auto",
+    provider: { kind: "anthropic", apiKey: ({ refused }) => (refused ? "new" : "old"), headers: { "x-api-key": null } } };
+  await ws.startAgent(config);
+  await ws.configureAgent({ provider: offline({ delayMs: 5 }) });
+
+  const run: Run = await ws.sendMessage("Hello", { idempotencyKey: "k", signal: AbortSignal.timeout(1000), context: "more" });
+  for await (const piece of run.textStream) piece.toUpperCase();
+  const result: RunResult = await ws.run({ text: "Hello", metadata: { a: 1 } });
+  const waited: WaitResult = await ws.wait(run.runId, { timeoutMs: 5 });
+  if (result.outcome === "failed") { const code: ErrorCode | undefined = result.error?.code; void code; }
+  void waited.status;
+
+  ws.addEventListener("agent:message-chunk", ({ detail }) => { const text: string = detail.text; const offset: number = detail.offset; void [text, offset]; });
+  ws.addEventListener("agent:lifecycle", (event) => { const phase: "start" | "end" | "error" = event.detail.phase; void phase; });
+  ws.addEventListener("agent:status-changed", ({ detail: { lifecycle, is_streaming } }) => { const l: Lifecycle = lifecycle; const s: boolean = is_streaming; void [l, s]; });
+  ws.addEventListener("something-else", (event: Event) => void event.type);
+
+  const view = ws.view();
+  const stop: () => void = view.subscribe((snapshot: Snapshot) => draw(snapshot.messages));
+  stop();
+  const status: Status = ws.status();
+  if (typeof status.lifecycle === "object") status.lifecycle.Error.trim();
+
+  const page = await ws.pages.create({ title: "T" });
+  await ws.pages.update(page.slug, { content: "x" }, { expectedVersion: page.version });
+  const settings = await invoke("get_agent_settings");
+  const configured: boolean = settings.api_key_configured;
+  void configured;
+  const storage = await ws.storage();
+  const persisted: boolean = await storage.persist();
+  void persisted;
+
+  try { await ws.history({ limit: 3 }); } catch (error) {
+    if (error instanceof LodgerError && error.code === "workspace_closed") return;
+    throw error;
+  }
+  await ws.close();
+  await deleteWorkspace("chat");
+
+  // @ts-expect-error a member of a later version does not exist
+  void ws.sessions;
+  // @ts-expect-error an option of a later version does not exist
+  await ws.startAgent({ budgets: {} });
+  // @ts-expect-error a provider needs a kind that exists
+  await ws.startAgent({ provider: { kind: "skynet" } });
+  // @ts-expect-error the message is missing
+  await ws.sendMessage();
+  // @ts-expect-error a command that does not exist
+  await invoke("fly_away");
+  // @ts-expect-error an error code that does not exist
+  const never: ErrorCode = "no_such_code";
+  void never;
+  // @ts-expect-error nobody makes a LodgerError but the package
+  new LodgerError("x");
+  // @ts-expect-error a status is read only by what it says
+  view.getSnapshot().status = "nonsense";
+}
+
+function draw(messages: readonly Message[]): string[] {
+  return messages.flatMap((message) => message.parts.map((part: Part) => {
+    switch (part.type) {
+      case "text": case "thinking": return part.text;
+      case "tool-call": return `${part.tool} ${part.status}`;
+    }
+  }));
+}
+
+const model: Provider = scriptedModel(["Hi", { tool: "x", args: { a: 1 } }]);
+const own: Provider = { kind: "custom", async *stream(request, { signal }) { if (signal.aborted) return; yield request.model; yield { choices: [{ delta: { content: "x" } }] }; } };
+const tool: Tool = { name: "t", description: "d", inputSchema: {}, execute: () => 1, readOnly: true, concurrency: "parallel", onResume: "rerun" };
+void [model, own, tool];

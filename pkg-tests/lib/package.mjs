@@ -1,0 +1,73 @@
+// The packed package: packs it as it would be published, installs it into an empty project, and says where its entries
+// are. Every suite uses this installed copy, so that a file missing from `files` or `exports` fails here.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import fs from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const run = promisify(execFile);
+export const ROOT = path.resolve(fileURLToPath(new URL("..", import.meta.url)));
+export const WORK = path.join(ROOT, ".work");
+
+/** Runs a program, with what it printed in the error if it fails. */
+export async function sh(command, args, options = {}) {
+  try {
+    const { stdout, stderr } = await run(command, args, { maxBuffer: 1 << 26, ...options });
+    return stdout + stderr;
+  } catch (error) {
+    throw new Error(`${command} ${args.join(" ")} failed (${error.code}):\n${error.stdout ?? ""}${error.stderr ?? error.message}`);
+  }
+}
+
+/** Packs (unless it is a .tgz already) and installs; gives `{ dir, tgz, manifest, entry }`. */
+export async function installPackage(source) {
+  await fs.rm(WORK, { recursive: true, force: true });
+  await fs.mkdir(path.join(WORK, "installed"), { recursive: true });
+  const where = path.resolve(source);
+  if (!(await exists(where))) throw new Error(`there is no package at ${where}: build it first (cargo xtask build), or name it with --package`);
+  let tgz = where;
+  if (!where.endsWith(".tgz")) {
+    const printed = await sh("npm", ["pack", where, "--json", "--silent", "--pack-destination", WORK], { cwd: WORK });
+    const packed = Object.values(JSON.parse(printed.slice(printed.search(/[[{]/))));
+    tgz = path.join(WORK, packed[0].filename.replace("@", "").replace("/", "-"));
+  }
+  const project = path.join(WORK, "installed");
+  await fs.writeFile(path.join(project, "package.json"), JSON.stringify({ name: "installed", private: true }));
+  await sh("npm", ["install", "--offline", "--no-audit", "--no-fund", "--no-package-lock", tgz], { cwd: project });
+  const dir = path.join(project, "node_modules", "lodger");
+  const manifest = JSON.parse(await fs.readFile(path.join(dir, "package.json"), "utf8"));
+  return { dir, tgz, manifest, entry: (name = ".", conditions = ["browser", "import", "default"]) => resolve(manifest.exports[name], conditions) };
+}
+
+/** A copy of `consumers/<name>` with the package in its own `node_modules`, as an app has it. */
+export async function consumer(pkg, name) {
+  const dir = path.join(WORK, "consumers", name);
+  await fs.rm(dir, { recursive: true, force: true });
+  await fs.cp(path.join(ROOT, "consumers", name), dir, { recursive: true });
+  await fs.cp(pkg.dir, path.join(dir, "node_modules", "lodger"), { recursive: true });
+  return dir;
+}
+
+/** The first target of an `exports` entry under these conditions, in the order of the entry, as the resolvers do. */
+function resolve(target, conditions) {
+  if (typeof target === "string") return target.replace(/^\.\//, "");
+  if (Array.isArray(target)) return target.map((t) => resolve(t, conditions)).find(Boolean);
+  for (const [condition, inner] of Object.entries(target ?? {})) {
+    if (condition === "default" || conditions.includes(condition)) {
+      const found = resolve(inner, conditions);
+      if (found) return found;
+    }
+  }
+  return undefined;
+}
+
+export async function* files(dir) {
+  for (const item of await fs.readdir(dir, { withFileTypes: true })) {
+    const full = path.join(dir, item.name);
+    if (item.isDirectory()) yield* files(full);
+    else yield full;
+  }
+}
+
+export const exists = (file) => fs.access(file).then(() => true, () => false);

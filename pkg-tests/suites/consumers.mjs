@@ -1,0 +1,185 @@
+// Apps that use the packed package as strangers do: without a bundler, with Vite, under a strict policy, with React,
+// in Node and its test runners, in TypeScript; and the package itself, as the linters of packages see it.
+import assert from "node:assert/strict";
+import fs from "node:fs/promises";
+import path from "node:path";
+import { consumer, files, ROOT, sh, WORK } from "../lib/package.mjs";
+import { STRICT_CSP } from "../lib/site.mjs";
+import { message } from "../servers/sse.mjs";
+
+const bin = (name) => path.join(ROOT, "node_modules", ".bin", name);
+
+/** A copy of the consumer in which %ENTRY% and its like are the package's real files. */
+async function prepared(t, name) {
+  const dir = await consumer(t.env.pkg, name);
+  for (const file of ["index.html", "main.js"]) {
+    const at = path.join(dir, file);
+    const text = await fs.readFile(at, "utf8");
+    await fs.writeFile(at, text.replaceAll("%ENTRY%", t.env.pkg.entry(".")).replaceAll("%OFFLINE%", t.env.pkg.entry("./offline")).replaceAll("%TESTING%", t.env.pkg.entry("./testing")));
+  }
+  return dir;
+}
+
+/** Buys something in the shop that this page is, and sees it in the page. */
+async function buy(page) {
+  await page.waitForFunction(() => document.body.dataset.ready);
+  assert.equal(await page.textContent("#error").catch(() => ""), "");
+  await page.fill("#box", "Buy p1");
+  await page.click("button");
+  await page.waitForFunction(() => document.querySelector("#log").textContent.includes("It is in your cart."));
+  assert.deepEqual(await page.$$eval("#log li", (list) => list.map((li) => [li.className, li.textContent])), [["user", "Buy p1"], ["assistant", "It is in your cart."]]);
+  assert.deepEqual(await page.evaluate(() => cart.items), ["p1"]);
+}
+
+export default function (test) {
+  test("plain HTML, no bundler", async (t) => {
+    await prepared(t, "html");
+    const page = await t.tab({ path: "/work/consumers/html/index.html", wait: false });
+    await buy(page);
+    await page.reload();
+    await page.waitForFunction(() => document.querySelectorAll("#log li").length === 2);
+  });
+
+  test("strict Content-Security-Policy and Trusted Types", async (t) => {
+    const dir = await prepared(t, "csp");
+    const route = await t.raw(message("Over the wire."));
+    t.env.site.serve("/csp.html", await fs.readFile(path.join(dir, "index.html")), { "content-security-policy": STRICT_CSP });
+    const page = await t.tab({ path: `/csp.html?model=${encodeURIComponent(route.base)}`, wait: false });
+    await page.waitForFunction(() => document.body.dataset.ready);
+    const seen = await page.evaluate(() => ({ answers, refused, log: document.querySelector("#log").textContent }));
+    assert.deepEqual(seen.refused, []);
+    assert.match(seen.answers[0], /Dragon Lore/);
+    assert.equal(seen.answers[1], "Over the wire.");
+    assert.match(seen.log, /Over the wire\./);
+    assert.deepEqual(t.log.filter((line) => /Content Security Policy|Trusted/i.test(line)), []);
+  });
+
+  test("a policy without 'wasm-unsafe-eval': the error says what to add", async (t) => {
+    const dir = await prepared(t, "csp");
+    t.allowError(/./);
+    t.env.site.serve("/csp-none.html", await fs.readFile(path.join(dir, "index.html")), { "content-security-policy": "script-src 'self'" });
+    const page = await t.tab({ path: "/csp-none.html", wait: false });
+    const [error] = await page.waitForEvent("pageerror", { timeout: 10_000 }).then((e) => [e], () => t.errors);
+    assert.match(`${error?.message ?? error}`, /Content Security Policy|wasm-unsafe-eval/);
+  });
+
+  test("Vite, dev server", async (t) => {
+    const dir = await consumer(t.env.pkg, "vite");
+    const server = await vite(t, dir, { optimizeDeps: { exclude: ["lodger"] } });
+    await buy(await t.tab({ base: server, path: "/", wait: false }));
+  });
+
+  test("Vite, dev server without optimizeDeps.exclude: works, or says what to set", async (t) => {
+    const dir = await consumer(t.env.pkg, "vite");
+    const server = await vite(t, dir, {});
+    const page = await t.tab({ base: server, path: "/", wait: false });
+    await page.waitForFunction(() => document.body.dataset.ready, null, { timeout: 40_000 });
+    if ((await page.evaluate(() => document.body.dataset.ready)) === "yes") return buy(page);
+    const error = await page.textContent("#error");
+    assert.match(error, /wasm_unavailable/);
+    assert.match(error, /optimizeDeps/);
+    t.note("says what to set");
+  });
+
+  test("Vite, build and preview: exactly one .wasm", async (t) => {
+    const dir = await consumer(t.env.pkg, "vite");
+    const { build, preview } = await import("vite");
+    await build({ root: dir, configFile: false, logLevel: "error" });
+    const made = [];
+    for await (const file of files(path.join(dir, "dist"))) made.push(path.relative(dir, file));
+    assert.equal(made.filter((f) => f.endsWith(".wasm")).length, 1, made.join(" "));
+    const inlined = await Promise.all(made.filter((f) => f.endsWith(".js")).map((f) => fs.readFile(path.join(dir, f), "utf8")));
+    assert.ok(inlined.every((text) => !text.includes("data:application/wasm")), "the wasm is a file, not inlined");
+    const server = await preview({ root: dir, configFile: false, logLevel: "error", preview: { port: 0, host: "127.0.0.1" } });
+    t.after(() => new Promise((done) => server.httpServer.close(done)));
+    await buy(await t.tab({ base: `http://127.0.0.1:${server.httpServer.address().port}`, path: "/", wait: false }));
+  });
+
+  test("React under StrictMode with hot reloading", async (t) => {
+    const dir = await consumer(t.env.pkg, "react");
+    const { default: react } = await import("@vitejs/plugin-react");
+    const server = await vite(t, dir, { plugins: [react()], optimizeDeps: { exclude: ["lodger"], include: ["react", "react-dom/client", "react/jsx-dev-runtime"] } });
+    const page = await t.tab({ base: server, path: "/", wait: false });
+    const answers = (n) => page.waitForFunction((n) => document.querySelectorAll("li.assistant").length === n && document.querySelector("#status").textContent === "ready", n);
+    await page.waitForSelector("button", { timeout: 40_000 });
+    await page.click("button");
+    await answers(1);
+    const first = await page.textContent("li.assistant");
+    assert.ok(first.length > 20, first);
+
+    await page.evaluate(() => { globalThis.sameDocument = true; });
+    const file = path.join(dir, "src", "Chat.jsx");
+    await fs.writeFile(file, (await fs.readFile(file, "utf8")).replace("first edition", "second edition"));
+    await page.waitForFunction(() => document.querySelector("h1")?.textContent === "Chat, second edition");
+    assert.equal(await page.evaluate(() => globalThis.sameDocument), true, "hot reloaded, not reloaded");
+    await answers(1);
+    assert.equal(await page.textContent("li.assistant"), first, "nothing is missing");
+    await page.click("button");
+    await answers(2);
+    assert.equal(await page.evaluate(() => document.body.dataset.error ?? ""), "");
+    assert.deepEqual(t.log.filter((line) => /error\]/.test(line)), []);
+  });
+
+  test("Node", async (t) => {
+    const dir = await consumer(t.env.pkg, "node");
+    const out = JSON.parse(await sh(process.execPath, ["main.mjs"], { cwd: dir, timeout: 30_000 }));
+    assert.match(out.text, /Dragon Lore/);
+    assert.equal(out.coded, "unknown_command");
+  });
+
+  test("vitest in Node: scripted model, memory, fake timers, jsdom", async (t) => {
+    const dir = await consumer(t.env.pkg, "vitest");
+    const report = path.join(WORK, "vitest.json");
+    const printed = await sh(process.execPath, [path.join(ROOT, "node_modules", "vitest", "vitest.mjs"), "run", "--root", dir, "--reporter=json", `--outputFile=${report}`], { cwd: dir, timeout: 80_000 }).catch((e) => e.message);
+    const { testResults } = JSON.parse(await fs.readFile(report, "utf8").catch(() => assert.fail(printed)));
+    const tests = testResults.flatMap((f) => f.assertionResults);
+    const failed = tests.filter((r) => r.status !== "passed").map((r) => `${r.fullName}: ${r.failureMessages.join("\n").slice(0, 600)}`);
+    assert.deepEqual([...failed, ...testResults.filter((f) => f.status !== "passed" && !f.assertionResults.length).map((f) => f.message)], []);
+    assert.equal(tests.length, 9);
+    t.note(`${tests.length} tests`);
+  });
+
+  for (const config of ["tsconfig.json", "tsconfig.nodenext.json"]) {
+    test(`TypeScript, strict (${config})`, async (t) => {
+      const dir = await consumer(t.env.pkg, "types");
+      await sh(process.execPath, [bin("tsc"), "-p", path.join(dir, config)], { cwd: dir });
+    });
+  }
+
+  test("the package: its files, its exports, no eval, no work hidden in it", async (t) => {
+    const { dir, manifest } = t.env.pkg;
+    const names = [];
+    for await (const file of files(dir)) names.push(path.relative(dir, file));
+    for (const name of ["README.md", "LICENSE-MIT", "LICENSE-APACHE", "package.json"]) assert.ok(names.includes(name), `${name} is missing: ${names.join(" ")}`);
+    assert.equal(names.filter((n) => n.endsWith(".wasm")).length, 1);
+    for (const entry of [".", "./offline", "./testing", "./lodger.wasm"]) assert.ok(manifest.exports[entry], `exports has no ${entry}`);
+    for (const entry of [".", "./offline", "./testing"]) for (const condition of ["browser", "node"]) assert.ok(names.includes(t.env.pkg.entry(entry, [condition, "import"])), `${entry} under ${condition}`);
+    assert.equal(manifest.license, "MIT OR Apache-2.0");
+    assert.equal(manifest.type, "module");
+    assert.ok("sideEffects" in manifest);
+    assert.deepEqual(Object.keys(manifest.dependencies ?? {}), []);
+    for (const name of names.filter((n) => /\.m?js$/.test(n))) {
+      const text = await fs.readFile(path.join(dir, name), "utf8");
+      assert.doesNotMatch(text, /\beval\s*\(|new Function\b|\.innerHTML\b|document\.write/, name);
+      assert.doesNotMatch(text, /^(?:const .*= )?await /m, `${name} has a top-level await`);
+    }
+  });
+
+  test("publint", async (t) => {
+    const printed = await sh(process.execPath, [bin("publint"), "run", t.env.pkg.tgz, "--strict"]);
+    assert.doesNotMatch(printed, /Warnings:|Errors:|Suggestions:/);
+  });
+
+  test("are the types wrong?", async (t) => {
+    await sh(process.execPath, [bin("attw"), t.env.pkg.tgz, "--profile", "esm-only", "--exclude-entrypoints", "./lodger.wasm", "--no-emoji", "--format", "ascii"]);
+  });
+}
+
+/** A Vite dev server for this directory; gives its address. */
+async function vite(t, root, config) {
+  const { createServer } = await import("vite");
+  const server = await createServer({ root, configFile: false, logLevel: "error", ...config, server: { port: 0, host: "127.0.0.1" } });
+  await server.listen();
+  t.after(() => server.close());
+  return `http://127.0.0.1:${server.httpServer.address().port}`;
+}

@@ -1,0 +1,961 @@
+// The contract member by member, as `index.d.ts` names it for this version. Each test runs twice: over the direct
+// channel, and with a MessageChannel between the client and its host, where nothing but cloneable messages can pass.
+import assert from "node:assert/strict";
+import { checkRun, ofRun } from "../lib/events.mjs";
+import { gate, plain, stream } from "../servers/raw.mjs";
+import { errorBody, message } from "../servers/sse.mjs";
+
+const STOPPED = { lifecycle: "Stopped", is_streaming: false };
+const RUNNING = { lifecycle: "Running", is_streaming: false };
+
+export default function (test) {
+  module(test);
+  for (const channel of ["direct", "port"]) {
+    const both = (title, body) => test(`${title} [${channel}]`, async (t) => {
+      const page = await t.tab();
+      await page.evaluate((channel) => { T.channel = channel; }, channel);
+      await body(t, page);
+    });
+    harness(both);
+    runs(both);
+    views(both);
+    tools(both);
+    pages(both);
+    rest(both);
+  }
+}
+
+// ------------------------------------------------------------------ the module
+
+function module(test) {
+  test("exports: what this version has, and nothing of a later one", async (t) => {
+    const page = await t.tab();
+    const seen = await page.evaluate(async () => {
+      const ws = await lodger.openWorkspace("w");
+      const names = (o) => { const found = new Set(); for (let p = o; p && p !== Object.prototype && p !== EventTarget.prototype; p = Object.getPrototypeOf(p)) Object.getOwnPropertyNames(p).forEach((n) => found.add(n)); found.delete("constructor"); return [...found].sort(); };
+      const error = await ws.history({ limit: "x" }).catch((e) => e);
+      return { module: Object.keys(lodger).sort(), same: lodger.default === lodger.init, workspace: names(ws), tools: names(ws.tools), pages: names(ws.pages), view: names(ws.view()), isTarget: ws instanceof EventTarget,
+        error: [error instanceof lodger.LodgerError, error instanceof Error, error.name] };
+    });
+    assert.deepEqual(seen.module, ["LodgerError", "default", "deleteWorkspace", "init", "invoke", "openWorkspace"]);
+    assert.equal(seen.same, true);
+    assert.equal(seen.isTarget, true);
+    assert.deepEqual(seen.workspace.filter((n) => n !== "addEventListener" && n !== "removeEventListener"), ["clearConversation", "close", "configureAgent", "history", "interrupt", "invoke", "name", "pages", "resume", "run", "sendMessage",
+      "startAgent", "status", "stopAgent", "storage", "tools", "view", "wait"]);
+    assert.deepEqual(seen.tools, ["definitions", "execute", "register", "unregister"]);
+    assert.deepEqual(seen.pages, ["backlinks", "create", "delete", "move", "outgoingLinks", "read", "rename", "restore", "search", "trash", "tree", "update", "versions"]);
+    assert.deepEqual(seen.view, ["getSnapshot", "subscribe"]);
+    assert.deepEqual(seen.error, [true, true, "LodgerError"]);
+  });
+
+  test("importing does no work: no request, no storage, no listener on the page", async (t) => {
+    const requests = [];
+    const page = await (await t.context()).newPage();
+    page.on("request", (r) => requests.push(new URL(r.url()).pathname));
+    await page.goto(`${t.env.site.url}/blank.html`);
+    await t.ready(page);
+    assert.deepEqual(requests.filter((p) => p.endsWith(".wasm")), []);
+    assert.deepEqual(await page.evaluate(async () => (await indexedDB.databases()).map((d) => d.name)), []);
+    await page.evaluate(() => Promise.all([lodger.init(), lodger.init(), lodger.openWorkspace("a")]));
+    assert.equal(requests.filter((p) => p.endsWith(".wasm")).length, 1, "the wasm is loaded once");
+  });
+
+  test("init: a module that cannot be loaded is told, and a later call tries again", async (t) => {
+    const page = await t.tab();
+    t.env.site.serve("/html.wasm", "<!doctype html>", {}, "text/html");
+    const seen = await page.evaluate(async () => [await T.refused(() => lodger.init({ module_or_path: "/nowhere.wasm" })), await T.refused(() => lodger.init({ module_or_path: "/html.wasm" })), (await lodger.openWorkspace("w")).name]);
+    assert.deepEqual([seen[0].code, seen[1].code, seen[2]], ["wasm_unavailable", "wasm_unavailable", "w"]);
+    assert.match(seen[1].hint, /optimizeDeps/);
+    assert.match(seen[1].hint, /exclude/);
+  });
+
+  test("the same name twice is the same Workspace, let go a task after the last close", async (t) => {
+    const page = await t.tab();
+    const seen = await page.evaluate(async () => {
+      const [a, b] = await Promise.all([lodger.openWorkspace("w"), lodger.openWorkspace("w")]);
+      await a.startAgent({ provider: scriptedModel(["One", "Two"]) });
+      await a.close();
+      const stillOpen = b.status();
+      await b.run("Hello");
+      b.close(); // the last one ...
+      const c = await lodger.openWorkspace("w"); // ... and again in the same task: StrictMode
+      const kept = c.status();
+      await c.close();
+      await T.turn();
+      const gone = await T.refused(() => c.history());
+      const d = await lodger.openWorkspace("w");
+      return { same: a === b, sameAgain: b === c, stillOpen, kept, gone: gone.code, fresh: d !== c, status: d.status(), history: (await d.history()).length, other: await T.refused(() => lodger.openWorkspace("w", { storage: "memory" })) };
+    });
+    assert.deepEqual(seen.stillOpen, RUNNING);
+    assert.deepEqual(seen.kept, RUNNING);
+    assert.deepEqual([seen.same, seen.sameAgain, seen.gone, seen.history], [true, true, "workspace_closed", 2]);
+    assert.deepEqual(seen.status, STOPPED);
+    assert.equal(seen.other.code, "invalid_config");
+  });
+
+  test("invoke acts on the workspace that was opened last", async (t) => {
+    const page = await t.tab();
+    const seen = await page.evaluate(async () => {
+      await lodger.invoke("initialize_workspace", { name: "one" });
+      await lodger.invoke("execute_tool", { tool: "create_page", arguments: { title: "Only in one" } });
+      const two = await lodger.openWorkspace("two");
+      const none = await lodger.invoke("execute_tool", { tool: "get_page_tree", arguments: {} });
+      await two.close();
+      await T.turn();
+      await lodger.invoke("initialize_workspace", { name: "one" });
+      const one = await lodger.invoke("execute_tool", { tool: "get_page_tree", arguments: {} });
+      return { none: JSON.stringify(none.result), one: JSON.stringify(one.result) };
+    });
+    assert.doesNotMatch(seen.none, /Only in one/);
+    assert.match(seen.one, /Only in one/);
+  });
+
+  test("deleteWorkspace leaves nothing of it", async (t) => {
+    const page = await t.tab();
+    const seen = await page.evaluate(async () => {
+      const ws = await lodger.openWorkspace("gone");
+      await ws.startAgent({ provider: scriptedModel(["Hi"]) });
+      await ws.run("Hello");
+      await lodger.deleteWorkspace("gone");
+      const error = await T.refused(() => ws.history());
+      const names = (await indexedDB.databases()).map((d) => d.name);
+      await lodger.deleteWorkspace("never there");
+      return { error: error.code, names, again: await (await lodger.openWorkspace("gone")).history() };
+    });
+    assert.equal(seen.error, "workspace_deleted");
+    assert.deepEqual(seen.names, []);
+    assert.deepEqual(seen.again, []);
+  });
+}
+
+// ------------------------------------------------------------------ harness
+
+function harness(both) {
+  both("startAgent: what the configuration says is what the model gets", async (t, page) => {
+    const route = await t.raw(message("One"), message("Two"), message("Three"));
+    await page.evaluate(async (base) => {
+      const ws = await T.open();
+      await ws.startAgent({ model: "claude-opus-4-6", instructions: "You help in this shop.", maxOutputTokens: 777, temperature: 0.5, providerOptions: { metadata: { user_id: "u1" } },
+        provider: T.anthropic(base, { headers: { "x-tenant": "blue" }, apiVersion: "2023-06-01" }) });
+      await ws.run("Hello");
+      await ws.configureAgent({ instructions: async () => "You help in the garden.", maxOutputTokens: 888 });
+      await ws.run("And now?");
+      await ws.configureAgent({ provider: T.anthropic(base, { model: "claude-haiku-4-5", auth: "bearer", headers: { "x-api-key": null } }) });
+      await ws.run("And then?");
+    }, route.base);
+    const [one, two, three] = route.requests;
+    assert.equal(one.json.model, "claude-opus-4-6");
+    assert.equal(one.json.max_tokens, 777);
+    assert.equal(one.json.temperature, 0.5);
+    assert.deepEqual(one.json.metadata, { user_id: "u1" });
+    assert.equal(one.json.stream, true);
+    assert.match(JSON.stringify(one.json.system), /You help in this shop\./);
+    assert.equal(one.headers["x-api-key"], "sk-test");
+    assert.equal(one.headers["x-tenant"], "blue");
+    assert.equal(one.headers["anthropic-version"], "2023-06-01");
+    assert.match(JSON.stringify(two.json.system), /garden/);
+    assert.doesNotMatch(JSON.stringify(two.json.system), /shop/);
+    assert.equal(two.json.max_tokens, 888);
+    assert.equal(three.headers.authorization, "Bearer sk-test");
+    assert.equal(three.headers["x-api-key"], undefined);
+    assert.equal(three.json.model, "claude-haiku-4-5");
+    assert.deepEqual(route.violations, []);
+  });
+
+  both("startAgent: no sampling parameter unless it is set; the prefix of a conversation stays the same", async (t, page) => {
+    const route = await t.raw(message("One"), message("Two"));
+    await page.evaluate(async (base) => { const ws = await T.open(); await ws.startAgent({ provider: T.anthropic(base) }); await ws.run("a"); await ws.run("b"); }, route.base);
+    const [one, two] = route.requests.map((r) => r.json);
+    assert.equal(one.model, "claude-sonnet-4-6");
+    for (const name of ["temperature", "top_p", "top_k"]) assert.equal(name in one, false);
+    const bare = (value) => JSON.stringify(value).replaceAll(/,?"cache_control":\{[^}]*\}/g, "");
+    assert.equal(bare(two.tools), bare(one.tools));
+    assert.equal(bare(two.system), bare(one.system));
+    assert.match(JSON.stringify(one), /cache_control/);
+  });
+
+  both("apiKey as a function: asked before each call, told when it was refused", async (t, page) => {
+    const route = await t.raw((body, n, { headers }) => (headers["x-api-key"] === "old" ? plain(401, errorBody("authentication_error", "invalid x-api-key")) : message("Welcome.")));
+    const seen = await page.evaluate(async (base) => {
+      const ws = await T.open();
+      const asked = [];
+      await ws.startAgent({ provider: T.anthropic(base, { apiKey: async ({ refused }) => { asked.push(refused); return refused ? "new" : "old"; } }) });
+      return { text: (await ws.run("Hello")).text, asked };
+    }, route.base);
+    assert.equal(seen.text, "Welcome.");
+    assert.deepEqual(seen.asked.slice(0, 2), [false, true]);
+  });
+
+  both("a fetch of the page's own is used, and a proxy needs no key", async (t, page) => {
+    const route = await t.raw(message("By proxy."));
+    route.checked = false;
+    const seen = await page.evaluate(async (base) => {
+      const ws = await T.open();
+      const calls = [];
+      await ws.startAgent({ provider: { kind: "anthropic", baseUrl: base, fetch: (url, init) => { calls.push([String(url), init.method, init.signal instanceof AbortSignal]); return fetch(url, init); } } });
+      return { text: (await ws.run("Hello")).text, calls, settings: await ws.invoke("get_agent_settings") };
+    }, route.base);
+    assert.equal(seen.text, "By proxy.");
+    assert.equal(seen.calls.length, 1);
+    assert.ok(seen.calls[0][0].startsWith(route.base));
+    assert.deepEqual(seen.calls[0].slice(1), ["POST", true]);
+    assert.equal(seen.settings.api_key_configured, true);
+  });
+
+  both('ifRunning: "join" is content, and keeps what runs', async (t, page) => {
+    const seen = await page.evaluate(async () => {
+      const ws = await T.open();
+      const join = { ifRunning: "join", provider: scriptedModel(["Hi"]) };
+      await ws.startAgent(join);
+      await ws.startAgent(join);
+      const refused = await T.refused(() => ws.startAgent({ provider: scriptedModel([]) }));
+      return { text: (await ws.run("Hello")).text, refused: refused.code };
+    });
+    assert.deepEqual(seen, { text: "Hi", refused: "already_running" });
+  });
+
+  both("configureAgent before the start is refused; status() answers at once", async (t, page) => {
+    const seen = await page.evaluate(async () => {
+      const ws = await T.open();
+      const before = ws.status();
+      const error = await T.refused(() => ws.configureAgent({ maxTurns: 3 }));
+      const starting = ws.startAgent();
+      const during = ws.status().lifecycle;
+      await starting;
+      return { before, error: error.code, during, after: ws.status(), name: ws.name };
+    });
+    assert.deepEqual(seen.before, STOPPED);
+    assert.equal(seen.error, "not_running");
+    assert.ok(["Stopped", "Starting", "Running"].includes(seen.during));
+    assert.deepEqual(seen.after, RUNNING);
+    assert.equal(seen.name, "w");
+  });
+
+  both("events: the Workspace first, then the target, with one detail; a listener may call any method", async (t, page) => {
+    const seen = await page.evaluate(async () => {
+      const target = new EventTarget();
+      const ws = await T.open("w", { target });
+      const order = [];
+      let detail, same, onDocument = 0, nested;
+      document.addEventListener("agent:session-started", () => onDocument++);
+      ws.addEventListener("agent:session-started", (e) => { detail = e.detail; order.push(["ws", e instanceof CustomEvent, e.target === ws]); nested = Promise.all([ws.history(), ws.pages.create({ title: "From a listener" }), ws.status()]); });
+      target.addEventListener("agent:session-started", (e) => { same = e.detail === detail; order.push(["target", e instanceof CustomEvent, e.target === target]); });
+      await ws.startAgent({ provider: scriptedModel(["Hi", "Hi"]) });
+      await ws.run("Hello");
+      const [history, created] = await nested;
+      const quiet = await T.open("quiet", { target: null });
+      let own = 0;
+      quiet.addEventListener("agent:session-started", () => own++);
+      await quiet.startAgent({ provider: scriptedModel(["Hi"]) });
+      await quiet.run("Hello");
+      return { order, same, onDocument, detail: T.plain(detail), history: history.length, slug: created.slug, own };
+    });
+    assert.deepEqual(seen.order, [["ws", true, true], ["target", true, true]]);
+    assert.equal(seen.same, true);
+    assert.equal(seen.onDocument, 0);
+    assert.equal(seen.own, 1);
+    assert.equal(seen.history, 1);
+    assert.equal(seen.slug, "from-a-listener");
+    assert.equal(seen.detail.workspace, "w");
+  });
+
+  both("keys are in no event, no history, no stored row", async (t, page) => {
+    const route = await t.raw(message({ tool: "echo", args: { text: "my key is sk-verysecret123" } }), message("I saw sk-verysecret123."));
+    const seen = await page.evaluate(async (base) => {
+      const ws = await T.open("keys");
+      const rec = T.record(document);
+      ws.tools.register({ name: "echo", description: "Echoes.", inputSchema: { type: "object", properties: { text: { type: "string" } } }, execute: ({ text }) => text });
+      await ws.startAgent({ provider: T.anthropic(base, { apiKey: "sk-verysecret123" }) });
+      const result = T.plain(await ws.run("Say the key."));
+      return { text: JSON.stringify([rec.events, result, await ws.history(), await T.dump("keys")]) };
+    }, route.base);
+    assert.doesNotMatch(seen.text, /sk-verysecret123/);
+    assert.equal(route.requests[0].headers["x-api-key"], "sk-verysecret123");
+  });
+}
+
+// ------------------------------------------------------------------ runs
+
+function runs(both) {
+  both("sendMessage: a Run with plain members, textStream and result", async (t, page) => {
+    const hold = gate();
+    const words = message("One two three four");
+    const route = await t.raw(stream(words.slice(0, 4), hold, words.slice(4)));
+    t.signal("go on", () => hold.open());
+    const seen = await page.evaluate(async (base) => {
+      const ws = await T.open();
+      await ws.startAgent({ provider: T.anthropic(base) });
+      const rec = T.record(document);
+      const run = await ws.sendMessage("Count");
+      const early = [];
+      const reading = (async () => { for await (const piece of run.textStream) early.push(piece); })();
+      await rec.chunk(1);
+      await T.tell("go on");
+      const result = await run.result;
+      await reading;
+      const read = async (most = Infinity) => { let text = ""; for await (const piece of run.textStream) { text += piece; if (--most === 0) break; } return text; };
+      return { run: T.plain(run), keys: Object.keys(run), early, late: await read(), first: await read(1), result: T.plain(result), own: Object.hasOwn(run, "result") };
+    }, route.base);
+    assert.deepEqual(Object.keys(seen.run).sort(), ["acceptedAt", "runId", "status"]);
+    assert.equal(seen.own, false, "result and textStream are getters of the prototype");
+    assert.equal(seen.run.status, "accepted");
+    assert.equal(typeof seen.run.acceptedAt, "number");
+    assert.equal(seen.early.join(""), "One two three four");
+    assert.ok(seen.early.length >= 2, "it streams");
+    assert.equal(seen.late, "One two three four", "complete, however late");
+    assert.ok("One two three four".startsWith(seen.first) && seen.first);
+    assert.equal(seen.result.runId, seen.run.runId);
+    assert.equal(seen.result.outcome, "completed");
+    assert.equal(seen.result.text, "One two three four");
+    assert.equal(seen.result.turns, 1);
+    assert.deepEqual([seen.result.usage.inputTokens, seen.result.usage.outputTokens], [12, 7]);
+  });
+
+  both("run(): resolves when completed, rejects with the run's error otherwise; result never rejects", async (t, page) => {
+    const route = await t.raw(message("Fine."), plain(400, errorBody("invalid_request_error", "prompt is odd")), plain(400, errorBody("invalid_request_error", "prompt is odd")));
+    const seen = await page.evaluate(async (base) => {
+      const ws = await T.open();
+      await ws.startAgent({ provider: T.anthropic(base) });
+      const good = T.plain(await ws.run({ text: "Hello", metadata: { from: "form" } }));
+      const bad = await T.refused(() => ws.run("Bad"));
+      const run = await ws.sendMessage("Bad again");
+      const result = T.plain(await run.result);
+      let text = "";
+      for await (const piece of run.textStream) text += piece;
+      return { good, bad, result, text, history: T.plain(await ws.history()) };
+    }, route.base);
+    assert.equal(seen.good.outcome, "completed");
+    assert.equal(seen.bad.code, "invalid_request");
+    assert.equal(seen.result.outcome, "failed");
+    assert.equal(seen.result.error.code, "invalid_request");
+    assert.equal(seen.text, "");
+    assert.deepEqual(seen.history[0].metadata, { from: "form" });
+    assert.doesNotMatch(JSON.stringify(route.requests[0].json), /"from"/, "metadata is not for the model");
+  });
+
+  both("messages: ids, times, models, usage, one assistant message a run; limit and before", async (t, page) => {
+    const route = await t.raw(message(["I look.", { tool: "get_page_tree" }]), message("Nothing there."), message("Two."), message("Three."));
+    const seen = await page.evaluate(async (base) => {
+      const ws = await T.open();
+      await ws.startAgent({ provider: T.anthropic(base) });
+      const before = Date.now();
+      for (const text of ["one", "two", "three"]) await ws.run(text);
+      const all = T.plain(await ws.history());
+      return { before, after: Date.now(), all, last: T.plain(await ws.history({ limit: 2 })), earlier: T.plain(await ws.history({ limit: 2, before: all[4].id })), nowhere: await T.refused(() => ws.history({ before: "nope" })) };
+    }, route.base);
+    assert.deepEqual(seen.all.map((m) => m.role), ["user", "assistant", "user", "assistant", "user", "assistant"]);
+    assert.equal(new Set(seen.all.map((m) => m.id)).size, 6);
+    for (const m of seen.all) { assert.equal(m.status, "complete"); assert.ok(m.createdAt >= seen.before && m.createdAt <= seen.after); assert.equal(typeof m.runId, "string"); }
+    assert.deepEqual(seen.all[1].parts.map((p) => p.type), ["text", "tool-call", "text"]);
+    assert.equal(seen.all[1].runId, seen.all[0].runId);
+    assert.equal(seen.all[1].model, "claude-sonnet-4-6");
+    assert.ok(seen.all[1].usage.outputTokens > 0);
+    assert.deepEqual(seen.last, seen.all.slice(4));
+    assert.deepEqual(seen.earlier, seen.all.slice(2, 4));
+    assert.equal(seen.nowhere.code, "message_not_found");
+  });
+
+  both("busy: one run at a time, and the refused message leaves no trace", async (t, page) => {
+    const hold = gate();
+    const words = message("One two");
+    const route = await t.raw(stream(words.slice(0, 3), hold, words.slice(3)));
+    t.signal("go on", () => hold.open());
+    const seen = await page.evaluate(async (base) => {
+      const ws = await T.open();
+      await ws.startAgent({ provider: T.anthropic(base) });
+      const run = await ws.sendMessage("First");
+      const busy = await T.refused(() => ws.sendMessage("Second"));
+      const resume = await T.refused(() => ws.resume());
+      await T.tell("go on");
+      await run.result;
+      return { busy, resume: resume.code, history: (await ws.history()).map((m) => T.textOf(m)) };
+    }, route.base);
+    assert.equal(seen.busy.code, "busy");
+    assert.equal(seen.busy.retryable, true);
+    assert.ok(["busy", "nothing_to_resume"].includes(seen.resume));
+    assert.deepEqual(seen.history, ["First", "One two"]);
+  });
+
+  both("in a listener of the end the session is free again: sendMessage is not busy", async (t, page) => {
+    const seen = await page.evaluate(async () => {
+      const ws = await T.open();
+      await ws.startAgent({ provider: scriptedModel(["One", "Two", "Three"]) });
+      const next = ["Second", "Third"];
+      const all = new Promise((resolve) => {
+        ws.addEventListener("agent:session-completed", () => { if (next.length) ws.sendMessage(next.shift()).catch(resolve); else resolve("done"); });
+      });
+      await ws.sendMessage("First");
+      return { all: String(await all), history: (await ws.history()).map((m) => T.textOf(m)) };
+    });
+    assert.deepEqual(seen, { all: "done", history: ["First", "One", "Second", "Two", "Third", "Three"] });
+  });
+
+  both("interrupt: with and without a target; a wrong runId does nothing", async (t, page) => {
+    const hold = gate();
+    const words = message("One two three");
+    const route = await t.raw(stream(words.slice(0, 4), hold, words.slice(4)));
+    const seen = await page.evaluate(async (base) => {
+      const ws = await T.open();
+      await ws.startAgent({ provider: T.anthropic(base) });
+      const rec = T.record(document);
+      const run = await ws.sendMessage("Count");
+      await rec.chunk(1);
+      ws.interrupt({ runId: "another" });
+      await T.turn();
+      const still = ws.status().is_streaming;
+      ws.interrupt({ runId: run.runId });
+      const result = T.plain(await run.result);
+      const rejected = await T.settle(() => ws.wait(run.runId));
+      return { still, result, rejected, text: result.text };
+    }, route.base);
+    hold.open();
+    assert.equal(seen.still, true);
+    assert.equal(seen.result.outcome, "interrupted");
+    assert.equal(seen.text, "One two ");
+    assert.deepEqual([seen.rejected.value.status, seen.rejected.value.outcome], ["ok", "interrupted"]);
+  });
+
+  both("signal: aborted before, nothing happens; aborted during, the run is interrupted", async (t, page) => {
+    const hold = gate();
+    const words = message("One two three");
+    const route = await t.raw(stream(words.slice(0, 4), hold, words.slice(4)));
+    const seen = await page.evaluate(async (base) => {
+      const ws = await T.open();
+      await ws.startAgent({ provider: T.anthropic(base) });
+      const rec = T.record(document);
+      const before = await T.refused(() => ws.sendMessage("Never", { signal: AbortSignal.abort() }));
+      const none = (await ws.history()).length;
+      const controller = new AbortController();
+      const running = T.refused(() => ws.run("Count", { signal: controller.signal }));
+      await rec.chunk(1);
+      controller.abort();
+      return { before: before.code, none, during: (await running).code, history: (await ws.history()).map((m) => m.status) };
+    }, route.base);
+    hold.open();
+    assert.deepEqual(seen, { before: "aborted", none: 0, during: "aborted", history: ["complete", "interrupted"] });
+  });
+
+  both("context: for the model with this message, not in the history", async (t, page) => {
+    const route = await t.raw(message("One"), message("Two"));
+    const history = await page.evaluate(async (base) => {
+      const ws = await T.open();
+      await ws.startAgent({ provider: T.anthropic(base) });
+      await ws.run("What is this?", { context: "The user looks at the page about owls." });
+      await ws.run("And now?");
+      return JSON.stringify(await ws.history());
+    }, route.base);
+    assert.match(JSON.stringify(route.requests[0].json.messages), /about owls/);
+    assert.match(JSON.stringify(route.requests[0].json.messages), /What is this/);
+    assert.doesNotMatch(history, /about owls/);
+    assert.deepEqual(route.violations, []);
+  });
+
+  both("idempotencyKey: the same key gives the same run, at once, later and after a reload", async (t, page) => {
+    const route = await t.raw(message("One"), message("Two"));
+    const send = (page) => page.evaluate(async ([base, channel]) => {
+      T.channel = channel;
+      const ws = await T.open();
+      await ws.startAgent({ provider: T.anthropic(base) });
+      const [a, b] = await Promise.all([ws.sendMessage("Once", { idempotencyKey: "k1" }), ws.sendMessage("Once", { idempotencyKey: "k1" })]);
+      const result = T.plain(await b.result);
+      const c = await ws.sendMessage("Once", { idempotencyKey: "k1" });
+      let text = "";
+      for await (const piece of c.textStream) text += piece;
+      const later = T.plain(await c.result);
+      const n = (await ws.history()).length;
+      await ws.close();
+      return { ids: [a.runId, b.runId, c.runId], result, later, text, n };
+    }, [route.base, t.title.includes("port") ? "port" : "direct"]);
+    const first = await send(page);
+    await page.reload();
+    await t.ready(page);
+    const second = await send(page);
+    assert.equal(new Set([...first.ids, ...second.ids]).size, 1);
+    assert.equal(first.n, 2);
+    assert.equal(second.n, 2);
+    assert.equal(first.result.text, "One");
+    assert.equal(first.text, "One");
+    assert.deepEqual([second.later.outcome, second.later.text], ["completed", "One"]);
+    assert.equal(route.requests.length, 1);
+  });
+
+  both("wait: before the end, at it, after it and after a reload; a timeout does not touch the run", async (t, page) => {
+    const hold = gate();
+    const words = message("One two three");
+    const route = await t.raw(stream(words.slice(0, 4), hold, words.slice(4)), plain(500, errorBody("api_error", "broken")));
+    t.signal("go on", () => hold.open());
+    const seen = await page.evaluate(async (base) => {
+      const ws = await T.open();
+      await ws.startAgent({ provider: T.anthropic(base) });
+      const rec = T.record(document);
+      const run = await ws.sendMessage("Count");
+      await rec.chunk(1);
+      const timeout = T.plain(await ws.wait(run.runId, { timeoutMs: 20 }));
+      const zero = T.plain(await ws.wait(run.runId, { timeoutMs: 0 }));
+      const streaming = ws.status().is_streaming;
+      const waiting = [ws.wait(run.runId), ws.wait(run.runId, { timeoutMs: 20_000 })];
+      await T.tell("go on");
+      const done = T.plain(await Promise.all(waiting));
+      const after = T.plain(await ws.wait(run.runId, { timeoutMs: 0 }));
+      const failing = await ws.sendMessage("Fail");
+      const failed = T.plain(await ws.wait(failing.runId));
+      const unknown = await T.refused(() => ws.wait("no such run"));
+      const byName = T.plain(await ws.invoke("agent.wait", { runId: run.runId }));
+      await ws.close();
+      return { runId: run.runId, failing: failing.runId, timeout, zero, streaming, done, after, failed, unknown, byName };
+    }, route.base);
+    assert.deepEqual([seen.timeout.status, seen.zero.status, seen.streaming], ["timeout", "timeout", true]);
+    assert.equal(seen.timeout.runId, seen.runId);
+    for (const w of [...seen.done, seen.after, seen.byName]) {
+      assert.deepEqual([w.runId, w.status, w.outcome], [seen.runId, "ok", "completed"]);
+      assert.ok(w.endedAt >= w.startedAt);
+    }
+    assert.deepEqual([seen.failed.status, seen.failed.error.code], ["error", "server"]);
+    assert.equal(seen.unknown.code, "run_not_found");
+    await page.reload();
+    await t.ready(page);
+    const again = await page.evaluate(async ([ids, channel]) => {
+      T.channel = channel;
+      const ws = await T.open();
+      await ws.startAgent();
+      return T.plain(await Promise.all(ids.map((id) => ws.wait(id))));
+    }, [[seen.runId, seen.failing], t.title.includes("port") ? "port" : "direct"]);
+    assert.deepEqual(again, [seen.after, seen.failed], "the same answer after a reload");
+  });
+
+  both("clearConversation: interrupts, erases the content in the database, and the model starts anew", async (t, page) => {
+    const hold = gate();
+    const words = message("A secret word: xylophone, and more");
+    const route = await t.raw(message("The first secret: quokka."), stream(words.slice(0, 8), hold, words.slice(8)), message("Fresh."));
+    const seen = await page.evaluate(async (base) => {
+      const ws = await T.open("clear");
+      await ws.startAgent({ provider: T.anthropic(base) });
+      await ws.run("Tell me a zebra secret.");
+      const rec = T.record(document);
+      const run = await ws.sendMessage("Another one, walrus.");
+      await rec.chunk(1);
+      await ws.clearConversation();
+      const ended = rec.events.filter((e) => e.type === "agent:session-interrupted").map((e) => e.detail.runId === run.runId);
+      const history = await ws.history();
+      const rows = JSON.stringify(await T.dump("clear"));
+      const text = (await ws.run("Hello again")).text;
+      return { ended, history, rows, text, after: (await ws.history()).map((m) => T.textOf(m)) };
+    }, route.base);
+    hold.open();
+    assert.deepEqual(seen.ended, [true]);
+    assert.deepEqual(seen.history, []);
+    for (const word of ["zebra", "quokka", "walrus", "xylophone"]) assert.equal(seen.rows.includes(word), false, `${word} is still in the database`);
+    assert.deepEqual(seen.after, ["Hello again", "Fresh."]);
+    assert.equal(route.requests.at(-1).json.messages.length, 1);
+    assert.deepEqual(route.violations, []);
+  });
+}
+
+// ------------------------------------------------------------------ views
+
+function views(both) {
+  both("view: at once, then as it goes; statuses in their order; the same object each time", async (t, page) => {
+    const hold = gate();
+    const words = message("One two three");
+    const route = await t.raw(stream(hold, words), plain(500, errorBody("api_error", "broken")));
+    t.signal("go on", () => hold.open());
+    const seen = await page.evaluate(async (base) => {
+      const ws = await T.open();
+      const { subscribe, getSnapshot } = ws.view(); // bound
+      const shots = [];
+      const stop = subscribe((s) => shots.push(s));
+      const first = shots.length;
+      const same = ws.view() === ws.view() && ws.view("default") === ws.view();
+      while (getSnapshot().status === "loading") await T.turn();
+      const stopped = getSnapshot();
+      await ws.startAgent({ provider: T.anthropic(base) });
+      await T.turn();
+      const ready = getSnapshot();
+      const run = await ws.sendMessage("Count");
+      await T.turn();
+      const submitted = getSnapshot();
+      await T.tell("go on");
+      await run.result;
+      await T.turn();
+      const done = getSnapshot();
+      await (await ws.sendMessage("Fail")).result;
+      await T.turn();
+      const error = getSnapshot();
+      const n = shots.length;
+      stop();
+      await ws.stopAgent();
+      await T.turn();
+      return { first, same, statuses: shots.map((s) => s.status).filter((s, i, all) => s !== all[i - 1]), stopped: T.plain(stopped), ready: T.plain(ready), submitted: T.plain(submitted), done: T.plain(done), error: T.plain(error), quiet: shots.length === n, end: getSnapshot().status, streamed: shots.filter((s) => s.status === "streaming").length };
+    }, route.base);
+    assert.equal(seen.first, 1);
+    assert.equal(seen.same, true);
+    assert.equal(seen.quiet, true);
+    assert.deepEqual(seen.statuses.filter((s) => s !== "loading"), ["stopped", "ready", "submitted", "streaming", "ready", "submitted", "error"]);
+    assert.deepEqual([seen.stopped.holder, seen.ready.holder], [false, true]);
+    assert.deepEqual(seen.submitted.messages.map((m) => [m.role, m.parts[0]?.text]).at(0), ["user", "Count"]);
+    assert.deepEqual(seen.done.messages.map((m) => [m.role, m.status, m.parts[0].text]), [["user", "complete", "Count"], ["assistant", "complete", "One two three"]]);
+    assert.deepEqual([seen.done.permissions, seen.done.queue], [[], []]);
+    assert.equal(seen.error.error.code, "server");
+    assert.equal(seen.end, "stopped");
+  });
+
+  both("view: what did not change keeps its identity, and a snapshot never changes", async (t, page) => {
+    const seen = await page.evaluate(async () => {
+      const ws = await T.open();
+      await ws.startAgent({ provider: scriptedModel(["First answer", { tool: "get_page_tree" }, "Second answer in several words", "Third"]) });
+      const { subscribe, getSnapshot } = ws.view();
+      const shots = [];
+      subscribe((s) => shots.push([s, JSON.stringify(s)]));
+      await ws.run("One");
+      await T.turn();
+      const one = getSnapshot();
+      const idle = getSnapshot() === one;
+      await ws.run("Two");
+      await T.turn();
+      const two = getSnapshot();
+      const kept = one.messages.every((m, i) => two.messages[i] === m);
+      await ws.run("Three");
+      await T.turn();
+      const three = getSnapshot();
+      // While a message grows, the others stay who they are, and so do the parts that are finished.
+      let strangers = 0;
+      for (let i = 1; i < shots.length; i++) {
+        const [a, b] = [shots[i - 1][0].messages, shots[i][0].messages];
+        for (let j = 0; j < Math.min(a.length, b.length); j++) if (a[j] !== b[j] && JSON.stringify(a[j]) === JSON.stringify(b[j])) strangers++;
+        for (let j = 0; j < Math.min(a.length, b.length); j++) a[j].parts.forEach((p, k) => { const q = b[j].parts[k]; if (q && p !== q && JSON.stringify(p) === JSON.stringify(q)) strangers++; });
+      }
+      const history = T.plain(await ws.history());
+      return { idle, kept, parts: two.messages[3].parts.every((p, i) => three.messages[3].parts[i] === p), frozen: shots.every(([s, text]) => JSON.stringify(s) === text), strangers, shots: shots.length, agree: JSON.stringify(history) === JSON.stringify(three.messages), history, messages: T.plain(three.messages) };
+    });
+    assert.deepEqual([seen.idle, seen.kept, seen.parts, seen.frozen, seen.strangers], [true, true, true, true, 0]);
+    assert.deepEqual(seen.messages, seen.history, "the view and the history agree");
+  });
+}
+
+// ------------------------------------------------------------------ tools
+
+function tools(both) {
+  both("tools: register, undo, replace in place, signal, unregister, definitions", async (t, page) => {
+    const seen = await page.evaluate(async () => {
+      const ws = await T.open("w", { pageTools: false });
+      const tool = (name, says, more) => ({ name, title: "T", description: `Says ${says}.`, inputSchema: { type: "object", properties: {} }, execute: () => says, ...more });
+      const names = () => ws.tools.definitions().map((d) => d.name).join();
+      const out = { empty: names() };
+      const undoA = ws.tools.register(tool("a", "one"));
+      ws.tools.register(tool("b", "two", { readOnly: true, source: "External" }));
+      ws.tools.register(tool("get_c", "three"));
+      out.three = names();
+      const undoA2 = ws.tools.register(tool("a", "uno"), { replace: true });
+      out.replaced = names();
+      undoA(); // undoes its own registration only, which is gone
+      out.kept = [names(), (await ws.tools.execute("a", {})).result];
+      undoA2();
+      out.undone = names();
+      const controller = new AbortController();
+      ws.tools.register(tool("d", "four"), { signal: controller.signal });
+      const withD = names();
+      controller.abort();
+      out.signal = [withD, names()];
+      out.unregister = [ws.tools.unregister("b"), ws.tools.unregister("b"), names()];
+      ws.tools.register(tool("e", "five", { readOnly: true, source: "External" }));
+      out.definitions = T.plain(ws.tools.definitions());
+      return out;
+    });
+    assert.equal(seen.empty, "");
+    assert.equal(seen.three, "a,b,get_c");
+    assert.equal(seen.replaced, "a,b,get_c");
+    assert.deepEqual(seen.kept, ["a,b,get_c", "uno"]);
+    assert.equal(seen.undone, "b,get_c");
+    assert.deepEqual(seen.signal, ["b,get_c,d", "b,get_c"]);
+    assert.deepEqual(seen.unregister, [true, false, "get_c"]);
+    const [c, e] = seen.definitions;
+    assert.deepEqual({ ...c, inputSchema: undefined }, { name: "get_c", description: "Says three.", inputSchema: undefined, source: "Workspace", readOnly: true, available: true });
+    assert.deepEqual([e.source, e.readOnly], ["External", true]);
+    assert.equal(c.inputSchema.type, "object");
+  });
+
+  both("tools: what execute gets, gives, and how it fails", async (t, page) => {
+    const seen = await page.evaluate(async () => {
+      const ws = await T.open();
+      const got = [];
+      ws.tools.register({ name: "add", description: "Adds.", inputSchema: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } }, required: ["a", "b"] }, execute: ({ a, b }, context) => { got.push([Object.keys(context).sort(), context.signal instanceof AbortSignal, typeof context.toolCallId, context.runId ?? null]); return { sum: a + b, at: new Date(0), list: [1, undefined, null] }; } });
+      ws.tools.register({ name: "fail", description: "Fails.", inputSchema: { type: "object", properties: {} }, execute: async () => { throw new Error("no luck"); } });
+      ws.tools.register({ name: "hang", description: "Hangs.", inputSchema: { type: "object", properties: {} }, timeoutMs: 50, execute: (args, { signal }) => new Promise((r) => signal.addEventListener("abort", () => { got.push("aborted"); r("late"); })) });
+      return { ok: T.plain(await ws.tools.execute("add", { a: 1, b: 2 })), got, missing: await T.refused(() => ws.tools.execute("add", { a: 1 })), fail: await T.refused(() => ws.tools.execute("fail", {})),
+        hang: await T.refused(() => ws.tools.execute("hang", {})), none: await T.refused(() => ws.tools.execute("nope", {})), status: ws.status(), history: (await ws.history()).length };
+    });
+    assert.match(JSON.stringify(seen.ok.result), /"?sum\\?"?:3/);
+    assert.deepEqual(seen.got[0].slice(1), [true, "string", null]);
+    assert.ok(seen.got.includes("aborted"), "its signal fires when its time is up");
+    assert.equal(seen.missing.code, "invalid_arguments");
+    assert.match(seen.missing.message, /missing 'b' field/);
+    assert.equal(seen.fail.code, "tool_failed");
+    assert.match(seen.fail.message, /no luck/);
+    assert.equal(seen.hang.code, "tool_timeout");
+    assert.equal(seen.none.code, "tool_not_found");
+    assert.deepEqual(seen.status, STOPPED, "tools need no running harness");
+    assert.equal(seen.history, 0);
+  });
+
+  both("tools in a run: progress, calls back into the workspace, thinking goes back unchanged", async (t, page) => {
+    const route = await t.raw(message([{ thinking: "I must note it.", signature: "c2ln" }, { redacted: "QUJD" }, "Noting.", { tool: "note", args: { text: "Owls" } }]), message("Noted."));
+    const seen = await page.evaluate(async (base) => {
+      const ws = await T.open();
+      const rec = T.record(document, ws);
+      ws.tools.register({ name: "note", description: "Notes.", inputSchema: { type: "object", properties: { text: { type: "string" } } },
+        execute: async ({ text }, { onProgress, runId, toolCallId }) => {
+          onProgress({ done: 1 });
+          onProgress({ done: 2 });
+          const page = await ws.pages.create({ title: text });
+          return { slug: page.slug, runId, toolCallId, messages: (await ws.history()).length };
+        } });
+      await ws.startAgent({ provider: T.anthropic(base), reasoning: "low" });
+      const run = await ws.sendMessage("Note owls.");
+      await rec.ended(run.runId);
+      return { runId: run.runId, events: rec.events, slug: (await ws.pages.read("owls")).slug, history: T.plain(await ws.history()) };
+    }, route.base);
+    const { calls } = checkRun(seen.events, seen.runId);
+    assert.deepEqual(calls[0].progress, [{ done: 1 }, { done: 2 }]);
+    assert.match(JSON.stringify(calls[0].result), new RegExp(seen.runId));
+    assert.equal(seen.slug, "owls");
+    const back = route.requests[1].json.messages[1].content;
+    assert.deepEqual(back.map((b) => b.type), ["thinking", "redacted_thinking", "text", "tool_use"]);
+    assert.deepEqual(back[0], { type: "thinking", thinking: "I must note it.", signature: "c2ln" });
+    assert.deepEqual(back[1], { type: "redacted_thinking", data: "QUJD" });
+    assert.deepEqual(seen.history[1].parts.map((p) => p.type), ["thinking", "text", "tool-call", "text"]);
+    assert.equal(seen.history[1].parts[0].text, "I must note it.");
+    const kinds = ofRun(seen.events, seen.runId).filter((e) => e.type === "agent:message-chunk").map((e) => e.detail.kind);
+    assert.ok(kinds.includes("thinking") && kinds.includes("text"));
+    assert.deepEqual(route.violations, []);
+  });
+
+  both("tools of one turn: read-only ones run together, others in the order of the calls", async (t, page) => {
+    const calls = (names) => message(names.map((tool, i) => ({ tool, id: `toolu_${tool}_${i}` })));
+    const route = await t.raw(calls(["get_a", "get_b"]), message("Read."), calls(["get_a", "write", "get_b"]), message("Written."));
+    const seen = await page.evaluate(async (base) => {
+      const ws = await T.open();
+      const log = [];
+      const tool = (name, ms) => ws.tools.register({ name, description: "A tool.", inputSchema: { type: "object", properties: {} }, execute: async () => { log.push(`+${name}`); await new Promise((r) => setTimeout(r, ms)); log.push(`-${name}`); return name; } });
+      tool("get_a", 60);
+      tool("get_b", 5);
+      tool("write", 20);
+      await ws.startAgent({ provider: T.anthropic(base) });
+      await ws.run("Read both.");
+      const together = log.splice(0).join(" ");
+      await ws.run("Write.");
+      return { together, inOrder: log.join(" ") };
+    }, route.base);
+    assert.equal(seen.together, "+get_a +get_b -get_b -get_a");
+    assert.equal(seen.inOrder, "+get_a -get_a +write -write +get_b -get_b");
+    for (const n of [1, 3]) assert.deepEqual(route.requests[n].json.messages.at(-1).content.filter((b) => b.type === "tool_result").map((b) => b.tool_use_id), route.requests[n].json.messages.at(-2).content.filter((b) => b.type === "tool_use").map((b) => b.id), "results in the order of the calls");
+    assert.deepEqual(route.violations, []);
+  });
+
+  both("interrupt inside a tool: its signal fires, it is not waited for, its late result is dropped", async (t, page) => {
+    const route = await t.raw(message([{ tool: "slow", id: "toolu_1" }, { tool: "slow", id: "toolu_2" }]), message("Here."));
+    const seen = await page.evaluate(async (base) => {
+      const ws = await T.open();
+      let aborted = 0, answer, started;
+      const begun = new Promise((r) => (started = r));
+      ws.tools.register({ name: "slow", description: "Slow.", inputSchema: { type: "object", properties: {} }, execute: (args, { signal }) => { signal.addEventListener("abort", () => aborted++); started(); return new Promise((r) => (answer = r)); } });
+      await ws.startAgent({ provider: T.anthropic(base) });
+      const rec = T.record(document, ws);
+      const run = await ws.sendMessage("Go.");
+      await begun;
+      ws.interrupt();
+      await rec.ended(run.runId);
+      const events = [...rec.events];
+      const n = rec.events.length;
+      answer("late");
+      await T.turn();
+      return { runId: run.runId, events, quiet: rec.events.length === n, aborted, text: (await ws.run("Are you there?")).text, history: T.plain(await ws.history()) };
+    }, route.base);
+    const { calls } = checkRun(seen.events, seen.runId, "agent:session-interrupted");
+    assert.deepEqual(calls.map((c) => [c.status, c.error.code]), [["failed", "tool_interrupted"], ["failed", "tool_interrupted"]]);
+    assert.deepEqual([seen.quiet, seen.aborted, seen.text], [true, 1, "Here."]);
+    assert.doesNotMatch(JSON.stringify(seen.history), /late/);
+    assert.deepEqual(route.violations, []);
+  });
+}
+
+// ------------------------------------------------------------------ pages
+
+function pages(both) {
+  both("pages: create, read, tree, update, versions, rename, move, links, trash", async (t, page) => {
+    const seen = await page.evaluate(async () => {
+      const ws = await T.open();
+      const { pages } = ws;
+      const out = {};
+      out.a = T.plain(await pages.create({ title: "Alpha Page", content: "See [[Beta Page]] and [[Nowhere]]." }));
+      out.b = T.plain(await pages.create({ title: "Beta Page", content: "v1", parentSlug: "alpha-page" }));
+      out.c = T.plain(await pages.create({ title: "Gamma", slug: "third" }));
+      out.tree = T.plain(await pages.tree());
+      out.subtree = T.plain(await pages.tree("alpha-page"));
+      out.back = (await pages.backlinks("beta-page")).map((p) => p.slug);
+      out.outgoing = T.plain(await pages.outgoingLinks("alpha-page"));
+      out.updated = T.plain(await pages.update("beta-page", { content: "v2", metadata: { tag: "x" } }, { expectedVersion: out.b.version }));
+      out.conflict = await T.refused(() => pages.update("beta-page", { content: "v3" }, { expectedVersion: out.b.version }));
+      out.versions = T.plain(await pages.versions("beta-page"));
+      out.renamed = T.plain(await pages.rename("beta-page", "Better Page"));
+      out.linksAfter = T.plain(await pages.outgoingLinks("alpha-page"));
+      out.moved = T.plain(await pages.move("third", { parentSlug: "alpha-page", position: 0 }));
+      out.treeMoved = T.plain(await pages.tree());
+      out.cycle = await T.refused(() => pages.move("alpha-page", { parentSlug: "third" }));
+      out.missing = await T.refused(() => pages.read("nope"));
+      out.taken = await T.refused(() => pages.create({ title: "Other", slug: "third" }));
+      out.second = (await pages.create({ title: "Gamma" })).slug;
+      out.search = T.plain(await pages.search("v2"));
+      await pages.delete("third");
+      out.gone = await T.refused(() => pages.read("third"));
+      out.trash = (await pages.trash()).map((p) => p.slug);
+      out.restored = (await pages.restore("third")).slug;
+      out.status = ws.status();
+      return out;
+    });
+    assert.equal(seen.a.slug, "alpha-page");
+    assert.equal(seen.a.parentSlug, null);
+    assert.deepEqual(Object.keys(seen.a).sort(), ["content", "createdAt", "metadata", "parentSlug", "position", "slug", "title", "updatedAt", "version"]);
+    assert.equal(seen.c.slug, "third");
+    assert.deepEqual(seen.tree.map((n) => [n.slug, n.children.map((c) => c.slug)]), [["alpha-page", ["beta-page"]], ["third", []]]);
+    assert.match(JSON.stringify(seen.subtree), /beta-page/);
+    assert.doesNotMatch(JSON.stringify(seen.subtree), /third/);
+    assert.deepEqual(seen.back, ["alpha-page"]);
+    assert.deepEqual(seen.outgoing, [{ title: "Beta Page", slug: "beta-page" }, { title: "Nowhere", slug: null }]);
+    assert.equal(seen.updated.version, seen.b.version + 1);
+    assert.deepEqual(seen.updated.metadata, { tag: "x" });
+    assert.equal(seen.conflict.code, "version_conflict");
+    assert.ok(seen.versions.some((v) => v.content === "v1"), JSON.stringify(seen.versions));
+    assert.equal(seen.renamed.title, "Better Page");
+    assert.equal(seen.linksAfter[0].slug, seen.renamed.slug, "links follow a rename");
+    assert.equal(seen.moved.parentSlug, "alpha-page");
+    assert.deepEqual(seen.treeMoved[0].children.map((n) => n.slug), ["third", seen.renamed.slug]);
+    assert.equal(seen.cycle.code, "page_cycle");
+    assert.equal(seen.missing.code, "page_not_found");
+    assert.equal(seen.taken.code, "slug_taken");
+    assert.notEqual(seen.second, "third");
+    assert.equal(seen.search[0].slug, seen.renamed.slug);
+    assert.ok(seen.search[0].score > 0 && seen.search[0].snippet.includes("v2"));
+    assert.equal(seen.gone.code, "page_not_found");
+    assert.deepEqual(seen.trash, ["third"]);
+    assert.equal(seen.restored, "third");
+    assert.deepEqual(seen.status, STOPPED, "pages need no running harness");
+  });
+
+  both("pages: kept over a reload, and seen by another tab's search", async (t, page) => {
+    const channel = t.title.includes("port") ? "port" : "direct";
+    const other = await t.tab();
+    await other.evaluate(async (channel) => { T.channel = channel; globalThis.ws = await T.open(); await ws.pages.tree(); }, channel);
+    await page.evaluate(async () => { const ws = await T.open(); await ws.pages.create({ title: "Ünïcödé Owl", content: "Owls hunt at night." }); await ws.pages.create({ title: "Day", content: "Nothing." }); });
+    const seen = await other.evaluate(async () => ({ found: (await ws.pages.search("hunt")).map((r) => r.title), prefix: (await ws.pages.search("ünïc")).map((r) => r.title) }));
+    assert.deepEqual(seen, { found: ["Ünïcödé Owl"], prefix: ["Ünïcödé Owl"] });
+    await page.reload();
+    await t.ready(page);
+    const tree = await page.evaluate(async (channel) => { T.channel = channel; return (await (await T.open()).pages.tree()).map((n) => n.title); }, channel);
+    assert.deepEqual(tree, ["Ünïcödé Owl", "Day"]);
+  });
+}
+
+// ------------------------------------------------------------------ the rest
+
+function rest(both) {
+  both("storage(): what is kept, where, how much; memory forgets", async (t, page) => {
+    const seen = await page.evaluate(async () => {
+      const ws = await T.open();
+      await ws.pages.create({ title: "A", content: "x".repeat(10_000) });
+      const info = await ws.storage();
+      const persisted = await info.persist();
+      const memory = await T.open("m", { storage: "memory" });
+      await memory.pages.create({ title: "A" });
+      const kind = (await memory.storage()).kind;
+      await memory.close();
+      await T.turn();
+      const again = await T.open("m", { storage: "memory" });
+      return { info: T.plain(info), persist: typeof persisted, kind, tree: await again.pages.tree(), names: (await indexedDB.databases()).map((d) => d.name) };
+    });
+    assert.equal(seen.info.kind, "indexeddb");
+    assert.ok(seen.info.bytes > 0 && seen.info.quota > seen.info.bytes);
+    assert.equal(typeof seen.info.persisted, "boolean");
+    assert.equal(seen.persist, "boolean");
+    assert.equal(seen.kind, "memory");
+    assert.deepEqual(seen.tree, []);
+    assert.deepEqual(seen.names, ["lodger:w"]);
+  });
+
+  both("scriptedModel records what it was asked; a run beyond its turns fails and says so", async (t, page) => {
+    const seen = await page.evaluate(async () => {
+      const ws = await T.open();
+      const model = scriptedModel([{ tool: "get_page_tree", args: {} }, "No pages."]);
+      await ws.startAgent({ provider: model, instructions: "Be short." });
+      const first = T.plain(await ws.run("Which pages?"));
+      return { first, requests: T.plain(model.requests), over: await T.refused(() => ws.run("More?")) };
+    });
+    assert.equal(seen.first.text, "No pages.");
+    assert.equal(seen.first.turns, 2);
+    assert.equal(seen.requests[0].messages[0].role, "system");
+    assert.match(JSON.stringify(seen.requests[0].messages[0].content), /Be short\./);
+    assert.ok(seen.requests[0].tools.length >= 12);
+    assert.deepEqual(seen.requests[1].messages.slice(-2).map((m) => m.role), ["assistant", "tool"]);
+    assert.equal(seen.requests[1].messages.at(-1).tool_call_id, seen.requests[1].messages.at(-2).tool_calls[0].id);
+    assert.ok(seen.over.code);
+  });
+
+  both("a custom model: chunks, plain strings, tool calls in pieces, its signal and return()", async (t, page) => {
+    const seen = await page.evaluate(async () => {
+      const ws = await T.open();
+      let returned = 0, aborted = 0, n = 0;
+      const provider = { kind: "custom", model: "mine", async *stream(request, { signal }) {
+        signal.addEventListener("abort", () => aborted++);
+        if (++n === 1) {
+          yield { choices: [{ delta: { content: "Look" } }] };
+          yield "ing. ";
+          yield { choices: [{ delta: { tool_calls: [{ index: 0, id: "c1", type: "function", function: { name: "create_page", arguments: '{"ti' } }] } }] };
+          yield { choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: 'tle":"Made"}' } }] } }] };
+          yield { choices: [{ delta: {}, finish_reason: "tool_calls" }], usage: { prompt_tokens: 5, completion_tokens: 6 } };
+        } else if (n === 2) yield "Made it.";
+        else if (n === 3) { try { yield "Word "; await new Promise((r) => signal.addEventListener("abort", r)); } finally { returned++; } }
+        else throw new Error("the model fell over");
+      } };
+      await ws.startAgent({ provider });
+      const first = T.plain(await ws.run("Make it."));
+      const tree = (await ws.pages.tree()).map((p) => p.title);
+      const rec = T.record(document);
+      const run = await ws.sendMessage("Go on");
+      await rec.chunk(1);
+      ws.interrupt();
+      const second = T.plain(await run.result);
+      await T.turn();
+      return { first, tree, second, returned, aborted, third: await T.refused(() => ws.run("Again")) };
+    });
+    assert.equal(seen.first.text.endsWith("Made it."), true);
+    assert.deepEqual(seen.tree, ["Made"]);
+    assert.deepEqual([seen.second.outcome, seen.second.text], ["interrupted", "Word "]);
+    assert.deepEqual([seen.aborted, seen.returned], [1, 1]);
+    assert.match(seen.third.message, /fell over/);
+  });
+
+  both("close(): a working run is held; the promises of this handle are settled", async (t, page) => {
+    const hold = gate();
+    const words = message("One two three");
+    const route = await t.raw(stream(words.slice(0, 4), hold, words.slice(4)), message("One two three"));
+    const seen = await page.evaluate(async (base) => {
+      const ws = await T.open();
+      await ws.startAgent({ provider: T.anthropic(base) });
+      const rec = T.record(document);
+      const run = await ws.sendMessage("Count");
+      await rec.chunk(1);
+      const settled = [T.settle(run.result), T.settle(ws.wait(run.runId)), T.settle(async () => { let s = ""; for await (const p of run.textStream) s += p; return s; })];
+      await ws.close();
+      const outcome = await Promise.all(settled);
+      const status = ws.status();
+      const again = await T.open();
+      await again.startAgent({ provider: T.anthropic(base) });
+      const resumed = await again.resume();
+      return { outcome, status, same: resumed.runId === run.runId, text: (await resumed.result).text };
+    }, route.base);
+    hold.open();
+    for (const { value, error } of seen.outcome) assert.ok(error?.code === "workspace_closed" || typeof value === "string", JSON.stringify(seen.outcome));
+    assert.deepEqual(seen.status, STOPPED);
+    assert.deepEqual([seen.same, seen.text], [true, "One two three"]);
+    assert.deepEqual(route.violations, []);
+  });
+}

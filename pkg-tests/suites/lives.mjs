@@ -1,0 +1,521 @@
+// Pages that go away: reloads, crashes, a second tab, a module that panics, a storage that is lost. After each, the
+// history is whole, no tool with effects ran twice, and the next message is answered with a valid request.
+import assert from "node:assert/strict";
+import { checkRun } from "../lib/events.mjs";
+import { gate, pause, stream } from "../servers/raw.mjs";
+import { message } from "../servers/sse.mjs";
+
+const RUNNING = { lifecycle: "Running", is_streaming: false };
+const MOMENTS = 30;
+const RACES = 50;
+
+export default function (test) {
+  reloads(test);
+  crashes(test);
+  tabs(test);
+  lostHarness(test);
+}
+
+// ------------------------------------------------------------------ reloads
+
+/** A tab in mid-answer: two words have come and are shown, the rest waits. */
+async function midAnswer(t, { rest = "three four.", resume } = {}) {
+  const whole = message(`One two ${rest}`);
+  const hold = gate();
+  const route = await t.raw(stream(whole.slice(0, 4), hold, whole.slice(4)), message(`One two ${rest}`), message("Here."));
+  const page = await t.tab();
+  const runId = await page.evaluate(async ([base, resume]) => {
+    globalThis.ws = await lodger.openWorkspace("life");
+    await ws.startAgent({ provider: T.anthropic(base), ...(resume && { resume }) });
+    const rec = T.record();
+    const run = await ws.sendMessage("Count.");
+    await rec.seen((e) => e.type === "agent:message-chunk" && e.detail.offset + e.detail.text.length >= 8);
+    return run.runId;
+  }, [route.base, resume]);
+  return { page, route, runId, hold };
+}
+
+/** Opens and starts again after the page was lost; gives what is there before anything else happens. */
+const comeBack = (page, base, more = {}) => page.evaluate(async ([base, more]) => {
+  globalThis.ws = await lodger.openWorkspace("life");
+  globalThis.rec = T.record(document, ws);
+  const stopped = T.plain(await ws.history());
+  await ws.startAgent({ provider: T.anthropic(base), ...more });
+  const view = ws.view();
+  view.subscribe(() => {});
+  while (view.getSnapshot().status === "loading") await T.turn();
+  return { stopped, status: ws.status(), view: view.getSnapshot().status, history: T.plain(await ws.history()) };
+}, [base, more]);
+
+function reloads(test) {
+  test("reload in mid-answer: the partial text is kept, the run held, resume() goes on with it", async (t) => {
+    const { page, route, runId, hold } = await midAnswer(t);
+    await page.reload();
+    await t.ready(page);
+    hold.open();
+    const back = await comeBack(page, route.base);
+    assert.deepEqual(back.status, RUNNING, "a held run does not suspend the harness");
+    assert.equal(back.view, "held");
+    for (const history of [back.stopped, back.history]) {
+      assert.deepEqual(history.map((m) => [m.role, m.status]), [["user", "complete"], ["assistant", "partial"]]);
+      assert.equal(history[1].parts[0].text, "One two ");
+      assert.equal(history[1].runId, runId);
+    }
+    assert.equal(route.requests.length, 1, "nothing is sent by itself");
+    const seen = await page.evaluate(async () => {
+      const run = await ws.resume();
+      const result = T.plain(await run.result);
+      await rec.ended(run.runId);
+      return { runId: run.runId, result, waited: T.plain(await ws.wait(run.runId)), history: T.plain(await ws.history()), view: ws.view().getSnapshot().status, ends: rec.events.filter((e) => e.type === "agent:session-completed").length };
+    });
+    assert.equal(seen.runId, runId, "the same run");
+    assert.equal(seen.result.text, "One two three four.", "the new answer takes the place of the partial text");
+    assert.equal(seen.waited.status, "ok");
+    assert.equal(seen.ends, 1);
+    assert.equal(seen.view, "ready");
+    assert.deepEqual(seen.history.map((m) => [m.role, m.status, m.parts.map((p) => p.text).join("")]), [["user", "complete", "Count."], ["assistant", "complete", "One two three four."]]);
+    assert.equal(seen.history[1].id, back.history[1].id, "the message keeps its id");
+    assert.deepEqual(route.violations, []);
+  });
+
+  test('reload in mid-answer with resume: "auto": it goes on by itself', async (t) => {
+    const { page, route, runId, hold } = await midAnswer(t, { resume: "auto" });
+    await page.reload();
+    await t.ready(page);
+    hold.open();
+    const seen = await page.evaluate(async ([base, runId]) => {
+      globalThis.ws = await lodger.openWorkspace("life");
+      await ws.startAgent({ provider: T.anthropic(base), resume: "auto" });
+      const waited = T.plain(await ws.wait(runId));
+      return { waited, history: T.plain(await ws.history()) };
+    }, [route.base, runId]);
+    assert.equal(seen.waited.status, "ok");
+    assert.equal(seen.history[1].parts[0].text, "One two three four.");
+    assert.deepEqual(route.violations, []);
+  });
+
+  test("a new message instead ends the held run as interrupted and keeps its text", async (t) => {
+    const { page, route, runId, hold } = await midAnswer(t);
+    await page.reload();
+    await t.ready(page);
+    hold.open();
+    await comeBack(page, route.base);
+    const seen = await page.evaluate(async (runId) => {
+      const result = await ws.run("Are you there?");
+      return { text: result.text, old: T.plain(await ws.wait(runId)), history: T.plain(await ws.history()), interrupted: rec.events.filter((e) => e.type === "agent:session-interrupted").map((e) => e.detail.runId) };
+    }, runId);
+    assert.equal(seen.text, "One two three four.");
+    assert.deepEqual([seen.old.status, seen.old.outcome], ["ok", "interrupted"]);
+    assert.deepEqual(seen.interrupted, [runId]);
+    assert.deepEqual(seen.history.map((m) => [m.role, m.status]), [["user", "complete"], ["assistant", "interrupted"], ["user", "complete"], ["assistant", "complete"]]);
+    const sent = JSON.stringify(route.requests[1].json.messages);
+    assert.match(sent, /One two/, "the partial text stays in the conversation");
+    assert.match(sent, /Are you there\?/);
+    assert.deepEqual(route.violations, []);
+  });
+
+  test("close() in mid-answer leaves the run held, as if the page had closed", async (t) => {
+    const { page, route, runId, hold } = await midAnswer(t);
+    await page.evaluate(() => ws.close());
+    await route.requests[0].closed;
+    hold.open();
+    const back = await comeBack(page, route.base);
+    assert.equal(back.view, "held");
+    assert.equal(back.history[1].parts[0].text, "One two ");
+    const again = await page.evaluate(async () => { const run = await ws.resume(); await run.result; return run.runId; });
+    assert.equal(again, runId);
+  });
+
+  test("resume() with nothing held is refused; after a failed run it goes on from where it broke", async (t) => {
+    const broken = message("One two three.");
+    const route = await t.raw(message({ tool: "charge", id: "toolu_c" }), stream(broken.slice(0, 4)), message("All done."));
+    const page = await t.tab();
+    const seen = await page.evaluate(async (base) => {
+      globalThis.ws = await lodger.openWorkspace("life");
+      let charges = 0;
+      ws.tools.register({ name: "charge", description: "Charges.", inputSchema: { type: "object", properties: {} }, execute: () => { charges++; return "ok"; } });
+      await ws.startAgent({ provider: T.anthropic(base) });
+      const none = await T.refused(() => ws.resume());
+      const failed = await T.refused(() => ws.run("Go."));
+      const run = await ws.resume();
+      return { none, failed, result: T.plain(await run.result), charges };
+    }, route.base);
+    assert.equal(seen.none.code, "nothing_to_resume");
+    assert.equal(seen.failed.code, "stream_broken");
+    assert.equal(seen.result.text, "All done.");
+    assert.equal(seen.charges, 1, "the finished call is not repeated");
+    assert.deepEqual(route.violations, []);
+  });
+
+  for (const [title, tool, expected] of [
+    ["a tool with effects that was running is unknown, and not run again", { name: "charge" }, { runs: 1, status: "unknown", error: true }],
+    ["a read-only tool that was running is run again", { name: "get_rate", readOnly: true }, { runs: 2, status: "completed", error: false }],
+    ['onResume: "rerun" runs again, whatever it is', { name: "charge", onResume: "rerun" }, { runs: 2, status: "completed", error: false }],
+    ['onResume: "fail" is told as failed', { name: "get_rate", onResume: "fail" }, { runs: 1, status: "failed", error: true }],
+  ]) {
+    test(`reload inside a tool: ${title}`, async (t) => {
+      const route = await t.raw((body) => (JSON.stringify(body.messages.at(-1).content).includes("tool_result") ? message("Understood.") : message({ tool: tool.name, id: "toolu_r" })));
+      const page = await t.tab();
+      const begin = async (slow) => page.evaluate(async ([base, tool, slow]) => {
+        globalThis.ws = await lodger.openWorkspace("life");
+        globalThis.rec = T.record(document, ws);
+        const called = new Promise((resolve) => ws.tools.register({ ...tool, description: "A tool.", inputSchema: { type: "object", properties: {} },
+          execute: async () => { await fetch(`${base}/effect`, { method: "POST" }); resolve(); return slow ? new Promise(() => {}) : "ran"; } }));
+        await ws.startAgent({ provider: T.anthropic(base) });
+        if (!slow) return;
+        await ws.sendMessage("Use it.");
+        await called;
+      }, [route.base, tool, slow]);
+      await begin(true);
+      await page.reload();
+      await t.ready(page);
+      await begin(false);
+      const seen = await page.evaluate(async () => {
+        const run = await ws.resume();
+        const { text } = await run.result;
+        return { text, history: T.plain(await ws.history()) };
+      });
+      assert.equal(seen.text.includes("Understood."), true);
+      assert.equal(route.effects.length, expected.runs, "how often it ran");
+      const call = seen.history[1].parts.find((p) => p.type === "tool-call");
+      assert.equal(call.status, expected.status);
+      const answer = route.requests.at(-1).json.messages.at(-1).content.find((b) => b.type === "tool_result");
+      assert.equal(answer.is_error === true, expected.error);
+      assert.deepEqual(route.violations, []);
+    });
+  }
+
+  test("stopAgent in mid-answer interrupts first", async (t) => {
+    const { page, route, runId, hold } = await midAnswer(t);
+    const seen = await page.evaluate(async (runId) => {
+      const rec = T.record();
+      await ws.stopAgent();
+      await rec.ended(runId);
+      return { status: ws.status(), waited: T.plain(await ws.wait(runId)), history: T.plain(await ws.history()), events: rec.events.map((e) => e.type) };
+    }, runId);
+    hold.open();
+    assert.equal(seen.status.lifecycle, "Stopped");
+    assert.equal(seen.waited.outcome, "interrupted");
+    assert.equal(seen.history[1].status, "interrupted");
+    assert.ok(seen.events.includes("agent:session-interrupted"));
+    await route.requests[0].closed;
+  });
+}
+
+// ------------------------------------------------------------------ crashes
+
+const FINAL = "The card is charged, the receipt is a page, and here is the rest of the story.";
+
+/** A model that answers by what it reads, so that it does not matter how often it is asked. */
+const shopModel = (body) => {
+  if (JSON.stringify(body.messages.at(-1).content).includes("Are you there?")) return message("Here.");
+  const called = new Set(body.messages.flatMap((m) => (Array.isArray(m.content) ? m.content : [])).filter((b) => b.type === "tool_use").map((b) => b.name));
+  const slowly = (events) => stream(events.flatMap((e) => [e, pause(12)]));
+  if (!called.has("charge")) return slowly(message(["I charge the card now.", { tool: "charge", args: { amount: 5 } }]));
+  if (!called.has("create_page")) return message({ tool: "create_page", args: { title: "Receipt", content: "Paid 5." } });
+  if (!called.has("get_page_tree")) return message([{ thinking: "One look more.", signature: "c2lnbmVk" }, { tool: "get_page_tree" }]);
+  return slowly(message(FINAL));
+};
+
+/** Counts the moments of a run in the page (commits before and after, every event, inside the tool) and stops at one. */
+function crashHooks() {
+  const moments = (globalThis.moments = []);
+  const hit = (globalThis.hit = (name) => {
+    if (!globalThis.armed) return;
+    moments.push(name);
+    if (name === globalThis.crashAt) T.signal(globalThis.crashSignal, { name, accepted: globalThis.accepted });
+  });
+  const transaction = IDBDatabase.prototype.transaction;
+  let commits = 0;
+  IDBDatabase.prototype.transaction = function (...args) {
+    const tx = transaction.apply(this, args);
+    if (args[1] === "readwrite" && globalThis.armed) {
+      const n = ++commits;
+      hit(`commit ${n} asked`);
+      tx.addEventListener("complete", () => hit(`commit ${n} stored`));
+    }
+    return tx;
+  };
+  const seen = {};
+  for (const type of ["status-changed", "session-started", "message-chunk", "tool-call", "session-completed", "lifecycle"]) {
+    document.addEventListener(`agent:${type}`, ({ detail }) => {
+      const name = `${type} ${detail.status ?? detail.phase ?? ""}`.trim();
+      seen[name] = (seen[name] ?? 0) + 1;
+      hit(`event ${name} ${seen[name]}`);
+    });
+  }
+}
+
+/** In the page: starts the shop's run, armed to crash at `crashAt`; gives the moments when it went through. */
+const shopRun = (page, base, crashAt, crashSignal) => page.evaluate(async ([base, crashAt, crashSignal]) => {
+  globalThis.ws = await lodger.openWorkspace("life");
+  registerCharge(ws, base);
+  await ws.startAgent({ provider: T.anthropic(base) });
+  Object.assign(globalThis, { crashAt, crashSignal, armed: true });
+  const run = await ws.sendMessage("Charge me 5.");
+  globalThis.accepted = run.runId;
+  hit("accepted");
+  await run.result;
+  await T.turn();
+  globalThis.armed = false;
+  return moments;
+}, [base, crashAt, crashSignal]);
+
+const REGISTER_CHARGE = `globalThis.registerCharge = (ws, base) => ws.tools.register({ name: "charge", description: "Charges the card.",
+  inputSchema: { type: "object", properties: { amount: { type: "number" } }, required: ["amount"] },
+  execute: async () => { globalThis.hit?.("tool before its effect"); await fetch(base + "/effect", { method: "POST" }); globalThis.hit?.("tool after its effect"); return "charged"; } });`;
+
+/** Crashes this tab while its main thread stands still, and resolves when it is gone. */
+async function crashTab(t, page) {
+  const cdp = await (await t.context()).newCDPSession(page);
+  const gone = new Promise((done) => page.once("crash", done));
+  cdp.send("Page.crash").catch(() => {}); // it never answers
+  await gone;
+}
+
+function crashes(test) {
+  let rehearsal; // the moments of a run that is let through, asked once
+  const rehearse = (t) => (rehearsal ??= (async () => {
+    const route = await t.raw(shopModel);
+    const page = await t.tab({ init: `(${crashHooks})(); ${REGISTER_CHARGE}` });
+    const moments = await shopRun(page, route.base, "never", "none");
+    assert.equal(route.effects.length, 1);
+    assert.deepEqual(route.violations, []);
+    return moments;
+  })());
+
+  test("the moments of a run: every kind of boundary is among them", async (t) => {
+    const moments = await rehearse(t);
+    t.note(`${moments.length} moments`);
+    for (const kind of [/commit \d+ asked/, /commit \d+ stored/, /tool before/, /tool after/, /accepted/, /session-started/, /message-chunk/, /tool-call started/, /tool-call completed/, /session-completed/, /lifecycle start/, /lifecycle end/]) {
+      assert.ok(moments.some((m) => kind.test(m)), `${kind} is not among ${moments.join(", ")}`);
+    }
+    assert.ok(moments.length >= MOMENTS, `${moments.length} moments`);
+  });
+
+  for (let i = 0; i < MOMENTS; i++) {
+    test(`crash ${i + 1} of ${MOMENTS}`, async (t) => {
+      const moments = await rehearse(t);
+      const at = moments[Math.floor((i * moments.length) / MOMENTS)];
+      const route = await t.raw(shopModel);
+      const name = `crash-${i}`;
+      const page = await t.tab({ init: `(${crashHooks})(); ${REGISTER_CHARGE}` });
+      let told;
+      const reached = new Promise((done) => t.env.site.signal(name, (body) => { told = body; done("reached"); return new Promise(() => {}); }));
+      const through = shopRun(page, route.base, at, name).then(() => "through", () => "gone");
+      // How often commits are made is a matter of time; a moment that did not come this time is the end of the run.
+      const how = await Promise.race([reached, through]);
+      const accepted = told ? told.accepted : await page.evaluate(() => globalThis.accepted);
+      await crashTab(t, page);
+      t.note(how === "reached" ? at : `${at} did not come: crashed after the end`);
+      const before = { requests: route.requests.length, effects: route.effects.length };
+
+      const tab = await t.tab({ init: REGISTER_CHARGE });
+      const back = await tab.evaluate(async (base) => {
+        globalThis.ws = await lodger.openWorkspace("life");
+        registerCharge(ws, base);
+        await ws.startAgent({ provider: T.anthropic(base) });
+        const view = ws.view();
+        view.subscribe(() => {});
+        while (view.getSnapshot().status === "loading") await T.turn();
+        return { status: ws.status(), view: view.getSnapshot().status, history: T.plain(await ws.history()), tree: T.plain(await ws.pages.tree()) };
+      }, route.base);
+      assert.deepEqual(back.status, RUNNING);
+      assert.equal(route.requests.length, before.requests, "a start sends nothing");
+      checkHistory(back, { accepted, effects: route.effects.length });
+
+      const goOn = i % 2 === 0 && back.view === "held";
+      const seen = await tab.evaluate(async (goOn) => {
+        let resumed;
+        if (goOn) { const run = await ws.resume(); resumed = { runId: run.runId, ...T.plain(await run.result) }; }
+        const { text } = await ws.run("Are you there?");
+        return { resumed, text, history: T.plain(await ws.history()), tree: T.plain(await ws.pages.tree()) };
+      }, goOn);
+      assert.equal(seen.text, "Here.", "the next message is answered");
+      assert.deepEqual(route.violations, [], "every request was valid");
+      assert.ok(route.effects.length <= 1, `the tool with effects ran ${route.effects.length} times`);
+      checkHistory(seen, { accepted, effects: route.effects.length });
+      if (goOn) {
+        assert.equal(seen.resumed.outcome, "completed");
+        if (accepted) assert.equal(seen.resumed.runId, accepted, "the same run");
+        assert.ok(seen.resumed.text.endsWith(FINAL));
+        assert.deepEqual(seen.tree.map((p) => p.title), ["Receipt"], "the page is there exactly once");
+      }
+    });
+  }
+}
+
+/** What is stored agrees with itself and with what happened outside. */
+function checkHistory({ history, tree }, { accepted, effects }) {
+  const ids = history.map((m) => m.id);
+  assert.equal(new Set(ids).size, ids.length, "no message twice");
+  if (accepted) assert.equal(history[0]?.parts[0].text, "Charge me 5.", "an accepted message is in the history");
+  assert.ok(history.filter((m) => m.role === "user" && m.parts[0].text === "Charge me 5.").length <= 1);
+  const calls = history.flatMap((m) => m.parts.filter((p) => p.type === "tool-call"));
+  assert.equal(new Set(calls.map((c) => c.toolCallId)).size, calls.length, "no call twice");
+  const charge = calls.find((c) => c.tool === "charge");
+  if (charge?.status === "completed") assert.equal(effects, 1, "a charge that is told as completed has happened");
+  if (effects) assert.ok(charge, "a charge that has happened was ordered in the journal");
+  const page = calls.find((c) => c.tool === "create_page");
+  assert.equal(tree.length, page?.status === "completed" ? 1 : 0, `the page and its outcome are one: ${page?.status}, ${tree.length} pages`);
+}
+
+// ------------------------------------------------------------------ two tabs
+
+function tabs(test) {
+  test(`two tabs start at once, ${RACES} times: one winner`, async (t) => {
+    const [a, b] = [await t.tab(), await t.tab()];
+    const wins = { a: 0, b: 0 };
+    for (let i = 0; i < RACES; i++) {
+      const name = `race-${i}`;
+      for (const page of [a, b]) await page.evaluate(async (name) => { globalThis.ws = await lodger.openWorkspace(name); }, name);
+      let arrived = 0;
+      let go;
+      const both = new Promise((r) => (go = r));
+      t.env.site.signal("race", () => { if (++arrived === 2) go(); return both; });
+      const race = (page) => page.evaluate(async () => {
+        await fetch("/signal/race", { method: "POST" });
+        return T.settle(() => ws.startAgent({ provider: scriptedModel(["Won."]) }));
+      });
+      const [one, two] = await Promise.all([race(a), race(b)]);
+      const winners = [one, two].filter((r) => !r.error).length;
+      assert.equal(winners, 1, `race ${i}: ${JSON.stringify([one, two])}`);
+      const [winner, loser, lost] = one.error ? [b, a, one] : [a, b, two];
+      wins[one.error ? "b" : "a"]++;
+      assert.equal(lost.error.code, "already_running");
+      assert.match(lost.error.message, /already running/);
+      assert.equal(await winner.evaluate(async () => (await ws.run("Who won?")).text), "Won.");
+      assert.equal((await loser.evaluate(async () => T.refused(() => ws.sendMessage("Me?")))).code, "not_running");
+      if (i % 10 === 0) {
+        // The winner lets go, and the loser may start and sees what was said.
+        await winner.evaluate(() => ws.stopAgent());
+        const history = await loser.evaluate(async () => { await ws.startAgent(); return (await ws.history()).map((m) => T.textOf(m)); });
+        assert.deepEqual(history, ["Who won?", "Won."]);
+      }
+      for (const page of [a, b]) await page.evaluate(() => ws.close());
+    }
+    t.note(`${wins.a} to ${wins.b}`);
+  }, { hangMs: 300_000 });
+
+  test("a tab that crashes lets the other one start", async (t) => {
+    const [a, b] = [await t.tab(), await t.tab()];
+    const route = await t.raw(message("First."), message("Second."));
+    const start = (page) => page.evaluate(async (base) => { globalThis.ws ??= await lodger.openWorkspace("life"); return T.settle(() => ws.startAgent({ provider: T.anthropic(base) })); }, route.base);
+    assert.equal((await start(a)).error, undefined);
+    await a.evaluate(() => ws.run("One"));
+    assert.equal((await start(b)).error.code, "already_running");
+    await crashTab(t, a);
+    assert.equal((await start(b)).error, undefined);
+    const seen = await b.evaluate(async () => { await ws.run("Two"); return (await ws.history()).map((m) => T.textOf(m)); });
+    assert.deepEqual(seen, ["One", "First.", "Two", "Second."]);
+    assert.deepEqual(route.violations, []);
+  });
+
+  test("deleteWorkspace closes the handles of every tab and leaves nothing", async (t) => {
+    const [a, b] = [await t.tab(), await t.tab()];
+    await a.evaluate(async () => { globalThis.ws = await lodger.openWorkspace("life"); await ws.startAgent({ provider: scriptedModel(["Hi"]) }); await ws.run("Hello"); });
+    await b.evaluate(() => lodger.deleteWorkspace("life"));
+    const seen = await a.evaluate(async () => ({ error: await T.refused(() => ws.history()), names: (await indexedDB.databases()).map((d) => d.name) }));
+    assert.equal(seen.error.code, "workspace_deleted");
+    assert.ok(!seen.names.includes("lodger:life"), seen.names.join());
+    const again = await b.evaluate(async () => (await lodger.openWorkspace("life")).history());
+    assert.deepEqual(again, []);
+  });
+}
+
+// ------------------------------------------------------------------ a harness that is lost
+
+function lostHarness(test) {
+  test("a panic: everything outstanding is settled, and a fresh start in the same page goes on", async (t) => {
+    const { page, route, runId, hold } = await midAnswer(t);
+    t.allowError(/panicked|unreachable/);
+    const able = await page.evaluate(() => typeof globalThis.__lodgerPanic);
+    assert.equal(able, "function", "this build of the package has no globalThis.__lodgerPanic(): build it with the feature that exposes it");
+    const seen = await page.evaluate(async () => {
+      const rec = T.record();
+      const outstanding = [T.settle(ws.wait((await ws.history())[0].runId)), T.settle(ws.history())];
+      try { globalThis.__lodgerPanic(); } catch { /* the trap itself */ }
+      const settled = await Promise.all(outstanding);
+      await T.turn();
+      return { settled, status: ws.status(), told: rec.events.filter((e) => e.type === "agent:status-changed").at(-1)?.detail.lifecycle };
+    });
+    hold.open();
+    assert.equal(seen.settled[0].error?.code, "panicked");
+    assert.equal(typeof seen.status.lifecycle.Error, "string", JSON.stringify(seen.status));
+    assert.deepEqual(seen.told, seen.status.lifecycle);
+    const back = await comeBack(page, route.base);
+    assert.deepEqual(back.status, RUNNING);
+    assert.equal(back.history[0].parts[0].text, "Count.");
+    const again = await page.evaluate(async () => { const run = await ws.resume(); return { runId: run.runId, text: (await run.result).text }; });
+    assert.deepEqual(again, { runId, text: "One two three four." });
+    assert.deepEqual(route.violations, []);
+  });
+
+  for (const [title, when] of [["between two messages", "idle"], ["in mid-answer", "streaming"]]) {
+    test(`storage that is lost for a while, ${title}: {"Error"}, then a new start goes on`, async (t) => {
+      const { page, route, hold } = await midAnswer(t);
+      if (when === "idle") { hold.open(); await page.evaluate(async () => { while (ws.status().is_streaming) await T.turn(); }); }
+      const seen = await page.evaluate(async (when) => {
+        const gone = () => { throw new DOMException("Connection to Indexed Database server lost. Refresh the page to try again", "UnknownError"); };
+        globalThis.real = [IDBDatabase.prototype.transaction, IDBFactory.prototype.open];
+        IDBDatabase.prototype.transaction = gone;
+        IDBFactory.prototype.open = gone;
+        const sent = when === "idle" ? await T.settle(() => ws.run("Lost?")) : undefined;
+        return { sent };
+      }, when);
+      hold.open();
+      const lost = await page.evaluate(async () => {
+        while (typeof ws.status().lifecycle !== "object") await T.turn();
+        const status = ws.status();
+        [IDBDatabase.prototype.transaction, IDBFactory.prototype.open] = real;
+        return status;
+      });
+      if (seen.sent) assert.match(seen.sent.error?.code ?? "", /^storage_|^not_running$/);
+      assert.equal(typeof lost.lifecycle.Error, "string");
+      assert.equal(lost.is_streaming, false);
+      const back = await comeBack(page, route.base);
+      assert.deepEqual(back.status, RUNNING);
+      assert.equal(back.history[0].parts[0].text, "Count.");
+      const next = await page.evaluate(async () => (await ws.run("Are you there?")).outcome);
+      assert.equal(next, "completed");
+      assert.deepEqual(route.violations, []);
+    });
+  }
+
+  test("storage that is wiped under the page: {\"Error\"}, then a new start begins anew", async (t) => {
+    const { page, route, hold } = await midAnswer(t);
+    const cdp = await (await t.context()).newCDPSession(page);
+    await cdp.send("Storage.clearDataForOrigin", { origin: t.env.site.url, storageTypes: "indexeddb" });
+    hold.open();
+    const lost = await page.evaluate(async () => {
+      await T.settle(() => ws.run("Lost?"));
+      for (let i = 0; i < 2000 && typeof ws.status().lifecycle !== "object"; i++) await new Promise((r) => setTimeout(r, 5));
+      return ws.status();
+    });
+    assert.equal(typeof lost.lifecycle.Error, "string", JSON.stringify(lost));
+    const back = await comeBack(page, route.base);
+    assert.deepEqual(back.status, RUNNING);
+    assert.deepEqual(back.history, [], "a history that is gone is a normal start");
+    assert.equal(await page.evaluate(async () => (await ws.run("Are you there?")).outcome), "completed");
+    assert.deepEqual(route.violations, []);
+  });
+
+  test("a run's events are in order after each reload", async (t) => {
+    const route = await t.raw(message("One."), message("Two."));
+    const page = await t.tab();
+    for (const [i, text] of ["One.", "Two."].entries()) {
+      const seen = await page.evaluate(async (base) => {
+        const ws = await lodger.openWorkspace("life");
+        await ws.startAgent({ provider: T.anthropic(base) });
+        const rec = T.record(document, ws);
+        const run = await ws.sendMessage("Go");
+        await rec.ended(run.runId);
+        return { runId: run.runId, events: rec.events, n: (await ws.history()).length };
+      }, route.base);
+      assert.equal(checkRun(seen.events, seen.runId).text, text);
+      assert.equal(seen.n, 2 * (i + 1));
+      await page.reload();
+      await t.ready(page);
+    }
+  });
+}

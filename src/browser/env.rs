@@ -1,0 +1,34 @@
+//! The functions of `/js/env.js`.
+
+use js_sys::{Function, Promise};
+use wasm_bindgen::prelude::*;
+use web_sys::AbortController;
+
+#[wasm_bindgen]
+extern "C" {
+    /// What one host holds on the JS side.
+    #[derive(Clone, Debug)]
+    pub type Scope;
+}
+
+#[wasm_bindgen(module = "/js/env.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = createScope)]
+    pub(super) fn create_scope() -> Scope;
+    pub(super) fn now(scope: &Scope) -> f64;
+    #[wasm_bindgen(js_name = hasLocks)]
+    pub(super) fn has_locks() -> bool;
+    pub(super) fn hold(scope: &Scope, name: &str, lost: Option<&Function>) -> Promise;
+    pub(super) fn release(scope: &Scope, name: &str);
+    pub(super) fn aborter(scope: &Scope) -> AbortController;
+    pub(super) fn done(scope: &Scope, controller: &AbortController);
+    pub(super) fn after(scope: &Scope, ms: f64, callback: &Function) -> u32;
+    pub(super) fn cancel(scope: &Scope, id: u32);
+    pub(super) fn adopt(scope: &Scope, closable: &JsValue);
+    pub(super) fn disown(scope: &Scope, closable: &JsValue);
+    #[wasm_bindgen(catch)]
+    pub(super) async fn estimate() -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(catch)]
+    pub(super) async fn persist() -> Result<JsValue, JsValue>;
+    pub(super) fn fresh(scope: &Scope) -> String;
+}

@@ -1,0 +1,155 @@
+//! Calling a model API.
+//!
+//! The request goes by gloo-net, or by the page's own `fetch`; either way its bytes come to `calls`. Headers
+//! are checked before anything sees them, and a request is aborted when its call is not wanted any more, up
+//! to the last byte of its body.
+
+use super::calls::{self, Incoming, Piece};
+use super::env;
+use super::pump::{Deliver, Pump};
+use crate::error::{Code, ErrorInfo};
+use crate::harness::{CallKey, Given, Http, ModelRequest, Provider};
+use crate::model::errors::check_header;
+use crate::ports::HttpRequest;
+use js_sys::{Promise, Reflect, Uint8Array};
+use serde_json::json;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::{AbortController, ReadableStreamDefaultReader, RequestCredentials};
+
+/// Begins a model call.
+pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
+    let (wire, custom) = match &request {
+        ModelRequest::Http { wire, .. } => (*wire, false),
+        ModelRequest::Custom { .. } => (crate::model::Wire::OpenAiChat, true),
+    };
+    pump.inner().incoming.borrow_mut().insert(call, Incoming::new(wire, custom));
+    match request {
+        ModelRequest::Custom { stream, json } => {
+            pump.deliver(Deliver::Call(call, stream, "stream", Some(&json)))
+        }
+        ModelRequest::Http { request, .. } => {
+            let provider = pump.inner().harness.borrow().config().provider.clone();
+            let Some(Provider::Http(http)) = provider else { return };
+            let pump = pump.clone();
+            spawn_local(async move {
+                if let Err(error) = send(&pump, call, http, request).await {
+                    calls::over(&pump, call, Err(error));
+                }
+            });
+        }
+    }
+}
+
+async fn send(pump: &Pump, call: CallKey, http: Http, request: HttpRequest) -> Result<(), ErrorInfo> {
+    let key = match &http.key {
+        None => None,
+        Some(Given::Text(key)) => Some(key.clone()),
+        Some(Given::Ask(function)) => Some(ask_key(pump, *function).await?),
+    };
+    // The person may have interrupted while the key was fetched.
+    if !pump.inner().incoming.borrow().contains_key(&call) {
+        return Ok(());
+    }
+    let headers = headers(&http, request.headers, key.as_deref())?;
+    if let Some(function) = http.fetch {
+        let json = json!({
+            "url": request.url, "headers": headers, "body": request.body, "credentials": http.credentials,
+        });
+        pump.deliver(Deliver::Call(call, function, "fetch", Some(&json.to_string())));
+        return Ok(());
+    }
+    let controller = env::aborter(&pump.inner().scope);
+    pump.inner().aborters.borrow_mut().insert(call, controller.clone());
+    let response = respond(&http, &request.url, &headers, request.body, &controller).await?;
+    let head = response.headers().entries().collect();
+    calls::head(pump, call, response.status(), head);
+    let Some(body) = response.body() else {
+        calls::over(pump, call, Ok(()));
+        return Ok(());
+    };
+    let reader: ReadableStreamDefaultReader = body.get_reader().unchecked_into();
+    loop {
+        let read = JsFuture::from(reader.read()).await.map_err(|_| broken())?;
+        if Reflect::get(&read, &"done".into()).is_ok_and(|done| done.is_truthy()) {
+            calls::over(pump, call, Ok(()));
+            return Ok(());
+        }
+        let Ok(value) = Reflect::get(&read, &"value".into()) else { return Err(broken()) };
+        let bytes: Uint8Array = value.unchecked_into();
+        if !calls::piece(pump, call, &Piece::Bytes(&bytes.to_vec())) {
+            let _ = JsFuture::from(reader.cancel()).await;
+            return Ok(());
+        }
+    }
+}
+
+async fn respond(
+    http: &Http,
+    url: &str,
+    headers: &[(String, String)],
+    body: String,
+    controller: &AbortController,
+) -> Result<gloo_net::http::Response, ErrorInfo> {
+    let signal = controller.signal();
+    let mut builder = gloo_net::http::Request::post(url).abort_signal(Some(&signal));
+    for (name, value) in headers {
+        builder = builder.header(name, value);
+    }
+    builder = match http.credentials.as_deref() {
+        Some("omit") => builder.credentials(RequestCredentials::Omit),
+        Some("same-origin") => builder.credentials(RequestCredentials::SameOrigin),
+        Some("include") => builder.credentials(RequestCredentials::Include),
+        _ => builder,
+    };
+    let request = builder.body(body).map_err(|error| {
+        ErrorInfo::new(Code::InvalidConfig, format!("the request cannot be made: {error}"))
+            .hint("check the provider's baseUrl and headers")
+    })?;
+    request.send().await.map_err(|_| {
+        ErrorInfo::new(Code::Network, "no answer came: network or CORS")
+            .hint("check the connection, the provider's baseUrl, and whether it answers requests from this page's origin")
+    })
+}
+
+/// The headers as they go out: ours, the key, then the page's own over them.
+fn headers(
+    http: &Http,
+    mut headers: Vec<(String, String)>,
+    key: Option<&str>,
+) -> Result<Vec<(String, String)>, ErrorInfo> {
+    if let Some(key) = key {
+        let (name, prefix) = if http.bearer { ("authorization", "Bearer ") } else { http.wire.key_header() };
+        headers.push((name.into(), [prefix, key].concat()));
+    }
+    for (name, value) in &http.headers {
+        headers.retain(|(ours, _)| ours != name);
+        headers.extend(value.clone().map(|value| (name.clone(), value)));
+    }
+    for (name, value) in &headers {
+        check_header(name, value)?;
+    }
+    Ok(headers)
+}
+
+async fn ask_key(pump: &Pump, function: u32) -> Result<String, ErrorInfo> {
+    let inner = pump.inner();
+    // Counted down from the top, so that the harness's own calls never meet them.
+    let call = inner.last_ask.get().wrapping_sub(1);
+    inner.last_ask.set(call);
+    let promise = Promise::new(&mut |resolve, _| {
+        inner.asked.borrow_mut().insert(call, resolve);
+    });
+    pump.deliver(Deliver::Call(call, function, "apiKey", Some("{\"refused\":false}")));
+    let json = JsFuture::from(promise).await.ok().and_then(|json| json.as_string());
+    let key = json.and_then(|json| serde_json::from_str::<String>(&json).ok()).filter(|key| !key.is_empty());
+    key.ok_or_else(|| {
+        ErrorInfo::new(Code::Auth, "the function for apiKey gave no key")
+            .hint("let it return the key as a text")
+    })
+}
+
+fn broken() -> ErrorInfo {
+    ErrorInfo::new(Code::StreamBroken, "the connection broke off in the middle of the answer")
+        .hint("check the network and send the message again")
+}

@@ -1,0 +1,389 @@
+//! IndexedDB, by hand: one short transaction a commit, all of its requests issued at once.
+//!
+//! Promises: a commit counts when the transaction is complete, not when a request succeeded; a failed
+//! expectation aborts it whole; a connection that was lost is opened again and the transaction tried once
+//! more; opening gives up with a code in bounded time.
+
+use super::env::{self, Scope};
+use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
+use js_sys::{Array, Object, Promise, Reflect};
+use std::cell::RefCell;
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{
+    DomException, IdbDatabase, IdbFactory, IdbKeyRange, IdbObjectStore, IdbOpenDbRequest, IdbRequest,
+    IdbTransaction, IdbVersionChangeEvent,
+};
+
+#[wasm_bindgen]
+extern "C" {
+    /// An `IDBDatabase` with the options of `transaction`, which web-sys counts as unstable.
+    type Database;
+    #[wasm_bindgen(method, catch, js_name = transaction)]
+    fn begin(
+        this: &Database,
+        tables: &Array,
+        mode: &str,
+        options: &Object,
+    ) -> Result<IdbTransaction, JsValue>;
+}
+
+/// The database's version. It changes only when a table is added; the format of rows is in `meta`.
+const VERSION: u32 = 1;
+/// How long another tab may keep the database from being opened or deleted, in milliseconds.
+const BLOCKED_MS: f64 = 5_000.0;
+
+/// One database.
+pub(super) struct Idb {
+    name: String,
+    scope: Scope,
+    /// The connection, or the promise of one: never two at a time.
+    opening: RefCell<Option<Promise>>,
+    open: RefCell<Option<Open>>,
+    gone: Rc<dyn Fn(bool)>,
+}
+
+struct Open {
+    database: IdbDatabase,
+    _version_change: Closure<dyn FnMut(IdbVersionChangeEvent)>,
+    _close: Closure<dyn FnMut()>,
+}
+
+impl std::fmt::Debug for Idb {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// Why a try did not work: told to the caller, or tried again with a new connection.
+enum Trouble {
+    Lost(String),
+    Told(StoreError),
+}
+
+impl Idb {
+    pub fn new(name: String, scope: Scope, gone: Rc<dyn Fn(bool)>) -> Rc<Idb> {
+        Rc::new(Idb { name, scope, opening: RefCell::new(None), open: RefCell::new(None), gone })
+    }
+
+    pub async fn commit(self: &Rc<Self>, commit: &Commit) -> Result<(), StoreError> {
+        for last in [false, true] {
+            let database = self.database().await?;
+            match try_commit(&database, commit).await {
+                Ok(()) => return Ok(()),
+                Err(Trouble::Told(error)) => return Err(error),
+                Err(Trouble::Lost(why)) if last => return Err(StoreError::Failed(why)),
+                Err(Trouble::Lost(_)) => self.close(),
+            }
+        }
+        Ok(())
+    }
+
+    pub async fn read(self: &Rc<Self>, reads: &[Read]) -> Result<Vec<Rows>, StoreError> {
+        for last in [false, true] {
+            let database = self.database().await?;
+            match try_read(&database, reads).await {
+                Ok(rows) => return Ok(rows),
+                Err(Trouble::Told(error)) => return Err(error),
+                Err(Trouble::Lost(why)) if last => return Err(StoreError::Failed(why)),
+                Err(Trouble::Lost(_)) => self.close(),
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    pub fn close(&self) {
+        let open = self.open.borrow_mut().take();
+        if let Some(open) = open {
+            open.database.set_onversionchange(None);
+            open.database.set_onclose(None);
+            open.database.close();
+            env::disown(&self.scope, &open.database);
+        }
+    }
+
+    async fn database(self: &Rc<Self>) -> Result<IdbDatabase, StoreError> {
+        if let Some(open) = &*self.open.borrow() {
+            return Ok(open.database.clone());
+        }
+        let waiting = self.opening.borrow().clone();
+        let promise = match waiting {
+            Some(promise) => promise,
+            None => {
+                let promise = open(&self.name)?;
+                *self.opening.borrow_mut() = Some(promise.clone());
+                promise
+            }
+        };
+        let opened = JsFuture::from(promise).await;
+        self.opening.borrow_mut().take();
+        let database: IdbDatabase = opened.map_err(|error| open_error(&error))?.unchecked_into();
+        if self.open.borrow().is_none() {
+            self.keep(&database);
+        }
+        Ok(database)
+    }
+
+    fn keep(self: &Rc<Self>, database: &IdbDatabase) {
+        let gone = Rc::clone(&self.gone);
+        let version_change =
+            Closure::<dyn FnMut(IdbVersionChangeEvent)>::new(move |event: IdbVersionChangeEvent| {
+                gone(event.new_version().is_none());
+            });
+        let this = Rc::downgrade(self);
+        let close = Closure::<dyn FnMut()>::new(move || {
+            if let Some(this) = this.upgrade() {
+                this.close();
+            }
+        });
+        database.set_onversionchange(Some(version_change.as_ref().unchecked_ref()));
+        database.set_onclose(Some(close.as_ref().unchecked_ref()));
+        env::adopt(&self.scope, database);
+        let open = Open { database: database.clone(), _version_change: version_change, _close: close };
+        *self.open.borrow_mut() = Some(open);
+    }
+}
+
+async fn try_commit(database: &IdbDatabase, commit: &Commit) -> Result<(), Trouble> {
+    let tables =
+        commit.expect.iter().map(|expect| expect.table).chain(commit.writes.iter().map(Write::table));
+    let strict = commit.durability == Durability::Strict;
+    let transaction = begin(database, tables, "readwrite", strict)?;
+    let issued = issue(&transaction, commit);
+    let ended = JsFuture::from(end_of(&transaction));
+    let Ok(expected) = issued else {
+        let _ = transaction.abort();
+        let _ = ended.await;
+        return Err(Trouble::Told(StoreError::Failed("a request could not be made".into())));
+    };
+    // The puts are on their way already; a wrong row takes them all back.
+    let mut conflict = None;
+    for (request, expect) in expected.into_iter().zip(&commit.expect) {
+        let Ok(found) = JsFuture::from(request).await else { break };
+        if found.as_string() != expect.value {
+            conflict = Some(StoreError::Conflict(expect.table, expect.key.clone()));
+            let _ = transaction.abort();
+            break;
+        }
+    }
+    match ended.await {
+        Ok(_) => Ok(()),
+        Err(_) => Err(match conflict {
+            Some(conflict) => Trouble::Told(conflict),
+            None => trouble(transaction.error().as_ref()),
+        }),
+    }
+}
+
+/// Issues every request of a commit: first the rows that are expected, then the writes.
+fn issue(transaction: &IdbTransaction, commit: &Commit) -> Result<Vec<Promise>, JsValue> {
+    let mut expected = Vec::new();
+    for expect in &commit.expect {
+        let request = transaction.object_store(expect.table.name())?.get(&key(&expect.key))?;
+        expected.push(result_of(&request));
+    }
+    for write in &commit.writes {
+        let store: IdbObjectStore = transaction.object_store(write.table().name())?;
+        match write {
+            Write::Put { key: parts, value, .. } => {
+                store.put_with_key(&value.as_str().into(), &key(parts))?;
+            }
+            Write::DeletePrefix { prefix, .. } if prefix.is_empty() => {
+                store.clear()?;
+            }
+            Write::DeletePrefix { prefix, .. } => {
+                store.delete(&range(prefix, None)?.into())?;
+            }
+        }
+    }
+    Ok(expected)
+}
+
+async fn try_read(database: &IdbDatabase, reads: &[Read]) -> Result<Vec<Rows>, Trouble> {
+    let tables = reads.iter().map(|read| read.table);
+    let transaction = begin(database, tables, "readonly", false)?;
+    let mut requests = Vec::new();
+    for read in reads {
+        let request = || -> Result<[Promise; 2], JsValue> {
+            let store = transaction.object_store(read.table.name())?;
+            let range = match (read.prefix.is_empty(), read.from) {
+                (true, None) => JsValue::UNDEFINED,
+                _ => range(&read.prefix, read.from)?.into(),
+            };
+            Ok([
+                result_of(&store.get_all_keys_with_key(&range)?),
+                result_of(&store.get_all_with_key(&range)?),
+            ])
+        };
+        requests.push(request().map_err(|error| Trouble::Told(StoreError::Failed(message_of(&error))))?);
+    }
+    let mut all = Vec::new();
+    for [keys, values] in requests {
+        let lost = |error: JsValue| trouble(error.dyn_ref::<DomException>());
+        let keys: Array = JsFuture::from(keys).await.map_err(lost)?.unchecked_into();
+        let values: Array = JsFuture::from(values).await.map_err(lost)?.unchecked_into();
+        let rows = keys.iter().zip(values.iter());
+        all.push(rows.filter_map(|(key, value)| Some((parts(&key)?, value.as_string()?))).collect());
+    }
+    Ok(all)
+}
+
+fn begin(
+    database: &IdbDatabase,
+    tables: impl Iterator<Item = Table>,
+    mode: &str,
+    strict: bool,
+) -> Result<IdbTransaction, Trouble> {
+    let names: Array = tables.map(|table| JsValue::from(table.name())).collect();
+    let options = Object::new();
+    let durability = if strict { "strict" } else { "relaxed" };
+    let _ = Reflect::set(&options, &"durability".into(), &durability.into());
+    let database: &Database = database.unchecked_ref();
+    database.begin(&names, mode, &options).map_err(|error| trouble(error.dyn_ref::<DomException>()))
+}
+
+/// Resolves when the transaction is complete, rejects when it was aborted.
+fn end_of(transaction: &IdbTransaction) -> Promise {
+    Promise::new(&mut |resolve, reject| {
+        transaction.set_oncomplete(Some(&resolve));
+        transaction.set_onabort(Some(&reject));
+    })
+}
+
+/// Resolves with the request's result.
+fn result_of(request: &IdbRequest) -> Promise {
+    let source = request.clone();
+    Promise::new(&mut |resolve, reject| {
+        let source = source.clone();
+        let success = Closure::once_into_js(move || {
+            let _ = resolve.call1(&JsValue::UNDEFINED, &source.result().unwrap_or(JsValue::UNDEFINED));
+        });
+        request.set_onsuccess(Some(success.unchecked_ref()));
+        request.set_onerror(Some(&reject));
+    })
+}
+
+fn open(name: &str) -> Result<Promise, StoreError> {
+    let factory = factory()?;
+    let request =
+        factory.open_with_u32(name, VERSION).map_err(|error| StoreError::Unavailable(message_of(&error)))?;
+    let upgrading = request.clone();
+    let upgrade = Closure::once_into_js(move || {
+        if let Ok(database) = upgrading.result() {
+            let database: IdbDatabase = database.unchecked_into();
+            for table in Table::ALL {
+                let _ = database.create_object_store(table.name());
+            }
+        }
+    });
+    request.set_onupgradeneeded(Some(upgrade.unchecked_ref()));
+    Ok(bounded(&request))
+}
+
+/// Deletes a database.
+pub(super) async fn delete_database(name: &str) -> Result<(), StoreError> {
+    let request =
+        factory()?.delete_database(name).map_err(|error| StoreError::Unavailable(message_of(&error)))?;
+    JsFuture::from(bounded(&request)).await.map(|_| ()).map_err(|error| open_error(&error))
+}
+
+fn factory() -> Result<IdbFactory, StoreError> {
+    let factory = Reflect::get(&js_sys::global(), &"indexedDB".into()).unwrap_or(JsValue::UNDEFINED);
+    if factory.is_undefined() || factory.is_null() {
+        return Err(StoreError::Unavailable("this browser or context has no IndexedDB".into()));
+    }
+    Ok(factory.unchecked_into())
+}
+
+/// The outcome of an open or delete request; rejects with the text `blocked` when another tab is in the way
+/// for too long. A connection that comes after that is closed.
+fn bounded(request: &IdbOpenDbRequest) -> Promise {
+    let request = request.clone();
+    Promise::new(&mut |resolve, reject| {
+        let late = Rc::new(std::cell::Cell::new(false));
+        let (source, was_late) = (request.clone(), Rc::clone(&late));
+        let success = Closure::once_into_js(move || {
+            let result = source.result().unwrap_or(JsValue::UNDEFINED);
+            if was_late.get() {
+                if let Some(database) = result.dyn_ref::<IdbDatabase>() {
+                    database.close();
+                }
+                return;
+            }
+            let _ = resolve.call1(&JsValue::UNDEFINED, &result);
+        });
+        let (source, refuse) = (request.clone(), reject.clone());
+        let failed = Closure::once_into_js(move || {
+            let error = source.error().ok().flatten().map_or(JsValue::UNDEFINED, JsValue::from);
+            let _ = refuse.call1(&JsValue::UNDEFINED, &error);
+        });
+        let blocked = Closure::once_into_js(move || {
+            let give_up = Closure::once_into_js(move || {
+                late.set(true);
+                let _ = reject.call1(&JsValue::UNDEFINED, &"blocked".into());
+            });
+            // A scope of its own: this may be the first thing that a page does.
+            env::after(&env::create_scope(), BLOCKED_MS, give_up.unchecked_ref());
+        });
+        request.set_onsuccess(Some(success.unchecked_ref()));
+        request.set_onerror(Some(failed.unchecked_ref()));
+        request.set_onblocked(Some(blocked.unchecked_ref()));
+    })
+}
+
+fn open_error(error: &JsValue) -> StoreError {
+    if error.as_string().as_deref() == Some("blocked") {
+        return StoreError::Blocked;
+    }
+    match error.dyn_ref::<DomException>().map(DomException::name).as_deref() {
+        Some("VersionError") => StoreError::Newer,
+        Some("QuotaExceededError") => StoreError::Quota,
+        _ => StoreError::Unavailable(message_of(error)),
+    }
+}
+
+/// What an aborted transaction, or one that could not begin, means.
+fn trouble(error: Option<&DomException>) -> Trouble {
+    let Some(error) = error else { return Trouble::Lost("the connection is closing".into()) };
+    match error.name().as_str() {
+        "QuotaExceededError" => Trouble::Told(StoreError::Quota),
+        // Safari loses its storage process in the background; a connection closes when its tab freezes.
+        "InvalidStateError" | "UnknownError" | "AbortError" => Trouble::Lost(error.message()),
+        name => Trouble::Told(StoreError::Failed([name, ": ", &error.message()].concat())),
+    }
+}
+
+fn message_of(error: &JsValue) -> String {
+    let message = Reflect::get(error, &"message".into()).ok().and_then(|message| message.as_string());
+    message.filter(|message| !message.is_empty()).unwrap_or_else(|| "for an unknown reason".into())
+}
+
+fn key(parts: &Key) -> JsValue {
+    let array = Array::new();
+    for part in parts {
+        array.push(&match part {
+            Part::Number(number) => JsValue::from_f64(*number as f64),
+            Part::Text(text) => text.as_str().into(),
+        });
+    }
+    array.into()
+}
+
+fn parts(key: &JsValue) -> Option<Key> {
+    let part = |part: JsValue| match part.as_f64() {
+        Some(number) => Some(Part::Number(number as u64)),
+        None => part.as_string().map(Part::Text),
+    };
+    key.dyn_ref::<Array>()?.iter().map(part).collect()
+}
+
+/// All keys that begin with these parts, and go on with a number of at least `from`.
+fn range(prefix: &Key, from: Option<u64>) -> Result<IdbKeyRange, JsValue> {
+    let mut lower = prefix.clone();
+    lower.extend(from.map(Part::Number));
+    let upper: Array = key(prefix).unchecked_into();
+    // An array sorts after every number and text.
+    upper.push(&Array::new());
+    IdbKeyRange::bound(&key(&lower), &upper)
+}

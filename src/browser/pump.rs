@@ -1,0 +1,323 @@
+//! The pump: does what the harness says and tells it what came of it. It decides nothing.
+
+use super::calls::Incoming;
+use super::env::{self, Scope};
+use super::store::Store;
+use super::{calls, fetch};
+use crate::error::{Code, ErrorInfo};
+use crate::harness::{Action, CallKey, FORMAT_KEY, Harness, Input, Options, check_format};
+use crate::ports::{Millis, Read, StoreError, Table};
+use js_sys::{Function, Promise};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::{Rc, Weak};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::AbortController;
+
+/// What goes from a host to its client.
+#[derive(Debug)]
+pub enum Deliver<'a> {
+    /// Something the harness wants done or told that only the client can do: the rest of the actions.
+    Action(&'a Action),
+    /// A function of the page is called: the call, the function, what kind, its arguments as JSON.
+    Call(CallKey, u32, &'static str, Option<&'a str>),
+    /// Such a call is not wanted any more.
+    Abort(CallKey),
+    /// The answer to a command.
+    Reply(u32, Result<Option<String>, ErrorInfo>),
+    /// The host is gone, and why.
+    Closed(Option<ErrorInfo>),
+}
+
+type Sink = Box<dyn Fn(Deliver<'_>)>;
+
+pub(super) struct Inner {
+    pub harness: RefCell<Harness>,
+    pub scope: Scope,
+    name: String,
+    needs_lock: bool,
+    store: Store,
+    sink: Sink,
+    pumping: Cell<bool>,
+    ended: Cell<bool>,
+    timer: Cell<Option<(u32, Millis)>>,
+    /// Requests of this module that can be aborted.
+    pub aborters: RefCell<BTreeMap<CallKey, AbortController>>,
+    /// Answers of models on their way.
+    pub incoming: RefCell<BTreeMap<CallKey, Incoming>>,
+    /// Questions of the pump itself to the page (an API key), by their call.
+    pub asked: RefCell<BTreeMap<CallKey, Function>>,
+    pub last_ask: Cell<CallKey>,
+}
+
+/// The pump of one workspace. A cheap handle: clones share everything.
+#[derive(Clone)]
+pub struct Pump(Rc<Inner>);
+
+impl std::fmt::Debug for Pump {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.name)
+    }
+}
+
+impl Pump {
+    /// Opens a workspace. `sink` gets what the client is told; it may call back at any time.
+    ///
+    /// # Errors
+    /// The database cannot be opened, or was written by a newer version.
+    pub async fn open(
+        name: String,
+        in_memory: bool,
+        page_tools: bool,
+        scope: Scope,
+        sink: Sink,
+    ) -> Result<Pump, ErrorInfo> {
+        let holder = env::fresh(&scope);
+        let options = Options { name: name.clone(), page_tools, holder };
+        let inner = Rc::new_cyclic(|weak: &Weak<Inner>| {
+            let weak = weak.clone();
+            let gone = Rc::new(move |deleted: bool| {
+                if let Some(inner) = weak.upgrade() {
+                    Pump(inner).gone(deleted);
+                }
+            });
+            Inner {
+                harness: RefCell::new(Harness::new(options)),
+                store: Store::new(&name, in_memory, &scope, gone),
+                scope,
+                name,
+                needs_lock: !in_memory,
+                sink,
+                pumping: Cell::new(false),
+                ended: Cell::new(false),
+                timer: Cell::new(None),
+                aborters: RefCell::default(),
+                incoming: RefCell::default(),
+                asked: RefCell::default(),
+                last_ask: Cell::new(CallKey::MAX),
+            }
+        });
+        let format = Read::all(Table::Meta, vec![FORMAT_KEY.into()]);
+        let rows = inner.store.read(&[format]).await;
+        let stored = rows.map(|rows| rows.into_iter().flatten().next().map(|(_, text)| text));
+        if let Err(error) = stored.and_then(|stored| check_format(stored.as_deref())) {
+            inner.store.close();
+            return Err(error.info());
+        }
+        let pump = Pump(inner);
+        pump.run();
+        Ok(pump)
+    }
+
+    /// A command of the page.
+    pub fn command(&self, id: u32, name: String, args: serde_json::Value) {
+        let fresh = env::fresh(&self.0.scope);
+        self.input(Input::Command { id, name, args, fresh });
+    }
+
+    /// Answers a command that could not even be read.
+    pub fn refuse(&self, id: u32, error: ErrorInfo) {
+        self.deliver(Deliver::Reply(id, Err(error)));
+    }
+
+    /// A tool tells how far it is.
+    pub fn progress(&self, call: CallKey, json: String) {
+        self.input(Input::Progress { call, json });
+    }
+
+    /// Something happened.
+    pub fn input(&self, input: Input) {
+        let now = self.now();
+        if let Ok(mut harness) = self.0.harness.try_borrow_mut() {
+            harness.handle(now, input);
+        }
+        self.run();
+    }
+
+    pub(super) fn inner(&self) -> &Inner {
+        &self.0
+    }
+
+    pub(super) fn now(&self) -> Millis {
+        env::now(&self.0.scope).max(0.0) as Millis
+    }
+
+    pub(super) fn deliver(&self, message: Deliver<'_>) {
+        (self.0.sink)(message);
+    }
+
+    /// Does everything that can be done now. What the page calls meanwhile is taken up in its turn: the loop
+    /// that runs already does it, so that what the page is told stays in order.
+    pub(super) fn run(&self) {
+        if self.0.pumping.replace(true) {
+            return;
+        }
+        loop {
+            let action = self.0.harness.borrow_mut().poll(self.now());
+            match action {
+                Some(action) => self.act(action),
+                None => break,
+            }
+        }
+        self.0.pumping.set(false);
+        self.set_timer();
+    }
+
+    fn set_timer(&self) {
+        let deadline = self.0.harness.borrow().deadline();
+        if self.0.ended.get() || self.0.timer.get().map(|(_, at)| at) == deadline {
+            return;
+        }
+        if let Some((id, _)) = self.0.timer.take() {
+            env::cancel(&self.0.scope, id);
+        }
+        let Some(deadline) = deadline else { return };
+        // Timers may be late, and may be throttled: the clock decides, not their number.
+        let wait = deadline.saturating_sub(self.now()).clamp(1, 0x7FFF_FFFF);
+        let pump = Rc::downgrade(&self.0);
+        let tick = Closure::once_into_js(move || {
+            if let Some(inner) = pump.upgrade() {
+                inner.timer.take();
+                Pump(inner).input(Input::Tick);
+            }
+        });
+        let id = env::after(&self.0.scope, wait as f64, tick.unchecked_ref());
+        self.0.timer.set(Some((id, deadline)));
+    }
+
+    fn act(&self, action: Action) {
+        match action {
+            Action::Reply { id, result } => self.deliver(Deliver::Reply(id, result)),
+            Action::Tell(_) => self.deliver(Deliver::Action(&action)),
+            Action::Lock { name } => self.lock(name),
+            Action::Announce { epoch } => {
+                if self.0.needs_lock {
+                    let _ = env::hold(&self.0.scope, &self.alive(epoch), None);
+                }
+            }
+            Action::Unlock { epoch } => {
+                if self.0.needs_lock {
+                    env::release(&self.0.scope, &self.alive(epoch));
+                }
+                env::release(&self.0.scope, &self.owner_lock());
+            }
+            Action::Commit { id, commit } => {
+                let pump = self.clone();
+                spawn_local(async move {
+                    let result = pump.0.store.commit(&commit).await;
+                    pump.input(Input::Committed { commit: id, result });
+                });
+            }
+            Action::Read { id, reads } => {
+                let pump = self.clone();
+                spawn_local(async move {
+                    let result = pump.0.store.read(&reads).await;
+                    pump.input(Input::Read { read: id, result });
+                });
+            }
+            Action::CallModel { call, request } => fetch::start(self, call, request),
+            Action::CallPage { call, function, kind, json } => {
+                self.deliver(Deliver::Call(call, function, kind, json.as_deref()));
+            }
+            Action::Abort(call) => calls::abort(self, call),
+            Action::Storage(id) => self.storage(id),
+            Action::Persist(id) => {
+                let pump = self.clone();
+                spawn_local(async move {
+                    let kept = env::persist().await.is_ok_and(|kept| kept.is_truthy());
+                    pump.deliver(Deliver::Reply(id, Ok(Some(kept.to_string()))));
+                });
+            }
+            Action::Close => self.end(None),
+        }
+    }
+
+    fn lock(&self, name: String) {
+        if self.0.needs_lock && !env::has_locks() {
+            let error = ErrorInfo::new(
+                Code::InsecureContext,
+                "this page is no secure context, so it has no Web Locks",
+            )
+            .hint("serve it over https or from localhost, or open the workspace with storage: \"memory\"");
+            // In a task of its own, as a granted lock would be.
+            let pump = self.clone();
+            return spawn_local(async move { pump.input(Input::LockFailed(error)) });
+        }
+        if !self.0.needs_lock {
+            let pump = self.clone();
+            return spawn_local(async move { pump.input(Input::Locked(true)) });
+        }
+        debug_assert_eq!(name, self.0.name);
+        let weak = Rc::downgrade(&self.0);
+        let lost = Closure::once_into_js(move || {
+            if let Some(inner) = weak.upgrade() {
+                Pump(inner).input(Input::LockLost);
+            }
+        });
+        let promise: Promise = env::hold(&self.0.scope, &self.owner_lock(), Some(lost.unchecked_ref()));
+        let pump = self.clone();
+        spawn_local(async move {
+            match JsFuture::from(promise).await {
+                Ok(granted) => pump.input(Input::Locked(granted.is_truthy())),
+                Err(_) => {
+                    let error =
+                        ErrorInfo::new(Code::StorageUnavailable, "the workspace's lock cannot be taken");
+                    pump.input(Input::LockFailed(error));
+                }
+            }
+        });
+    }
+
+    fn owner_lock(&self) -> String {
+        ["lodger:", &self.0.name].concat()
+    }
+
+    /// Held as long as a holder lives: whoever waits for it learns of its death.
+    fn alive(&self, epoch: u64) -> String {
+        format!("lodger:{}:alive:{epoch}", self.0.name)
+    }
+
+    fn storage(&self, id: u32) {
+        let pump = self.clone();
+        spawn_local(async move {
+            let estimate = env::estimate().await.unwrap_or(JsValue::UNDEFINED);
+            let number =
+                |name: &str| js_sys::Reflect::get(&estimate, &name.into()).ok().and_then(|n| n.as_f64());
+            let persisted = js_sys::Reflect::get(&estimate, &"persisted".into()).is_ok_and(|p| p.is_truthy());
+            let memory = pump.0.store.bytes();
+            let value = serde_json::json!({
+                "kind": if memory.is_some() { "memory" } else { "indexeddb" },
+                "bytes": memory.map_or_else(|| number("usage").unwrap_or(0.0), |bytes| bytes as f64),
+                "quota": number("quota").unwrap_or(0.0),
+                "persisted": persisted,
+            });
+            pump.deliver(Deliver::Reply(id, Ok(Some(value.to_string()))));
+        });
+    }
+
+    /// Another tab deletes the database, or opens a newer one: what is written is stored, then the way is free.
+    fn gone(&self, deleted: bool) {
+        if deleted {
+            self.end(Some(StoreError::Deleted.info()));
+        } else {
+            self.0.harness.borrow_mut().make_way(self.now());
+            self.run();
+        }
+    }
+
+    fn end(&self, error: Option<ErrorInfo>) {
+        if self.0.ended.replace(true) {
+            return;
+        }
+        if let Some((id, _)) = self.0.timer.take() {
+            env::cancel(&self.0.scope, id);
+        }
+        let calls: Vec<CallKey> = self.0.aborters.borrow().keys().copied().collect();
+        for call in calls {
+            calls::abort(self, call);
+        }
+        self.0.store.close();
+        self.deliver(Deliver::Closed(error));
+    }
+}

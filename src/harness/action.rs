@@ -1,0 +1,174 @@
+//! What goes into the harness and what comes out of it.
+
+use super::config::Function;
+use crate::error::ErrorInfo;
+use crate::model::{Answer, Wire};
+use crate::ports::{Commit, HttpRequest, Read, Rows, StoreError};
+use serde_json::Value;
+
+/// The number of a call to the page or to a model, unique in this instance.
+pub type CallKey = u32;
+
+/// Something that happened outside.
+#[derive(Debug)]
+pub enum Input {
+    /// The page wants something. Answered by one [`Action::Reply`] with the same id.
+    Command {
+        /// The page's number for it.
+        id: u32,
+        /// Which command.
+        name: String,
+        /// Its arguments.
+        args: Value,
+        /// A random text for the ids that it needs.
+        fresh: String,
+    },
+    /// The lock was granted, or somebody holds it.
+    Locked(bool),
+    /// There can be no lock here.
+    LockFailed(ErrorInfo),
+    /// The lock was taken away.
+    LockLost,
+    /// What came of a commit.
+    Committed {
+        /// Which one.
+        commit: u64,
+        /// What came of it.
+        result: Result<(), StoreError>,
+    },
+    /// What a read gave, in the order of its parts.
+    Read {
+        /// Which one.
+        read: u64,
+        /// What it gave.
+        result: Result<Vec<Rows>, StoreError>,
+    },
+    /// A model call is over.
+    Answered {
+        /// Which one.
+        call: CallKey,
+        /// The answer, or why there is none and what had come.
+        result: Result<Answer, (ErrorInfo, Option<Answer>)>,
+    },
+    /// A function of the page is over: the JSON of its value (`None`: undefined), or what it threw.
+    Returned {
+        /// Which call.
+        call: CallKey,
+        /// What came of it.
+        result: Result<Option<String>, ErrorInfo>,
+    },
+    /// A tool tells how far it is.
+    Progress {
+        /// Which call.
+        call: CallKey,
+        /// JSON.
+        json: String,
+    },
+    /// Time has passed.
+    Tick,
+}
+
+/// Something to do outside.
+#[derive(Debug)]
+pub enum Action {
+    /// Answer a command.
+    Reply {
+        /// Which one.
+        id: u32,
+        /// JSON text of the value (`None`: undefined), or why not.
+        result: Result<Option<String>, ErrorInfo>,
+    },
+    /// Tell the page.
+    Tell(Notice),
+    /// Take the lock of the workspace with this name, then say [`Input::Locked`].
+    Lock {
+        /// The name.
+        name: String,
+    },
+    /// Show that the holder of this epoch lives, until [`Action::Unlock`].
+    Announce {
+        /// The epoch.
+        epoch: u64,
+    },
+    /// Let the lock of this epoch go.
+    Unlock {
+        /// The epoch.
+        epoch: u64,
+    },
+    /// Store this, then say [`Input::Committed`].
+    Commit {
+        /// Its number.
+        id: u64,
+        /// What.
+        commit: Commit,
+    },
+    /// Read this in one transaction, then say [`Input::Read`].
+    Read {
+        /// Its number.
+        id: u64,
+        /// What.
+        reads: Vec<Read>,
+    },
+    /// Call a model; pieces go to [`Harness::delta`](super::Harness::delta), the end is [`Input::Answered`].
+    CallModel {
+        /// The call's number.
+        call: CallKey,
+        /// What to send, and how.
+        request: ModelRequest,
+    },
+    /// Call a function of the page, then say [`Input::Returned`].
+    CallPage {
+        /// The call's number.
+        call: CallKey,
+        /// Which function.
+        function: Function,
+        /// `tool` or `instructions`.
+        kind: &'static str,
+        /// Its arguments, JSON.
+        json: Option<String>,
+    },
+    /// Abort a call to a model or to the page; what it says later is not awaited.
+    Abort(CallKey),
+    /// Say how much is stored, as the reply to this command.
+    Storage(u32),
+    /// Ask the browser to keep the data, as the reply to this command.
+    Persist(u32),
+    /// The workspace is closed: let everything go. Comes after its reply.
+    Close,
+}
+
+/// How a model is reached.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ModelRequest {
+    /// By HTTP. Headers of the page, the key and the page's `fetch` are in the configuration.
+    Http {
+        /// How it speaks.
+        wire: Wire,
+        /// What to send.
+        request: HttpRequest,
+    },
+    /// By a function of the page.
+    Custom {
+        /// The function.
+        stream: Function,
+        /// The `ChatRequest`, JSON.
+        json: String,
+    },
+}
+
+/// Something the page is told; `js/PROTOCOL.md` has the shapes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// `{ lifecycle, is_streaming }`.
+    Status(String),
+    /// `ToolDefinition[]`.
+    Tools(String),
+    /// An event: its type and its detail.
+    Event(&'static str, String),
+    /// A session's whole conversation.
+    History(String, String),
+    /// A message that is new or has changed.
+    Message(String, String),
+    /// `{ status, error? }` of a session's view.
+    View(String, String),
+}

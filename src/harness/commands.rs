@@ -1,0 +1,379 @@
+//! What the page can ask for.
+
+use super::args::Args;
+use super::events::{run_result, wait_result};
+use super::pages::Owner;
+use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Waiter, start};
+use crate::error::{Code, ErrorInfo};
+use crate::journal::Entry;
+use crate::ports::{Read, Rows, Table};
+use crate::run::Run;
+use crate::session::{self, Session};
+use crate::tools::{Definition, Origin, gate};
+use serde_json::{Value, json};
+
+/// How long `wait` waits where nobody says, in milliseconds.
+const WAIT_MS: u64 = 30_000;
+
+/// A look at a journal that this harness does not hold.
+#[derive(Debug)]
+pub(super) struct Look {
+    pub command: u32,
+    what: LookFor,
+}
+
+#[derive(Debug)]
+enum LookFor {
+    History { limit: Option<usize>, before: Option<String> },
+    Watch(String),
+    Run { id: String, until: Option<u64> },
+    Clear(String),
+}
+
+impl Harness {
+    pub(super) fn command(&mut self, id: u32, name: &str, args: &Value, fresh: String) {
+        if let Err(error) = self.dispatch(id, name, args, fresh) {
+            self.reply_now(id, Err(error));
+        }
+    }
+
+    fn dispatch(&mut self, id: u32, name: &str, value: &Value, fresh: String) -> Result<(), ErrorInfo> {
+        let none = |members: &[&str]| Args::new(name, value, members);
+        match name {
+            "startAgent" => self.start_agent(id, value)?,
+            "configureAgent" => {
+                self.must_run()?;
+                let mut config = self.config.patched(value)?;
+                config.if_running = self.config.if_running;
+                self.config = config;
+                self.reply(id, Ok(None));
+            }
+            "stopAgent" => {
+                none(&[])?;
+                self.stop_agent(id)?;
+            }
+            "sendMessage" => self.send_message(id, value, &fresh)?,
+            "interrupt" => {
+                let args = none(&["sessionId", "runId"])?;
+                let session = session_id(&args)?;
+                let run = args.text("runId")?;
+                let current = self.session(session).and_then(Session::current);
+                // A run that is named is meant, even if it is held.
+                if current.is_some_and(|current| run.is_none_or(|run| run == current.id)) {
+                    self.interrupt_session(session, "user", run.is_some());
+                }
+                self.reply(id, Ok(None));
+            }
+            "resume" => {
+                let args = none(&["runId"])?;
+                self.resume(id, args.text("runId")?)?;
+            }
+            "history" => {
+                let args = none(&["sessionId", "limit", "before"])?;
+                session_id(&args)?;
+                let limit = args.whole("limit")?.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
+                let before = args.text("before")?;
+                if self.session(DEFAULT_SESSION).is_some() {
+                    let history =
+                        self.history(DEFAULT_SESSION, limit, before).ok_or_else(|| no_message(before))?;
+                    self.reply_value(id, &Value::from(history));
+                } else {
+                    let what = LookFor::History { limit, before: before.map(Into::into) };
+                    self.look_at(Look { command: id, what });
+                }
+            }
+            "watch" => {
+                let args = none(&["sessionId"])?;
+                let session = session_id(&args)?;
+                self.watched.insert(session.into());
+                if self.session(session).is_some() {
+                    self.tell_history(session);
+                    if let Some(slot) = self.sessions.get_mut(session) {
+                        slot.view.clear();
+                    }
+                    self.reply(id, Ok(None));
+                } else {
+                    self.look_at(Look { command: id, what: LookFor::Watch(session.into()) });
+                }
+            }
+            "clearConversation" => {
+                let args = none(&["sessionId"])?;
+                let session = session_id(&args)?.to_owned();
+                match self.lifecycle {
+                    Lifecycle::Running => self.clear(id, &session),
+                    _ if self.start.is_some() => {
+                        let error = ErrorInfo::new(Code::Busy, "the agent is still starting");
+                        return Err(error.hint("await startAgent first"));
+                    }
+                    _ => self.look_at(Look { command: id, what: LookFor::Clear(session) }),
+                }
+            }
+            "wait" => {
+                let args = none(&["runId", "timeoutMs"])?;
+                let until = self.now.saturating_add(args.whole("timeoutMs")?.unwrap_or(WAIT_MS));
+                self.wait(id, args.needed("runId")?, Some(until))?;
+            }
+            "result" => {
+                let args = none(&["runId"])?;
+                self.wait(id, args.needed("runId")?, None)?;
+            }
+            "tools.register" => {
+                let mut definition = value.clone();
+                let replace = definition.as_object_mut().and_then(|object| object.remove("replace"));
+                let definition = Definition::parse(&definition)?;
+                self.registry.register(definition, replace == Some(Value::Bool(true)))?;
+                self.tell_tools();
+                self.reply_now(id, Ok(None));
+            }
+            "tools.unregister" => {
+                let args = none(&["name"])?;
+                let gone = self.registry.unregister(args.needed("name")?);
+                self.tell_tools();
+                self.reply_now(id, Ok(Some(gone.to_string())));
+            }
+            "tools.execute" => {
+                let args = none(&["name", "args"])?;
+                let given = args.get("args").unwrap_or(&Value::Null);
+                self.execute(id, args.needed("name")?, given)?;
+            }
+            "settings" => {
+                none(&[])?;
+                let settings = self.config.public();
+                self.reply_value(id, &settings);
+            }
+            "storage" => self.outbox.act(super::Action::Storage(id)),
+            "persist" => self.outbox.act(super::Action::Persist(id)),
+            "draft" => {
+                self.write_drafts();
+                self.reply(id, Ok(None));
+            }
+            "close" => self.close(Some(id)),
+            _ => match name.strip_prefix("pages.") {
+                Some(page_command) => self.page_command(id, page_command, value)?,
+                None => {
+                    let name: String = name.chars().take(60).collect();
+                    return Err(ErrorInfo::new(
+                        Code::UnknownCommand,
+                        format!("no command is called \"{name}\""),
+                    ));
+                }
+            },
+        }
+        Ok(())
+    }
+
+    fn must_run(&self) -> Result<(), ErrorInfo> {
+        match self.lifecycle {
+            Lifecycle::Running => Ok(()),
+            _ => Err(ErrorInfo::new(Code::NotRunning, "Agent harness is not running")
+                .hint("call startAgent first")),
+        }
+    }
+
+    fn send_message(&mut self, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
+        let members = ["text", "metadata", "context", "sessionId", "idempotencyKey"];
+        let args = Args::new("sendMessage", value, &members)?;
+        let session = session_id(&args)?;
+        let text = args.needed("text")?;
+        self.must_run()?;
+        let (idempotency, context) = (args.text("idempotencyKey")?, args.text("context")?);
+        if text.trim().is_empty() {
+            return Err(ErrorInfo::new(Code::EmptyMessage, "the message is empty").hint("send a text"));
+        }
+        let Some(slot) = self.sessions.get(session) else { return Err(no_session(session)) };
+        let same = |run: &&Run| idempotency.is_some() && run.prompt.idempotency.as_deref() == idempotency;
+        if let Some(run) = slot.session.runs.iter().rev().find(same) {
+            let accepted = accepted(run);
+            self.reply_value(id, &accepted);
+            return Ok(());
+        }
+        match slot.session.current() {
+            Some(run) if run.held => self.interrupt_session(session, "replaced", true),
+            Some(_) => {
+                return Err(ErrorInfo::new(Code::Busy, format!("the session \"{session}\" works on a run"))
+                    .hint("wait for its end, or interrupt it"));
+            }
+            None => {}
+        }
+        let run = ["run_", fresh].concat();
+        let entry = Entry::Prompt {
+            message: ["msg_", fresh].concat(),
+            text: self.scrubbed(text.into()),
+            context: context.map(|context| self.scrubbed(context.into())),
+            metadata: args.get("metadata").cloned(),
+            idempotency: idempotency.map(Into::into),
+        };
+        self.append(session, Some(&run), &entry);
+        let accepted = self.session(session).and_then(|s| s.run(&run)).map(accepted);
+        self.reply_value(id, &accepted.unwrap_or_default());
+        self.advance(session);
+        Ok(())
+    }
+
+    fn resume(&mut self, id: u32, run: Option<&str>) -> Result<(), ErrorInfo> {
+        self.must_run()?;
+        let nothing = || {
+            ErrorInfo::new(Code::NothingToResume, "there is no held run to go on with")
+                .hint("send a message instead")
+        };
+        let current = self.session(DEFAULT_SESSION).and_then(Session::current).ok_or_else(nothing)?;
+        if run.is_some_and(|run| run != current.id) {
+            return Err(nothing());
+        }
+        let (run, held, accepted) = (current.id.clone(), current.held, accepted(current));
+        if held {
+            self.append(DEFAULT_SESSION, Some(&run), &Entry::Resumed {});
+        }
+        self.reply_value(id, &accepted);
+        self.advance(DEFAULT_SESSION);
+        Ok(())
+    }
+
+    fn wait(&mut self, id: u32, run: &str, until: Option<u64>) -> Result<(), ErrorInfo> {
+        if self.session(DEFAULT_SESSION).is_none() {
+            self.look_at(Look { command: id, what: LookFor::Run { id: run.into(), until } });
+            return Ok(());
+        }
+        let answer =
+            self.session(DEFAULT_SESSION).and_then(|session| answer_of(session, run, until.is_none()));
+        match answer {
+            Some(Some(value)) => self.reply_value(id, &value),
+            Some(None) => self.waiters.push(Waiter { command: id, run: run.into(), until }),
+            None => return Err(no_run(run)),
+        }
+        Ok(())
+    }
+
+    fn execute(&mut self, id: u32, name: &str, args: &Value) -> Result<(), ErrorInfo> {
+        let text = if args.is_null() { "{}".to_owned() } else { args.to_string() };
+        let checked = gate(&self.registry, name, &text)?;
+        let (origin, timeout, args) =
+            (checked.definition.origin.clone(), checked.definition.timeout_ms, checked.args);
+        let owner = Owner::Command(id);
+        match origin {
+            Origin::Page => self.page_tool(owner, name.into(), args),
+            Origin::Host(function) => self.call_tool(owner, function, &args, timeout, false),
+        }
+        Ok(())
+    }
+
+    fn look_at(&mut self, look: Look) {
+        self.read(vec![Read::all(Table::Entries, vec![DEFAULT_SESSION.into()])], After::Look(look));
+    }
+
+    pub(super) fn look(&mut self, look: Look, rows: &[Rows]) {
+        let rows = rows.iter().flatten().map(|(_, text)| text.as_str());
+        let session = match Session::load(DEFAULT_SESSION, rows) {
+            Ok(session) => session,
+            Err(error) => return self.reply_now(look.command, Err(error)),
+        };
+        match look.what {
+            LookFor::History { limit, before } => {
+                let history = session::history(&session, limit, before.as_deref());
+                let result = history.ok_or_else(|| no_message(before.as_deref()));
+                self.reply_now(look.command, result.map(|history| Some(Value::from(history).to_string())));
+            }
+            LookFor::Watch(id) => {
+                // A start may have come first, and told more than this.
+                if self.session(&id).is_none() {
+                    let history = session::history(&session, None, None).unwrap_or_default();
+                    let notice = super::Notice::History(id, Value::from(history).to_string());
+                    self.outbox.tell(super::Action::Tell(notice));
+                    self.idle_view.clear();
+                }
+                self.reply_now(look.command, Ok(None));
+            }
+            // A start may have come first, and know more than this.
+            LookFor::Run { id, until } if self.session(DEFAULT_SESSION).is_some() => {
+                if let Err(error) = self.wait(look.command, &id, until) {
+                    self.reply_now(look.command, Err(error));
+                }
+            }
+            LookFor::Run { id, until } => match answer_of(&session, &id, until.is_none()) {
+                Some(Some(value)) => self.reply_now(look.command, Ok(Some(value.to_string()))),
+                Some(None) => self.waiters.push(Waiter { command: look.command, run: id, until }),
+                None => self.reply_now(look.command, Err(no_run(&id))),
+            },
+            LookFor::Clear(_) if session.runs.is_empty() => self.reply_now(look.command, Ok(None)),
+            LookFor::Clear(id) => {
+                if self.start.is_some() || self.lifecycle == Lifecycle::Running {
+                    let error = ErrorInfo::new(Code::Busy, "the agent was started meanwhile");
+                    return self.reply_now(look.command, Err(error.hint("clear the conversation again")));
+                }
+                self.begin(start::Purpose::Clear { command: look.command, session: id });
+            }
+        }
+    }
+
+    /// Erases a conversation: first in the journal's word, then its content in the database.
+    pub(super) fn clear(&mut self, command: u32, session: &str) {
+        self.interrupt_session(session, "cleared", true);
+        let Some(sums) = self.session(session).map(|session| session.sums) else { return };
+        self.append(session, None, &Entry::Cleared { sums });
+        self.outbox.strictly();
+        if let Some(slot) = self.sessions.get_mut(session) {
+            slot.transcript = None;
+        }
+        if self.watched.contains(session) {
+            self.tell_history(session);
+        }
+        self.read_after_commit(
+            vec![Read::all(Table::Entries, vec![session.into()])],
+            After::Erase { command, session: session.into() },
+        );
+    }
+
+    /// A clearing is over. What it could not erase, the next start erases.
+    pub(super) fn erased(&mut self, command: u32, result: Result<Option<String>, ErrorInfo>) {
+        self.reply(command, result);
+        // The conversation of a harness that does not run was only borrowed.
+        if self.lifecycle != Lifecycle::Running {
+            self.release();
+            self.outbox.tell_after_commit(super::Action::Unlock { epoch: self.epoch });
+        }
+    }
+
+    fn read_after_commit(&mut self, reads: Vec<Read>, after: After) {
+        self.read_ids += 1;
+        self.reads.insert(self.read_ids, after);
+        self.outbox.act_after_commit(super::Action::Read { id: self.read_ids, reads });
+    }
+}
+
+/// What `wait` or `result` answers for a run. `None`: there is no such run; `Some(None)`: it has not ended.
+fn answer_of(session: &Session, run: &str, whole: bool) -> Option<Option<Value>> {
+    let (started_at, ended) = session.run_times(run)?;
+    Some(ended.map(|ended| match session.run(run) {
+        Some(run) if whole => run_result(run),
+        _ if whole => json!({ "runId": run, "outcome": ended.outcome.as_str(), "text": "", "turns": 0 }),
+        _ => wait_result(run, started_at, ended),
+    }))
+}
+
+fn accepted(run: &Run) -> Value {
+    json!({ "runId": run.id, "status": "accepted", "acceptedAt": run.started_at })
+}
+
+/// The session that is meant: until there are more, `default`.
+fn session_id<'a>(args: &Args<'a>) -> Result<&'a str, ErrorInfo> {
+    match args.text("sessionId")? {
+        None | Some(DEFAULT_SESSION) => Ok(DEFAULT_SESSION),
+        Some(other) => Err(no_session(other)),
+    }
+}
+
+fn no_session(id: &str) -> ErrorInfo {
+    let id: String = id.chars().take(60).collect();
+    ErrorInfo::new(Code::SessionNotFound, format!("no session is called \"{id}\""))
+        .hint("leave sessionId out")
+}
+
+fn no_run(id: &str) -> ErrorInfo {
+    let id: String = id.chars().take(60).collect();
+    ErrorInfo::new(Code::RunNotFound, format!("no run has the id \"{id}\""))
+}
+
+fn no_message(id: Option<&str>) -> ErrorInfo {
+    let id: String = id.unwrap_or_default().chars().take(60).collect();
+    ErrorInfo::new(Code::MessageNotFound, format!("no message has the id \"{id}\""))
+}

@@ -1,0 +1,528 @@
+//! `AgentConfig`: what the page configures.
+//!
+//! Decides which members exist and what they may be; an unknown one, or one of a later version, is refused by
+//! name. Promises: secrets stay in [`Config`] and never enter its [`record`](Config::record).
+
+use crate::error::{Code, ErrorInfo};
+use crate::model::errors::{check_header, join_url};
+use crate::model::{Endpoint, Reasoning, Settings, Wire};
+use serde_json::{Map, Value, json};
+
+/// The model where nobody names one.
+pub const DEFAULT_MODEL: &str = "claude-sonnet-4-6";
+
+/// A function of the page, by the number its client gave it.
+pub type Function = u32;
+
+/// A value that the page gives at once, or by a function when it is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// At once.
+    Text(String),
+    /// When it is needed.
+    Ask(Function),
+}
+
+/// Where a model comes from.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Provider {
+    /// A model API.
+    Http(Http),
+    /// A function of the page that streams chat chunks.
+    Custom {
+        /// The function.
+        stream: Function,
+        /// Its model's name.
+        model: Option<String>,
+    },
+}
+
+/// A model API, with its secrets.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Http {
+    /// How it speaks.
+    pub wire: Wire,
+    /// The key.
+    pub key: Option<Given>,
+    /// Whether the key goes as `authorization: Bearer`.
+    pub bearer: bool,
+    /// The page's own headers; `None` takes one of ours away.
+    pub headers: Vec<(String, Option<String>)>,
+    /// `fetch`'s `credentials`.
+    pub credentials: Option<String>,
+    /// The page's own `fetch`.
+    pub fetch: Option<Function>,
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// The model this provider is asked for, before the configuration's.
+    pub model: Option<String>,
+}
+
+impl std::fmt::Debug for Provider {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Provider::Http(http) => http.wire.as_str(),
+            Provider::Custom { .. } => "custom",
+        })
+    }
+}
+
+impl std::fmt::Debug for Http {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.wire.as_str())
+    }
+}
+
+/// What to do when a harness runs already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IfRunning {
+    /// Refuse.
+    #[default]
+    Reject,
+    /// Here already is fine.
+    Join,
+}
+
+/// The whole configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Where the model comes from; `None`: the stub.
+    pub provider: Option<Provider>,
+    /// The model's id.
+    pub model: Option<String>,
+    /// The page's instructions.
+    pub instructions: Option<Given>,
+    /// How much an answer may say.
+    pub max_output_tokens: Option<u32>,
+    /// As the page wrote it.
+    pub temperature: Option<String>,
+    /// How hard the model thinks.
+    pub reasoning: Option<Reasoning>,
+    /// A JSON object, merged over the request.
+    pub provider_options: Option<String>,
+    /// How many model calls a run may make.
+    pub max_turns: u64,
+    /// How long a tool may take, in milliseconds.
+    pub tool_timeout_ms: u64,
+    /// Whether runs that a lost page left go on of themselves.
+    pub resume_auto: bool,
+    /// What to do when a harness runs already.
+    pub if_running: IfRunning,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            provider: None,
+            model: None,
+            instructions: None,
+            max_output_tokens: None,
+            temperature: None,
+            reasoning: None,
+            provider_options: None,
+            max_turns: crate::session::DEFAULT_MAX_TURNS,
+            tool_timeout_ms: 60_000,
+            resume_auto: false,
+            if_running: IfRunning::Reject,
+        }
+    }
+}
+
+impl Config {
+    /// Takes over the members of a patch. A member that is `null` goes back to its default.
+    pub fn patched(&self, patch: &Value) -> Result<Config, ErrorInfo> {
+        let members = object(patch, "the configuration")?;
+        let mut config = self.clone();
+        let plain = Config::default();
+        for (name, value) in members {
+            let null = value.is_null();
+            match name.as_str() {
+                "provider" => config.provider = if null { None } else { provider(value)? },
+                "model" => config.model = optional(value, name, text)?,
+                "instructions" => config.instructions = optional(value, name, given)?,
+                "maxOutputTokens" => {
+                    let tokens = optional(value, name, |v, n| whole(v, n, 1, u32::MAX.into()))?;
+                    config.max_output_tokens = tokens.and_then(|tokens| u32::try_from(tokens).ok());
+                }
+                "temperature" => config.temperature = optional(value, name, number)?,
+                "reasoning" => config.reasoning = optional(value, name, reasoning)?,
+                "providerOptions" => {
+                    config.provider_options =
+                        optional(value, name, |v, n| object(v, n).map(|_| v.to_string()))?;
+                }
+                "maxTurns" => {
+                    config.max_turns =
+                        optional(value, name, |v, n| whole(v, n, 1, 10_000))?.unwrap_or(plain.max_turns);
+                }
+                "toolTimeoutMs" => {
+                    config.tool_timeout_ms = optional(value, name, |v, n| whole(v, n, 1, 86_400_000))?
+                        .unwrap_or(plain.tool_timeout_ms);
+                }
+                "resume" => config.resume_auto = word(value, name, &["hold", "auto"])? == 1,
+                "ifRunning" => {
+                    config.if_running = match word(value, name, &["reject", "join"])? {
+                        1 => IfRunning::Join,
+                        _ => IfRunning::Reject,
+                    };
+                }
+                "providers" | "fallback" | "maxParallelTools" | "capabilities" | "processType"
+                | "permissions" | "skills" | "budgets" | "models" => return Err(later(name)),
+                _ => return Err(unknown(name)),
+            }
+        }
+        Ok(config)
+    }
+
+    /// Whether there is a provider that can be asked.
+    pub fn configured(&self) -> bool {
+        match &self.provider {
+            None => false,
+            Some(Provider::Custom { .. }) => true,
+            Some(Provider::Http(http)) => http.key.is_some() || http.endpoint.base_url.is_some(),
+        }
+    }
+
+    /// The wire that requests are written for.
+    pub fn wire(&self) -> Wire {
+        match &self.provider {
+            Some(Provider::Http(http)) => http.wire,
+            _ => Wire::OpenAiChat,
+        }
+    }
+
+    /// The model's id.
+    pub fn model(&self) -> &str {
+        let own = match &self.provider {
+            Some(Provider::Http(http)) => http.model.as_deref(),
+            Some(Provider::Custom { model, .. }) => model.as_deref(),
+            None => None,
+        };
+        own.or(self.model.as_deref()).unwrap_or(DEFAULT_MODEL)
+    }
+
+    /// What a request says besides the conversation.
+    pub fn settings(&self, system: String) -> Settings {
+        Settings {
+            model: self.model().into(),
+            system,
+            max_output_tokens: self.max_output_tokens,
+            temperature: self.temperature.clone(),
+            reasoning: self.reasoning,
+            provider_options: self.provider_options.clone(),
+        }
+    }
+
+    /// The keys that must not appear anywhere.
+    pub fn secrets(&self) -> Vec<&str> {
+        let Some(Provider::Http(http)) = &self.provider else { return Vec::new() };
+        let key = match &http.key {
+            Some(Given::Text(key)) => Some(key.as_str()),
+            _ => None,
+        };
+        let secret = |name: &str| {
+            ["authorization", "key", "token", "secret", "cookie"].iter().any(|s| name.contains(s))
+        };
+        let headers =
+            http.headers.iter().filter(|(name, _)| secret(name)).filter_map(|(_, value)| value.as_deref());
+        key.into_iter().chain(headers).filter(|secret| secret.len() >= 8).collect()
+    }
+
+    /// What the journal keeps: no secret, and no function.
+    pub fn record(&self) -> Value {
+        let mut record = Map::new();
+        let mut put = |name: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                record.insert(name.into(), value);
+            }
+        };
+        put("provider", self.provider.as_ref().map(|provider| format!("{provider:?}").into()));
+        put("configured", Some(self.configured().into()));
+        put("model", Some(self.model().into()));
+        put(
+            "instructions",
+            match &self.instructions {
+                Some(Given::Text(text)) => Some(text.as_str().into()),
+                _ => None,
+            },
+        );
+        put("maxOutputTokens", self.max_output_tokens.map(Value::from));
+        put("temperature", self.temperature.as_deref().map(Value::from));
+        put("reasoning", self.reasoning.map(|reasoning| format!("{reasoning:?}").to_lowercase().into()));
+        put("providerOptions", self.provider_options.as_deref().map(Value::from));
+        put("maxTurns", Some(self.max_turns.into()));
+        Value::Object(record)
+    }
+
+    /// `get_agent_settings` of seed 000.
+    pub fn public(&self) -> Value {
+        json!({
+            "api_key_configured": matches!(&self.provider, Some(Provider::Http(Http { key: Some(_), .. }))),
+            "provider": self.provider.as_ref().map(|provider| format!("{provider:?}")),
+            "model": self.model(),
+        })
+    }
+}
+
+fn provider(value: &Value) -> Result<Option<Provider>, ErrorInfo> {
+    let members = object(value, "provider")?;
+    let kind = match members.get("kind") {
+        Some(Value::String(kind)) => kind.as_str(),
+        _ => return Err(invalid("provider.kind must be one of \"anthropic\", \"custom\"")),
+    };
+    let wire = match kind {
+        "anthropic" => Wire::Anthropic,
+        "custom" => return custom(members).map(Some),
+        "openai" | "openai-responses" | "xai" | "ollama" | "openai-compatible" => {
+            return Err(invalid(&format!("provider.kind \"{kind}\" comes with a later version of lodger"))
+                .hint("use kind \"anthropic\", or \"custom\" with a stream function of your own"));
+        }
+        _ => {
+            return Err(invalid(&format!("provider.kind \"{}\" does not exist", shortened(kind)))
+                .hint("use \"anthropic\" or \"custom\""));
+        }
+    };
+    let mut http = Http {
+        wire,
+        key: None,
+        bearer: false,
+        headers: Vec::new(),
+        credentials: None,
+        fetch: None,
+        endpoint: Endpoint::default(),
+        model: None,
+    };
+    let mut allow_http = false;
+    for (name, value) in members {
+        let path = ["provider.", name].concat();
+        if value.is_null() {
+            continue;
+        }
+        match name.as_str() {
+            "kind" => {}
+            "apiKey" => http.key = Some(key(value)?),
+            "auth" => http.bearer = word(value, &path, &["bearer"])? == 0,
+            "headers" => {
+                for (name, value) in object(value, &path)? {
+                    let name = name.to_ascii_lowercase();
+                    let value = optional(value, &["provider.headers.", &name].concat(), text)?;
+                    check_header(&name, value.as_deref().unwrap_or_default())?;
+                    http.headers.push((name, value));
+                }
+            }
+            "credentials" => {
+                word(value, &path, &["omit", "same-origin", "include"])?;
+                http.credentials = value.as_str().map(Into::into);
+            }
+            "fetch" => http.fetch = Some(function(value, &path)?),
+            "baseUrl" => http.endpoint.base_url = Some(text(value, &path)?),
+            "allowHttp" => {
+                allow_http =
+                    value.as_bool().ok_or_else(|| invalid("provider.allowHttp must be true or false"))?
+            }
+            "apiVersion" => {
+                let version = text(value, &path)?;
+                check_header("anthropic-version", &version)?;
+                http.endpoint.api_version = Some(version);
+            }
+            "model" => http.model = Some(text(value, &path)?),
+            "preset" | "timeouts" => return Err(later(&path)),
+            _ => return Err(unknown(&path)),
+        }
+    }
+    if let Some(base) = &http.endpoint.base_url {
+        join_url(base, "")?;
+        if !allow_http && base.starts_with("http:") && !loopback(base) {
+            return Err(invalid("provider.baseUrl uses plain http, which would show the key to the network")
+                .hint("use https, or set allowHttp: true"));
+        }
+    }
+    if let Some(Given::Text(key)) = &http.key {
+        let (name, prefix) = if http.bearer { ("authorization", "Bearer ") } else { http.wire.key_header() };
+        check_header(name, &[prefix, key].concat())?;
+    }
+    Ok(Some(Provider::Http(http)))
+}
+
+fn custom(members: &Map<String, Value>) -> Result<Provider, ErrorInfo> {
+    let mut stream = None;
+    let mut model = None;
+    for (name, value) in members {
+        let path = ["provider.", name].concat();
+        match name.as_str() {
+            "kind" => {}
+            "stream" => stream = Some(function(value, &path)?),
+            "model" => model = optional(value, &path, text)?,
+            // `lodger/testing` keeps what it was asked; it is no option.
+            "requests" => {}
+            _ => return Err(unknown(&path)),
+        }
+    }
+    match stream {
+        Some(stream) => Ok(Provider::Custom { stream, model }),
+        None => Err(invalid("provider.stream must be a function that returns an async iterable")),
+    }
+}
+
+/// Whether an address stays on this machine.
+fn loopback(url: &str) -> bool {
+    let host = url.split("//").nth(1).and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    let name = match host.strip_prefix('[') {
+        Some(v6) => v6.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    name == "localhost" || name.ends_with(".localhost") || name == "::1" || name.starts_with("127.")
+}
+
+fn key(value: &Value) -> Result<Given, ErrorInfo> {
+    match given(value, "provider.apiKey")? {
+        Given::Text(key) if key.trim().is_empty() => {
+            Err(invalid("provider.apiKey is empty").hint("leave apiKey out to use the agent without a model"))
+        }
+        given => Ok(given),
+    }
+}
+
+/// The number of a function that crossed from the page.
+pub(crate) fn function(value: &Value, name: &str) -> Result<Function, ErrorInfo> {
+    let number = value.get("$fn").and_then(Value::as_u64).and_then(|number| Function::try_from(number).ok());
+    number.ok_or_else(|| invalid(&format!("{name} must be a function")))
+}
+
+fn given(value: &Value, name: &str) -> Result<Given, ErrorInfo> {
+    match value {
+        Value::String(text) => Ok(Given::Text(text.clone())),
+        _ => function(value, name)
+            .map(Given::Ask)
+            .map_err(|_| invalid(&format!("{name} must be a text or a function that gives one"))),
+    }
+}
+
+fn object<'a>(value: &'a Value, name: &str) -> Result<&'a Map<String, Value>, ErrorInfo> {
+    value.as_object().ok_or_else(|| invalid(&format!("{name} must be an object")))
+}
+
+fn text(value: &Value, name: &str) -> Result<String, ErrorInfo> {
+    value.as_str().map(Into::into).ok_or_else(|| invalid(&format!("{name} must be a text")))
+}
+
+fn number(value: &Value, name: &str) -> Result<String, ErrorInfo> {
+    if value.is_number() { Ok(value.to_string()) } else { Err(invalid(&format!("{name} must be a number"))) }
+}
+
+fn whole(value: &Value, name: &str, least: u64, most: u64) -> Result<u64, ErrorInfo> {
+    // A JS number may arrive as 20 or as 20.0.
+    let number = value.as_u64().or_else(|| {
+        let number = value.as_f64()?;
+        (number.fract() == 0.0 && (0.0..9e15).contains(&number)).then_some(number as u64)
+    });
+    number
+        .filter(|number| (least..=most).contains(number))
+        .ok_or_else(|| invalid(&format!("{name} must be a whole number from {least} to {most}")))
+}
+
+fn word(value: &Value, name: &str, words: &[&str]) -> Result<usize, ErrorInfo> {
+    let found = value.as_str().and_then(|text| words.iter().position(|word| *word == text));
+    found.ok_or_else(|| invalid(&format!("{name} must be one of \"{}\"", words.join("\", \""))))
+}
+
+fn reasoning(value: &Value, name: &str) -> Result<Reasoning, ErrorInfo> {
+    Ok(match word(value, name, &["off", "low", "medium", "high"])? {
+        0 => Reasoning::Off,
+        1 => Reasoning::Low,
+        2 => Reasoning::Medium,
+        _ => Reasoning::High,
+    })
+}
+
+fn optional<T>(
+    value: &Value,
+    name: &str,
+    read: impl FnOnce(&Value, &str) -> Result<T, ErrorInfo>,
+) -> Result<Option<T>, ErrorInfo> {
+    if value.is_null() { Ok(None) } else { read(value, name).map(Some) }
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(60).collect()
+}
+
+fn invalid(message: &str) -> ErrorInfo {
+    ErrorInfo::new(Code::InvalidConfig, message)
+}
+
+fn later(name: &str) -> ErrorInfo {
+    invalid(&format!("option \"{name}\" comes with a later version of lodger")).hint("leave it out")
+}
+
+fn unknown(name: &str) -> ErrorInfo {
+    invalid(&format!("option \"{}\" does not exist", shortened(name))).hint("see AgentConfig in index.d.ts")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(patch: Value) -> ErrorInfo {
+        Config::default().patched(&patch).unwrap_err()
+    }
+
+    #[test]
+    fn what_is_not_named_keeps_its_default() {
+        let config = Config::default().patched(&json!({})).unwrap();
+        assert_eq!(config, Config::default());
+        assert_eq!((config.model(), config.max_turns), ("claude-sonnet-4-6", 20));
+        assert!(!config.configured());
+    }
+
+    #[test]
+    fn an_unknown_or_later_option_is_refused_by_name() {
+        for (patch, name) in [
+            (json!({ "maxTurn": 3 }), "maxTurn"),
+            (json!({ "budgets": {} }), "budgets"),
+            (json!({ "provider": { "kind": "anthropic", "timeouts": {} } }), "provider.timeouts"),
+            (json!({ "provider": { "kind": "anthropic", "key": "x" } }), "provider.key"),
+            (json!({ "provider": { "kind": "ollama" } }), "ollama"),
+            (json!({ "provider": { "kind": "llama" } }), "llama"),
+            (json!({ "maxTurns": "3" }), "maxTurns"),
+            (json!({ "ifRunning": "takeover" }), "ifRunning"),
+        ] {
+            let error = error(patch);
+            assert_eq!(error.code, Code::InvalidConfig);
+            assert!(error.message.contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_bad_key_or_address_is_refused_without_being_quoted() {
+        let error = error(json!({ "provider": { "kind": "anthropic", "apiKey": "sk-secret\nvalue" } }));
+        assert_eq!(error.code, Code::InvalidConfig);
+        assert!(!format!("{error:?}").contains("secret"), "{error:?}");
+        for base in ["nonsense", "ftp://x", "http://example.com", ""] {
+            let patch = json!({ "provider": { "kind": "anthropic", "baseUrl": base } });
+            assert_eq!(Config::default().patched(&patch).unwrap_err().code, Code::InvalidConfig, "{base}");
+        }
+        for base in
+            ["http://127.0.0.1:1", "http://localhost:4010/x", "http://[::1]:8080", "https://example.com"]
+        {
+            let patch = json!({ "provider": { "kind": "anthropic", "baseUrl": base } });
+            assert!(Config::default().patched(&patch).unwrap().configured(), "{base}");
+        }
+    }
+
+    #[test]
+    fn the_record_and_the_debug_text_hold_no_secret() {
+        let patch = json!({ "provider": { "kind": "anthropic", "apiKey": "sk-very-secret", "headers": { "X-Token": "tok-secret" } } });
+        let config = Config::default().patched(&patch).unwrap();
+        assert_eq!(config.secrets(), ["sk-very-secret", "tok-secret"]);
+        assert!(!config.record().to_string().contains("secret"));
+        let debug = format!("{:?}", config.provider);
+        assert!(!debug.contains("secret"), "{debug}");
+    }
+
+    #[test]
+    fn a_patch_changes_only_what_it_names() {
+        let first = Config::default().patched(&json!({ "maxTurns": 3.0, "temperature": 0.5 })).unwrap();
+        let second = first.patched(&json!({ "temperature": null, "model": "m" })).unwrap();
+        assert_eq!((second.max_turns, second.temperature.as_deref(), second.model()), (3, None, "m"));
+    }
+}

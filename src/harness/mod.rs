@@ -1,0 +1,540 @@
+//! The harness: what `startAgent` and `stopAgent` control.
+//!
+//! Decides the lifecycle, which command does what, and what follows from each journal entry. It is one
+//! synchronous machine: [`Harness::handle`] takes what happened, [`Harness::poll`] gives what to do next; it
+//! never acts, never waits and knows no clock. Promises: nothing is told, asked or done that a barrier guards
+//! before its commit; a failed commit ends no run; at most one harness writes a workspace. Leaves to others:
+//! acting (`browser/`, or the simulator in `tests/`), one run's decisions (`run/`), what a journal adds up to
+//! (`session/`).
+
+mod action;
+mod args;
+mod commands;
+mod config;
+mod events;
+mod outbox;
+mod pages;
+mod runs;
+mod start;
+
+pub use action::{Action, CallKey, Input, ModelRequest, Notice};
+pub use config::{Config, Function, Given, Http, IfRunning, Provider};
+pub use start::{FORMAT_KEY, check_format};
+
+use crate::error::{Code, ErrorInfo};
+use crate::journal::Entry;
+use crate::ports::{Millis, Read, Rows, StoreError};
+use crate::session::{Session, Transcript};
+use crate::tools::Registry;
+use crate::workspace::Workspace;
+use outbox::Outbox;
+use runs::{LiveCall, LiveModel};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// The session of the harness's own conversation.
+pub const DEFAULT_SESSION: &str = "default";
+
+/// Where the harness stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// Not started, or stopped.
+    Stopped,
+    /// Taking the lock and reading.
+    Starting,
+    /// Ready, or at work.
+    Running,
+    /// The harness itself has failed; starting it again goes on from what is stored.
+    Error(String),
+}
+
+/// How a workspace was opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The workspace's name.
+    pub name: String,
+    /// Whether the twelve page tools are there.
+    pub page_tools: bool,
+    /// Who this instance is, for those who find the lock taken.
+    pub holder: String,
+}
+
+/// A session in the hands of this harness.
+#[derive(Debug)]
+struct Slot {
+    session: Session,
+    transcript: Option<Transcript>,
+    /// How many events of the present run were told in this epoch.
+    told: u64,
+    /// Whether the run's instructions were asked for, and given.
+    instructed: Instructed,
+    /// The view's state as it was told last.
+    view: String,
+    /// Up to which entry its head is written.
+    head: u64,
+}
+
+impl Slot {
+    fn new(session: Session) -> Slot {
+        Slot { session, transcript: None, told: 0, instructed: Instructed::No, view: String::new(), head: 0 }
+    }
+}
+
+/// Whether a function that gives the instructions was asked, this run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Instructed {
+    No,
+    Asked,
+    Yes,
+}
+
+/// Who waits for the end of a run.
+#[derive(Debug)]
+struct Waiter {
+    command: u32,
+    run: String,
+    /// `None`: however long it takes, and the answer is a `RunResult`.
+    until: Option<Millis>,
+}
+
+/// What a read is for.
+#[derive(Debug)]
+enum After {
+    /// The epoch and whoever held it.
+    Epoch,
+    /// The journal, head and drafts of a session that is taken over.
+    Load,
+    /// A journal, only to look at.
+    Look(commands::Look),
+    /// The rows of a cleared conversation.
+    Erase { command: u32, session: String },
+    /// Pages, all or the changed ones.
+    Pages(pages::Refresh),
+    /// What an operation on pages needs besides the pages.
+    PageRows(pages::Job),
+}
+
+/// The harness of one workspace, running or not.
+#[derive(Debug)]
+pub struct Harness {
+    options: Options,
+    now: Millis,
+    lifecycle: Lifecycle,
+    closed: bool,
+    closing: Option<Option<u32>>,
+    epoch: u64,
+    start: Option<start::Start>,
+    config: Config,
+    /// What the function for the instructions gave.
+    instructions: Option<String>,
+    registry: Registry,
+    sessions: BTreeMap<String, Slot>,
+    watched: BTreeSet<String>,
+    workspace: Option<Workspace>,
+    page_jobs: VecDeque<pages::Job>,
+    page_commit: Option<(u64, pages::Job, pages::Step)>,
+    refreshing: bool,
+    refresh_queue: Vec<pages::Job>,
+    outbox: Outbox,
+    epoch_commit: Option<u64>,
+    models: BTreeMap<CallKey, LiveModel>,
+    calls: BTreeMap<CallKey, LiveCall>,
+    keys: CallKey,
+    reads: BTreeMap<u64, After>,
+    read_ids: u64,
+    waiters: Vec<Waiter>,
+    deferred: VecDeque<(Millis, Input)>,
+    /// What follows at once, of itself.
+    inner: VecDeque<Inner>,
+    last_draft: Millis,
+    /// Why the run that ends next was interrupted.
+    interrupt_reason: String,
+    /// The view's state of a session that this harness does not hold, as it was told last.
+    idle_view: String,
+}
+
+/// Something that follows at once, without the world.
+#[derive(Debug)]
+enum Inner {
+    /// A model call that could not even be made.
+    NotCalled(CallKey, ErrorInfo),
+    /// An entry of a run that is known already.
+    Settle { session: String, run: String, entry: Entry },
+}
+
+impl Harness {
+    /// The harness of a workspace that was just opened; it does not run yet.
+    pub fn new(options: Options) -> Harness {
+        let mut registry = Registry::default();
+        for definition in crate::tools::pages::definitions().into_iter().filter(|_| options.page_tools) {
+            // Their schemas compile and their names differ: a test of `tools/` says so.
+            let registered = registry.register(definition, false);
+            debug_assert!(registered.is_ok());
+        }
+        let mut harness = Harness {
+            options,
+            now: 0,
+            lifecycle: Lifecycle::Stopped,
+            closed: false,
+            closing: None,
+            epoch: 0,
+            start: None,
+            config: Config::default(),
+            instructions: None,
+            registry,
+            sessions: BTreeMap::new(),
+            watched: BTreeSet::new(),
+            workspace: None,
+            page_jobs: VecDeque::new(),
+            page_commit: None,
+            refreshing: false,
+            refresh_queue: Vec::new(),
+            outbox: Outbox::default(),
+            epoch_commit: None,
+            models: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            keys: 0,
+            reads: BTreeMap::new(),
+            read_ids: 0,
+            waiters: Vec::new(),
+            deferred: VecDeque::new(),
+            inner: VecDeque::new(),
+            last_draft: 0,
+            interrupt_reason: String::new(),
+            idle_view: String::new(),
+        };
+        harness.tell_tools();
+        harness
+    }
+
+    /// The present configuration, secrets included: for whoever sends a request.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Where the harness stands.
+    pub fn lifecycle(&self) -> &Lifecycle {
+        &self.lifecycle
+    }
+
+    /// A session in its hands.
+    pub fn session(&self, id: &str) -> Option<&Session> {
+        self.sessions.get(id).map(|slot| &slot.session)
+    }
+
+    /// Something happened, at this time. Follow it by [`Harness::poll`] until that gives nothing more.
+    pub fn handle(&mut self, now: Millis, input: Input) {
+        // A clock that goes backwards must not: entries are in order of time.
+        self.now = self.now.max(now);
+        if self.closed {
+            if let Input::Command { id, .. } = input {
+                let error = ErrorInfo::new(Code::WorkspaceClosed, "the workspace is closed")
+                    .hint("open it again with openWorkspace");
+                self.reply_now(id, Err(error));
+            }
+            return;
+        }
+        let passes = match input {
+            Input::Committed { .. } | Input::LockLost => true,
+            Input::Read { .. } => self.page_commit.is_none(),
+            _ => !self.must_finish(),
+        };
+        if !passes {
+            self.deferred.push_back((now, input));
+            return;
+        }
+        self.take(input);
+        self.go_on_alone();
+    }
+
+    /// While a page change and its outcome are on their way as one, and while a conversation is erased, nothing
+    /// may come between.
+    fn must_finish(&self) -> bool {
+        self.page_commit.is_some() || self.reads.values().any(|after| matches!(after, After::Erase { .. }))
+    }
+
+    /// Does what follows at once, and takes the inputs that had to wait.
+    fn go_on_alone(&mut self) {
+        while !self.must_finish() {
+            if let Some(inner) = self.inner.pop_front() {
+                match inner {
+                    Inner::NotCalled(call, error) => self.answered(call, Err((error, None))),
+                    Inner::Settle { session, run, entry } => self.settle(&session, &run, &entry),
+                }
+            } else if let Some((_, input)) = self.deferred.pop_front() {
+                self.take(input);
+            } else {
+                break;
+            }
+        }
+        self.tell_views();
+    }
+
+    /// The next thing to do; `None`: nothing until the next input, or until [`Harness::deadline`].
+    pub fn poll(&mut self, now: Millis) -> Option<Action> {
+        self.now = self.now.max(now);
+        loop {
+            if let Some(action) = self.outbox.pop() {
+                // A function's time begins when it is called, not when it was ordered: its commit may be slow.
+                if let Action::CallPage { call, .. } = &action
+                    && let Some(live) = self.calls.get_mut(call)
+                {
+                    live.deadline = Some(self.now + live.limit);
+                }
+                return Some(action);
+            }
+            if !self.send_next_commit() && !self.finish_closing() {
+                return None;
+            }
+            self.go_on_alone();
+        }
+    }
+
+    /// When [`Input::Tick`] is wanted at the latest.
+    pub fn deadline(&self) -> Option<Millis> {
+        if self.must_finish() {
+            return None;
+        }
+        let calls = self.calls.values().filter_map(|call| call.deadline);
+        let waits = self.waiters.iter().filter_map(|waiter| waiter.until);
+        let draft = self.models.values().any(LiveModel::has_news).then_some(self.last_draft + runs::DRAFT_MS);
+        calls.chain(waits).chain(draft).chain(self.outbox.due()).min()
+    }
+
+    fn take(&mut self, input: Input) {
+        match input {
+            Input::Command { id, name, args, fresh } => self.command(id, &name, &args, fresh),
+            Input::Locked(granted) => self.locked(granted),
+            Input::LockFailed(error) => {
+                if let Some(start) = self.start.take() {
+                    self.give_up_start(start, &error);
+                }
+            }
+            Input::LockLost => {
+                let error = ErrorInfo::new(Code::OwnershipLost, "another tab has taken this workspace over");
+                self.fail(error.hint("start the agent again to take it back"));
+            }
+            Input::Committed { commit, result } => self.committed(commit, result),
+            Input::Read { read, result } => self.read_done(read, result),
+            Input::Answered { call, result } => self.answered(call, result),
+            Input::Returned { call, result } => self.returned(call, result),
+            Input::Progress { call, json } => self.progress(call, &json),
+            Input::Tick => self.tick(),
+        }
+    }
+
+    fn tick(&mut self) {
+        let now = self.now;
+        for waiter in self.waiters.extract_if(.., |waiter| waiter.until.is_some_and(|until| until <= now)) {
+            let json = events::wait_timeout(&waiter.run);
+            self.outbox.act(Action::Reply { id: waiter.command, result: Ok(Some(json)) });
+        }
+        let late =
+            self.calls.iter().filter(|(_, call)| call.deadline.is_some_and(|deadline| deadline <= now));
+        for key in late.map(|(key, _)| *key).collect::<Vec<_>>() {
+            self.outbox.act(Action::Abort(key));
+            let limit = self.calls.get(&key).map_or(0, |call| call.limit);
+            let error = ErrorInfo::new(Code::ToolTimeout, format!("the tool did not end within {limit} ms"));
+            self.returned(key, Err(error.hint("try again with less work, or go on without it")));
+        }
+        if now >= self.last_draft + runs::DRAFT_MS {
+            self.write_drafts();
+        }
+    }
+
+    /// Sends the next commit if one is due. `false`: nothing changed.
+    fn send_next_commit(&mut self) -> bool {
+        if !self.outbox.free() {
+            return false;
+        }
+        let pages_wait = !self.page_jobs.is_empty() || self.closing.is_some();
+        if let Some(due) = self.outbox.due() {
+            if due > self.now && !pages_wait {
+                return false;
+            }
+            self.write_heads();
+            let guard = self.guard();
+            self.outbox.send(self.now, guard);
+            return true;
+        }
+        self.send_page_commit()
+    }
+
+    fn committed(&mut self, commit: u64, result: Result<(), StoreError>) {
+        if self.page_commit.as_ref().is_some_and(|(id, ..)| *id == commit) {
+            self.outbox.stored(commit);
+            self.page_committed(result);
+        } else if self.epoch_commit == Some(commit) {
+            self.epoch_commit = None;
+            self.outbox.stored(commit);
+            self.epoch_committed(result);
+        } else if !self.outbox.forgotten(commit) {
+            match result {
+                Ok(()) => {
+                    self.outbox.stored(commit);
+                }
+                Err(error) => {
+                    self.outbox.failed(commit);
+                    self.fail(error.info());
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, reads: Vec<Read>, after: After) {
+        self.read_ids += 1;
+        self.reads.insert(self.read_ids, after);
+        self.outbox.act(Action::Read { id: self.read_ids, reads });
+    }
+
+    fn read_done(&mut self, read: u64, result: Result<Vec<Rows>, StoreError>) {
+        let Some(after) = self.reads.remove(&read) else { return };
+        let rows = match result {
+            Ok(rows) => rows,
+            Err(error) => return self.read_failed(after, &error.info()),
+        };
+        match after {
+            After::Epoch => self.epoch_read(&rows),
+            After::Load => self.load(&rows),
+            After::Look(look) => self.look(look, &rows),
+            After::Erase { command, session } => {
+                for write in rows.iter().flat_map(|rows| start::erasures(&session, rows)) {
+                    self.outbox.write(write);
+                }
+                self.erased(command, Ok(None));
+            }
+            After::Pages(refresh) => self.pages_read(refresh, rows),
+            After::PageRows(job) => self.page_rows(job, rows),
+        }
+    }
+
+    fn read_failed(&mut self, after: After, error: &ErrorInfo) {
+        match after {
+            After::Epoch | After::Load => self.fail(error.clone()),
+            After::Look(look) => self.reply_now(look.command, Err(error.clone())),
+            After::Erase { command, .. } => self.erased(command, Err(error.clone())),
+            After::Pages(refresh) => {
+                self.refreshing = false;
+                for job in refresh.jobs {
+                    self.page_job_done(job, Err(error.clone()));
+                }
+                self.refresh();
+            }
+            After::PageRows(job) => self.page_job_done(job, Err(error.clone())),
+        }
+    }
+
+    /// The harness itself cannot go on: nothing in flight is wanted any more, and nothing that was not stored
+    /// has happened. No run ends by this; the next start folds what is stored.
+    fn fail(&mut self, error: ErrorInfo) {
+        self.abort_all();
+        for action in self.outbox.abandon() {
+            if let Action::Reply { id, result } = action {
+                self.outbox.act(Action::Reply { id, result: result.and(Err(error.clone())) });
+            }
+        }
+        for waiter in std::mem::take(&mut self.waiters) {
+            self.reply_now(waiter.command, Err(error.clone()));
+        }
+        // What was read for this holding of the workspace must not serve the next one.
+        let mut unanswered = Vec::new();
+        self.reads.retain(|_, after| {
+            if let After::Erase { command, .. } = after {
+                unanswered.push(*command);
+            }
+            !matches!(after, After::Epoch | After::Load | After::Erase { .. })
+        });
+        for command in unanswered {
+            self.reply_now(command, Err(error.clone()));
+        }
+        self.sessions.clear();
+        self.epoch_commit = None;
+        self.page_commit.take_if(|(_, job, _)| !job.is_of_page());
+        self.outbox.act(Action::Unlock { epoch: self.epoch });
+        self.lifecycle = Lifecycle::Error(error.message.clone());
+        self.tell_status();
+        self.tell_error(&error);
+        self.tell_status_changed();
+        if let Some(start) = self.start.take() {
+            self.start_failed(start, &error);
+        }
+    }
+
+    fn abort_all(&mut self) {
+        let keys: Vec<CallKey> = self.models.keys().copied().collect();
+        for key in keys {
+            self.models.remove(&key);
+            self.outbox.act(Action::Abort(key));
+        }
+        let keys: Vec<CallKey> =
+            self.calls.iter().filter(|(_, call)| !call.is_of_page()).map(|(key, _)| *key).collect();
+        for key in &keys {
+            self.calls.remove(key);
+            self.outbox.act(Action::Abort(*key));
+        }
+        self.outbox
+            .retain_effects(|action| !matches!(action, Action::CallPage { call, .. } if keys.contains(call)));
+        self.page_jobs.retain(pages::Job::is_of_page);
+    }
+
+    fn reply_now(&mut self, id: u32, result: Result<Option<String>, ErrorInfo>) {
+        self.outbox.act(Action::Reply { id, result });
+    }
+
+    fn reply(&mut self, id: u32, result: Result<Option<String>, ErrorInfo>) {
+        self.outbox.tell_after_commit(Action::Reply { id, result });
+    }
+
+    fn reply_value(&mut self, id: u32, value: &Value) {
+        self.reply(id, Ok(Some(value.to_string())));
+    }
+
+    fn key(&mut self) -> CallKey {
+        self.keys = self.keys.wrapping_add(1);
+        self.keys
+    }
+
+    /// The same text without the keys that must not appear anywhere.
+    fn scrubbed(&self, text: String) -> String {
+        let mut text = text;
+        for secret in self.config.secrets() {
+            if text.contains(secret) {
+                text = text.replace(secret, "[REDACTED]");
+            }
+        }
+        text
+    }
+
+    fn scrubbed_error(&self, mut error: ErrorInfo) -> ErrorInfo {
+        error.message = self.scrubbed(error.message);
+        error
+    }
+
+    fn close(&mut self, command: Option<u32>) {
+        self.write_drafts();
+        self.abort_all();
+        self.closing = Some(command);
+    }
+
+    /// A newer version wants the database: what is written is stored, a run at work is held, then all is let go.
+    pub fn make_way(&mut self, now: Millis) {
+        self.now = self.now.max(now);
+        self.close(None);
+    }
+
+    /// Closes once everything is stored. `false`: nothing changed.
+    fn finish_closing(&mut self) -> bool {
+        if !self.outbox.is_idle() || self.page_commit.is_some() {
+            return false;
+        }
+        let Some(command) = self.closing.take() else { return false };
+        self.closed = true;
+        self.lifecycle = Lifecycle::Stopped;
+        self.outbox.act(Action::Unlock { epoch: self.epoch });
+        if let Some(command) = command {
+            self.reply_now(command, Ok(None));
+        }
+        self.outbox.act(Action::Close);
+        true
+    }
+}

@@ -1,0 +1,706 @@
+//! Runs: what each journal entry sets going, and what comes back.
+
+use super::events::event;
+use super::pages::Owner;
+use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Notice, Slot, config, outbox};
+use crate::error::{Code, ErrorInfo};
+use crate::journal::Entry;
+use crate::model::{Answer, Block, Delta, DeltaKind, StopReason, Usage, openai_chat};
+use crate::ports::{Expect, Millis, Table, Write};
+use crate::run::{CallState, Run};
+use crate::session::Transcript;
+use crate::tools::{Origin, ToolText, gate};
+use serde_json::{Value, json};
+
+/// How often the text of an answer is written down while it streams, in milliseconds.
+pub(super) const DRAFT_MS: Millis = 250;
+
+/// One part of an answer that streams.
+#[derive(Debug)]
+struct Streamed {
+    kind: DeltaKind,
+    text: String,
+    /// How much of it was told, in bytes, and in UTF-16 units as pages count.
+    told: usize,
+    told_units: usize,
+    /// How much of it is in a draft, in bytes.
+    drafted: usize,
+}
+
+/// A model call in the air.
+#[derive(Debug)]
+pub(super) struct LiveModel {
+    session: String,
+    run: String,
+    call: u64,
+    parts: Vec<Streamed>,
+    drafts: u64,
+    /// How many shown parts the run had before this answer.
+    base: usize,
+    /// Whether a tool call began since the page was told last.
+    fresh_call: bool,
+}
+
+impl LiveModel {
+    /// Whether there is text that no draft holds.
+    pub fn has_news(&self) -> bool {
+        self.parts.iter().any(|part| part.drafted < part.text.len() && part.kind != DeltaKind::ToolCall)
+    }
+
+    /// What has come, as far as it can stand alone.
+    fn blocks(&self) -> Vec<Block> {
+        self.parts.iter().filter_map(|part| block(part.kind, &part.text)).collect()
+    }
+}
+
+fn block(kind: DeltaKind, text: &str) -> Option<Block> {
+    match kind {
+        DeltaKind::Text => Some(Block::Text(text.into())),
+        DeltaKind::Thinking => Some(Block::Thinking { text: text.into(), signature: None }),
+        DeltaKind::ToolCall => None,
+    }
+}
+
+/// A function of the page that was called.
+#[derive(Debug)]
+pub(super) struct LiveCall {
+    pub owner: CallOwner,
+    /// `None`: it waits for its commit and was not called yet.
+    pub deadline: Option<Millis>,
+    /// How long it may take, for the message.
+    pub limit: u64,
+}
+
+/// Who wants the result of a function.
+#[derive(Clone, Debug)]
+pub(super) enum CallOwner {
+    /// A tool call.
+    Tool(Owner),
+    /// The instructions of a session's run.
+    Instructions { session: String, run: String },
+}
+
+impl LiveCall {
+    /// Whether the page's own code asked for it.
+    pub fn is_of_page(&self) -> bool {
+        matches!(self.owner, CallOwner::Tool(Owner::Command(_)))
+    }
+}
+
+impl Harness {
+    /// A piece of an answer. `false`: nobody wants it any more.
+    pub fn delta(&mut self, call: CallKey, delta: Delta<'_>) -> bool {
+        let Some(model) = self.models.get_mut(&call) else { return false };
+        let index = delta.part as usize;
+        while model.parts.len() <= index {
+            let kind = delta.kind;
+            model.fresh_call |= kind == DeltaKind::ToolCall;
+            model.parts.push(Streamed { kind, text: String::new(), told: 0, told_units: 0, drafted: 0 });
+        }
+        if let Some(part) = model.parts.get_mut(index) {
+            part.text.push_str(delta.text);
+        }
+        true
+    }
+
+    /// Everything of one network read has come: the page is told, in one event a part.
+    pub fn flush(&mut self, now: Millis, call: CallKey) {
+        self.now = self.now.max(now);
+        let Some(model) = self.models.get_mut(&call) else { return };
+        let (session, run) = (model.session.clone(), model.run.clone());
+        let mut news = Vec::new();
+        for (index, part) in model.parts.iter_mut().enumerate() {
+            let Some(text) = part.text.get(part.told..).filter(|text| !text.is_empty()) else { continue };
+            if part.kind != DeltaKind::ToolCall {
+                news.push((model.base + index, part.kind, part.told_units, text.to_owned()));
+            }
+            part.told_units += if text.is_ascii() { text.len() } else { text.encode_utf16().count() };
+            part.told = part.text.len();
+        }
+        let fresh_call = std::mem::take(&mut model.fresh_call);
+        if news.is_empty() && !fresh_call {
+            return;
+        }
+        if let Some(message) =
+            self.sessions.get(&session).and_then(|slot| slot.session.run(&run)).map(Run::answer_id)
+        {
+            for (part, kind, offset, text) in news {
+                let kind = if kind == DeltaKind::Thinking { "thinking" } else { "text" };
+                self.tell_chunk(&session, &run, &message, part, kind, offset, &text);
+            }
+        }
+        if fresh_call {
+            self.tell_message(&session, &run, false);
+        }
+        self.tell_views();
+    }
+
+    /// The parts of a run's answer that stream and are in no entry yet.
+    pub(super) fn streaming_parts(&self, session: &str, run: &str) -> Vec<Value> {
+        let model = self.models.values().find(|model| model.session == session && model.run == run);
+        let parts = model.map(|model| model.parts.as_slice()).unwrap_or_default();
+        let part = |(index, part): (usize, &Streamed)| match part.kind {
+            DeltaKind::Text => json!({ "type": "text", "text": part.text }),
+            DeltaKind::Thinking => json!({ "type": "thinking", "text": part.text }),
+            DeltaKind::ToolCall => json!({
+                "type": "tool-call", "toolCallId": format!("receiving-{index}"), "tool": part.text,
+                "arguments": {}, "status": "receiving",
+            }),
+        };
+        parts.iter().enumerate().map(part).collect()
+    }
+
+    /// Whether a run has shown anything of the answer that it awaits.
+    pub(super) fn has_shown(&self, session: &str, run: &str) -> bool {
+        self.models.values().any(|m| m.session == session && m.run == run && !m.parts.is_empty())
+    }
+
+    /// Appends an entry, writes it, and sets going what follows from it alone.
+    pub(super) fn append(&mut self, session: &str, run: Option<&str>, entry: &Entry) {
+        if self.store(session, run, entry) {
+            self.after(session, run, entry);
+        }
+    }
+
+    /// Appends an entry and writes it. `false`: it could not be.
+    fn store(&mut self, session: &str, run: Option<&str>, entry: &Entry) -> bool {
+        let now = self.now;
+        let row = match self.sessions.get_mut(session).map(|slot| slot.session.append(now, run, entry)) {
+            Some(Ok(row)) => row,
+            Some(Err(error)) => {
+                self.fail(error);
+                return false;
+            }
+            None => return false,
+        };
+        let seq = self.session(session).map_or(0, crate::session::Session::seq);
+        let key = vec![session.into(), seq.into()];
+        self.outbox.write(Write::Put { table: Table::Entries, key, value: row.to_text() });
+        true
+    }
+
+    /// Makes every decision that can be made now.
+    pub(super) fn advance(&mut self, session: &str) {
+        while let Some(slot) = self.sessions.get(session) {
+            let Some(entry) = slot.session.next() else { return };
+            let Some(run) = slot.session.current().map(|run| run.id.clone()) else { return };
+            if let Entry::Called { .. } = entry {
+                if !self.ready_to_call(session, &run) {
+                    return;
+                }
+                // What was recorded just now may have changed the decision: fewer turns, for one.
+                if self.session(session).and_then(crate::session::Session::next).as_ref() != Some(&entry) {
+                    continue;
+                }
+            }
+            self.append(session, Some(&run), &entry);
+        }
+    }
+
+    /// What follows from an entry that was just folded.
+    pub(super) fn after(&mut self, session: &str, run: Option<&str>, entry: &Entry) {
+        let run = run.unwrap_or_default();
+        match entry {
+            Entry::Prompt { .. } => {
+                if let Some(slot) = self.sessions.get_mut(session) {
+                    slot.told = 0;
+                    slot.instructed = Instructed::No;
+                }
+                self.tell_begin(session, run);
+            }
+            Entry::Resumed {} => {
+                if let Some(slot) = self.sessions.get_mut(session) {
+                    slot.told = 0;
+                    slot.instructed = Instructed::No;
+                }
+                self.tell_begin(session, run);
+            }
+            Entry::Called { call } => {
+                self.tell_message(session, run, false);
+                self.call_model(session, run, *call);
+            }
+            Entry::Answered { .. } | Entry::Failed { .. } | Entry::Lost { .. } => {
+                self.drop_drafts(session, run);
+                self.tell_message(session, run, false);
+            }
+            Entry::Ordered { tool_call } => self.order(session, run, tool_call),
+            Entry::Refused { tool_call, .. } | Entry::Unknown { tool_call } => {
+                if matches!(entry, Entry::Refused { .. }) {
+                    self.tell_call(session, run, tool_call, "started", false);
+                }
+                self.tell_call(session, run, tool_call, "failed", false);
+                self.tell_message(session, run, false);
+            }
+            Entry::Returned { tool_call, error, .. } => {
+                let status = if error.is_some() { "failed" } else { "completed" };
+                self.tell_call(session, run, tool_call, status, false);
+                self.tell_message(session, run, false);
+            }
+            Entry::Interrupted { .. } => self.drop_drafts(session, run),
+            Entry::Ended { .. } => {
+                self.outbox.strictly();
+                self.tell_end(session, run);
+            }
+            Entry::Cleared { .. } | Entry::Started { .. } | Entry::Configured { .. } | Entry::Stopped {} => {}
+        }
+    }
+
+    /// Whether everything is known that a model call needs; what is not is asked for, or recorded first.
+    fn ready_to_call(&mut self, session: &str, run: &str) -> bool {
+        let Some(slot) = self.sessions.get_mut(session) else { return false };
+        if let Some(config::Given::Ask(function)) = self.config.instructions {
+            match slot.instructed {
+                Instructed::Asked => return false,
+                Instructed::Yes => {}
+                Instructed::No => {
+                    slot.instructed = Instructed::Asked;
+                    let call = self.key();
+                    let owner = CallOwner::Instructions { session: session.into(), run: run.into() };
+                    let limit = self.config.tool_timeout_ms;
+                    self.calls.insert(call, LiveCall { owner, deadline: None, limit });
+                    self.outbox.act(Action::CallPage { call, function, kind: "instructions", json: None });
+                    return false;
+                }
+            }
+        }
+        let (config, tools) = (self.config_record(), self.registry.record());
+        let Some(slot) = self.sessions.get(session) else { return false };
+        let changed = |now: Value, then: &Value| (now != *then).then_some(now);
+        let entry = Entry::Configured {
+            config: changed(config, &slot.session.config),
+            tools: changed(tools, &slot.session.tools_record),
+        };
+        if !matches!(entry, Entry::Configured { config: None, tools: None }) {
+            self.append(session, None, &entry);
+        }
+        true
+    }
+
+    /// What the journal keeps of the configuration, with the instructions as they are now.
+    pub(super) fn config_record(&self) -> Value {
+        let mut record = self.config.record();
+        if let (Some(config::Given::Ask(_)), Some(object), Some(text)) =
+            (&self.config.instructions, record.as_object_mut(), &self.instructions)
+        {
+            object.insert("instructions".into(), text.as_str().into());
+        }
+        record
+    }
+
+    fn call_model(&mut self, session: &str, run: &str, call: u64) {
+        let key = self.key();
+        let request = self.request(session);
+        let base = self.session(session).and_then(|s| s.run(run)).map_or(0, shown_parts);
+        self.models.insert(
+            key,
+            LiveModel {
+                session: session.into(),
+                run: run.into(),
+                call,
+                parts: Vec::new(),
+                drafts: 0,
+                base,
+                fresh_call: false,
+            },
+        );
+        match request {
+            Ok(request) => self.outbox.act(Action::CallModel { call: key, request }),
+            Err(error) => self.inner.push_back(Inner::NotCalled(key, error)),
+        }
+    }
+
+    /// The request that goes on with a session's conversation.
+    fn request(&mut self, session: &str) -> Result<ModelRequest, ErrorInfo> {
+        if !self.config.configured() {
+            return Err(ErrorInfo::new(Code::NotConfigured, "LLM provider not configured").hint(
+                "give startAgent a provider: {kind: \"anthropic\", apiKey}, or offline() from lodger/offline",
+            ));
+        }
+        let wire = self.config.wire();
+        let system = match &self.config.instructions {
+            Some(config::Given::Text(text)) => text.clone(),
+            Some(config::Given::Ask(_)) => self.instructions.clone().unwrap_or_default(),
+            None => String::new(),
+        };
+        let settings = self.config.settings(crate::prompt::system(&system));
+        let Some(Slot { session, transcript, .. }) = self.sessions.get_mut(session) else {
+            return Err(ErrorInfo::new(Code::SessionNotFound, "the session is gone"));
+        };
+        let transcript = match transcript {
+            Some(transcript) if transcript.serves(wire, session) => transcript,
+            stale => stale.insert(Transcript::new(wire, session)),
+        };
+        let messages = transcript.extend(session);
+        let specs = session.tools.specs();
+        match &self.config.provider {
+            Some(config::Provider::Http(http)) => {
+                let request = wire.request(&http.endpoint, &settings, &specs, messages)?;
+                Ok(ModelRequest::Http { wire, request })
+            }
+            Some(config::Provider::Custom { stream, .. }) => {
+                let json = openai_chat::chat_request(&settings, &specs, messages)?;
+                Ok(ModelRequest::Custom { stream: *stream, json })
+            }
+            None => Err(ErrorInfo::new(Code::NotConfigured, "LLM provider not configured")),
+        }
+    }
+
+    pub(super) fn answered(&mut self, call: CallKey, result: Result<Answer, (ErrorInfo, Option<Answer>)>) {
+        self.flush(self.now, call);
+        let Some(model) = self.models.remove(&call) else { return };
+        let (session, run) = (model.session.clone(), model.run.clone());
+        let Some(slot) = self.sessions.get(&session) else { return };
+        let entry = match result {
+            Ok(Answer { blocks, stop, usage, model: name, id }) => Entry::Answered {
+                call: model.call,
+                blocks: self.scrubbed_blocks(slot.session.with_own_ids(blocks)),
+                stop: stop.unwrap_or(StopReason::EndTurn),
+                usage,
+                wire: self.config.wire().as_str().into(),
+                model: name,
+                id,
+            },
+            Err((error, answer)) => Entry::Failed {
+                call: model.call,
+                error: self.scrubbed_error(error),
+                blocks: self.scrubbed_blocks(model.blocks()),
+                usage: answer.map_or(Usage::default(), |answer| answer.usage),
+            },
+        };
+        self.settle(&session, &run, &entry);
+    }
+
+    fn scrubbed_blocks(&self, mut blocks: Vec<Block>) -> Vec<Block> {
+        if self.config.secrets().is_empty() {
+            return blocks;
+        }
+        for block in &mut blocks {
+            // What is signed or raw goes back to its provider unchanged; a key in it came from there.
+            if let Block::Text(text) | Block::ToolCall { arguments: text, .. } = block {
+                *text = self.scrubbed(std::mem::take(text));
+            }
+        }
+        blocks
+    }
+
+    /// Takes up an input entry of a run, and everything that follows.
+    pub(super) fn settle(&mut self, session: &str, run: &str, entry: &Entry) {
+        let current = self.session(session).and_then(crate::session::Session::current);
+        if current.is_none_or(|current| current.id != run) {
+            return;
+        }
+        self.append(session, Some(run), entry);
+        self.advance(session);
+    }
+
+    /// Runs a tool that was ordered.
+    fn order(&mut self, session: &str, run: &str, tool_call: &str) {
+        let Some(call) = self.session(session).and_then(|s| s.run(run)).and_then(|run| run.call(tool_call))
+        else {
+            return;
+        };
+        let (name, arguments) = (call.name.clone(), call.arguments.clone());
+        let checked = gate(&self.registry, &name, &arguments).map(|checked| {
+            let tool = checked.definition;
+            (tool.origin.clone(), tool.read_only, tool.timeout_ms, checked.args)
+        });
+        let (origin, read_only, timeout, args) = match checked {
+            Ok(checked) => checked,
+            // The tool changed or went away since the decision.
+            Err(error) => {
+                self.tell_call(session, run, tool_call, "started", false);
+                let entry = failed_call(tool_call, error);
+                return self.inner.push_back(Inner::Settle {
+                    session: session.into(),
+                    run: run.into(),
+                    entry,
+                });
+            }
+        };
+        // A page tool commits its outcome with its change, and what only reads may be run again: neither waits.
+        let barrier = !read_only && matches!(origin, Origin::Host(_));
+        self.tell_call(session, run, tool_call, "started", barrier);
+        self.tell_message(session, run, false);
+        let owner = Owner::Run { session: session.into(), run: run.into(), tool_call: tool_call.into() };
+        match origin {
+            Origin::Page => self.page_tool(owner, name, args),
+            Origin::Host(function) => self.call_tool(owner, function, &args, timeout, barrier),
+        }
+    }
+
+    /// Calls a tool of the page.
+    pub(super) fn call_tool(
+        &mut self,
+        owner: Owner,
+        function: u32,
+        args: &Value,
+        timeout: Option<u64>,
+        barrier: bool,
+    ) {
+        let limit = timeout.unwrap_or(self.config.tool_timeout_ms);
+        let call = self.key();
+        let mut json = json!({ "args": args, "toolCallId": format!("call-{call}") });
+        if let (Owner::Run { run, tool_call, .. }, Some(object)) = (&owner, json.as_object_mut()) {
+            object.insert("toolCallId".into(), tool_call.as_str().into());
+            object.insert("runId".into(), run.as_str().into());
+        }
+        self.calls.insert(call, LiveCall { owner: CallOwner::Tool(owner), deadline: None, limit });
+        let action = Action::CallPage { call, function, kind: "tool", json: Some(json.to_string()) };
+        if barrier {
+            self.outbox.strictly();
+            self.outbox.act_after_commit(action);
+        } else {
+            self.outbox.act(action);
+        }
+    }
+
+    pub(super) fn returned(&mut self, call: CallKey, result: Result<Option<String>, ErrorInfo>) {
+        let Some(LiveCall { owner, .. }) = self.calls.remove(&call) else { return };
+        match owner {
+            CallOwner::Instructions { session, run } => self.instructed(&session, &run, result),
+            CallOwner::Tool(Owner::Run { session, run, tool_call }) => {
+                let entry = match result {
+                    Ok(json) => {
+                        let (text, json) = self.tool_text(json);
+                        returned_entry(&tool_call, text, json)
+                    }
+                    Err(error) => failed_call(&tool_call, self.scrubbed_error(error)),
+                };
+                self.settle(&session, &run, &entry);
+            }
+            CallOwner::Tool(Owner::Command(command)) => {
+                let result = result.map(|json| {
+                    let (text, json) = self.tool_text(json);
+                    Some(tool_value(&text, json).to_string())
+                });
+                self.outbox.tell(Action::Reply { id: command, result });
+            }
+        }
+    }
+
+    /// What a tool of the page returned, as text for the model, and whether that is JSON.
+    fn tool_text(&self, json: Option<String>) -> (ToolText, bool) {
+        let json = json.unwrap_or_default();
+        let (text, json) = match serde_json::from_str::<Value>(&json) {
+            Ok(Value::String(text)) => (text, false),
+            Ok(Value::Null) | Err(_) => (String::new(), false),
+            Ok(_) => (json, true),
+        };
+        let text = ToolText::new(self.scrubbed(text));
+        let json = json && text.truncated.is_none();
+        (text, json)
+    }
+
+    fn instructed(&mut self, session: &str, run: &str, result: Result<Option<String>, ErrorInfo>) {
+        let text = result.map(|json| json.and_then(|json| serde_json::from_str::<Value>(&json).ok()));
+        let text = match text {
+            Ok(Some(Value::String(text))) => Ok(text),
+            Ok(_) => Err("the function for instructions did not give a text".to_owned()),
+            Err(error) => Err(format!("the function for instructions failed: {}", error.message)),
+        };
+        let Some(slot) = self.sessions.get_mut(session) else { return };
+        match text {
+            Ok(text) => {
+                slot.instructed = Instructed::Yes;
+                self.instructions = Some(text);
+                self.advance(session);
+            }
+            Err(message) => {
+                // The call is ordered and fails at once: a run's end always has a recorded reason.
+                slot.instructed = Instructed::Yes;
+                let Some(called) = slot.session.next().filter(|entry| matches!(entry, Entry::Called { .. }))
+                else {
+                    return;
+                };
+                let Entry::Called { call } = called else { return };
+                self.store(session, Some(run), &called);
+                let error = ErrorInfo::new(Code::InvalidConfig, message);
+                let entry = Entry::Failed { call, error, blocks: Vec::new(), usage: Usage::default() };
+                self.settle(session, run, &entry);
+            }
+        }
+    }
+
+    pub(super) fn progress(&mut self, call: CallKey, json: &str) {
+        let Some(LiveCall { owner: CallOwner::Tool(Owner::Run { session, run, tool_call }), .. }) =
+            self.calls.get(&call)
+        else {
+            return;
+        };
+        let (session, run, tool_call) = (session.clone(), run.clone(), tool_call.clone());
+        let progress: Value = serde_json::from_str(&self.scrubbed(json.into())).unwrap_or_default();
+        self.tell_progress(&session, &run, &tool_call, progress);
+    }
+
+    /// Stops the run of a session, if it has one. A held one too where `held` says so.
+    pub(super) fn interrupt_session(&mut self, session: &str, reason: &str, held: bool) {
+        let Some(run) = self.session(session).and_then(crate::session::Session::current) else { return };
+        if run.held && !held {
+            return;
+        }
+        let id = run.id.clone();
+        let open: Vec<(String, bool)> =
+            run.open_calls().map(|call| (call.id.clone(), matches!(call.state, CallState::Asked))).collect();
+        let models: Vec<CallKey> = self
+            .models
+            .iter()
+            .filter(|(_, m)| m.session == session && m.run == id)
+            .map(|(key, _)| *key)
+            .collect();
+        let mut blocks = Vec::new();
+        for key in models {
+            self.flush(self.now, key);
+            if let Some(model) = self.models.remove(&key) {
+                blocks = self.scrubbed_blocks(model.blocks());
+            }
+            self.outbox.act(Action::Abort(key));
+        }
+        let of_run = |call: &LiveCall| match &call.owner {
+            CallOwner::Tool(Owner::Run { run, .. }) | CallOwner::Instructions { run, .. } => *run == id,
+            CallOwner::Tool(Owner::Command(_)) => false,
+        };
+        let calls: Vec<CallKey> =
+            self.calls.iter().filter(|(_, call)| of_run(call)).map(|(key, _)| *key).collect();
+        for key in &calls {
+            self.calls.remove(key);
+            self.outbox.act(Action::Abort(*key));
+        }
+        // A tool that still waits for its commit must not begin any more.
+        self.outbox.retain_effects(
+            |action| !matches!(action, Action::CallPage { call, .. } if calls.contains(call)),
+        );
+        self.interrupt_reason = reason.into();
+        self.append(session, Some(&id), &Entry::Interrupted { reason: reason.into(), blocks });
+        for (call, asked) in open {
+            if asked {
+                self.tell_call(session, &id, &call, "started", true);
+            }
+            self.tell_call(session, &id, &call, "failed", true);
+        }
+        self.advance(session);
+    }
+
+    /// A held run goes on.
+    pub(super) fn go_on(&mut self, session: &str, run: &str) {
+        self.settle(session, run, &Entry::Resumed {});
+    }
+
+    pub(super) fn is_open(&self, session: &str, run: &str, tool_call: &str) -> bool {
+        let call = self.session(session).and_then(|s| s.run(run)).and_then(|run| run.call(tool_call));
+        call.is_some_and(|call| call.state == CallState::Ordered)
+    }
+
+    /// The row that says whose journals these are.
+    pub(super) fn guard(&self) -> Expect {
+        outbox::expect(Table::Meta, vec!["epoch".into()], Some(self.epoch.to_string()))
+    }
+
+    fn drop_drafts(&mut self, session: &str, run: &str) {
+        self.outbox
+            .write(Write::DeletePrefix { table: Table::Drafts, prefix: vec![session.into(), run.into()] });
+    }
+
+    /// Writes down the text that streams and is nowhere else.
+    pub(super) fn write_drafts(&mut self) {
+        self.last_draft = self.now;
+        let mut writes = Vec::new();
+        for model in self.models.values_mut().filter(|model| model.has_news()) {
+            let mut pieces = Vec::new();
+            for (index, part) in model.parts.iter_mut().enumerate() {
+                let news = part.text.get(part.drafted..).filter(|text| !text.is_empty());
+                let Some(block) = news.and_then(|text| block(part.kind, text)) else { continue };
+                let blocks = crate::journal::blocks_to_json(&[block]);
+                pieces.push(json!([index, blocks.get(0)]));
+                part.drafted = part.text.len();
+            }
+            model.drafts += 1;
+            let key = vec![model.session.as_str().into(), model.run.as_str().into(), model.drafts.into()];
+            writes.push(Write::Put { table: Table::Drafts, key, value: Value::from(pieces).to_string() });
+        }
+        for write in writes {
+            // A draft may hold a key only in the moment before the answer is whole and scrubbed.
+            self.outbox.write(self.scrubbed_write(write));
+        }
+        self.outbox.hurry();
+    }
+
+    fn scrubbed_write(&self, write: Write) -> Write {
+        match write {
+            Write::Put { table, key, value } => Write::Put { table, key, value: self.scrubbed(value) },
+            other => other,
+        }
+    }
+
+    /// Writes the heads of the sessions that have changed.
+    pub(super) fn write_heads(&mut self) {
+        for (id, slot) in &mut self.sessions {
+            if slot.head != slot.session.seq() {
+                slot.head = slot.session.seq();
+                let value = slot.session.head(self.now).to_string();
+                self.outbox.write(Write::Put { table: Table::Heads, key: vec![id.as_str().into()], value });
+            }
+        }
+    }
+
+    fn tell_chunk(
+        &mut self,
+        session: &str,
+        run: &str,
+        message: &str,
+        part: usize,
+        kind: &str,
+        offset: usize,
+        text: &str,
+    ) {
+        let mut detail = self.detail(session, Some(run));
+        event(&mut detail, "kind", kind.into());
+        event(&mut detail, "messageId", message.into());
+        event(&mut detail, "offset", offset.into());
+        event(&mut detail, "part", part.into());
+        event(&mut detail, "text", text.into());
+        let detail = Value::Object(detail).to_string();
+        self.outbox.tell(Action::Tell(Notice::Event("agent:message-chunk", detail)));
+    }
+}
+
+/// How many parts a run shows before the answer that it awaits.
+fn shown_parts(run: &Run) -> usize {
+    let blocks = run.turns.iter().flat_map(|turn| turn.said.blocks());
+    blocks.filter(|block| block.is_shown()).count()
+}
+
+/// The entry of a tool that has ended.
+pub(super) fn returned_entry(tool_call: &str, text: ToolText, json: bool) -> Entry {
+    Entry::Returned {
+        tool_call: tool_call.into(),
+        cut: text.truncated.map(|bytes| bytes as u64),
+        text: text.text,
+        json,
+        error: None,
+    }
+}
+
+/// The entry of a tool that has failed.
+pub(super) fn failed_call(tool_call: &str, error: ErrorInfo) -> Entry {
+    let text = match &error.hint {
+        Some(hint) => [&error.message, " (", hint, ")"].concat(),
+        None => error.message.clone(),
+    };
+    let text = ToolText::new(text);
+    Entry::Returned {
+        tool_call: tool_call.into(),
+        text: text.text,
+        json: false,
+        error: Some(error),
+        cut: None,
+    }
+}
+
+/// `ToolResult` of the contract.
+pub(super) fn tool_value(text: &ToolText, json: bool) -> Value {
+    let mut value = json!({ "result": crate::session::tool_result(&text.text, json) });
+    if let (Some(bytes), Some(object)) = (text.truncated, value.as_object_mut()) {
+        object.insert("truncated".into(), json!({ "bytes": bytes }));
+    }
+    value
+}

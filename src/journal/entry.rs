@@ -1,0 +1,465 @@
+//! Entries: what a journal can say.
+//!
+//! Every kind is either an *input* (it came from outside and cannot be known otherwise) or a *decision* (the
+//! machine drew it from what stood before). Replaying the inputs must give the decisions again.
+
+use crate::error::ErrorInfo;
+use crate::model::{Block, StopReason, Usage};
+use serde_json::{Map, Value, json};
+
+/// Where an entry comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// From outside.
+    Input,
+    /// From the machine.
+    Decision,
+}
+
+/// What a session has used up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Model calls that were answered.
+    pub turns: u64,
+    /// Their tokens.
+    pub usage: Usage,
+}
+
+impl Sums {
+    /// Adds one answer.
+    pub fn add(&mut self, usage: &Usage) {
+        self.turns += 1;
+        self.usage.input_tokens += usage.input_tokens;
+        self.usage.output_tokens += usage.output_tokens;
+        self.usage.cache_read_tokens += usage.cache_read_tokens;
+        self.usage.cache_write_tokens += usage.cache_write_tokens;
+        self.usage.reasoning_tokens += usage.reasoning_tokens;
+    }
+}
+
+/// A value that can stand in an entry. `None` of an optional one is left out.
+trait Field: Sized {
+    fn put(&self) -> Option<Value>;
+    fn get(value: Option<&Value>) -> Option<Self>;
+}
+
+macro_rules! entries {
+    ($( $(#[$doc:meta])* $cause:ident $name:ident = $kind:literal $(erasable $erasable:literal)? {
+        $( $(#[$field_doc:meta])* $field:ident : $type:ty ),* $(,)?
+    } )*) => {
+        /// One thing that happened.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Entry {
+            $( $(#[$doc])* $name { $( $(#[$field_doc])* $field: $type, )* }, )*
+        }
+
+        impl Entry {
+            /// The kind's stable name.
+            pub fn kind(&self) -> &'static str {
+                match self { $( Entry::$name { .. } => $kind, )* }
+            }
+
+            /// Whether it came from outside or from the machine.
+            pub fn cause(&self) -> Cause {
+                match self { $( Entry::$name { .. } => Cause::$cause, )* }
+            }
+
+            /// Whether clearing a conversation erases the content of this kind.
+            pub fn erasable(kind: &str) -> bool {
+                match kind { $( $kind => false $(|| $erasable)?, )* _ => false }
+            }
+
+            /// The content: a JSON object with sorted keys.
+            pub fn to_json(&self) -> Value {
+                let mut object = Map::new();
+                match self { $( Entry::$name { $( $field, )* } => {
+                    $( set(&mut object, stringify!($field), $field.put()); )*
+                } )* }
+                Value::Object(object)
+            }
+
+            /// Reads a content back; `None` for an unknown kind or a content that is not of that kind.
+            pub fn from_json(kind: &str, value: &Value) -> Option<Entry> {
+                match kind {
+                    $( $kind => Some(Entry::$name { $( $field: Field::get(value.get(stringify!($field)))?, )* }), )*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+fn set(object: &mut Map<String, Value>, key: &str, value: Option<Value>) {
+    if let Some(value) = value {
+        object.insert(key.into(), value);
+    }
+}
+
+entries! {
+    /// The harness was started with this configuration.
+    Input Started = "started" {
+        /// Whose writes these are from here on.
+        epoch: u64,
+        /// Everything a decision may depend on, without secrets.
+        config: Value,
+        /// The tools, as `Definition::to_record` writes them.
+        tools: Value,
+    }
+    /// The configuration or the tools are different from here on.
+    Input Configured = "configured" {
+        /// As in `started`; absent: unchanged.
+        config: Option<Value>,
+        /// As in `started`; absent: unchanged.
+        tools: Option<Value>,
+    }
+    /// The harness was stopped on purpose.
+    Input Stopped = "stopped" {}
+    /// A message that begins a run.
+    Input Prompt = "prompt" erasable true {
+        /// The message's id.
+        message: String,
+        /// What the person said.
+        text: String,
+        /// What the page adds for the model.
+        context: Option<String>,
+        /// The page's own notes, JSON.
+        metadata: Option<Value>,
+        /// The page's key: the same key is the same run.
+        idempotency: Option<String>,
+    }
+    /// The model is called.
+    Decision Called = "called" {
+        /// Which call of the run, from 1.
+        call: u64,
+    }
+    /// The model has answered.
+    Input Answered = "answered" erasable true {
+        /// Which call.
+        call: u64,
+        /// The answer's blocks; the ids of tool calls are unique in the session.
+        blocks: Vec<Block>,
+        /// Why it stopped.
+        stop: StopReason,
+        /// What it cost.
+        usage: Usage,
+        /// The wire that it came by.
+        wire: String,
+        /// The model's name for itself.
+        model: Option<String>,
+        /// The provider's id of the answer.
+        id: Option<String>,
+    }
+    /// The model call came to nothing.
+    Input Failed = "failed" erasable true {
+        /// Which call.
+        call: u64,
+        /// Why.
+        error: ErrorInfo,
+        /// What had come before.
+        blocks: Vec<Block>,
+        /// What it cost.
+        usage: Usage,
+    }
+    /// The gate refuses a tool call: nothing was run.
+    Decision Refused = "refused" erasable true {
+        /// Which tool call.
+        tool_call: String,
+        /// Why, for the model too.
+        error: ErrorInfo,
+    }
+    /// A tool is to be run.
+    Decision Ordered = "ordered" {
+        /// Which tool call.
+        tool_call: String,
+    }
+    /// A tool has ended.
+    Input Returned = "returned" erasable true {
+        /// Which tool call.
+        tool_call: String,
+        /// What the model reads.
+        text: String,
+        /// Whether `text` is the JSON of the result; else it is the result itself.
+        json: bool,
+        /// Why it failed, if it did.
+        error: Option<ErrorInfo>,
+        /// How many bytes were cut off.
+        cut: Option<u64>,
+    }
+    /// Nobody knows whether the tool took effect, and it is not run again.
+    Decision Unknown = "unknown" erasable true {
+        /// Which tool call.
+        tool_call: String,
+    }
+    /// The run was told to stop.
+    Input Interrupted = "interrupted" erasable true {
+        /// Who or what: `user`, `stop`, `replaced`, `cleared`.
+        reason: String,
+        /// What the open model call had said.
+        blocks: Vec<Block>,
+    }
+    /// The page went away while the run worked.
+    Input Lost = "lost" erasable true {
+        /// What the open model call had said, as far as it was written down.
+        blocks: Vec<Block>,
+    }
+    /// A held run goes on.
+    Input Resumed = "resumed" {}
+    /// The run is over.
+    Decision Ended = "ended" {
+        /// `completed`, `interrupted` or `failed`.
+        outcome: String,
+        /// Why it failed.
+        error: Option<ErrorInfo>,
+    }
+    /// The conversation starts anew; what came before is erased.
+    Input Cleared = "cleared" {
+        /// What had been used up until here.
+        sums: Sums,
+    }
+}
+
+impl Field for String {
+    fn put(&self) -> Option<Value> {
+        Some(self.as_str().into())
+    }
+    fn get(value: Option<&Value>) -> Option<Self> {
+        value?.as_str().map(Into::into)
+    }
+}
+
+impl Field for u64 {
+    fn put(&self) -> Option<Value> {
+        Some((*self).into())
+    }
+    fn get(value: Option<&Value>) -> Option<Self> {
+        value?.as_u64()
+    }
+}
+
+impl Field for bool {
+    fn put(&self) -> Option<Value> {
+        Some((*self).into())
+    }
+    fn get(value: Option<&Value>) -> Option<Self> {
+        value?.as_bool()
+    }
+}
+
+impl Field for Value {
+    fn put(&self) -> Option<Value> {
+        Some(self.clone())
+    }
+    fn get(value: Option<&Value>) -> Option<Self> {
+        value.cloned()
+    }
+}
+
+impl<T: Field> Field for Option<T> {
+    fn put(&self) -> Option<Value> {
+        self.as_ref().and_then(Field::put)
+    }
+    fn get(value: Option<&Value>) -> Option<Self> {
+        match value {
+            None => Some(None),
+            some => T::get(some).map(Some),
+        }
+    }
+}
+
+impl Field for ErrorInfo {
+    fn put(&self) -> Option<Value> {
+        Some(self.to_json())
+    }
+    fn get(value: Option<&Value>) -> Option<Self> {
+        value.map(ErrorInfo::from_json)
+    }
+}
+
+impl Field for Usage {
+    fn put(&self) -> Option<Value> {
+        let counts = [
+            self.input_tokens,
+            self.output_tokens,
+            self.cache_read_tokens,
+            self.cache_write_tokens,
+            self.reasoning_tokens,
+        ];
+        Some(counts.as_slice().into())
+    }
+    fn get(value: Option<&Value>) -> Option<Self> {
+        let count = |n: usize| value?.get(n)?.as_u64();
+        Some(Usage {
+            input_tokens: count(0)?,
+            output_tokens: count(1)?,
+            cache_read_tokens: count(2)?,
+            cache_write_tokens: count(3)?,
+            reasoning_tokens: count(4)?,
+        })
+    }
+}
+
+impl Field for Sums {
+    fn put(&self) -> Option<Value> {
+        Some(json!({ "turns": self.turns, "usage": self.usage.put() }))
+    }
+    fn get(value: Option<&Value>) -> Option<Self> {
+        let value = value?;
+        Some(Sums { turns: value.get("turns")?.as_u64()?, usage: Usage::get(value.get("usage"))? })
+    }
+}
+
+impl Field for StopReason {
+    fn put(&self) -> Option<Value> {
+        let word = match self {
+            StopReason::EndTurn => "end_turn",
+            StopReason::ToolUse => "tool_use",
+            StopReason::MaxTokens => "max_tokens",
+            StopReason::ContextWindow => "context_window",
+            StopReason::Pause => "pause",
+            StopReason::StopSequence => "stop_sequence",
+            StopReason::Refusal(None) => "refusal",
+            StopReason::Refusal(Some(why)) => return Some(json!({ "refusal": why })),
+        };
+        Some(word.into())
+    }
+    fn get(value: Option<&Value>) -> Option<Self> {
+        let value = value?;
+        if let Some(why) = value.get("refusal") {
+            return Some(StopReason::Refusal(Some(why.as_str()?.into())));
+        }
+        Some(match value.as_str()? {
+            "end_turn" => StopReason::EndTurn,
+            "tool_use" => StopReason::ToolUse,
+            "max_tokens" => StopReason::MaxTokens,
+            "context_window" => StopReason::ContextWindow,
+            "pause" => StopReason::Pause,
+            "stop_sequence" => StopReason::StopSequence,
+            "refusal" => StopReason::Refusal(None),
+            _ => return None,
+        })
+    }
+}
+
+impl Field for Vec<Block> {
+    fn put(&self) -> Option<Value> {
+        (!self.is_empty()).then(|| blocks_to_json(self))
+    }
+    fn get(value: Option<&Value>) -> Option<Self> {
+        value.map_or(Some(Vec::new()), blocks_from_json)
+    }
+}
+
+/// Blocks as they stand in an entry or a draft: arrays that begin with the kind.
+pub fn blocks_to_json(blocks: &[Block]) -> Value {
+    let block = |block: &Block| match block {
+        Block::Text(text) => json!(["text", text]),
+        Block::Thinking { text, signature } => json!(["thinking", text, signature]),
+        Block::ToolCall { id, name, arguments } => json!(["tool_call", id, name, arguments]),
+        Block::ToolResult { id, text, is_error } => json!(["tool_result", id, text, is_error]),
+        Block::Extra(members) => json!(["extra", members]),
+        Block::Raw(raw) => json!(["raw", raw]),
+    };
+    blocks.iter().map(block).collect()
+}
+
+/// Reads them back.
+pub fn blocks_from_json(value: &Value) -> Option<Vec<Block>> {
+    let block = |value: &Value| {
+        let text = |n: usize| value.get(n)?.as_str().map(str::to_owned);
+        Some(match value.get(0)?.as_str()? {
+            "text" => Block::Text(text(1)?),
+            "thinking" => Block::Thinking { text: text(1)?, signature: text(2) },
+            "tool_call" => Block::ToolCall { id: text(1)?, name: text(2)?, arguments: text(3)? },
+            "tool_result" => {
+                Block::ToolResult { id: text(1)?, text: text(2)?, is_error: value.get(3)?.as_bool()? }
+            }
+            "extra" => Block::Extra(text(1)?),
+            "raw" => Block::Raw(text(1)?),
+            _ => return None,
+        })
+    };
+    value.as_array()?.iter().map(block).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+
+    fn samples() -> Vec<Entry> {
+        let blocks = vec![
+            Block::Text("hé\n😀".into()),
+            Block::Thinking { text: String::new(), signature: Some("s".into()) },
+            Block::Thinking { text: "t".into(), signature: None },
+            Block::ToolCall { id: "a".into(), name: "n".into(), arguments: "{\"x\": 1.50}".into() },
+            Block::ToolResult { id: "a".into(), text: "r".into(), is_error: true },
+            Block::Extra("{\"citations\":[]}".into()),
+            Block::Raw("{\"type\":\"x\"}".into()),
+        ];
+        let usage = Usage { input_tokens: 1, output_tokens: 2, ..Usage::default() };
+        let error = ErrorInfo::new(Code::Overloaded, "busy");
+        let answered = |stop| Entry::Answered {
+            call: 1,
+            blocks: blocks.clone(),
+            stop,
+            usage,
+            wire: "anthropic".into(),
+            model: None,
+            id: Some("m".into()),
+        };
+        vec![
+            Entry::Started { epoch: 3, config: json!({"a": 1}), tools: json!([]) },
+            Entry::Configured { config: None, tools: Some(json!([1])) },
+            Entry::Stopped {},
+            Entry::Prompt {
+                message: "m".into(),
+                text: "t".into(),
+                context: None,
+                metadata: Some(json!({"k": [1, "x"]})),
+                idempotency: Some("i".into()),
+            },
+            Entry::Called { call: 1 },
+            answered(StopReason::EndTurn),
+            answered(StopReason::Refusal(None)),
+            answered(StopReason::Refusal(Some("why".into()))),
+            Entry::Failed { call: 1, error: error.clone(), blocks: vec![], usage },
+            Entry::Refused { tool_call: "a".into(), error: error.clone() },
+            Entry::Ordered { tool_call: "a".into() },
+            Entry::Returned {
+                tool_call: "a".into(),
+                text: "x".into(),
+                json: true,
+                error: None,
+                cut: Some(5),
+            },
+            Entry::Unknown { tool_call: "a".into() },
+            Entry::Interrupted { reason: "user".into(), blocks },
+            Entry::Lost { blocks: vec![] },
+            Entry::Resumed {},
+            Entry::Ended { outcome: "failed".into(), error: Some(error) },
+            Entry::Cleared { sums: Sums { turns: 2, usage } },
+        ]
+    }
+
+    #[test]
+    fn every_kind_reads_back_from_its_canonical_text() {
+        for entry in samples() {
+            let text = entry.to_json().to_string();
+            let value = serde_json::from_str(&text).unwrap();
+            assert_eq!(Entry::from_json(entry.kind(), &value), Some(entry), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_content_without_a_needed_member_is_not_read() {
+        assert_eq!(Entry::from_json("called", &json!({})), None);
+        assert_eq!(Entry::from_json("called", &json!({"call": "1"})), None);
+        assert_eq!(Entry::from_json("dreamt", &json!({})), None);
+    }
+
+    #[test]
+    fn only_what_was_said_is_erased() {
+        assert!(Entry::erasable("prompt") && Entry::erasable("returned"));
+        assert!(!Entry::erasable("ended") && !Entry::erasable("started") && !Entry::erasable("cleared"));
+    }
+}

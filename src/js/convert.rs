@@ -1,0 +1,66 @@
+//! Between JS objects and ours.
+
+use crate::error::{Code, ErrorInfo};
+use js_sys::{Object, Reflect};
+use serde::Serialize;
+use wasm_bindgen::prelude::*;
+
+/// A message for the client, while it is put together.
+pub(super) struct Message(Object);
+
+/// A message of this type.
+pub(super) fn message(kind: &str) -> Message {
+    Message(Object::new()).text("t", kind)
+}
+
+impl Message {
+    pub fn value(self, name: &str, value: &JsValue) -> Message {
+        // Setting a member of a plain object of our own cannot fail.
+        let _ = Reflect::set(&self.0, &name.into(), value);
+        self
+    }
+
+    pub fn text(self, name: &str, text: &str) -> Message {
+        self.value(name, &text.into())
+    }
+
+    pub fn maybe(self, name: &str, text: Option<&str>) -> Message {
+        match text {
+            Some(text) => self.text(name, text),
+            None => self,
+        }
+    }
+
+    pub fn number(self, name: &str, number: u32) -> Message {
+        self.value(name, &number.into())
+    }
+}
+
+impl From<Message> for JsValue {
+    fn from(message: Message) -> JsValue {
+        message.0.into()
+    }
+}
+
+/// A member that is a text.
+pub(super) fn text(object: &JsValue, name: &str) -> Option<String> {
+    Reflect::get(object, &name.into()).ok()?.as_string()
+}
+
+/// A member that is a number of a call or command.
+pub(super) fn number(object: &JsValue, name: &str) -> Option<u32> {
+    Reflect::get(object, &name.into()).ok()?.as_f64().map(|number| number as u32)
+}
+
+/// `{ code, message, retryable, hint? }`.
+pub(super) fn error_object(error: &ErrorInfo) -> JsValue {
+    let serializer = serde_wasm_bindgen::Serializer::json_compatible();
+    error.to_json().serialize(&serializer).unwrap_or(JsValue::UNDEFINED)
+}
+
+/// What a function of the page threw.
+pub(super) fn thrown(error: &JsValue) -> ErrorInfo {
+    let code = text(error, "code").and_then(|code| Code::parse(&code)).unwrap_or(Code::ToolFailed);
+    let message = text(error, "message").filter(|message| !message.is_empty());
+    ErrorInfo::new(code, message.unwrap_or_else(|| "it failed without saying why".into()))
+}

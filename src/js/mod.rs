@@ -1,0 +1,164 @@
+//! What the package's client calls: conversion and nothing else.
+//!
+//! `js/PROTOCOL.md` has the messages. Promises: exported handles are cheap clones with `&self` methods only; a
+//! message that is none is answered, not a panic; a panic reaches every client before the module stops.
+
+mod convert;
+
+use crate::browser::{self, Deliver, Pump, Scope};
+use crate::error::{Code, ErrorInfo};
+use crate::harness::{Action, Notice};
+use convert::{Message, error_object, message};
+use js_sys::{Array, Function, Promise, Reflect, Uint8Array};
+use std::cell::RefCell;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::future_to_promise;
+
+thread_local! {
+    /// Where the clients of this instance listen, for the one message that follows a panic.
+    static CLIENTS: RefCell<Vec<Function>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A host: one workspace in this instance of the module.
+#[wasm_bindgen]
+#[derive(Debug)]
+pub struct Host {
+    pump: Pump,
+}
+
+#[wasm_bindgen]
+impl Host {
+    /// Takes a message of the client.
+    pub fn receive(&self, value: &JsValue) {
+        let text = |name: &str| convert::text(value, name);
+        let id = convert::number(value, "id").unwrap_or_default();
+        match text("t").as_deref() {
+            Some("command") => {
+                let args = Reflect::get(value, &"args".into()).unwrap_or(JsValue::UNDEFINED);
+                match serde_wasm_bindgen::from_value(args) {
+                    Ok(args) => self.pump.command(id, text("name").unwrap_or_default(), args),
+                    Err(error) => {
+                        let error = ErrorInfo::new(
+                            Code::InvalidArguments,
+                            format!("the arguments are no plain data: {error}"),
+                        );
+                        self.pump.refuse(id, error);
+                    }
+                }
+            }
+            Some("feed") => self.feed(id, value),
+            Some("progress") => self.pump.progress(id, text("json").unwrap_or_default()),
+            Some("answer") => {
+                let thrown = Reflect::get(value, &"error".into()).unwrap_or(JsValue::UNDEFINED);
+                let result =
+                    if thrown.is_object() { Err(convert::thrown(&thrown)) } else { Ok(text("json")) };
+                self.pump.answer(id, result);
+            }
+            _ => {}
+        }
+    }
+
+    fn feed(&self, id: u32, value: &JsValue) {
+        let member = |name: &str| Reflect::get(value, &name.into()).unwrap_or(JsValue::UNDEFINED);
+        if let Some(bytes) = member("bytes").dyn_ref::<Uint8Array>() {
+            self.pump.feed_bytes(id, &bytes.to_vec());
+        } else if let Some(json) = member("json").as_string() {
+            self.pump.feed_chunk(id, &json);
+        } else if let Some(text) = member("text").as_string() {
+            self.pump.feed_text(id, &text);
+        } else {
+            let head = member("head");
+            let pair = |pair: JsValue| {
+                let pair: Array = pair.dyn_into().ok()?;
+                Some((pair.get(0).as_string()?.to_lowercase(), pair.get(1).as_string()?))
+            };
+            let headers: Option<Array> =
+                Reflect::get(&head, &"headers".into()).ok().and_then(|h| h.dyn_into().ok());
+            let headers =
+                headers.map(|headers| headers.iter().filter_map(pair).collect()).unwrap_or_default();
+            let status = convert::number(&head, "status").unwrap_or_default();
+            self.pump.feed_head(id, u16::try_from(status).unwrap_or(500), headers);
+        }
+    }
+}
+
+/// Opens a workspace. `options`: `{ storage, pageTools, scope }`; `deliver` gets the messages for the client.
+#[wasm_bindgen]
+pub fn open_host(name: String, options: &JsValue, deliver: Function) -> Promise {
+    let memory = convert::text(options, "storage").as_deref() == Some("memory");
+    let page_tools = Reflect::get(options, &"pageTools".into()).map_or(true, |tools| !tools.is_falsy());
+    let scope: Scope = Reflect::get(options, &"scope".into()).unwrap_or(JsValue::UNDEFINED).unchecked_into();
+    future_to_promise(async move {
+        CLIENTS.with_borrow_mut(|clients| clients.push(deliver.clone()));
+        let client = deliver.clone();
+        let sink = move |message: Deliver<'_>| {
+            if matches!(message, Deliver::Closed(_)) {
+                CLIENTS.with_borrow_mut(|clients| clients.retain(|other| *other != client));
+            }
+            tell(&client, &message);
+        };
+        match Pump::open(name, memory, page_tools, scope, Box::new(sink)).await {
+            Ok(pump) => Ok(Host { pump }.into()),
+            Err(error) => {
+                CLIENTS.with_borrow_mut(|clients| clients.retain(|other| *other != deliver));
+                Err(error_object(&error))
+            }
+        }
+    })
+}
+
+/// Deletes a workspace's data.
+#[wasm_bindgen]
+pub fn delete_workspace(name: String, storage: Option<String>) -> Promise {
+    future_to_promise(async move {
+        let deleted = browser::delete(&name, storage.as_deref() == Some("memory")).await;
+        deleted.map(|()| JsValue::UNDEFINED).map_err(|error| error_object(&error.info()))
+    })
+}
+
+/// Panics report to the console and to every client; the module is not called again after that.
+#[wasm_bindgen(start)]
+pub fn start() {
+    std::panic::set_hook(Box::new(|info| {
+        console_error_panic_hook::hook(info);
+        let error = ErrorInfo::new(Code::Panicked, "the module broke down; what was stored is safe")
+            .hint("call startAgent again: a fresh instance goes on from what is stored");
+        let clients = CLIENTS
+            .try_with(|clients| clients.try_borrow_mut().map(|mut clients| std::mem::take(&mut *clients)));
+        for client in clients.into_iter().flatten().flatten() {
+            tell(&client, &Deliver::Closed(Some(error.clone())));
+        }
+    }));
+}
+
+/// Gives a client one message. A client that throws has only itself to blame: it must not stop the pump.
+fn tell(client: &Function, deliver: &Deliver<'_>) {
+    let message: Message = match deliver {
+        Deliver::Reply(id, Ok(json)) => message("reply").number("id", *id).maybe("json", json.as_deref()),
+        Deliver::Reply(id, Err(error)) => {
+            message("reply").number("id", *id).value("error", &error_object(error))
+        }
+        Deliver::Call(id, function, kind, json) => {
+            message("call").number("id", *id).number("fn", *function).text("kind", kind).maybe("json", *json)
+        }
+        Deliver::Abort(id) => message("abort").number("id", *id),
+        Deliver::Closed(error) => {
+            let error = error.as_ref().map_or(JsValue::UNDEFINED, error_object);
+            message("closed").value("error", &error)
+        }
+        Deliver::Action(Action::Tell(notice)) => match notice {
+            Notice::Status(json) => message("status").text("json", json),
+            Notice::Tools(json) => message("tools").text("json", json),
+            Notice::Event(name, json) => message("event").text("type", name).text("json", json),
+            Notice::History(session, json) => {
+                message("history").text("sessionId", session).text("json", json)
+            }
+            Notice::Message(session, json) => {
+                message("message").text("sessionId", session).text("json", json)
+            }
+            Notice::View(session, json) => message("view").text("sessionId", session).text("json", json),
+        },
+        Deliver::Action(_) => return,
+    };
+    let _ = client.call1(&JsValue::UNDEFINED, &message.into());
+}

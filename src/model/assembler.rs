@@ -1,0 +1,375 @@
+//! An answer under construction, for every wire.
+//!
+//! Decides the order and the numbers of the parts that are shown, and what can be kept of an answer that broke
+//! off. Promises: a delta's part is the index of its block among the shown blocks of the final answer, and the
+//! deltas of a part, joined, are that block's text; text is only ever appended, so the cost is linear; a tool
+//! call whose arguments may be incomplete is left out. Leaves to others: what the wire's events mean
+//! (`anthropic`, `openai_chat`).
+
+use super::json::{Members, is_object, push_text, text};
+use super::{Answer, Block, Delta, DeltaKind, StopReason, Usage, drop_open_server_calls};
+use std::borrow::Cow;
+
+/// What has come so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Assembler {
+    parts: Vec<Part>,
+    /// How many parts have a number.
+    shown: u32,
+    /// Why it ended, once that is known.
+    pub(super) stop: Option<StopReason>,
+    /// What it cost so far.
+    pub(super) usage: Usage,
+    /// The model that answers.
+    pub(super) model: Option<String>,
+    /// The provider's id of the answer.
+    pub(super) id: Option<String>,
+}
+
+/// One block under construction.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    /// The wire's index of it.
+    pub(super) index: u32,
+    /// What it is.
+    pub(super) body: Body,
+    /// What the provider added to it: members of an object, without the braces.
+    pub(super) extra: String,
+    /// The citations of a text, with commas between them.
+    pub(super) citations: String,
+    /// Whether more may come.
+    open: bool,
+    /// Its place among the shown ones, once there is something to show.
+    number: Option<u32>,
+}
+
+/// What a block is.
+#[derive(Clone, Debug)]
+pub(super) enum Body {
+    /// Text.
+    Text(String),
+    /// Thinking.
+    Thinking {
+        /// What can be shown.
+        text: String,
+        /// Empty where there is none.
+        signature: String,
+    },
+    /// A tool call.
+    Call {
+        /// Empty until it is known.
+        id: String,
+        /// Empty until it is known.
+        name: String,
+        /// As much as has come.
+        arguments: String,
+        /// They came whole with the beginning; pieces that follow take their place.
+        whole: bool,
+    },
+    /// Something that only the provider understands.
+    Raw {
+        /// As it began.
+        json: String,
+        /// Its `input`, as much as has come, where that is streamed.
+        input: String,
+        /// Other changes to it, each an object.
+        changes: Vec<String>,
+    },
+}
+
+impl Part {
+    /// A block that begins.
+    pub(super) fn new(index: u32, body: Body) -> Self {
+        Part { index, body, extra: String::new(), citations: String::new(), open: true, number: None }
+    }
+
+    /// Adds a member that is not ours, to be sent back with the block.
+    pub(super) fn add_extra(&mut self, name: &str, value: &str) {
+        if !self.extra.is_empty() {
+            self.extra.push(',');
+        }
+        push_text(&mut self.extra, name);
+        self.extra.push(':');
+        self.extra.push_str(value);
+    }
+
+    /// Adds a citation of a text.
+    pub(super) fn add_citation(&mut self, citation: &str) {
+        if !self.citations.is_empty() {
+            self.citations.push(',');
+        }
+        self.citations.push_str(citation);
+    }
+}
+
+impl Assembler {
+    /// Begins a block; the one before it has ended. Gives its place.
+    pub(super) fn begin(&mut self, part: Part) -> usize {
+        if let Some(last) = self.parts.last_mut() {
+            last.open = false;
+        }
+        self.parts.push(part);
+        self.parts.len() - 1
+    }
+
+    /// The place of the latest block that is like this. Nearly always it is the last.
+    pub(super) fn find(&self, like: &dyn Fn(&Part) -> bool) -> Option<usize> {
+        self.parts.iter().rposition(like)
+    }
+
+    /// The block at a place.
+    pub(super) fn part(&mut self, at: usize) -> Option<&mut Part> {
+        self.parts.get_mut(at)
+    }
+
+    /// Appends to the last block if it is of this kind, else to a new one.
+    pub(super) fn append_as(&mut self, kind: DeltaKind, piece: &str, sink: &mut dyn FnMut(Delta<'_>)) {
+        if piece.is_empty() {
+            return;
+        }
+        let at = match (kind, self.parts.last().map(|part| &part.body)) {
+            (DeltaKind::Text, Some(Body::Text(_))) | (DeltaKind::Thinking, Some(Body::Thinking { .. })) => {
+                self.parts.len() - 1
+            }
+            (DeltaKind::Thinking, _) => {
+                let body = Body::Thinking { text: String::new(), signature: String::new() };
+                self.begin(Part::new(u32::MAX, body))
+            }
+            _ => self.begin(Part::new(u32::MAX, Body::Text(String::new()))),
+        };
+        self.append(at, piece, sink);
+    }
+
+    /// The block at a place has ended.
+    pub(super) fn end(&mut self, at: usize) {
+        if let Some(part) = self.parts.get_mut(at) {
+            part.open = false;
+        }
+    }
+
+    /// Appends to a text or to thinking. False where the block is neither.
+    pub(super) fn append(&mut self, at: usize, piece: &str, sink: &mut dyn FnMut(Delta<'_>)) -> bool {
+        let place = if piece.is_empty() { at } else { self.show(at) };
+        let Some(part) = self.parts.get_mut(place) else { return false };
+        let (kind, text) = match &mut part.body {
+            Body::Text(text) => (DeltaKind::Text, text),
+            Body::Thinking { text, .. } => (DeltaKind::Thinking, text),
+            Body::Call { .. } | Body::Raw { .. } => return false,
+        };
+        if let (Some(number), false) = (part.number, piece.is_empty()) {
+            text.push_str(piece);
+            sink(Delta { part: number, kind, text: piece });
+        }
+        true
+    }
+
+    /// Tells of a tool call whose name is known.
+    pub(super) fn announce(&mut self, at: usize, sink: &mut dyn FnMut(Delta<'_>)) {
+        let named = |part: &Part| matches!(&part.body, Body::Call { name, .. } if !name.is_empty());
+        if !self.parts.get(at).is_some_and(|part| part.number.is_none() && named(part)) {
+            return;
+        }
+        let at = self.show(at);
+        if let Some(Part { number: Some(number), body: Body::Call { name, .. }, .. }) = self.parts.get(at) {
+            sink(Delta { part: *number, kind: DeltaKind::ToolCall, text: name });
+        }
+    }
+
+    /// Gives a block its number, and a place in the order of the numbers: its new place.
+    fn show(&mut self, at: usize) -> usize {
+        let Some(tail) = self.parts.get_mut(at..) else { return at };
+        let Some(part) = tail.first_mut().filter(|part| part.number.is_none()) else { return at };
+        if matches!(part.body, Body::Raw { .. }) {
+            return at;
+        }
+        part.number = Some(self.shown);
+        self.shown += 1;
+        if tail.iter().skip(1).any(|part| part.number.is_some()) {
+            tail.rotate_left(1);
+            return self.parts.len() - 1;
+        }
+        at
+    }
+
+    /// Whether a tool call never got a name.
+    pub(super) fn has_nameless_call(&self) -> bool {
+        self.parts.iter().any(|part| matches!(&part.body, Body::Call { name, .. } if name.is_empty()))
+    }
+
+    /// The answer as far as it came.
+    pub(super) fn into_answer(self) -> Answer {
+        let Assembler { parts, shown, mut stop, usage, model, id } = self;
+        let mut blocks = Vec::new();
+        let mut ids: Vec<String> = Vec::new();
+        for part in parts {
+            let last = part.number.is_some_and(|number| number + 1 == shown);
+            match part.body {
+                Body::Text(text) if text.is_empty() => continue,
+                Body::Text(text) => blocks.push(Block::Text(text)),
+                Body::Thinking { text, signature } if text.is_empty() && signature.is_empty() => continue,
+                Body::Thinking { text, signature } => {
+                    blocks
+                        .push(Block::Thinking { text, signature: Some(signature).filter(|s| !s.is_empty()) });
+                }
+                Body::Call { id, name, arguments, .. } => {
+                    let cut = match stop {
+                        None => part.open,
+                        Some(StopReason::EndTurn | StopReason::ToolUse | StopReason::Pause) => false,
+                        // Whatever cut the answer may have cut the call that came last.
+                        Some(_) => last && !is_object(&arguments),
+                    };
+                    if cut || name.is_empty() {
+                        continue;
+                    }
+                    let id = unique(id, &ids);
+                    ids.push(id.clone());
+                    let arguments = if arguments.trim().is_empty() { "{}".into() } else { arguments };
+                    blocks.push(Block::ToolCall { id, name, arguments });
+                }
+                Body::Raw { json, input, changes } => {
+                    blocks.push(Block::Raw(changed(json, &input, &changes)))
+                }
+            }
+            let mut extra = part.extra;
+            if !part.citations.is_empty() {
+                if !extra.is_empty() {
+                    extra.push(',');
+                }
+                extra.push_str("\"citations\":[");
+                extra.push_str(&part.citations);
+                extra.push(']');
+            }
+            if !extra.is_empty() {
+                blocks.push(Block::Extra(["{", &extra, "}"].concat()));
+            }
+        }
+        if !matches!(stop, Some(StopReason::ToolUse | StopReason::Pause)) {
+            drop_open_server_calls(&mut blocks);
+        }
+        // Servers disagree on what they call an end with tool calls: the calls themselves decide.
+        if matches!(stop, Some(StopReason::EndTurn | StopReason::ToolUse)) {
+            stop = Some(if ids.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse });
+        }
+        Answer { blocks, stop, usage, model, id }
+    }
+}
+
+/// An id that no call of this answer has yet: the provider's own if it can be.
+fn unique(id: String, taken: &[String]) -> String {
+    if !id.is_empty() && !taken.contains(&id) {
+        return id;
+    }
+    let mut number = taken.len() + 1;
+    loop {
+        let id = ["call_", &number.to_string()].concat();
+        if !taken.contains(&id) {
+            return id;
+        }
+        number += 1;
+    }
+}
+
+/// A raw block with its streamed input and other changes in place. Strings grow, other values are replaced.
+fn changed(json: String, input: &str, changes: &[String]) -> String {
+    let input = if is_object(input) { input } else { "" };
+    if input.is_empty() && changes.is_empty() {
+        return json;
+    }
+    let members = Members::of(&json).unwrap_or_default();
+    let mut members: Vec<(Cow<'_, str>, Cow<'_, str>)> =
+        members.0.into_iter().map(|(name, value)| (name, value.into())).collect();
+    let mut set = |name: Cow<'_, str>, value: &str| match members.iter_mut().find(|(n, _)| *n == name) {
+        None => members.push((name.into_owned().into(), value.to_string().into())),
+        Some((_, old)) if old.starts_with('"') && value.starts_with('"') => {
+            let mut joined = String::new();
+            push_text(&mut joined, &[text(old), text(value)].concat());
+            *old = joined.into();
+        }
+        Some((_, old)) => *old = value.to_string().into(),
+    };
+    if !input.is_empty() {
+        set("input".into(), input);
+    }
+    for change in changes {
+        for (name, value) in Members::of(change).unwrap_or_default().0 {
+            if name != "type" {
+                set(name, value);
+            }
+        }
+    }
+    let mut out = String::from("{");
+    for (name, value) in &members {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        push_text(&mut out, name);
+        out.push(':');
+        out.push_str(value);
+    }
+    out.push('}');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn raw_blocks_take_their_streamed_input_and_changes() {
+        let start = r#"{"type":"server_tool_use","id":"s","name":"n","input":{},"x":1.50}"#;
+        assert_eq!(changed(start.into(), "", &[]), start);
+        assert_eq!(changed(start.into(), "{\"cut", &[]), start);
+        assert_eq!(
+            changed(start.into(), r#"{"q": 1.0}"#, &[]),
+            r#"{"type":"server_tool_use","id":"s","name":"n","input":{"q": 1.0},"x":1.50}"#
+        );
+        let changes = [
+            r#"{"type":"compaction_delta","content":"a\n"}"#.to_string(),
+            r#"{"type":"compaction_delta","content":"b","encrypted_content":"e"}"#.into(),
+        ];
+        assert_eq!(
+            changed(r#"{"type":"compaction","content":null}"#.into(), "", &changes),
+            r#"{"type":"compaction","content":"a\nb","encrypted_content":"e"}"#
+        );
+    }
+
+    #[test]
+    fn blocks_that_interleave_are_ordered_by_what_was_shown_first() {
+        let mut assembler = Assembler::default();
+        let mut deltas = Vec::new();
+        let mut sink = |delta: Delta<'_>| deltas.push((delta.part, delta.text.to_string()));
+        let empty = assembler.begin(Part::new(0, Body::Text(String::new())));
+        let late = assembler.begin(Part::new(1, Body::Text(String::new())));
+        let early = assembler.begin(Part::new(2, Body::Text(String::new())));
+        assert!(assembler.append(early, "early", &mut sink));
+        assert!(assembler.append(late, "late", &mut sink));
+        let late = assembler.find(&|part| part.index == 1).unwrap();
+        assert!(assembler.append(late, " too", &mut sink));
+        assert!(assembler.append(empty, "", &mut sink));
+        assert_eq!(deltas, [(0, "early".to_string()), (1, "late".into()), (1, " too".into())]);
+        assert_eq!(
+            assembler.into_answer().blocks,
+            [Block::Text("early".into()), Block::Text("late too".into())]
+        );
+    }
+
+    #[test]
+    fn calls_without_an_id_or_with_one_that_is_taken_get_one() {
+        let mut assembler = Assembler { stop: Some(StopReason::EndTurn), ..Assembler::default() };
+        for id in ["call_2", "", "call_2", "x"] {
+            let body = Body::Call { id: id.into(), name: "n".into(), arguments: String::new(), whole: false };
+            assembler.begin(Part::new(0, body));
+        }
+        let answer = assembler.into_answer();
+        assert_eq!(answer.stop, Some(StopReason::ToolUse));
+        let ids: Vec<&str> = answer
+            .blocks
+            .iter()
+            .map(|block| match block {
+                Block::ToolCall { id, arguments, .. } if arguments == "{}" => id.as_str(),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(ids, ["call_2", "call_3", "call_4", "x"]);
+    }
+}

@@ -1,0 +1,147 @@
+//! From the bytes of a response body to an [`Answer`].
+//!
+//! Decides what counts as a whole answer. Promises: the same deltas and the same answer at any split of the
+//! bytes; after an error nothing more is read, and what had come is still there. Leaves to others: what one
+//! event means (`anthropic`, `openai_chat`).
+
+use super::assembler::Assembler;
+use super::errors::{broken, no_stream, protocol};
+use super::sse::Sse;
+use super::{Answer, Delta, DeltaKind, Wire, anthropic, openai_chat};
+use crate::error::ErrorInfo;
+
+/// How many bytes of a body without events are kept, to say what it is instead.
+const HEAD: usize = 4096;
+
+/// Decodes the answer to one call.
+#[derive(Debug)]
+pub struct Decoder {
+    sse: Sse,
+    codec: Codec,
+    answer: Assembler,
+    failed: Option<ErrorInfo>,
+    head: Vec<u8>,
+}
+
+/// What a wire must remember besides the answer.
+#[derive(Debug)]
+enum Codec {
+    Anthropic(anthropic::Stream),
+    OpenAiChat(openai_chat::Stream),
+}
+
+impl Decoder {
+    /// A decoder for a response body of this wire.
+    pub fn new(wire: Wire) -> Self {
+        Self::with(match wire {
+            Wire::Anthropic => Codec::Anthropic(anthropic::Stream::default()),
+            Wire::OpenAiChat => Codec::OpenAiChat(openai_chat::Stream::default()),
+        })
+    }
+
+    /// A decoder for what a custom provider yields: chat chunks and plain text. When it has nothing more to
+    /// yield, the answer is whole.
+    pub fn custom() -> Self {
+        Self::with(Codec::OpenAiChat(openai_chat::Stream::custom()))
+    }
+
+    fn with(codec: Codec) -> Self {
+        Decoder { sse: Sse::default(), codec, answer: Assembler::default(), failed: None, head: Vec::new() }
+    }
+
+    /// The next bytes of the body, split anywhere.
+    ///
+    /// # Errors
+    /// What the provider tells in the stream, or `protocol`. The same again on every later call.
+    pub fn push(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), ErrorInfo> {
+        self.check()?;
+        let Decoder { sse, codec, answer, head, .. } = self;
+        let result = sse.push(bytes, &mut |name, data| match codec {
+            Codec::Anthropic(stream) => stream.event(name, data, answer, sink),
+            Codec::OpenAiChat(stream) => stream.event(data, answer, sink),
+        });
+        if !sse.dispatched() && head.len() < HEAD {
+            head.extend(bytes.iter().take(HEAD - head.len()));
+        }
+        self.note(result)
+    }
+
+    /// One chat chunk of a custom provider, as JSON text.
+    ///
+    /// # Errors
+    /// As [`Decoder::push`].
+    pub fn push_chunk(&mut self, json: &str, sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), ErrorInfo> {
+        self.check()?;
+        let result = match &mut self.codec {
+            Codec::OpenAiChat(stream) => stream.chunk(json, &mut self.answer, sink),
+            Codec::Anthropic(_) => Err(protocol("this wire has no chat chunks")),
+        };
+        self.note(result)
+    }
+
+    /// Plain text of a custom provider.
+    ///
+    /// # Errors
+    /// As [`Decoder::push`].
+    pub fn push_text(&mut self, text: &str, sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), ErrorInfo> {
+        self.check()?;
+        self.answer.append_as(DeltaKind::Text, text, sink);
+        Ok(())
+    }
+
+    /// What has come so far, for an interrupt: `stop` is `None`, tool calls that are still open are left out.
+    pub fn snapshot(&self) -> Answer {
+        let mut answer = self.answer.clone();
+        answer.stop = None;
+        self.finished(answer)
+    }
+
+    /// The body has ended.
+    ///
+    /// # Errors
+    /// What broke it (`stream_broken` where it just ended too soon), with what came until then.
+    #[expect(clippy::result_large_err, reason = "made once a call and taken apart at once")]
+    pub fn finish(mut self) -> Result<Answer, (ErrorInfo, Answer)> {
+        let error = if let Some(error) = self.failed.take() {
+            error
+        } else if !self.whole() {
+            if self.sse.dispatched() {
+                broken("the answer broke off in the middle")
+            } else {
+                no_stream(&self.head)
+            }
+        } else if self.answer.has_nameless_call() {
+            protocol("the model's tool call has no name")
+        } else {
+            let answer = std::mem::take(&mut self.answer);
+            return Ok(self.finished(answer));
+        };
+        Err((error, self.snapshot()))
+    }
+
+    /// Whether the wire said that this is all.
+    fn whole(&mut self) -> bool {
+        match &mut self.codec {
+            Codec::Anthropic(stream) => stream.whole(&mut self.answer),
+            Codec::OpenAiChat(stream) => stream.whole(&mut self.answer),
+        }
+    }
+
+    fn finished(&self, mut answer: Assembler) -> Answer {
+        if let Codec::OpenAiChat(stream) = &self.codec {
+            answer.usage = stream.usage();
+        }
+        answer.into_answer()
+    }
+
+    fn check(&self) -> Result<(), ErrorInfo> {
+        self.failed.clone().map_or(Ok(()), Err)
+    }
+
+    fn note(&mut self, result: Result<(), ErrorInfo>) -> Result<(), ErrorInfo> {
+        if let Err(error) = &result {
+            self.failed = Some(error.clone());
+        }
+        result
+    }
+}

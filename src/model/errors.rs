@@ -1,0 +1,499 @@
+//! What a provider's failure means, and what can be sent at all.
+//!
+//! Decides the code of an answer that is not 2xx and of an error inside a stream, and says what to do about it.
+//! Promises: the provider's own words are kept (up to 4 KB); a header value is never quoted, for it may be a
+//! key. Leaves to others: whether and when to try again.
+
+use super::json::{Members, text};
+use crate::error::{Code, ErrorInfo};
+use std::borrow::Cow;
+
+/// How much of a provider's words is kept, in bytes.
+const MAX_MESSAGE: usize = 4096;
+
+/// What a provider says about a failure; empty where it does not say.
+#[derive(Default)]
+struct Told<'a> {
+    message: Cow<'a, str>,
+    kind: Cow<'a, str>,
+    code: Cow<'a, str>,
+    request: Cow<'a, str>,
+}
+
+impl<'a> Told<'a> {
+    /// Reads the known shapes: `{error: {type, code, message, details}}`, `{error: "text"}`, `{message}`,
+    /// `{detail}`, and any of them in an array.
+    fn read(body: &'a str) -> Option<Self> {
+        let body = body.trim();
+        let body = match body.strip_prefix('[') {
+            Some(inner) => inner.strip_suffix(']')?,
+            None => body,
+        };
+        let whole = Members::of(body)?;
+        let error = whole.object("error");
+        let mut told = Told { request: whole.text("request_id"), ..Told::default() };
+        let inner = if error.0.is_empty() { &whole } else { &error };
+        let names = if error.0.is_empty() { &["error", "message", "detail"][..] } else { &["message"] };
+        for name in names {
+            if told.message.is_empty() {
+                told.message = inner.text(name);
+            }
+        }
+        told.kind = inner.text("type");
+        // The stable key, where there is one, says more than the type.
+        told.code = error.object("details").text("error_code");
+        if told.code.is_empty() {
+            told.code = inner
+                .get("code")
+                .map(|code| match text(code) {
+                    Cow::Borrowed("") => Cow::Borrowed(code),
+                    text => text,
+                })
+                .unwrap_or_default();
+        }
+        Some(told)
+    }
+
+    /// The code that the provider's own names stand for.
+    fn by_name(&self) -> Option<Code> {
+        [&self.code, &self.kind].into_iter().find_map(|name| {
+            Some(match name.as_ref() {
+                "insufficient_quota"
+                | "billing_error"
+                | "billing_hard_limit_reached"
+                | "enforced_spend_limit_reached"
+                | "contract_spend_limit_reached" => Code::Quota,
+                "context_length_exceeded" | "exceed_context_size_error" | "request_too_large" => {
+                    Code::ContextLength
+                }
+                "authentication_error" | "invalid_api_key" => Code::Auth,
+                "permission_error" => Code::Permission,
+                "not_found_error" | "model_not_found" => Code::NotFound,
+                "rate_limit_error" | "rate_limit_exceeded" => Code::RateLimit,
+                "overloaded_error" | "unavailable_error" => Code::Overloaded,
+                "timeout_error" => Code::Timeout,
+                "api_error" | "server_error" | "internal_server_error" => Code::Server,
+                _ => return None,
+            })
+        })
+    }
+
+    /// The code that only the provider's words give away.
+    fn by_words(&self) -> Option<Code> {
+        let words = self.message.to_ascii_lowercase();
+        let has = |any: &[&str]| any.iter().any(|text| words.contains(text));
+        if has(&["credit balance", "out of credits", "insufficient credits"]) {
+            Some(Code::Quota)
+        } else if has(&["incorrect api key", "invalid api key", "api key not valid"]) {
+            Some(Code::Auth)
+        } else if has(&[
+            "prompt is too long",
+            "input is too long",
+            "context length",
+            "context limit",
+            "context size",
+            "context window",
+        ]) {
+            Some(Code::ContextLength)
+        } else {
+            None
+        }
+    }
+}
+
+/// The code of an HTTP status that nothing else explains.
+fn by_status(status: u16) -> Code {
+    match status {
+        401 => Code::Auth,
+        402 => Code::Quota,
+        403 => Code::Permission,
+        404 | 405 | 410 => Code::NotFound,
+        408 | 504 => Code::Timeout,
+        413 => Code::ContextLength,
+        429 => Code::RateLimit,
+        503 | 529 => Code::Overloaded,
+        409 | 425 | 500.. => Code::Server,
+        400..=499 => Code::InvalidRequest,
+        _ => Code::Protocol,
+    }
+}
+
+/// What to do about it.
+fn hint(code: Code, message: &str) -> Option<&'static str> {
+    Some(match code {
+        Code::Auth => "check the API key",
+        Code::Permission if message.contains("CORS") => {
+            "the provider does not let this organization call it from a browser: allow it in the provider's \
+             console, or set baseUrl to a proxy of your own"
+        }
+        Code::Permission => "check what the API key may do, and the model",
+        Code::NotFound => "check the model's name and the base URL",
+        Code::InvalidRequest => "check the model, its settings and providerOptions",
+        Code::ContextLength => "clear the conversation, or choose a model with a larger context window",
+        Code::RateLimit => "wait a little, then try again",
+        Code::Quota => "add credit or raise the limit in the provider's console",
+        Code::Overloaded | Code::Server | Code::Timeout => "try again in a moment",
+        Code::Protocol => "check that the base URL is a model API's",
+        _ => return None,
+    })
+}
+
+/// What an HTTP answer means that is not 2xx.
+pub(super) fn http(status: u16, headers: &[(String, String)], body: &str) -> ErrorInfo {
+    let told = Told::read(body);
+    let code = match &told {
+        Some(told) => told.by_name().or_else(|| told.by_words()).unwrap_or_else(|| by_status(status)),
+        None => by_status(status),
+    };
+    let told = told.unwrap_or_else(|| Told { message: excerpt(body), ..Told::default() });
+    let mut message = String::from(if told.message.is_empty() {
+        "the provider refused without a reason"
+    } else {
+        cut(&told.message, MAX_MESSAGE)
+    });
+    message.push_str(" (HTTP ");
+    message.push_str(&status.to_string());
+    let header =
+        |name: &str| headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str());
+    let request = if told.request.is_empty() {
+        header("request-id").or_else(|| header("x-request-id")).unwrap_or_default()
+    } else {
+        &told.request
+    };
+    if !request.is_empty() {
+        message.push_str(", request ");
+        message.push_str(cut(request, 100));
+    }
+    message.push(')');
+    info(code, message)
+}
+
+/// What an error inside a stream means: the whole event or chunk.
+pub(super) fn in_stream(json: &str) -> ErrorInfo {
+    let told = Told::read(json).unwrap_or_default();
+    let code = told.by_name().or_else(|| told.by_words()).unwrap_or_else(|| match told.code.parse() {
+        Ok(status @ 400..=599) => by_status(status),
+        _ if told.kind == "invalid_request_error" => Code::InvalidRequest,
+        _ => Code::Server,
+    });
+    let message = if told.message.is_empty() {
+        "the provider broke off with an error that says nothing"
+    } else {
+        cut(&told.message, MAX_MESSAGE)
+    };
+    info(code, message.into())
+}
+
+/// What a 2xx body means that held no event at all, by its first bytes.
+pub(super) fn no_stream(head: &[u8]) -> ErrorInfo {
+    let head = String::from_utf8_lossy(head);
+    let body = head.trim_start_matches('\u{feff}').trim();
+    if body.starts_with(['{', '[']) {
+        if Members::of(body).is_some_and(|members| members.get("error").is_some()) {
+            return in_stream(body);
+        }
+        return info(Code::Protocol, "the provider answered with JSON in place of a stream".into());
+    }
+    if body.starts_with('<') {
+        return info(Code::Protocol, excerpt(body).into_owned());
+    }
+    broken("the answer ended before anything came")
+}
+
+/// An answer that ended too soon.
+pub(super) fn broken(message: &str) -> ErrorInfo {
+    ErrorInfo::new(Code::StreamBroken, message).hint("try again; what had come is kept")
+}
+
+/// An answer that is not what the wire's protocol says.
+pub(super) fn protocol(message: &str) -> ErrorInfo {
+    info(Code::Protocol, message.into())
+}
+
+fn info(code: Code, message: String) -> ErrorInfo {
+    let hint = hint(code, &message);
+    ErrorInfo { code, message, hint: hint.map(Into::into) }
+}
+
+/// The words of a body that is no JSON: a page's title, or its beginning.
+fn excerpt(body: &str) -> Cow<'_, str> {
+    let body = body.trim();
+    if !body.starts_with('<') {
+        return Cow::Borrowed(cut(body, 500));
+    }
+    let lower = body.to_ascii_lowercase();
+    let title = lower.split_once("<title").and_then(|(before, rest)| {
+        let (attributes, rest) = rest.split_once('>')?;
+        let (title, _) = rest.split_once("</title")?;
+        let from = before.len() + "<title".len() + attributes.len() + 1;
+        body.get(from..from + title.len())
+    });
+    let mut message = String::from("a web page came in place of an answer");
+    if let Some(title) = title.map(str::trim).filter(|title| !title.is_empty()) {
+        message.push_str(": ");
+        message.push_str(cut(title, 200));
+    }
+    Cow::Owned(message)
+}
+
+/// The beginning of a text, at most this many bytes, whole characters.
+fn cut(text: &str, bytes: usize) -> &str {
+    if text.len() <= bytes {
+        return text;
+    }
+    (0..4).find_map(|back| text.get(..bytes.saturating_sub(back))).unwrap_or_default()
+}
+
+/// Whether a browser's `Headers` takes this name and value. The error never quotes the value.
+///
+/// # Errors
+/// `invalid_config`, saying which header and what is wrong with it.
+pub fn check_header(name: &str, value: &str) -> Result<(), ErrorInfo> {
+    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    if name.is_empty() || !name.bytes().all(token) {
+        // Not quoted: somebody may have put a key in its place.
+        return Err(ErrorInfo::new(
+            Code::InvalidConfig,
+            "a header's name has a character that is not allowed",
+        )
+        .hint("use letters, digits and - in header names"));
+    }
+    let wrong = value.chars().find_map(|c| match c {
+        '\t' | ' '..='~' | '\u{80}'..='\u{ff}' => None,
+        '\n' | '\r' => Some("a line break"),
+        '\0'..='\u{ff}' => Some("a control character"),
+        _ => Some("a character that cannot stand in a header"),
+    });
+    match wrong {
+        None => Ok(()),
+        Some(wrong) => Err(ErrorInfo::new(
+            Code::InvalidConfig,
+            ["the value of header ", name, " contains ", wrong].concat(),
+        )
+        .hint("copy the key or value again, without line breaks and special characters")),
+    }
+}
+
+/// The address of `path` below a base URL.
+///
+/// # Errors
+/// `invalid_config` where the base is no http(s) URL that a path can be added to. It is not quoted, for it may
+/// hold a password.
+pub fn join_url(base: &str, path: &str) -> Result<String, ErrorInfo> {
+    let wrong = |message: &str| {
+        ErrorInfo::new(Code::InvalidConfig, message)
+            .hint("give a base URL such as https://api.example.com, without a query")
+    };
+    let scheme = base.get(..8).unwrap_or(base).to_ascii_lowercase();
+    let rest = if scheme.starts_with("https://") {
+        base.get(8..)
+    } else if scheme.starts_with("http://") {
+        base.get(7..)
+    } else {
+        None
+    };
+    let rest = rest.ok_or_else(|| wrong("the base URL does not begin with https:// or http://"))?;
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if host.is_empty() || host.starts_with(':') {
+        return Err(wrong("the base URL names no host"));
+    }
+    if host.contains('@') {
+        return Err(wrong("the base URL contains a user name or a password, which browsers refuse"));
+    }
+    if base.contains(['?', '#']) {
+        return Err(wrong("the base URL contains a query or a fragment"));
+    }
+    if base.contains(|c: char| c.is_whitespace() || c.is_control() || "\\<>\"{}|^`".contains(c)) {
+        return Err(wrong("the base URL contains a character that is not allowed"));
+    }
+    Ok([base.trim_end_matches('/'), path].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn is(status: u16, body: &str, code: Code, message: &str) {
+        let error = http(status, &[], body);
+        assert_eq!(error.code, code, "{body}");
+        assert!(error.message.contains(message), "{}", error.message);
+        assert!(error.message.contains(&status.to_string()), "{}", error.message);
+        assert!(error.hint.is_some(), "{error:?}");
+    }
+
+    #[test]
+    fn anthropics_bodies() {
+        for (status, kind, code) in [
+            (400, "invalid_request_error", Code::InvalidRequest),
+            (401, "authentication_error", Code::Auth),
+            (402, "billing_error", Code::Quota),
+            (403, "permission_error", Code::Permission),
+            (404, "not_found_error", Code::NotFound),
+            (409, "conflict_error", Code::Server),
+            (413, "request_too_large", Code::ContextLength),
+            (429, "rate_limit_error", Code::RateLimit),
+            (500, "api_error", Code::Server),
+            (504, "timeout_error", Code::Timeout),
+            (529, "overloaded_error", Code::Overloaded),
+            (418, "something_new", Code::InvalidRequest),
+            (520, "something_new", Code::Server),
+        ] {
+            let body = format!(r#"{{"type":"error","error":{{"type":"{kind}","message":"words"}}}}"#);
+            is(status, &body, code, "words");
+        }
+        let spend = r#"{"type":"error","error":{"type":"rate_limit_error","message":"m","details":{"error_code":"enforced_spend_limit_reached"}},"request_id":"req_1"}"#;
+        is(429, spend, Code::Quota, "request req_1");
+        let credit = "Your credit balance is too low to access the Anthropic API.";
+        for (message, code) in [
+            (credit, Code::Quota),
+            ("prompt is too long: 208310 tokens > 200000 maximum", Code::ContextLength),
+            ("input length and `max_tokens` exceed context limit: 1 + 2 > 2", Code::ContextLength),
+            ("messages.1: all messages must have non-empty content", Code::InvalidRequest),
+        ] {
+            let body = format!(
+                r#"{{"type":"error","error":{{"type":"invalid_request_error","message":"{message}"}}}}"#
+            );
+            is(400, &body, code, message);
+        }
+        let cors = r#"{"error":{"type":"permission_error","message":"CORS requests are not allowed for this Organization because of its settings."}}"#;
+        assert!(http(403, &[], cors).hint.unwrap().contains("proxy"));
+    }
+
+    #[test]
+    fn other_providers_bodies() {
+        is(
+            401,
+            r#"{"error":{"message":"m","type":"invalid_request_error","code":"invalid_api_key"}}"#,
+            Code::Auth,
+            "m",
+        );
+        is(
+            429,
+            r#"{"error":{"message":"m","type":"insufficient_quota","code":"insufficient_quota"}}"#,
+            Code::Quota,
+            "m",
+        );
+        is(400, r#"{"error":{"message":"m","code":"context_length_exceeded"}}"#, Code::ContextLength, "m");
+        is(429, r#"{"error":{"message":"m","code":429}}"#, Code::RateLimit, "m");
+        is(500, r#"{"error":"model runner has stopped"}"#, Code::Server, "model runner");
+        is(400, r#"{"code":"Some","error":"a string"}"#, Code::InvalidRequest, "a string");
+        is(
+            400,
+            r#"[{"error":{"code":400,"message":"in an array","status":"INVALID_ARGUMENT"}}]"#,
+            Code::InvalidRequest,
+            "in an array",
+        );
+        is(400, r#"{"code":"c","error":"Incorrect API key provided."}"#, Code::Auth, "Incorrect API key");
+        is(422, r#"{"detail":"unprocessable"}"#, Code::InvalidRequest, "unprocessable");
+        is(
+            404,
+            r#"{"object":"error","message":"no model","type":"NotFoundError","code":404}"#,
+            Code::NotFound,
+            "no model",
+        );
+    }
+
+    #[test]
+    fn bodies_that_are_no_json() {
+        is(
+            502,
+            "<html><head><TITLE>502 Bad\n Gateway</TITLE></head>",
+            Code::Server,
+            "web page came in place of an answer: 502 Bad",
+        );
+        is(404, "<!DOCTYPE html><p>x", Code::NotFound, "web page");
+        is(302, "", Code::Protocol, "without a reason");
+        is(503, "upstream connect error", Code::Overloaded, "upstream connect error");
+        is(400, r#"{"error":{"message":"cut in the mi"#, Code::InvalidRequest, "cut in the mi");
+        is(500, "null", Code::Server, "null");
+        let long = http(400, &[], &format!(r#"{{"error":{{"message":"{}"}}}}"#, "\u{e9}".repeat(5000)));
+        assert!(long.message.len() < 4200 && long.message.starts_with('\u{e9}'));
+        let headers = [("Request-Id".to_string(), "req_7".to_string())];
+        assert!(http(500, &headers, "x").message.ends_with("(HTTP 500, request req_7)"));
+    }
+
+    #[test]
+    fn errors_inside_a_stream() {
+        for (json, code, message) in [
+            (
+                r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+                Code::Overloaded,
+                "Overloaded",
+            ),
+            (r#"{"error":{"message":"m","code":502}}"#, Code::Server, "m"),
+            (r#"{"error":{"message":"m","code":"429"}}"#, Code::RateLimit, "m"),
+            (r#"{"error":"plain"}"#, Code::Server, "plain"),
+            (r#"{"error":{"type":"invalid_request_error","message":"m"}}"#, Code::InvalidRequest, "m"),
+            (r#"{"error":{}}"#, Code::Server, "says nothing"),
+        ] {
+            let error = in_stream(json);
+            assert_eq!(error.code, code, "{json}");
+            assert!(error.message.contains(message), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn bodies_that_are_no_stream() {
+        for (head, code) in [
+            (&b""[..], Code::StreamBroken),
+            (b"event: message_start\ndata: {", Code::StreamBroken),
+            (b"\xEF\xBB\xBF<!doctype html><title>App</title>", Code::Protocol),
+            (b"{\"id\":\"msg_1\",\"content\":[]}", Code::Protocol),
+            (b"{\"error\":{\"type\":\"overloaded_error\"}}", Code::Overloaded),
+            (b"{\"cut", Code::Protocol),
+        ] {
+            assert_eq!(no_stream(head).code, code, "{head:?}");
+        }
+    }
+
+    #[test]
+    fn headers_that_a_browser_would_refuse() {
+        assert!(check_header("x-api-key", "sk-ant \t\u{e9}").is_ok());
+        assert!(check_header("x-empty", "").is_ok());
+        for value in
+            ["sk-secret\n", "sk-secret\r\nx: y", "sk-secret\0", "sk-secret\u{7f}", "sk-secret\u{2028}"]
+        {
+            let error = check_header("x-api-key", value).unwrap_err();
+            assert_eq!(error.code, Code::InvalidConfig);
+            assert!(
+                error.message.contains("x-api-key") && !format!("{error:?}").contains("secret"),
+                "{error:?}"
+            );
+        }
+        for name in ["", "a b", "a:", "\u{e9}", "sk-secret\n"] {
+            let error = check_header(name, "v").unwrap_err();
+            assert!(error.code == Code::InvalidConfig && !format!("{error:?}").contains("secret"));
+        }
+    }
+
+    #[test]
+    fn base_urls() {
+        for (base, url) in [
+            ("https://api.anthropic.com", "https://api.anthropic.com/v1/messages"),
+            ("HTTP://localhost:8080/", "HTTP://localhost:8080/v1/messages"),
+            ("https://x.example/proxy//", "https://x.example/proxy/v1/messages"),
+        ] {
+            assert_eq!(join_url(base, "/v1/messages").unwrap(), url);
+        }
+        for base in [
+            "",
+            "api.anthropic.com",
+            "/proxy",
+            "ftp://x",
+            "https://",
+            "https:///x",
+            "https://:80",
+            "http://a b",
+            "https://user:secret@x",
+            "https://x?secret",
+            "https://x/#secret",
+            "https://x/\n",
+            "javascript:secret",
+            "\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}",
+        ] {
+            let error = join_url(base, "/v1").unwrap_err();
+            assert!(error.code == Code::InvalidConfig && !format!("{error:?}").contains("secret"), "{base}");
+        }
+    }
+}

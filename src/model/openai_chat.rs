@@ -1,0 +1,816 @@
+//! OpenAI Chat Completions, and everything shaped like it.
+//!
+//! Decides how a conversation is written for such a model and how its chunks are read, however freely a server
+//! takes the protocol: see the tests for the ways that are known. Custom providers are fed through here.
+//! Promises: a fragment of a tool call finds its call, whatever index or id it has or lacks; an answer is whole
+//! only when the server said so (for a custom provider: when it has nothing more to yield). Leaves to others:
+//! that every tool call has a result (`session/`), keys and sending (`browser/`).
+
+use super::assembler::{Assembler, Body as Content, Part};
+use super::errors::{in_stream, join_url, protocol};
+use super::json::{Body, Loose, Members, is_object, push_text, text};
+use super::{
+    Block, Delta, DeltaKind, Endpoint, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage, Wire,
+};
+use crate::error::ErrorInfo;
+use crate::ports::HttpRequest;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// The whole request, without the key.
+pub(super) fn request(
+    endpoint: &Endpoint,
+    settings: &Settings,
+    tools: &[ToolSpec],
+    messages: &str,
+) -> Result<HttpRequest, ErrorInfo> {
+    // OpenAI's reasoning models refuse the old name of the limit, other servers know only that.
+    let (base, limit) = match endpoint.base_url.as_deref() {
+        None => ("https://api.openai.com/v1", "max_completion_tokens"),
+        Some(base) => (base, "max_tokens"),
+    };
+    let mut body = body(settings, tools, messages, limit)?;
+    body.raw("stream", "true");
+    body.raw("stream_options", r#"{"include_usage":true}"#);
+    Ok(HttpRequest {
+        url: join_url(base, "/chat/completions")?,
+        headers: vec![("content-type".into(), "application/json".into())],
+        body: body.finish(),
+    })
+}
+
+/// The request that a custom provider gets: a `ChatRequest` as JSON text.
+///
+/// # Errors
+/// `invalid_config` or `invalid_schema`, naming what cannot be sent.
+pub fn chat_request(settings: &Settings, tools: &[ToolSpec], messages: &str) -> Result<String, ErrorInfo> {
+    let mut body = body(settings, tools, messages, "max_tokens")?;
+    if tools.is_empty() {
+        // A `ChatRequest` always has the member.
+        body.raw("tools", "[]");
+    }
+    Ok(body.finish())
+}
+
+/// What both kinds of request have in common. `limit`: the name of the output limit.
+fn body<'a>(
+    settings: &'a Settings,
+    tools: &[ToolSpec],
+    messages: &str,
+    limit: &str,
+) -> Result<Body<'a>, ErrorInfo> {
+    settings.check(tools)?;
+    let mut body =
+        Body::new(messages.len() + settings.system.len() + 4096, settings.provider_options.as_deref())?;
+    body.text("model", &settings.model);
+    if let Some(tokens) = settings.max_output_tokens {
+        body.raw(limit, &tokens.to_string());
+    }
+    if let Some(temperature) = &settings.temperature {
+        body.raw("temperature", temperature);
+    }
+    if let Some(effort) = settings.reasoning {
+        body.text(
+            "reasoning_effort",
+            match effort {
+                Reasoning::Off => "none",
+                Reasoning::Low => "low",
+                Reasoning::Medium => "medium",
+                Reasoning::High => "high",
+            },
+        );
+    }
+    if !tools.is_empty()
+        && let Some(out) = body.member("tools")
+    {
+        out.push('[');
+        for (at, tool) in tools.iter().enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            out.push_str(r#"{"type":"function","function":{"name":"#);
+            push_text(out, &tool.name);
+            out.push_str(r#","description":"#);
+            push_text(out, &tool.description);
+            out.push_str(r#","parameters":"#);
+            out.push_str(&tool.input_schema);
+            out.push_str("}}");
+        }
+        out.push(']');
+    }
+    if let Some(out) = body.member("messages") {
+        out.push('[');
+        if !settings.system.trim().is_empty() {
+            out.push_str(r#"{"role":"system","content":"#);
+            push_text(out, &settings.system);
+            out.push('}');
+            if !messages.is_empty() {
+                out.push(',');
+            }
+        }
+        out.push_str(messages);
+        out.push(']');
+    }
+    Ok(body)
+}
+
+/// Appends a message as one or more, or nothing.
+pub(super) fn encode_message(message: &Message, out: &mut String) {
+    let begin = |out: &mut String, text: &str| {
+        if !out.is_empty() {
+            out.push(',');
+        }
+        out.push_str(text);
+    };
+    for block in &message.blocks {
+        if let Block::ToolResult { id, text, .. } = block {
+            begin(out, r#"{"role":"tool","tool_call_id":"#);
+            push_text(out, id);
+            out.push_str(r#","content":"#);
+            push_text(out, text);
+            out.push('}');
+        }
+    }
+    // One string and no array of parts: many servers know nothing else.
+    let texts: Vec<&str> = message
+        .blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Text(text) if !text.trim().is_empty() => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    let has_calls = message.blocks.iter().any(|block| matches!(block, Block::ToolCall { .. }));
+    if texts.is_empty() && !has_calls {
+        return;
+    }
+    begin(
+        out,
+        match message.role {
+            Role::User => r#"{"role":"user","content":"#,
+            Role::Assistant => r#"{"role":"assistant","content":"#,
+        },
+    );
+    if texts.is_empty() {
+        out.push_str("null");
+    } else {
+        push_text(out, &texts.join("\n\n"));
+    }
+    if has_calls {
+        out.push_str(r#","tool_calls":["#);
+        encode_calls(message, out);
+        out.push(']');
+    }
+    out.push('}');
+}
+
+fn encode_calls(message: &Message, out: &mut String) {
+    let mut blocks = message.blocks.iter().peekable();
+    while let Some(block) = blocks.next() {
+        let Block::ToolCall { id, name, arguments } = block else { continue };
+        if !out.ends_with('[') {
+            out.push(',');
+        }
+        out.push_str(r#"{"id":"#);
+        push_text(out, id);
+        out.push_str(r#","type":"function","function":{"name":"#);
+        push_text(out, name);
+        out.push_str(r#","arguments":"#);
+        push_text(out, if is_object(arguments) { arguments } else { "{}" });
+        out.push('}');
+        if let (Some(Block::Extra(extra)), Some(Wire::OpenAiChat)) = (blocks.peek(), message.wire)
+            && let Some(members) = extra.strip_prefix('{').and_then(|extra| extra.strip_suffix('}'))
+        {
+            out.push(',');
+            out.push_str(members);
+        }
+        out.push('}');
+    }
+}
+
+/// A chunk.
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow, default)]
+    object: Loose<'a>,
+    #[serde(borrow, default)]
+    id: Loose<'a>,
+    #[serde(borrow, default)]
+    model: Loose<'a>,
+    #[serde(borrow)]
+    choices: Option<Vec<Choice<'a>>>,
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    index: Option<u32>,
+    #[serde(borrow)]
+    delta: Option<Piece<'a>>,
+    #[serde(borrow, default)]
+    finish_reason: Loose<'a>,
+}
+
+#[derive(Deserialize)]
+struct Piece<'a> {
+    #[serde(borrow, default)]
+    content: Loose<'a>,
+    #[serde(borrow, default)]
+    reasoning_content: Loose<'a>,
+    #[serde(borrow, default)]
+    reasoning: Loose<'a>,
+    #[serde(borrow, default)]
+    refusal: Loose<'a>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<Fragment<'a>>>,
+}
+
+/// A piece of a tool call.
+#[derive(Deserialize)]
+struct Fragment<'a> {
+    index: Option<u32>,
+    #[serde(borrow, default)]
+    id: Loose<'a>,
+    #[serde(borrow)]
+    function: Option<Function<'a>>,
+    #[serde(borrow)]
+    extra_content: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Function<'a> {
+    #[serde(borrow, default)]
+    name: Loose<'a>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+/// What must be remembered between chunks besides the answer.
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    /// The end of what is yielded is the end of the answer.
+    custom: bool,
+    /// `[DONE]` has come; what follows says nothing.
+    done: bool,
+    /// The latest usage, as text: some servers send it with every chunk.
+    usage: String,
+    /// The model's words of refusal.
+    refusal: String,
+}
+
+impl Stream {
+    /// For a custom provider.
+    pub(super) fn custom() -> Self {
+        Stream { custom: true, ..Stream::default() }
+    }
+
+    /// Whether the answer is whole.
+    pub(super) fn whole(&self, answer: &mut Assembler) -> bool {
+        let ended = self.custom || self.done || answer.stop.is_some();
+        let refused = matches!(answer.stop, Some(StopReason::Refusal(_)));
+        if ended && (refused || !self.refusal.is_empty()) {
+            answer.stop = Some(StopReason::Refusal(Some(self.refusal.clone()).filter(|t| !t.is_empty())));
+        } else if ended && answer.stop.is_none() {
+            answer.stop = Some(StopReason::EndTurn);
+        }
+        ended
+    }
+
+    /// What the answer cost so far.
+    pub(super) fn usage(&self) -> Usage {
+        let usage = Members::of(&self.usage).unwrap_or_default();
+        let number = |name| usage.number(name).unwrap_or(0);
+        let input = usage.object("prompt_tokens_details");
+        let output = usage.object("completion_tokens_details");
+        let (prompt, completion) = (number("prompt_tokens"), number("completion_tokens"));
+        let read = input.number("cached_tokens").unwrap_or_else(|| number("prompt_cache_hit_tokens"));
+        let written = input.number("cache_write_tokens").unwrap_or(0);
+        let reasoning = output.number("reasoning_tokens").unwrap_or(0);
+        // xAI counts reasoning beside the completion, the others in it.
+        let beside = reasoning > 0 && number("total_tokens") == prompt + completion + reasoning;
+        Usage {
+            input_tokens: prompt.saturating_sub(read).saturating_sub(written),
+            output_tokens: completion + if beside { reasoning } else { 0 },
+            cache_read_tokens: read,
+            cache_write_tokens: written,
+            reasoning_tokens: reasoning,
+        }
+    }
+
+    /// One event of a stream.
+    pub(super) fn event(
+        &mut self,
+        data: &str,
+        answer: &mut Assembler,
+        sink: &mut dyn FnMut(Delta<'_>),
+    ) -> Result<(), ErrorInfo> {
+        if self.done || data.is_empty() {
+            return Ok(());
+        }
+        if data.trim() == "[DONE]" {
+            self.done = true;
+            return Ok(());
+        }
+        self.chunk(data, answer, sink)
+    }
+
+    /// One chunk.
+    pub(super) fn chunk(
+        &mut self,
+        json: &str,
+        answer: &mut Assembler,
+        sink: &mut dyn FnMut(Delta<'_>),
+    ) -> Result<(), ErrorInfo> {
+        let chunk: Chunk<'_> =
+            serde_json::from_str(json).map_err(|_| protocol("a piece of the answer is no chat chunk"))?;
+        if chunk.error.is_some() || chunk.object.text() == "error" {
+            return Err(in_stream(json));
+        }
+        if answer.id.is_none() && !chunk.id.text().is_empty() {
+            answer.id = Some(chunk.id.text().into());
+        }
+        if answer.model.is_none() && !chunk.model.text().is_empty() {
+            answer.model = Some(chunk.model.text().into());
+        }
+        if let Some(usage) = chunk.usage {
+            self.usage.clear();
+            self.usage.push_str(usage.get());
+        } else if self.custom && chunk.choices.is_none() {
+            return Err(protocol("the custom provider yielded an object without choices"));
+        }
+        for choice in chunk.choices.iter().flatten().filter(|choice| choice.index.unwrap_or(0) == 0) {
+            if let Some(piece) = &choice.delta {
+                self.piece(piece, answer, sink);
+            }
+            match choice.finish_reason.text() {
+                "" => {}
+                "length" => answer.stop = Some(StopReason::MaxTokens),
+                "content_filter" => answer.stop = Some(StopReason::Refusal(None)),
+                // `stop`, `tool_calls` and what others call it: the calls themselves decide.
+                _ => answer.stop = Some(StopReason::EndTurn),
+            }
+        }
+        Ok(())
+    }
+
+    fn piece(&mut self, piece: &Piece<'_>, answer: &mut Assembler, sink: &mut dyn FnMut(Delta<'_>)) {
+        // Hosts that send both say the same in both.
+        let reasoning = match piece.reasoning_content.text() {
+            "" => piece.reasoning.text(),
+            text => text,
+        };
+        answer.append_as(DeltaKind::Thinking, reasoning, sink);
+        match &piece.content {
+            Loose::Text(text) => answer.append_as(DeltaKind::Text, text, sink),
+            Loose::Parts(parts) => {
+                for part in parts {
+                    content_part(part.get(), answer, sink);
+                }
+            }
+            Loose::Nothing => {}
+        }
+        self.refusal.push_str(piece.refusal.text());
+        for fragment in piece.tool_calls.iter().flatten() {
+            call_fragment(fragment, answer, sink);
+        }
+    }
+}
+
+/// A part of content that is an array: `{type: "text", text}` or `{type: "thinking", thinking: [{text}]}`.
+fn content_part(json: &str, answer: &mut Assembler, sink: &mut dyn FnMut(Delta<'_>)) {
+    let part = Members::of(json).unwrap_or_default();
+    answer.append_as(DeltaKind::Text, &part.text("text"), sink);
+    match part.get("thinking").map(serde_json::from_str) {
+        Some(Ok(Loose::Text(text))) => answer.append_as(DeltaKind::Thinking, &text, sink),
+        Some(Ok(Loose::Parts(parts))) => {
+            for part in parts {
+                let part = Members::of(part.get()).unwrap_or_default();
+                answer.append_as(DeltaKind::Thinking, &part.text("text"), sink);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn call_fragment(fragment: &Fragment<'_>, answer: &mut Assembler, sink: &mut dyn FnMut(Delta<'_>)) {
+    let id = fragment.id.text();
+    let name = fragment.function.as_ref().map_or("", |function| function.name.text());
+    let found = answer.find(&|part| {
+        matches!(part.body, Content::Call { .. }) && fragment.index.is_none_or(|index| part.index == index)
+    });
+    let same = found.filter(|at| match answer.part(*at).map(|part| &part.body) {
+        Some(Content::Call { id: known, name: named, arguments, .. }) => {
+            let other_id = !id.is_empty() && !known.is_empty() && id != known;
+            let named_again = !name.is_empty() && !named.is_empty();
+            !match fragment.index {
+                // Some servers give every call the same index, others every fragment another id.
+                Some(_) => other_id && named_again,
+                // Without an index a new id begins a new call; without both, a name does once the last call
+                // cannot go on.
+                None => other_id || (named_again && (name != named || is_object(arguments))),
+            }
+        }
+        _ => false,
+    });
+    let at = same.unwrap_or_else(|| {
+        let (id, name, arguments) = Default::default();
+        let body = Content::Call { id, name, arguments, whole: false };
+        answer.begin(Part::new(fragment.index.unwrap_or(u32::MAX), body))
+    });
+    let Some(part) = answer.part(at) else { return };
+    if let Some(extra) = fragment.extra_content
+        && part.extra.is_empty()
+    {
+        part.add_extra("extra_content", extra.get());
+    }
+    if let Content::Call { id: known, name: named, arguments, .. } = &mut part.body {
+        if known.is_empty() {
+            known.push_str(id);
+        }
+        if named.is_empty() {
+            named.push_str(name);
+        }
+        if let Some(json) = fragment.function.as_ref().and_then(|function| function.arguments) {
+            // A string as the protocol says, or the object itself.
+            arguments.push_str(&match json.get() {
+                string if string.starts_with('"') => text(string),
+                object => Cow::Borrowed(object),
+            });
+        }
+    }
+    answer.announce(at, sink);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+    use crate::model::{Answer, Decoder};
+    use serde_json::{Value, json};
+
+    // ------------------------------------------------------------ what is sent
+
+    fn encode(role: Role, wire: Option<Wire>, blocks: Vec<Block>) -> Value {
+        let mut out = String::new();
+        encode_message(&Message { role, blocks, wire }, &mut out);
+        serde_json::from_str(&format!("[{out}]")).unwrap()
+    }
+
+    fn t(text: &str) -> Block {
+        Block::Text(text.into())
+    }
+
+    fn call(id: &str, name: &str, arguments: &str) -> Block {
+        Block::ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() }
+    }
+
+    fn settings() -> Settings {
+        Settings { model: "m".into(), ..Settings::default() }
+    }
+
+    #[test]
+    fn the_request_of_a_custom_provider() {
+        assert_eq!(chat_request(&settings(), &[], "").unwrap(), r#"{"model":"m","messages":[],"tools":[]}"#);
+        let settings = Settings {
+            system: "be brief".into(),
+            max_output_tokens: Some(9),
+            temperature: Some("0".into()),
+            reasoning: Some(Reasoning::Low),
+            provider_options: Some(r#"{"top_k":1}"#.into()),
+            ..settings()
+        };
+        let tool = ToolSpec { name: "a".into(), description: "d".into(), input_schema: "{}".into() };
+        let mut messages = String::new();
+        encode_message(&Message { role: Role::User, blocks: vec![t("hi")], wire: None }, &mut messages);
+        let request = chat_request(&settings, std::slice::from_ref(&tool), &messages).unwrap();
+        assert_eq!(
+            serde_json::from_str::<Value>(&request).unwrap(),
+            json!({
+                "model": "m", "max_tokens": 9, "temperature": 0, "reasoning_effort": "low", "top_k": 1,
+                "tools": [{"type": "function", "function": {"name": "a", "description": "d", "parameters": {}}}],
+                "messages": [{"role": "system", "content": "be brief"}, {"role": "user", "content": "hi"}],
+            })
+        );
+    }
+
+    #[test]
+    fn the_request_of_a_server() {
+        let settings = Settings { max_output_tokens: Some(9), ..settings() };
+        let send = |base_url: Option<&str>| {
+            let endpoint = Endpoint { base_url: base_url.map(Into::into), api_version: None };
+            let request = request(&endpoint, &settings, &[], "").unwrap();
+            (request.url, serde_json::from_str::<Value>(&request.body).unwrap())
+        };
+        let (url, body) = send(None);
+        assert_eq!(url, "https://api.openai.com/v1/chat/completions");
+        assert_eq!(
+            body,
+            json!({"model": "m", "max_completion_tokens": 9, "messages": [], "stream": true,
+                   "stream_options": {"include_usage": true}})
+        );
+        let (url, body) = send(Some("http://localhost:8080/v1/"));
+        assert_eq!(url, "http://localhost:8080/v1/chat/completions");
+        assert_eq!(body["max_tokens"], 9);
+    }
+
+    #[test]
+    fn messages() {
+        let thinking = Block::Thinking { text: "hm".into(), signature: Some("s".into()) };
+        let extra = || Block::Extra(r#"{"extra_content":{"sig":1}}"#.into());
+        let result = |id: &str| Block::ToolResult { id: id.into(), text: "r".into(), is_error: true };
+        let calls = vec![thinking.clone(), t("a"), call("1", "x", "{\"q\":1}"), extra(), call("2", "y", "{")];
+        let function = |name: &str, arguments: &str| json!({"name": name, "arguments": arguments});
+        let (x, y) = (function("x", "{\"q\":1}"), function("y", "{}"));
+        assert_eq!(
+            encode(Role::Assistant, Some(Wire::OpenAiChat), calls.clone()),
+            json!([{"role": "assistant", "content": "a", "tool_calls": [
+                {"id": "1", "type": "function", "function": x, "extra_content": {"sig": 1}},
+                {"id": "2", "type": "function", "function": y},
+            ]}])
+        );
+        let other = encode(Role::Assistant, Some(Wire::Anthropic), calls);
+        assert!(other[0]["tool_calls"][0].get("extra_content").is_none());
+        assert_eq!(
+            encode(Role::User, None, vec![t("and"), result("1"), t(" "), t("so?"), result("2")]),
+            json!([
+                {"role": "tool", "tool_call_id": "1", "content": "r"},
+                {"role": "tool", "tool_call_id": "2", "content": "r"},
+                {"role": "user", "content": "and\n\nso?"},
+            ])
+        );
+        assert_eq!(encode(Role::Assistant, None, vec![call("1", "x", "{}")])[0]["content"], Value::Null);
+        assert_eq!(encode(Role::Assistant, None, vec![thinking, t(" "), Block::Raw("{}".into())]), json!([]));
+    }
+
+    // ------------------------------------------------------------ what comes
+
+    fn chunk(delta: Value) -> Value {
+        json!({"id": "c", "model": "gpt", "choices": [{"index": 0, "delta": delta, "finish_reason": null}]})
+    }
+
+    fn finish(reason: &str) -> Value {
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
+    }
+
+    /// A fragment of a tool call; what is `null` is left out.
+    fn fragment(index: Value, id: Value, name: Value, arguments: Value) -> Value {
+        let mut call = json!({"function": {"arguments": arguments}});
+        if !index.is_null() {
+            call["index"] = index;
+        }
+        if !id.is_null() {
+            call["id"] = id;
+        }
+        if !name.is_null() {
+            call["function"]["name"] = name;
+        }
+        chunk(json!({"tool_calls": [call]}))
+    }
+
+    type Decoded = (Vec<(u32, String)>, Result<Answer, (ErrorInfo, Answer)>);
+
+    /// From a server, and the same from a custom provider: both must agree.
+    fn decode(chunks: &[Value]) -> Decoded {
+        let (mut deltas, mut theirs) = (Vec::new(), Vec::new());
+        let mut custom = Decoder::custom();
+        for chunk in chunks {
+            let _ = custom.push_chunk(&chunk.to_string(), &mut |d| theirs.push((d.part, d.text.to_string())));
+        }
+        let mut decoder = Decoder::new(Wire::OpenAiChat);
+        let stream: String = chunks.iter().map(|chunk| format!(": comment\n\ndata: {chunk}\n\n")).collect();
+        let _ = decoder.push(stream.as_bytes(), &mut |d| deltas.push((d.part, d.text.to_string())));
+        assert_eq!(deltas, theirs);
+        let result = decoder.finish();
+        if result.is_ok() {
+            assert_eq!(custom.finish(), result);
+        }
+        (deltas, result)
+    }
+
+    fn blocks(chunks: &[Value]) -> Vec<Block> {
+        decode(chunks).1.unwrap().blocks
+    }
+
+    #[test]
+    fn text_and_usage() {
+        let usage = json!({"prompt_tokens": 16, "completion_tokens": 30, "total_tokens": 46,
+            "prompt_tokens_details": {"cached_tokens": 4}, "completion_tokens_details": {"reasoning_tokens": 7}});
+        let (deltas, answer) = decode(&[
+            chunk(json!({"role": "assistant", "content": "", "refusal": null})),
+            chunk(json!({"content": "Hel"})),
+            chunk(json!({"content": null, "tool_calls": null})),
+            chunk(json!({"content": "lo"})),
+            json!({"choices": [{"index": 1, "delta": {"content": "another choice"}}]}),
+            finish("stop"),
+            json!({"choices": [], "usage": usage}),
+        ]);
+        let answer = answer.unwrap();
+        assert_eq!(answer.blocks, [t("Hello")]);
+        assert_eq!(answer.stop, Some(StopReason::EndTurn));
+        assert_eq!((answer.id.as_deref(), answer.model.as_deref()), (Some("c"), Some("gpt")));
+        let expected = Usage {
+            input_tokens: 12,
+            output_tokens: 30,
+            cache_read_tokens: 4,
+            cache_write_tokens: 0,
+            reasoning_tokens: 7,
+        };
+        assert_eq!(answer.usage, expected);
+        assert_eq!(deltas, [(0, "Hel".to_string()), (0, "lo".into())]);
+    }
+
+    #[test]
+    fn usage_that_counts_reasoning_beside_the_answer() {
+        let usage = json!({"prompt_tokens": 307, "completion_tokens": 26, "total_tokens": 560,
+            "completion_tokens_details": {"reasoning_tokens": 227}});
+        let answer =
+            decode(&[chunk(json!({"content": "a"})), finish("stop"), json!({"choices": [], "usage": usage})]);
+        assert_eq!(answer.1.unwrap().usage.output_tokens, 253);
+    }
+
+    #[test]
+    fn thinking_by_every_name() {
+        let thinking = |text: &str| Block::Thinking { text: text.into(), signature: None };
+        for piece in [
+            json!({"reasoning_content": "hm"}),
+            json!({"reasoning": "hm"}),
+            json!({"reasoning_content": "hm", "reasoning": "hm"}),
+            json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]}),
+            json!({"content": [{"type": "thinking", "thinking": "hm"}]}),
+        ] {
+            let chunks = [
+                chunk(piece.clone()),
+                chunk(json!({"content": [{"type": "text", "text": "so"}]})),
+                finish("stop"),
+            ];
+            assert_eq!(blocks(&chunks), [thinking("hm"), t("so")], "{piece}");
+        }
+        let odd = chunk(json!({"content": {"a": [1]}, "reasoning": 7, "role": 1, "refusal": true}));
+        assert_eq!(blocks(&[odd, finish("stop")]), []);
+    }
+
+    #[test]
+    fn tool_calls_however_they_come() {
+        let n = Value::Null;
+        let two = [call("a", "x", "{\"q\":1}"), call("b", "y", "{}")];
+        let piece =
+            |i: Value, id: &str, name: &str, args: &str| fragment(i, json!(id), json!(name), json!(args));
+        let by_index = |first: u32| {
+            vec![
+                piece(json!(first), "a", "x", ""),
+                fragment(json!(first), n.clone(), n.clone(), json!("{\"q\"")),
+                piece(json!(first + 1), "b", "y", ""),
+                fragment(json!(first), n.clone(), n.clone(), json!(":1}")),
+            ]
+        };
+        for (how, chunks) in [
+            ("as the protocol says", by_index(0)),
+            ("from one", by_index(1)),
+            (
+                "without an index",
+                vec![
+                    piece(n.clone(), "a", "x", "{\"q\""),
+                    fragment(n.clone(), n.clone(), n.clone(), json!(":1}")),
+                    piece(n.clone(), "b", "y", "{}"),
+                ],
+            ),
+            (
+                "each with index 0",
+                vec![piece(json!(0), "a", "x", "{\"q\":1}"), piece(json!(0), "b", "y", "{}")],
+            ),
+            (
+                "id and name in every fragment",
+                vec![
+                    piece(json!(0), "a", "x", "{\"q\""),
+                    piece(json!(0), "a", "x", ":1}"),
+                    piece(json!(1), "b", "y", ""),
+                ],
+            ),
+            (
+                "another id in every fragment",
+                vec![
+                    piece(json!(0), "a", "x", "{\"q\""),
+                    fragment(json!(0), json!("a2"), n.clone(), json!(":1}")),
+                    piece(json!(1), "b", "y", ""),
+                ],
+            ),
+            (
+                "name after the arguments",
+                vec![
+                    fragment(json!(0), json!("a"), n.clone(), json!("{\"q\"")),
+                    fragment(json!(0), n.clone(), json!("x"), json!(":1}")),
+                    piece(json!(1), "b", "y", ""),
+                ],
+            ),
+            (
+                "both whole in one chunk",
+                vec![chunk(json!({"tool_calls": [
+                    {"index": 0, "id": "a", "function": {"name": "x", "arguments": "{\"q\":1}"}, "type": "function"},
+                    {"index": 1, "id": "b", "function": {"name": "y", "arguments": {}}},
+                ]}))],
+            ),
+            (
+                "as objects, with no arguments",
+                vec![
+                    fragment(json!(0), json!("a"), json!("x"), json!({"q": 1})),
+                    fragment(json!(1), json!("b"), json!("y"), n.clone()),
+                ],
+            ),
+        ] {
+            for reason in ["tool_calls", "stop", "function_call"] {
+                let mut chunks = chunks.clone();
+                chunks.push(finish(reason));
+                let (deltas, answer) = decode(&chunks);
+                let answer = answer.unwrap();
+                assert_eq!(answer.blocks, two, "{how}");
+                assert_eq!(answer.stop, Some(StopReason::ToolUse), "{how}");
+                assert_eq!(deltas, [(0, "x".to_string()), (1, "y".into())], "{how}");
+            }
+        }
+        let unnamed = [
+            fragment(n.clone(), n.clone(), json!("x"), json!("{}")),
+            fragment(n.clone(), n.clone(), json!("x"), json!("{}")),
+            fragment(n.clone(), n.clone(), json!("y"), json!("{}")),
+            finish("stop"),
+        ];
+        assert_eq!(
+            blocks(&unnamed),
+            [call("call_1", "x", "{}"), call("call_2", "x", "{}"), call("call_3", "y", "{}")]
+        );
+    }
+
+    #[test]
+    fn a_thought_signature_stays_with_its_call() {
+        let mut piece = fragment(json!(0), json!("a"), json!("x"), json!("{}"));
+        piece["choices"][0]["delta"]["tool_calls"][0]["extra_content"] =
+            json!({"google": {"thought_signature": "s"}});
+        let blocks = blocks(&[piece, finish("stop")]);
+        assert_eq!(
+            blocks[1],
+            Block::Extra(r#"{"extra_content":{"google":{"thought_signature":"s"}}}"#.into())
+        );
+    }
+
+    #[test]
+    fn how_it_ends() {
+        let text = chunk(json!({"content": "a"}));
+        let stop =
+            |chunks: &[Value]| decode(chunks).1.map(|answer| answer.stop).map_err(|(error, _)| error.code);
+        assert_eq!(stop(&[text.clone(), finish("length")]), Ok(Some(StopReason::MaxTokens)));
+        assert_eq!(stop(&[text.clone(), finish("content_filter")]), Ok(Some(StopReason::Refusal(None))));
+        assert_eq!(stop(&[text.clone(), finish("eos")]), Ok(Some(StopReason::EndTurn)));
+        let refusal = [chunk(json!({"refusal": "I "})), chunk(json!({"refusal": "can't"})), finish("stop")];
+        assert_eq!(stop(&refusal), Ok(Some(StopReason::Refusal(Some("I can't".into())))));
+        assert_eq!(stop(std::slice::from_ref(&text)), Err(Code::StreamBroken));
+        let cut = fragment(json!(0), json!("a"), json!("x"), json!("{\"q"));
+        assert_eq!(blocks(&[text.clone(), cut.clone(), finish("length")]), [t("a")]);
+        assert_eq!(blocks(&[text.clone(), cut, finish("stop")]).len(), 2);
+        let nameless = fragment(json!(0), json!("a"), Value::Null, json!("{}"));
+        assert_eq!(stop(&[nameless, finish("stop")]), Err(Code::Protocol));
+        for (error, code) in [
+            (
+                json!({"error": {"message": "m", "code": 502}, "choices": [{"finish_reason": "error"}]}),
+                Code::Server,
+            ),
+            (json!({"error": "plain"}), Code::Server),
+            (json!({"object": "error", "message": "m", "code": 429}), Code::RateLimit),
+            (json!([1]), Code::Protocol),
+        ] {
+            assert_eq!(stop(&[text.clone(), error.clone(), finish("stop")]), Err(code), "{error}");
+        }
+        let mut decoder = Decoder::new(Wire::OpenAiChat);
+        decoder
+            .push(format!("data: {text}\n\ndata: [DONE]\n\ndata: junk\n\n").as_bytes(), &mut |_| ())
+            .unwrap();
+        assert_eq!(decoder.finish().unwrap().stop, Some(StopReason::EndTurn));
+    }
+
+    #[test]
+    fn a_custom_provider_may_just_end() {
+        let mut decoder = Decoder::custom();
+        let mut shown = String::new();
+        decoder.push_text("Hel", &mut |d| shown.push_str(d.text)).unwrap();
+        decoder.push_text("", &mut |d| shown.push_str(d.text)).unwrap();
+        decoder
+            .push_chunk(&chunk(json!({"content": "lo"})).to_string(), &mut |d| shown.push_str(d.text))
+            .unwrap();
+        assert_eq!(shown, "Hello");
+        assert_eq!(decoder.snapshot().stop, None);
+        let answer = decoder.finish().unwrap();
+        assert_eq!((answer.blocks, answer.stop), (vec![t("Hello")], Some(StopReason::EndTurn)));
+        assert_eq!(Decoder::custom().finish().unwrap().blocks, []);
+        for bad in ["{}", "[]", "{\"text\":\"hi\"}", "no json", "{\"choices\":7}"] {
+            assert_eq!(
+                Decoder::custom().push_chunk(bad, &mut |_| ()).unwrap_err().code,
+                Code::Protocol,
+                "{bad}"
+            );
+        }
+        let mut decoder = Decoder::new(Wire::Anthropic);
+        assert!(decoder.push_chunk("{}", &mut |_| ()).is_err());
+    }
+}

@@ -1,0 +1,469 @@
+//! The fold and the next decision.
+
+use crate::error::{Code, ErrorInfo};
+use crate::journal::{Entry, Sums};
+use crate::model::{Block, StopReason, Usage};
+use crate::ports::Millis;
+use crate::tools::{OnResume, Registry, gate};
+
+/// What decisions depend on besides the journal of the run.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules<'a> {
+    /// The tools as the session's journal last recorded them.
+    pub tools: &'a Registry,
+    /// How many model calls a run may make.
+    pub max_turns: u64,
+}
+
+/// The message that began the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    /// The message's id.
+    pub message: String,
+    /// What the person said.
+    pub text: String,
+    /// What the page added for the model.
+    pub context: Option<String>,
+    /// The page's own notes.
+    pub metadata: Option<serde_json::Value>,
+    /// The page's idempotency key.
+    pub idempotency: Option<String>,
+}
+
+/// What the model has said in a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Nothing yet: the answer is awaited.
+    Nothing,
+    /// The page went away in the middle; the same call can be made again.
+    Partial(Vec<Block>),
+    /// It broke off for good.
+    Cut(Vec<Block>),
+    /// All of it.
+    Whole {
+        /// The blocks.
+        blocks: Vec<Block>,
+        /// Why it stopped.
+        stop: StopReason,
+        /// The wire it came by.
+        wire: String,
+        /// The model's name for itself.
+        model: Option<String>,
+    },
+}
+
+impl Said {
+    /// The blocks there are.
+    pub fn blocks(&self) -> &[Block] {
+        match self {
+            Said::Nothing => &[],
+            Said::Partial(blocks) | Said::Cut(blocks) | Said::Whole { blocks, .. } => blocks,
+        }
+    }
+}
+
+/// How a tool call ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// What the model reads.
+    pub text: String,
+    /// Whether `text` is the JSON of the result; else it is the result itself.
+    pub json: bool,
+    /// Why it failed, if it did.
+    pub error: Option<ErrorInfo>,
+    /// How many bytes were cut off.
+    pub cut: Option<u64>,
+}
+
+/// Where a tool call stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallState {
+    /// The model has asked for it.
+    Asked,
+    /// It was ordered and has not come back.
+    Ordered,
+    /// It was ordered, and the page went away before it came back.
+    Lost,
+    /// It is over.
+    Settled(Settled),
+}
+
+/// A tool call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Its id, unique in the session.
+    pub id: String,
+    /// The tool's name as the model wrote it.
+    pub name: String,
+    /// The arguments as the model wrote them.
+    pub arguments: String,
+    /// Where it stands.
+    pub state: CallState,
+}
+
+/// One model call and the tool calls that it asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Which model call of the run, from 1.
+    pub call: u64,
+    /// What the model has said.
+    pub said: Said,
+    /// The tool calls of a whole answer, in its order.
+    pub calls: Vec<Call>,
+}
+
+/// How a run ended, as everyone is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The model has finished.
+    Completed,
+    /// Someone stopped it.
+    Interrupted,
+    /// It could not go on.
+    Failed,
+}
+
+impl Outcome {
+    /// The public word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Completed => "completed",
+            Outcome::Interrupted => "interrupted",
+            Outcome::Failed => "failed",
+        }
+    }
+
+    fn parse(word: &str) -> Option<Outcome> {
+        [Outcome::Completed, Outcome::Interrupted, Outcome::Failed].into_iter().find(|o| o.as_str() == word)
+    }
+}
+
+/// The end of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// When.
+    pub at: Millis,
+    /// How.
+    pub outcome: Outcome,
+    /// Why it failed.
+    pub error: Option<ErrorInfo>,
+}
+
+/// A run: the fold of its entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Its id.
+    pub id: String,
+    /// When it began.
+    pub started_at: Millis,
+    /// What began it.
+    pub prompt: Prompt,
+    /// Its turns.
+    pub turns: Vec<Turn>,
+    /// Whether it does nothing until someone goes on with it.
+    pub held: bool,
+    /// Its end, once there is one.
+    pub ended: Option<Ended>,
+    /// What it has used up.
+    pub sums: Sums,
+    /// Why the next decision is to end it.
+    ending: Option<(Outcome, Option<ErrorInfo>)>,
+    /// How many model calls it has made, given-up ones too.
+    calls: u64,
+}
+
+impl Run {
+    /// A run that a prompt has just begun.
+    pub fn new(id: String, started_at: Millis, prompt: Prompt) -> Run {
+        Run {
+            id,
+            started_at,
+            prompt,
+            turns: Vec::new(),
+            held: false,
+            ended: None,
+            sums: Sums::default(),
+            ending: None,
+            calls: 0,
+        }
+    }
+
+    /// The end that an `ended` entry tells of.
+    pub fn ended_by(at: Millis, entry: &Entry) -> Option<Ended> {
+        let Entry::Ended { outcome, error } = entry else { return None };
+        Some(Ended { at, outcome: Outcome::parse(outcome)?, error: error.clone() })
+    }
+
+    /// Whether it works: it has not ended and nobody needs to do anything.
+    pub fn working(&self) -> bool {
+        self.ended.is_none() && !self.held
+    }
+
+    /// The id of the assistant's message, known from the beginning.
+    pub fn answer_id(&self) -> String {
+        answer_id(&self.prompt.message)
+    }
+
+    /// The model call that is awaited.
+    pub fn awaited(&self) -> Option<u64> {
+        let turn = self.turns.last()?;
+        (self.working() && turn.said == Said::Nothing).then_some(turn.call)
+    }
+
+    /// The tool call with this id.
+    pub fn call(&self, id: &str) -> Option<&Call> {
+        self.turns.iter().rev().flat_map(|turn| &turn.calls).find(|call| call.id == id)
+    }
+
+    /// The tool calls that are not over.
+    pub fn open_calls(&self) -> impl Iterator<Item = &Call> {
+        let last = self.turns.last().into_iter().flat_map(|turn| &turn.calls);
+        last.filter(|call| !matches!(call.state, CallState::Settled(_)))
+    }
+
+    /// The text of all answers together, as the page gets it at the end.
+    pub fn text(&self) -> String {
+        let blocks = self.turns.iter().flat_map(|turn| turn.said.blocks());
+        blocks
+            .filter_map(|block| if let Block::Text(text) = block { Some(text.as_str()) } else { None })
+            .collect()
+    }
+
+    /// Takes up one entry of this run. `None`: the entry does not fit where the run stands.
+    pub fn fold(&mut self, at: Millis, entry: &Entry) -> Option<()> {
+        if self.ended.is_some() {
+            return None;
+        }
+        match entry {
+            Entry::Called { call } => {
+                let turn = Turn { call: *call, said: Said::Nothing, calls: Vec::new() };
+                self.calls = *call;
+                match self.turns.last_mut() {
+                    Some(last) if !matches!(last.said, Said::Whole { .. }) => *last = turn,
+                    _ => self.turns.push(turn),
+                }
+            }
+            Entry::Answered { call, blocks, stop, usage, wire, model, .. } => {
+                self.sums.add(usage);
+                let turn = self.awaited_turn(*call)?;
+                turn.calls = blocks.iter().filter_map(asked).collect();
+                turn.said = Said::Whole {
+                    blocks: blocks.clone(),
+                    stop: stop.clone(),
+                    wire: wire.clone(),
+                    model: model.clone(),
+                };
+            }
+            Entry::Failed { call, error, blocks, usage } => {
+                if *usage != Usage::default() {
+                    self.sums.add(usage);
+                }
+                self.awaited_turn(*call)?.said = Said::Cut(blocks.clone());
+                self.ending = Some((Outcome::Failed, Some(error.clone())));
+            }
+            Entry::Ordered { tool_call } => self.open(tool_call)?.state = CallState::Ordered,
+            Entry::Refused { tool_call, error } => self.settle(tool_call, refusal(error.clone()))?,
+            Entry::Returned { tool_call, text, json, error, cut } => {
+                let settled = Settled { text: text.clone(), json: *json, error: error.clone(), cut: *cut };
+                self.settle(tool_call, settled)?;
+            }
+            Entry::Unknown { tool_call } => self.settle(tool_call, refusal(unknown_outcome()))?,
+            Entry::Interrupted { blocks, .. } => {
+                if let Some(turn) = self.turns.last_mut() {
+                    match &mut turn.said {
+                        Said::Whole { .. } => {}
+                        Said::Partial(had) | Said::Cut(had) if blocks.is_empty() => {
+                            turn.said = Said::Cut(std::mem::take(had));
+                        }
+                        said => *said = Said::Cut(blocks.clone()),
+                    }
+                    for call in &mut turn.calls {
+                        let error = match call.state {
+                            CallState::Settled(_) => continue,
+                            CallState::Lost => unknown_outcome(),
+                            CallState::Asked => not_run(),
+                            CallState::Ordered => interrupted(),
+                        };
+                        call.state = CallState::Settled(refusal(error));
+                    }
+                }
+                self.held = false;
+                self.ending = Some((Outcome::Interrupted, None));
+            }
+            Entry::Lost { blocks } => {
+                self.held = true;
+                if let Some(turn) = self.turns.last_mut() {
+                    if turn.said == Said::Nothing {
+                        turn.said = Said::Partial(blocks.clone());
+                    }
+                    for call in turn.calls.iter_mut().filter(|call| call.state == CallState::Ordered) {
+                        call.state = CallState::Lost;
+                    }
+                }
+            }
+            Entry::Resumed {} => self.held = false,
+            Entry::Ended { .. } => {
+                self.ended = Some(Run::ended_by(at, entry)?);
+                self.held = false;
+                self.ending = None;
+            }
+            Entry::Started { .. }
+            | Entry::Configured { .. }
+            | Entry::Stopped {}
+            | Entry::Prompt { .. }
+            | Entry::Cleared { .. } => return None,
+        }
+        Some(())
+    }
+
+    /// The entry that comes next of itself; `None`: something from outside is awaited, or nothing is left.
+    pub fn next(&self, rules: &Rules<'_>) -> Option<Entry> {
+        if self.ended.is_some() || self.held {
+            return None;
+        }
+        if let Some((outcome, error)) = &self.ending {
+            return Some(end(*outcome, error.clone()));
+        }
+        let call_model = Entry::Called { call: self.calls + 1 };
+        let Some(turn) = self.turns.last() else { return Some(call_model) };
+        let (blocks, stop) = match &turn.said {
+            Said::Nothing => return None,
+            Said::Partial(_) | Said::Cut(_) => return Some(call_model),
+            Said::Whole { blocks, stop, .. } => (blocks, stop),
+        };
+        if let Some(entry) = next_of_calls(turn, not_wanted(stop), rules) {
+            return entry;
+        }
+        let goes_on = !turn.calls.is_empty() || *stop == StopReason::Pause;
+        Some(match stop {
+            StopReason::Refusal(why) => {
+                let message = why.clone().unwrap_or_else(|| "the model refused to answer".into());
+                let hint = "rephrase the message, or clear the conversation";
+                end(Outcome::Failed, Some(ErrorInfo::new(Code::Refused, message).hint(hint)))
+            }
+            _ if goes_on && self.turns.len() as u64 >= rules.max_turns => {
+                let message = format!("the run used up its {} turns", rules.max_turns);
+                let hint = "send another message to go on, or raise maxTurns";
+                end(Outcome::Failed, Some(ErrorInfo::new(Code::MaxTurnsExceeded, message).hint(hint)))
+            }
+            _ if goes_on => call_model,
+            StopReason::ContextWindow => {
+                let error = ErrorInfo::new(Code::ContextLength, "the conversation fills the model's window");
+                end(
+                    Outcome::Failed,
+                    Some(error.hint("clear the conversation, or use a model with a larger window")),
+                )
+            }
+            StopReason::MaxTokens if blocks.is_empty() => {
+                let error = ErrorInfo::new(
+                    Code::OutputLimit,
+                    "the output limit cut the answer before it said anything",
+                );
+                end(Outcome::Failed, Some(error.hint("raise maxOutputTokens")))
+            }
+            _ => end(Outcome::Completed, None),
+        })
+    }
+
+    fn awaited_turn(&mut self, call: u64) -> Option<&mut Turn> {
+        self.turns.last_mut().filter(|turn| turn.call == call && turn.said == Said::Nothing)
+    }
+
+    fn open(&mut self, id: &str) -> Option<&mut Call> {
+        let calls = &mut self.turns.last_mut()?.calls;
+        calls.iter_mut().find(|call| call.id == id && !matches!(call.state, CallState::Settled(_)))
+    }
+
+    fn settle(&mut self, id: &str, settled: Settled) -> Option<()> {
+        self.open(id)?.state = CallState::Settled(settled);
+        Some(())
+    }
+}
+
+/// The id of the assistant's message that answers the message with this id.
+pub(crate) fn answer_id(message: &str) -> String {
+    [message, "_a"].concat()
+}
+
+fn asked(block: &Block) -> Option<Call> {
+    let Block::ToolCall { id, name, arguments } = block else { return None };
+    let call =
+        Call { id: id.clone(), name: name.clone(), arguments: arguments.clone(), state: CallState::Asked };
+    Some(call)
+}
+
+/// What the tool calls of a whole answer need next. `None`: they are all over. `Some(None)`: one is awaited.
+///
+/// They run one after the other in the order of the answer, unless every one of them may run beside others.
+fn next_of_calls(turn: &Turn, refused: Option<ErrorInfo>, rules: &Rules<'_>) -> Option<Option<Entry>> {
+    let together =
+        turn.calls.iter().all(|call| rules.tools.get(&call.name).is_none_or(|tool| tool.definition.parallel));
+    let mut awaited = false;
+    for call in &turn.calls {
+        let tool_call = call.id.clone();
+        let order = match &call.state {
+            CallState::Settled(_) => continue,
+            CallState::Ordered => {
+                awaited = true;
+                if together { continue } else { break }
+            }
+            CallState::Asked if refused.is_some() => {
+                return refused.map(|error| Some(Entry::Refused { tool_call, error }));
+            }
+            CallState::Asked => match gate(rules.tools, &call.name, &call.arguments) {
+                Ok(_) => Entry::Ordered { tool_call },
+                Err(error) => Entry::Refused { tool_call, error },
+            },
+            CallState::Lost => match rules.tools.get(&call.name) {
+                Some(tool) if tool.definition.on_resume == OnResume::Rerun => Entry::Ordered { tool_call },
+                _ => Entry::Unknown { tool_call },
+            },
+        };
+        return Some(Some(order));
+    }
+    awaited.then_some(None)
+}
+
+/// Why the tool calls of an answer that stopped like this are not run.
+fn not_wanted(stop: &StopReason) -> Option<ErrorInfo> {
+    match stop {
+        StopReason::MaxTokens => {
+            let why = "the answer was cut at the output limit, so this call was not run";
+            Some(ErrorInfo::new(Code::InvalidArguments, why).hint("send the call again, shorter"))
+        }
+        StopReason::Refusal(_) => {
+            let why = "the model refused to go on, so this call was not run";
+            Some(ErrorInfo::new(Code::Refused, why))
+        }
+        _ => None,
+    }
+}
+
+fn end(outcome: Outcome, error: Option<ErrorInfo>) -> Entry {
+    Entry::Ended { outcome: outcome.as_str().into(), error }
+}
+
+fn refusal(error: ErrorInfo) -> Settled {
+    let text = match &error.hint {
+        Some(hint) => [&error.message, " (", hint, ")"].concat(),
+        None => error.message.clone(),
+    };
+    Settled { text, json: false, error: Some(error), cut: None }
+}
+
+fn not_run() -> ErrorInfo {
+    ErrorInfo::new(
+        Code::ToolInterrupted,
+        "the person interrupted the run before this call began; it was not run",
+    )
+}
+
+fn interrupted() -> ErrorInfo {
+    ErrorInfo::new(Code::ToolInterrupted, "the person interrupted the run before this call had ended")
+        .hint("it may or may not have taken effect")
+}
+
+fn unknown_outcome() -> ErrorInfo {
+    ErrorInfo::new(Code::UnknownOutcome, "the page closed while this call ran, so its outcome is unknown")
+        .hint("check whether it took effect before you call it again")
+}

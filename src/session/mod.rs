@@ -1,0 +1,289 @@
+//! A persistent conversation: the fold of its journal.
+//!
+//! Decides what a journal adds up to and how the next row is tied to it. Promises: the fold of the stored rows
+//! equals the state that wrote them; a journal replays byte for byte ([`replay`]); any prefix of a journal
+//! leads to requests that a provider accepts. Leaves to others: which input comes next (`harness/`), one run's
+//! decisions (`run/`).
+
+mod replay;
+mod transcript;
+mod view;
+
+pub use replay::{Difference, replay};
+pub use transcript::Transcript;
+pub(crate) use view::{arguments, usage};
+pub use view::{history, messages_of, tool_result};
+
+use crate::error::{Code, ErrorInfo};
+use crate::journal::{Cause, Entry, GENESIS, Header, Row, Sums};
+use crate::model::Block;
+use crate::ports::Millis;
+use crate::run::{Ended, Prompt, Rules, Run};
+use crate::tools::Registry;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many model calls a run may make where the page does not say.
+pub const DEFAULT_MAX_TURNS: u64 = 20;
+
+/// A run that is over, for those who still ask after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Past {
+    /// When it began.
+    pub started_at: Millis,
+    /// How it ended; `None` only while the fold passes an erased run.
+    pub ended: Option<Ended>,
+}
+
+/// A session: everything its journal adds up to.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Its id.
+    pub id: String,
+    /// The runs since the conversation was last cleared, the newest last.
+    pub runs: Vec<Run>,
+    /// Runs of conversations that were cleared.
+    pub past: BTreeMap<String, Past>,
+    /// What the session has used up, cleared conversations included.
+    pub sums: Sums,
+    /// The configuration that decisions go by, as recorded.
+    pub config: Value,
+    /// The tools that decisions go by, as recorded.
+    pub tools: Registry,
+    /// The tools' record, to see whether it has changed.
+    pub tools_record: Value,
+    /// How often the conversation was cleared: a transcript of an earlier one is of no use.
+    pub generation: u64,
+    seq: u64,
+    hash: String,
+    call_ids: BTreeSet<String>,
+}
+
+impl Session {
+    /// A session without a journal.
+    pub fn new(id: &str) -> Session {
+        Session {
+            id: id.into(),
+            runs: Vec::new(),
+            past: BTreeMap::new(),
+            sums: Sums::default(),
+            config: Value::Null,
+            tools: Registry::default(),
+            tools_record: Value::Null,
+            generation: 0,
+            seq: 0,
+            hash: GENESIS.into(),
+            call_ids: BTreeSet::new(),
+        }
+    }
+
+    /// Folds stored rows, checking the chain.
+    pub fn load<'a>(id: &str, rows: impl IntoIterator<Item = &'a str>) -> Result<Session, ErrorInfo> {
+        let mut session = Session::new(id);
+        for text in rows {
+            let row = Row::from_text(text)?;
+            if !row.follows(&session.hash) {
+                return Err(corrupt(&format!(
+                    "journal row {} does not follow the one before it",
+                    session.seq + 1
+                )));
+            }
+            let (header, entry) = row.read()?;
+            session.accept(&header, entry.as_ref(), &row)?;
+        }
+        Ok(session)
+    }
+
+    /// The number of rows.
+    pub fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// The run that has not ended.
+    pub fn current(&self) -> Option<&Run> {
+        self.runs.last().filter(|run| run.ended.is_none())
+    }
+
+    /// The run with this id, of the present conversation.
+    pub fn run(&self, id: &str) -> Option<&Run> {
+        self.runs.iter().rev().find(|run| run.id == id)
+    }
+
+    /// When a run began and how it ended, of any conversation.
+    pub fn run_times(&self, id: &str) -> Option<(Millis, Option<&Ended>)> {
+        match self.run(id) {
+            Some(run) => Some((run.started_at, run.ended.as_ref())),
+            None => self.past.get(id).map(|past| (past.started_at, past.ended.as_ref())),
+        }
+    }
+
+    /// What the next decision is, if there is one to make.
+    pub fn next(&self) -> Option<Entry> {
+        let max_turns = self.config.get("maxTurns").and_then(Value::as_u64).unwrap_or(DEFAULT_MAX_TURNS);
+        self.current()?.next(&Rules { tools: &self.tools, max_turns })
+    }
+
+    /// The row that this entry would become. Changes nothing.
+    pub fn row(&self, at: Millis, run: Option<&str>, entry: &Entry) -> (Header, Row) {
+        let kind = entry.kind().to_owned();
+        let header = Header { seq: self.seq + 1, at, kind, run: run.map(Into::into) };
+        let row = Row::new(&header, entry, &self.hash);
+        (header, row)
+    }
+
+    /// Appends an entry: the row to store.
+    pub fn append(&mut self, at: Millis, run: Option<&str>, entry: &Entry) -> Result<Row, ErrorInfo> {
+        let (header, row) = self.row(at, run, entry);
+        self.accept(&header, Some(entry), &row)?;
+        Ok(row)
+    }
+
+    /// Folds one row that comes next; `entry` is `None` where its content was erased.
+    pub fn accept(&mut self, header: &Header, entry: Option<&Entry>, row: &Row) -> Result<(), ErrorInfo> {
+        if header.seq != self.seq + 1 || self.fold(header, entry).is_none() {
+            return Err(corrupt(&format!("entry {} ({}) does not fit the journal", header.seq, header.kind)));
+        }
+        self.seq = header.seq;
+        self.hash = row.hash().into();
+        Ok(())
+    }
+
+    /// The head: a cache of the fold, written with every commit.
+    pub fn head(&self, at: Millis) -> Value {
+        self.head_at(at, self.seq, &self.hash)
+    }
+
+    /// The head once this row, the outcome of a tool, is folded.
+    pub fn head_after(&self, at: Millis, header: &Header, row: &Row) -> Value {
+        self.head_at(at, header.seq, row.hash())
+    }
+
+    fn head_at(&self, at: Millis, seq: u64, hash: &str) -> Value {
+        let usage = &self.sums.usage;
+        json!({
+            "v": crate::journal::FORMAT,
+            "seq": seq,
+            "hash": hash,
+            "at": at,
+            "turns": self.sums.turns,
+            "tokens": [usage.input_tokens, usage.output_tokens],
+            "run": self.current().map(|run| json!({ "id": run.id, "held": run.held })),
+        })
+    }
+
+    /// Whether a stored head belongs to this fold.
+    pub fn agrees_with(&self, head: &Value) -> bool {
+        head.get("seq").and_then(Value::as_u64) == Some(self.seq)
+            && head.get("hash").and_then(Value::as_str) == Some(&self.hash)
+    }
+
+    /// The same blocks with ids of tool calls that this session has not seen yet, of letters that every
+    /// provider takes: two ids must not become one when they are sent to another.
+    pub fn with_own_ids(&self, mut blocks: Vec<Block>) -> Vec<Block> {
+        let mut fresh = BTreeSet::new();
+        for block in &mut blocks {
+            let Block::ToolCall { id, .. } = block else { continue };
+            let mut n = 1;
+            let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+            *id = id.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
+            let mut own = id.clone();
+            while self.call_ids.contains(&own) || fresh.contains(&own) {
+                n += 1;
+                own = format!("{id}_{n}");
+            }
+            fresh.insert(own.clone());
+            *id = own;
+        }
+        blocks
+    }
+
+    fn fold(&mut self, header: &Header, entry: Option<&Entry>) -> Option<()> {
+        let Some(entry) = entry else { return self.fold_erased(header) };
+        match entry {
+            Entry::Started { config, tools, .. } => self.configure(Some(config), Some(tools))?,
+            Entry::Configured { config, tools } => self.configure(config.as_ref(), tools.as_ref())?,
+            Entry::Stopped {} => {}
+            Entry::Cleared { sums } => {
+                if self.current().is_some() {
+                    return None;
+                }
+                for run in self.runs.drain(..) {
+                    self.past.insert(run.id, Past { started_at: run.started_at, ended: run.ended });
+                }
+                self.sums = *sums;
+                self.call_ids.clear();
+                self.generation += 1;
+            }
+            Entry::Prompt { message, text, context, metadata, idempotency } => {
+                if self.current().is_some() {
+                    return None;
+                }
+                let prompt = Prompt {
+                    message: message.clone(),
+                    text: text.clone(),
+                    context: context.clone(),
+                    metadata: metadata.clone(),
+                    idempotency: idempotency.clone(),
+                };
+                self.runs.push(Run::new(header.run.clone()?, header.at, prompt));
+            }
+            entry => {
+                // The end of a run whose content was erased: only its past is kept.
+                if let (Entry::Ended { .. }, Some(id)) = (entry, &header.run)
+                    && let Some(past) = self.past.get_mut(id)
+                {
+                    past.ended = Run::ended_by(header.at, entry);
+                    return past.ended.as_ref().map(|_| ());
+                }
+                if header.run.as_ref().is_some_and(|id| self.past.contains_key(id)) {
+                    return Some(());
+                }
+                let run = self.runs.last_mut().filter(|run| header.run.as_deref() == Some(&run.id))?;
+                let before = run.sums;
+                run.fold(header.at, entry)?;
+                if run.sums != before
+                    && let Entry::Answered { usage, .. } | Entry::Failed { usage, .. } = entry
+                {
+                    self.sums.add(usage);
+                }
+                if let Entry::Answered { blocks, .. } = entry {
+                    self.call_ids.extend(blocks.iter().filter_map(|block| match block {
+                        Block::ToolCall { id, .. } => Some(id.clone()),
+                        _ => None,
+                    }));
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn fold_erased(&mut self, header: &Header) -> Option<()> {
+        if !Entry::erasable(&header.kind) {
+            return None;
+        }
+        if header.kind == "prompt" {
+            self.past.insert(header.run.clone()?, Past { started_at: header.at, ended: None });
+        }
+        Some(())
+    }
+
+    fn configure(&mut self, config: Option<&Value>, tools: Option<&Value>) -> Option<()> {
+        if let Some(config) = config {
+            self.config = config.clone();
+        }
+        if let Some(tools) = tools {
+            self.tools = Registry::from_record(tools).ok()?;
+            self.tools_record = tools.clone();
+        }
+        Some(())
+    }
+}
+
+/// Whether an entry is one that came from outside.
+pub(crate) fn is_input(entry: &Entry) -> bool {
+    entry.cause() == Cause::Input
+}
+
+fn corrupt(message: &str) -> ErrorInfo {
+    ErrorInfo::new(Code::Corrupt, message).hint("delete the workspace to start anew, or report this")
+}

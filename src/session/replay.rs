@@ -1,0 +1,45 @@
+//! Running a journal again.
+
+use super::{Session, is_input};
+use crate::error::ErrorInfo;
+use crate::journal::Row;
+
+/// Where a replay went another way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Which entry.
+    pub seq: u64,
+    /// The row that is stored.
+    pub stored: String,
+    /// The row that the machine made; `None`: it would have made none.
+    pub made: Option<String>,
+}
+
+/// Feeds the recorded inputs to a fresh machine. What comes out must be what is stored, byte for byte.
+///
+/// Rows whose content was erased cannot be run again; they are folded as they are.
+pub fn replay<'a>(
+    id: &str,
+    rows: impl IntoIterator<Item = &'a str>,
+) -> Result<Result<(), Difference>, ErrorInfo> {
+    let mut session = Session::new(id);
+    for text in rows {
+        let row = Row::from_text(text)?;
+        let (header, entry) = row.read()?;
+        let Some(stored) = entry else {
+            session.accept(&header, None, &row)?;
+            continue;
+        };
+        let made = if is_input(&stored) { Some(stored) } else { session.next() };
+        let (header, row) = match &made {
+            Some(entry) => session.row(header.at, header.run.as_deref(), entry),
+            None => (header, row),
+        };
+        if made.is_none() || row.to_text() != text {
+            let made = made.map(|_| row.to_text());
+            return Ok(Err(Difference { seq: header.seq, stored: text.into(), made }));
+        }
+        session.accept(&header, made.as_ref(), &row)?;
+    }
+    Ok(Ok(()))
+}

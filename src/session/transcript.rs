@@ -1,0 +1,112 @@
+//! What the model is sent: the conversation as a view of the runs.
+//!
+//! Promises: only whole things. An answer that broke off gives its text and nothing else, thinking goes back
+//! unchanged or not at all, and every tool call that is sent has exactly one result. The text only ever grows,
+//! so that a provider's prompt cache holds.
+
+use super::Session;
+use crate::model::{Block, Message, Role, StopReason, Wire, drop_open_server_calls};
+use crate::run::{Call, CallState, Said, Turn};
+
+/// The serialized conversation of one session for one wire, extended as the session goes on.
+#[derive(Clone, Debug)]
+pub struct Transcript {
+    wire: Wire,
+    generation: u64,
+    text: String,
+    runs: usize,
+    turns: usize,
+    prompted: bool,
+}
+
+impl Transcript {
+    /// An empty one.
+    pub fn new(wire: Wire, session: &Session) -> Transcript {
+        Transcript {
+            wire,
+            generation: session.generation,
+            text: String::new(),
+            runs: 0,
+            turns: 0,
+            prompted: false,
+        }
+    }
+
+    /// Whether it can go on for this wire and session.
+    pub fn serves(&self, wire: Wire, session: &Session) -> bool {
+        self.wire == wire && self.generation == session.generation
+    }
+
+    /// Takes up what was settled since the last time and gives the whole.
+    pub fn extend(&mut self, session: &Session) -> &str {
+        while let Some(run) = session.runs.get(self.runs) {
+            if !self.prompted {
+                let mut blocks = vec![Block::Text(run.prompt.text.clone())];
+                blocks.extend(run.prompt.context.clone().map(Block::Text));
+                self.push(Role::User, blocks, None);
+                self.prompted = true;
+            }
+            while let Some(turn) = run.turns.get(self.turns) {
+                let last = run.ended.is_some() && self.turns + 1 == run.turns.len();
+                if !self.take(turn, last) {
+                    return &self.text;
+                }
+                self.turns += 1;
+            }
+            if run.ended.is_none() {
+                return &self.text;
+            }
+            (self.runs, self.turns, self.prompted) = (self.runs + 1, 0, false);
+        }
+        &self.text
+    }
+
+    /// Whether the turn is settled, and was taken up. `last`: the run ended with it.
+    fn take(&mut self, turn: &Turn, last: bool) -> bool {
+        match &turn.said {
+            Said::Nothing | Said::Partial(_) => false,
+            // What a refusal said is not sent back: it would be refused again.
+            Said::Whole { stop: StopReason::Refusal(_), .. } => true,
+            Said::Cut(blocks) => {
+                let said = blocks.iter().filter(|block| matches!(block, Block::Text(_)));
+                self.push(Role::Assistant, said.cloned().collect(), Some(self.wire));
+                true
+            }
+            Said::Whole { blocks, stop, wire, .. } => {
+                let results: Option<Vec<Block>> = turn.calls.iter().map(result).collect();
+                let Some(results) = results else { return false };
+                let mut blocks = blocks.clone();
+                if last && *stop == StopReason::Pause {
+                    // The provider's own tools will not come back to what they left open.
+                    drop_open_server_calls(&mut blocks);
+                }
+                self.push(Role::Assistant, blocks, Wire::parse(wire));
+                self.push(Role::User, results, None);
+                true
+            }
+        }
+    }
+
+    fn push(&mut self, role: Role, blocks: Vec<Block>, wire: Option<Wire>) {
+        if blocks.is_empty() {
+            return;
+        }
+        let mut text = String::new();
+        self.wire.encode_message(&Message { role, blocks, wire }, &mut text);
+        if !text.is_empty() {
+            if !self.text.is_empty() {
+                self.text.push(',');
+            }
+            self.text.push_str(&text);
+        }
+    }
+}
+
+fn result(call: &Call) -> Option<Block> {
+    let CallState::Settled(settled) = &call.state else { return None };
+    Some(Block::ToolResult {
+        id: call.id.clone(),
+        text: settled.text.clone(),
+        is_error: settled.error.is_some(),
+    })
+}

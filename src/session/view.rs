@@ -1,0 +1,151 @@
+//! What a person sees: messages, one from the person and one from the assistant a run.
+
+use super::Session;
+use crate::error::Code;
+use crate::journal::Sums;
+use crate::model::{Block, Usage};
+use crate::run::{Call, CallState, Outcome, Run, Said, Settled};
+use serde_json::{Map, Value, json};
+
+/// The conversation, the oldest first: the last `limit` messages before the message `before`.
+/// `None`: there is no such message.
+pub fn history(session: &Session, limit: Option<usize>, before: Option<&str>) -> Option<Vec<Value>> {
+    let mut until = session.runs.len();
+    let mut half = false;
+    if let Some(id) = before {
+        let at = session.runs.iter().position(|run| run.prompt.message == id || run.answer_id() == id)?;
+        half = session.runs.get(at).is_some_and(|run| run.prompt.message != id);
+        until = at + usize::from(half);
+    }
+    let limit = limit.unwrap_or(usize::MAX);
+    let mut messages = Vec::new();
+    for run in session.runs.iter().take(until).rev() {
+        let [user, assistant] = messages_of(run);
+        if !std::mem::take(&mut half) {
+            messages.push(assistant);
+        }
+        messages.push(user);
+        if messages.len() >= limit {
+            break;
+        }
+    }
+    messages.truncate(limit);
+    messages.reverse();
+    Some(messages)
+}
+
+/// The two messages of a run: `Message` of the contract.
+pub fn messages_of(run: &Run) -> [Value; 2] {
+    let mut user = json!({
+        "id": run.prompt.message,
+        "role": "user",
+        "parts": [{ "type": "text", "text": run.prompt.text }],
+        "createdAt": run.started_at,
+        "runId": run.id,
+        "status": "complete",
+    });
+    put(&mut user, "metadata", run.prompt.metadata.clone());
+    let status = match run.ended.as_ref().map(|ended| ended.outcome) {
+        None => "partial",
+        Some(Outcome::Completed) => "complete",
+        Some(Outcome::Interrupted) => "interrupted",
+        Some(Outcome::Failed) => "failed",
+    };
+    let mut assistant = json!({
+        "id": run.answer_id(),
+        "role": "assistant",
+        "parts": parts(run),
+        "createdAt": run.started_at,
+        "runId": run.id,
+        "status": status,
+    });
+    let model = run.turns.iter().rev().find_map(|turn| match &turn.said {
+        Said::Whole { model, .. } => model.clone(),
+        _ => None,
+    });
+    put(&mut assistant, "model", model.map(Value::from));
+    put(&mut assistant, "usage", usage(&run.sums));
+    let error = run.ended.as_ref().and_then(|ended| ended.error.as_ref());
+    put(&mut assistant, "error", error.map(|error| error.to_json()));
+    [user, assistant]
+}
+
+/// `Usage` of the contract; `None` before the first answer.
+pub(crate) fn usage(sums: &Sums) -> Option<Value> {
+    if sums.turns == 0 {
+        return None;
+    }
+    let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens } =
+        sums.usage;
+    let mut usage = json!({ "inputTokens": input_tokens, "outputTokens": output_tokens });
+    for (name, count) in [
+        ("cacheReadTokens", cache_read_tokens),
+        ("cacheWriteTokens", cache_write_tokens),
+        ("reasoningTokens", reasoning_tokens),
+    ] {
+        put(&mut usage, name, (count > 0).then(|| count.into()));
+    }
+    Some(usage)
+}
+
+fn parts(run: &Run) -> Vec<Value> {
+    let mut parts = Vec::new();
+    for turn in &run.turns {
+        let mut calls = turn.calls.iter();
+        for block in turn.said.blocks().iter().filter(|block| block.is_shown()) {
+            parts.push(match block {
+                Block::Text(text) => json!({ "type": "text", "text": text }),
+                Block::Thinking { text, .. } => json!({ "type": "thinking", "text": text }),
+                Block::ToolCall { .. } => match calls.next() {
+                    Some(call) => part_of(call),
+                    None => continue,
+                },
+                Block::ToolResult { .. } | Block::Extra(_) | Block::Raw(_) => continue,
+            });
+        }
+    }
+    parts
+}
+
+fn part_of(call: &Call) -> Value {
+    let mut part = Map::new();
+    part.insert("type".into(), "tool-call".into());
+    part.insert("toolCallId".into(), call.id.as_str().into());
+    part.insert("tool".into(), call.name.as_str().into());
+    part.insert("arguments".into(), arguments(&call.arguments));
+    let status = match &call.state {
+        CallState::Asked => "receiving",
+        CallState::Ordered => "started",
+        CallState::Lost => "unknown",
+        CallState::Settled(Settled { error: None, .. }) => "completed",
+        CallState::Settled(Settled { error: Some(error), .. }) => match error.code {
+            Code::UnknownOutcome => "unknown",
+            Code::PermissionDenied => "denied",
+            _ => "failed",
+        },
+    };
+    part.insert("status".into(), status.into());
+    if let CallState::Settled(settled) = &call.state {
+        match &settled.error {
+            None => part.insert("result".into(), tool_result(&settled.text, settled.json)),
+            Some(error) => part.insert("error".into(), error.to_json()),
+        };
+    }
+    Value::Object(part)
+}
+
+/// Arguments as the page gets them: the JSON they are, else the text that the model wrote.
+pub(crate) fn arguments(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| text.into())
+}
+
+/// A result as the page gets it.
+pub fn tool_result(text: &str, json: bool) -> Value {
+    if json { arguments(text) } else { text.into() }
+}
+
+fn put(object: &mut Value, key: &str, value: Option<Value>) {
+    if let (Some(object), Some(value)) = (object.as_object_mut(), value) {
+        object.insert(key.into(), value);
+    }
+}

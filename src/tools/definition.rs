@@ -1,0 +1,474 @@
+//! What a tool is, apart from what it does.
+//!
+//! Decides which members a tool may have, their defaults, and its three forms: as the page registers it, as
+//! the page sees it listed, as the journal records it. Promises: a member that is unknown, wrong, or comes
+//! with a later version is refused by name. Leaves to others: whether the schema can be used (`registry`),
+//! and the order of tools.
+
+use crate::error::{Code, ErrorInfo};
+use crate::workspace::args::Args;
+use serde_json::{Map, Value, json};
+
+/// Where the text of a tool's result comes from, and so how far it is trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// The workspace or the page's own code.
+    Workspace,
+    /// The world outside.
+    External,
+    /// The harness.
+    System,
+}
+
+impl Source {
+    /// Its public name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Source::Workspace => "Workspace",
+            Source::External => "External",
+            Source::System => "System",
+        }
+    }
+
+    /// The source of this name.
+    pub fn parse(text: &str) -> Option<Source> {
+        [Source::Workspace, Source::External, Source::System]
+            .into_iter()
+            .find(|source| source.as_str() == text)
+    }
+}
+
+/// What becomes of a call when the page was lost while it ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OnResume {
+    /// Run it again.
+    Rerun,
+    /// Ask a person.
+    Ask,
+    /// Tell the model that nobody knows.
+    Fail,
+}
+
+impl OnResume {
+    /// Its public name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            OnResume::Rerun => "rerun",
+            OnResume::Ask => "ask",
+            OnResume::Fail => "fail",
+        }
+    }
+
+    /// The rule of this name.
+    pub fn parse(text: &str) -> Option<OnResume> {
+        [OnResume::Rerun, OnResume::Ask, OnResume::Fail].into_iter().find(|rule| rule.as_str() == text)
+    }
+}
+
+/// Who carries out a tool's calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// This crate, on the workspace's pages.
+    Page,
+    /// The function that the client knows by this number.
+    Host(u32),
+}
+
+/// A tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// Its name: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    pub name: String,
+    /// Its name for people.
+    pub title: Option<String>,
+    /// What it is for, for the model; not empty.
+    pub description: String,
+    /// The JSON Schema of its arguments, as JSON text; always with `"type": "object"`.
+    pub input_schema: String,
+    /// Where its results come from.
+    pub source: Source,
+    /// Whether it changes nothing.
+    pub read_only: bool,
+    /// Whether it can send something out of the page.
+    pub open_world: bool,
+    /// Whether it may run beside others of the same turn.
+    pub parallel: bool,
+    /// How long a call may take, in milliseconds; `None`: the harness's default.
+    pub timeout_ms: Option<u64>,
+    /// What becomes of a call that was lost.
+    pub on_resume: OnResume,
+    /// Who carries it out.
+    pub origin: Origin,
+}
+
+const KNOWN: &[&str] = &[
+    "name",
+    "title",
+    "description",
+    "inputSchema",
+    "execute",
+    "source",
+    "readOnly",
+    "timeoutMs",
+    "concurrency",
+    "onResume",
+    "replace",
+];
+const LATER: &[&str] =
+    &["capability", "destructive", "openWorld", "annotations", "coerce", "formats", "lookup"];
+const READ_ONLY_PREFIXES: &[&str] = &["get_", "list_", "search_", "read_", "describe_"];
+/// The longest delay that a browser's timer takes.
+const MAX_TIMEOUT_MS: u64 = i32::MAX as u64;
+
+impl Definition {
+    /// Reads what the client sends for `tools.register`. `replace` is allowed and left to the caller: it is
+    /// about the registry, not about the tool.
+    pub fn parse(value: &Value) -> Result<Definition, ErrorInfo> {
+        let name = value.get("name").and_then(Value::as_str).unwrap_or_default();
+        let what = if name.is_empty() { "a tool".to_string() } else { format!("the tool '{name}'") };
+        let invalid = |text: String| ErrorInfo::new(Code::InvalidTool, text);
+        if let Some(later) = value.as_object().and_then(|map| {
+            LATER.iter().find(|later| map.get(**later).is_some_and(|member| !member.is_null()))
+        }) {
+            return Err(invalid(format!("{what} has '{later}', which comes with a later version")));
+        }
+        let known: Vec<&str> = KNOWN.iter().chain(LATER).copied().collect();
+        let args = Args::open(value, Code::InvalidTool, &what, &known)?;
+        let name = args.required_text("name")?;
+        check_name(name)?;
+        let description = args.required_text("description")?;
+        if description.trim().is_empty() {
+            return Err(invalid(format!("{what} has an empty 'description'"))
+                .hint("say what the tool does: the model chooses by it"));
+        }
+        let Some(schema) = args.get("inputSchema") else { return Err(args.missing("inputSchema")) };
+        let input_schema = object_schema(schema, &what)?;
+        let Some(execute) = args.get("execute") else {
+            return Err(invalid(format!(
+                "{what} has no 'execute'; a tool that a person answers comes with a later version"
+            )));
+        };
+        let function = execute.get("$fn").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
+        let Some(function) = function else { return Err(args.wrong("execute", "a function")) };
+        let source = match args.text("source")? {
+            None => Source::Workspace,
+            Some(text) => Source::parse(text).ok_or_else(|| {
+                invalid(format!("{what}: 'source' must be Workspace, External or System, not '{text}'"))
+            })?,
+        };
+        let read_only = args
+            .flag("readOnly")?
+            .unwrap_or_else(|| READ_ONLY_PREFIXES.iter().any(|prefix| name.starts_with(prefix)));
+        let parallel = match args.text("concurrency")? {
+            None => read_only,
+            Some("parallel") => true,
+            Some("serial") => false,
+            Some(text) => {
+                return Err(invalid(format!(
+                    "{what}: 'concurrency' must be parallel or serial, not '{text}'"
+                )));
+            }
+        };
+        let timeout_ms = args.whole("timeoutMs", 1)?;
+        if timeout_ms.is_some_and(|timeout| timeout > MAX_TIMEOUT_MS) {
+            return Err(invalid(format!("{what}: 'timeoutMs' must be at most {MAX_TIMEOUT_MS}")));
+        }
+        let on_resume = match args.text("onResume")? {
+            None if read_only => OnResume::Rerun,
+            None => OnResume::Ask,
+            Some(text) => OnResume::parse(text).ok_or_else(|| {
+                invalid(format!("{what}: 'onResume' must be rerun, ask or fail, not '{text}'"))
+            })?,
+        };
+        args.flag("replace")?;
+        Ok(Definition {
+            name: name.into(),
+            title: args.text("title")?.map(String::from),
+            description: description.into(),
+            input_schema,
+            source,
+            read_only,
+            open_world: !read_only,
+            parallel,
+            timeout_ms,
+            on_resume,
+            origin: Origin::Host(function),
+        })
+    }
+
+    /// The public form (`ToolDefinition` of `index.d.ts`).
+    pub fn to_json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": self.schema(),
+            "source": self.source.as_str(),
+            "readOnly": self.read_only,
+            "available": true,
+        })
+    }
+
+    /// The form for the journal; it reads back exactly.
+    pub fn to_record(&self) -> Value {
+        let mut record = json!({
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": self.input_schema,
+            "source": self.source.as_str(),
+            "readOnly": self.read_only,
+            "openWorld": self.open_world,
+            "parallel": self.parallel,
+            "onResume": self.on_resume.as_str(),
+        });
+        if let Some(map) = record.as_object_mut() {
+            let mut add = |name: &str, value: Option<Value>| {
+                if let Some(value) = value {
+                    map.insert(name.into(), value);
+                }
+            };
+            add("title", self.title.as_deref().map(Value::from));
+            add("timeoutMs", self.timeout_ms.map(Value::from));
+            add(
+                "fn",
+                match self.origin {
+                    Origin::Page => None,
+                    Origin::Host(function) => Some(function.into()),
+                },
+            );
+        }
+        record
+    }
+
+    /// Reads the form for the journal.
+    pub fn from_record(record: &Value) -> Result<Definition, ErrorInfo> {
+        let bad = |name: &str| {
+            ErrorInfo::new(
+                Code::Corrupt,
+                format!("a recorded tool cannot be read: {name} is missing or wrong"),
+            )
+        };
+        let text = |name: &str| record.get(name).and_then(Value::as_str).ok_or_else(|| bad(name));
+        let flag = |name: &str| record.get(name).and_then(Value::as_bool).ok_or_else(|| bad(name));
+        Ok(Definition {
+            name: text("name")?.into(),
+            title: record.get("title").map(|_| text("title")).transpose()?.map(String::from),
+            description: text("description")?.into(),
+            input_schema: text("inputSchema")?.into(),
+            source: Source::parse(text("source")?).ok_or_else(|| bad("source"))?,
+            read_only: flag("readOnly")?,
+            open_world: flag("openWorld")?,
+            parallel: flag("parallel")?,
+            timeout_ms: match record.get("timeoutMs") {
+                None => None,
+                Some(timeout) => Some(timeout.as_u64().ok_or_else(|| bad("timeoutMs"))?),
+            },
+            on_resume: OnResume::parse(text("onResume")?).ok_or_else(|| bad("onResume"))?,
+            origin: match record.get("fn") {
+                None => Origin::Page,
+                Some(number) => Origin::Host(
+                    number.as_u64().and_then(|n| u32::try_from(n).ok()).ok_or_else(|| bad("fn"))?,
+                ),
+            },
+        })
+    }
+
+    /// The schema as a tree; an empty one if the text is none, which [`Definition::parse`] rules out.
+    fn schema(&self) -> Value {
+        serde_json::from_str(&self.input_schema).unwrap_or_else(|_| Value::Object(Map::new()))
+    }
+}
+
+/// A name that every provider takes.
+fn check_name(name: &str) -> Result<(), ErrorInfo> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    if (1..=64).contains(&name.len()) && name.bytes().all(fits) {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(80).collect();
+    Err(ErrorInfo::new(Code::InvalidTool, format!("'{shown}' is no name for a tool"))
+        .hint("a name has 1 to 64 letters, digits, hyphens and underscores"))
+}
+
+/// The text of a schema for an object; providers refuse any other, and want the type said.
+fn object_schema(schema: &Value, what: &str) -> Result<String, ErrorInfo> {
+    let invalid = |text: &str| ErrorInfo::new(Code::InvalidSchema, format!("{what}: {text}"));
+    let Some(map) = schema.as_object() else {
+        return Err(invalid("'inputSchema' must be an object with a JSON Schema"));
+    };
+    match map.get("type") {
+        Some(Value::String(text)) if text == "object" => Ok(schema.to_string()),
+        None => {
+            let mut map = map.clone();
+            map.insert("type".into(), "object".into());
+            Ok(Value::Object(map).to_string())
+        }
+        Some(_) => Err(invalid("'inputSchema' must have type \"object\", because arguments have names")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool() -> Value {
+        json!({
+            "name": "add_to_cart",
+            "description": "Puts a product into the cart.",
+            "inputSchema": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]},
+            "execute": {"$fn": 3},
+        })
+    }
+
+    fn with(member: &str, value: Value) -> Value {
+        let mut tool = tool();
+        tool[member] = value;
+        tool
+    }
+
+    #[test]
+    fn a_tool_has_defaults() {
+        let parsed = Definition::parse(&tool()).unwrap();
+        assert_eq!(
+            parsed,
+            Definition {
+                name: "add_to_cart".into(),
+                title: None,
+                description: "Puts a product into the cart.".into(),
+                input_schema: tool()["inputSchema"].to_string(),
+                source: Source::Workspace,
+                read_only: false,
+                open_world: true,
+                parallel: false,
+                timeout_ms: None,
+                on_resume: OnResume::Ask,
+                origin: Origin::Host(3),
+            }
+        );
+        for name in ["get_x", "list_x", "search_x", "read_x", "describe_x"] {
+            let parsed = Definition::parse(&with("name", name.into())).unwrap();
+            assert!(parsed.read_only && !parsed.open_world && parsed.parallel, "{name}");
+            assert_eq!(parsed.on_resume, OnResume::Rerun);
+        }
+        assert!(!Definition::parse(&with("name", "getter".into())).unwrap().read_only);
+    }
+
+    #[test]
+    fn what_is_said_wins() {
+        let mut tool = tool();
+        for (member, value) in [
+            ("name", json!("get_it")),
+            ("title", json!("Get it")),
+            ("readOnly", json!(false)),
+            ("source", json!("External")),
+            ("timeoutMs", json!(5000)),
+            ("concurrency", json!("parallel")),
+            ("onResume", json!("fail")),
+            ("replace", json!(true)),
+            ("capability", Value::Null),
+        ] {
+            tool[member] = value;
+        }
+        let parsed = Definition::parse(&tool).unwrap();
+        assert_eq!(parsed.title.as_deref(), Some("Get it"));
+        assert!(!parsed.read_only && parsed.open_world && parsed.parallel);
+        assert_eq!(
+            (parsed.source, parsed.timeout_ms, parsed.on_resume),
+            (Source::External, Some(5000), OnResume::Fail)
+        );
+    }
+
+    #[test]
+    fn members_of_later_versions_are_refused_by_name() {
+        for member in LATER {
+            let error = Definition::parse(&with(member, json!(true))).unwrap_err();
+            assert_eq!(error.code, Code::InvalidTool);
+            assert_eq!(
+                error.message,
+                format!("the tool 'add_to_cart' has '{member}', which comes with a later version")
+            );
+        }
+        let mut tool = tool();
+        tool.as_object_mut().unwrap().remove("execute");
+        let error = Definition::parse(&tool).unwrap_err();
+        assert_eq!(error.code, Code::InvalidTool);
+        assert!(error.message.contains("no 'execute'") && error.message.contains("a later version"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused_by_name() {
+        for (member, value, message) in [
+            ("name", json!(""), "'' is no name for a tool"),
+            ("name", json!("a b"), "'a b' is no name for a tool"),
+            ("name", json!("ä"), "'ä' is no name for a tool"),
+            ("name", json!("a".repeat(65)), "is no name for a tool"),
+            ("name", json!(1), "a tool: 'name' must be a string, not a number"),
+            ("name", Value::Null, "a tool: missing 'name' field"),
+            ("description", Value::Null, "the tool 'add_to_cart': missing 'description' field"),
+            ("description", json!(" "), "has an empty 'description'"),
+            ("inputSchema", Value::Null, "missing 'inputSchema' field"),
+            ("execute", json!(1), "'execute' must be a function, not a number"),
+            ("execute", json!({"$fn": -1}), "'execute' must be a function, not an object"),
+            ("source", json!("Internet"), "'source' must be Workspace, External or System, not 'Internet'"),
+            ("readOnly", json!("yes"), "'readOnly' must be true or false, not a string"),
+            ("concurrency", json!("both"), "'concurrency' must be parallel or serial, not 'both'"),
+            ("timeoutMs", json!(0), "'timeoutMs' must be a whole number of at least 1, not 0"),
+            ("timeoutMs", json!(1e15), "'timeoutMs' must be at most 2147483647"),
+            ("onResume", json!("later"), "'onResume' must be rerun, ask or fail, not 'later'"),
+            ("replace", json!(1), "'replace' must be true or false"),
+            ("inputschema", json!({}), "the tool 'add_to_cart' does not know 'inputschema'; it takes name,"),
+        ] {
+            let error = Definition::parse(&with(member, value)).unwrap_err();
+            assert_eq!(error.code, Code::InvalidTool, "{member}");
+            assert!(error.message.contains(message), "{}", error.message);
+        }
+        assert_eq!(Definition::parse(&json!("x")).unwrap_err().code, Code::InvalidTool);
+        for (schema, message) in [
+            (json!(true), "'inputSchema' must be an object with a JSON Schema"),
+            (json!({"type": "string"}), "'inputSchema' must have type \"object\""),
+            (json!({"type": ["object"]}), "'inputSchema' must have type \"object\""),
+        ] {
+            let error = Definition::parse(&with("inputSchema", schema)).unwrap_err();
+            assert_eq!(error.code, Code::InvalidSchema);
+            assert!(error.message.contains(message), "{}", error.message);
+        }
+    }
+
+    #[test]
+    fn the_public_form_has_the_names_of_the_contract() {
+        let parsed = Definition::parse(&with("inputSchema", json!({"properties": {}}))).unwrap();
+        assert_eq!(
+            parsed.to_json(),
+            json!({
+                "name": "add_to_cart",
+                "description": "Puts a product into the cart.",
+                "inputSchema": {"properties": {}, "type": "object"},
+                "source": "Workspace",
+                "readOnly": false,
+                "available": true,
+            })
+        );
+    }
+
+    #[test]
+    fn a_tool_reads_back_from_its_record() {
+        let host = Definition::parse(&tool()).unwrap();
+        let page = Definition {
+            title: Some("T".into()),
+            timeout_ms: Some(9),
+            source: Source::System,
+            origin: Origin::Page,
+            ..host.clone()
+        };
+        for tool in [&host, &page] {
+            assert_eq!(&Definition::from_record(&tool.to_record()).unwrap(), tool);
+        }
+        let record = Definition { title: Some("T".into()), timeout_ms: Some(9), ..host }.to_record();
+        for member in record.as_object().unwrap().keys() {
+            let mut damaged = record.clone();
+            damaged[member] = json!([]);
+            let error = Definition::from_record(&damaged).unwrap_err();
+            assert_eq!(error.code, Code::Corrupt);
+            assert!(error.message.contains(&format!(": {member} is")), "{}", error.message);
+        }
+    }
+}

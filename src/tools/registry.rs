@@ -1,0 +1,154 @@
+//! The tools there are, in the order in which they came.
+//!
+//! Decides the order and that no name comes twice. Promises: `replace` keeps the place; each tool's schema has
+//! been compiled once, when the tool came. Leaves to others: whether a call may run (`gate`).
+
+use super::arguments::Checker;
+use super::definition::Definition;
+use crate::error::{Code, ErrorInfo};
+use crate::model::ToolSpec;
+use serde_json::Value;
+
+/// A tool that can be called.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    /// What it is.
+    pub definition: Definition,
+    /// What its arguments must be.
+    pub checker: Checker,
+}
+
+/// The tools.
+#[derive(Clone, Debug, Default)]
+pub struct Registry {
+    tools: Vec<Tool>,
+}
+
+impl Registry {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What the journal keeps of the tools: enough to make every decision again.
+    pub fn record(&self) -> Value {
+        self.definitions().map(Definition::to_record).collect()
+    }
+
+    /// The tools of a record; functions of the page are not in it.
+    pub fn from_record(record: &Value) -> Result<Registry, ErrorInfo> {
+        let mut registry = Registry::new();
+        for tool in record.as_array().into_iter().flatten() {
+            registry.register(Definition::from_record(tool)?, false)?;
+        }
+        Ok(registry)
+    }
+
+    /// Adds a tool at the end, or, with `replace`, puts it in place of the one of its name.
+    pub fn register(&mut self, definition: Definition, replace: bool) -> Result<(), ErrorInfo> {
+        let checker = Checker::compile(&definition.input_schema).map_err(|error| {
+            ErrorInfo::new(error.code, format!("the tool '{}': {}", definition.name, error.message))
+        })?;
+        let found = self.tools.iter_mut().find(|tool| tool.definition.name == definition.name);
+        match found {
+            Some(_) if !replace => Err(ErrorInfo::new(
+                Code::DuplicateTool,
+                format!("a tool called '{}' is registered already", definition.name),
+            )
+            .hint("register it with { replace: true }, or unregister the other first")),
+            Some(tool) => {
+                *tool = Tool { definition, checker };
+                Ok(())
+            }
+            None => {
+                self.tools.push(Tool { definition, checker });
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes a tool away; whether there was one of this name.
+    pub fn unregister(&mut self, name: &str) -> bool {
+        let before = self.tools.len();
+        self.tools.retain(|tool| tool.definition.name != name);
+        self.tools.len() < before
+    }
+
+    /// The tool of this name.
+    pub fn get(&self, name: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.definition.name == name)
+    }
+
+    /// All tools, in order.
+    pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
+        self.tools.iter().map(|tool| &tool.definition)
+    }
+
+    /// All tools as a model is told of them, in order.
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        self.definitions()
+            .map(|tool| ToolSpec {
+                name: tool.name.clone(),
+                description: tool.description.clone(),
+                input_schema: tool.input_schema.clone(),
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn tool(name: &str, description: &str) -> Definition {
+        Definition::parse(
+            &json!({"name": name, "description": description, "inputSchema": {}, "execute": {"$fn": 1}}),
+        )
+        .unwrap()
+    }
+
+    fn names(registry: &Registry) -> Vec<(&str, &str)> {
+        registry.definitions().map(|tool| (tool.name.as_str(), tool.description.as_str())).collect()
+    }
+
+    #[test]
+    fn tools_stand_in_the_order_in_which_they_came() {
+        let mut registry = Registry::new();
+        for name in ["b", "a", "c"] {
+            registry.register(tool(name, "first"), false).unwrap();
+        }
+        let error = registry.register(tool("a", "second"), false).unwrap_err();
+        assert_eq!(
+            (error.code, error.message.as_str()),
+            (Code::DuplicateTool, "a tool called 'a' is registered already")
+        );
+        assert_eq!(names(&registry), [("b", "first"), ("a", "first"), ("c", "first")]);
+        registry.register(tool("a", "second"), true).unwrap();
+        assert_eq!(names(&registry), [("b", "first"), ("a", "second"), ("c", "first")]);
+        registry.register(tool("d", "first"), true).unwrap();
+        assert!(registry.unregister("b") && !registry.unregister("b"));
+        assert_eq!(names(&registry), [("a", "second"), ("c", "first"), ("d", "first")]);
+        assert_eq!(registry.get("c").unwrap().definition, tool("c", "first"));
+        assert!(registry.get("b").is_none());
+        let specs = registry.specs();
+        assert_eq!(specs.len(), 3);
+        let expected = ToolSpec {
+            name: "a".into(),
+            description: "second".into(),
+            input_schema: "{\"type\":\"object\"}".into(),
+        };
+        assert_eq!(specs[0], expected);
+    }
+
+    #[test]
+    fn a_tool_whose_schema_is_none_stays_out() {
+        let mut registry = Registry::new();
+        registry.register(tool("a", "first"), false).unwrap();
+        let bad = Definition { input_schema: r#"{"type":"object","required":1}"#.into(), ..tool("a", "bad") };
+        let error = registry.register(bad, true).unwrap_err();
+        assert_eq!(error.code, Code::InvalidSchema);
+        assert_eq!(error.message, "the tool 'a': '/required' must be a list of names");
+        assert_eq!(names(&registry), [("a", "first")]);
+    }
+}

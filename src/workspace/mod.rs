@@ -1,0 +1,281 @@
+//! The pages of a workspace: a tree with order, links, earlier contents, a trash, a search.
+//!
+//! Decides what every operation on pages means, and what it writes. Everything is a pure value: [`Workspace`]
+//! holds all present pages (those in the trash too) and four indexes over them; earlier contents are only in
+//! the store.
+//!
+//! Promises:
+//! - [`Workspace::plan`] changes nothing. The caller commits the plan's writes under its expectations, then
+//!   calls [`Workspace::accept`]. An operation that fails has changed nothing.
+//! - Every change of the pages takes the next number (`rev`) and expects that no one else has taken it. So two
+//!   tabs never overwrite each other: on a conflict the caller reads [`Workspace::missed`], then the pages that
+//!   [`Missed`] names, calls [`Workspace::apply_rows`] and plans again.
+//! - An index is kept up page by page; a change costs what the changed pages cost.
+//!
+//! Leaves to others: committing (`browser/`), the tools that a model sees (`tools/pages.rs`).
+
+pub mod args;
+mod links;
+mod op;
+mod page;
+mod plan;
+mod search;
+mod slug;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use op::{Op, SEARCH_LIMIT, VERSIONS_LIMIT};
+pub use page::Page;
+pub use plan::{Missed, Outcome, Pending, Plan};
+
+use crate::error::{Code, ErrorInfo};
+use crate::ports::{Millis, Read, Rows, Table};
+use links::Links;
+use search::Index;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How deep pages can be nested. The public tree has two JSON levels a page, and JSON readers stop at 128.
+pub const MAX_DEPTH: usize = 50;
+
+/// The row of `Table::Meta` with the number of the last change.
+const REV: &str = "pages_rev";
+
+/// All pages, and what is known about them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Workspace {
+    rev: u64,
+    pages: BTreeMap<String, Page>,
+    /// Of each page, and of the top, the live pages below, sorted by rank and slug.
+    children: BTreeMap<Option<String>, Vec<(u64, String)>>,
+    /// The live pages of each folded title, the oldest first.
+    titles: BTreeMap<String, BTreeSet<(Millis, String)>>,
+    /// The links of all pages: those in the trash follow a renamed page too.
+    links: Links,
+    /// The live pages.
+    search: Index,
+}
+
+impl Workspace {
+    /// The reads whose rows [`Workspace::load`] takes, in this order: a page written between the two is then
+    /// newer than the number, which the next commit finds out.
+    pub fn reads() -> [Read; 2] {
+        [Read::all(Table::Meta, vec![REV.into()]), Read::all(Table::Pages, Vec::new())]
+    }
+
+    /// From the rows of the two [`Workspace::reads`].
+    pub fn load(rev: &Rows, pages: &Rows) -> Result<Workspace, ErrorInfo> {
+        let rev = match rev.first() {
+            None => 0,
+            Some((_, text)) => text.parse().map_err(|_| page::corrupt("the pages", REV))?,
+        };
+        let mut workspace = Workspace::default();
+        workspace.apply_rows(rev, pages)?;
+        Ok(workspace)
+    }
+
+    /// The number of the last change that is known here; 0: nothing was ever written.
+    pub fn rev(&self) -> u64 {
+        self.rev
+    }
+
+    /// What to read after a conflict, or when another tab tells of a change: the changes not known here.
+    /// [`Missed::from_rows`] understands the rows.
+    pub fn missed(&self) -> Read {
+        Read { table: Table::Changes, prefix: Vec::new(), from: Some(self.rev + 1) }
+    }
+
+    /// Takes over what another tab changed: rows of pages as they are at change `rev` or later. On an error
+    /// nothing is taken over.
+    pub fn apply_rows(&mut self, rev: u64, pages: &Rows) -> Result<(), ErrorInfo> {
+        let mut pages =
+            pages.iter().map(|(_, text)| Page::from_stored(text)).collect::<Result<Vec<_>, _>>()?;
+        if rev >= self.rev {
+            self.rev = rev;
+            // In their order each page is put after its siblings, which is the cheap end.
+            pages.sort_by(|a, b| (a.rank, &a.slug).cmp(&(b.rank, &b.slug)));
+            self.put(pages);
+        }
+        Ok(())
+    }
+
+    /// Takes over a plan whose commit went through. A plan that has come in by [`Workspace::apply_rows`]
+    /// already is left.
+    pub fn accept(&mut self, plan: Plan) {
+        if plan.rev > self.rev {
+            self.rev = plan.rev;
+            self.put(plan.changed);
+        }
+    }
+
+    /// A page that is not in the trash.
+    pub fn page(&self, slug: &str) -> Option<&Page> {
+        self.pages.get(slug).filter(|page| page.is_live())
+    }
+
+    /// A page that must not be in the trash.
+    fn live(&self, slug: &str) -> Result<&Page, ErrorInfo> {
+        self.page(slug).ok_or_else(|| self.not_found(slug))
+    }
+
+    /// The error that there is no such page, and the way to the one that may be meant.
+    fn not_found(&self, slug: &str) -> ErrorInfo {
+        let error = |text: String| ErrorInfo::new(Code::PageNotFound, text);
+        if self.pages.contains_key(slug) {
+            return error(format!("the page '{slug}' is in the trash")).hint("restore it first");
+        }
+        let error = error(format!("no page has the slug '{slug}'"));
+        match self.resolve(&text::fold(slug)) {
+            Some(page) => {
+                error.hint(format!("the page titled '{}' has the slug '{}'", page.title, page.slug))
+            }
+            None => error,
+        }
+    }
+
+    /// The live page that a folded link target means: the oldest of this title, else the one of this slug.
+    fn resolve(&self, target: &str) -> Option<&Page> {
+        let titled = self.titles.get(target).and_then(|pages| pages.first());
+        self.page(titled.map_or(target, |(_, slug)| slug))
+    }
+
+    /// The live pages below a page (or the top), in order.
+    fn siblings(&self, parent: Option<&str>) -> &[(u64, String)] {
+        // The map's keys are owned, so a lookup needs one; pages have few parents and short slugs.
+        self.children.get(&parent.map(String::from)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Where a page stands among its siblings; of a page in the trash, where it would.
+    fn position(&self, page: &Page) -> usize {
+        let place = (page.rank, page.slug.as_str());
+        self.siblings(page.parent.as_deref()).partition_point(|(rank, slug)| (*rank, slug.as_str()) < place)
+    }
+
+    /// The public form of a page.
+    fn show(&self, page: &Page) -> Value {
+        page.to_json(self.position(page))
+    }
+
+    /// How many pages stand above a page, itself counted. The walk is bounded: rows that another tab is in
+    /// the middle of changing may for a moment make a circle.
+    fn depth(&self, slug: Option<&str>) -> usize {
+        self.above(slug).count()
+    }
+
+    /// A page and those above it, upwards, as far as they are known.
+    fn above<'a>(&'a self, slug: Option<&str>) -> impl Iterator<Item = &'a Page> {
+        let first = slug.and_then(|slug| self.pages.get(slug));
+        std::iter::successors(first, |page| self.pages.get(page.parent.as_deref()?)).take(self.pages.len())
+    }
+
+    /// How many levels a page and those below it have.
+    fn height(&self, slug: &str) -> usize {
+        let mut level = vec![slug];
+        let mut height = 0;
+        while !level.is_empty() && height <= MAX_DEPTH {
+            height += 1;
+            level = level
+                .iter()
+                .flat_map(|slug| self.siblings(Some(slug)))
+                .map(|(_, slug)| slug.as_str())
+                .collect();
+        }
+        height
+    }
+
+    /// The public tree of these pages.
+    fn tree(&self, pages: &[(u64, String)], depth: usize) -> Value {
+        let node = |(_, slug): &(u64, String)| {
+            let page = self.pages.get(slug)?;
+            let below = if depth < MAX_DEPTH { self.siblings(Some(slug)) } else { &[] };
+            Some(json!({ "slug": slug, "title": page.title, "children": self.tree(below, depth + 1) }))
+        };
+        Value::Array(pages.iter().filter_map(node).collect())
+    }
+
+    /// The live pages, other than itself, with a link to this one.
+    fn backlinks<'a>(&'a self, page: &'a Page) -> impl Iterator<Item = &'a Page> {
+        let title = text::fold(&page.title);
+        let mut from = BTreeSet::new();
+        for target in [title.as_str(), page.slug.as_str()] {
+            if self.resolve(target).is_some_and(|found| found.slug == page.slug) {
+                from.extend(self.links.to(target));
+            }
+        }
+        from.into_iter().filter(|slug| *slug != page.slug).filter_map(|slug| self.page(slug))
+    }
+
+    /// Puts pages in place of what is known of them, and brings the indexes up to date.
+    fn put(&mut self, pages: Vec<Page>) {
+        for page in pages {
+            let old = self.pages.remove(&page.slug);
+            let (was, is) =
+                (old.as_ref().filter(|old| old.is_live()), Some(&page).filter(|page| page.is_live()));
+
+            let place = |page: &Page| (page.parent.clone(), page.rank);
+            if was.map(place) != is.map(place) {
+                if let Some(old) = was {
+                    self.unplace(old);
+                }
+                if let Some(page) = is {
+                    let siblings = self.children.entry(page.parent.clone()).or_default();
+                    let entry = (page.rank, page.slug.clone());
+                    let at = siblings.partition_point(|other| *other < entry);
+                    siblings.insert(at, entry);
+                }
+            }
+
+            let name = |page: &Page| (text::fold(&page.title), (page.created_at, page.slug.clone()));
+            let (old_name, new_name) = (was.map(name), is.map(name));
+            if old_name != new_name {
+                if let Some((title, entry)) = old_name
+                    && let Some(pages) = self.titles.get_mut(&title)
+                {
+                    pages.remove(&entry);
+                    if pages.is_empty() {
+                        self.titles.remove(&title);
+                    }
+                }
+                if let Some((title, entry)) = new_name {
+                    self.titles.entry(title).or_default().insert(entry);
+                }
+            }
+
+            if old.as_ref().map(|old| &old.content) != Some(&page.content) {
+                if let Some(old) = &old {
+                    self.links.remove(&old.slug, &old.content);
+                }
+                self.links.add(&page.slug, &page.content);
+            }
+
+            let same = match (was, is) {
+                (Some(old), Some(page)) => old.title == page.title && old.content == page.content,
+                (None, None) => true,
+                _ => false,
+            };
+            if !same {
+                if let Some(old) = was {
+                    self.search.remove(&old.slug, &old.title, &old.content);
+                }
+                if let Some(page) = is {
+                    self.search.add(&page.slug, &page.title, &page.content);
+                }
+            }
+            self.pages.insert(page.slug.clone(), page);
+        }
+    }
+
+    /// Takes a page out of its siblings.
+    fn unplace(&mut self, page: &Page) {
+        if let Some(siblings) = self.children.get_mut(&page.parent) {
+            let place = (page.rank, page.slug.as_str());
+            if let Ok(at) = siblings.binary_search_by(|(rank, slug)| (*rank, slug.as_str()).cmp(&place)) {
+                siblings.remove(at);
+            }
+            if siblings.is_empty() {
+                self.children.remove(&page.parent);
+            }
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! What can be asked of a workspace's pages: one operation for each member of `ws.pages`.
+//!
+//! Decides the names, the arguments and their defaults. Promises: what does not fit is refused by name with
+//! `invalid_arguments`. Leaves to others: doing it (`plan.rs`).
+
+use super::args::Args;
+use crate::error::{Code, ErrorInfo};
+use serde_json::{Map, Value};
+
+/// How many pages a search gives unless it is told.
+pub const SEARCH_LIMIT: usize = 10;
+/// How many versions of a page are given unless told.
+pub const VERSIONS_LIMIT: usize = 20;
+
+/// One operation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// A new page, last among its siblings.
+    Create {
+        /// Its title; white space is joined.
+        title: String,
+        /// Its text.
+        content: String,
+        /// The page above; `None`: the top.
+        parent: Option<String>,
+        /// Its slug; `None`: made from the title.
+        slug: Option<String>,
+    },
+    /// One page.
+    Read {
+        /// Which.
+        slug: String,
+    },
+    /// The tree of all pages, or of one page and those below it.
+    Tree {
+        /// Where to start; `None`: the top.
+        root: Option<String>,
+    },
+    /// The pages that match best.
+    Search {
+        /// Words, or beginnings of words.
+        query: String,
+        /// How many at most.
+        limit: usize,
+    },
+    /// Another content, other metadata, or both.
+    Update {
+        /// Which page.
+        slug: String,
+        /// The whole new content.
+        content: Option<String>,
+        /// Members to set; `null` removes one, those not named stay.
+        metadata: Option<Map<String, Value>>,
+        /// Refuse with `version_conflict` if the page has another version.
+        expected_version: Option<u64>,
+    },
+    /// Another title; links to the old one follow. The slug stays.
+    Rename {
+        /// Which page.
+        slug: String,
+        /// The new title.
+        title: String,
+    },
+    /// Another place in the tree.
+    Move {
+        /// Which page.
+        slug: String,
+        /// The page above; `None`: the top.
+        parent: Option<String>,
+        /// The index among its new siblings; `None` or too high: last.
+        position: Option<usize>,
+    },
+    /// Into the trash; its children move up to its place.
+    Delete {
+        /// Which page.
+        slug: String,
+    },
+    /// The pages in the trash, the last deleted first.
+    Trash,
+    /// Out of the trash, to where it was, with the children that moved up and still are there.
+    Restore {
+        /// Which page.
+        slug: String,
+    },
+    /// The pages that link to this one.
+    Backlinks {
+        /// Which page.
+        slug: String,
+    },
+    /// What this page links to.
+    OutgoingLinks {
+        /// Which page.
+        slug: String,
+    },
+    /// The contents a page has had, the present one first.
+    Versions {
+        /// Which page.
+        slug: String,
+        /// How many at most.
+        limit: usize,
+    },
+}
+
+impl Op {
+    /// Reads the command `pages.<name>` with its arguments by name.
+    pub fn parse(name: &str, args: &Value) -> Result<Op, ErrorInfo> {
+        let known: &[&str] = match name {
+            "create" => &["title", "content", "parentSlug", "slug"],
+            "read" | "delete" | "restore" | "backlinks" | "outgoingLinks" => &["slug"],
+            "tree" => &["rootSlug"],
+            "search" => &["query", "limit"],
+            "update" => &["slug", "content", "metadata", "expectedVersion"],
+            "rename" => &["slug", "title"],
+            "move" => &["slug", "parentSlug", "position"],
+            "trash" => &[],
+            "versions" => &["slug", "limit"],
+            _ => {
+                return Err(ErrorInfo::new(
+                    Code::UnknownCommand,
+                    format!("no command is called 'pages.{name}'"),
+                ));
+            }
+        };
+        let what = format!("pages.{name}");
+        let args = Args::open(args, Code::InvalidArguments, &what, known)?;
+        let text = |name: &str| args.text(name).map(|text| text.map(String::from));
+        let slug = || args.required_text("slug").map(String::from);
+        let limit = |default: usize| args.whole("limit", 1).map(|limit| limit.map_or(default, clamp));
+        Ok(match name {
+            "create" => Op::Create {
+                title: args.required_text("title")?.into(),
+                content: text("content")?.unwrap_or_default(),
+                parent: text("parentSlug")?,
+                slug: text("slug")?,
+            },
+            "read" => Op::Read { slug: slug()? },
+            "tree" => Op::Tree { root: text("rootSlug")? },
+            "search" => {
+                Op::Search { query: args.required_text("query")?.into(), limit: limit(SEARCH_LIMIT)? }
+            }
+            "update" => Op::Update {
+                slug: slug()?,
+                content: text("content")?,
+                metadata: args.object("metadata")?.cloned(),
+                expected_version: args.whole("expectedVersion", 1)?,
+            },
+            "rename" => Op::Rename { slug: slug()?, title: args.required_text("title")?.into() },
+            "move" => Op::Move {
+                slug: slug()?,
+                // `null` is the top; to leave it out is more likely a slip than a wish.
+                parent: if args.has("parentSlug") {
+                    text("parentSlug")?
+                } else {
+                    return Err(args.missing("parentSlug"));
+                },
+                position: args.whole("position", 0)?.map(clamp),
+            },
+            "delete" => Op::Delete { slug: slug()? },
+            "trash" => Op::Trash,
+            "restore" => Op::Restore { slug: slug()? },
+            "backlinks" => Op::Backlinks { slug: slug()? },
+            "outgoingLinks" => Op::OutgoingLinks { slug: slug()? },
+            _ => Op::Versions { slug: slug()?, limit: limit(VERSIONS_LIMIT)? },
+        })
+    }
+}
+
+/// A count; what does not fit into this machine's words is as good as the highest.
+pub(crate) fn clamp(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_member_of_the_contract_is_read() {
+        let slug = String::from("s");
+        let read = |name: &str, args: Value| Op::parse(name, &args);
+        assert_eq!(
+            read("create", json!({"title": "T", "parentSlug": null})),
+            Ok(Op::Create { title: "T".into(), content: String::new(), parent: None, slug: None })
+        );
+        assert_eq!(
+            read("create", json!({"title": "T", "content": "c", "parentSlug": "p", "slug": "s"})),
+            Ok(Op::Create {
+                title: "T".into(),
+                content: "c".into(),
+                parent: Some("p".into()),
+                slug: Some("s".into())
+            })
+        );
+        assert_eq!(read("read", json!({"slug": "s"})), Ok(Op::Read { slug: slug.clone() }));
+        assert_eq!(read("tree", json!({})), Ok(Op::Tree { root: None }));
+        assert_eq!(read("tree", json!({"rootSlug": "s"})), Ok(Op::Tree { root: Some(slug.clone()) }));
+        assert_eq!(
+            read("search", json!({"query": "q"})),
+            Ok(Op::Search { query: "q".into(), limit: SEARCH_LIMIT })
+        );
+        assert_eq!(
+            read("update", json!({"slug": "s", "content": "c", "expectedVersion": 2})),
+            Ok(Op::Update {
+                slug: slug.clone(),
+                content: Some("c".into()),
+                metadata: None,
+                expected_version: Some(2)
+            })
+        );
+        assert_eq!(
+            read("rename", json!({"slug": "s", "title": "t"})),
+            Ok(Op::Rename { slug: slug.clone(), title: "t".into() })
+        );
+        assert_eq!(
+            read("move", json!({"slug": "s", "parentSlug": null, "position": 0})),
+            Ok(Op::Move { slug: slug.clone(), parent: None, position: Some(0) })
+        );
+        assert_eq!(read("delete", json!({"slug": "s"})), Ok(Op::Delete { slug: slug.clone() }));
+        assert_eq!(read("trash", json!({})), Ok(Op::Trash));
+        assert_eq!(read("restore", json!({"slug": "s"})), Ok(Op::Restore { slug: slug.clone() }));
+        assert_eq!(read("backlinks", json!({"slug": "s"})), Ok(Op::Backlinks { slug: slug.clone() }));
+        assert_eq!(read("outgoingLinks", json!({"slug": "s"})), Ok(Op::OutgoingLinks { slug: slug.clone() }));
+        assert_eq!(read("versions", json!({"slug": "s", "limit": 3})), Ok(Op::Versions { slug, limit: 3 }));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_by_name() {
+        for (name, args, message) in [
+            ("create", json!({}), "pages.create: missing 'title' field"),
+            ("create", json!({"title": 1}), "pages.create: 'title' must be a string, not a number"),
+            ("read", json!({"slug": "s", "x": 1}), "pages.read does not know 'x'; it takes slug"),
+            ("trash", json!({"x": 1}), "pages.trash does not know 'x'; it takes nothing"),
+            ("move", json!({"slug": "s"}), "pages.move: missing 'parentSlug' field"),
+            (
+                "move",
+                json!({"slug": "s", "parentSlug": "p", "position": -1}),
+                "pages.move: 'position' must be a whole number of at least 0, not -1",
+            ),
+            (
+                "search",
+                json!({"query": "q", "limit": 0}),
+                "pages.search: 'limit' must be a whole number of at least 1, not 0",
+            ),
+            (
+                "update",
+                json!({"slug": "s", "metadata": []}),
+                "pages.update: 'metadata' must be an object, not an array",
+            ),
+            ("read", json!("s"), "pages.read takes an object, not a string"),
+        ] {
+            let error = Op::parse(name, &args).unwrap_err();
+            assert_eq!((error.code, error.message.as_str()), (Code::InvalidArguments, message));
+        }
+        let error = Op::parse("destroy", &json!({})).unwrap_err();
+        assert_eq!(
+            (error.code, error.message.as_str()),
+            (Code::UnknownCommand, "no command is called 'pages.destroy'")
+        );
+    }
+}

@@ -1,0 +1,564 @@
+//! What an operation leads to: a value, and the writes that make it true.
+//!
+//! Decides each operation's meaning. Promises: everything is refused before anything is worked out; a plan with
+//! writes expects the number of the last change that it was made on, so it goes through only if nothing has
+//! changed since. A change number `rev + 1` writes that number, one row a changed page, one row that names the
+//! changed pages, and one row for each content that is no longer the present one.
+//! Leaves to others: the indexes it reads (`mod.rs`).
+
+use super::page::{Page, corrupt};
+use super::{MAX_DEPTH, Op, REV, Workspace, links, search, slug, text};
+use crate::error::{Code, ErrorInfo};
+use crate::ports::{Expect, Key, Millis, Part, Read, Rows, Table, Write};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// What came of an operation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// It is worked out.
+    Done(Plan),
+    /// It needs rows that are only in the store.
+    Read(Pending),
+}
+
+/// An operation that is worked out but not done.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// What the operation answers, once it is committed.
+    pub value: Value,
+    /// What to write; empty: nothing changes, and no commit is needed.
+    pub writes: Vec<Write>,
+    /// What must still be true in the store when that is written.
+    pub expect: Vec<Expect>,
+    pub(super) rev: u64,
+    pub(super) changed: Vec<Page>,
+}
+
+impl Plan {
+    /// An answer that changes nothing.
+    fn answer(value: Value) -> Plan {
+        Plan { value, ..Plan::default() }
+    }
+
+    /// The number of the change; 0: it changes nothing.
+    pub fn rev(&self) -> u64 {
+        self.rev
+    }
+
+    /// The slugs of the pages that it changes.
+    pub fn changed(&self) -> impl Iterator<Item = &str> {
+        self.changed.iter().map(|page| page.slug.as_str())
+    }
+}
+
+/// A reading operation that waits for rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pending {
+    read: Read,
+    slug: String,
+    limit: usize,
+    version: u64,
+    at: Millis,
+    content: String,
+}
+
+impl Pending {
+    /// The last contents of a page: versions have no gaps, so it is known which rows to ask for.
+    fn versions(page: &Page, limit: usize) -> Pending {
+        let older = u64::try_from(limit.saturating_sub(1)).unwrap_or(u64::MAX);
+        Pending {
+            read: Read {
+                table: Table::Versions,
+                prefix: vec![page.slug.as_str().into()],
+                from: Some(page.version.saturating_sub(older)),
+            },
+            slug: page.slug.clone(),
+            limit,
+            version: page.version,
+            at: page.written_at,
+            content: page.content.clone(),
+        }
+    }
+
+    /// The rows it waits for.
+    pub fn read(&self) -> &Read {
+        &self.read
+    }
+
+    /// Goes on with the rows of [`Pending::read`].
+    pub fn finish(self, rows: &Rows) -> Result<Plan, ErrorInfo> {
+        let mut versions = vec![json!({ "version": self.version, "at": self.at, "content": self.content })];
+        for (key, text) in rows.iter().rev() {
+            let Some(Part::Number(version)) = key.get(1) else { continue };
+            // Another tab may have written on since: this answer is of the moment it was asked.
+            if *version >= self.version || versions.len() >= self.limit {
+                continue;
+            }
+            let bad = || corrupt(&format!("version {version} of the page '{}'", self.slug), "the row");
+            let mut row: Value = serde_json::from_str(text).map_err(|_| bad())?;
+            row.as_object_mut().ok_or_else(bad)?.insert("version".into(), (*version).into());
+            versions.push(row);
+        }
+        Ok(Plan::answer(versions.into()))
+    }
+}
+
+/// Changes of other tabs that are not known here yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missed {
+    /// The number of the last of them.
+    pub rev: u64,
+    /// The pages to read, each once; their rows go to `Workspace::apply_rows`.
+    pub reads: Vec<Read>,
+}
+
+impl Missed {
+    /// From the rows of `Workspace::missed`; `None`: nothing was missed.
+    pub fn from_rows(rows: &Rows) -> Result<Option<Missed>, ErrorInfo> {
+        let mut slugs = std::collections::BTreeSet::new();
+        let mut last = None;
+        for (key, text) in rows {
+            let Some(Part::Number(rev)) = key.first() else { continue };
+            let bad = || corrupt(&format!("change {rev}"), "the row");
+            let changed: Value = serde_json::from_str(text).map_err(|_| bad())?;
+            for slug in changed.as_array().ok_or_else(bad)? {
+                slugs.insert(slug.as_str().ok_or_else(bad)?.to_string());
+            }
+            last = last.max(Some(*rev));
+        }
+        let read = |slug: &String| Read::all(Table::Pages, vec![slug.as_str().into()]);
+        Ok(last.map(|rev| Missed { rev, reads: slugs.iter().map(read).collect() }))
+    }
+}
+
+/// The distance between the ranks of two pages that were put one after the other: room for twenty halvings.
+const GAP: u64 = 1 << 20;
+
+/// A change in the making: copies of the pages that it touches.
+struct Draft<'a> {
+    workspace: &'a Workspace,
+    now: Millis,
+    changed: BTreeMap<String, Page>,
+    former: Vec<Write>,
+}
+
+impl<'a> Draft<'a> {
+    fn new(workspace: &'a Workspace, now: Millis) -> Self {
+        Draft { workspace, now, changed: BTreeMap::new(), former: Vec::new() }
+    }
+
+    fn put(&mut self, page: Page) {
+        self.changed.insert(page.slug.clone(), page);
+    }
+
+    /// Changes one page, if there is one of this slug.
+    fn edit(&mut self, slug: &str, change: impl FnOnce(&mut Page)) {
+        if !self.changed.contains_key(slug) {
+            let Some(page) = self.workspace.pages.get(slug) else { return };
+            self.put(page.clone());
+        }
+        if let Some(page) = self.changed.get_mut(slug) {
+            change(page);
+        }
+    }
+
+    /// Gives a page another content and keeps the former one.
+    fn write(&mut self, slug: &str, content: String) {
+        let now = self.now;
+        let mut former = None;
+        self.edit(slug, |page| {
+            let text = json!({ "at": page.written_at, "content": page.content }).to_string();
+            former = Some(put(Table::Versions, vec![slug.into(), page.version.into()], text));
+            page.content = content;
+            page.version += 1;
+            page.written_at = now;
+            page.updated_at = now;
+        });
+        self.former.extend(former);
+    }
+
+    /// Puts pages below a parent, in this order, so that the first comes to stand at `index`. `leaving` is the
+    /// index of a sibling that does not count: it is on its way elsewhere.
+    fn place(&mut self, parent: Option<&str>, index: usize, slugs: &[String], leaving: Option<usize>) {
+        if slugs.is_empty() {
+            return;
+        }
+        let siblings = self.workspace.siblings(parent);
+        let sibling =
+            |at: usize| siblings.get(at + usize::from(leaving.is_some_and(|leaving| at >= leaving)));
+        let low = index.checked_sub(1).and_then(sibling).map_or(0, |(rank, _)| *rank);
+        let parts = u64::try_from(slugs.len()).unwrap_or(u64::MAX).saturating_add(1);
+        let step = sibling(index).map_or(GAP, |(rank, _)| rank.saturating_sub(low) / parts);
+        let mut placed: Vec<(&str, u64)> = Vec::new();
+        if step > 0 {
+            let mut rank = low;
+            for slug in slugs {
+                rank = rank.saturating_add(step);
+                placed.push((slug, rank));
+            }
+        } else {
+            // No room is left between the two: all siblings are spread out anew.
+            let name = |at: usize| sibling(at).map(|(_, slug)| slug.as_str());
+            let before = (0..index).map_while(name);
+            let after = (index..).map_while(name);
+            let mut rank = 0_u64;
+            for slug in before.chain(slugs.iter().map(String::as_str)).chain(after) {
+                rank = rank.saturating_add(GAP);
+                placed.push((slug, rank));
+            }
+        }
+        for (slug, rank) in placed {
+            self.edit(slug, |page| {
+                page.rank = rank;
+                page.parent = parent.map(String::from);
+            });
+        }
+    }
+
+    /// The public form of a page as it will be, at this index.
+    fn show(&self, slug: &str, position: usize) -> Value {
+        self.changed
+            .get(slug)
+            .or_else(|| self.workspace.pages.get(slug))
+            .map_or(Value::Null, |page| page.to_json(position))
+    }
+
+    fn plan(self, value: Value) -> Plan {
+        if self.changed.is_empty() {
+            return Plan::answer(value);
+        }
+        let known = self.workspace.rev;
+        let rev = known + 1;
+        let slugs: Vec<&String> = self.changed.keys().collect();
+        let mut writes = vec![
+            put(Table::Meta, vec![REV.into()], rev.to_string()),
+            put(Table::Changes, vec![rev.into()], json!(slugs).to_string()),
+        ];
+        writes.extend(self.former);
+        for page in self.changed.values() {
+            writes.push(put(Table::Pages, vec![page.slug.as_str().into()], page.to_stored()));
+        }
+        let known = (known > 0).then(|| known.to_string());
+        let expect = vec![Expect { table: Table::Meta, key: vec![REV.into()], value: known }];
+        Plan { value, writes, expect, rev, changed: self.changed.into_values().collect() }
+    }
+}
+
+fn put(table: Table, key: Key, value: String) -> Write {
+    Write::Put { table, key, value }
+}
+
+fn invalid(text: impl Into<String>) -> ErrorInfo {
+    ErrorInfo::new(Code::InvalidArguments, text)
+}
+
+fn too_deep() -> ErrorInfo {
+    invalid(format!("pages can be nested {MAX_DEPTH} deep at most"))
+}
+
+/// A title as it is kept.
+fn checked_title(title: &str) -> Result<String, ErrorInfo> {
+    let title = text::one_line(title);
+    if title.is_empty() { Err(invalid("the title is empty")) } else { Ok(title) }
+}
+
+impl Workspace {
+    /// What an operation leads to. Changes nothing.
+    pub fn plan(&self, op: &Op, now: Millis) -> Result<Outcome, ErrorInfo> {
+        let value = match op {
+            Op::Create { title, content, parent, slug } => {
+                return self
+                    .create(title, content, parent.as_deref(), slug.as_deref(), now)
+                    .map(Outcome::Done);
+            }
+            Op::Update { slug, content, metadata, expected_version } => {
+                let version = *expected_version;
+                let plan = self.update(slug, content.as_deref(), metadata.as_ref(), version, now);
+                return plan.map(Outcome::Done);
+            }
+            Op::Rename { slug, title } => return self.rename(slug, title, now).map(Outcome::Done),
+            Op::Move { slug, parent, position } => {
+                return self.relocate(slug, parent.as_deref(), *position, now).map(Outcome::Done);
+            }
+            Op::Delete { slug } => return self.delete(slug, now).map(Outcome::Done),
+            Op::Restore { slug } => return self.restore(slug, now).map(Outcome::Done),
+            Op::Versions { slug, limit } => {
+                return Ok(Outcome::Read(Pending::versions(self.live(slug)?, *limit)));
+            }
+            Op::Read { slug } => self.show(self.live(slug)?),
+            Op::Tree { root: None } => self.tree(self.siblings(None), 1),
+            Op::Tree { root: Some(slug) } => {
+                let page = self.live(slug)?;
+                self.tree(&[(page.rank, page.slug.clone())], 1)
+            }
+            Op::Search { query, limit } => self.find(query, *limit),
+            Op::Trash => {
+                let mut pages: Vec<&Page> = self.pages.values().filter(|page| !page.is_live()).collect();
+                pages.sort_by_key(|page| std::cmp::Reverse(page.trashed_at));
+                pages.into_iter().map(|page| self.show(page)).collect()
+            }
+            Op::Backlinks { slug } => self.backlinks(self.live(slug)?).map(|page| self.show(page)).collect(),
+            Op::OutgoingLinks { slug } => self.outgoing(self.live(slug)?),
+        };
+        Ok(Outcome::Done(Plan::answer(value)))
+    }
+
+    fn find(&self, query: &str, limit: usize) -> Value {
+        let show = |hit: search::Hit| {
+            let page = self.page(&hit.slug)?;
+            let snippet = search::snippet(&page.content, query);
+            Some(json!({ "slug": page.slug, "title": page.title, "snippet": snippet, "score": hit.score }))
+        };
+        Value::Array(self.search.search(query, limit).into_iter().filter_map(show).collect())
+    }
+
+    /// What a page links to: each page once, by its title; each target that is no page once, as written.
+    fn outgoing(&self, page: &Page) -> Value {
+        let mut seen = std::collections::BTreeSet::new();
+        let mut found = Vec::new();
+        for target in links::targets(&page.content) {
+            match self.resolve(&text::fold(&target)) {
+                Some(page) if seen.insert(page.slug.as_str()) => {
+                    found.push(json!({ "title": page.title, "slug": page.slug }));
+                }
+                Some(_) => {}
+                None => found.push(json!({ "title": target, "slug": null })),
+            }
+        }
+        Value::Array(found)
+    }
+
+    fn create(
+        &self,
+        title: &str,
+        content: &str,
+        parent: Option<&str>,
+        slug: Option<&str>,
+        now: Millis,
+    ) -> Result<Plan, ErrorInfo> {
+        let title = checked_title(title)?;
+        if let Some(parent) = parent {
+            self.live(parent)?;
+        }
+        if self.depth(parent) >= MAX_DEPTH {
+            return Err(too_deep());
+        }
+        let slug = match slug {
+            Some(slug) => self.given_slug(slug)?,
+            None => self.free_slug(&title),
+        };
+        let mut draft = Draft::new(self, now);
+        draft.put(Page {
+            slug: slug.clone(),
+            title,
+            content: content.into(),
+            parent: None,
+            rank: 0,
+            version: 1,
+            written_at: now,
+            metadata: Map::new(),
+            created_at: now,
+            updated_at: now,
+            trashed_at: None,
+            lifted: Vec::new(),
+        });
+        let last = self.siblings(parent).len();
+        draft.place(parent, last, std::slice::from_ref(&slug), None);
+        let value = draft.show(&slug, last);
+        Ok(draft.plan(value))
+    }
+
+    fn given_slug(&self, slug: &str) -> Result<String, ErrorInfo> {
+        if !slug::is_valid(slug) {
+            return Err(invalid(format!("'{slug}' is no slug")).hint(format!(
+                "a slug has lower-case letters, digits and single hyphens, as in '{}'",
+                slug::of(slug)
+            )));
+        }
+        match self.pages.get(slug) {
+            None => Ok(slug.into()),
+            Some(page) => {
+                let place = if page.is_live() { "" } else { " in the trash" };
+                Err(ErrorInfo::new(Code::SlugTaken, format!("a page{place} has the slug '{slug}' already"))
+                    .hint("leave the slug out to get a free one"))
+            }
+        }
+    }
+
+    /// A slug for a title that no page has, the trash included: its rows go on under the old one.
+    fn free_slug(&self, title: &str) -> String {
+        let base = slug::of(title);
+        if !self.pages.contains_key(&base) {
+            return base;
+        }
+        // Numbers are given one by one and pages never go for good, so the taken ones are a block from 2: a
+        // search by halves finds its end. A number that a page gave itself does no harm; it is only skipped.
+        let numbered = |number: u64| format!("{base}-{number}");
+        let (mut taken, mut free) = (1, 2);
+        while self.pages.contains_key(&numbered(free)) {
+            (taken, free) = (free, free * 2);
+        }
+        while free - taken > 1 {
+            let middle = taken + (free - taken) / 2;
+            if self.pages.contains_key(&numbered(middle)) { taken = middle } else { free = middle }
+        }
+        numbered(free)
+    }
+
+    fn update(
+        &self,
+        slug: &str,
+        content: Option<&str>,
+        metadata: Option<&Map<String, Value>>,
+        expected_version: Option<u64>,
+        now: Millis,
+    ) -> Result<Plan, ErrorInfo> {
+        let page = self.live(slug)?;
+        if content.is_none() && metadata.is_none() {
+            return Err(invalid(format!("there is nothing to change in '{slug}'"))
+                .hint("give a content, metadata, or both"));
+        }
+        if let Some(expected) = expected_version.filter(|expected| *expected != page.version) {
+            return Err(ErrorInfo::new(
+                Code::VersionConflict,
+                format!("the page '{slug}' has version {}, not {expected}", page.version),
+            )
+            .hint("read the page again and repeat the change on what it says now"));
+        }
+        let mut draft = Draft::new(self, now);
+        if let Some(content) = content.filter(|content| *content != page.content) {
+            draft.write(slug, content.into());
+        }
+        if let Some(changes) = metadata {
+            let mut merged = page.metadata.clone();
+            for (name, value) in changes {
+                match value {
+                    Value::Null => merged.remove(name),
+                    value => merged.insert(name.clone(), value.clone()),
+                };
+            }
+            if merged != page.metadata {
+                draft.edit(slug, |page| {
+                    page.metadata = merged;
+                    page.updated_at = now;
+                });
+            }
+        }
+        let value = draft.show(slug, self.position(page));
+        Ok(draft.plan(value))
+    }
+
+    fn rename(&self, slug: &str, title: &str, now: Millis) -> Result<Plan, ErrorInfo> {
+        let page = self.live(slug)?;
+        let title = checked_title(title)?;
+        let mut draft = Draft::new(self, now);
+        if title != page.title {
+            draft.edit(slug, |page| {
+                page.title.clone_from(&title);
+                page.updated_at = now;
+            });
+            let (old, new) = (text::fold(&page.title), text::fold(&title));
+            let is_meant = self.resolve(&old).is_some_and(|found| found.slug == slug);
+            if old != new && is_meant {
+                // The new title, if it will mean this page; else the slug, which shows the new title.
+                let shadowed = self
+                    .titles
+                    .get(&new)
+                    .and_then(|pages| pages.first())
+                    .is_some_and(|(created, other)| (*created, other.as_str()) < (page.created_at, slug));
+                let fits = links::can_hold(&title);
+                let target = if fits && !shadowed { title.as_str() } else { slug };
+                let shown = (fits && shadowed).then_some(title.as_str());
+                for from in self.links.to(&old) {
+                    let Some(page) = self.pages.get(from) else { continue };
+                    if let Some(content) = links::retarget(&page.content, &old, target, shown) {
+                        draft.write(from, content);
+                    }
+                }
+            }
+        }
+        let value = draft.show(slug, self.position(page));
+        Ok(draft.plan(value))
+    }
+
+    fn relocate(
+        &self,
+        slug: &str,
+        parent: Option<&str>,
+        position: Option<usize>,
+        now: Millis,
+    ) -> Result<Plan, ErrorInfo> {
+        let page = self.live(slug)?;
+        if let Some(parent) = parent {
+            self.live(parent)?;
+            if self.above(Some(parent)).any(|above| above.slug == slug) {
+                return Err(ErrorInfo::new(
+                    Code::PageCycle,
+                    format!(
+                        "the page '{slug}' cannot be moved below '{parent}', which is itself or below it"
+                    ),
+                ));
+            }
+        }
+        if self.depth(parent) + self.height(slug) > MAX_DEPTH {
+            return Err(too_deep());
+        }
+        let stays = page.parent.as_deref() == parent;
+        let last = self.siblings(parent).len() - usize::from(stays);
+        let position = position.unwrap_or(last).min(last);
+        let mut draft = Draft::new(self, now);
+        if !stays || self.position(page) != position {
+            draft.place(parent, position, &[slug.to_string()], stays.then(|| self.position(page)));
+        }
+        let value = draft.show(slug, position);
+        Ok(draft.plan(value))
+    }
+
+    fn delete(&self, slug: &str, now: Millis) -> Result<Plan, ErrorInfo> {
+        let page = self.live(slug)?;
+        let children: Vec<String> = self.siblings(Some(slug)).iter().map(|(_, slug)| slug.clone()).collect();
+        let mut draft = Draft::new(self, now);
+        let place = self.position(page);
+        draft.place(page.parent.as_deref(), place, &children, Some(place));
+        draft.edit(slug, |page| {
+            page.trashed_at = Some(now);
+            page.lifted = children;
+        });
+        Ok(draft.plan(Value::Null))
+    }
+
+    fn restore(&self, slug: &str, now: Millis) -> Result<Plan, ErrorInfo> {
+        let Some(page) = self.pages.get(slug) else { return Err(self.not_found(slug)) };
+        if page.is_live() {
+            return Err(ErrorInfo::new(Code::PageNotFound, format!("the page '{slug}' is not in the trash")));
+        }
+        // Back to where it was; where that is gone too, to the first page above that is not.
+        let parent =
+            self.above(page.parent.as_deref()).find(|above| above.is_live()).map(|above| above.slug.as_str());
+        let parent = parent.filter(|parent| self.depth(Some(parent)) < MAX_DEPTH);
+        let position =
+            if parent == page.parent.as_deref() { self.position(page) } else { self.siblings(parent).len() };
+        let depth = self.depth(parent) + 1;
+        let returns = |child: &&String| {
+            self.page(child).is_some_and(|page| page.parent.as_deref() == parent)
+                && depth + self.height(child) <= MAX_DEPTH
+        };
+        let children: Vec<String> = page.lifted.iter().filter(returns).cloned().collect();
+        let mut draft = Draft::new(self, now);
+        draft.place(parent, position, &[slug.to_string()], None);
+        draft.edit(slug, |page| {
+            page.trashed_at = None;
+            page.lifted = Vec::new();
+        });
+        draft.place(Some(slug), 0, &children, None);
+        let gone = self
+            .siblings(parent)
+            .iter()
+            .take(position)
+            .filter(|(_, sibling)| children.contains(sibling))
+            .count();
+        let value = draft.show(slug, position - gone);
+        Ok(draft.plan(value))
+    }
+}

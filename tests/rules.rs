@@ -1,0 +1,243 @@
+//! The judges of requests are judged: bad transcripts, made by hand, are refused, and good ones are accepted.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used)] // a test file throughout
+
+mod support;
+
+use serde_json::{Value, json};
+use support::anthropic_rules::{self, Signed};
+use support::openai_rules;
+
+fn signed() -> Signed {
+    [("s1", (1, "hm")), ("s2", (2, "so")), ("r3", (3, ""))]
+        .map(|(proof, (order, text))| (proof.into(), (order, text.into())))
+        .into()
+}
+
+fn anthropic(messages: &Value, paused: bool) -> Result<(), String> {
+    let body = json!({ "model": "m", "max_tokens": 1, "messages": messages });
+    anthropic_rules::check(&body, &signed(), paused)
+}
+
+fn user(blocks: Value) -> Value {
+    json!({ "role": "user", "content": blocks })
+}
+
+fn assistant(blocks: Value) -> Value {
+    json!({ "role": "assistant", "content": blocks })
+}
+
+fn text(text: &str) -> Value {
+    json!({ "type": "text", "text": text })
+}
+
+fn call(id: &str) -> Value {
+    json!({ "type": "tool_use", "id": id, "name": "look", "input": {} })
+}
+
+fn result(id: &str) -> Value {
+    json!({ "type": "tool_result", "tool_use_id": id, "content": "x" })
+}
+
+fn thinking(text: &str, signature: &str) -> Value {
+    json!({ "type": "thinking", "thinking": text, "signature": signature })
+}
+
+#[test]
+fn good_anthropic_transcripts_are_accepted() {
+    let hi = user(json!([text("hi")]));
+    let good = [
+        json!([{ "role": "user", "content": "hi" }]),
+        json!([hi, hi]),
+        json!([hi, assistant(json!([text("hello")])), hi]),
+        json!([hi, assistant(json!([call("a"), call("b")])), user(json!([result("b"), result("a")]))]),
+        json!([hi, assistant(json!([text("x"), call("a")])), user(json!([result("a"), text("and")])), hi]),
+        json!([hi, assistant(json!([call("a")])), user(json!([result("a")])), hi]),
+        json!([
+            hi,
+            assistant(json!([thinking("hm", "s1"), call("a")])),
+            user(json!([result("a")])),
+            assistant(json!([
+                thinking("so", "s2"),
+                { "type": "redacted_thinking", "data": "r3" },
+                text("done")
+            ])),
+            hi
+        ]),
+        json!([
+            hi,
+            assistant(json!([{ "type": "server_tool_use", "id": "s", "name": "n", "input": {} },
+            { "type": "web_search_tool_result", "tool_use_id": "s", "content": [] }, text("x")])),
+            hi
+        ]),
+    ];
+    for messages in good {
+        assert_eq!(anthropic(&messages, false), Ok(()), "{messages}");
+    }
+    assert_eq!(anthropic(&json!([hi, assistant(json!([text("…")]))]), true), Ok(()));
+}
+
+#[test]
+fn bad_anthropic_transcripts_are_refused() {
+    let hi = user(json!([text("hi")]));
+    let bad = [
+        ("no messages", json!([])),
+        ("first message", json!([assistant(json!([text("hello")])), hi])),
+        ("prefill", json!([hi, assistant(json!([text("hello")]))])),
+        ("role", json!([{ "role": "tool", "content": "x" }])),
+        ("empty text", json!([{ "role": "user", "content": "" }])),
+        ("no blocks", json!([user(json!([]))])),
+        ("without text", json!([user(json!([text(" \n")]))])),
+        ("neither text nor blocks", json!([{ "role": "user", "content": null }])),
+        ("without a type", json!([user(json!([{ "text": "hi" }]))])),
+        ("no result", json!([hi, assistant(json!([call("a")])), hi])),
+        ("no result", json!([hi, assistant(json!([call("a"), call("b")])), user(json!([result("a")])), hi])),
+        ("prefill", json!([hi, assistant(json!([call("a")]))])),
+        ("not called or has one", json!([user(json!([result("a")]))])),
+        (
+            "not called or has one",
+            json!([hi, assistant(json!([call("a")])), user(json!([result("a"), result("a")]))]),
+        ),
+        ("not called or has one", json!([hi, assistant(json!([call("a")])), user(json!([result("b")]))])),
+        (
+            "not called or has one",
+            json!([
+                hi,
+                assistant(json!([call("a")])),
+                user(json!([result("a")])),
+                assistant(json!([text("x")])),
+                user(json!([result("a")]))
+            ]),
+        ),
+        ("come first", json!([hi, assistant(json!([call("a")])), user(json!([text("so"), result("a")]))])),
+        (
+            "come first",
+            json!([
+                hi,
+                assistant(json!([call("a"), call("b")])),
+                user(json!([result("a"), text("so"), result("b")]))
+            ]),
+        ),
+        ("two calls", json!([hi, assistant(json!([call("a"), call("a")])), user(json!([result("a")]))])),
+        (
+            "two calls",
+            json!([
+                hi,
+                assistant(json!([call("a")])),
+                user(json!([result("a")])),
+                assistant(json!([call("a")])),
+                user(json!([result("a")]))
+            ]),
+        ),
+        ("tool_use of the user", json!([user(json!([call("a")]))])),
+        ("tool_result of the assistant", json!([hi, assistant(json!([result("a")])), hi])),
+        ("bad id", json!([hi, assistant(json!([call("a.b")])), user(json!([result("a.b")]))])),
+        (
+            "no object",
+            json!([
+                hi,
+                assistant(json!([{ "type": "tool_use", "id": "a", "name": "n", "input": "{}" }])),
+                user(json!([result("a")]))
+            ]),
+        ),
+        (
+            "empty content",
+            json!([
+                hi,
+                assistant(json!([call("a")])),
+                user(json!([{ "type": "tool_result", "tool_use_id": "a", "content": "" }]))
+            ]),
+        ),
+        ("without a signature", json!([hi, assistant(json!([thinking("hm", ""), text("x")])), hi])),
+        ("nobody gave", json!([hi, assistant(json!([thinking("hm", "s9"), text("x")])), hi])),
+        ("changed", json!([hi, assistant(json!([thinking("hm!", "s1"), text("x")])), hi])),
+        (
+            "out of order",
+            json!([hi, assistant(json!([thinking("so", "s2"), thinking("hm", "s1"), text("x")])), hi]),
+        ),
+        (
+            "comes twice",
+            json!([hi, assistant(json!([thinking("hm", "s1"), thinking("hm", "s1"), text("x")])), hi]),
+        ),
+        ("thinking alone", json!([hi, assistant(json!([thinking("hm", "s1")])), hi])),
+        ("ends with thinking", json!([hi, assistant(json!([text("x"), thinking("hm", "s1")])), hi])),
+        ("thinking of the user", json!([user(json!([thinking("hm", "s1"), text("x")]))])),
+        ("of the user of type", json!([user(json!([{ "type": "server_tool_use" }]))])),
+    ];
+    assert!(bad.len() >= 15);
+    for (why, messages) in bad {
+        let refused = anthropic(&messages, false).expect_err(&messages.to_string());
+        assert!(refused.contains(why), "{messages}: {refused}");
+    }
+    let hi = json!([hi]);
+    let bodies = [
+        ("no model", json!({ "max_tokens": 1, "messages": hi })),
+        ("no max_tokens", json!({ "model": "m", "messages": hi })),
+        ("system", json!({ "model": "m", "max_tokens": 1, "messages": hi, "system": "" })),
+        (
+            "input_schema",
+            json!({ "model": "m", "max_tokens": 1, "messages": hi, "tools": [{ "name": "t", "input_schema": {} }] }),
+        ),
+        (
+            "four cache",
+            json!({ "model": "m", "max_tokens": 1, "cache_control": {}, "messages": [user(json!([
+                { "type": "text", "text": "a", "cache_control": {} }, { "type": "text", "text": "a", "cache_control": {} },
+                { "type": "text", "text": "a", "cache_control": {} }, { "type": "text", "text": "a", "cache_control": {} }]))] }),
+        ),
+    ];
+    for (why, body) in bodies {
+        let refused = anthropic_rules::check(&body, &signed(), false).expect_err(&body.to_string());
+        assert!(refused.contains(why), "{body}: {refused}");
+    }
+}
+
+fn chat_call(id: &str, arguments: &str) -> Value {
+    json!({ "id": id, "type": "function", "function": { "name": "look", "arguments": arguments } })
+}
+
+#[test]
+fn chat_transcripts_are_judged() {
+    let hi = json!({ "role": "user", "content": "hi" });
+    let asks = |calls: Value| json!({ "role": "assistant", "content": null, "tool_calls": calls });
+    let told = |id: &str| json!({ "role": "tool", "tool_call_id": id, "content": "x" });
+    let good = [
+        json!([hi]),
+        json!([{ "role": "system", "content": "s" }, hi, { "role": "assistant", "content": "x" }, hi]),
+        json!([hi, asks(json!([chat_call("a", "{}"), chat_call("b", "{\"x\":1}")])), told("b"), told("a")]),
+    ];
+    for messages in good {
+        assert_eq!(openai_rules::check_messages(messages.as_array().unwrap(), false), Ok(()), "{messages}");
+    }
+    let bad = [
+        ("no messages", json!([])),
+        ("nothing but", json!([{ "role": "system", "content": "s" }])),
+        ("not the first", json!([hi, { "role": "system", "content": "s" }])),
+        ("first message", json!([{ "role": "assistant", "content": "x" }, hi])),
+        ("ends with", json!([hi, { "role": "assistant", "content": "x" }])),
+        ("empty message of the user", json!([{ "role": "user", "content": " " }])),
+        ("empty message of the assistant", json!([hi, { "role": "assistant", "content": null }, hi])),
+        ("without a call", json!([hi, asks(json!([])), hi])),
+        (
+            "empty content",
+            json!([hi, { "role": "assistant", "content": "", "tool_calls": [chat_call("a", "{}")] }, told("a")]),
+        ),
+        ("no result", json!([hi, asks(json!([chat_call("a", "{}")])), hi])),
+        ("no result", json!([hi, asks(json!([chat_call("a", "{}")]))])),
+        ("not called", json!([hi, told("a")])),
+        ("has one", json!([hi, asks(json!([chat_call("a", "{}")])), told("a"), told("a")])),
+        ("two calls", json!([hi, asks(json!([chat_call("a", "{}"), chat_call("a", "{}")])), told("a")])),
+        ("no JSON", json!([hi, asks(json!([chat_call("a", "")])), told("a")])),
+        ("no object", json!([hi, asks(json!([chat_call("a", "[]")])), told("a")])),
+        ("without an id", json!([hi, asks(json!([chat_call("", "{}")])), told("")])),
+        (
+            "empty result",
+            json!([hi, asks(json!([chat_call("a", "{}")])), { "role": "tool", "tool_call_id": "a", "content": "" }]),
+        ),
+        ("role", json!([{ "role": "robot", "content": "x" }])),
+    ];
+    for (why, messages) in bad {
+        let refused = openai_rules::check_messages(messages.as_array().unwrap(), false)
+            .expect_err(&messages.to_string());
+        assert!(refused.contains(why), "{messages}: {refused}");
+    }
+}

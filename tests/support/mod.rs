@@ -1,0 +1,5 @@
+//! What the integration tests share. Each of them is a crate of its own and uses a part of it.
+#![allow(dead_code, unreachable_pub)]
+
+pub mod anthropic_rules;
+pub mod openai_rules;

@@ -1,0 +1,136 @@
+//! Running other programs, with errors that name the program and what it was to do.
+
+use anyhow::{Context, Result, bail, ensure};
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+pub struct Cmd {
+    inner: Command,
+}
+
+/// The cargo that runs xtask, so that a toolchain chosen by hand stays chosen.
+pub fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+impl Cmd {
+    pub fn new(program: impl AsRef<OsStr>) -> Cmd {
+        Cmd { inner: Command::new(program) }
+    }
+
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Cmd {
+        self.inner.args(args);
+        self
+    }
+
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Cmd {
+        self.inner.arg(arg);
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Cmd {
+        self.inner.env(name, value);
+        self
+    }
+
+    pub fn without_env(mut self, name: &str) -> Cmd {
+        self.inner.env_remove(name);
+        self
+    }
+
+    pub fn in_dir(mut self, dir: &Path) -> Cmd {
+        self.inner.current_dir(dir);
+        self
+    }
+
+    /// Runs it with our terminal as its own; an exit code other than 0 is an error.
+    pub fn run(mut self) -> Result<()> {
+        let status = self.inner.status().map_err(|error| self.cannot_start(error))?;
+        ensure!(status.success(), "`{self}` failed ({status})");
+        Ok(())
+    }
+
+    /// Runs it in silence and gives what it wrote; on failure, what it complained of is the error.
+    pub fn captured(mut self) -> Result<String> {
+        let output = self.inner.stdin(Stdio::null()).output().map_err(|error| self.cannot_start(error))?;
+        if !output.status.success() {
+            let (out, err) =
+                (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            bail!("`{self}` failed ({})\n{}{}", output.status, out, err);
+        }
+        String::from_utf8(output.stdout).with_context(|| format!("`{self}` wrote no UTF-8"))
+    }
+
+    /// Starts it with its output piped to us.
+    pub fn piped(mut self) -> Result<Child> {
+        self.inner
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| self.cannot_start(error))
+    }
+
+    fn cannot_start(&self, error: std::io::Error) -> anyhow::Error {
+        let program = self.inner.get_program().to_string_lossy().into_owned();
+        match error.kind() {
+            ErrorKind::NotFound => anyhow::anyhow!("`{program}` is not installed, or not on the PATH"),
+            _ => anyhow::Error::new(error).context(format!("cannot start `{program}`")),
+        }
+    }
+}
+
+impl fmt::Display for Cmd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let program = Path::new(self.inner.get_program());
+        write!(f, "{}", program.file_name().unwrap_or(program.as_os_str()).to_string_lossy())?;
+        self.inner.get_args().try_for_each(|arg| write!(f, " {}", arg.to_string_lossy()))
+    }
+}
+
+/// Hands each line of a child's output to `each` as it comes.
+pub fn lines(child: &mut Child, mut each: impl FnMut(&str)) -> Result<()> {
+    let Some(output) = child.stdout.take() else { return Ok(()) };
+    let mut output = BufReader::new(output);
+    let mut line = Vec::new();
+    while output.read_until(b'\n', &mut line)? > 0 {
+        each(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']));
+        line.clear();
+    }
+    Ok(())
+}
+
+/// The first folder of the PATH that has this program.
+pub fn which(program: &str) -> Option<PathBuf> {
+    let name = format!("{program}{}", std::env::consts::EXE_SUFFIX);
+    std::env::split_paths(&std::env::var_os("PATH")?).map(|dir| dir.join(&name)).find(|path| path.is_file())
+}
+
+/// `npm`, quiet about everything that is not a failure.
+pub fn npm(dir: &Path) -> Cmd {
+    let program = if cfg!(windows) { "npm.cmd" } else { "npm" };
+    Cmd::new(program).in_dir(dir).env("npm_config_audit", "false").env("npm_config_fund", "false")
+}
+
+/// Installs what `dir/package-lock.json` names, unless that has been done since it changed.
+pub fn npm_ci(dir: &Path) -> Result<()> {
+    node()?;
+    let stamp = crate::stamp::Stamp::at(dir.join("node_modules/.installed"));
+    let inputs = crate::stamp::digest(&[dir.join("package.json"), dir.join("package-lock.json")])?;
+    if stamp.holds(&inputs) {
+        return Ok(());
+    }
+    println!("installing {}/node_modules", dir.display());
+    npm(dir).args(["ci", "--loglevel=error"]).captured().map(drop)?;
+    stamp.set(&inputs)
+}
+
+/// Node is the one thing besides Rust that we cannot bring ourselves.
+pub fn node() -> Result<()> {
+    let version = Cmd::new("node").arg("--version").captured().context("Node 20 or newer is needed")?;
+    let major = version.trim().trim_start_matches('v').split('.').next().and_then(|n| n.parse::<u32>().ok());
+    ensure!(major.is_some_and(|major| major >= 20), "Node 20 or newer is needed, this is {}", version.trim());
+    Ok(())
+}
