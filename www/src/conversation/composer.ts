@@ -18,7 +18,7 @@ export class Composer {
   /** What the keys do now; placed by the panel. */
   readonly hint = h("p", { class: "composer-hint", id: "composer-hint" });
   readonly #place: string;
-  #escaped = 0;
+  #escaped = -Infinity;
   #sending = false;
   #notice = "";
   #noticeTimer: ReturnType<typeof setTimeout> | undefined;
@@ -84,7 +84,7 @@ export class Composer {
     if (event.key === "Escape" && this.agent.working) {
       event.preventDefault();
       if (event.timeStamp - this.#escaped < ESCAPES_WITHIN) {
-        this.#escaped = 0;
+        this.#escaped = -Infinity;
         this.stop();
       } else {
         this.#escaped = event.timeStamp;
