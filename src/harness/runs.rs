@@ -559,7 +559,7 @@ impl Harness {
             if let Some(model) = self.models.remove(&key) {
                 blocks = self.scrubbed_blocks(model.blocks());
             }
-            self.outbox.act(Action::Abort(key));
+            self.outbox.abort(key);
         }
         let of_run = |call: &LiveCall| match &call.owner {
             CallOwner::Tool(Owner::Run { run, .. }) | CallOwner::Instructions { run, .. } => *run == id,
@@ -567,14 +567,10 @@ impl Harness {
         };
         let calls: Vec<CallKey> =
             self.calls.iter().filter(|(_, call)| of_run(call)).map(|(key, _)| *key).collect();
-        for key in &calls {
-            self.calls.remove(key);
-            self.outbox.act(Action::Abort(*key));
+        for key in calls {
+            self.calls.remove(&key);
+            self.outbox.abort(key);
         }
-        // A tool that still waits for its commit must not begin any more.
-        self.outbox.retain_effects(
-            |action| !matches!(action, Action::CallPage { call, .. } if calls.contains(call)),
-        );
         self.interrupt_reason = reason.into();
         self.append(session, Some(&id), &Entry::Interrupted { reason: reason.into(), blocks });
         for (call, asked) in open {

@@ -176,6 +176,7 @@ impl Harness {
         for command in commands {
             self.reply(command, Ok(None));
         }
+        self.answer_waiters();
         let held = self.session(DEFAULT_SESSION).and_then(Session::current).map(|run| run.id.clone());
         if let (true, Some(run)) = (self.config.resume_auto, held) {
             self.go_on(DEFAULT_SESSION, &run);
