@@ -25,7 +25,7 @@ export async function site(pkg) {
       if (pathname.startsWith("/signal/")) {
         let body = "";
         for await (const chunk of request) body += chunk;
-        const answer = await signals.get(pathname.slice(8))?.(body && JSON.parse(body));
+        const answer = await signals.get(decodeURIComponent(pathname.slice(8)))?.(body && JSON.parse(body));
         return response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer ?? null));
       }
       const page = pages.get(pathname);
