@@ -645,24 +645,25 @@ function tools(both) {
     const seen = await page.evaluate(async () => {
       const ws = await T.open("w", { pageTools: false });
       const tool = (name, says, more) => ({ name, title: "T", description: `Says ${says}.`, inputSchema: { type: "object", properties: {} }, execute: () => says, ...more });
-      const names = () => ws.tools.definitions().map((d) => d.name).join();
-      const out = { empty: names() };
+      // A host behind a port answers later; a round trip is enough.
+      const names = async () => { await ws.history(); return ws.tools.definitions().map((d) => d.name).join(); };
+      const out = { empty: await names() };
       const undoA = ws.tools.register(tool("a", "one"));
       ws.tools.register(tool("b", "two", { readOnly: true, source: "External" }));
       ws.tools.register(tool("get_c", "three"));
-      out.three = names();
+      out.three = await names();
       const undoA2 = ws.tools.register(tool("a", "uno"), { replace: true });
-      out.replaced = names();
+      out.replaced = await names();
       undoA(); // undoes its own registration only, which is gone
-      out.kept = [names(), (await ws.tools.execute("a", {})).result];
+      out.kept = [await names(), (await ws.tools.execute("a", {})).result];
       undoA2();
-      out.undone = names();
+      out.undone = await names();
       const controller = new AbortController();
       ws.tools.register(tool("d", "four"), { signal: controller.signal });
-      const withD = names();
+      const withD = await names();
       controller.abort();
-      out.signal = [withD, names()];
-      out.unregister = [ws.tools.unregister("b"), ws.tools.unregister("b"), names()];
+      out.signal = [withD, await names()];
+      out.unregister = [ws.tools.unregister("b"), ws.tools.unregister("b"), await names()];
       ws.tools.register(tool("e", "five", { readOnly: true, source: "External" }));
       out.definitions = T.plain(ws.tools.definitions());
       return out;
