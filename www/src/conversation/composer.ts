@@ -73,7 +73,7 @@ export class Composer {
     this.input.placeholder = working ? "Agent is thinking… you can go on typing" : "Ask about your pages";
     const { enterSends } = this.agent.settings;
     this.input.setAttribute("enterkeyhint", enterSends ? "send" : "enter");
-    const keys = working ? "Esc twice stops" : enterSends ? "Enter sends, Shift+Enter makes a new line" : "Enter makes a new line";
+    const keys = working ? "Esc twice stops" : enterSends ? "Shift+Enter: new line" : "Enter: new line";
     setText(this.hint, this.#notice || keys);
     if (!CSS.supports("field-sizing", "content")) this.#grow();
   }
