@@ -209,6 +209,10 @@ impl Pump {
                     pump.input(Input::Committed { commit: id, result });
                 });
             }
+            Action::Draft { writes } => {
+                let pump = self.clone();
+                spawn_local(async move { pump.0.store.write_at_once(writes).await });
+            }
             Action::Read { id, reads } => {
                 let pump = self.clone();
                 spawn_local(async move {
