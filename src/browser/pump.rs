@@ -154,7 +154,9 @@ impl Pump {
             return;
         }
         loop {
-            let action = self.0.harness.borrow_mut().poll(self.now());
+            // The clock may be the page's own function: it is asked before anything is borrowed.
+            let now = self.now();
+            let action = self.0.harness.borrow_mut().poll(now);
             match action {
                 Some(action) => self.act(action),
                 None => break,
@@ -305,7 +307,8 @@ impl Pump {
         if deleted {
             self.end(Some(StoreError::Deleted.info()));
         } else {
-            self.0.harness.borrow_mut().make_way(self.now());
+            let now = self.now();
+            self.0.harness.borrow_mut().make_way(now);
             self.run();
         }
     }
