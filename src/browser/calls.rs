@@ -78,7 +78,8 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
     match result {
         Ok(()) => {
             pump.inner().incoming.borrow_mut().insert(call, incoming);
-            pump.inner().harness.borrow_mut().flush(pump.now(), call);
+            let now = pump.now();
+            pump.inner().harness.borrow_mut().flush(now, call);
             pump.run();
             true
         }

@@ -147,7 +147,7 @@ impl Harness {
             "storage" => self.outbox.act(super::Action::Storage(id)),
             "persist" => self.outbox.act(super::Action::Persist(id)),
             "draft" => {
-                self.write_drafts();
+                self.draft_at_once();
                 self.reply(id, Ok(None));
             }
             "close" => self.close(Some(id)),

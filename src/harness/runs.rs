@@ -602,35 +602,50 @@ impl Harness {
             .write(Write::DeletePrefix { table: Table::Drafts, prefix: vec![session.into(), run.into()] });
     }
 
-    /// Writes down the text that streams and is nowhere else.
+    /// Writes down the text that streams and is in no draft yet.
     pub(super) fn write_drafts(&mut self) {
         self.last_draft = self.now;
-        let mut writes = Vec::new();
-        for model in self.models.values_mut().filter(|model| model.has_news()) {
-            let mut pieces = Vec::new();
-            for (index, part) in model.parts.iter_mut().enumerate() {
-                let news = part.text.get(part.drafted..).filter(|text| !text.is_empty());
-                let Some(block) = news.and_then(|text| block(part.kind, text)) else { continue };
-                let blocks = crate::journal::blocks_to_json(&[block]);
-                pieces.push(json!([index, blocks.get(0)]));
-                part.drafted = part.text.len();
-            }
-            model.drafts += 1;
-            let key = vec![model.session.as_str().into(), model.run.as_str().into(), model.drafts.into()];
-            writes.push(Write::Put { table: Table::Drafts, key, value: Value::from(pieces).to_string() });
-        }
-        for write in writes {
-            // A draft may hold a key only in the moment before the answer is whole and scrubbed.
-            self.outbox.write(self.scrubbed_write(write));
+        for write in self.drafts(false) {
+            self.outbox.write(write);
         }
         self.outbox.hurry();
     }
 
-    fn scrubbed_write(&self, write: Write) -> Write {
-        match write {
-            Write::Put { table, key, value } => Write::Put { table, key, value: self.scrubbed(value) },
-            other => other,
+    /// Writes down all that streams, at once: the page may be gone before a commit that waits for its turn.
+    pub(super) fn draft_at_once(&mut self) {
+        self.last_draft = self.now;
+        let writes = self.drafts(true);
+        if !writes.is_empty() {
+            self.outbox.act(Action::Draft { writes });
         }
+    }
+
+    /// The drafts of what streams: under the epoch, so that a former holder's are told apart.
+    fn drafts(&mut self, whole: bool) -> Vec<Write> {
+        let epoch = self.epoch;
+        let mut drafts = Vec::new();
+        for model in self.models.values_mut().filter(|model| whole || model.has_news()) {
+            let mut pieces = Vec::new();
+            for (index, part) in model.parts.iter_mut().enumerate() {
+                let start = if whole { 0 } else { part.drafted };
+                let news = part.text.get(start..).filter(|text| !text.is_empty());
+                let Some(block) = news.and_then(|text| block(part.kind, text)) else { continue };
+                let blocks = crate::journal::blocks_to_json(&[block]);
+                pieces.push(json!([index, start, blocks.get(0)]));
+                part.drafted = part.text.len();
+            }
+            model.drafts += 1;
+            let key = vec![
+                model.session.as_str().into(),
+                model.run.as_str().into(),
+                epoch.into(),
+                model.drafts.into(),
+            ];
+            drafts.push((key, Value::from(pieces).to_string()));
+        }
+        // A draft may hold a key of the page's only until the answer is whole.
+        let put = |(key, value)| Write::Put { table: Table::Drafts, key, value: self.scrubbed(value) };
+        drafts.into_iter().map(put).collect()
     }
 
     /// Writes the heads of the sessions that have changed.

@@ -308,6 +308,17 @@ impl World {
                 law(!entries || page.has_lock, || "entries are written without the lock".into())?;
                 page.commit = Some((id, commit));
             }
+            Action::Draft { writes } => {
+                let drafts = |write: &lodger::ports::Write| write.table() == Table::Drafts;
+                law(writes.iter().all(drafts), || {
+                    "something besides drafts is written past the commits".into()
+                })?;
+                // Nobody waits for it, and it may be lost with its page.
+                if self.rng.bool() {
+                    let commit = lodger::ports::Commit { writes, ..Default::default() };
+                    self.disk.commit(&commit).map_err(|error| format!("a draft: {error:?}"))?;
+                }
+            }
             Action::Read { id, reads } => {
                 // A store may read at once, unless the page's own commit is before it.
                 let at_once = page.commit.is_none() && self.rng.bool();

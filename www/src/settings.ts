@@ -95,7 +95,7 @@ export class Settings extends Changing {
       provider: {
         kind: "anthropic",
         ...(this.#key ? { apiKey: this.#key } : {}),
-        ...(baseUrl ? { baseUrl, ...(isLocal(baseUrl) ? { allowHttp: true } : {}) } : {}),
+        ...(baseUrl ? { baseUrl } : {}),
         model: model || DEFAULT_MODEL,
       },
       instructions: INSTRUCTIONS,
@@ -113,10 +113,6 @@ export class Settings extends Changing {
     if (theme === "system") delete document.documentElement.dataset["theme"];
     else document.documentElement.dataset["theme"] = theme;
   }
-}
-
-function isLocal(url: string): boolean {
-  return /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])([:/]|$)/.test(url);
 }
 
 function read(): Choice {

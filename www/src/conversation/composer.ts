@@ -18,7 +18,7 @@ export class Composer {
   /** What the keys do now; placed by the panel. */
   readonly hint = h("p", { class: "composer-hint", id: "composer-hint" });
   readonly #place: string;
-  #escaped = 0;
+  #escaped = -Infinity;
   #sending = false;
   #notice = "";
   #noticeTimer: ReturnType<typeof setTimeout> | undefined;
@@ -73,7 +73,7 @@ export class Composer {
     this.input.placeholder = working ? "Agent is thinking… you can go on typing" : "Ask about your pages";
     const { enterSends } = this.agent.settings;
     this.input.setAttribute("enterkeyhint", enterSends ? "send" : "enter");
-    const keys = working ? "Esc twice stops" : enterSends ? "Enter sends, Shift+Enter makes a new line" : "Enter makes a new line";
+    const keys = working ? "Esc twice stops" : enterSends ? "Shift+Enter: new line" : "Enter: new line";
     setText(this.hint, this.#notice || keys);
     if (!CSS.supports("field-sizing", "content")) this.#grow();
   }
@@ -84,7 +84,7 @@ export class Composer {
     if (event.key === "Escape" && this.agent.working) {
       event.preventDefault();
       if (event.timeStamp - this.#escaped < ESCAPES_WITHIN) {
-        this.#escaped = 0;
+        this.#escaped = -Infinity;
         this.stop();
       } else {
         this.#escaped = event.timeStamp;

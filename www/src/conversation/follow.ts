@@ -6,8 +6,6 @@
 
 /** Movements up to this many pixels are rounding, not reading. */
 const SLACK = 3;
-/** This near to the end counts as being there. */
-const NEAR = 24;
 
 /** The follower of one scrolling element. */
 export class Follow {
@@ -19,7 +17,7 @@ export class Follow {
     readonly box: HTMLElement,
     readonly onChange: (pinned: boolean) => void,
   ) {
-    box.addEventListener("wheel", (e) => e.deltaY < 0 && this.#set(false), { passive: true });
+    box.addEventListener("wheel", (e) => e.deltaY < 0 && this.#scrollable && this.#set(false), { passive: true });
     let touch = 0;
     box.addEventListener("touchstart", (e) => (touch = e.touches[0]?.clientY ?? 0), { passive: true });
     box.addEventListener("touchmove", (e) => (e.touches[0]?.clientY ?? 0) > touch + SLACK && this.#set(false), { passive: true });
@@ -58,11 +56,9 @@ export class Follow {
 
   #scrolled(): void {
     const top = this.box.scrollTop;
-    const own = Math.abs(top - this.#written) <= 1;
-    if (!own) {
-      if (top < this.#last - SLACK) this.#set(false);
-      else if (this.box.scrollHeight - this.box.clientHeight - top <= NEAR) this.#set(true);
-    }
+    // At the end it follows, whoever went there: a text that became shorter moves the view up without being read.
+    if (this.box.scrollHeight - this.box.clientHeight - top <= SLACK) this.#set(true);
+    else if (Math.abs(top - this.#written) > 1 && top < this.#last - SLACK) this.#set(false);
     this.#last = top;
   }
 

@@ -98,7 +98,10 @@ export class PageStore extends Changing {
       }
     });
     const first = this.slugOf("Dragon Lore");
-    if (first && !this.open) location.hash = PageStore.href(first);
+    if (!first || this.open) return;
+    // Put in place without a change of address: on a narrow screen nobody is led away from where they are.
+    history.replaceState(null, "", PageStore.href(first));
+    await this.#route();
   }
 
   /** A new page under `parentSlug`; opens it. */

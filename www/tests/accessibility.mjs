@@ -1,0 +1,91 @@
+// axe-core in each state, look and width: no violation of WCAG 2.2 A and AA or of the best practices; no sideways scroll.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { open, say, settled, start, streaming, useModel } from "./browser.mjs";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"];
+
+const STATES = {
+  async empty() {},
+  async samples({ page }) {
+    await start(page);
+  },
+  async answered({ page }) {
+    await start(page);
+    await say(page, "What pages mention dragons?");
+    await page.getByTestId("assistant-message").filter({ hasText: "Dragon Lore" }).waitFor();
+    await settled(page);
+    for (const card of await page.locator("[data-testid=tool-card] > summary").all()) await card.click();
+  },
+  async "streaming"({ page, model, visit }) {
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "never end");
+    await streaming(page);
+    await page.getByTestId("assistant-message").filter({ hasText: "nobody has read" }).waitFor();
+  },
+  async "markdown and failed tools"({ page, model, visit }) {
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "everything markdown");
+    await page.getByTestId("assistant-message").filter({ hasText: "The end." }).waitFor();
+    await settled(page);
+    await page.locator("code[data-coloured]").first().waitFor();
+    await say(page, "use tools");
+    await page.getByTestId("assistant-message").nth(1).filter({ hasText: "That is done." }).waitFor();
+    await settled(page);
+  },
+  async "error"({ page }) {
+    await page.getByTestId("open-settings").click();
+    await page.getByLabel("Anthropic", { exact: false }).check();
+    await page.getByTestId("save-settings").click();
+    await start(page);
+    await say(page, "Hello");
+    await page.getByTestId("system-message").waitFor();
+  },
+  async "settings"({ page }) {
+    await page.getByTestId("open-settings").click();
+    await page.getByLabel("Anthropic", { exact: false }).check();
+    await page.getByTestId("key").waitFor();
+  },
+  async "page and history"({ page }) {
+    await start(page);
+    if (await page.getByRole("button", { name: "Page", exact: true }).count()) await page.getByRole("button", { name: "Page", exact: true }).click();
+    await page.getByTestId("edit-page").click();
+    await page.getByTestId("page-editor").fill("# One\n\nChanged.");
+    await page.getByTestId("save-page").click();
+    await page.locator(".page-text").getByText("Changed.").waitFor();
+    await page.getByTestId("page-versions").locator("summary").click();
+    await page.getByRole("button", { name: /Version 2/ }).click();
+    await page.locator(".diff").waitFor();
+  },
+  async "page tree and trash"({ page }) {
+    await start(page);
+    if (await page.getByRole("button", { name: "Page", exact: true }).count()) await page.getByRole("button", { name: "Page", exact: true }).click();
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    if (await page.getByRole("button", { name: "Pages", exact: true }).count()) await page.getByRole("button", { name: "Pages", exact: true }).click();
+    await page.locator("details.trash summary").click();
+  },
+};
+
+export const tests = {};
+for (const [state, reach] of Object.entries(STATES)) {
+  for (const [colorScheme, width] of [["light", 1280], ["dark", 1280], ["light", 320], ["dark", 320]]) {
+    tests[`${state}, ${colorScheme}, ${width} px`] = {
+      visitor: { width, height: 800, colorScheme, reducedMotion: "reduce" },
+      async run(t) {
+        await open(t.page, t.base);
+        await reach(t);
+        await t.page.evaluate(axe);
+        const { violations } = await t.page.evaluate((tags) => window.axe.run({ runOnly: tags }), TAGS);
+        assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => `${n.target} ${n.any.concat(n.all, n.none).map((c) => c.message).join(" ")}`).join(" | ")}`), []);
+        const sideways = await t.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(sideways <= 0, `${sideways} px too wide`);
+        const wide = await t.page.evaluate(() => [...document.querySelectorAll("body *")].filter((e) => e.checkVisibility() && !e.closest(".table-scroll, pre, .visually-hidden, .sprite, .diff, .result-text") && e.getBoundingClientRect().right > innerWidth + 1).map((e) => `${e.tagName}.${e.className}`).slice(0, 3));
+        assert.deepEqual(wide, []);
+      },
+    };
+  }
+}

@@ -1,0 +1,87 @@
+// What the tests share: a browser, a fresh visitor for each test, and the things a person does again and again.
+import assert from "node:assert/strict";
+import { chromium } from "playwright-core";
+
+/** Debian's Chromium, or the one that is named. */
+export function launch() {
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
+  });
+}
+
+/** A visitor that has never been here. What the page must never do is collected in `wrongs`. */
+export async function visitor(browser, base, { width = 1280, height = 800, ...options } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, ...options });
+  const wrongs = [];
+  const hosts = new Set([new URL(base).host]);
+  const watch = (page) => {
+    page.on("pageerror", (error) => wrongs.push(`exception: ${error.message}`));
+    page.on("console", (message) => message.type() === "error" && !/status of 4\d\d/.test(message.text()) && wrongs.push(`console: ${message.text()}`));
+    page.on("request", (request) => /^https?:/.test(request.url()) && !hosts.has(new URL(request.url()).host) && wrongs.push(`foreign request: ${request.url()}`));
+  };
+  await context.addInitScript(() => {
+    window.violations = [];
+    document.addEventListener("securitypolicyviolation", (e) => window.violations.push(`${e.violatedDirective}: ${e.blockedURI} ${e.sample}`));
+  });
+  const page = await context.newPage();
+  watch(page);
+  return { context, page, wrongs, hosts, watch };
+}
+
+/** Nothing went wrong that nobody looked for. */
+export async function innocent({ page, wrongs }) {
+  const violations = page.isClosed() ? [] : await page.evaluate(() => window.violations ?? []);
+  assert.deepEqual([...wrongs, ...violations], []);
+}
+
+/** The page, ready. */
+export async function open(page, base, path = "/") {
+  await page.goto(new URL(path, base).href);
+  await page.getByTestId("conversation-panel").waitFor();
+  await page.locator("[data-testid=conversation-panel]:not([data-status=loading])").waitFor();
+}
+
+/** Samples and a running agent. */
+export async function start(page) {
+  if (await page.getByTestId("load-samples").isVisible()) {
+    await page.getByTestId("load-samples").click();
+    await page.locator("[role=treeitem][data-slug=large-page]").waitFor({ state: "attached" });
+  }
+  await page.getByTestId("start-agent").click();
+  await running(page);
+}
+
+/** Waits until the agent runs. */
+export function running(page) {
+  return page.locator("[data-testid=agent-status][data-lifecycle=Running]").waitFor();
+}
+
+/** Chooses the test's own model in the settings. */
+export async function useModel(visit, model) {
+  const { page, hosts } = visit;
+  hosts.add(new URL(model.address).host);
+  await page.getByTestId("open-settings").click();
+  await page.getByLabel("Anthropic", { exact: false }).check();
+  await page.getByTestId("key").fill("sk-ant-test-key-7431");
+  await page.getByLabel("Address").fill(model.address);
+  await page.getByTestId("save-settings").click();
+  await page.getByTestId("settings").locator("visible=true").waitFor({ state: "hidden" });
+}
+
+/** Writes and sends. */
+export async function say(page, text) {
+  await page.getByTestId("composer").fill(text);
+  await page.getByTestId("composer").press("Enter");
+}
+
+/** Waits until no run works. */
+export function settled(page) {
+  return page.locator("[data-testid=conversation-panel]:is([data-status=ready],[data-status=error],[data-status=held],[data-status=stopped])").waitFor();
+}
+
+/** Waits until the answer has begun to show. */
+export async function streaming(page) {
+  await page.locator("[data-testid=conversation-panel][data-status=streaming]").waitFor();
+  await page.locator("[data-testid=assistant-message].growing").waitFor();
+}

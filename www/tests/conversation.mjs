@@ -1,0 +1,127 @@
+// A run from question to end: one growing message, and an end that says how it ended.
+import assert from "node:assert/strict";
+import { open, say, settled, start, streaming, useModel } from "./browser.mjs";
+
+export const tests = {
+  async "one message grows, with a caret, and keeps its nodes"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "never end");
+    await streaming(page);
+    await page.getByTestId("assistant-message").filter({ hasText: "nobody has read" }).waitFor();
+    assert.equal(await page.getByTestId("assistant-message").count(), 1);
+    assert.equal(await page.locator(".prose.is-open").count(), 1);
+    await page.locator("[data-testid=assistant-message] p").first().evaluate((p) => (p.mine = true));
+    model.release();
+    await settled(page);
+    assert.equal(await page.locator(".prose.is-open").count(), 0);
+    assert.equal(await page.locator("[data-testid=assistant-message] p").first().evaluate((p) => p.mine === true), true);
+  },
+
+  async "Stop: the text stays, a note says so, the composer is ready"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "never end");
+    await page.getByTestId("assistant-message").filter({ hasText: "nobody has read" }).waitFor();
+    await page.getByTestId("stop").click();
+    await page.getByTestId("system-message").filter({ hasText: "Session interrupted." }).waitFor();
+    await settled(page);
+    assert.match(await page.getByTestId("assistant-message").textContent(), /nobody has read/);
+    assert.equal(await page.getByTestId("agent-status").textContent(), "Running");
+    assert.equal(await page.evaluate(() => document.activeElement?.id), "message");
+    assert.equal(await page.locator(".pulse").isVisible(), false);
+    await say(page, "Again");
+    await page.getByTestId("assistant-message").nth(1).waitFor();
+    await settled(page);
+  },
+
+  async "a provider without a key: the error says what to do"({ page, base }) {
+    await open(page, base);
+    await page.getByTestId("open-settings").click();
+    await page.getByLabel("Anthropic", { exact: false }).check();
+    await page.getByTestId("save-settings").click();
+    await start(page);
+    await say(page, "What is in my workspace?");
+    const note = page.getByTestId("system-message").filter({ hasText: "Error: LLM provider not configured." });
+    await note.waitFor();
+    await settled(page);
+    assert.equal(await page.getByTestId("agent-status").textContent(), "Running");
+    await note.getByRole("button", { name: "Open settings" }).click();
+    await page.getByTestId("key").waitFor();
+  },
+
+  async "a refused key is an error below the question, with the settings at hand"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "refuse the key");
+    const note = page.getByTestId("system-message").filter({ hasText: "Error:" });
+    await note.waitFor();
+    await settled(page);
+    assert.equal(await note.getAttribute("data-code"), "auth");
+    assert.equal(await note.getByRole("button", { name: "Open settings" }).count(), 1);
+  },
+
+  async "thinking is folded, and stays as the reader left it"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "think about it");
+    await page.getByTestId("assistant-message").filter({ hasText: "I have thought about it." }).waitFor();
+    await settled(page);
+    const thinking = page.locator("details.thinking");
+    assert.equal(await thinking.evaluate((d) => d.open), false);
+    assert.match(await thinking.locator("summary").textContent(), /^Thought/);
+    await thinking.locator("summary").click();
+    await thinking.getByText("nobody has read").waitFor();
+  },
+
+  async "clearing asks first, and leaves nothing"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    await say(page, "Hello");
+    await page.getByTestId("assistant-message").waitFor();
+    await settled(page);
+    await page.getByRole("button", { name: "Clear conversation" }).click();
+    await page.getByTestId("ask").getByRole("button", { name: "Cancel" }).click();
+    assert.equal(await page.getByTestId("user-message").count(), 1);
+    await page.getByRole("button", { name: "Clear conversation" }).click();
+    await page.getByTestId("ask").getByRole("button", { name: "Clear", exact: true }).click();
+    await page.getByTestId("user-message").waitFor({ state: "detached" });
+    assert.equal(await page.getByTestId("assistant-message").count(), 0);
+    assert.equal(await page.getByTestId("system-message").count(), 0);
+  },
+
+  async "Stop Agent, and start again from the bar above the composer"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    await say(page, "Hello");
+    await page.getByTestId("assistant-message").waitFor();
+    await settled(page);
+    await page.getByRole("button", { name: "Stop Agent" }).click();
+    await page.getByTestId("agent-stopped").filter({ hasText: "The agent is not running." }).waitFor();
+    await page.getByTestId("start-agent").click();
+    await page.locator("[data-lifecycle=Running]").waitFor();
+    assert.equal(await page.getByTestId("assistant-message").count(), 1);
+  },
+
+  async "speech: start and end are told, the text is not"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await page.evaluate(() => {
+      window.spoken = [];
+      for (const region of document.querySelectorAll("[data-testid^=speech]")) new MutationObserver(() => window.spoken.push(region.textContent)).observe(region, { childList: true, characterData: true, subtree: true });
+    });
+    await say(page, "never end");
+    await page.waitForFunction(() => window.spoken.includes("Agent is answering"));
+    await page.getByTestId("assistant-message").filter({ hasText: "nobody has read" }).waitFor();
+    model.release();
+    await page.waitForFunction(() => window.spoken.some((s) => s.startsWith("Answer complete, ")));
+    const spoken = await page.evaluate(() => window.spoken);
+    assert.ok(spoken.every((s) => /^(Agent is answering|Still answering|Answer complete, \d+ words|)$/.test(s)), JSON.stringify(spoken));
+    assert.equal(await page.getByRole("log").getAttribute("aria-live"), "off");
+  },
+};

@@ -1,0 +1,155 @@
+// A model API of our own: speaks the Messages stream over HTTP and says what a test asks it to say.
+//
+// Decides: the answer, by the last thing the person wrote. Nothing here waits by a clock that a test depends on: an
+// answer that must not end is released by the test (`release`), so "in the middle" is a fact and not a moment.
+import { createServer } from "node:http";
+
+const WORDS = "The harbour lies quiet under the morning and the ledger is open at a page that nobody has read for years ".split(/(?<= )/);
+
+/** Starts it; `address` is the base URL. */
+export async function startModel() {
+  const state = { requests: 0, held: [] };
+  const server = createServer((request, response) => {
+    const cors = { "access-control-allow-origin": "*", "access-control-allow-headers": "*", "access-control-allow-methods": "*" };
+    if (request.method === "OPTIONS") return response.writeHead(204, cors).end();
+    let body = "";
+    request.on("data", (piece) => (body += piece));
+    request.on("end", () => {
+      state.requests += 1;
+      void answer(JSON.parse(body), response, cors, state);
+    });
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  return {
+    address: `http://127.0.0.1:${server.address().port}`,
+    /** How many calls were made. */
+    get requests() {
+      return state.requests;
+    },
+    /** Lets every held answer go on to its end. */
+    release() {
+      for (const go of state.held.splice(0)) go();
+    },
+    stop: () => new Promise((done) => (server.closeAllConnections(), server.close(done))),
+  };
+}
+
+async function answer({ messages }, response, cors, state) {
+  const blocks = messages.flatMap(({ role, content }) => (typeof content === "string" ? [{ role, type: "text", text: content }] : content.map((b) => ({ role, ...b }))));
+  const asked = blocks.filter((b) => b.role === "user" && b.type === "text").at(-1)?.text ?? "";
+  const results = messages.at(-1).content instanceof Array && messages.at(-1).content.some((b) => b.type === "tool_result");
+
+  if (/refuse the key/.test(asked)) {
+    response.writeHead(401, { ...cors, "content-type": "application/json" });
+    response.end(JSON.stringify({ type: "error", error: { type: "authentication_error", message: "invalid x-api-key" } }));
+    return;
+  }
+  response.writeHead(200, { ...cors, "content-type": "text/event-stream" });
+  const stream = new Stream(response);
+  stream.begin();
+  if (/think/.test(asked)) {
+    await stream.block({ type: "thinking", thinking: "", signature: "" }, WORDS.map((thinking) => ({ type: "thinking_delta", thinking })).concat({ type: "signature_delta", signature: "c2lnbmVk" }));
+    await stream.text(["I have ", "thought ", "about it."]);
+  } else if (/use tools/.test(asked) && !results) {
+    await stream.text(["I look."]);
+    await stream.tool("search_pages", { query: "dragon" });
+    await stream.tool("read_page", { slug: "this-page-does-not-exist-xyz-404" });
+    return stream.end("tool_use");
+  } else if (/change the page/.test(asked) && !results) {
+    await stream.tool("update_page_content", { slug: "dragon-lore", content: "The agent wrote this." });
+    return stream.end("tool_use");
+  } else if (/use tools|change the page/.test(asked)) await stream.text(["That ", "is ", "done."]);
+  else if (/never end|held/.test(asked)) {
+    await stream.text(/100 KB/.test(asked) ? cut(long(), 250) : WORDS, async () => new Promise((go) => state.held.push(go)));
+  } else if (/everything markdown/.test(asked)) await stream.text(cut(MARKDOWN, 3));
+  else if (/100 KB/.test(asked)) {
+    await stream.text(cut(long(), 250));
+  } else await stream.text(WORDS);
+  stream.end("end_turn");
+}
+
+class Stream {
+  #index = 0;
+  constructor(response) {
+    this.response = response;
+  }
+  send(event) {
+    return new Promise((go) => {
+      if (this.response.destroyed) return go();
+      this.response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`, () => setImmediate(go));
+    });
+  }
+  begin() {
+    void this.send({ type: "message_start", message: { id: "msg_1", type: "message", role: "assistant", model: "test", content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 10, output_tokens: 1 } } });
+  }
+  async block(content_block, deltas, before) {
+    const index = this.#index++;
+    await this.send({ type: "content_block_start", index, content_block });
+    for (const delta of deltas) await this.send({ type: "content_block_delta", index, delta });
+    await before?.();
+    await this.send({ type: "content_block_stop", index });
+  }
+  text(pieces, before) {
+    return this.block({ type: "text", text: "" }, pieces.map((text) => ({ type: "text_delta", text })), before);
+  }
+  tool(name, input) {
+    const id = `toolu_${Math.random().toString(36).slice(2)}`;
+    return this.block({ type: "tool_use", id, name, input: {} }, [{ type: "input_json_delta", partial_json: JSON.stringify(input) }]);
+  }
+  async end(stop_reason) {
+    await this.send({ type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 40 } });
+    await this.send({ type: "message_stop" });
+    this.response.end();
+  }
+}
+
+function cut(text, size) {
+  return Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.slice(i * size, (i + 1) * size));
+}
+
+/** One of everything, and some of what must not come through. */
+export const MARKDOWN = `# First
+
+A paragraph with **bold**, *emphasis*, \`code\`, ~~gone~~, a [link](https://example.org/a) and a page: [[Dragon Lore]].
+
+### Third
+
+- one
+- two
+  - under two
+
+1. first
+2. second
+
+> Quoted **strongly**.
+
+\`\`\`rust
+fn add(a: u32, b: u32) -> u32 { a + b } // the sum
+\`\`\`
+
+| name | value |
+|---|---:|
+| a | 1 |
+
+- [ ] open
+- [x] done
+
+![secret](https://example.org/picture.png?leak=1)
+
+<img src=x onerror="window.hacked = 1"><script>window.hacked = 2</script>
+
+[bad](javascript:window.hacked=3) and [data](data:text/html,hacked).
+
+The end.
+`;
+
+/** How many sections the long answer has; together a little more than 100 KB. */
+export const SECTIONS = 215;
+
+function long() {
+  return Array.from({ length: SECTIONS }, (_, i) => section(i)).join("");
+}
+
+function section(i) {
+  return `## Section ${i}\n\nSome **bold** text with \`code\`, a [link](https://example.org/${i}) and *emphasis* that goes on for a while, so that paragraphs are as long as they usually are.\n\n- item one of ${i}\n- item two with **bold**\n- item three\n\n\`\`\`js\nconst x${i} = ${i}; // a line\nfunction f${i}() { return x${i} * 2; }\n\`\`\`\n\n| a | b | a column with a longer head |\n|---|---|---|\n| ${i} | ${i * 2} | what stands in the long column |\n\n`;
+}

@@ -1,0 +1,48 @@
+// Runs the workbench's tests against a served workbench: node tests/run.mjs --base http://127.0.0.1:4173
+// `--only word` takes the tests whose name contains it; `--speed` adds the measurements of `speed.mjs`.
+import { innocent, launch, visitor } from "./browser.mjs";
+import { startModel } from "./model.mjs";
+
+const option = (name) => {
+  const at = process.argv.indexOf(`--${name}`);
+  return at < 0 ? undefined : process.argv[at + 1];
+};
+const base = option("base") ?? process.env.LODGER_DEMO_URL;
+if (!base) {
+  console.error("usage: node tests/run.mjs --base http://127.0.0.1:PORT [--only word] [--speed]");
+  process.exit(2);
+}
+const only = option("only") ?? "";
+const themes = ["first-visit", "conversation", "tools", "reading", "reload", "composer", "keyboard", "pages", "settings", "safety", "accessibility"];
+if (process.argv.includes("--speed")) themes.push("speed");
+
+const browser = await launch();
+const failures = [];
+let count = 0;
+for (const theme of themes) {
+  const { tests } = await import(`./${theme}.mjs`);
+  for (const [name, test] of Object.entries(tests)) {
+    const title = `${theme}: ${name}`;
+    if (!title.includes(only)) continue;
+    count += 1;
+    const model = await startModel();
+    const visit = await visitor(browser, base, test.visitor);
+    visit.page.setDefaultTimeout(15_000);
+    try {
+      await (test.run ?? test)({ ...visit, visit, base, model, browser });
+      await innocent(visit);
+      console.log(`ok    ${title}`);
+    } catch (error) {
+      failures.push(title);
+      console.log(`FAIL  ${title}\n      ${String(error.stack ?? error).split("\n").slice(0, 12).join("\n      ")}`);
+      const shots = option("shots");
+      if (shots && !visit.page.isClosed()) await visit.page.screenshot({ path: `${shots}/${title.replace(/\W+/g, "-")}.png` });
+    } finally {
+      await visit.context.close();
+      await model.stop();
+    }
+  }
+}
+await browser.close();
+console.log(`${count - failures.length} of ${count} passed`);
+if (failures.length || !count) process.exit(1);

@@ -1,0 +1,55 @@
+// What a model writes stays text, whatever it writes. (That no policy was violated and no other host asked is checked
+// after every test.)
+import assert from "node:assert/strict";
+import { open, say, settled, start, useModel } from "./browser.mjs";
+
+export const tests = {
+  async "the page is served under the policy it promises"({ page, base, wrongs }) {
+    const response = await page.goto(base);
+    const policy = response.headers()["content-security-policy"] ?? "";
+    for (const part of ["script-src 'self' 'wasm-unsafe-eval'", "style-src 'self'", "require-trusted-types-for 'script'", "object-src 'none'", "base-uri 'none'"]) assert.ok(policy.includes(part), part);
+    // The policy is in force: a string is no HTML here.
+    const refused = await page.evaluate(() => {
+      try {
+        document.createElement("div").innerHTML = "<b>x</b>";
+        return false;
+      } catch {
+        return true;
+      }
+    });
+    assert.equal(refused, true);
+    await page.getByTestId("composer").waitFor();
+    // What was provoked is no wrong.
+    await page.waitForFunction(() => window.violations.length > 0);
+    await page.evaluate(() => (window.violations.length = 0));
+    wrongs.length = 0;
+  },
+
+  async "scripts, handlers, foreign pictures and odd links come to nothing"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "everything markdown");
+    const answer = page.getByTestId("assistant-message");
+    await answer.filter({ hasText: "The end." }).waitFor();
+    await settled(page);
+    assert.equal(await page.evaluate(() => window.hacked), undefined);
+    assert.equal(await answer.locator("img, script, iframe, style, [onerror], [style]").count(), 0);
+    const links = await answer.locator("a").evaluateAll((all) => all.map((a) => a.getAttribute("href")));
+    assert.ok(links.every((href) => href === null || /^(https?:|mailto:|#\/)/.test(href)), links.join());
+    await answer.getByText("Image not loaded: secret").waitFor();
+    for (const link of await answer.locator("a[target=_blank]").all()) assert.match((await link.getAttribute("rel")) ?? "", /noopener/);
+  },
+
+  async "the same holds for pages"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    await page.getByRole("treeitem", { name: "Chapter 1" }).click();
+    await page.getByTestId("edit-page").click();
+    await page.getByTestId("page-editor").fill(`<img src=x onerror="window.hacked=1"> ![x](https://example.org/x.png) [j](javascript:window.hacked=2)\n\n<details><summary>more</summary>inside</details>`);
+    await page.getByTestId("save-page").click();
+    await page.locator(".page-text").getByText("Image not loaded: x").waitFor();
+    assert.equal(await page.evaluate(() => window.hacked), undefined);
+    assert.equal(await page.locator(".page-text img").count(), 0);
+  },
+};
