@@ -121,6 +121,10 @@ impl Harness {
         if news.is_empty() && !fresh_call {
             return;
         }
+        // The part of a call that begins must be there before text that comes after it.
+        if fresh_call {
+            self.tell_message(&session, &run, false);
+        }
         if let Some(message) =
             self.sessions.get(&session).and_then(|slot| slot.session.run(&run)).map(Run::answer_id)
         {
@@ -134,9 +138,6 @@ impl Harness {
                 event(&mut detail, "text", text.into());
                 self.send("agent:message-chunk", detail, false);
             }
-        }
-        if fresh_call {
-            self.tell_message(&session, &run, false);
         }
         self.tell_views();
     }
