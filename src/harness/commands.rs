@@ -88,7 +88,7 @@ impl Harness {
             "watch" => {
                 let args = none(&["sessionId"])?;
                 let session = session_id(&args)?;
-                self.watched.insert(session.into());
+                self.watched.insert(session, ());
                 if self.session(session).is_some() {
                     self.tell_history(session);
                     if let Some(slot) = self.sessions.get_mut(session) {
@@ -335,7 +335,7 @@ impl Harness {
         if let Some(slot) = self.sessions.get_mut(session) {
             slot.transcript = None;
         }
-        if self.watched.contains(session) {
+        if self.watched.contains_key(session) {
             self.tell_history(session);
         }
         self.read_after_commit(
