@@ -395,7 +395,7 @@ export class Workspace extends EventTarget {
       case "history":
         return this.#views.get(message.sessionId)?.view.history(JSON.parse(message.json));
       case "message":
-        return this.#views.get(message.sessionId)?.view.message(JSON.parse(message.json));
+        return this.#views.get(message.sessionId)?.view.message(JSON.parse(message.json), message.from);
       case "view":
         return this.#views.get(message.sessionId)?.view.state(JSON.parse(message.json));
       case "call":

@@ -68,8 +68,10 @@ export class SessionView {
     this.#changed();
   }
 
-  message(message) {
+  /** A message that is new or has changed; `from`: its parts before this one are as they were. */
+  message(message, from = 0) {
     const place = this.#index.get(message.id);
+    if (from > 0 && place !== undefined) message.parts.unshift(...this.#messages[place].parts.slice(0, from));
     const shared = place === undefined ? message : share(this.#messages[place], message);
     if (place !== undefined && shared === this.#messages[place]) return;
     this.#put(place, shared);

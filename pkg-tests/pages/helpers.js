@@ -32,8 +32,10 @@ globalThis.T = {
       clear() { events.length = 0; },
       /** Resolves with the first event, past or to come, for which `match(event)` holds. */
       seen(match) {
-        return new Promise((resolve) => {
-          const look = () => { const found = events.find(match); if (found) { waiting.delete(look); resolve(found); } };
+        return new Promise((resolve, reject) => {
+          // A guard against hanging, which also says what came instead.
+          const guard = setTimeout(() => reject(new Error(`no such event: ${match}\nthere were: ${events.map((e) => `${e.type} ${JSON.stringify(e.detail).slice(0, 300)}`).join("\n")}`)), 20_000);
+          const look = () => { const found = events.find(match); if (found) { clearTimeout(guard); waiting.delete(look); resolve(found); } };
           waiting.add(look);
           look();
         });

@@ -14,7 +14,13 @@ pub(super) struct Incoming {
     wire: Wire,
     decoder: Decoder,
     /// The head of an answer that is an error, and its body so far.
-    refused: Option<(u16, Vec<(String, String)>, Vec<u8>)>,
+    refused: Option<Refused>,
+}
+
+struct Refused {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
 }
 
 impl Incoming {
@@ -25,7 +31,7 @@ impl Incoming {
 
     fn finish(self) -> Result<Answer, (ErrorInfo, Option<Answer>)> {
         match self.refused {
-            Some((status, headers, body)) => {
+            Some(Refused { status, headers, body }) => {
                 Err((self.wire.error(status, &headers, &String::from_utf8_lossy(&body)), None))
             }
             None => self.decoder.finish().map_err(|(error, answer)| (error, Some(answer))),
@@ -38,7 +44,7 @@ pub(super) fn head(pump: &Pump, call: CallKey, status: u16, headers: Vec<(String
     if let Some(incoming) = pump.inner().incoming.borrow_mut().get_mut(&call)
         && !(200..300).contains(&status)
     {
-        incoming.refused = Some((status, headers, Vec::new()));
+        incoming.refused = Some(Refused { status, headers, body: Vec::new() });
     }
 }
 
@@ -52,7 +58,7 @@ pub(super) enum Piece<'a> {
 /// A piece of an answer has come. `false`: nobody wants more of it.
 pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
     let Some(mut incoming) = pump.inner().incoming.borrow_mut().remove(&call) else { return false };
-    if let (Some((_, _, body)), Piece::Bytes(bytes)) = (&mut incoming.refused, piece) {
+    if let (Some(Refused { body, .. }), Piece::Bytes(bytes)) = (&mut incoming.refused, piece) {
         let room = ERROR_BODY.saturating_sub(body.len()).min(bytes.len());
         body.extend_from_slice(bytes.get(..room).unwrap_or_default());
         pump.inner().incoming.borrow_mut().insert(call, incoming);
@@ -72,7 +78,8 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
     match result {
         Ok(()) => {
             pump.inner().incoming.borrow_mut().insert(call, incoming);
-            pump.inner().harness.borrow_mut().flush(pump.now(), call);
+            let now = pump.now();
+            pump.inner().harness.borrow_mut().flush(now, call);
             pump.run();
             true
         }

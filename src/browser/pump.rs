@@ -154,7 +154,9 @@ impl Pump {
             return;
         }
         loop {
-            let action = self.0.harness.borrow_mut().poll(self.now());
+            // The clock may be the page's own function: it is asked before anything is borrowed.
+            let now = self.now();
+            let action = self.0.harness.borrow_mut().poll(now);
             match action {
                 Some(action) => self.act(action),
                 None => break,
@@ -208,6 +210,10 @@ impl Pump {
                     let result = pump.0.store.commit(&commit).await;
                     pump.input(Input::Committed { commit: id, result });
                 });
+            }
+            Action::Draft { writes } => {
+                let pump = self.clone();
+                spawn_local(async move { pump.0.store.write_at_once(writes).await });
             }
             Action::Read { id, reads } => {
                 let pump = self.clone();
@@ -301,7 +307,8 @@ impl Pump {
         if deleted {
             self.end(Some(StoreError::Deleted.info()));
         } else {
-            self.0.harness.borrow_mut().make_way(self.now());
+            let now = self.now();
+            self.0.harness.borrow_mut().make_way(now);
             self.run();
         }
     }

@@ -2,7 +2,7 @@
 
 use super::env::Scope;
 use super::idb::{Idb, delete_database};
-use crate::ports::{Commit, MemoryStore, Read, Rows, StoreError};
+use crate::ports::{Commit, MemoryStore, Read, Rows, StoreError, Write};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -35,6 +35,17 @@ impl Store {
         match self {
             Store::Memory(memory) => memory.borrow_mut().commit(commit),
             Store::Idb(idb) => idb.commit(commit).await,
+        }
+    }
+
+    /// Writes without waiting for its turn, or for anything: the page may be about to go.
+    pub async fn write_at_once(&self, writes: Vec<Write>) {
+        let commit = Commit { writes, ..Commit::default() };
+        match self {
+            Store::Memory(_) => {
+                let _ = self.commit(&commit).await;
+            }
+            Store::Idb(idb) => idb.write_at_once(&commit),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::config::Function;
 use crate::error::ErrorInfo;
 use crate::model::{Answer, Wire};
-use crate::ports::{Commit, HttpRequest, Read, Rows, StoreError};
+use crate::ports::{Commit, HttpRequest, Read, Rows, StoreError, Write};
 use serde_json::Value;
 
 /// The number of a call to the page or to a model, unique in this instance.
@@ -102,6 +102,11 @@ pub enum Action {
         /// What.
         commit: Commit,
     },
+    /// Store these drafts at once, beside the commits: nobody waits for it.
+    Draft {
+        /// What.
+        writes: Vec<Write>,
+    },
     /// Read this in one transaction, then say [`Input::Read`].
     Read {
         /// Its number.
@@ -167,8 +172,9 @@ pub enum Notice {
     Event(&'static str, String),
     /// A session's whole conversation.
     History(String, String),
-    /// A message that is new or has changed.
-    Message(String, String),
+    /// A message that is new or has changed: its session, the number of the first part that is told, and the
+    /// message with its parts from there on.
+    Message(String, usize, String),
     /// `{ status, error? }` of a session's view.
     View(String, String),
 }

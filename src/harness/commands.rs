@@ -144,7 +144,7 @@ impl Harness {
             "storage" => self.outbox.act(super::Action::Storage(id)),
             "persist" => self.outbox.act(super::Action::Persist(id)),
             "draft" => {
-                self.write_drafts();
+                self.draft_at_once();
                 self.reply(id, Ok(None));
             }
             "close" => self.close(Some(id)),
@@ -244,11 +244,24 @@ impl Harness {
         Ok(())
     }
 
+    /// Answers those who waited since before this start for runs that have ended meanwhile.
+    pub(super) fn answer_waiters(&mut self) {
+        let Some(session) = self.sessions.get(DEFAULT_SESSION).map(|slot| &slot.session) else { return };
+        let ended =
+            |waiter: &mut Waiter| session.run_times(&waiter.run).is_some_and(|(_, ended)| ended.is_some());
+        let waiters: Vec<Waiter> = self.waiters.extract_if(.., ended).collect();
+        for Waiter { command, run, until } in waiters {
+            if let Err(error) = self.wait(command, &run, until) {
+                self.reply_now(command, Err(error));
+            }
+        }
+    }
+
     fn execute(&mut self, id: u32, name: &str, args: &Value) -> Result<(), ErrorInfo> {
         let text = if args.is_null() { "{}".to_owned() } else { args.to_string() };
         let checked = gate(&self.registry, name, &text)?;
         let (origin, timeout, args) =
-            (checked.definition.origin.clone(), checked.definition.timeout_ms, checked.args);
+            (checked.definition.origin, checked.definition.timeout_ms, checked.args);
         let owner = Owner::Command(id);
         match origin {
             Origin::Page => self.page_tool(owner, name.into(), args),
@@ -262,8 +275,8 @@ impl Harness {
     }
 
     pub(super) fn look(&mut self, look: Look, rows: &[Rows]) {
-        let rows = rows.iter().flatten().map(|(_, text)| text.as_str());
-        let session = match Session::load(DEFAULT_SESSION, rows) {
+        let texts = rows.iter().flatten().map(|(_, text)| text.as_str());
+        let session = match Session::load(DEFAULT_SESSION, texts) {
             Ok(session) => session,
             Err(error) => return self.reply_now(look.command, Err(error)),
         };
@@ -294,7 +307,12 @@ impl Harness {
                 Some(None) => self.waiters.push(Waiter { command: look.command, run: id, until }),
                 None => self.reply_now(look.command, Err(no_run(&id))),
             },
-            LookFor::Clear(_) if session.runs.is_empty() => self.reply_now(look.command, Ok(None)),
+            LookFor::Clear(_)
+                if session.runs.is_empty()
+                    && rows.iter().all(|rows| start::erasures(DEFAULT_SESSION, rows).is_empty()) =>
+            {
+                self.reply_now(look.command, Ok(None));
+            }
             LookFor::Clear(id) => {
                 if self.start.is_some() || self.lifecycle == Lifecycle::Running {
                     let error = ErrorInfo::new(Code::Busy, "the agent was started meanwhile");

@@ -71,7 +71,7 @@ impl Harness {
         detail
     }
 
-    fn send(&mut self, name: &'static str, detail: Detail, barrier: bool) {
+    pub(super) fn send(&mut self, name: &'static str, detail: Detail, barrier: bool) {
         let action = Action::Tell(Notice::Event(name, Value::Object(detail).to_string()));
         if barrier { self.outbox.tell_after_commit(action) } else { self.outbox.tell(action) }
     }
@@ -239,21 +239,27 @@ impl Harness {
         if !self.watched.contains(session) {
             return;
         }
-        let Some([user, assistant]) = self.messages(session, run) else { return };
-        let user = both.then_some(user);
-        for message in user.into_iter().chain([assistant]) {
-            let notice = Notice::Message(session.into(), message.to_string());
-            let action = Action::Tell(notice);
+        let Some(folded) = self.session(session).and_then(|s| s.run(run)) else { return };
+        // What earlier turns have shown stays as it is: a long run is not told anew with each of its turns.
+        let (turn, from) = match folded.turns.len().checked_sub(1) {
+            Some(last) if !both => (last, folded.shown_before_last()),
+            _ => (0, 0),
+        };
+        let user = both.then(|| (0, session::prompt_of(folded)));
+        let assistant = (from, self.answer(session, folded, turn));
+        for (from, message) in user.into_iter().chain([assistant]) {
+            let action = Action::Tell(Notice::Message(session.into(), from, message.to_string()));
             if both { self.outbox.tell_after_commit(action) } else { self.outbox.tell(action) }
         }
     }
 
-    /// The two messages of a run, with what streams.
-    fn messages(&self, session: &str, run: &str) -> Option<[Value; 2]> {
-        let mut messages = session::messages_of(self.session(session)?.run(run)?);
-        let parts = messages.get_mut(1)?.get_mut("parts")?.as_array_mut()?;
-        parts.extend(self.streaming_parts(session, run));
-        Some(messages)
+    /// The assistant's message of a run, from this turn on, with what streams.
+    fn answer(&self, session: &str, run: &Run, turn: usize) -> Value {
+        let mut answer = session::answer_of(run, turn);
+        if let Some(parts) = answer.get_mut("parts").and_then(Value::as_array_mut) {
+            parts.extend(self.streaming_parts(session, &run.id));
+        }
+        answer
     }
 
     /// A session's conversation, with what streams.
@@ -266,10 +272,9 @@ impl Harness {
         let folded = self.session(session)?;
         let mut history = session::history(folded, limit, before)?;
         if let (Some(run), Some(last)) = (folded.current(), history.last_mut())
-            && let Some([_, assistant]) = self.messages(session, &run.id)
-            && last.get("id") == assistant.get("id")
+            && last.get("id").and_then(Value::as_str) == Some(&run.answer_id())
         {
-            *last = assistant;
+            *last = self.answer(session, run, 0);
         }
         Some(history)
     }

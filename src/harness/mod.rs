@@ -111,7 +111,7 @@ enum After {
     /// Pages, all or the changed ones.
     Pages(pages::Refresh),
     /// What an operation on pages needs besides the pages.
-    PageRows(pages::Job),
+    PageRows(Box<pages::Job>),
 }
 
 /// The harness of one workspace, running or not.
@@ -234,12 +234,7 @@ impl Harness {
             }
             return;
         }
-        let passes = match input {
-            Input::Committed { .. } | Input::LockLost => true,
-            Input::Read { .. } => self.page_commit.is_none(),
-            _ => !self.must_finish(),
-        };
-        if !passes {
+        if !self.passes(&input) {
             self.deferred.push_back((now, input));
             return;
         }
@@ -253,19 +248,30 @@ impl Harness {
         self.page_commit.is_some() || self.reads.values().any(|after| matches!(after, After::Erase { .. }))
     }
 
+    /// Whether an input can be taken now: it waits for nothing, or is what is waited for.
+    fn passes(&self, input: &Input) -> bool {
+        match input {
+            Input::Committed { .. } | Input::LockLost => true,
+            Input::Read { .. } => self.page_commit.is_none(),
+            _ => !self.must_finish(),
+        }
+    }
+
     /// Does what follows at once, and takes the inputs that had to wait.
     fn go_on_alone(&mut self) {
-        while !self.must_finish() {
-            if let Some(inner) = self.inner.pop_front() {
+        loop {
+            if !self.must_finish()
+                && let Some(inner) = self.inner.pop_front()
+            {
                 match inner {
                     Inner::NotCalled(call, error) => self.answered(call, Err((error, None))),
                     Inner::Settle { session, run, entry } => self.settle(&session, &run, &entry),
                 }
-            } else if let Some((_, input)) = self.deferred.pop_front() {
-                self.take(input);
-            } else {
-                break;
+                continue;
             }
+            let next = self.deferred.iter().position(|(_, input)| self.passes(input));
+            let Some((_, input)) = next.and_then(|at| self.deferred.remove(at)) else { break };
+            self.take(input);
         }
         self.tell_views();
     }
@@ -332,7 +338,7 @@ impl Harness {
         let late =
             self.calls.iter().filter(|(_, call)| call.deadline.is_some_and(|deadline| deadline <= now));
         for key in late.map(|(key, _)| *key).collect::<Vec<_>>() {
-            self.outbox.act(Action::Abort(key));
+            self.outbox.abort(key);
             let limit = self.calls.get(&key).map_or(0, |call| call.limit);
             let error = ErrorInfo::new(Code::ToolTimeout, format!("the tool did not end within {limit} ms"));
             self.returned(key, Err(error.hint("try again with less work, or go on without it")));
@@ -404,7 +410,7 @@ impl Harness {
                 self.erased(command, Ok(None));
             }
             After::Pages(refresh) => self.pages_read(refresh, rows),
-            After::PageRows(job) => self.page_rows(job, rows),
+            After::PageRows(job) => self.page_rows(*job, rows),
         }
     }
 
@@ -420,7 +426,7 @@ impl Harness {
                 }
                 self.refresh();
             }
-            After::PageRows(job) => self.page_job_done(job, Err(error.clone())),
+            After::PageRows(job) => self.page_job_done(*job, Err(error.clone())),
         }
     }
 
@@ -464,16 +470,14 @@ impl Harness {
         let keys: Vec<CallKey> = self.models.keys().copied().collect();
         for key in keys {
             self.models.remove(&key);
-            self.outbox.act(Action::Abort(key));
+            self.outbox.abort(key);
         }
         let keys: Vec<CallKey> =
             self.calls.iter().filter(|(_, call)| !call.is_of_page()).map(|(key, _)| *key).collect();
-        for key in &keys {
-            self.calls.remove(key);
-            self.outbox.act(Action::Abort(*key));
+        for key in keys {
+            self.calls.remove(&key);
+            self.outbox.abort(key);
         }
-        self.outbox
-            .retain_effects(|action| !matches!(action, Action::CallPage { call, .. } if keys.contains(call)));
         self.page_jobs.retain(pages::Job::is_of_page);
     }
 

@@ -44,6 +44,12 @@ enum Wait {
     Tool(pages::Pending),
 }
 
+/// What a job leads to: its end, or rows that it needs first.
+enum Planned {
+    Done(Done),
+    Wait(Wait),
+}
+
 impl Job {
     /// Whether it was asked for by the page's own code, not by a run.
     pub fn is_of_page(&self) -> bool {
@@ -147,32 +153,37 @@ impl Harness {
         self.worked_out(job, result);
     }
 
+    /// What a job leads to with the pages as they are known now. Changes nothing.
+    fn plan_of(&self, what: &What) -> Option<Result<Planned, ErrorInfo>> {
+        let workspace = self.workspace.as_ref()?;
+        Some(match what {
+            What::Op(op) => workspace.plan(op, self.now).map(|outcome| match outcome {
+                Outcome::Done(plan) => Planned::Done(done(plan)),
+                Outcome::Read(pending) => Planned::Wait(Wait::Op(pending)),
+            }),
+            What::Tool { name, args } => pages::run(name, args, workspace, self.now).map(|run| match run {
+                pages::Run::Done(tool) => Planned::Done(done_tool(tool)),
+                pages::Run::Read(pending) => Planned::Wait(Wait::Tool(pending)),
+            }),
+        })
+    }
+
     fn work_out(&mut self, mut job: Job) {
         if !self.is_wanted(&job) {
             return;
         }
-        let Some(workspace) = &self.workspace else { return };
-        let result = match &job.what {
-            What::Op(op) => workspace.plan(op, self.now).map(|outcome| match outcome {
-                Outcome::Done(plan) => Ok(done(plan)),
-                Outcome::Read(pending) => Err(Wait::Op(pending)),
-            }),
-            What::Tool { name, args } => pages::run(name, args, workspace, self.now).map(|run| match run {
-                pages::Run::Done(tool) => Ok(done_tool(tool)),
-                pages::Run::Read(pending) => Err(Wait::Tool(pending)),
-            }),
-        };
-        match result {
-            Ok(Ok(done)) => self.worked_out(job, Ok(done)),
-            Ok(Err(wait)) => {
+        match self.plan_of(&job.what) {
+            Some(Ok(Planned::Done(done))) => self.worked_out(job, Ok(done)),
+            Some(Ok(Planned::Wait(wait))) => {
                 let read: Read = match &wait {
                     Wait::Op(pending) => pending.read().clone(),
                     Wait::Tool(pending) => pending.read().clone(),
                 };
                 job.pending = Some(wait);
-                self.read(vec![read], After::PageRows(job));
+                self.read(vec![read], After::PageRows(Box::new(job)));
             }
-            Err(error) => self.worked_out(job, Err(error)),
+            Some(Err(error)) => self.worked_out(job, Err(error)),
+            None => {}
         }
     }
 
@@ -193,28 +204,18 @@ impl Harness {
         if !self.is_wanted(&job) {
             return true;
         }
-        let Some(workspace) = &self.workspace else { return true };
-        let result = match &job.what {
-            What::Op(op) => workspace.plan(op, self.now).map(|outcome| match outcome {
-                Outcome::Done(plan) => Some(done(plan)),
-                Outcome::Read(_) => None,
-            }),
-            What::Tool { name, args } => pages::run(name, args, workspace, self.now).map(|run| match run {
-                pages::Run::Done(tool) => Some(done_tool(tool)),
-                pages::Run::Read(_) => None,
-            }),
-        };
-        let done = match result {
-            Ok(Some(done)) if !done.plan.writes.is_empty() => done,
-            Ok(Some(done)) => {
+        let done = match self.plan_of(&job.what) {
+            Some(Ok(Planned::Done(done))) if !done.plan.writes.is_empty() => done,
+            Some(Ok(Planned::Done(done))) => {
                 self.page_job_done(job, Ok(done));
                 return true;
             }
-            Ok(None) => return true,
-            Err(error) => {
+            Some(Err(error)) => {
                 self.page_job_done(job, Err(error));
                 return true;
             }
+            // What changes pages never waits for rows.
+            Some(Ok(Planned::Wait(_))) | None => return true,
         };
         let mut expect = done.plan.expect.clone();
         let mut writes = done.plan.writes.clone();

@@ -2,7 +2,7 @@
 
 use super::events::event;
 use super::pages::Owner;
-use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Notice, Slot, config, outbox};
+use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Slot, config, outbox};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::model::{Answer, Block, Delta, DeltaKind, StopReason, Usage, openai_chat};
@@ -126,7 +126,13 @@ impl Harness {
         {
             for (part, kind, offset, text) in news {
                 let kind = if kind == DeltaKind::Thinking { "thinking" } else { "text" };
-                self.tell_chunk(&session, &run, &message, part, kind, offset, &text);
+                let mut detail = self.detail(&session, Some(&run));
+                event(&mut detail, "kind", kind.into());
+                event(&mut detail, "messageId", message.as_str().into());
+                event(&mut detail, "offset", offset.into());
+                event(&mut detail, "part", part.into());
+                event(&mut detail, "text", text.into());
+                self.send("agent:message-chunk", detail, false);
             }
         }
         if fresh_call {
@@ -290,7 +296,7 @@ impl Harness {
     fn call_model(&mut self, session: &str, run: &str, call: u64) {
         let key = self.key();
         let request = self.request(session);
-        let base = self.session(session).and_then(|s| s.run(run)).map_or(0, shown_parts);
+        let base = self.session(session).and_then(|s| s.run(run)).map_or(0, Run::shown_before_last);
         self.models.insert(
             key,
             LiveModel {
@@ -402,7 +408,7 @@ impl Harness {
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
         let checked = gate(&self.registry, &name, &arguments).map(|checked| {
             let tool = checked.definition;
-            (tool.origin.clone(), tool.read_only, tool.timeout_ms, checked.args)
+            (tool.origin, tool.read_only, tool.timeout_ms, checked.args)
         });
         let (origin, read_only, timeout, args) = match checked {
             Ok(checked) => checked,
@@ -553,7 +559,7 @@ impl Harness {
             if let Some(model) = self.models.remove(&key) {
                 blocks = self.scrubbed_blocks(model.blocks());
             }
-            self.outbox.act(Action::Abort(key));
+            self.outbox.abort(key);
         }
         let of_run = |call: &LiveCall| match &call.owner {
             CallOwner::Tool(Owner::Run { run, .. }) | CallOwner::Instructions { run, .. } => *run == id,
@@ -561,14 +567,10 @@ impl Harness {
         };
         let calls: Vec<CallKey> =
             self.calls.iter().filter(|(_, call)| of_run(call)).map(|(key, _)| *key).collect();
-        for key in &calls {
-            self.calls.remove(key);
-            self.outbox.act(Action::Abort(*key));
+        for key in calls {
+            self.calls.remove(&key);
+            self.outbox.abort(key);
         }
-        // A tool that still waits for its commit must not begin any more.
-        self.outbox.retain_effects(
-            |action| !matches!(action, Action::CallPage { call, .. } if calls.contains(call)),
-        );
         self.interrupt_reason = reason.into();
         self.append(session, Some(&id), &Entry::Interrupted { reason: reason.into(), blocks });
         for (call, asked) in open {
@@ -600,35 +602,50 @@ impl Harness {
             .write(Write::DeletePrefix { table: Table::Drafts, prefix: vec![session.into(), run.into()] });
     }
 
-    /// Writes down the text that streams and is nowhere else.
+    /// Writes down the text that streams and is in no draft yet.
     pub(super) fn write_drafts(&mut self) {
         self.last_draft = self.now;
-        let mut writes = Vec::new();
-        for model in self.models.values_mut().filter(|model| model.has_news()) {
-            let mut pieces = Vec::new();
-            for (index, part) in model.parts.iter_mut().enumerate() {
-                let news = part.text.get(part.drafted..).filter(|text| !text.is_empty());
-                let Some(block) = news.and_then(|text| block(part.kind, text)) else { continue };
-                let blocks = crate::journal::blocks_to_json(&[block]);
-                pieces.push(json!([index, blocks.get(0)]));
-                part.drafted = part.text.len();
-            }
-            model.drafts += 1;
-            let key = vec![model.session.as_str().into(), model.run.as_str().into(), model.drafts.into()];
-            writes.push(Write::Put { table: Table::Drafts, key, value: Value::from(pieces).to_string() });
-        }
-        for write in writes {
-            // A draft may hold a key only in the moment before the answer is whole and scrubbed.
-            self.outbox.write(self.scrubbed_write(write));
+        for write in self.drafts(false) {
+            self.outbox.write(write);
         }
         self.outbox.hurry();
     }
 
-    fn scrubbed_write(&self, write: Write) -> Write {
-        match write {
-            Write::Put { table, key, value } => Write::Put { table, key, value: self.scrubbed(value) },
-            other => other,
+    /// Writes down all that streams, at once: the page may be gone before a commit that waits for its turn.
+    pub(super) fn draft_at_once(&mut self) {
+        self.last_draft = self.now;
+        let writes = self.drafts(true);
+        if !writes.is_empty() {
+            self.outbox.act(Action::Draft { writes });
         }
+    }
+
+    /// The drafts of what streams: under the epoch, so that a former holder's are told apart.
+    fn drafts(&mut self, whole: bool) -> Vec<Write> {
+        let epoch = self.epoch;
+        let mut drafts = Vec::new();
+        for model in self.models.values_mut().filter(|model| whole || model.has_news()) {
+            let mut pieces = Vec::new();
+            for (index, part) in model.parts.iter_mut().enumerate() {
+                let start = if whole { 0 } else { part.drafted };
+                let news = part.text.get(start..).filter(|text| !text.is_empty());
+                let Some(block) = news.and_then(|text| block(part.kind, text)) else { continue };
+                let blocks = crate::journal::blocks_to_json(&[block]);
+                pieces.push(json!([index, start, blocks.get(0)]));
+                part.drafted = part.text.len();
+            }
+            model.drafts += 1;
+            let key = vec![
+                model.session.as_str().into(),
+                model.run.as_str().into(),
+                epoch.into(),
+                model.drafts.into(),
+            ];
+            drafts.push((key, Value::from(pieces).to_string()));
+        }
+        // A draft may hold a key of the page's only until the answer is whole.
+        let put = |(key, value)| Write::Put { table: Table::Drafts, key, value: self.scrubbed(value) };
+        drafts.into_iter().map(put).collect()
     }
 
     /// Writes the heads of the sessions that have changed.
@@ -641,32 +658,6 @@ impl Harness {
             }
         }
     }
-
-    fn tell_chunk(
-        &mut self,
-        session: &str,
-        run: &str,
-        message: &str,
-        part: usize,
-        kind: &str,
-        offset: usize,
-        text: &str,
-    ) {
-        let mut detail = self.detail(session, Some(run));
-        event(&mut detail, "kind", kind.into());
-        event(&mut detail, "messageId", message.into());
-        event(&mut detail, "offset", offset.into());
-        event(&mut detail, "part", part.into());
-        event(&mut detail, "text", text.into());
-        let detail = Value::Object(detail).to_string();
-        self.outbox.tell(Action::Tell(Notice::Event("agent:message-chunk", detail)));
-    }
-}
-
-/// How many parts a run shows before the answer that it awaits.
-fn shown_parts(run: &Run) -> usize {
-    let blocks = run.turns.iter().flat_map(|turn| turn.said.blocks());
-    blocks.filter(|block| block.is_shown()).count()
 }
 
 /// The entry of a tool that has ended.

@@ -153,8 +153,9 @@ fn tell(client: &Function, deliver: &Deliver<'_>) {
             Notice::History(session, json) => {
                 message("history").text("sessionId", session).text("json", json)
             }
-            Notice::Message(session, json) => {
-                message("message").text("sessionId", session).text("json", json)
+            Notice::Message(session, from, json) => {
+                let from = u32::try_from(*from).unwrap_or_default();
+                message("message").text("sessionId", session).number("from", from).text("json", json)
             }
             Notice::View(session, json) => message("view").text("sessionId", session).text("json", json),
         },

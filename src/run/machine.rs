@@ -210,6 +210,12 @@ impl Run {
         (self.working() && turn.said == Said::Nothing).then_some(turn.call)
     }
 
+    /// How many parts the assistant's message shows before its last turn.
+    pub fn shown_before_last(&self) -> usize {
+        let blocks = self.turns.iter().rev().skip(1).flat_map(|turn| turn.said.blocks());
+        blocks.filter(|block| block.is_shown()).count()
+    }
+
     /// The tool call with this id.
     pub fn call(&self, id: &str) -> Option<&Call> {
         self.turns.iter().rev().flat_map(|turn| &turn.calls).find(|call| call.id == id)

@@ -11,7 +11,7 @@ mod view;
 
 pub use replay::{Difference, replay};
 pub use transcript::Transcript;
-pub(crate) use view::{arguments, usage};
+pub(crate) use view::{answer_of, arguments, prompt_of, usage};
 pub use view::{history, messages_of, tool_result};
 
 use crate::error::{Code, ErrorInfo};

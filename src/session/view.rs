@@ -4,7 +4,7 @@ use super::Session;
 use crate::error::Code;
 use crate::journal::Sums;
 use crate::model::{Block, Usage};
-use crate::run::{Call, CallState, Outcome, Run, Said, Settled};
+use crate::run::{Call, CallState, Outcome, Run, Said, Settled, Turn};
 use serde_json::{Map, Value, json};
 
 /// The conversation, the oldest first: the last `limit` messages before the message `before`.
@@ -36,6 +36,11 @@ pub fn history(session: &Session, limit: Option<usize>, before: Option<&str>) ->
 
 /// The two messages of a run: `Message` of the contract.
 pub fn messages_of(run: &Run) -> [Value; 2] {
+    [prompt_of(run), answer_of(run, 0)]
+}
+
+/// The person's message.
+pub(crate) fn prompt_of(run: &Run) -> Value {
     let mut user = json!({
         "id": run.prompt.message,
         "role": "user",
@@ -45,6 +50,11 @@ pub fn messages_of(run: &Run) -> [Value; 2] {
         "status": "complete",
     });
     put(&mut user, "metadata", run.prompt.metadata.clone());
+    user
+}
+
+/// The assistant's message, with the parts of its turns from this one on.
+pub(crate) fn answer_of(run: &Run, turn: usize) -> Value {
     let status = match run.ended.as_ref().map(|ended| ended.outcome) {
         None => "partial",
         Some(Outcome::Completed) => "complete",
@@ -54,7 +64,7 @@ pub fn messages_of(run: &Run) -> [Value; 2] {
     let mut assistant = json!({
         "id": run.answer_id(),
         "role": "assistant",
-        "parts": parts(run),
+        "parts": parts(run.turns.get(turn..).unwrap_or_default()),
         "createdAt": run.started_at,
         "runId": run.id,
         "status": status,
@@ -67,7 +77,7 @@ pub fn messages_of(run: &Run) -> [Value; 2] {
     put(&mut assistant, "usage", usage(&run.sums));
     let error = run.ended.as_ref().and_then(|ended| ended.error.as_ref());
     put(&mut assistant, "error", error.map(|error| error.to_json()));
-    [user, assistant]
+    assistant
 }
 
 /// `Usage` of the contract; `None` before the first answer.
@@ -88,9 +98,9 @@ pub(crate) fn usage(sums: &Sums) -> Option<Value> {
     Some(usage)
 }
 
-fn parts(run: &Run) -> Vec<Value> {
+fn parts(turns: &[Turn]) -> Vec<Value> {
     let mut parts = Vec::new();
-    for turn in &run.turns {
+    for turn in turns {
         let mut calls = turn.calls.iter();
         for block in turn.said.blocks().iter().filter(|block| block.is_shown()) {
             parts.push(match block {

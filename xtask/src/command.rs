@@ -117,6 +117,13 @@ pub fn npm(dir: &Path) -> Cmd {
 /// Installs what `dir/package-lock.json` names, unless that has been done since it changed.
 pub fn npm_ci(dir: &Path) -> Result<()> {
     node()?;
+    for file in ["package.json", "package-lock.json"] {
+        ensure!(
+            dir.join(file).is_file(),
+            "{} has no {file}: what it needs from npm must be locked",
+            dir.display()
+        );
+    }
     let stamp = crate::stamp::Stamp::at(dir.join("node_modules/.installed"));
     let inputs = crate::stamp::digest(&[dir.join("package.json"), dir.join("package-lock.json")])?;
     if stamp.holds(&inputs) {
@@ -125,6 +132,12 @@ pub fn npm_ci(dir: &Path) -> Result<()> {
     println!("installing {}/node_modules", dir.display());
     npm(dir).args(["ci", "--loglevel=error"]).captured().map(drop)?;
     stamp.set(&inputs)
+}
+
+/// A program that one of the packages installed in `dir` brings.
+pub fn npm_bin(dir: &Path, name: &str) -> Cmd {
+    let extension = if cfg!(windows) { "cmd" } else { "" };
+    Cmd::new(dir.join("node_modules/.bin").join(name).with_extension(extension))
 }
 
 /// Node is the one thing besides Rust that we cannot bring ourselves.

@@ -1,18 +1,23 @@
 //! `build`: the npm package, from source to `pkg/`.
 //!
-//! compile (`wasm`) -> bindings (`wasm`) -> shrink (`opt`) -> assemble (`package`) -> measure (`sizes`, `rooms`).
+//! compile (`wasm`) -> bindings (`wasm`) -> shrink (`opt`) -> modules (`modules`) -> assemble (`package`) -> measure
+//! (`sizes`, `rooms`).
 //! Promises: `pkg/` is either complete or said to be incomplete; a package above the gate is a failure; nothing is
 //! built again whose sources have not changed.
 
+mod modules;
 mod opt;
 mod package;
 mod rooms;
 mod sizes;
 mod wasm;
 
+use crate::command::{Cmd, npm_bin, npm_ci};
 use crate::project::Project;
 use crate::stamp::{Stamp, digest};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// What `import "lodger"` may cost a page, in bytes of brotli. A higher gate needs figures in ARCHITECTURE.md.
@@ -26,27 +31,11 @@ pub enum Profile {
     Debug,
 }
 
-/// Makes `pkg/` if it is missing or stale, and prints what it weighs.
+/// Makes `pkg/` if it is missing or stale, and says what it weighs; too much is an error.
 pub fn package(project: &Project, profile: Profile) -> Result<()> {
-    let started = Instant::now();
-    let report = project.cache("report.txt");
-    if fresh(project, profile)? {
-        println!("pkg/ is up to date");
-    } else {
-        stamp(project).clear();
-        let built = wasm::compile(project, profile)?;
-        let bindings = wasm::bind(project, profile, &built)?;
-        let small = match profile {
-            Profile::Release => opt::shrink(project, &bindings.wasm)?,
-            Profile::Debug => opt::Optimised::untouched(&bindings.wasm)?,
-        };
-        package::assemble(project, &bindings, &small.stripped)?;
-        std::fs::write(&report, rooms::report(project, &small.named, small.stripped.len())?)?;
-        stamp(project).set(&digests(project, profile)?)?;
-        println!("pkg/ made in {:.0} s", started.elapsed().as_secs_f32());
-    }
-    let weight = sizes::measure(&project.pkg())?;
-    print!("\n{}\n{weight}", std::fs::read_to_string(&report)?);
+    make(project, profile)?;
+    let weight = sizes::measure(project)?;
+    print!("\n{}\n{weight}", fs::read_to_string(report(project))?);
     if profile == Profile::Release && weight.brotli() > GATE {
         bail!(
             "`import \"lodger\"` loads {} bytes of brotli, the gate is {GATE}: \
@@ -58,18 +47,52 @@ pub fn package(project: &Project, profile: Profile) -> Result<()> {
     Ok(())
 }
 
-/// For commands that need the package but are not about it: quiet when there is nothing to do. A debug build that
-/// someone is working with is good enough.
+/// For commands that need the package and do not judge it. A debug build that someone is working with is good enough.
 pub fn ensure(project: &Project) -> Result<()> {
-    if fresh(project, Profile::Debug)? || fresh(project, Profile::Release)? {
+    if fresh(project, Profile::Debug)? { Ok(()) } else { make(project, Profile::Release) }
+}
+
+fn make(project: &Project, profile: Profile) -> Result<()> {
+    if fresh(project, profile)? {
+        println!("pkg/ is up to date");
         return Ok(());
     }
-    package(project, Profile::Release)
+    let started = Instant::now();
+    stamp(project).clear();
+    let built = wasm::compile(project, profile)?;
+    let bindings = wasm::bind(project, profile, &built)?;
+    let small = match profile {
+        Profile::Release => opt::shrink(project, &bindings.wasm)?,
+        Profile::Debug => opt::Optimised::untouched(&bindings.wasm)?,
+    };
+    let modules = modules::bundle(project, profile, &bindings.glue)?;
+    package::assemble(project, &modules, &small.stripped)?;
+    fs::write(report(project), rooms::report(project, &small.named, small.stripped.len())?)?;
+    stamp(project).set(&digests(project, profile)?)?;
+    println!("pkg/ made in {:.0} s", started.elapsed().as_secs_f32());
+    Ok(())
 }
 
 /// Rust's standard library for wasm is there, or is put there.
 pub fn wasm_target() -> Result<()> {
     wasm::ensure_target()
+}
+
+/// A program from the npm packages that the build uses, installed when they are not.
+fn tool(project: &Project, name: &str) -> Result<Cmd> {
+    let dir = project.cache("npm");
+    fs::create_dir_all(&dir)?;
+    for file in ["package.json", "package-lock.json"] {
+        let from = project.root.join("xtask/npm").join(file);
+        fs::copy(&from, dir.join(file)).with_context(|| format!("cannot copy {}", from.display()))?;
+    }
+    npm_ci(&dir)?;
+    Ok(npm_bin(&dir, name))
+}
+
+/// The rooms' shares, kept for when nothing has to be built.
+fn report(project: &Project) -> PathBuf {
+    project.cache("report.txt")
 }
 
 fn stamp(project: &Project) -> Stamp {

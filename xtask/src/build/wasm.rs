@@ -45,6 +45,8 @@ pub fn compile(project: &Project, profile: Profile) -> Result<PathBuf> {
 /// building machine end up in panic messages: they are cut to what all machines have in common.
 fn rustflags(project: &Project) -> String {
     let mut flags = vec!["-Csymbol-mangling-version=v0".to_owned()];
+    // The loop instead of the unrolled rounds: 7 KB less.
+    flags.push("--cfg=sha2_backend_soft=\"compact\"".to_owned());
     flags.push(format!("--remap-path-prefix={}=", project.root.display()));
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)

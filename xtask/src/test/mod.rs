@@ -6,7 +6,7 @@
 mod tools;
 
 use crate::build;
-use crate::command::{Cmd, cargo, lines, npm, npm_ci};
+use crate::command::{Cmd, cargo, lines, npm, npm_bin, npm_ci};
 use crate::demo;
 use crate::project::{Project, WASM, files};
 use anyhow::{Context, Result, bail, ensure};
@@ -206,6 +206,7 @@ fn package(project: &Project, tally: &mut Tally, env: &[(&str, &str)]) {
         let cmd = Cmd::new("node").arg("run.mjs").in_dir(&dir);
         Ok(env.iter().fold(cmd, |cmd, (name, value)| cmd.env(name, value)))
     };
+    tally.check("size", || build::package(project, build::Profile::Release));
     tally.run("package", Count::Last, ready());
 }
 
@@ -225,8 +226,7 @@ fn in_root(project: &Project, args: &[&str]) -> Cmd {
 }
 
 fn tsc(dir: &Path, config: &str) -> Cmd {
-    let script = dir.join("node_modules/typescript/bin/tsc");
-    Cmd::new("node").arg(script).args(["--project", config]).in_dir(dir)
+    npm_bin(dir, "tsc").args(["--project", config]).in_dir(dir)
 }
 
 fn uses_wasm_bindgen_test(file: &Path) -> bool {
@@ -258,10 +258,23 @@ struct Tally {
 impl Tally {
     /// Runs one suite. What it prints is shown as it comes, and read.
     fn run(&mut self, name: &str, count: Count, cmd: Result<Cmd>) {
+        self.suite(name, count, |suite| suite.watch(cmd?));
+    }
+
+    /// One check that is a function of ours.
+    fn check(&mut self, name: &str, check: impl FnOnce() -> Result<()>) {
+        self.suite(name, Count::One, |suite| {
+            check()?;
+            suite.passed = 1;
+            Ok(())
+        });
+    }
+
+    fn suite(&mut self, name: &str, count: Count, run: impl FnOnce(&mut Suite) -> Result<()>) {
         println!("\n== {name}");
         let started = Instant::now();
         let mut suite = Suite { count, passed: 0, failed: 0, skipped: 0, in_successes: false };
-        let ended = cmd.and_then(|cmd| suite.watch(cmd));
+        let ended = run(&mut suite);
         if let Err(error) = &ended {
             println!("{error:#}");
         }
@@ -425,8 +438,10 @@ mod tests {
         tally.run("empty", Count::Last, Ok(Cmd::new("echo").arg("nothing here")));
         tally.run("bad", Count::One, Ok(Cmd::new("false")));
         tally.run("absent", Count::One, Ok(Cmd::new("no-such-program-anywhere")));
-        assert_eq!((tally.passed, tally.failed), (2, 3));
-        assert_eq!(tally.failures, ["empty", "bad", "absent"]);
+        tally.check("ours", || Ok(()));
+        tally.check("too big", || bail!("too big"));
+        assert_eq!((tally.passed, tally.failed), (3, 4));
+        assert_eq!(tally.failures, ["empty", "bad", "absent", "too big"]);
         assert!(tally.close(&[]).is_err());
     }
 

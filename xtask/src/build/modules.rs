@@ -1,0 +1,94 @@
+//! The package's JavaScript: the modules of `js/` and the glue, joined and minified by esbuild.
+//!
+//! A dozen small modules would be a dozen requests, one after the other, for a page without a bundler, and ten
+//! kilobytes more of brotli. What two entries share is in a file of its own, so that there is one `LodgerError` class
+//! and one instance, whichever entries a page imports. Source maps hold the modules as written.
+
+use super::wasm::GLUE;
+use super::{Profile, tool};
+use crate::project::Project;
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+
+/// The modules that the package's `exports` name. `node.js` is `index.js` for Node, which reads the wasm from the disk.
+const ENTRIES: [&str; 4] = ["index.js", "node.js", "offline.js", "testing.js"];
+
+/// Gives the folder with what goes into the package.
+pub fn bundle(project: &Project, profile: Profile, glue: &str) -> Result<PathBuf> {
+    let dir = project.cache("modules");
+    let _ = fs::remove_dir_all(&dir);
+    let (sources, out) = (dir.join("js"), dir.join("out"));
+    fs::create_dir_all(&sources)?;
+    for entry in fs::read_dir(project.root.join("js")).context("the project has no js/")? {
+        let path = entry?.path();
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        if path.is_file() && name.ends_with(".js") {
+            fs::copy(&path, sources.join(name))?;
+        }
+    }
+    let glue_path = sources.join(GLUE).with_extension("js");
+    ensure!(!glue_path.exists(), "js/ has a {GLUE}.js of its own: the build makes it");
+    fs::write(glue_path, glue)?;
+    for entry in ENTRIES {
+        ensure!(sources.join(entry).is_file(), "js/{entry} is missing: the package's `exports` name it");
+    }
+    let mut cmd = tool(project, "esbuild")?
+        .args(ENTRIES)
+        .args(["--bundle", "--splitting", "--format=esm", "--platform=neutral", "--external:node:*"])
+        .args(["--target=es2022", "--chunk-names=lodger-[hash]", "--sourcemap", "--legal-comments=none"])
+        .args(["--log-level=warning", "--outdir=../out", "--metafile=../meta.json"])
+        .in_dir(&sources);
+    if profile == Profile::Release {
+        cmd = cmd.arg("--minify");
+    }
+    cmd.captured().context("the modules in js/ cannot be joined")?;
+    Ok(out)
+}
+
+/// A module of the package and all that it imports at once; what it imports later, by `import()`, is not among them.
+pub fn loaded_by(project: &Project, entry: &str) -> Result<Vec<String>> {
+    let meta = project.cache("modules").join("meta.json");
+    let meta = fs::read_to_string(&meta).with_context(|| format!("cannot read {}", meta.display()))?;
+    static_closure(&serde_json::from_str(&meta)?, entry)
+}
+
+fn static_closure(meta: &Value, entry: &str) -> Result<Vec<String>> {
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let outputs = meta["outputs"].as_object().context("esbuild's record has no outputs")?;
+    let mut found = vec![entry.to_owned()];
+    let mut next = 0;
+    while let Some(current) = found.get(next).cloned() {
+        next += 1;
+        let output = outputs.iter().find(|(path, _)| name(path) == current);
+        let (_, output) = output.with_context(|| format!("esbuild made no {current}"))?;
+        for import in output["imports"].as_array().into_iter().flatten() {
+            let path = name(import["path"].as_str().unwrap_or_default());
+            if import["kind"] == "import-statement" && import["external"] != true && !found.contains(&path) {
+                found.push(path);
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn static_imports_are_followed_and_others_are_not() {
+        let import = |path: &str, kind: &str| serde_json::json!({ "path": path, "kind": kind });
+        let meta = serde_json::json!({ "outputs": {
+            "../out/index.js": { "imports": [import("../out/a.js", "import-statement"), import("../out/late.js", "dynamic-import")] },
+            "../out/a.js": { "imports": [import("../out/b.js", "import-statement"),
+                { "path": "node:fs", "kind": "import-statement", "external": true }] },
+            "../out/b.js": { "imports": [import("../out/a.js", "import-statement")] },
+            "../out/late.js": { "imports": [] },
+            "../out/index.js.map": { "imports": [] },
+        } });
+        assert_eq!(static_closure(&meta, "index.js").unwrap(), ["index.js", "a.js", "b.js"]);
+        assert!(static_closure(&meta, "other.js").is_err());
+    }
+}
