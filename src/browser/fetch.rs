@@ -10,9 +10,10 @@ use super::pump::{Deliver, Pump};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Given, Http, ModelRequest, Provider};
 use crate::model::errors::check_header;
+use crate::object::Object;
 use crate::ports::HttpRequest;
 use js_sys::{Promise, Reflect, Uint8Array};
-use serde_json::json;
+use serde_json::Value;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{AbortController, ReadableStreamDefaultReader, RequestCredentials};
@@ -53,9 +54,13 @@ async fn send(pump: &Pump, call: CallKey, http: Http, request: HttpRequest) -> R
     }
     let headers = headers(&http, request.headers, key.as_deref())?;
     if let Some(function) = http.fetch {
-        let json = json!({
-            "url": request.url, "headers": headers, "body": request.body, "credentials": http.credentials,
-        });
+        let pair = |(name, value): &(String, String)| Value::from([name.as_str(), value].as_slice());
+        let json = Object::new()
+            .text("url", &request.url)
+            .value("headers", headers.iter().map(pair).collect())
+            .text("body", &request.body)
+            .value("credentials", http.credentials.as_deref().into())
+            .done();
         pump.deliver(Deliver::Call(call, function, "fetch", Some(&json.to_string())));
         return Ok(());
     }
@@ -142,11 +147,11 @@ async fn ask_key(pump: &Pump, function: u32) -> Result<String, ErrorInfo> {
     });
     pump.deliver(Deliver::Call(call, function, "apiKey", Some("{\"refused\":false}")));
     let json = JsFuture::from(promise).await.ok().and_then(|json| json.as_string());
-    let key = json.and_then(|json| serde_json::from_str::<String>(&json).ok()).filter(|key| !key.is_empty());
-    key.ok_or_else(|| {
-        ErrorInfo::new(Code::Auth, "the function for apiKey gave no key")
-            .hint("let it return the key as a text")
-    })
+    match json.and_then(|json| serde_json::from_str(&json).ok()) {
+        Some(Value::String(key)) if !key.is_empty() => Ok(key),
+        _ => Err(ErrorInfo::new(Code::Auth, "the function for apiKey gave no key")
+            .hint("let it return the key as a text")),
+    }
 }
 
 fn broken() -> ErrorInfo {
