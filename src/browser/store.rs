@@ -2,22 +2,15 @@
 
 use super::env::Scope;
 use super::idb::{Idb, delete_database};
-use crate::maps::Named;
 use crate::ports::{Commit, MemoryStore, Read, Rows, StoreError, Write};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-type Shared = Rc<RefCell<MemoryStore>>;
-
-thread_local! {
-    /// Workspaces in memory live as long as the module, so that one can be closed and opened again.
-    static MEMORY: RefCell<Named<Shared>> = RefCell::default();
-}
-
 /// Where rows are kept.
 #[derive(Clone, Debug)]
 pub(super) enum Store {
-    Memory(Shared),
+    /// Forgotten with the workspace that was opened.
+    Memory(Rc<RefCell<MemoryStore>>),
     Idb(Rc<Idb>),
 }
 
@@ -25,9 +18,7 @@ impl Store {
     /// The store of a workspace. `gone`: called when another tab deletes or upgrades the database.
     pub fn new(name: &str, in_memory: bool, scope: &Scope, gone: Rc<dyn Fn(bool)>) -> Store {
         if in_memory {
-            let mut shared = Shared::default();
-            MEMORY.with_borrow_mut(|all| all.change(name, |known| shared = Rc::clone(known)));
-            return Store::Memory(shared);
+            return Store::Memory(Rc::default());
         }
         Store::Idb(Idb::new(database_name(name), scope.clone(), gone))
     }
@@ -76,11 +67,10 @@ impl Store {
 }
 
 /// Deletes a workspace's data. Connections of other tabs close by themselves.
-pub async fn delete(name: &str, in_memory: bool) -> Result<(), StoreError> {
-    if in_memory {
-        MEMORY.with_borrow_mut(|all| all.remove(name));
-        return Ok(());
-    }
+///
+/// # Errors
+/// There is no IndexedDB, or another tab keeps the database open for too long.
+pub async fn delete(name: &str) -> Result<(), StoreError> {
     delete_database(&database_name(name)).await
 }
 
