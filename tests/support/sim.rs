@@ -400,10 +400,14 @@ impl World {
                 let session = page.harness.session(SESSION);
                 page.told.event(kind, parsed(&json)?, &self.journal, session, effectful)?;
             }
-            Notice::Tools(json)
-            | Notice::History(_, json)
-            | Notice::Message(_, _, json)
-            | Notice::View(_, json) => {
+            Notice::History(_, json) => {
+                let Value::Array(messages) = parsed(&json)? else {
+                    return Err("a history that is no array".into());
+                };
+                page.told.view = Some(messages);
+            }
+            Notice::Message(_, from, json) => page.told.message(from, parsed(&json)?)?,
+            Notice::Tools(json) | Notice::View(_, json) => {
                 parsed(&json)?;
             }
         }
@@ -766,10 +770,18 @@ impl World {
     }
 
     fn random_command(&mut self, page: usize, faults: Faults) {
-        let running = *self.pages[page].harness.lifecycle() == Lifecycle::Running;
-        if !running && self.rng.u8(..3) > 0 {
+        let idle = match self.pages[page].harness.lifecycle() {
+            Lifecycle::Running => 0,
+            Lifecycle::Starting => 1,
+            // The second page only tries now and then.
+            Lifecycle::Stopped | Lifecycle::Error(_) => 8 / (page + 1),
+        };
+        if self.rng.usize(..12) < idle {
             let config = self.random_config();
             self.command(page, "startAgent", config);
+            return;
+        }
+        if idle > 0 && self.rng.bool() {
             return;
         }
         let run = self.known_run();
@@ -915,6 +927,10 @@ impl World {
         }
         let Some(session) = page.harness.session(SESSION) else { return };
         self.holds(same(session, &self.journal.fold, "the writer's state"));
+        if let Some(view) = &page.told.view {
+            let history = lodger::session::history(session, None, None).unwrap_or_default();
+            self.holds(law(*view == history, || format!("a view shows {view:?}\nand not {history:?}")));
+        }
         let rests = session.current().is_none_or(|run| run.held);
         self.holds(law(rests, || format!("a run stands still: {:?}", session.current())));
         if session.current().is_none() {
