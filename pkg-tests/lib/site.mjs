@@ -3,7 +3,7 @@
 import http from "node:http";
 import fs from "node:fs/promises";
 import path from "node:path";
-import { ROOT } from "./package.mjs";
+import { modules, ROOT } from "./package.mjs";
 
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".css": "text/css",
   ".wasm": "application/wasm", ".json": "application/json", ".map": "application/json", ".svg": "image/svg+xml", ".ts": "text/plain" };
@@ -54,5 +54,6 @@ export async function site(pkg) {
   // An import map must be inline, so it is what a page without a bundler has.
   self.serve("/blank.html", `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><title>lodger</title><script type="importmap">${JSON.stringify({ imports })}</script>
 <script type="module" src="/helpers.js"></script>`);
+  if (pkg) for (const [name, text] of await modules(pkg)) self.serve(`/modules/${name}`, text, {}, TYPES[".js"]);
   return self;
 }

@@ -15,8 +15,6 @@ const plain = (value) => (value === undefined ? undefined : JSON.parse(JSON.stri
 
 globalThis.T = {
   plain,
-  entry: import.meta.resolve("lodger"),
-
   /** Keeps every agent event that `target` gets, in order; with a workspace also the status seen at that moment. */
   record(target = document, ws) {
     const events = [];
@@ -74,9 +72,8 @@ globalThis.T = {
   channel: "direct",
   async open(name = "w", options = {}) {
     if (T.channel === "direct") return lodger.openWorkspace(name, options);
-    const home = new URL(".", T.entry);
-    const [{ Workspace, revive }, { overPort, serveHost }, { createScope }, glue] = await Promise.all(["client.js", "channel.js", "env.js", "lodger_glue.js"].map((file) => import(new URL(file, home))));
-    await lodger.init();
+    const [{ Workspace, revive }, { overPort, serveHost }, { createScope }, glue] = await Promise.all(["client.js", "channel.js", "env.js", "lodger_glue.js"].map((file) => import(`/modules/${file}`)));
+    await (T.glue ??= glue.default({ module_or_path: fetch("/lodger/lodger.wasm") }));
     const { target = document, storage = "indexeddb", pageTools = true } = options;
     const connect = async (deliver) => {
       const { port1, port2 } = new MessageChannel();

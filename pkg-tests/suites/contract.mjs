@@ -263,18 +263,18 @@ function harness(both) {
     assert.equal(seen.detail.workspace, "w");
   });
 
-  both("keys are in no event, no history, no stored row", async (t, page) => {
+  for (const [how, given] of [["as a text", "text"], ["from a function", "function"]]) both(`keys ${how} are in no event, no history, no stored row`, async (t, page) => {
     const route = await t.raw(message({ tool: "echo", args: { text: "my key is sk-verysecret123" } }), message("I saw sk-verysecret123."));
-    const seen = await page.evaluate(async (base) => {
+    const seen = await page.evaluate(async ([base, given]) => {
       const ws = await T.open("keys");
       const rec = T.record(document);
       ws.tools.register({ name: "echo", description: "Echoes.", inputSchema: { type: "object", properties: { text: { type: "string" } } }, execute: ({ text }) => text });
-      await ws.startAgent({ provider: T.anthropic(base, { apiKey: "sk-verysecret123" }) });
+      await ws.startAgent({ provider: T.anthropic(base, { apiKey: given === "text" ? "sk-verysecret123" : async () => "sk-verysecret123" }) });
       const result = T.plain(await ws.run("Say the key."));
       const has = (value) => JSON.stringify(value).includes("sk-verysecret123");
       const rows = await T.dump("keys");
       return [...new Set(rec.events.filter((e) => has(e.detail)).map((e) => e.type)), ...(has(result) ? ["result"] : []), ...(has(await ws.history()) ? ["history"] : []), ...Object.keys(rows).filter((table) => has(rows[table])).map((table) => `table ${table}`)];
-    }, route.base);
+    }, [route.base, given]);
     assert.deepEqual(seen, []);
     assert.equal(route.requests[0].headers["x-api-key"], "sk-verysecret123");
   });

@@ -48,7 +48,7 @@ async fn send(pump: &Pump, call: CallKey, http: Http, request: HttpRequest) -> R
         Some(Given::Ask(function)) => Some(ask_key(pump, *function).await?),
     };
     // The person may have interrupted while the key was fetched.
-    if !pump.inner().incoming.borrow().contains_key(&call) {
+    if pump.inner().incoming.borrow().get(call).is_none() {
         return Ok(());
     }
     let headers = headers(&http, request.headers, key.as_deref())?;

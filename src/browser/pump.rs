@@ -6,10 +6,10 @@ use super::store::Store;
 use super::{calls, fetch};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, CallKey, FORMAT_KEY, Harness, Input, Options, check_format};
+use crate::maps::Few;
 use crate::ports::{Millis, Read, StoreError, Table};
 use js_sys::{Function, Promise};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -43,11 +43,11 @@ pub(super) struct Inner {
     ended: Cell<bool>,
     timer: Cell<Option<(u32, Millis)>>,
     /// Requests of this module that can be aborted.
-    pub aborters: RefCell<BTreeMap<CallKey, AbortController>>,
+    pub aborters: RefCell<Few<CallKey, AbortController>>,
     /// Answers of models on their way.
-    pub incoming: RefCell<BTreeMap<CallKey, Incoming>>,
+    pub incoming: RefCell<Few<CallKey, Incoming>>,
     /// Questions of the pump itself to the page (an API key), by their call.
-    pub asked: RefCell<BTreeMap<CallKey, Function>>,
+    pub asked: RefCell<Few<CallKey, Function>>,
     pub last_ask: Cell<CallKey>,
 }
 
@@ -320,7 +320,7 @@ impl Pump {
         if let Some((id, _)) = self.0.timer.take() {
             env::cancel(&self.0.scope, id);
         }
-        let calls: Vec<CallKey> = self.0.aborters.borrow().keys().copied().collect();
+        let calls: Vec<CallKey> = self.0.aborters.borrow().keys(|_| true);
         for call in calls {
             calls::abort(self, call);
         }

@@ -2,16 +2,16 @@
 
 use super::env::Scope;
 use super::idb::{Idb, delete_database};
+use crate::maps::Named;
 use crate::ports::{Commit, MemoryStore, Read, Rows, StoreError, Write};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 type Shared = Rc<RefCell<MemoryStore>>;
 
 thread_local! {
     /// Workspaces in memory live as long as the module, so that one can be closed and opened again.
-    static MEMORY: RefCell<BTreeMap<String, Shared>> = const { RefCell::new(BTreeMap::new()) };
+    static MEMORY: RefCell<Named<Shared>> = RefCell::default();
 }
 
 /// Where rows are kept.
@@ -25,7 +25,8 @@ impl Store {
     /// The store of a workspace. `gone`: called when another tab deletes or upgrades the database.
     pub fn new(name: &str, in_memory: bool, scope: &Scope, gone: Rc<dyn Fn(bool)>) -> Store {
         if in_memory {
-            let shared = MEMORY.with_borrow_mut(|all| all.entry(name.into()).or_default().clone());
+            let mut shared = Shared::default();
+            MEMORY.with_borrow_mut(|all| all.change(name, |known| shared = Rc::clone(known)));
             return Store::Memory(shared);
         }
         Store::Idb(Idb::new(database_name(name), scope.clone(), gone))

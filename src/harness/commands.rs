@@ -88,7 +88,7 @@ impl Harness {
             "watch" => {
                 let args = none(&["sessionId"])?;
                 let session = session_id(&args)?;
-                self.watched.insert(session.into());
+                self.watched.insert(session, ());
                 if self.session(session).is_some() {
                     self.tell_history(session);
                     if let Some(slot) = self.sessions.get_mut(session) {
@@ -274,15 +274,25 @@ impl Harness {
     }
 
     fn look_at(&mut self, look: Look) {
-        self.read(vec![Read::all(Table::Entries, vec![DEFAULT_SESSION.into()])], After::Look(look));
+        let of = |table: Table| Read::all(table, vec![DEFAULT_SESSION.into()]);
+        self.read(vec![of(Table::Entries), of(Table::Drafts)], After::Look(look));
     }
 
     pub(super) fn look(&mut self, look: Look, rows: &[Rows]) {
-        let texts = rows.iter().flatten().map(|(_, text)| text.as_str());
-        let session = match Session::load(DEFAULT_SESSION, texts) {
+        let empty = Rows::new();
+        let part = |n: usize| rows.get(n).unwrap_or(&empty);
+        let mut session = match Session::load(DEFAULT_SESSION, part(0).iter().map(|(_, text)| text.as_str()))
+        {
             Ok(session) => session,
             Err(error) => return self.reply_now(look.command, Err(error)),
         };
+        // What a lost page left reads as it will once the agent is started; here it is only looked at.
+        if let Some(run) = session.current().filter(|run| run.working()).map(|run| run.id.clone()) {
+            let blocks = start::from_drafts(&run, part(1));
+            if let Err(error) = session.append(self.now, Some(&run), &Entry::Lost { blocks }) {
+                return self.reply_now(look.command, Err(error));
+            }
+        }
         match look.what {
             LookFor::History { limit, before } => {
                 let history = session::history(&session, limit, before.as_deref());
@@ -335,7 +345,7 @@ impl Harness {
         if let Some(slot) = self.sessions.get_mut(session) {
             slot.transcript = None;
         }
-        if self.watched.contains(session) {
+        if self.watched.contains_key(session) {
             self.tell_history(session);
         }
         self.read_after_commit(

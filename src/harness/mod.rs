@@ -23,6 +23,7 @@ pub use start::{FORMAT_KEY, check_format};
 
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
+use crate::maps::{Few, Named};
 use crate::ports::{Millis, Read, Rows, StoreError};
 use crate::session::{Session, Transcript};
 use crate::tools::Registry;
@@ -30,7 +31,7 @@ use crate::workspace::Workspace;
 use outbox::Outbox;
 use runs::{LiveCall, LiveModel};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 /// The session of the harness's own conversation.
 pub const DEFAULT_SESSION: &str = "default";
@@ -128,8 +129,8 @@ pub struct Harness {
     /// What the function for the instructions gave.
     instructions: Option<String>,
     registry: Registry,
-    sessions: BTreeMap<String, Slot>,
-    watched: BTreeSet<String>,
+    sessions: Named<Slot>,
+    watched: Named<()>,
     workspace: Option<Workspace>,
     page_jobs: VecDeque<pages::Job>,
     page_commit: Option<(u64, pages::Job, pages::Step)>,
@@ -137,10 +138,10 @@ pub struct Harness {
     refresh_queue: Vec<pages::Job>,
     outbox: Outbox,
     epoch_commit: Option<u64>,
-    models: BTreeMap<CallKey, LiveModel>,
-    calls: BTreeMap<CallKey, LiveCall>,
+    models: Few<CallKey, LiveModel>,
+    calls: Few<CallKey, LiveCall>,
     keys: CallKey,
-    reads: BTreeMap<u64, After>,
+    reads: Few<u64, After>,
     read_ids: u64,
     waiters: Vec<Waiter>,
     deferred: VecDeque<(Millis, Input)>,
@@ -182,8 +183,8 @@ impl Harness {
             config: Config::default(),
             instructions: None,
             registry,
-            sessions: BTreeMap::new(),
-            watched: BTreeSet::new(),
+            sessions: Named::default(),
+            watched: Named::default(),
             workspace: None,
             page_jobs: VecDeque::new(),
             page_commit: None,
@@ -191,10 +192,10 @@ impl Harness {
             refresh_queue: Vec::new(),
             outbox: Outbox::default(),
             epoch_commit: None,
-            models: BTreeMap::new(),
-            calls: BTreeMap::new(),
+            models: Few::default(),
+            calls: Few::default(),
             keys: 0,
-            reads: BTreeMap::new(),
+            reads: Few::default(),
             read_ids: 0,
             waiters: Vec::new(),
             deferred: VecDeque::new(),
@@ -281,7 +282,7 @@ impl Harness {
             if let Some(action) = self.outbox.pop() {
                 // A function's time begins when it is called, not when it was ordered: its commit may be slow.
                 if let Action::CallPage { call, .. } = &action
-                    && let Some(live) = self.calls.get_mut(call)
+                    && let Some(live) = self.calls.get_mut(*call)
                 {
                     live.deadline = Some(self.now + live.limit);
                 }
@@ -333,11 +334,9 @@ impl Harness {
             let json = events::wait_timeout(&waiter.run);
             self.outbox.act(Action::Reply { id: waiter.command, result: Ok(Some(json)) });
         }
-        let late =
-            self.calls.iter().filter(|(_, call)| call.deadline.is_some_and(|deadline| deadline <= now));
-        for key in late.map(|(key, _)| *key).collect::<Vec<_>>() {
+        for key in self.calls.keys(|call| call.deadline.is_some_and(|deadline| deadline <= now)) {
             self.outbox.abort(key);
-            let limit = self.calls.get(&key).map_or(0, |call| call.limit);
+            let limit = self.calls.get(key).map_or(0, |call| call.limit);
             let error = ErrorInfo::new(Code::ToolTimeout, format!("the tool did not end within {limit} ms"));
             self.returned(key, Err(error.hint("try again with less work, or go on without it")));
         }
@@ -392,7 +391,7 @@ impl Harness {
     }
 
     fn read_done(&mut self, read: u64, result: Result<Vec<Rows>, StoreError>) {
-        let Some(after) = self.reads.remove(&read) else { return };
+        let Some(after) = self.reads.remove(read) else { return };
         let rows = match result {
             Ok(rows) => rows,
             Err(error) => return self.read_failed(after, &error.info()),
@@ -442,7 +441,7 @@ impl Harness {
         }
         // What was read for this holding of the workspace must not serve the next one.
         let mut unanswered = Vec::new();
-        self.reads.retain(|_, after| {
+        self.reads.retain(|after| {
             if let After::Erase { command, .. } = after {
                 unanswered.push(*command);
             }
@@ -465,15 +464,12 @@ impl Harness {
     }
 
     fn abort_all(&mut self) {
-        let keys: Vec<CallKey> = self.models.keys().copied().collect();
-        for key in keys {
-            self.models.remove(&key);
+        for key in self.models.keys(|_| true) {
+            self.models.remove(key);
             self.outbox.abort(key);
         }
-        let keys: Vec<CallKey> =
-            self.calls.iter().filter(|(_, call)| !call.is_of_page()).map(|(key, _)| *key).collect();
-        for key in keys {
-            self.calls.remove(&key);
+        for key in self.calls.keys(|call| !call.is_of_page()) {
+            self.calls.remove(key);
             self.outbox.abort(key);
         }
         self.page_jobs.retain(pages::Job::is_of_page);

@@ -90,7 +90,7 @@ impl LiveCall {
 impl Harness {
     /// A piece of an answer. `false`: nobody wants it any more.
     pub fn delta(&mut self, call: CallKey, delta: Delta<'_>) -> bool {
-        let Some(model) = self.models.get_mut(&call) else { return false };
+        let Some(model) = self.models.get_mut(call) else { return false };
         let index = delta.part as usize;
         while model.parts.len() <= index {
             let kind = delta.kind;
@@ -106,7 +106,7 @@ impl Harness {
     /// Everything of one network read has come: the page is told, in one event a part.
     pub fn flush(&mut self, now: Millis, call: CallKey) {
         self.now = self.now.max(now);
-        let Some(model) = self.models.get_mut(&call) else { return };
+        let Some(model) = self.models.get_mut(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());
         let mut news = Vec::new();
         for (index, part) in model.parts.iter_mut().enumerate() {
@@ -355,7 +355,7 @@ impl Harness {
 
     pub(super) fn answered(&mut self, call: CallKey, result: Result<Answer, (ErrorInfo, Option<Answer>)>) {
         self.flush(self.now, call);
-        let Some(model) = self.models.remove(&call) else { return };
+        let Some(model) = self.models.remove(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());
         let Some(slot) = self.sessions.get(&session) else { return };
         let entry = match result {
@@ -463,7 +463,7 @@ impl Harness {
     }
 
     pub(super) fn returned(&mut self, call: CallKey, result: Result<Option<String>, ErrorInfo>) {
-        let Some(LiveCall { owner, .. }) = self.calls.remove(&call) else { return };
+        let Some(LiveCall { owner, .. }) = self.calls.remove(call) else { return };
         match owner {
             CallOwner::Instructions { session, run } => self.instructed(&session, &run, result),
             CallOwner::Tool(Owner::Run { session, run, tool_call }) => {
@@ -531,7 +531,7 @@ impl Harness {
 
     pub(super) fn progress(&mut self, call: CallKey, json: &str) {
         let Some(LiveCall { owner: CallOwner::Tool(Owner::Run { session, run, tool_call }), .. }) =
-            self.calls.get(&call)
+            self.calls.get(call)
         else {
             return;
         };
@@ -549,16 +549,11 @@ impl Harness {
         let id = run.id.clone();
         let open: Vec<(String, bool)> =
             run.open_calls().map(|call| (call.id.clone(), matches!(call.state, CallState::Asked))).collect();
-        let models: Vec<CallKey> = self
-            .models
-            .iter()
-            .filter(|(_, m)| m.session == session && m.run == id)
-            .map(|(key, _)| *key)
-            .collect();
+        let models = self.models.keys(|model| model.session == session && model.run == id);
         let mut blocks = Vec::new();
         for key in models {
             self.flush(self.now, key);
-            if let Some(model) = self.models.remove(&key) {
+            if let Some(model) = self.models.remove(key) {
                 blocks = self.scrubbed_blocks(model.blocks());
             }
             self.outbox.abort(key);
@@ -567,10 +562,8 @@ impl Harness {
             CallOwner::Tool(Owner::Run { run, .. }) | CallOwner::Instructions { run, .. } => *run == id,
             CallOwner::Tool(Owner::Command(_)) => false,
         };
-        let calls: Vec<CallKey> =
-            self.calls.iter().filter(|(_, call)| of_run(call)).map(|(key, _)| *key).collect();
-        for key in calls {
-            self.calls.remove(&key);
+        for key in self.calls.keys(of_run) {
+            self.calls.remove(key);
             self.outbox.abort(key);
         }
         self.interrupt_reason = reason.into();
@@ -652,11 +645,15 @@ impl Harness {
 
     /// Writes the heads of the sessions that have changed.
     pub(super) fn write_heads(&mut self) {
-        for (id, slot) in &mut self.sessions {
+        for slot in self.sessions.values_mut() {
             if slot.head != slot.session.seq() {
                 slot.head = slot.session.seq();
                 let value = slot.session.head(self.now).to_string();
-                self.outbox.write(Write::Put { table: Table::Heads, key: vec![id.as_str().into()], value });
+                self.outbox.write(Write::Put {
+                    table: Table::Heads,
+                    key: vec![slot.session.id.as_str().into()],
+                    value,
+                });
             }
         }
     }

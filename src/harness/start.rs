@@ -146,7 +146,7 @@ impl Harness {
             return self
                 .fail(error.hint("rows are missing: delete the workspace to start anew, or report this"));
         }
-        self.sessions.insert(session.id.clone(), Slot::new(session));
+        self.sessions.insert(&session.id.clone(), Slot::new(session));
         for write in erasures(DEFAULT_SESSION, part(0)) {
             self.outbox.write(write);
         }
@@ -170,7 +170,7 @@ impl Harness {
         self.append(DEFAULT_SESSION, None, &entry);
         self.outbox.tell_after_commit(self.status_notice());
         self.status_changed(true);
-        for session in self.watched.clone() {
+        for session in self.watched() {
             self.tell_history(&session);
         }
         for command in commands {
@@ -220,7 +220,7 @@ impl Harness {
         }
         match self.lifecycle {
             Lifecycle::Running => {
-                let sessions: Vec<String> = self.sessions.keys().cloned().collect();
+                let sessions: Vec<String> = self.sessions.keys().map(Into::into).collect();
                 for session in &sessions {
                     self.interrupt_session(session, "stop", true);
                 }

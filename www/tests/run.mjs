@@ -44,5 +44,5 @@ for (const theme of themes) {
   }
 }
 await browser.close();
-console.log(`${count - failures.length} of ${count} passed`);
+console.log(`${count - failures.length} passed, ${failures.length} failed`);
 if (failures.length || !count) process.exit(1);

@@ -32,7 +32,9 @@ export function oneLine(result: Json): string {
     const first = Object.entries(value)[0];
     return first ? clip(`${words(first[0])}: ${plain(first[1])}`, 60) : "";
   }
-  return clip((String(value).split("\n", 1)[0] ?? "").replace(/ \(slug: [^)]*\)/g, "").replace(/[:.]$/, ""), 60);
+  const first = (String(value).split("\n", 1)[0] ?? "").replace(/^#+ /, "").replace(/ \(slug: [^)]*\)/g, "").replace(/[:.]$/, "");
+  // "3 pages match …" repeats the argument that stands beside it.
+  return clip(/^\d+ \p{L}+(?= (?:match|link))/u.exec(first)?.[0] ?? first, 60);
 }
 
 /** The argument that tells most about a call. */
