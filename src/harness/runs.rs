@@ -629,6 +629,9 @@ impl Harness {
                 pieces.push(json!([index, start, blocks.get(0)]));
                 part.drafted = part.text.len();
             }
+            if pieces.is_empty() {
+                continue;
+            }
             model.drafts += 1;
             let key = vec![
                 model.session.as_str().into(),
