@@ -254,7 +254,7 @@ impl Harness {
                 self.tell_message(session, run, false);
                 self.call_model(session, run, *call);
             }
-            Entry::Answered { .. } | Entry::Failed { .. } | Entry::Lost { .. } => {
+            Entry::Answered { .. } | Entry::Failed { .. } => {
                 self.drop_drafts(session, run);
                 self.tell_message(session, run, false);
             }
@@ -271,7 +271,8 @@ impl Harness {
                 self.tell_call(session, run, tool_call, status, false);
                 self.tell_message(session, run, false);
             }
-            Entry::Interrupted { .. } => self.drop_drafts(session, run),
+            // Who watches is told the whole conversation by the start that found the run.
+            Entry::Lost { .. } | Entry::Interrupted { .. } => self.drop_drafts(session, run),
             Entry::Ended { .. } => {
                 self.outbox.strictly();
                 self.tell_end(session, run);
@@ -655,6 +656,9 @@ impl Harness {
                 let blocks = crate::journal::blocks_to_json(&[block]);
                 pieces.push(json!([index, start, blocks.get(0)]));
                 part.drafted = part.told;
+            }
+            if pieces.is_empty() {
+                continue;
             }
             model.drafts += 1;
             let key = vec![
