@@ -14,4 +14,4 @@ mod store;
 
 pub use env::Scope;
 pub use pump::{Deliver, Pump};
-pub use store::delete;
+pub use store::{Store, delete};
