@@ -4,8 +4,8 @@
 //! a person or a page sees is a view of the journal.
 //!
 //! The rooms, and the one direction in which they may import (a test in `tests/house.rs` keeps it):
-//! `js -> browser -> harness -> session -> run -> prompt -> tools -> workspace`; `journal`, `model`, `ports`
-//! and `error` lie under all.
+//! `js -> browser -> harness -> session -> run -> prompt -> tools -> workspace`; `journal`, `model`, `ports`,
+//! `error` and `maps` lie under all.
 
 #[cfg(target_arch = "wasm32")]
 pub mod browser;
@@ -14,6 +14,7 @@ pub mod harness;
 pub mod journal;
 #[cfg(target_arch = "wasm32")]
 mod js;
+pub mod maps;
 pub mod model;
 pub mod ports;
 pub mod prompt;

@@ -24,7 +24,7 @@ pub enum Table {
     Entries,
     /// One head a session under `[session]`.
     Heads,
-    /// Text that no entry holds yet, under `[session, run, n]`.
+    /// Text that no entry holds yet, under `[session, run, epoch, n]`.
     Drafts,
     /// Pages under `[slug]`.
     Pages,

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The rooms from the ground up. Each may import those before it and none after it.
-const ROOMS: [&str; 12] = [
+const ROOMS: [&str; 13] = [
+    "maps",
     "error",
     "ports",
     "model",

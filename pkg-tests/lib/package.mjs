@@ -40,6 +40,23 @@ export async function installPackage(source) {
   return { dir, tgz, manifest, entry: (name = ".", conditions = ["browser", "import", "default"]) => resolve(manifest.exports[name], conditions) };
 }
 
+/**
+ * The package's modules as they were written, by file name: from its source maps where it is bundled, else its files.
+ * Only the tests that put a MessageChannel between client and host need them.
+ */
+export async function modules(pkg) {
+  const found = new Map();
+  for await (const file of files(pkg.dir)) {
+    if (file.endsWith(".js")) found.set(path.basename(file), await fs.readFile(file, "utf8"));
+  }
+  for await (const file of files(pkg.dir)) {
+    if (!file.endsWith(".js.map")) continue;
+    const { sources, sourcesContent } = JSON.parse(await fs.readFile(file, "utf8"));
+    sources.forEach((source, i) => { if (sourcesContent?.[i]) found.set(path.basename(source), sourcesContent[i]); });
+  }
+  return found;
+}
+
 /** A copy of `consumers/<name>` with the package in its own `node_modules`, as an app has it. */
 export async function consumer(pkg, name) {
   const dir = path.join(WORK, "consumers", name);

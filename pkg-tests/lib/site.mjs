@@ -3,7 +3,7 @@
 import http from "node:http";
 import fs from "node:fs/promises";
 import path from "node:path";
-import { ROOT } from "./package.mjs";
+import { modules, ROOT } from "./package.mjs";
 
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".css": "text/css",
   ".wasm": "application/wasm", ".json": "application/json", ".map": "application/json", ".svg": "image/svg+xml", ".ts": "text/plain" };
@@ -25,7 +25,7 @@ export async function site(pkg) {
       if (pathname.startsWith("/signal/")) {
         let body = "";
         for await (const chunk of request) body += chunk;
-        const answer = await signals.get(pathname.slice(8))?.(body && JSON.parse(body));
+        const answer = await signals.get(decodeURIComponent(pathname.slice(8)))?.(body && JSON.parse(body));
         return response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer ?? null));
       }
       const page = pages.get(pathname);
@@ -52,7 +52,8 @@ export async function site(pkg) {
     async close() { server.closeAllConnections(); await new Promise((done) => server.close(done)); },
   };
   // An import map must be inline, so it is what a page without a bundler has.
-  self.serve("/blank.html", `<!doctype html><meta charset="utf-8"><title>lodger</title><script type="importmap">${JSON.stringify({ imports })}</script>
+  self.serve("/blank.html", `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><title>lodger</title><script type="importmap">${JSON.stringify({ imports })}</script>
 <script type="module" src="/helpers.js"></script>`);
+  if (pkg) for (const [name, text] of await modules(pkg)) self.serve(`/modules/${name}`, text, {}, TYPES[".js"]);
   return self;
 }

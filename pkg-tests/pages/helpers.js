@@ -15,8 +15,6 @@ const plain = (value) => (value === undefined ? undefined : JSON.parse(JSON.stri
 
 globalThis.T = {
   plain,
-  entry: import.meta.resolve("lodger"),
-
   /** Keeps every agent event that `target` gets, in order; with a workspace also the status seen at that moment. */
   record(target = document, ws) {
     const events = [];
@@ -32,8 +30,10 @@ globalThis.T = {
       clear() { events.length = 0; },
       /** Resolves with the first event, past or to come, for which `match(event)` holds. */
       seen(match) {
-        return new Promise((resolve) => {
-          const look = () => { const found = events.find(match); if (found) { waiting.delete(look); resolve(found); } };
+        return new Promise((resolve, reject) => {
+          // A guard against hanging, which also says what came instead.
+          const guard = setTimeout(() => reject(new Error(`no such event: ${match}\nthere were: ${events.map((e) => `${e.type} ${JSON.stringify(e.detail).slice(0, 300)}`).join("\n")}`)), 20_000);
+          const look = () => { const found = events.find(match); if (found) { clearTimeout(guard); waiting.delete(look); resolve(found); } };
           waiting.add(look);
           look();
         });
@@ -72,9 +72,8 @@ globalThis.T = {
   channel: "direct",
   async open(name = "w", options = {}) {
     if (T.channel === "direct") return lodger.openWorkspace(name, options);
-    const home = new URL(".", T.entry);
-    const [{ Workspace, revive }, { overPort, serveHost }, { createScope }, glue] = await Promise.all(["client.js", "channel.js", "env.js", "lodger_glue.js"].map((file) => import(new URL(file, home))));
-    await lodger.init();
+    const [{ Workspace, revive }, { overPort, serveHost }, { createScope }, glue] = await Promise.all(["client.js", "channel.js", "env.js", "lodger_glue.js"].map((file) => import(`/modules/${file}`)));
+    await (T.glue ??= glue.default({ module_or_path: fetch("/lodger/lodger.wasm") }));
     const { target = document, storage = "indexeddb", pageTools = true } = options;
     const connect = async (deliver) => {
       const { port1, port2 } = new MessageChannel();

@@ -93,11 +93,16 @@ async function send(response, { status = 200, headers = {}, body = [] }, route) 
     else if (piece?.drop) return void response.socket.destroySoon(); // what was written still arrives
     else {
       remember(piece, route.sent);
-      if (!response.write(piece)) await new Promise((r) => { response.once("drain", r); response.once("close", r); });
+      if (!response.write(piece)) await drained(response);
     }
   }
   response.end();
 }
+
+const drained = (response) => new Promise((resolve) => {
+  const go = () => { response.off("drain", go).off("close", go); resolve(); };
+  response.on("drain", go).on("close", go);
+});
 
 /** Keeps each thinking block that was sent: it must come back as it was, or not at all. */
 function remember(piece, sent) {

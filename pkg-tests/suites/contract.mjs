@@ -168,7 +168,7 @@ function harness(both) {
     const [one, two] = route.requests.map((r) => r.json);
     assert.equal(one.model, "claude-sonnet-4-6");
     for (const name of ["temperature", "top_p", "top_k"]) assert.equal(name in one, false);
-    const bare = (value) => JSON.stringify(value).replaceAll(/,?"cache_control":\{[^}]*\}/g, "");
+    const bare = (value) => JSON.stringify(value ?? null).replaceAll(/,?"cache_control":\{[^}]*\}/g, "");
     assert.equal(bare(two.tools), bare(one.tools));
     assert.equal(bare(two.system), bare(one.system));
     assert.match(JSON.stringify(one), /cache_control/);
@@ -180,9 +180,13 @@ function harness(both) {
       const ws = await T.open();
       const asked = [];
       await ws.startAgent({ provider: T.anthropic(base, { apiKey: async ({ refused }) => { asked.push(refused); return refused ? "new" : "old"; } }) });
-      return { text: (await ws.run("Hello")).text, asked };
+      // The contract says that it is asked again with `refused`, not whether by the same run or by the next one.
+      const first = await T.settle(() => ws.run("Hello"));
+      const { text } = first.error ? await ws.run("Hello") : first.value;
+      return { first: first.error?.code ?? "", text, asked };
     }, route.base);
     assert.equal(seen.text, "Welcome.");
+    assert.ok(["", "auth"].includes(seen.first));
     assert.deepEqual(seen.asked.slice(0, 2), [false, true]);
   });
 
@@ -248,28 +252,30 @@ function harness(both) {
       quiet.addEventListener("agent:session-started", () => own++);
       await quiet.startAgent({ provider: scriptedModel(["Hi"]) });
       await quiet.run("Hello");
-      return { order, same, onDocument, detail: T.plain(detail), history: history.length, slug: created.slug, own };
+      return { order, same, onDocument, detail: T.plain(detail), history: history.map((m) => m.role), slug: created.slug, own };
     });
     assert.deepEqual(seen.order, [["ws", true, true], ["target", true, true]]);
     assert.equal(seen.same, true);
     assert.equal(seen.onDocument, 0);
     assert.equal(seen.own, 1);
-    assert.equal(seen.history, 1);
+    assert.equal(seen.history[0], "user");
     assert.equal(seen.slug, "from-a-listener");
     assert.equal(seen.detail.workspace, "w");
   });
 
-  both("keys are in no event, no history, no stored row", async (t, page) => {
+  for (const [how, given] of [["as a text", "text"], ["from a function", "function"]]) both(`keys ${how} are in no event, no history, no stored row`, async (t, page) => {
     const route = await t.raw(message({ tool: "echo", args: { text: "my key is sk-verysecret123" } }), message("I saw sk-verysecret123."));
-    const seen = await page.evaluate(async (base) => {
+    const seen = await page.evaluate(async ([base, given]) => {
       const ws = await T.open("keys");
       const rec = T.record(document);
       ws.tools.register({ name: "echo", description: "Echoes.", inputSchema: { type: "object", properties: { text: { type: "string" } } }, execute: ({ text }) => text });
-      await ws.startAgent({ provider: T.anthropic(base, { apiKey: "sk-verysecret123" }) });
+      await ws.startAgent({ provider: T.anthropic(base, { apiKey: given === "text" ? "sk-verysecret123" : async () => "sk-verysecret123" }) });
       const result = T.plain(await ws.run("Say the key."));
-      return { text: JSON.stringify([rec.events, result, await ws.history(), await T.dump("keys")]) };
-    }, route.base);
-    assert.doesNotMatch(seen.text, /sk-verysecret123/);
+      const has = (value) => JSON.stringify(value).includes("sk-verysecret123");
+      const rows = await T.dump("keys");
+      return [...new Set(rec.events.filter((e) => has(e.detail)).map((e) => e.type)), ...(has(result) ? ["result"] : []), ...(has(await ws.history()) ? ["history"] : []), ...Object.keys(rows).filter((table) => has(rows[table])).map((table) => `table ${table}`)];
+    }, [route.base, given]);
+    assert.deepEqual(seen, []);
     assert.equal(route.requests[0].headers["x-api-key"], "sk-verysecret123");
   });
 }
@@ -365,14 +371,14 @@ function runs(both) {
       await ws.startAgent({ provider: T.anthropic(base) });
       const run = await ws.sendMessage("First");
       const busy = await T.refused(() => ws.sendMessage("Second"));
-      const resume = await T.refused(() => ws.resume());
+      const resume = await T.settle(() => ws.resume());
       await T.tell("go on");
       await run.result;
-      return { busy, resume: resume.code, history: (await ws.history()).map((m) => T.textOf(m)) };
+      return { busy, resume: resume.error?.code ?? (resume.value.runId === run.runId ? "the same run" : "another run"), history: (await ws.history()).map((m) => T.textOf(m)) };
     }, route.base);
     assert.equal(seen.busy.code, "busy");
     assert.equal(seen.busy.retryable, true);
-    assert.ok(["busy", "nothing_to_resume"].includes(seen.resume));
+    assert.ok(["busy", "the same run"].includes(seen.resume), seen.resume);
     assert.deepEqual(seen.history, ["First", "One two"]);
   });
 
@@ -639,24 +645,25 @@ function tools(both) {
     const seen = await page.evaluate(async () => {
       const ws = await T.open("w", { pageTools: false });
       const tool = (name, says, more) => ({ name, title: "T", description: `Says ${says}.`, inputSchema: { type: "object", properties: {} }, execute: () => says, ...more });
-      const names = () => ws.tools.definitions().map((d) => d.name).join();
-      const out = { empty: names() };
+      // A host behind a port answers later; a round trip is enough.
+      const names = async () => { await ws.history(); return ws.tools.definitions().map((d) => d.name).join(); };
+      const out = { empty: await names() };
       const undoA = ws.tools.register(tool("a", "one"));
       ws.tools.register(tool("b", "two", { readOnly: true, source: "External" }));
       ws.tools.register(tool("get_c", "three"));
-      out.three = names();
+      out.three = await names();
       const undoA2 = ws.tools.register(tool("a", "uno"), { replace: true });
-      out.replaced = names();
+      out.replaced = await names();
       undoA(); // undoes its own registration only, which is gone
-      out.kept = [names(), (await ws.tools.execute("a", {})).result];
+      out.kept = [await names(), (await ws.tools.execute("a", {})).result];
       undoA2();
-      out.undone = names();
+      out.undone = await names();
       const controller = new AbortController();
       ws.tools.register(tool("d", "four"), { signal: controller.signal });
-      const withD = names();
+      const withD = await names();
       controller.abort();
-      out.signal = [withD, names()];
-      out.unregister = [ws.tools.unregister("b"), ws.tools.unregister("b"), names()];
+      out.signal = [withD, await names()];
+      out.unregister = [ws.tools.unregister("b"), ws.tools.unregister("b"), await names()];
       ws.tools.register(tool("e", "five", { readOnly: true, source: "External" }));
       out.definitions = T.plain(ws.tools.definitions());
       return out;

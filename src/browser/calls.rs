@@ -41,7 +41,7 @@ impl Incoming {
 
 /// The head of an HTTP answer has come.
 pub(super) fn head(pump: &Pump, call: CallKey, status: u16, headers: Vec<(String, String)>) {
-    if let Some(incoming) = pump.inner().incoming.borrow_mut().get_mut(&call)
+    if let Some(incoming) = pump.inner().incoming.borrow_mut().get_mut(call)
         && !(200..300).contains(&status)
     {
         incoming.refused = Some(Refused { status, headers, body: Vec::new() });
@@ -57,7 +57,7 @@ pub(super) enum Piece<'a> {
 
 /// A piece of an answer has come. `false`: nobody wants more of it.
 pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
-    let Some(mut incoming) = pump.inner().incoming.borrow_mut().remove(&call) else { return false };
+    let Some(mut incoming) = pump.inner().incoming.borrow_mut().remove(call) else { return false };
     if let (Some(Refused { body, .. }), Piece::Bytes(bytes)) = (&mut incoming.refused, piece) {
         let room = ERROR_BODY.saturating_sub(body.len()).min(bytes.len());
         body.extend_from_slice(bytes.get(..room).unwrap_or_default());
@@ -78,7 +78,8 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
     match result {
         Ok(()) => {
             pump.inner().incoming.borrow_mut().insert(call, incoming);
-            pump.inner().harness.borrow_mut().flush(pump.now(), call);
+            let now = pump.now();
+            pump.inner().harness.borrow_mut().flush(now, call);
             pump.run();
             true
         }
@@ -93,7 +94,7 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
 
 /// An answer is over: its body has ended, or the request has failed.
 pub(super) fn over(pump: &Pump, call: CallKey, result: Result<(), ErrorInfo>) {
-    let Some(incoming) = pump.inner().incoming.borrow_mut().remove(&call) else { return };
+    let Some(incoming) = pump.inner().incoming.borrow_mut().remove(call) else { return };
     forget(pump, call);
     let result = match result {
         Ok(()) => incoming.finish(),
@@ -104,7 +105,7 @@ pub(super) fn over(pump: &Pump, call: CallKey, result: Result<(), ErrorInfo>) {
 
 /// Aborts whatever this call is, and forgets it.
 pub(super) fn abort(pump: &Pump, call: CallKey) {
-    pump.inner().incoming.borrow_mut().remove(&call);
+    pump.inner().incoming.borrow_mut().remove(call);
     stop(pump, call);
 }
 
@@ -115,8 +116,9 @@ fn stop(pump: &Pump, call: CallKey) {
     }
 }
 
-fn forget(pump: &Pump, call: CallKey) -> Option<web_sys::AbortController> {
-    let controller = pump.inner().aborters.borrow_mut().remove(&call)?;
+/// Lets go of what could abort this call.
+pub(super) fn forget(pump: &Pump, call: CallKey) -> Option<web_sys::AbortController> {
+    let controller = pump.inner().aborters.borrow_mut().remove(call)?;
     env::done(&pump.inner().scope, &controller);
     Some(controller)
 }
@@ -144,14 +146,14 @@ impl Pump {
 
     /// A function of the page has ended: the JSON of its value, or what it threw.
     pub fn answer(&self, call: CallKey, result: Result<Option<String>, ErrorInfo>) {
-        let asked = self.inner().asked.borrow_mut().remove(&call);
+        let asked = self.inner().asked.borrow_mut().remove(call);
         if let Some(resolve) = asked {
             let value = match result {
                 Ok(json) => json.map_or(wasm_bindgen::JsValue::UNDEFINED, Into::into),
                 Err(_) => wasm_bindgen::JsValue::NULL,
             };
             let _ = resolve.call1(&wasm_bindgen::JsValue::UNDEFINED, &value);
-        } else if self.inner().incoming.borrow().contains_key(&call) {
+        } else if self.inner().incoming.borrow().get(call).is_some() {
             let failed = |error: ErrorInfo| match error.code {
                 Code::ToolFailed => {
                     ErrorInfo::new(Code::Server, format!("the model's function failed: {}", error.message))

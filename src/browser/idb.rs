@@ -27,6 +27,11 @@ extern "C" {
         mode: &str,
         options: &Object,
     ) -> Result<IdbTransaction, JsValue>;
+
+    /// An `IDBTransaction` whose `commit` may throw.
+    type Committing;
+    #[wasm_bindgen(method, catch)]
+    fn commit(this: &Committing) -> Result<(), JsValue>;
 }
 
 /// The database's version. It changes only when a table is added; the format of rows is in `meta`.
@@ -82,6 +87,17 @@ impl Idb {
             }
         }
         Ok(())
+    }
+
+    /// Hands the writes over and commits by word, so that the browser finishes them without this page.
+    pub fn write_at_once(&self, commit: &Commit) {
+        let Some(database) = self.open.borrow().as_ref().map(|open| open.database.clone()) else { return };
+        let tables = commit.writes.iter().map(Write::table);
+        if let Ok(transaction) = begin(&database, tables, "readwrite", false)
+            && issue(&transaction, commit).is_ok()
+        {
+            let _ = transaction.unchecked_ref::<Committing>().commit();
+        }
     }
 
     pub async fn read(self: &Rc<Self>, reads: &[Read]) -> Result<Vec<Rows>, StoreError> {

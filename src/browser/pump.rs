@@ -6,10 +6,10 @@ use super::store::Store;
 use super::{calls, fetch};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, CallKey, FORMAT_KEY, Harness, Input, Options, check_format};
+use crate::maps::Few;
 use crate::ports::{Millis, Read, StoreError, Table};
 use js_sys::{Function, Promise};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -43,11 +43,11 @@ pub(super) struct Inner {
     ended: Cell<bool>,
     timer: Cell<Option<(u32, Millis)>>,
     /// Requests of this module that can be aborted.
-    pub aborters: RefCell<BTreeMap<CallKey, AbortController>>,
+    pub aborters: RefCell<Few<CallKey, AbortController>>,
     /// Answers of models on their way.
-    pub incoming: RefCell<BTreeMap<CallKey, Incoming>>,
+    pub incoming: RefCell<Few<CallKey, Incoming>>,
     /// Questions of the pump itself to the page (an API key), by their call.
-    pub asked: RefCell<BTreeMap<CallKey, Function>>,
+    pub asked: RefCell<Few<CallKey, Function>>,
     pub last_ask: Cell<CallKey>,
 }
 
@@ -157,7 +157,9 @@ impl Pump {
             return;
         }
         loop {
-            let action = self.0.harness.borrow_mut().poll(self.now());
+            // The clock may be the page's own function: it is asked before anything is borrowed.
+            let now = self.now();
+            let action = self.0.harness.borrow_mut().poll(now);
             match action {
                 Some(action) => self.act(action),
                 None => break,
@@ -211,6 +213,10 @@ impl Pump {
                     let result = pump.0.store.commit(&commit).await;
                     pump.input(Input::Committed { commit: id, result });
                 });
+            }
+            Action::Draft { writes } => {
+                let pump = self.clone();
+                spawn_local(async move { pump.0.store.write_at_once(writes).await });
             }
             Action::Read { id, reads } => {
                 let pump = self.clone();
@@ -304,7 +310,8 @@ impl Pump {
         if deleted {
             self.end(Some(StoreError::Deleted.info()));
         } else {
-            self.0.harness.borrow_mut().make_way(self.now());
+            let now = self.now();
+            self.0.harness.borrow_mut().make_way(now);
             self.run();
         }
     }

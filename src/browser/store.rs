@@ -4,17 +4,9 @@
 
 use super::env::Scope;
 use super::idb::{Idb, delete_database};
-use crate::ports::{Commit, MemoryStore, Read, Rows, StoreError};
+use crate::ports::{Commit, MemoryStore, Read, Rows, StoreError, Write};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
-
-type Shared = Rc<RefCell<MemoryStore>>;
-
-thread_local! {
-    /// Workspaces in memory live as long as the module, so that one can be closed and opened again.
-    static MEMORY: RefCell<BTreeMap<String, Shared>> = const { RefCell::new(BTreeMap::new()) };
-}
 
 /// Where the rows of one workspace are kept. A cheap handle: clones share the connection.
 #[derive(Clone, Debug)]
@@ -22,7 +14,8 @@ pub struct Store(Kind);
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Memory(Shared),
+    /// Forgotten with the workspace that was opened.
+    Memory(Rc<RefCell<MemoryStore>>),
     Idb(Rc<Idb>),
 }
 
@@ -32,8 +25,7 @@ impl Store {
     /// [`Store::close`].
     pub fn new(name: &str, in_memory: bool, scope: &Scope, gone: Rc<dyn Fn(bool)>) -> Store {
         if in_memory {
-            let shared = MEMORY.with_borrow_mut(|all| all.entry(name.into()).or_default().clone());
-            return Store(Kind::Memory(shared));
+            return Store(Kind::Memory(Rc::default()));
         }
         Store(Kind::Idb(Idb::new(database_name(name), scope.clone(), gone)))
     }
@@ -46,6 +38,17 @@ impl Store {
         match &self.0 {
             Kind::Memory(memory) => memory.borrow_mut().commit(commit),
             Kind::Idb(idb) => idb.commit(commit).await,
+        }
+    }
+
+    /// Writes without waiting for its turn, or for anything: the page may be about to go.
+    pub async fn write_at_once(&self, writes: Vec<Write>) {
+        let commit = Commit { writes, ..Commit::default() };
+        match &self.0 {
+            Kind::Memory(_) => {
+                let _ = self.commit(&commit).await;
+            }
+            Kind::Idb(idb) => idb.write_at_once(&commit),
         }
     }
 
@@ -80,11 +83,10 @@ impl Store {
 }
 
 /// Deletes a workspace's data. Connections of other tabs close by themselves.
-pub async fn delete(name: &str, in_memory: bool) -> Result<(), StoreError> {
-    if in_memory {
-        MEMORY.with_borrow_mut(|all| all.remove(name));
-        return Ok(());
-    }
+///
+/// # Errors
+/// There is no IndexedDB, or another tab keeps the database open for too long.
+pub async fn delete(name: &str) -> Result<(), StoreError> {
     delete_database(&database_name(name)).await
 }
 

@@ -3,7 +3,7 @@
 use super::config::Function;
 use crate::error::ErrorInfo;
 use crate::model::{Answer, Wire};
-use crate::ports::{Commit, HttpRequest, Read, Rows, StoreError};
+use crate::ports::{Commit, HttpRequest, Read, Rows, StoreError, Write};
 use serde_json::Value;
 
 /// The number of a call to the page or to a model, unique in this instance.
@@ -101,6 +101,11 @@ pub enum Action {
         id: u64,
         /// What.
         commit: Commit,
+    },
+    /// Store these drafts at once, beside the commits: nobody waits for it.
+    Draft {
+        /// What.
+        writes: Vec<Write>,
     },
     /// Read this in one transaction, then say [`Input::Read`].
     Read {

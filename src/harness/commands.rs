@@ -32,6 +32,9 @@ enum LookFor {
 
 impl Harness {
     pub(super) fn command(&mut self, id: u32, name: &str, args: &Value, fresh: String) {
+        if self.closing.is_some() {
+            return self.reply_now(id, Err(closed()));
+        }
         if let Err(error) = self.dispatch(id, name, args, fresh) {
             self.reply_now(id, Err(error));
         }
@@ -85,12 +88,9 @@ impl Harness {
             "watch" => {
                 let args = none(&["sessionId"])?;
                 let session = session_id(&args)?;
-                self.watched.insert(session.into());
+                self.watched.insert(session, String::new());
                 if self.session(session).is_some() {
                     self.tell_history(session);
-                    if let Some(slot) = self.sessions.get_mut(session) {
-                        slot.view.clear();
-                    }
                     self.reply(id, Ok(None));
                 } else {
                     self.look_at(Look { command: id, what: LookFor::Watch(session.into()) });
@@ -144,7 +144,7 @@ impl Harness {
             "storage" => self.outbox.act(super::Action::Storage(id)),
             "persist" => self.outbox.act(super::Action::Persist(id)),
             "draft" => {
-                self.write_drafts();
+                self.draft_at_once();
                 self.reply(id, Ok(None));
             }
             "close" => self.close(Some(id)),
@@ -172,7 +172,9 @@ impl Harness {
 
     fn send_message(&mut self, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
         let members = ["text", "metadata", "context", "sessionId", "idempotencyKey"];
-        let args = Args::new("sendMessage", value, &members)?;
+        // What is not known here is an option of the page, or of a later version.
+        let args = Args::new("sendMessage", value, &members)
+            .map_err(|error| ErrorInfo { code: Code::InvalidConfig, ..error })?;
         let session = session_id(&args)?;
         let text = args.needed("text")?;
         self.must_run()?;
@@ -244,6 +246,19 @@ impl Harness {
         Ok(())
     }
 
+    /// Answers those who waited since before this start for runs that have ended meanwhile.
+    pub(super) fn answer_waiters(&mut self) {
+        let Some(session) = self.sessions.get(DEFAULT_SESSION).map(|slot| &slot.session) else { return };
+        let ended =
+            |waiter: &mut Waiter| session.run_times(&waiter.run).is_some_and(|(_, ended)| ended.is_some());
+        let waiters: Vec<Waiter> = self.waiters.extract_if(.., ended).collect();
+        for Waiter { command, run, until } in waiters {
+            if let Err(error) = self.wait(command, &run, until) {
+                self.reply_now(command, Err(error));
+            }
+        }
+    }
+
     fn execute(&mut self, id: u32, name: &str, args: &Value) -> Result<(), ErrorInfo> {
         let text = if args.is_null() { "{}".to_owned() } else { args.to_string() };
         let checked = gate(&self.registry, name, &text)?;
@@ -258,15 +273,25 @@ impl Harness {
     }
 
     fn look_at(&mut self, look: Look) {
-        self.read(vec![Read::all(Table::Entries, vec![DEFAULT_SESSION.into()])], After::Look(look));
+        let of = |table: Table| Read::all(table, vec![DEFAULT_SESSION.into()]);
+        self.read(vec![of(Table::Entries), of(Table::Drafts)], After::Look(look));
     }
 
     pub(super) fn look(&mut self, look: Look, rows: &[Rows]) {
-        let rows = rows.iter().flatten().map(|(_, text)| text.as_str());
-        let session = match Session::load(DEFAULT_SESSION, rows) {
+        let empty = Rows::new();
+        let part = |n: usize| rows.get(n).unwrap_or(&empty);
+        let mut session = match Session::load(DEFAULT_SESSION, part(0).iter().map(|(_, text)| text.as_str()))
+        {
             Ok(session) => session,
             Err(error) => return self.reply_now(look.command, Err(error)),
         };
+        // What a lost page left reads as it will once the agent is started; here it is only looked at.
+        if let Some(run) = session.current().filter(|run| run.working()).map(|run| run.id.clone()) {
+            let blocks = start::from_drafts(&run, part(1));
+            if let Err(error) = session.append(self.now, Some(&run), &Entry::Lost { blocks }) {
+                return self.reply_now(look.command, Err(error));
+            }
+        }
         match look.what {
             LookFor::History { limit, before } => {
                 let history = session::history(&session, limit, before.as_deref());
@@ -277,9 +302,9 @@ impl Harness {
                 // A start may have come first, and told more than this.
                 if self.session(&id).is_none() {
                     let history = session::history(&session, None, None).unwrap_or_default();
-                    let notice = super::Notice::History(id, Value::from(history).to_string());
+                    let notice = super::Notice::History(id.clone(), Value::from(history).to_string());
                     self.outbox.tell(super::Action::Tell(notice));
-                    self.idle_view.clear();
+                    self.watched.insert(&id, String::new());
                 }
                 self.reply_now(look.command, Ok(None));
             }
@@ -294,7 +319,12 @@ impl Harness {
                 Some(None) => self.waiters.push(Waiter { command: look.command, run: id, until }),
                 None => self.reply_now(look.command, Err(no_run(&id))),
             },
-            LookFor::Clear(_) if session.runs.is_empty() => self.reply_now(look.command, Ok(None)),
+            LookFor::Clear(_)
+                if session.runs.is_empty()
+                    && rows.iter().all(|rows| start::erasures(DEFAULT_SESSION, rows).is_empty()) =>
+            {
+                self.reply_now(look.command, Ok(None));
+            }
             LookFor::Clear(id) => {
                 if self.start.is_some() || self.lifecycle == Lifecycle::Running {
                     let error = ErrorInfo::new(Code::Busy, "the agent was started meanwhile");
@@ -314,7 +344,7 @@ impl Harness {
         if let Some(slot) = self.sessions.get_mut(session) {
             slot.transcript = None;
         }
-        if self.watched.contains(session) {
+        if self.watched.contains_key(session) {
             self.tell_history(session);
         }
         self.read_after_commit(
@@ -338,6 +368,10 @@ impl Harness {
         self.reads.insert(self.read_ids, after);
         self.outbox.act_after_commit(super::Action::Read { id: self.read_ids, reads });
     }
+}
+
+pub(super) fn closed() -> ErrorInfo {
+    ErrorInfo::new(Code::WorkspaceClosed, "the workspace is closed").hint("open it again with openWorkspace")
 }
 
 /// What `wait` or `result` answers for a run. `None`: there is no such run; `Some(None)`: it has not ended.

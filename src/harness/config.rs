@@ -11,6 +11,9 @@ use serde_json::{Map, Value, json};
 /// The model where nobody names one.
 pub const DEFAULT_MODEL: &str = "claude-sonnet-4-6";
 
+/// The shortest text that is taken for a secret: a shorter one would be found everywhere.
+pub(super) const SECRET_BYTES: usize = 8;
+
 /// A function of the page, by the number its client gave it.
 pub type Function = u32;
 
@@ -224,7 +227,7 @@ impl Config {
         };
         let headers =
             http.headers.iter().filter(|(name, _)| secret(name)).filter_map(|(_, value)| value.as_deref());
-        key.into_iter().chain(headers).filter(|secret| secret.len() >= 8).collect()
+        key.into_iter().chain(headers).filter(|secret| secret.len() >= SECRET_BYTES).collect()
     }
 
     /// What the journal keeps: no secret, and no function.

@@ -236,7 +236,7 @@ impl Harness {
 
     /// The messages of a run, to those who watch its session. The person's only where `both` says so.
     pub(super) fn tell_message(&mut self, session: &str, run: &str, both: bool) {
-        if !self.watched.contains(session) {
+        if !self.watched.contains_key(session) {
             return;
         }
         let Some(folded) = self.session(session).and_then(|s| s.run(run)) else { return };
@@ -285,16 +285,17 @@ impl Harness {
         self.outbox.tell(Action::Tell(notice));
     }
 
+    /// The sessions that the page looks at.
+    pub(super) fn watched(&self) -> Vec<String> {
+        self.watched.keys().map(Into::into).collect()
+    }
+
     /// Tells those who watch what changed in the state of a session's view.
     pub(super) fn tell_views(&mut self) {
-        for session in self.watched.clone() {
+        for session in self.watched() {
             let view = self.view_of(&session).to_string();
-            let told = match self.sessions.get_mut(&session) {
-                Some(slot) => &mut slot.view,
-                None => &mut self.idle_view,
-            };
-            if *told != view {
-                told.clone_from(&view);
+            if self.watched.get(&session) != Some(&view) {
+                self.watched.insert(&session, view.clone());
                 self.outbox.tell(Action::Tell(Notice::View(session, view)));
             }
         }

@@ -23,6 +23,7 @@ pub use start::{FORMAT_KEY, check_format};
 
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
+use crate::maps::{Few, Named};
 use crate::ports::{Millis, Read, Rows, StoreError};
 use crate::session::{Session, Transcript};
 use crate::tools::Registry;
@@ -30,7 +31,10 @@ use crate::workspace::Workspace;
 use outbox::Outbox;
 use runs::{LiveCall, LiveModel};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
+
+/// What stands in place of a key.
+const REDACTED: &str = "[REDACTED]";
 
 /// The session of the harness's own conversation.
 pub const DEFAULT_SESSION: &str = "default";
@@ -68,15 +72,13 @@ struct Slot {
     told: u64,
     /// Whether the run's instructions were asked for, and given.
     instructed: Instructed,
-    /// The view's state as it was told last.
-    view: String,
     /// Up to which entry its head is written.
     head: u64,
 }
 
 impl Slot {
     fn new(session: Session) -> Slot {
-        Slot { session, transcript: None, told: 0, instructed: Instructed::No, view: String::new(), head: 0 }
+        Slot { session, transcript: None, told: 0, instructed: Instructed::No, head: 0 }
     }
 }
 
@@ -125,11 +127,14 @@ pub struct Harness {
     epoch: u64,
     start: Option<start::Start>,
     config: Config,
+    /// Keys that functions of the page gave.
+    given_secrets: Vec<String>,
     /// What the function for the instructions gave.
     instructions: Option<String>,
     registry: Registry,
-    sessions: BTreeMap<String, Slot>,
-    watched: BTreeSet<String>,
+    sessions: Named<Slot>,
+    /// The sessions that a view watches, with the state that it was told last.
+    watched: Named<String>,
     workspace: Option<Workspace>,
     page_jobs: VecDeque<pages::Job>,
     page_commit: Option<(u64, pages::Job, pages::Step)>,
@@ -137,10 +142,10 @@ pub struct Harness {
     refresh_queue: Vec<pages::Job>,
     outbox: Outbox,
     epoch_commit: Option<u64>,
-    models: BTreeMap<CallKey, LiveModel>,
-    calls: BTreeMap<CallKey, LiveCall>,
+    models: Few<CallKey, LiveModel>,
+    calls: Few<CallKey, LiveCall>,
     keys: CallKey,
-    reads: BTreeMap<u64, After>,
+    reads: Few<u64, After>,
     read_ids: u64,
     waiters: Vec<Waiter>,
     deferred: VecDeque<(Millis, Input)>,
@@ -149,8 +154,6 @@ pub struct Harness {
     last_draft: Millis,
     /// Why the run that ends next was interrupted.
     interrupt_reason: String,
-    /// The view's state of a session that this harness does not hold, as it was told last.
-    idle_view: String,
 }
 
 /// Something that follows at once, without the world.
@@ -180,10 +183,11 @@ impl Harness {
             epoch: 0,
             start: None,
             config: Config::default(),
+            given_secrets: Vec::new(),
             instructions: None,
             registry,
-            sessions: BTreeMap::new(),
-            watched: BTreeSet::new(),
+            sessions: Named::default(),
+            watched: Named::default(),
             workspace: None,
             page_jobs: VecDeque::new(),
             page_commit: None,
@@ -191,20 +195,26 @@ impl Harness {
             refresh_queue: Vec::new(),
             outbox: Outbox::default(),
             epoch_commit: None,
-            models: BTreeMap::new(),
-            calls: BTreeMap::new(),
+            models: Few::default(),
+            calls: Few::default(),
             keys: 0,
-            reads: BTreeMap::new(),
+            reads: Few::default(),
             read_ids: 0,
             waiters: Vec::new(),
             deferred: VecDeque::new(),
             inner: VecDeque::new(),
             last_draft: 0,
             interrupt_reason: String::new(),
-            idle_view: String::new(),
         };
         harness.tell_tools();
         harness
+    }
+
+    /// Takes note of a key that a function of the page gave: it must not appear anywhere either.
+    pub fn keep_secret(&mut self, key: &str) {
+        if key.len() >= config::SECRET_BYTES && !self.given_secrets.iter().any(|known| known == key) {
+            self.given_secrets.push(key.into());
+        }
     }
 
     /// The present configuration, secrets included: for whoever sends a request.
@@ -228,18 +238,11 @@ impl Harness {
         self.now = self.now.max(now);
         if self.closed {
             if let Input::Command { id, .. } = input {
-                let error = ErrorInfo::new(Code::WorkspaceClosed, "the workspace is closed")
-                    .hint("open it again with openWorkspace");
-                self.reply_now(id, Err(error));
+                self.reply_now(id, Err(commands::closed()));
             }
             return;
         }
-        let passes = match input {
-            Input::Committed { .. } | Input::LockLost => true,
-            Input::Read { .. } => self.page_commit.is_none(),
-            _ => !self.must_finish(),
-        };
-        if !passes {
+        if !self.passes(&input) {
             self.deferred.push_back((now, input));
             return;
         }
@@ -253,19 +256,30 @@ impl Harness {
         self.page_commit.is_some() || self.reads.values().any(|after| matches!(after, After::Erase { .. }))
     }
 
+    /// Whether an input can be taken now: it waits for nothing, or is what is waited for.
+    fn passes(&self, input: &Input) -> bool {
+        match input {
+            Input::Committed { .. } | Input::LockLost => true,
+            Input::Read { .. } => self.page_commit.is_none(),
+            _ => !self.must_finish(),
+        }
+    }
+
     /// Does what follows at once, and takes the inputs that had to wait.
     fn go_on_alone(&mut self) {
-        while !self.must_finish() {
-            if let Some(inner) = self.inner.pop_front() {
+        loop {
+            if !self.must_finish()
+                && let Some(inner) = self.inner.pop_front()
+            {
                 match inner {
                     Inner::NotCalled(call, error) => self.answered(call, Err((error, None))),
                     Inner::Settle { session, run, entry } => self.settle(&session, &run, &entry),
                 }
-            } else if let Some((_, input)) = self.deferred.pop_front() {
-                self.take(input);
-            } else {
-                break;
+                continue;
             }
+            let next = self.deferred.iter().position(|(_, input)| self.passes(input));
+            let Some((_, input)) = next.and_then(|at| self.deferred.remove(at)) else { break };
+            self.take(input);
         }
         self.tell_views();
     }
@@ -277,7 +291,7 @@ impl Harness {
             if let Some(action) = self.outbox.pop() {
                 // A function's time begins when it is called, not when it was ordered: its commit may be slow.
                 if let Action::CallPage { call, .. } = &action
-                    && let Some(live) = self.calls.get_mut(call)
+                    && let Some(live) = self.calls.get_mut(*call)
                 {
                     live.deadline = Some(self.now + live.limit);
                 }
@@ -329,11 +343,9 @@ impl Harness {
             let json = events::wait_timeout(&waiter.run);
             self.outbox.act(Action::Reply { id: waiter.command, result: Ok(Some(json)) });
         }
-        let late =
-            self.calls.iter().filter(|(_, call)| call.deadline.is_some_and(|deadline| deadline <= now));
-        for key in late.map(|(key, _)| *key).collect::<Vec<_>>() {
-            self.outbox.act(Action::Abort(key));
-            let limit = self.calls.get(&key).map_or(0, |call| call.limit);
+        for key in self.calls.keys(|call| call.deadline.is_some_and(|deadline| deadline <= now)) {
+            self.outbox.abort(key);
+            let limit = self.calls.get(key).map_or(0, |call| call.limit);
             let error = ErrorInfo::new(Code::ToolTimeout, format!("the tool did not end within {limit} ms"));
             self.returned(key, Err(error.hint("try again with less work, or go on without it")));
         }
@@ -388,7 +400,7 @@ impl Harness {
     }
 
     fn read_done(&mut self, read: u64, result: Result<Vec<Rows>, StoreError>) {
-        let Some(after) = self.reads.remove(&read) else { return };
+        let Some(after) = self.reads.remove(read) else { return };
         let rows = match result {
             Ok(rows) => rows,
             Err(error) => return self.read_failed(after, &error.info()),
@@ -438,7 +450,7 @@ impl Harness {
         }
         // What was read for this holding of the workspace must not serve the next one.
         let mut unanswered = Vec::new();
-        self.reads.retain(|_, after| {
+        self.reads.retain(|after| {
             if let After::Erase { command, .. } = after {
                 unanswered.push(*command);
             }
@@ -461,19 +473,14 @@ impl Harness {
     }
 
     fn abort_all(&mut self) {
-        let keys: Vec<CallKey> = self.models.keys().copied().collect();
-        for key in keys {
-            self.models.remove(&key);
-            self.outbox.act(Action::Abort(key));
+        for key in self.models.keys(|_| true) {
+            self.models.remove(key);
+            self.outbox.abort(key);
         }
-        let keys: Vec<CallKey> =
-            self.calls.iter().filter(|(_, call)| !call.is_of_page()).map(|(key, _)| *key).collect();
-        for key in &keys {
+        for key in self.calls.keys(|call| !call.is_of_page()) {
             self.calls.remove(key);
-            self.outbox.act(Action::Abort(*key));
+            self.outbox.abort(key);
         }
-        self.outbox
-            .retain_effects(|action| !matches!(action, Action::CallPage { call, .. } if keys.contains(call)));
         self.page_jobs.retain(pages::Job::is_of_page);
     }
 
@@ -494,12 +501,18 @@ impl Harness {
         self.keys
     }
 
+    fn secrets(&self) -> Vec<&str> {
+        let mut secrets = self.config.secrets();
+        secrets.extend(self.given_secrets.iter().map(String::as_str));
+        secrets
+    }
+
     /// The same text without the keys that must not appear anywhere.
     fn scrubbed(&self, text: String) -> String {
         let mut text = text;
-        for secret in self.config.secrets() {
+        for secret in self.secrets() {
             if text.contains(secret) {
-                text = text.replace(secret, "[REDACTED]");
+                text = text.replace(secret, REDACTED);
             }
         }
         text

@@ -5,7 +5,7 @@
 //! what the page is told comes in the order in which it happened. Leaves to others: what is written, and what
 //! follows from a commit that failed (`harness/`).
 
-use super::action::Action;
+use super::action::{Action, CallKey};
 use crate::ports::{Commit, Durability, Expect, Key, Millis, Table, Write};
 use std::collections::VecDeque;
 
@@ -98,9 +98,15 @@ impl Outbox {
         self.writes.is_empty() && self.in_flight.is_none() && self.ordered.is_empty() && self.ready.is_empty()
     }
 
-    /// Drops the waiting effects that are not wanted any more.
-    pub fn retain_effects(&mut self, wanted: impl Fn(&Action) -> bool) {
-        self.effects.retain(|(_, action)| wanted(action));
+    /// Aborts a call. One that still waits here was never made, and is not made any more.
+    pub fn abort(&mut self, key: CallKey) {
+        let is_it = |action: &Action| matches!(action, Action::CallModel { call, .. } | Action::CallPage { call, .. } if *call == key);
+        let before = self.ready.len() + self.effects.len();
+        self.ready.retain(|action| !is_it(action));
+        self.effects.retain(|(_, action)| !is_it(action));
+        if self.ready.len() + self.effects.len() == before {
+            self.act(Action::Abort(key));
+        }
     }
 
     /// The next thing that can be done.

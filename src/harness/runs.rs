@@ -27,6 +27,25 @@ struct Streamed {
     drafted: usize,
 }
 
+impl Streamed {
+    /// Up to where the text can be told: a key in it is replaced, and what may be the beginning of one waits.
+    fn tellable(&mut self, secrets: &[String], last: bool) -> usize {
+        let mut held = 0;
+        for secret in secrets {
+            let Some(news) = self.text.get(self.told..) else { continue };
+            if news.contains(secret.as_str()) {
+                let clean = news.replace(secret.as_str(), super::REDACTED);
+                self.text.truncate(self.told);
+                self.text.push_str(&clean);
+            }
+            let Some(news) = self.text.get(self.told..) else { continue };
+            let begins = |n: &usize| secret.get(..*n).is_some_and(|beginning| news.ends_with(beginning));
+            held = held.max((1..secret.len().min(news.len() + 1)).rev().find(begins).unwrap_or(0));
+        }
+        self.text.len() - if last { 0 } else { held }
+    }
+}
+
 /// A model call in the air.
 #[derive(Debug)]
 pub(super) struct LiveModel {
@@ -44,7 +63,7 @@ pub(super) struct LiveModel {
 impl LiveModel {
     /// Whether there is text that no draft holds.
     pub fn has_news(&self) -> bool {
-        self.parts.iter().any(|part| part.drafted < part.text.len() && part.kind != DeltaKind::ToolCall)
+        self.parts.iter().any(|part| part.drafted < part.told && part.kind != DeltaKind::ToolCall)
     }
 
     /// What has come, as far as it can stand alone.
@@ -90,7 +109,7 @@ impl LiveCall {
 impl Harness {
     /// A piece of an answer. `false`: nobody wants it any more.
     pub fn delta(&mut self, call: CallKey, delta: Delta<'_>) -> bool {
-        let Some(model) = self.models.get_mut(&call) else { return false };
+        let Some(model) = self.models.get_mut(call) else { return false };
         let index = delta.part as usize;
         while model.parts.len() <= index {
             let kind = delta.kind;
@@ -106,20 +125,33 @@ impl Harness {
     /// Everything of one network read has come: the page is told, in one event a part.
     pub fn flush(&mut self, now: Millis, call: CallKey) {
         self.now = self.now.max(now);
-        let Some(model) = self.models.get_mut(&call) else { return };
+        self.tell_news(call, false);
+    }
+
+    /// Tells what of an answer was not told. `last`: nothing more comes of it.
+    fn tell_news(&mut self, call: CallKey, last: bool) {
+        let secrets: Vec<String> = self.secrets().into_iter().map(Into::into).collect();
+        let Some(model) = self.models.get_mut(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());
         let mut news = Vec::new();
         for (index, part) in model.parts.iter_mut().enumerate() {
-            let Some(text) = part.text.get(part.told..).filter(|text| !text.is_empty()) else { continue };
+            let until = part.tellable(&secrets, last);
+            let Some(text) = part.text.get(part.told..until).filter(|text| !text.is_empty()) else {
+                continue;
+            };
             if part.kind != DeltaKind::ToolCall {
                 news.push((model.base + index, part.kind, part.told_units, text.to_owned()));
             }
             part.told_units += if text.is_ascii() { text.len() } else { text.encode_utf16().count() };
-            part.told = part.text.len();
+            part.told = until;
         }
         let fresh_call = std::mem::take(&mut model.fresh_call);
         if news.is_empty() && !fresh_call {
             return;
+        }
+        // The part of a call that begins must be there before text that comes after it.
+        if fresh_call {
+            self.tell_message(&session, &run, false);
         }
         if let Some(message) =
             self.sessions.get(&session).and_then(|slot| slot.session.run(&run)).map(Run::answer_id)
@@ -134,9 +166,6 @@ impl Harness {
                 event(&mut detail, "text", text.into());
                 self.send("agent:message-chunk", detail, false);
             }
-        }
-        if fresh_call {
-            self.tell_message(&session, &run, false);
         }
         self.tell_views();
     }
@@ -225,7 +254,7 @@ impl Harness {
                 self.tell_message(session, run, false);
                 self.call_model(session, run, *call);
             }
-            Entry::Answered { .. } | Entry::Failed { .. } | Entry::Lost { .. } => {
+            Entry::Answered { .. } | Entry::Failed { .. } => {
                 self.drop_drafts(session, run);
                 self.tell_message(session, run, false);
             }
@@ -242,7 +271,8 @@ impl Harness {
                 self.tell_call(session, run, tool_call, status, false);
                 self.tell_message(session, run, false);
             }
-            Entry::Interrupted { .. } => self.drop_drafts(session, run),
+            // Who watches is told the whole conversation by the start that found the run.
+            Entry::Lost { .. } | Entry::Interrupted { .. } => self.drop_drafts(session, run),
             Entry::Ended { .. } => {
                 self.outbox.strictly();
                 self.tell_end(session, run);
@@ -352,8 +382,8 @@ impl Harness {
     }
 
     pub(super) fn answered(&mut self, call: CallKey, result: Result<Answer, (ErrorInfo, Option<Answer>)>) {
-        self.flush(self.now, call);
-        let Some(model) = self.models.remove(&call) else { return };
+        self.tell_news(call, true);
+        let Some(model) = self.models.remove(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());
         let Some(slot) = self.sessions.get(&session) else { return };
         let entry = match result {
@@ -377,7 +407,7 @@ impl Harness {
     }
 
     fn scrubbed_blocks(&self, mut blocks: Vec<Block>) -> Vec<Block> {
-        if self.config.secrets().is_empty() {
+        if self.secrets().is_empty() {
             return blocks;
         }
         for block in &mut blocks {
@@ -461,7 +491,7 @@ impl Harness {
     }
 
     pub(super) fn returned(&mut self, call: CallKey, result: Result<Option<String>, ErrorInfo>) {
-        let Some(LiveCall { owner, .. }) = self.calls.remove(&call) else { return };
+        let Some(LiveCall { owner, .. }) = self.calls.remove(call) else { return };
         match owner {
             CallOwner::Instructions { session, run } => self.instructed(&session, &run, result),
             CallOwner::Tool(Owner::Run { session, run, tool_call }) => {
@@ -529,7 +559,7 @@ impl Harness {
 
     pub(super) fn progress(&mut self, call: CallKey, json: &str) {
         let Some(LiveCall { owner: CallOwner::Tool(Owner::Run { session, run, tool_call }), .. }) =
-            self.calls.get(&call)
+            self.calls.get(call)
         else {
             return;
         };
@@ -547,34 +577,23 @@ impl Harness {
         let id = run.id.clone();
         let open: Vec<(String, bool)> =
             run.open_calls().map(|call| (call.id.clone(), matches!(call.state, CallState::Asked))).collect();
-        let models: Vec<CallKey> = self
-            .models
-            .iter()
-            .filter(|(_, m)| m.session == session && m.run == id)
-            .map(|(key, _)| *key)
-            .collect();
+        let models = self.models.keys(|model| model.session == session && model.run == id);
         let mut blocks = Vec::new();
         for key in models {
-            self.flush(self.now, key);
-            if let Some(model) = self.models.remove(&key) {
+            self.tell_news(key, true);
+            if let Some(model) = self.models.remove(key) {
                 blocks = self.scrubbed_blocks(model.blocks());
             }
-            self.outbox.act(Action::Abort(key));
+            self.outbox.abort(key);
         }
         let of_run = |call: &LiveCall| match &call.owner {
             CallOwner::Tool(Owner::Run { run, .. }) | CallOwner::Instructions { run, .. } => *run == id,
             CallOwner::Tool(Owner::Command(_)) => false,
         };
-        let calls: Vec<CallKey> =
-            self.calls.iter().filter(|(_, call)| of_run(call)).map(|(key, _)| *key).collect();
-        for key in &calls {
+        for key in self.calls.keys(of_run) {
             self.calls.remove(key);
-            self.outbox.act(Action::Abort(*key));
+            self.outbox.abort(key);
         }
-        // A tool that still waits for its commit must not begin any more.
-        self.outbox.retain_effects(
-            |action| !matches!(action, Action::CallPage { call, .. } if calls.contains(call)),
-        );
         self.interrupt_reason = reason.into();
         self.append(session, Some(&id), &Entry::Interrupted { reason: reason.into(), blocks });
         for (call, asked) in open {
@@ -606,44 +625,65 @@ impl Harness {
             .write(Write::DeletePrefix { table: Table::Drafts, prefix: vec![session.into(), run.into()] });
     }
 
-    /// Writes down the text that streams and is nowhere else.
+    /// Writes down the text that streams and is in no draft yet.
     pub(super) fn write_drafts(&mut self) {
         self.last_draft = self.now;
-        let mut writes = Vec::new();
-        for model in self.models.values_mut().filter(|model| model.has_news()) {
-            let mut pieces = Vec::new();
-            for (index, part) in model.parts.iter_mut().enumerate() {
-                let news = part.text.get(part.drafted..).filter(|text| !text.is_empty());
-                let Some(block) = news.and_then(|text| block(part.kind, text)) else { continue };
-                let blocks = crate::journal::blocks_to_json(&[block]);
-                pieces.push(json!([index, blocks.get(0)]));
-                part.drafted = part.text.len();
-            }
-            model.drafts += 1;
-            let key = vec![model.session.as_str().into(), model.run.as_str().into(), model.drafts.into()];
-            writes.push(Write::Put { table: Table::Drafts, key, value: Value::from(pieces).to_string() });
-        }
-        for write in writes {
-            // A draft may hold a key only in the moment before the answer is whole and scrubbed.
-            self.outbox.write(self.scrubbed_write(write));
+        for write in self.drafts(false) {
+            self.outbox.write(write);
         }
         self.outbox.hurry();
     }
 
-    fn scrubbed_write(&self, write: Write) -> Write {
-        match write {
-            Write::Put { table, key, value } => Write::Put { table, key, value: self.scrubbed(value) },
-            other => other,
+    /// Writes down all that streams, at once: the page may be gone before a commit that waits for its turn.
+    pub(super) fn draft_at_once(&mut self) {
+        self.last_draft = self.now;
+        let writes = self.drafts(true);
+        if !writes.is_empty() {
+            self.outbox.act(Action::Draft { writes });
         }
+    }
+
+    /// The drafts of what streams: under the epoch, so that a former holder's are told apart.
+    fn drafts(&mut self, whole: bool) -> Vec<Write> {
+        let epoch = self.epoch;
+        let mut drafts = Vec::new();
+        for model in self.models.values_mut().filter(|model| whole || model.has_news()) {
+            let mut pieces = Vec::new();
+            for (index, part) in model.parts.iter_mut().enumerate() {
+                let start = if whole { 0 } else { part.drafted };
+                let news = part.text.get(start..part.told).filter(|text| !text.is_empty());
+                let Some(block) = news.and_then(|text| block(part.kind, text)) else { continue };
+                let blocks = crate::journal::blocks_to_json(&[block]);
+                pieces.push(json!([index, start, blocks.get(0)]));
+                part.drafted = part.told;
+            }
+            if pieces.is_empty() {
+                continue;
+            }
+            model.drafts += 1;
+            let key = vec![
+                model.session.as_str().into(),
+                model.run.as_str().into(),
+                epoch.into(),
+                model.drafts.into(),
+            ];
+            drafts.push((key, Value::from(pieces).to_string()));
+        }
+        let put = |(key, value)| Write::Put { table: Table::Drafts, key, value };
+        drafts.into_iter().map(put).collect()
     }
 
     /// Writes the heads of the sessions that have changed.
     pub(super) fn write_heads(&mut self) {
-        for (id, slot) in &mut self.sessions {
+        for slot in self.sessions.values_mut() {
             if slot.head != slot.session.seq() {
                 slot.head = slot.session.seq();
                 let value = slot.session.head(self.now).to_string();
-                self.outbox.write(Write::Put { table: Table::Heads, key: vec![id.as_str().into()], value });
+                self.outbox.write(Write::Put {
+                    table: Table::Heads,
+                    key: vec![slot.session.id.as_str().into()],
+                    value,
+                });
             }
         }
     }

@@ -146,9 +146,14 @@ impl Harness {
             return self
                 .fail(error.hint("rows are missing: delete the workspace to start anew, or report this"));
         }
-        self.sessions.insert(session.id.clone(), Slot::new(session));
+        self.sessions.insert(&session.id.clone(), Slot::new(session));
         for write in erasures(DEFAULT_SESSION, part(0)) {
             self.outbox.write(write);
+        }
+        // What a lost page wrote past its commits may belong to no run any more.
+        if !part(2).is_empty() {
+            let prefix = vec![DEFAULT_SESSION.into()];
+            self.outbox.write(Write::DeletePrefix { table: Table::Drafts, prefix });
         }
         let Some(start) = self.start.take() else { return };
         match start.purpose {
@@ -170,12 +175,13 @@ impl Harness {
         self.append(DEFAULT_SESSION, None, &entry);
         self.outbox.tell_after_commit(self.status_notice());
         self.status_changed(true);
-        for session in self.watched.clone() {
+        for session in self.watched() {
             self.tell_history(&session);
         }
         for command in commands {
             self.reply(command, Ok(None));
         }
+        self.answer_waiters();
         let held = self.session(DEFAULT_SESSION).and_then(Session::current).map(|run| run.id.clone());
         if let (true, Some(run)) = (self.config.resume_auto, held) {
             self.go_on(DEFAULT_SESSION, &run);
@@ -219,7 +225,7 @@ impl Harness {
         }
         match self.lifecycle {
             Lifecycle::Running => {
-                let sessions: Vec<String> = self.sessions.keys().cloned().collect();
+                let sessions: Vec<String> = self.sessions.keys().map(Into::into).collect();
                 for session in &sessions {
                     self.interrupt_session(session, "stop", true);
                 }
@@ -250,19 +256,23 @@ impl Harness {
     }
 }
 
-/// What the drafts of a run kept, as blocks.
+/// What the drafts of a run kept, as blocks: those of its last holder.
 pub(super) fn from_drafts(run: &str, drafts: &Rows) -> Vec<Block> {
     let mut blocks: Vec<(u64, Block)> = Vec::new();
-    let of_run = drafts.iter().filter(|(key, _)| key.get(1) == Some(&Part::from(run)));
-    for (_, text) in of_run {
+    let of_run = || drafts.iter().filter(|(key, _)| key.get(1) == Some(&Part::from(run)));
+    let epoch = of_run().filter_map(|(key, _)| key.get(2)).max();
+    for (_, text) in of_run().filter(|(key, _)| key.get(2) == epoch) {
         let pieces: Value = serde_json::from_str(text).unwrap_or_default();
         for piece in pieces.as_array().into_iter().flatten() {
-            let part = piece.get(0).and_then(Value::as_u64).unwrap_or_default();
-            let news = piece.get(1).cloned().map(|block| json!([block])).as_ref().and_then(blocks_from_json);
+            let number = |n: usize| piece.get(n).and_then(Value::as_u64).unwrap_or_default();
+            let (part, start) = (number(0), usize::try_from(number(1)).unwrap_or_default());
+            let news = piece.get(2).cloned().map(|block| json!([block])).as_ref().and_then(blocks_from_json);
             for block in news.unwrap_or_default() {
-                match (blocks.last_mut().filter(|(last, _)| *last == part), block) {
-                    (Some((_, Block::Text(had))), Block::Text(more))
-                    | (Some((_, Block::Thinking { text: had, .. })), Block::Thinking { text: more, .. }) => {
+                let had = blocks.iter_mut().find(|(other, _)| *other == part).map(|(_, block)| block);
+                match (had, block) {
+                    (Some(Block::Text(had)), Block::Text(more))
+                    | (Some(Block::Thinking { text: had, .. }), Block::Thinking { text: more, .. }) => {
+                        had.truncate(had.floor_char_boundary(start));
                         had.push_str(&more);
                     }
                     (_, block) => blocks.push((part, block)),

@@ -1,15 +1,15 @@
-//! A store that forgets: the same transactions over sorted maps.
+//! A store that forgets: the same transactions over sorted rows.
 //!
 //! Decides nothing. It serves `storage: "memory"`, Node, the simulator and the examples, and is the plainest
 //! statement of what [`Commit`] and [`Read`] mean.
 
 use super::{Commit, Key, Part, Read, Rows, StoreError, Table, Write};
-use std::collections::BTreeMap;
 
 /// A whole database in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryStore {
-    rows: BTreeMap<(Table, Key), String>,
+    /// The rows of each table, sorted by key.
+    tables: [Rows; Table::ALL.len()],
 }
 
 impl MemoryStore {
@@ -21,19 +21,20 @@ impl MemoryStore {
     /// Does all of it, or nothing.
     pub fn commit(&mut self, commit: &Commit) -> Result<(), StoreError> {
         for expect in &commit.expect {
-            let key = (expect.table, expect.key.clone());
-            if self.rows.get(&key) != expect.value.as_ref() {
-                return Err(StoreError::Conflict(key.0, key.1));
+            let rows = self.rows(expect.table);
+            let row = find(rows, &expect.key).ok().and_then(|at| rows.get(at));
+            if row.map(|(_, value)| value) != expect.value.as_ref() {
+                return Err(StoreError::Conflict(expect.table, expect.key.clone()));
             }
         }
         for write in &commit.writes {
+            let Some(rows) = self.tables.get_mut(write.table() as usize) else { continue };
             match write {
-                Write::Put { table, key, value } => {
-                    self.rows.insert((*table, key.clone()), value.clone());
-                }
-                Write::DeletePrefix { table, prefix } => {
-                    self.rows.retain(|(t, key), _| t != table || !key.starts_with(prefix));
-                }
+                Write::Put { key, value, .. } => match find(rows, key) {
+                    Ok(at) => rows.get_mut(at).into_iter().for_each(|row| row.1.clone_from(value)),
+                    Err(at) => rows.insert(at, (key.clone(), value.clone())),
+                },
+                Write::DeletePrefix { prefix, .. } => rows.retain(|(key, _)| !key.starts_with(prefix)),
             }
         }
         Ok(())
@@ -41,26 +42,30 @@ impl MemoryStore {
 
     /// The rows asked for, in the order of their keys.
     pub fn read(&self, read: &Read) -> Rows {
-        let wanted = |key: &Key| {
-            key.starts_with(&read.prefix)
-                && match (read.from, key.get(read.prefix.len())) {
-                    (None, _) => true,
-                    (Some(from), Some(Part::Number(n))) => *n >= from,
-                    (Some(_), _) => false,
-                }
+        let wanted = |key: &Key| match (read.from, key.get(read.prefix.len())) {
+            (None, _) => true,
+            (Some(from), Some(Part::Number(n))) => *n >= from,
+            (Some(_), _) => false,
         };
-        self.rows
-            .range((read.table, read.prefix.clone())..)
-            .take_while(|((table, key), _)| *table == read.table && key.starts_with(&read.prefix))
-            .filter(|((_, key), _)| wanted(key))
-            .map(|((_, key), value)| (key.clone(), value.clone()))
-            .collect()
+        let rows = self.rows(read.table);
+        let first = find(rows, &read.prefix).unwrap_or_else(|at| at);
+        let below = rows.iter().skip(first).take_while(|(key, _)| key.starts_with(&read.prefix));
+        below.filter(|(key, _)| wanted(key)).cloned().collect()
+    }
+
+    fn rows(&self, table: Table) -> &[(Key, String)] {
+        self.tables.get(table as usize).map_or(&[], Vec::as_slice)
     }
 
     /// How many bytes of text it holds.
     pub fn bytes(&self) -> usize {
-        self.rows.values().map(String::len).sum()
+        self.tables.iter().flatten().map(|(_, value)| value.len()).sum()
     }
+}
+
+/// Where a key's row is, or where it belongs.
+fn find(rows: &[(Key, String)], key: &Key) -> Result<usize, usize> {
+    rows.binary_search_by(|(other, _)| other.cmp(key))
 }
 
 #[cfg(test)]

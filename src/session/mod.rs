@@ -16,12 +16,12 @@ pub use view::{history, messages_of, tool_result};
 
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Cause, Entry, GENESIS, Header, Row, Sums};
+use crate::maps::Named;
 use crate::model::Block;
 use crate::ports::Millis;
 use crate::run::{Ended, Prompt, Rules, Run};
 use crate::tools::Registry;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// How many model calls a run may make where the page does not say.
 pub const DEFAULT_MAX_TURNS: u64 = 20;
@@ -43,7 +43,7 @@ pub struct Session {
     /// The runs since the conversation was last cleared, the newest last.
     pub runs: Vec<Run>,
     /// Runs of conversations that were cleared.
-    pub past: BTreeMap<String, Past>,
+    pub past: Named<Past>,
     /// What the session has used up, cleared conversations included.
     pub sums: Sums,
     /// The configuration that decisions go by, as recorded.
@@ -56,7 +56,7 @@ pub struct Session {
     pub generation: u64,
     seq: u64,
     hash: String,
-    call_ids: BTreeSet<String>,
+    call_ids: Named<()>,
 }
 
 impl Session {
@@ -65,7 +65,7 @@ impl Session {
         Session {
             id: id.into(),
             runs: Vec::new(),
-            past: BTreeMap::new(),
+            past: Named::default(),
             sums: Sums::default(),
             config: Value::Null,
             tools: Registry::default(),
@@ -73,7 +73,7 @@ impl Session {
             generation: 0,
             seq: 0,
             hash: GENESIS.into(),
-            call_ids: BTreeSet::new(),
+            call_ids: Named::default(),
         }
     }
 
@@ -180,18 +180,18 @@ impl Session {
     /// The same blocks with ids of tool calls that this session has not seen yet, of letters that every
     /// provider takes: two ids must not become one when they are sent to another.
     pub fn with_own_ids(&self, mut blocks: Vec<Block>) -> Vec<Block> {
-        let mut fresh = BTreeSet::new();
+        let mut fresh = Vec::new();
         for block in &mut blocks {
             let Block::ToolCall { id, .. } = block else { continue };
             let mut n = 1;
             let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
             *id = id.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
             let mut own = id.clone();
-            while self.call_ids.contains(&own) || fresh.contains(&own) {
+            while self.call_ids.contains_key(&own) || fresh.contains(&own) {
                 n += 1;
                 own = format!("{id}_{n}");
             }
-            fresh.insert(own.clone());
+            fresh.push(own.clone());
             *id = own;
         }
         blocks
@@ -208,7 +208,7 @@ impl Session {
                     return None;
                 }
                 for run in self.runs.drain(..) {
-                    self.past.insert(run.id, Past { started_at: run.started_at, ended: run.ended });
+                    self.past.insert(&run.id, Past { started_at: run.started_at, ended: run.ended });
                 }
                 self.sums = *sums;
                 self.call_ids.clear();
@@ -247,10 +247,11 @@ impl Session {
                     self.sums.add(usage);
                 }
                 if let Entry::Answered { blocks, .. } = entry {
-                    self.call_ids.extend(blocks.iter().filter_map(|block| match block {
-                        Block::ToolCall { id, .. } => Some(id.clone()),
-                        _ => None,
-                    }));
+                    for block in blocks {
+                        if let Block::ToolCall { id, .. } = block {
+                            self.call_ids.insert(id, ());
+                        }
+                    }
                 }
             }
         }
@@ -262,7 +263,7 @@ impl Session {
             return None;
         }
         if header.kind == "prompt" {
-            self.past.insert(header.run.clone()?, Past { started_at: header.at, ended: None });
+            self.past.insert(header.run.as_ref()?, Past { started_at: header.at, ended: None });
         }
         Some(())
     }

@@ -17,7 +17,7 @@ pub struct Difference {
 
 /// Feeds the recorded inputs to a fresh machine. What comes out must be what is stored, byte for byte.
 ///
-/// Rows whose content was erased cannot be run again; they are folded as they are.
+/// A run whose content was erased cannot be run again; its rows are folded as they are.
 pub fn replay<'a>(
     id: &str,
     rows: impl IntoIterator<Item = &'a str>,
@@ -26,8 +26,9 @@ pub fn replay<'a>(
     for text in rows {
         let row = Row::from_text(text)?;
         let (header, entry) = row.read()?;
-        let Some(stored) = entry else {
-            session.accept(&header, None, &row)?;
+        let erased = header.run.as_ref().is_some_and(|run| session.past.contains_key(run));
+        let Some(stored) = entry.filter(|_| !erased) else {
+            session.accept(&header, row.read()?.1.as_ref(), &row)?;
             continue;
         };
         let made = if is_input(&stored) { Some(stored) } else { session.next() };

@@ -4,8 +4,9 @@
 //! kept up page by page. Leaves to others: which page a target means (`Workspace::resolve`: a title before a
 //! slug, whatever the case).
 
+use super::lists::Lists;
 use super::text::{fold, one_line};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::maps::Named;
 use std::ops::Range;
 
 /// A link as it stands in a text.
@@ -82,10 +83,10 @@ pub(super) fn retarget(text: &str, old: &str, target: &str, shown: Option<&str>)
 
 /// What a text links to, in order, each target once, as written.
 pub(super) fn targets(text: &str) -> Vec<String> {
-    let mut seen = BTreeSet::new();
+    let mut seen = Named::default();
     let mut found = Vec::new();
     for link in parse(text) {
-        if seen.insert(fold(link.target)) {
+        if seen.insert(&fold(link.target), ()).is_none() {
             found.push(one_line(link.target));
         }
     }
@@ -95,33 +96,27 @@ pub(super) fn targets(text: &str) -> Vec<String> {
 /// Which pages mention which folded target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Links {
-    mentions: BTreeMap<String, BTreeSet<String>>,
+    mentions: Lists,
 }
 
 impl Links {
     /// Takes the links of a page's text in.
     pub(super) fn add(&mut self, slug: &str, text: &str) {
         for target in targets(text) {
-            self.mentions.entry(fold(&target)).or_default().insert(slug.into());
+            self.mentions.add(&fold(&target), 0, slug);
         }
     }
 
     /// Takes them out again.
     pub(super) fn remove(&mut self, slug: &str, text: &str) {
         for target in targets(text) {
-            let target = fold(&target);
-            if let Some(pages) = self.mentions.get_mut(&target) {
-                pages.remove(slug);
-                if pages.is_empty() {
-                    self.mentions.remove(&target);
-                }
-            }
+            self.mentions.remove(&fold(&target), 0, slug);
         }
     }
 
     /// The pages that mention a folded target.
     pub(super) fn to(&self, target: &str) -> impl Iterator<Item = &str> {
-        self.mentions.get(target).into_iter().flatten().map(String::as_str)
+        self.mentions.get(target).iter().map(|(_, slug)| slug.as_str())
     }
 }
 

@@ -16,6 +16,7 @@
 
 pub mod args;
 mod links;
+mod lists;
 mod op;
 mod page;
 mod plan;
@@ -30,11 +31,12 @@ pub use page::Page;
 pub use plan::{Missed, Outcome, Pending, Plan};
 
 use crate::error::{Code, ErrorInfo};
-use crate::ports::{Millis, Read, Rows, Table};
+use crate::maps::{self, Named};
+use crate::ports::{Read, Rows, Table};
 use links::Links;
+use lists::Lists;
 use search::Index;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// How deep pages can be nested. The public tree has two JSON levels a page, and JSON readers stop at 128.
 pub const MAX_DEPTH: usize = 50;
@@ -46,11 +48,11 @@ const REV: &str = "pages_rev";
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workspace {
     rev: u64,
-    pages: BTreeMap<String, Page>,
-    /// Of each page, and of the top, the live pages below, sorted by rank and slug.
-    children: BTreeMap<Option<String>, Vec<(u64, String)>>,
-    /// The live pages of each folded title, the oldest first.
-    titles: BTreeMap<String, BTreeSet<(Millis, String)>>,
+    pages: Named<Page>,
+    /// Of each page, and of the top under the empty name, the live pages below with their ranks.
+    children: Lists,
+    /// The live pages of each folded title with the times of their making, the oldest first.
+    titles: Lists,
     /// The links of all pages: those in the trash follow a renamed page too.
     links: Links,
     /// The live pages.
@@ -89,13 +91,11 @@ impl Workspace {
     /// Takes over what another tab changed: rows of pages as they are at change `rev` or later. On an error
     /// nothing is taken over.
     pub fn apply_rows(&mut self, rev: u64, pages: &Rows) -> Result<(), ErrorInfo> {
-        let mut pages =
-            pages.iter().map(|(_, text)| Page::from_stored(text)).collect::<Result<Vec<_>, _>>()?;
+        let pages = pages.iter().map(|(_, text)| Page::from_stored(text)).collect::<Result<Vec<_>, _>>()?;
         if rev >= self.rev {
             self.rev = rev;
             // In their order each page is put after its siblings, which is the cheap end.
-            pages.sort_by(|a, b| (a.rank, &a.slug).cmp(&(b.rank, &b.slug)));
-            self.put(pages);
+            self.put(maps::sorted(pages, |page| page.rank));
         }
         Ok(())
     }
@@ -105,7 +105,7 @@ impl Workspace {
     pub fn accept(&mut self, plan: Plan) {
         if plan.rev > self.rev {
             self.rev = plan.rev;
-            self.put(plan.changed);
+            self.put(plan.changed.into_iter());
         }
     }
 
@@ -136,20 +136,19 @@ impl Workspace {
 
     /// The live page that a folded link target means: the oldest of this title, else the one of this slug.
     fn resolve(&self, target: &str) -> Option<&Page> {
-        let titled = self.titles.get(target).and_then(|pages| pages.first());
+        let titled = self.titles.get(target).first();
         self.page(titled.map_or(target, |(_, slug)| slug))
     }
 
     /// The live pages below a page (or the top), in order.
     fn siblings(&self, parent: Option<&str>) -> &[(u64, String)] {
-        // The map's keys are owned, so a lookup needs one; pages have few parents and short slugs.
-        self.children.get(&parent.map(String::from)).map_or(&[], Vec::as_slice)
+        self.children.get(parent.unwrap_or_default())
     }
 
     /// Where a page stands among its siblings; of a page in the trash, where it would.
     fn position(&self, page: &Page) -> usize {
-        let place = (page.rank, page.slug.as_str());
-        self.siblings(page.parent.as_deref()).partition_point(|(rank, slug)| (*rank, slug.as_str()) < place)
+        let siblings = self.siblings(page.parent.as_deref());
+        lists::place(siblings, page.rank, &page.slug).unwrap_or_else(|at| at)
     }
 
     /// The public form of a page.
@@ -197,48 +196,44 @@ impl Workspace {
     /// The live pages, other than itself, with a link to this one.
     fn backlinks<'a>(&'a self, page: &'a Page) -> impl Iterator<Item = &'a Page> {
         let title = text::fold(&page.title);
-        let mut from = BTreeSet::new();
+        let mut from = Named::default();
         for target in [title.as_str(), page.slug.as_str()] {
             if self.resolve(target).is_some_and(|found| found.slug == page.slug) {
-                from.extend(self.links.to(target));
+                for slug in self.links.to(target) {
+                    from.insert(slug, ());
+                }
             }
         }
-        from.into_iter().filter(|slug| *slug != page.slug).filter_map(|slug| self.page(slug))
+        let from: Vec<&Page> = from.keys().filter_map(|slug| self.page(slug)).collect();
+        from.into_iter().filter(|other| other.slug != page.slug)
     }
 
     /// Puts pages in place of what is known of them, and brings the indexes up to date.
-    fn put(&mut self, pages: Vec<Page>) {
+    fn put(&mut self, pages: impl Iterator<Item = Page>) {
         for page in pages {
             let old = self.pages.remove(&page.slug);
             let (was, is) =
                 (old.as_ref().filter(|old| old.is_live()), Some(&page).filter(|page| page.is_live()));
 
-            let place = |page: &Page| (page.parent.clone(), page.rank);
-            if was.map(place) != is.map(place) {
-                if let Some(old) = was {
-                    self.unplace(old);
+            let place = |page: &Page| (page.parent.clone().unwrap_or_default(), page.rank);
+            let (old_place, new_place) = (was.map(place), is.map(place));
+            if old_place != new_place {
+                if let Some((parent, rank)) = old_place {
+                    self.children.remove(&parent, rank, &page.slug);
                 }
-                if let Some(page) = is {
-                    let siblings = self.children.entry(page.parent.clone()).or_default();
-                    let entry = (page.rank, page.slug.clone());
-                    let at = siblings.partition_point(|other| *other < entry);
-                    siblings.insert(at, entry);
+                if let Some((parent, rank)) = new_place {
+                    self.children.add(&parent, rank, &page.slug);
                 }
             }
 
-            let name = |page: &Page| (text::fold(&page.title), (page.created_at, page.slug.clone()));
+            let name = |page: &Page| (text::fold(&page.title), page.created_at);
             let (old_name, new_name) = (was.map(name), is.map(name));
             if old_name != new_name {
-                if let Some((title, entry)) = old_name
-                    && let Some(pages) = self.titles.get_mut(&title)
-                {
-                    pages.remove(&entry);
-                    if pages.is_empty() {
-                        self.titles.remove(&title);
-                    }
+                if let Some((title, created)) = old_name {
+                    self.titles.remove(&title, created, &page.slug);
                 }
-                if let Some((title, entry)) = new_name {
-                    self.titles.entry(title).or_default().insert(entry);
+                if let Some((title, created)) = new_name {
+                    self.titles.add(&title, created, &page.slug);
                 }
             }
 
@@ -262,20 +257,7 @@ impl Workspace {
                     self.search.add(&page.slug, &page.title, &page.content);
                 }
             }
-            self.pages.insert(page.slug.clone(), page);
-        }
-    }
-
-    /// Takes a page out of its siblings.
-    fn unplace(&mut self, page: &Page) {
-        if let Some(siblings) = self.children.get_mut(&page.parent) {
-            let place = (page.rank, page.slug.as_str());
-            if let Ok(at) = siblings.binary_search_by(|(rank, slug)| (*rank, slug.as_str()).cmp(&place)) {
-                siblings.remove(at);
-            }
-            if siblings.is_empty() {
-                self.children.remove(&page.parent);
-            }
+            self.pages.insert(&page.slug.clone(), page);
         }
     }
 }

@@ -9,9 +9,9 @@
 use super::page::{Page, corrupt};
 use super::{MAX_DEPTH, Op, REV, Workspace, links, search, slug, text};
 use crate::error::{Code, ErrorInfo};
+use crate::maps::{self, Named};
 use crate::ports::{Expect, Key, Millis, Part, Read, Rows, Table, Write};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
 
 /// What came of an operation.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,19 +116,19 @@ pub struct Missed {
 impl Missed {
     /// From the rows of `Workspace::missed`; `None`: nothing was missed.
     pub fn from_rows(rows: &Rows) -> Result<Option<Missed>, ErrorInfo> {
-        let mut slugs = std::collections::BTreeSet::new();
+        let mut slugs = Named::default();
         let mut last = None;
         for (key, text) in rows {
             let Some(Part::Number(rev)) = key.first() else { continue };
             let bad = || corrupt(&format!("change {rev}"), "the row");
             let changed: Value = serde_json::from_str(text).map_err(|_| bad())?;
             for slug in changed.as_array().ok_or_else(bad)? {
-                slugs.insert(slug.as_str().ok_or_else(bad)?.to_string());
+                slugs.insert(slug.as_str().ok_or_else(bad)?, ());
             }
             last = last.max(Some(*rev));
         }
-        let read = |slug: &String| Read::all(Table::Pages, vec![slug.as_str().into()]);
-        Ok(last.map(|rev| Missed { rev, reads: slugs.iter().map(read).collect() }))
+        let read = |slug: &str| Read::all(Table::Pages, vec![slug.into()]);
+        Ok(last.map(|rev| Missed { rev, reads: slugs.keys().map(read).collect() }))
     }
 }
 
@@ -139,17 +139,17 @@ const GAP: u64 = 1 << 20;
 struct Draft<'a> {
     workspace: &'a Workspace,
     now: Millis,
-    changed: BTreeMap<String, Page>,
+    changed: Named<Page>,
     former: Vec<Write>,
 }
 
 impl<'a> Draft<'a> {
     fn new(workspace: &'a Workspace, now: Millis) -> Self {
-        Draft { workspace, now, changed: BTreeMap::new(), former: Vec::new() }
+        Draft { workspace, now, changed: Named::default(), former: Vec::new() }
     }
 
     fn put(&mut self, page: Page) {
-        self.changed.insert(page.slug.clone(), page);
+        self.changed.insert(&page.slug.clone(), page);
     }
 
     /// Changes one page, if there is one of this slug.
@@ -230,7 +230,7 @@ impl<'a> Draft<'a> {
         }
         let known = self.workspace.rev;
         let rev = known + 1;
-        let slugs: Vec<&String> = self.changed.keys().collect();
+        let slugs: Vec<&str> = self.changed.keys().collect();
         let mut writes = vec![
             put(Table::Meta, vec![REV.into()], rev.to_string()),
             put(Table::Changes, vec![rev.into()], json!(slugs).to_string()),
@@ -294,9 +294,10 @@ impl Workspace {
             }
             Op::Search { query, limit } => self.find(query, *limit),
             Op::Trash => {
-                let mut pages: Vec<&Page> = self.pages.values().filter(|page| !page.is_live()).collect();
-                pages.sort_by_key(|page| std::cmp::Reverse(page.trashed_at));
-                pages.into_iter().map(|page| self.show(page)).collect()
+                let pages: Vec<&Page> = self.pages.values().filter(|page| !page.is_live()).collect();
+                maps::sorted(pages, |page| !page.trashed_at.unwrap_or_default())
+                    .map(|page| self.show(page))
+                    .collect()
             }
             Op::Backlinks { slug } => self.backlinks(self.live(slug)?).map(|page| self.show(page)).collect(),
             Op::OutgoingLinks { slug } => self.outgoing(self.live(slug)?),
@@ -315,11 +316,11 @@ impl Workspace {
 
     /// What a page links to: each page once, by its title; each target that is no page once, as written.
     fn outgoing(&self, page: &Page) -> Value {
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = Named::default();
         let mut found = Vec::new();
         for target in links::targets(&page.content) {
             match self.resolve(&text::fold(&target)) {
-                Some(page) if seen.insert(page.slug.as_str()) => {
+                Some(page) if seen.insert(&page.slug, ()).is_none() => {
                     found.push(json!({ "title": page.title, "slug": page.slug }));
                 }
                 Some(_) => {}
@@ -465,7 +466,7 @@ impl Workspace {
                 let shadowed = self
                     .titles
                     .get(&new)
-                    .and_then(|pages| pages.first())
+                    .first()
                     .is_some_and(|(created, other)| (*created, other.as_str()) < (page.created_at, slug));
                 let fits = links::can_hold(&title);
                 let target = if fits && !shadowed { title.as_str() } else { slug };

@@ -10,9 +10,7 @@
 //! equal scores are sorted by slug. Leaves to others: which pages are in it (those not in the trash).
 
 use super::text::words;
-use std::collections::BTreeMap;
-use std::ops::Bound;
-use std::rc::Rc;
+use crate::maps::{self, Named};
 
 /// How much a word of the title counts against one of the text.
 const TITLE: u32 = 3;
@@ -23,55 +21,54 @@ const B: f64 = 0.75;
 /// Shorter words must match whole: half of all pages have a word with this letter.
 const SHORTEST_PREFIX: usize = 2;
 
-/// How often a word is in a page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Count {
-    title: u32,
-    text: u32,
-}
-
-impl Count {
-    fn weight(self) -> u32 {
-        self.title.saturating_mul(TITLE).saturating_add(self.text)
-    }
-}
-
 /// The words of all pages.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Index {
-    postings: BTreeMap<String, BTreeMap<Rc<str>, Count>>,
-    lengths: BTreeMap<Rc<str>, u32>,
+    /// In which pages a word is, and how much it weighs there.
+    words: Named<Vec<Posting>>,
+    pages: Named<Indexed>,
     total: u64,
+}
+
+/// A page with a certain word.
+#[derive(Clone, Debug)]
+struct Posting {
+    /// The page's number in the index; a word's postings are sorted by it.
+    page: usize,
+    weight: u32,
+}
+
+/// A page of the index.
+#[derive(Clone, Debug)]
+struct Indexed {
+    slug: String,
+    length: u32,
+}
+
+/// By what is in them: the same pages may have other numbers.
+impl PartialEq for Index {
+    fn eq(&self, other: &Self) -> bool {
+        self.total == other.total && self.listed() == other.listed()
+    }
 }
 
 /// A page that matches.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Hit {
-    pub(super) slug: Rc<str>,
+    pub(super) slug: String,
     pub(super) score: f64,
 }
 
-/// How often each word is in a page.
-fn count(title: &str, text: &str) -> BTreeMap<String, Count> {
-    let mut counts: BTreeMap<String, Count> = BTreeMap::new();
-    let mut add = |word: &str, by: Count| match counts.get_mut(word) {
-        Some(count) => {
-            count.title += by.title;
-            count.text += by.text;
-        }
-        None => {
-            counts.insert(word.into(), by);
-        }
-    };
-    words(title, &mut |_, word| {
-        add(word, Count { title: 1, text: 0 });
-        true
-    });
-    words(text, &mut |_, word| {
-        add(word, Count { title: 0, text: 1 });
-        true
-    });
-    counts
+/// The words of a page and what they weigh.
+fn weigh(title: &str, text: &str) -> Named<u32> {
+    let mut weights = Named::default();
+    for (part, weight) in [(title, TITLE), (text, 1)] {
+        words(part, &mut |_, word| {
+            weights.change(word, |sum: &mut u32| *sum = sum.saturating_add(weight));
+            true
+        });
+    }
+    weights
 }
 
 /// The different words of a query, in its order.
@@ -95,71 +92,93 @@ fn is_prefix(word: &str) -> bool {
 impl Index {
     /// Takes a page in.
     pub(super) fn add(&mut self, slug: &str, title: &str, text: &str) {
-        let slug: Rc<str> = slug.into();
+        self.pages.insert(slug, Indexed { slug: slug.into(), length: 0 });
+        let Some(page) = self.pages.number(slug) else { return };
         let mut length = 0_u32;
-        for (word, count) in count(title, text) {
-            length = length.saturating_add(count.weight());
-            self.postings.entry(word).or_default().insert(slug.clone(), count);
+        for (word, weight) in weigh(title, text).iter() {
+            length = length.saturating_add(*weight);
+            self.words.change(word, |postings| {
+                let at = postings.partition_point(|other| other.page < page);
+                postings.insert(at, Posting { page, weight: *weight });
+            });
         }
-        self.lengths.insert(slug, length);
         self.total += u64::from(length);
+        self.pages.insert(slug, Indexed { slug: slug.into(), length });
     }
 
     /// Takes a page out; title and text are those it was taken in with.
     pub(super) fn remove(&mut self, slug: &str, title: &str, text: &str) {
-        let Some(length) = self.lengths.remove(slug) else { return };
+        let Some(page) = self.pages.number(slug) else { return };
+        let length = self.pages.remove(slug).map_or(0, |indexed| indexed.length);
         self.total = self.total.saturating_sub(u64::from(length));
-        for word in count(title, text).into_keys() {
-            if let Some(pages) = self.postings.get_mut(&word) {
-                pages.remove(slug);
-                if pages.is_empty() {
-                    self.postings.remove(&word);
-                }
+        for word in weigh(title, text).keys() {
+            let Some(postings) = self.words.get_mut(word) else { continue };
+            if let Ok(at) = postings.binary_search_by(|other| other.page.cmp(&page)) {
+                postings.remove(at);
+            }
+            if postings.is_empty() {
+                self.words.remove(word);
             }
         }
     }
 
     /// The pages that match, the best first.
     pub(super) fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
-        let mut scores: BTreeMap<&Rc<str>, f64> = BTreeMap::new();
-        let pages = self.lengths.len() as f64;
+        let mut scores = vec![0.0; self.pages.numbers()];
+        let pages = self.pages.len() as f64;
         let average = self.total as f64 / pages.max(1.0);
         for word in query_words(query) {
             // Counted in quarters, so that the sum is exact whatever its order.
-            let mut quarters: BTreeMap<&Rc<str>, u32> = BTreeMap::new();
+            let mut quarters = vec![0_u32; self.pages.numbers()];
             for (found, postings) in self.matching(&word) {
-                let factor = if *found == word { 4 } else { 1 };
-                for (slug, count) in postings {
-                    let sum = quarters.entry(slug).or_default();
-                    *sum = sum.saturating_add(count.weight().saturating_mul(factor));
+                let factor = if found == word { 4 } else { 1 };
+                for posting in postings {
+                    if let Some(sum) = quarters.get_mut(posting.page) {
+                        *sum = sum.saturating_add(posting.weight.saturating_mul(factor));
+                    }
                 }
             }
-            let matching = quarters.len() as f64;
+            let matching = quarters.iter().filter(|quarters| **quarters > 0).count() as f64;
             let rarity = ((pages - matching + 0.5) / (matching + 0.5)).ln_1p();
-            for (slug, quarters) in quarters {
-                let length = f64::from(self.lengths.get(slug).copied().unwrap_or_default());
-                let often = f64::from(quarters) / 4.0;
-                let held = K1 * (1.0 - B + B * length / average);
-                *scores.entry(slug).or_default() += rarity * often * (K1 + 1.0) / (often + held);
+            for (page, (quarters, score)) in quarters.iter().zip(&mut scores).enumerate() {
+                if let (1.., Some(page)) = (*quarters, self.pages.at(page)) {
+                    let often = f64::from(*quarters) / 4.0;
+                    let held = K1 * (1.0 - B + B * f64::from(page.length) / average);
+                    *score += rarity * often * (K1 + 1.0) / (often + held);
+                }
             }
         }
-        let mut hits: Vec<Hit> =
-            scores.into_iter().map(|(slug, score)| Hit { slug: slug.clone(), score }).collect();
-        // The sort is stable and the map was sorted by slug.
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
-        hits.truncate(limit);
-        hits
+        // By slug, which is what the sort leaves pages with the same score in.
+        let hits: Vec<(&str, f64)> = self
+            .pages
+            .values()
+            .filter_map(|page| Some((page.slug.as_str(), *scores.get(self.pages.number(&page.slug)?)?)))
+            .filter(|(_, score)| *score > 0.0)
+            .collect();
+        // The bits of positive numbers are in the order of the numbers.
+        let best = maps::sorted(hits, |(_, score)| !score.to_bits());
+        best.take(limit).map(|(slug, score)| Hit { slug: slug.into(), score }).collect()
     }
 
     /// The words of the index that a word of the query finds.
-    fn matching<'a>(
-        &'a self,
-        word: &str,
-    ) -> impl Iterator<Item = (&'a String, &'a BTreeMap<Rc<str>, Count>)> {
+    fn matching(&self, word: &str) -> impl Iterator<Item = (&str, &Vec<Posting>)> {
         let prefix = is_prefix(word);
-        self.postings
-            .range::<str, _>((Bound::Included(word), Bound::Unbounded))
+        self.words
+            .from(word)
             .take_while(move |(found, _)| if prefix { found.starts_with(word) } else { *found == word })
+    }
+
+    /// Every word with the slugs of its pages and what it weighs there, in order.
+    fn listed(&self) -> Vec<(&str, &str, u32)> {
+        let mut listed = Vec::new();
+        for (word, postings) in self.words.iter() {
+            for posting in postings {
+                let slug = self.pages.at(posting.page).map_or("", |page| page.slug.as_str());
+                listed.push((word, slug, posting.weight));
+            }
+        }
+        listed.sort_unstable();
+        listed
     }
 }
 
@@ -214,6 +233,7 @@ pub(super) fn snippet(text: &str, query: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     fn index(pages: &[(&str, &str, &str)]) -> Index {
         let mut index = Index::default();

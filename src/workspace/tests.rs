@@ -1,7 +1,8 @@
 //! What a workspace promises, through its public interface and a store.
 
 use super::*;
-use crate::ports::{Commit, Key, MemoryStore, StoreError};
+use crate::ports::{Commit, Key, MemoryStore, Millis, StoreError};
+use std::collections::BTreeMap;
 
 /// A tab: a workspace in memory and the store that it shares with others.
 struct Tab {
@@ -573,7 +574,7 @@ fn check(workspace: &Workspace) {
     // Positions are indexes.
     for siblings in workspace.children.values() {
         for (index, (_, slug)) in siblings.iter().enumerate() {
-            assert_eq!(workspace.position(&workspace.pages[slug]), index);
+            assert_eq!(workspace.position(workspace.pages.get(slug).unwrap()), index);
         }
     }
     // Links, by reading every text again.
@@ -602,7 +603,7 @@ fn check(workspace: &Workspace) {
     }
     // Every index is as one built anew.
     let mut anew = Workspace { rev: workspace.rev, ..Workspace::default() };
-    anew.put(workspace.pages.values().cloned().collect());
+    anew.put(workspace.pages.values().cloned());
     assert_eq!(&anew, workspace);
 }
 
@@ -648,7 +649,7 @@ fn random_operations_keep_every_promise() {
         for step in 0..150 {
             let at = random.usize(..2);
             let tab = &mut tabs[at];
-            let known: Vec<String> = tab.workspace.pages.keys().cloned().collect();
+            let known: Vec<String> = tab.workspace.pages.keys().map(String::from).collect();
             let mut pick = || match known.len() {
                 0 => "nowhere".to_string(),
                 _ if random.u8(..20) == 0 => "nowhere".into(),

@@ -54,7 +54,7 @@ pub fn custom() -> Value {
 impl Host {
     /// A host of a workspace in IndexedDB that holds nothing of former test runs.
     pub async fn fresh(name: &str) -> Host {
-        browser::delete(name, false).await.unwrap();
+        browser::delete(name).await.unwrap();
         Host::open(name).await.unwrap()
     }
 

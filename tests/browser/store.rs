@@ -22,7 +22,7 @@ struct Opened {
 }
 
 async fn fresh(name: &str) -> Opened {
-    browser::delete(name, false).await.unwrap();
+    browser::delete(name).await.unwrap();
     opened(name)
 }
 
@@ -227,7 +227,7 @@ async fn a_full_disk_has_its_own_error_and_nothing_is_written() {
 
 #[wasm_bindgen_test]
 async fn what_a_newer_version_wrote_is_refused() {
-    browser::delete("newer", false).await.unwrap();
+    browser::delete("newer").await.unwrap();
     let other = faults::connect("lodger:newer", Some(2), false).await.unwrap();
     assert_eq!(Host::open("newer").await.err().unwrap().code, Code::NewerVersion);
     faults::close(&other);
@@ -247,13 +247,13 @@ async fn who_is_kept_waiting_by_another_tab_learns_it_in_bounded_time() {
     let other = faults::connect("lodger:blocked", None, true).await.unwrap();
     let hurried = faults::hurried();
     // The deletion waits for the other tab, and whoever opens waits for the deletion.
-    let deleted = browser::delete("blocked", false).await;
+    let deleted = browser::delete("blocked").await;
     assert_eq!(deleted, Err(StoreError::Blocked));
     assert_eq!(Host::open("blocked").await.err().unwrap().code, Code::StorageBlocked);
     drop(hurried);
     faults::close(&other);
     // Nobody is in the way any more, and a connection that came too late does not stay.
-    browser::delete("blocked", false).await.unwrap();
+    browser::delete("blocked").await.unwrap();
     let Opened { store, .. } = opened("blocked");
     assert_eq!(all(&store, Table::Meta).await, []);
     store.close();
@@ -285,7 +285,7 @@ async fn a_store_tells_of_an_upgrade_and_makes_way_when_it_is_closed() {
     faults::close(&upgraded);
     // Closed is for good: this must not open the newer database.
     assert!(store.commit(&writes(vec![put("a", "2")])).await.is_err());
-    browser::delete("upgrade", false).await.unwrap();
+    browser::delete("upgrade").await.unwrap();
 }
 
 #[wasm_bindgen_test]
@@ -293,7 +293,7 @@ async fn a_workspace_that_is_deleted_elsewhere_closes_and_leaves_nothing() {
     let host = Host::fresh("deleted").await;
     host.ask("startAgent", json!({})).await.unwrap();
     assert!(faults::database_exists("deleted").await);
-    browser::delete("deleted", false).await.unwrap();
+    browser::delete("deleted").await.unwrap();
     let error = until(|| host.closed()).await.unwrap();
     assert_eq!(error.code, Code::WorkspaceDeleted);
     faults::lock_is_free("lodger:deleted").await;
@@ -316,5 +316,5 @@ async fn a_newer_version_gets_the_database_and_the_run_is_held() {
     assert_eq!(host.closed(), Some(None));
     faults::lock_is_free("lodger:make way").await;
     faults::close(&upgraded);
-    browser::delete("make way", false).await.unwrap();
+    browser::delete("make way").await.unwrap();
 }

@@ -1,5 +1,8 @@
 //! What the integration tests share. Each of them is a crate of its own and uses a part of it.
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, missing_debug_implementations)]
 
 pub mod anthropic_rules;
+pub mod laws;
 pub mod openai_rules;
+pub mod script;
+pub mod sim;

@@ -8,7 +8,7 @@ const WORDS = "The harbour lies quiet under the morning and the ledger is open a
 
 /** Starts it; `address` is the base URL. */
 export async function startModel() {
-  const state = { requests: 0, held: [] };
+  const state = { requests: 0, held: [], released: false };
   const server = createServer((request, response) => {
     const cors = { "access-control-allow-origin": "*", "access-control-allow-headers": "*", "access-control-allow-methods": "*" };
     if (request.method === "OPTIONS") return response.writeHead(204, cors).end();
@@ -26,8 +26,9 @@ export async function startModel() {
     get requests() {
       return state.requests;
     },
-    /** Lets every held answer go on to its end. */
+    /** Lets every held answer go on to its end, also one that is about to be held. */
     release() {
+      state.released = true;
       for (const go of state.held.splice(0)) go();
     },
     stop: () => new Promise((done) => (server.closeAllConnections(), server.close(done))),
@@ -60,7 +61,7 @@ async function answer({ messages }, response, cors, state) {
     return stream.end("tool_use");
   } else if (/use tools|change the page/.test(asked)) await stream.text(["That ", "is ", "done."]);
   else if (/never end|held/.test(asked)) {
-    await stream.text(/100 KB/.test(asked) ? cut(long(), 250) : WORDS, async () => new Promise((go) => state.held.push(go)));
+    await stream.text(/100 KB/.test(asked) ? cut(long(), 250) : WORDS, () => new Promise((go) => (state.released ? go() : state.held.push(go))));
   } else if (/everything markdown/.test(asked)) await stream.text(cut(MARKDOWN, 3));
   else if (/100 KB/.test(asked)) {
     await stream.text(cut(long(), 250));

@@ -7,7 +7,7 @@ const option = (name) => {
   const at = process.argv.indexOf(`--${name}`);
   return at < 0 ? undefined : process.argv[at + 1];
 };
-const base = option("base");
+const base = option("base") ?? process.env.LODGER_DEMO_URL;
 if (!base) {
   console.error("usage: node tests/run.mjs --base http://127.0.0.1:PORT [--only word] [--speed]");
   process.exit(2);
@@ -44,5 +44,5 @@ for (const theme of themes) {
   }
 }
 await browser.close();
-console.log(`${count - failures.length} of ${count} passed`);
+console.log(`${count - failures.length} passed, ${failures.length} failed`);
 if (failures.length || !count) process.exit(1);

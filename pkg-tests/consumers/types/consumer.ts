@@ -62,8 +62,8 @@ export async function app(): Promise<void> {
   await ws.startAgent({ provider: { kind: "skynet" } });
   // @ts-expect-error the message is missing
   await ws.sendMessage();
-  // @ts-expect-error a command that does not exist
-  await invoke("fly_away");
+  const unknown: unknown = await invoke("a_command_of_another_version");
+  void unknown;
   // @ts-expect-error an error code that does not exist
   const never: ErrorCode = "no_such_code";
   void never;

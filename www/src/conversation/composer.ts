@@ -70,10 +70,10 @@ export class Composer {
     const empty = !this.input.value.trim();
     this.#send.disabled = empty || this.#sending;
     this.#send.title = empty ? "Write a message first" : "Send";
-    this.input.placeholder = working ? "Agent is thinking… you can go on typing" : "Ask about your pages";
+    this.input.placeholder = working ? "Agent is thinking…" : "Ask about your pages";
     const { enterSends } = this.agent.settings;
     this.input.setAttribute("enterkeyhint", enterSends ? "send" : "enter");
-    const keys = working ? "Esc twice stops" : enterSends ? "Enter sends, Shift+Enter makes a new line" : "Enter makes a new line";
+    const keys = working ? "Esc twice stops" : enterSends ? "Shift+Enter: new line" : "Enter: new line";
     setText(this.hint, this.#notice || keys);
     if (!CSS.supports("field-sizing", "content")) this.#grow();
   }

@@ -10,7 +10,6 @@ const SLACK = 3;
 /** The follower of one scrolling element. */
 export class Follow {
   #pinned = true;
-  #written = -1;
   #last = 0;
 
   constructor(
@@ -35,14 +34,14 @@ export class Follow {
   keep(): void {
     if (!this.#pinned || this.#selecting) return;
     this.box.scrollTop = this.box.scrollHeight;
-    this.#written = this.#last = this.box.scrollTop;
+    this.#last = this.box.scrollTop;
   }
 
   /** Goes to the end and follows again. */
   toEnd(): void {
     this.#set(true);
     this.box.scrollTop = this.box.scrollHeight;
-    this.#written = this.#last = this.box.scrollTop;
+    this.#last = this.box.scrollTop;
   }
 
   get #scrollable(): boolean {
@@ -56,9 +55,10 @@ export class Follow {
 
   #scrolled(): void {
     const top = this.box.scrollTop;
-    // At the end it follows, whoever went there: a text that became shorter moves the view up without being read.
-    if (this.box.scrollHeight - this.box.clientHeight - top <= SLACK) this.#set(true);
-    else if (Math.abs(top - this.#written) > 1 && top < this.#last - SLACK) this.#set(false);
+    const atEnd = this.box.scrollHeight - this.box.clientHeight - top <= SLACK;
+    // Neither is true of an own write (`#last` is what was written), nor of a text that became shorter.
+    if (atEnd && top > this.#last) this.#set(true);
+    else if (!atEnd && top < this.#last - SLACK) this.#set(false);
     this.#last = top;
   }
 

@@ -58,6 +58,7 @@ export class MessageView {
     this.message = message;
     const { growing } = around;
     this.element.classList.toggle("growing", growing);
+    this.element.classList.toggle("blank", message.parts.length === 0);
     this.element.dataset["status"] = message.status;
     if (message.role === "assistant") this.element.setAttribute("aria-busy", String(growing));
     message.parts.forEach((part, i) => this.#part(i, part, growing && i === message.parts.length - 1, around));

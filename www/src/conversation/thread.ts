@@ -14,7 +14,7 @@ import type { Agent } from "../agent.ts";
 /** Entries in the document at first, and how many "earlier" adds. */
 const MOUNTED = 100;
 /** Milliseconds of drawing in one frame. */
-const BUDGET = 10;
+const BUDGET = 4;
 
 /** The conversation of one agent. */
 export class Thread {

@@ -32,7 +32,9 @@ export function oneLine(result: Json): string {
     const first = Object.entries(value)[0];
     return first ? clip(`${words(first[0])}: ${plain(first[1])}`, 60) : "";
   }
-  return clip(String(value).split("\n", 1)[0] ?? "", 60);
+  const first = (String(value).split("\n", 1)[0] ?? "").replace(/^#+ /, "").replace(/ \(slug: [^)]*\)/g, "").replace(/[:.]$/, "");
+  // "3 pages match …" repeats the argument that stands beside it.
+  return clip(/^\d+ \p{L}+(?= (?:match|link))/u.exec(first)?.[0] ?? first, 60);
 }
 
 /** The argument that tells most about a call. */
@@ -97,7 +99,14 @@ function record(value: Record<string, unknown>, depth: number): Node {
 
 function prose(value: string): Node {
   const shown = value.length > MOST_TEXT ? value.slice(0, MOST_TEXT) : value;
-  const box = h("div", { class: "result-text" }, shown);
+  const box = h("div", { class: "result-text", tabindex: shown.length > 600 ? 0 : null, role: "group", "aria-label": "Text" });
+  // The page tools name a page as "Title" (slug: x); a person wants to go there.
+  let at = 0;
+  for (const match of shown.matchAll(/"([^"\n]+)" \(slug: ([\p{L}\p{N}_-]+)\)/gu)) {
+    box.append(shown.slice(at, match.index), h("a", { class: "page-link", href: `#/page/${encodeURIComponent(match[2] ?? "")}` }, match[1] ?? ""));
+    at = match.index + match[0].length;
+  }
+  box.append(shown.slice(at));
   if (shown.length < value.length) box.append(h("p", { class: "muted" }, `… ${(value.length - shown.length).toLocaleString("en")} more characters`));
   return box;
 }

@@ -61,7 +61,7 @@ export class PageView extends Component {
                   <button type="button" class="ghost icon-only" @click=${() => this.pages.delete(page.slug, page.title)} aria-label="Delete" title="Delete">${icon("trash")}</button>`}
           </div>
         </div>
-        <p class="page-meta"><code>${page.slug}</code><span>version ${page.version}</span><span>${size(page.content.length)}</span><time datetime=${new Date(page.updatedAt).toISOString()}>${new Date(page.updatedAt).toLocaleString()}</time></p>
+        <p class="page-meta"><code>${page.slug}</code><span>version ${page.version}</span><span>${size(page.content.length)}</span><time datetime=${new Date(page.updatedAt).toISOString()}>${new Date(page.updatedAt).toLocaleString([], { dateStyle: "short", timeStyle: "short" })}</time></p>
       </header>
       ${this.#changed()}
       ${this.pages.editing

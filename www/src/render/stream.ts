@@ -11,7 +11,7 @@ import { presentable } from "./mend.ts";
 import { colour } from "./highlight.ts";
 
 /** The most that is handed to the lexer at once, in characters: what bounds one step. */
-const STEP = 8_192;
+const STEP = 2_048;
 
 /** One text, one element. */
 export class MarkdownStream {

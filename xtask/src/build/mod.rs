@@ -17,6 +17,7 @@ use crate::project::Project;
 use crate::stamp::{Stamp, digest};
 use anyhow::{Context, Result, bail};
 use std::fs;
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// What `import "lodger"` may cost a page, in bytes of brotli. A higher gate needs figures in ARCHITECTURE.md.
@@ -30,28 +31,11 @@ pub enum Profile {
     Debug,
 }
 
-/// Makes `pkg/` if it is missing or stale, and prints what it weighs.
+/// Makes `pkg/` if it is missing or stale, and says what it weighs; too much is an error.
 pub fn package(project: &Project, profile: Profile) -> Result<()> {
-    let started = Instant::now();
-    let report = project.cache("report.txt");
-    if fresh(project, profile)? {
-        println!("pkg/ is up to date");
-    } else {
-        stamp(project).clear();
-        let built = wasm::compile(project, profile)?;
-        let bindings = wasm::bind(project, profile, &built)?;
-        let small = match profile {
-            Profile::Release => opt::shrink(project, &bindings.wasm)?,
-            Profile::Debug => opt::Optimised::untouched(&bindings.wasm)?,
-        };
-        let modules = modules::bundle(project, profile, &bindings.glue)?;
-        package::assemble(project, &modules, &small.stripped)?;
-        fs::write(&report, rooms::report(project, &small.named, small.stripped.len())?)?;
-        stamp(project).set(&digests(project, profile)?)?;
-        println!("pkg/ made in {:.0} s", started.elapsed().as_secs_f32());
-    }
+    make(project, profile)?;
     let weight = sizes::measure(project)?;
-    print!("\n{}\n{weight}", fs::read_to_string(&report)?);
+    print!("\n{}\n{weight}", fs::read_to_string(report(project))?);
     if profile == Profile::Release && weight.brotli() > GATE {
         bail!(
             "`import \"lodger\"` loads {} bytes of brotli, the gate is {GATE}: \
@@ -63,13 +47,30 @@ pub fn package(project: &Project, profile: Profile) -> Result<()> {
     Ok(())
 }
 
-/// For commands that need the package but are not about it: quiet when there is nothing to do. A debug build that
-/// someone is working with is good enough.
+/// For commands that need the package and do not judge it. A debug build that someone is working with is good enough.
 pub fn ensure(project: &Project) -> Result<()> {
-    if fresh(project, Profile::Debug)? || fresh(project, Profile::Release)? {
+    if fresh(project, Profile::Debug)? { Ok(()) } else { make(project, Profile::Release) }
+}
+
+fn make(project: &Project, profile: Profile) -> Result<()> {
+    if fresh(project, profile)? {
+        println!("pkg/ is up to date");
         return Ok(());
     }
-    package(project, Profile::Release)
+    let started = Instant::now();
+    stamp(project).clear();
+    let built = wasm::compile(project, profile)?;
+    let bindings = wasm::bind(project, profile, &built)?;
+    let small = match profile {
+        Profile::Release => opt::shrink(project, &bindings.wasm)?,
+        Profile::Debug => opt::Optimised::untouched(&bindings.wasm)?,
+    };
+    let modules = modules::bundle(project, profile, &bindings.glue)?;
+    package::assemble(project, &modules, &small.stripped)?;
+    fs::write(report(project), rooms::report(project, &small.named, small.stripped.len())?)?;
+    stamp(project).set(&digests(project, profile)?)?;
+    println!("pkg/ made in {:.0} s", started.elapsed().as_secs_f32());
+    Ok(())
 }
 
 /// Rust's standard library for wasm is there, or is put there.
@@ -87,6 +88,11 @@ fn tool(project: &Project, name: &str) -> Result<Cmd> {
     }
     npm_ci(&dir)?;
     Ok(npm_bin(&dir, name))
+}
+
+/// The rooms' shares, kept for when nothing has to be built.
+fn report(project: &Project) -> PathBuf {
+    project.cache("report.txt")
 }
 
 fn stamp(project: &Project) -> Stamp {

@@ -210,6 +210,7 @@ fn package(project: &Project, tally: &mut Tally, env: &[(&str, &str)]) {
         let cmd = Cmd::new("node").arg("run.mjs").in_dir(&dir);
         Ok(env.iter().fold(cmd, |cmd, (name, value)| cmd.env(name, value)))
     };
+    tally.check("size", || build::package(project, build::Profile::Release));
     tally.run("package", Count::Last, ready());
 }
 
@@ -261,10 +262,23 @@ struct Tally {
 impl Tally {
     /// Runs one suite. What it prints is shown as it comes, and read.
     fn run(&mut self, name: &str, count: Count, cmd: Result<Cmd>) {
+        self.suite(name, count, |suite| suite.watch(cmd?));
+    }
+
+    /// One check that is a function of ours.
+    fn check(&mut self, name: &str, check: impl FnOnce() -> Result<()>) {
+        self.suite(name, Count::One, |suite| {
+            check()?;
+            suite.passed = 1;
+            Ok(())
+        });
+    }
+
+    fn suite(&mut self, name: &str, count: Count, run: impl FnOnce(&mut Suite) -> Result<()>) {
         println!("\n== {name}");
         let started = Instant::now();
         let mut suite = Suite { count, passed: 0, failed: 0, skipped: 0, in_successes: false };
-        let ended = cmd.and_then(|cmd| suite.watch(cmd));
+        let ended = run(&mut suite);
         if let Err(error) = &ended {
             println!("{error:#}");
         }
@@ -428,8 +442,10 @@ mod tests {
         tally.run("empty", Count::Last, Ok(Cmd::new("echo").arg("nothing here")));
         tally.run("bad", Count::One, Ok(Cmd::new("false")));
         tally.run("absent", Count::One, Ok(Cmd::new("no-such-program-anywhere")));
-        assert_eq!((tally.passed, tally.failed), (2, 3));
-        assert_eq!(tally.failures, ["empty", "bad", "absent"]);
+        tally.check("ours", || Ok(()));
+        tally.check("too big", || bail!("too big"));
+        assert_eq!((tally.passed, tally.failed), (3, 4));
+        assert_eq!(tally.failures, ["empty", "bad", "absent", "too big"]);
         assert!(tally.close(&[]).is_err());
     }
 

@@ -1,0 +1,292 @@
+//! Maps and sorting that are small in the module.
+//!
+//! Every `BTreeMap` of another type is 3 to 5 KB of WebAssembly more, every sorted type 3. So there is one tree,
+//! from names to numbers, and what is kept by name lies in a list under its number ([`Named`]); what never has
+//! many entries is a list that is looked through ([`Few`]); and what must be sorted is sorted by numbers
+//! ([`sorted`]). Leaves to others: what is kept.
+
+use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::Bound;
+
+/// Names, each with a number of its own. The number of a name that is gone is given to another.
+#[derive(Clone, Debug, Default)]
+struct Numbers {
+    by_name: BTreeMap<String, u32>,
+    free: Vec<u32>,
+    given: u32,
+}
+
+impl Numbers {
+    fn get(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).map(|number| *number as usize)
+    }
+
+    /// The number of a name, which it gets if it has none.
+    fn give(&mut self, name: &str) -> usize {
+        if let Some(number) = self.get(name) {
+            return number;
+        }
+        let number = self.free.pop().unwrap_or(self.given);
+        self.given = self.given.max(number + 1);
+        self.by_name.insert(name.into(), number);
+        number as usize
+    }
+
+    fn remove(&mut self, name: &str) -> Option<usize> {
+        let number = self.by_name.remove(name)?;
+        self.free.push(number);
+        Some(number as usize)
+    }
+
+    /// The names from this one on, in order.
+    fn from(&self, name: &str) -> impl Iterator<Item = (&str, usize)> {
+        let range = self.by_name.range::<str, _>((Bound::Included(name), Bound::Unbounded));
+        range.map(|(name, number)| (name.as_str(), *number as usize))
+    }
+}
+
+/// A map from names to values; as a set of names with `()`.
+#[derive(Clone, Debug)]
+pub struct Named<T> {
+    numbers: Numbers,
+    values: Vec<Option<T>>,
+}
+
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Named { numbers: Numbers::default(), values: Vec::new() }
+    }
+}
+
+impl<T: PartialEq> PartialEq for Named<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl<T: Eq> Eq for Named<T> {}
+
+impl<T> Named<T> {
+    /// The value under a name.
+    pub fn get(&self, name: &str) -> Option<&T> {
+        self.at(self.numbers.get(name)?)
+    }
+
+    /// The value under a name.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut T> {
+        self.values.get_mut(self.numbers.get(name)?)?.as_mut()
+    }
+
+    /// Whether there is a value under a name.
+    pub fn contains_key(&self, name: &str) -> bool {
+        self.numbers.get(name).is_some()
+    }
+
+    /// Puts a value under a name and gives the one that was there.
+    pub fn insert(&mut self, name: &str, value: T) -> Option<T> {
+        self.place(name)?.replace(value)
+    }
+
+    /// Takes a name and its value out.
+    pub fn remove(&mut self, name: &str) -> Option<T> {
+        self.values.get_mut(self.numbers.remove(name)?)?.take()
+    }
+
+    /// Changes the value under a name. Where there is none, it begins with the default.
+    pub fn change(&mut self, name: &str, change: impl FnOnce(&mut T))
+    where
+        T: Default,
+    {
+        if let Some(place) = self.place(name) {
+            change(place.get_or_insert_default());
+        }
+    }
+
+    fn place(&mut self, name: &str) -> Option<&mut Option<T>> {
+        let number = self.numbers.give(name);
+        if number == self.values.len() {
+            self.values.push(None);
+        }
+        self.values.get_mut(number)
+    }
+
+    /// The number under which a name's value lies, until it is taken out.
+    pub fn number(&self, name: &str) -> Option<usize> {
+        self.numbers.get(name)
+    }
+
+    /// The value under a number.
+    pub fn at(&self, number: usize) -> Option<&T> {
+        self.values.get(number)?.as_ref()
+    }
+
+    /// All numbers are lower.
+    pub fn numbers(&self) -> usize {
+        self.values.len()
+    }
+
+    /// How many names there are.
+    pub fn len(&self) -> usize {
+        self.numbers.by_name.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All names and values, in the order of the names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
+        self.from("")
+    }
+
+    /// The names from this one on, and their values.
+    pub fn from(&self, name: &str) -> impl Iterator<Item = (&str, &T)> {
+        self.numbers.from(name).filter_map(|(name, number)| Some((name, self.at(number)?)))
+    }
+
+    /// The names, in order.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.numbers.from("").map(|(name, _)| name)
+    }
+
+    /// The values, in the order of their names.
+    pub fn values(&self) -> impl Iterator<Item = &T> {
+        self.iter().map(|(_, value)| value)
+    }
+
+    /// The values, in any order.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.values.iter_mut().flatten()
+    }
+
+    /// The values, in the order of their names.
+    pub fn into_values(mut self) -> impl Iterator<Item = T> {
+        let numbers: Vec<usize> = self.numbers.from("").map(|(_, number)| number).collect();
+        numbers.into_iter().filter_map(move |number| self.values.get_mut(number)?.take())
+    }
+
+    /// Takes everything out.
+    pub fn clear(&mut self) {
+        *self = Named::default();
+    }
+}
+
+/// A map of a few entries, in no order: every search begins at the first.
+#[derive(Clone, Debug)]
+pub struct Few<K, T>(Vec<(K, T)>);
+
+impl<K, T> Default for Few<K, T> {
+    fn default() -> Self {
+        Few(Vec::new())
+    }
+}
+
+impl<K: Copy + PartialEq, T> Few<K, T> {
+    /// The value under a key.
+    pub fn get(&self, key: K) -> Option<&T> {
+        self.0.iter().find(|(other, _)| *other == key).map(|(_, value)| value)
+    }
+
+    /// The value under a key.
+    pub fn get_mut(&mut self, key: K) -> Option<&mut T> {
+        self.0.iter_mut().find(|(other, _)| *other == key).map(|(_, value)| value)
+    }
+
+    /// Puts a value under a key that has none.
+    pub fn insert(&mut self, key: K, value: T) {
+        self.0.push((key, value));
+    }
+
+    /// Takes a key and its value out.
+    pub fn remove(&mut self, key: K) -> Option<T> {
+        let at = self.0.iter().position(|(other, _)| *other == key)?;
+        Some(self.0.remove(at).1)
+    }
+
+    /// Leaves only what is wanted.
+    pub fn retain(&mut self, mut wanted: impl FnMut(&T) -> bool) {
+        self.0.retain(|(_, value)| wanted(value));
+    }
+
+    /// The keys whose values are wanted.
+    pub fn keys(&self, wanted: impl Fn(&T) -> bool) -> Vec<K> {
+        self.0.iter().filter(|(_, value)| wanted(value)).map(|(key, _)| *key).collect()
+    }
+
+    /// The values.
+    pub fn values(&self) -> impl Iterator<Item = &T> {
+        self.0.iter().map(|(_, value)| value)
+    }
+
+    /// The values.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.0.iter_mut().map(|(_, value)| value)
+    }
+}
+
+/// The items, those with the smallest key first; those with the same key stay in their order.
+pub fn sorted<T>(items: Vec<T>, key: impl Fn(&T) -> u64) -> impl Iterator<Item = T> {
+    let places = order(items.iter().map(key).collect());
+    let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();
+    places.into_iter().filter_map(move |place| items.get_mut(place)?.take())
+}
+
+/// The places of the keys, the smallest first. A heap: the standard library's sorts are four times its size.
+fn order(keys: Vec<u64>) -> Vec<usize> {
+    let heap: BinaryHeap<(u64, usize)> = keys.into_iter().zip(0..).collect();
+    heap.into_sorted_vec().into_iter().map(|(_, place)| place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_the_map_that_a_tree_would_be() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let (mut named, mut tree) = (Named::default(), BTreeMap::new());
+        for step in 0..3000_u32 {
+            let name = format!("n{}", random.u8(..40));
+            match random.u8(..3) {
+                0 => assert_eq!(named.remove(&name), tree.remove(&name)),
+                1 => assert_eq!(named.insert(&name, step), tree.insert(name, step)),
+                _ => {
+                    named.change(&name, |value| *value += 1);
+                    *tree.entry(name).or_default() += 1;
+                }
+            }
+            assert!(named.iter().eq(tree.iter().map(|(name, value)| (name.as_str(), value))));
+            assert_eq!((named.len(), named.is_empty()), (tree.len(), tree.is_empty()));
+        }
+        assert!(named.numbers() <= 40, "numbers are used again");
+        let late: Vec<_> = named.from("n3").map(|(name, _)| name.to_owned()).collect();
+        assert!(late.iter().eq(tree.range("n3".to_owned()..).map(|(name, _)| name)) && !late.is_empty());
+        assert!(named.into_values().eq(tree.into_values()));
+    }
+
+    #[test]
+    fn maps_are_equal_by_what_they_hold() {
+        let (mut one, mut other) = (Named::default(), Named::default());
+        for name in ["a", "b", "c"] {
+            one.insert(name, ());
+        }
+        for name in ["c", "x", "b", "a"] {
+            other.insert(name, ());
+        }
+        assert_ne!(one, other);
+        other.remove("x");
+        assert_eq!(one, other);
+    }
+
+    #[test]
+    fn sorting_keeps_the_order_of_equals() {
+        let mut random = fastrand::Rng::with_seed(3);
+        for length in 0..60 {
+            let items: Vec<(u64, usize)> = (0..length).map(|at| (random.u64(..9), at)).collect();
+            let mut expected = items.clone();
+            expected.sort_by_key(|(key, _)| *key);
+            assert!(sorted(items, |(key, _)| *key).eq(expected));
+        }
+    }
+}

@@ -1,0 +1,498 @@
+//! What must be true at every step of a simulation, whatever happens.
+//!
+//! Two books are kept. [`Journal`] follows what is stored, commit by commit: the chain, the machine's decisions
+//! made again, heads, erasures, whose turn it is to write. [`Told`] follows what one page was told: the order
+//! of events, their numbers, one end a run, and nothing before its commit. Promises: a broken law is an `Err`
+//! that names it. Leaves to others: making things happen (`sim`).
+
+use lodger::journal::{Cause, Entry, GENESIS, Row};
+use lodger::ports::{Commit, Durability, Key, MemoryStore, Part, Read, Rows, Table, Write};
+use lodger::run::{CallState, Outcome, Run};
+use lodger::session::{self, Session};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub type Law = Result<(), String>;
+
+/// `Err` with this text unless it holds.
+pub fn law(holds: bool, broken: impl FnOnce() -> String) -> Law {
+    if holds { Ok(()) } else { Err(broken()) }
+}
+
+pub const SESSION: &str = "default";
+
+/// What is stored of the session, followed from the outside.
+#[derive(Debug)]
+pub struct Journal {
+    /// The rows as they were written first, before any erasing.
+    pub rows: Vec<String>,
+    /// Their fold.
+    pub fold: Session,
+    /// How often a tool call was ordered, by run and call.
+    pub ordered: BTreeMap<(String, String), u32>,
+    /// How often a tool with effects was run, by run and call.
+    pub executed: BTreeMap<(String, String), u32>,
+    /// The runs that were lost once.
+    pub lost: BTreeSet<String>,
+    /// How many entries of each kind there were.
+    pub kinds: BTreeMap<String, u64>,
+    /// The latest `cleared`.
+    pub cleared: u64,
+    hash: String,
+    at: u64,
+    /// Who wrote last.
+    epoch: u64,
+}
+
+impl Journal {
+    /// An empty one.
+    pub fn new() -> Journal {
+        Journal {
+            rows: Vec::new(),
+            fold: Session::new(SESSION),
+            ordered: BTreeMap::new(),
+            executed: BTreeMap::new(),
+            lost: BTreeSet::new(),
+            kinds: BTreeMap::new(),
+            cleared: 0,
+            hash: GENESIS.into(),
+            at: 0,
+            epoch: 0,
+        }
+    }
+
+    /// The journal that is stored already.
+    pub fn of(disk: &MemoryStore) -> Result<Journal, String> {
+        let mut journal = Journal::new();
+        for (_, text) in disk.read(&Read::all(Table::Entries, vec![SESSION.into()])) {
+            journal.append(&text)?;
+        }
+        Ok(journal)
+    }
+
+    /// A commit went through; `before` are the rows that it took the place of, `disk` is as it is after it.
+    pub fn stored(&mut self, commit: &Commit, before: &Rows, disk: &MemoryStore) -> Law {
+        let mut appended = Vec::new();
+        let mut head = None;
+        let mut pages = 0;
+        let mut clears = false;
+        for write in &commit.writes {
+            match write {
+                Write::Put { table: Table::Entries, key, value } => {
+                    let seq = place(key)?;
+                    if seq == self.fold.seq() + 1 {
+                        let kind = self.append(value)?;
+                        clears |= kind == "cleared";
+                        appended.push(kind);
+                    } else {
+                        self.erased(seq, key, value, before)?;
+                    }
+                }
+                Write::Put { table: Table::Heads, key, value } => {
+                    law(key == &vec![Part::from(SESSION)], || format!("a head under {key:?}"))?;
+                    head = Some(value);
+                }
+                Write::Put { table: Table::Pages | Table::Versions, .. } => pages += 1,
+                Write::DeletePrefix { table: Table::Pages, .. } => pages += 1,
+                Write::DeletePrefix { table, .. } => {
+                    law(*table == Table::Drafts, || format!("rows of {} were deleted", table.name()))?;
+                }
+                Write::Put { .. } => {}
+            }
+        }
+        let guarded = commit.expect.iter().any(|e| e.table == Table::Meta && e.key == vec!["epoch".into()]);
+        if !appended.is_empty() || head.is_some() {
+            law(guarded, || format!("{appended:?} were written without checking the epoch"))?;
+            let epoch = epoch_of(commit).ok_or("the epoch that is expected is no number")?;
+            law(epoch >= self.epoch, || format!("epoch {epoch} wrote after epoch {}", self.epoch))?;
+            self.epoch = epoch;
+        }
+        if !appended.is_empty() {
+            let head = head.ok_or("entries without a head")?;
+            let head: Value = serde_json::from_str(head).map_err(|_| "a head that is no JSON")?;
+            law(self.fold.agrees_with(&head), || format!("the head {head} is not that of the fold"))?;
+        }
+        if appended.iter().any(|kind| kind == "ended" || kind == "stopped") || clears {
+            law(commit.durability == Durability::Strict, || format!("{appended:?} were not flushed"))?;
+        }
+        if pages > 0 && guarded {
+            law(appended == ["returned"], || format!("pages changed with {appended:?}"))?;
+        } else if pages > 0 {
+            law(appended.is_empty(), || "pages changed with entries, unguarded".into())?;
+        }
+        self.page_tools_made_their_change(commit, pages > 0)?;
+        let next = Read { table: Table::Entries, prefix: vec![SESSION.into()], from: Some(self.fold.seq()) };
+        let stored = disk.read(&next).len();
+        law(stored <= 1, || format!("rows after {} that were not told", self.fold.seq()))
+    }
+
+    /// The outcome of a page tool that changes pages came with the change, or it is an error.
+    fn page_tools_made_their_change(&self, commit: &Commit, changed: bool) -> Law {
+        for write in &commit.writes {
+            let Write::Put { table: Table::Entries, value, .. } = write else { continue };
+            let Ok((header, Some(Entry::Returned { tool_call, error: None, .. }))) =
+                Row::from_text(value).and_then(|row| row.read())
+            else {
+                continue;
+            };
+            let run = header.run.as_deref().and_then(|run| self.fold.run(run));
+            let Some(call) = run.and_then(|run| run.call(&tool_call)) else { continue };
+            if call.name == "create_page" {
+                law(changed, || format!("{tool_call} created a page that is not there"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next row, as it was written.
+    fn append(&mut self, text: &str) -> Result<String, String> {
+        let row = Row::from_text(text).map_err(|e| e.message)?;
+        law(row.follows(&self.hash), || format!("row {} breaks the chain", self.fold.seq() + 1))?;
+        let (header, entry) = row.read().map_err(|e| e.message)?;
+        law(header.at >= self.at, || format!("entry {} goes back in time", header.seq))?;
+        if let Some(entry) = &entry {
+            if entry.cause() == Cause::Decision {
+                let made = self.fold.next();
+                law(made.as_ref() == Some(entry), || {
+                    format!("entry {} is {entry:?}, and a replay makes {made:?}", header.seq)
+                })?;
+            }
+            let (_, again) = self.fold.row(header.at, header.run.as_deref(), entry);
+            law(again.to_text() == text, || format!("entry {} has other bytes in a replay", header.seq))?;
+            let run = header.run.clone().unwrap_or_default();
+            match entry {
+                Entry::Ordered { tool_call } => {
+                    *self.ordered.entry((run, tool_call.clone())).or_default() += 1;
+                }
+                Entry::Lost { .. } => drop(self.lost.insert(run)),
+                Entry::Cleared { .. } => self.cleared = header.seq,
+                _ => {}
+            }
+        }
+        self.fold.accept(&header, entry.as_ref(), &row).map_err(|e| e.message)?;
+        self.hash = row.hash().into();
+        self.at = header.at;
+        self.rows.push(text.into());
+        *self.kinds.entry(header.kind.clone()).or_default() += 1;
+        Ok(header.kind)
+    }
+
+    fn erased(&self, seq: u64, key: &Key, value: &str, before: &Rows) -> Law {
+        law(seq <= self.fold.seq(), || format!("row {seq} leaves a gap after {}", self.fold.seq()))?;
+        law(seq < self.cleared, || format!("row {seq} was written again"))?;
+        let old = before.iter().find(|(old, _)| old == key);
+        let (_, old) = old.ok_or_else(|| format!("row {seq} was not there"))?;
+        let erased = Row::from_text(old).map_err(|e| e.message)?.erased().to_text();
+        law(erased == value, || format!("row {seq} was changed and not erased"))
+    }
+
+    /// The whole store once more, from nothing: the chain, the fold, the head, a replay, what is erased.
+    pub fn audit(&self, disk: &MemoryStore) -> Law {
+        let rows = disk.read(&Read::all(Table::Entries, vec![SESSION.into()]));
+        let texts = || rows.iter().map(|(_, text)| text.as_str());
+        let loaded = Session::load(SESSION, texts()).map_err(|e| e.message)?;
+        same(&loaded, &self.fold, "the fold of the store")?;
+        let head = disk.read(&Read::all(Table::Heads, vec![SESSION.into()]));
+        if let Some((_, head)) = head.first() {
+            let head: Value = serde_json::from_str(head).map_err(|_| "a head that is no JSON")?;
+            law(loaded.agrees_with(&head), || "the head does not agree with the journal".into())?;
+        }
+        law(head.is_empty() == rows.is_empty(), || "a journal without a head, or the other way".into())?;
+        replays(texts())?;
+        // A replay goes row by row and stops at the first difference: all prefixes are replayed with the whole.
+        replays(self.rows.iter().map(String::as_str))
+    }
+
+    /// What was said up to this entry is nowhere.
+    pub fn nothing_is_left_until(&self, seq: u64, disk: &MemoryStore) -> Law {
+        for (key, text) in disk.read(&Read::all(Table::Entries, vec![SESSION.into()])) {
+            let row = Row::from_text(&text).map_err(|e| e.message)?;
+            let (header, entry) = row.read().map_err(|e| e.message)?;
+            let gone = header.seq > seq || !Entry::erasable(&header.kind) || entry.is_none();
+            law(gone, || format!("the row {key:?} ({}) still has its content", header.kind))?;
+        }
+        Ok(())
+    }
+
+    /// A tool of the page is to run.
+    pub fn run_tool(&mut self, run: &str, call: &str, read_only: bool) -> Law {
+        if read_only {
+            return Ok(());
+        }
+        let key = (run.to_owned(), call.to_owned());
+        let ordered = self.ordered.get(&key).copied().unwrap_or_default();
+        let times = self.executed.entry(key).or_default();
+        *times += 1;
+        law(*times <= ordered, || {
+            format!("{call} of {run} runs for the {times}. time, and {ordered} orders are stored")
+        })
+    }
+}
+
+fn replays<'a>(rows: impl Iterator<Item = &'a str>) -> Law {
+    match session::replay(SESSION, rows) {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(difference)) => Err(format!("a replay differs: {difference:?}")),
+        Err(error) => Err(format!("a replay fails: {}", error.message)),
+    }
+}
+
+/// Whether two sessions are the same in everything that they hold.
+pub fn same(one: &Session, other: &Session, what: &str) -> Law {
+    let (one, other) = (format!("{one:?}"), format!("{other:?}"));
+    law(one == other, || format!("{what} is another:\n{one}\n{other}"))
+}
+
+/// The epoch that a commit expects.
+pub fn epoch_of(commit: &Commit) -> Option<u64> {
+    let row = commit.expect.iter().find(|e| e.table == Table::Meta && e.key == vec!["epoch".into()])?;
+    row.value.as_ref()?.parse().ok()
+}
+
+fn place(key: &Key) -> Result<u64, String> {
+    match key.as_slice() {
+        [Part::Text(session), Part::Number(seq)] if session == SESSION => Ok(*seq),
+        _ => Err(format!("a row under {key:?}")),
+    }
+}
+
+/// Where a run stands in what a page was told of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Unheard,
+    Start,
+    Open,
+    Result(Outcome),
+    Over,
+}
+
+#[derive(Debug)]
+struct RunTold {
+    seq: u64,
+    stage: Stage,
+    calls: BTreeMap<String, (bool, bool)>,
+    parts: BTreeMap<u64, String>,
+}
+
+/// What one page was told, since it was opened.
+#[derive(Debug)]
+pub struct Told {
+    /// The mirror of the status.
+    pub status: Value,
+    /// Every event.
+    pub events: Vec<(&'static str, Value)>,
+    /// The conversation as a view keeps it, from what it was told piece by piece.
+    pub view: Option<Vec<Value>>,
+    runs: BTreeMap<(u64, String), RunTold>,
+    /// The run whose `agent:status-changed` must come next.
+    ends: bool,
+}
+
+impl Told {
+    pub fn new() -> Told {
+        Told { status: Value::Null, events: Vec::new(), view: None, runs: BTreeMap::new(), ends: false }
+    }
+
+    /// A message that is new or has changed from this part on.
+    pub fn message(&mut self, from: usize, mut message: Value) -> Law {
+        let Some(view) = &mut self.view else { return Ok(()) };
+        match view.iter_mut().find(|known| known["id"] == message["id"]) {
+            Some(known) => {
+                let had = known["parts"].as_array().map_or(&[][..], Vec::as_slice);
+                law(from <= had.len(), || format!("parts from {from} on of a message with {}", had.len()))?;
+                let mut parts = had[..from].to_vec();
+                parts.extend(message["parts"].as_array().cloned().unwrap_or_default());
+                message["parts"] = parts.into();
+                *known = message;
+            }
+            None => {
+                law(from == 0, || "a new message that is told in part".into())?;
+                view.push(message);
+            }
+        }
+        Ok(())
+    }
+
+    /// A chunk, taken up as the contract says: cut at the offset, then append.
+    fn chunk_of_view(&mut self, detail: &Value) -> Law {
+        let known = self.view.iter_mut().flatten().find(|known| known["id"] == detail["messageId"]);
+        let Some(parts) = known.and_then(|known| known["parts"].as_array_mut()) else { return Ok(()) };
+        let part = detail["part"].as_u64().unwrap_or_default() as usize;
+        law(part <= parts.len(), || format!("a chunk of part {part} of {}", parts.len()))?;
+        if part == parts.len() {
+            parts.push(serde_json::json!({ "type": detail["kind"], "text": "" }));
+        }
+        let had: Vec<u16> = parts[part]["text"].as_str().unwrap_or_default().encode_utf16().collect();
+        let offset = detail["offset"].as_u64().unwrap_or_default() as usize;
+        let kept = had.get(..offset).ok_or_else(|| format!("an offset behind the end of {had:?}"))?;
+        let text = String::from_utf16_lossy(kept) + detail["text"].as_str().unwrap_or_default();
+        parts[part]["text"] = text.into();
+        Ok(())
+    }
+
+    /// One event. `session`: the fold in the hands of the harness that tells it, if it has one.
+    pub fn event(
+        &mut self,
+        kind: &'static str,
+        detail: Value,
+        journal: &Journal,
+        session: Option<&Session>,
+        effectful: impl Fn(&str) -> bool,
+    ) -> Law {
+        if self.ends {
+            law(kind == "agent:status-changed", || format!("{kind} stands between an end and its status"))?;
+            self.ends = false;
+        }
+        if kind == "agent:status-changed" {
+            for member in ["lifecycle", "is_streaming"] {
+                law(detail[member] == self.status[member], || {
+                    format!("status-changed says {detail} and the mirror says {}", self.status)
+                })?;
+            }
+        }
+        if kind == "agent:message-chunk" {
+            self.chunk_of_view(&detail).map_err(|why| format!("{why}, at {kind} {detail}"))?;
+        }
+        if detail["runId"].is_string() {
+            self.of_run(kind, &detail, journal, session, effectful)
+                .map_err(|why| format!("{why}, at {kind} {detail}"))?;
+        }
+        self.events.push((kind, detail));
+        Ok(())
+    }
+
+    fn of_run(
+        &mut self,
+        kind: &str,
+        detail: &Value,
+        journal: &Journal,
+        session: Option<&Session>,
+        effectful: impl Fn(&str) -> bool,
+    ) -> Law {
+        let run = detail["runId"].as_str().unwrap_or_default();
+        let epoch = detail["epoch"].as_u64().ok_or("an event of a run without an epoch")?;
+        let told = self.runs.entry((epoch, run.into())).or_insert_with(|| RunTold {
+            seq: 0,
+            stage: Stage::Unheard,
+            calls: BTreeMap::new(),
+            parts: BTreeMap::new(),
+        });
+        told.seq += 1;
+        law(detail["seq"] == told.seq, || format!("seq should be {}", told.seq))?;
+        let stored = journal.fold.run_times(run);
+        let lost = journal.lost.contains(run);
+        let fold = session.and_then(|session| session.run(run));
+        let phase = detail["phase"].as_str().unwrap_or_default();
+        // A held run that is ended and never goes on is not begun again in this epoch.
+        if told.stage == Stage::Unheard && lost && phase != "start" {
+            told.stage = Stage::Open;
+        }
+        told.stage = match (kind, told.stage) {
+            ("agent:lifecycle", Stage::Unheard) if phase == "start" => {
+                law(stored.is_some(), || "the run begins before its prompt is stored".into())?;
+                Stage::Start
+            }
+            ("agent:session-started", Stage::Start) => Stage::Open,
+            ("agent:message-chunk", Stage::Open) => {
+                told.chunk(detail, fold)?;
+                Stage::Open
+            }
+            ("agent:tool-call", Stage::Open) => {
+                told.call(detail, fold, run, journal, lost, effectful)?;
+                Stage::Open
+            }
+            ("agent:session-completed", Stage::Open) => Stage::Result(Outcome::Completed),
+            ("agent:session-interrupted", Stage::Open) => Stage::Result(Outcome::Interrupted),
+            ("agent:error", Stage::Open) => Stage::Result(Outcome::Failed),
+            ("agent:lifecycle", Stage::Result(outcome)) => {
+                let wanted = if outcome == Outcome::Failed { "error" } else { "end" };
+                law(phase == wanted, || format!("the phase should be {wanted}"))?;
+                self.ends = true;
+                Stage::Over
+            }
+            (_, stage) => return Err(format!("not allowed in the stage {stage:?}")),
+        };
+        if let Stage::Result(outcome) = told.stage {
+            let ended = stored.and_then(|(_, ended)| ended).ok_or("the end is told before it is stored")?;
+            law(outcome == ended.outcome, || format!("the journal says {:?}", ended.outcome))?;
+            let open = told.calls.iter().find(|(_, (begun, over))| *begun && !over);
+            law(open.is_none(), || format!("the run ends before its call {open:?}"))?;
+            if let Some(run) = journal.fold.run(run) {
+                told.shows_what_is_kept(run)?;
+            }
+        }
+        if matches!(told.stage, Stage::Result(_) | Stage::Over) {
+            law(self.status["is_streaming"] == false, || "the mirror still streams at the end".into())?;
+        }
+        Ok(())
+    }
+}
+
+impl RunTold {
+    fn chunk(&mut self, detail: &Value, run: Option<&Run>) -> Law {
+        if let Some(run) = run {
+            law(detail["messageId"] == run.answer_id(), || "the chunk is of another message".into())?;
+        }
+        let part = detail["part"].as_u64().ok_or("a chunk without a part")?;
+        let text = detail["text"].as_str().filter(|text| !text.is_empty()).ok_or("an empty chunk")?;
+        let shown = self.parts.entry(part).or_default();
+        let offset = shown.encode_utf16().count() as u64;
+        law(detail["offset"] == offset, || format!("the offset should be {offset}"))?;
+        shown.push_str(text);
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        detail: &Value,
+        run: Option<&Run>,
+        run_id: &str,
+        journal: &Journal,
+        lost: bool,
+        effectful: impl Fn(&str) -> bool,
+    ) -> Law {
+        let id = detail["toolCallId"].as_str().ok_or("a call without an id")?;
+        let (begun, over) = self.calls.entry(id.into()).or_default();
+        law(!*over, || "the call is over".into())?;
+        match detail["status"].as_str() {
+            Some("started") if detail.get("progress").is_some() => {
+                law(*begun, || "progress before the call began".into())
+            }
+            Some("started") => {
+                law(!*begun, || "the call has begun already".into())?;
+                *begun = true;
+                let state = run.and_then(|run| run.call(id)).map(|call| &call.state);
+                if state == Some(&CallState::Ordered)
+                    && effectful(detail["tool"].as_str().unwrap_or_default())
+                {
+                    let key = (run_id.to_owned(), id.to_owned());
+                    law(journal.ordered.contains_key(&key), || "told before its order is stored".into())?;
+                }
+                Ok(())
+            }
+            Some("completed" | "failed") => {
+                law(*begun || lost, || "the call ends before it began".into())?;
+                *over = true;
+                let wanted = if detail["status"] == "completed" { "result" } else { "error" };
+                law(!detail[wanted].is_null(), || format!("no {wanted}"))
+            }
+            other => Err(format!("the status {other:?}")),
+        }
+    }
+
+    /// What was streamed is what the history keeps. An answer that broke off loses its open tool calls, so that
+    /// what came after them moves up; a run that went on in this epoch has earlier parts that were not told in it.
+    fn shows_what_is_kept(&self, run: &Run) -> Law {
+        let [_, message] = session::messages_of(run);
+        let parts = message["parts"].as_array().ok_or("a message without parts")?;
+        if run.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Completed) {
+            for (part, shown) in &self.parts {
+                let kept = parts.get(*part as usize).and_then(|part| part["text"].as_str());
+                law(kept == Some(shown), || format!("part {part} is shown as {shown:?}, kept as {kept:?}"))?;
+            }
+        }
+        let kept: Vec<&str> = parts.iter().filter_map(|part| part["text"].as_str()).collect();
+        let shown: Vec<&str> = self.parts.values().map(String::as_str).collect();
+        law(kept.ends_with(&shown), || format!("shown is {shown:?}, and kept is {kept:?}"))
+    }
+}

@@ -1,0 +1,171 @@
+//! What models and people say in a simulation, drawn from a seed.
+//!
+//! Promises: an answer keeps the codecs' word (no empty block, ids not empty, parts numbered by what is shown),
+//! and is otherwise as awkward as a provider may be: ids that come again or have odd characters, arguments that
+//! are no JSON, thinking without words, whitespace, every reason to stop.
+
+use super::anthropic_rules::Signed;
+use fastrand::Rng;
+use lodger::error::{Code, ErrorInfo};
+use lodger::model::{Answer, Block, DeltaKind, StopReason, Usage, Wire};
+use std::collections::VecDeque;
+
+/// One piece of a stream: the part it belongs to, its kind, its text.
+pub type Piece = (u32, DeltaKind, String);
+
+/// How a model call will go: what streams, then how it ends.
+#[derive(Debug)]
+pub struct Plan {
+    pub pieces: VecDeque<Piece>,
+    pub end: Result<Answer, (ErrorInfo, Option<Answer>)>,
+}
+
+/// An answer with these blocks.
+pub fn answer(blocks: Vec<Block>, stop: StopReason) -> Answer {
+    let usage = Usage { input_tokens: 3, output_tokens: 5, ..Usage::default() };
+    Answer { blocks, stop: Some(stop), usage, model: Some("model-1".into()), id: Some("msg_1".into()) }
+}
+
+/// A tool call with this id.
+pub fn call(id: &str, name: &str, arguments: &str) -> Block {
+    Block::ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() }
+}
+
+/// The pieces that a decoder would give for these blocks.
+pub fn pieces(blocks: &[Block], mut split: impl FnMut(&str) -> usize) -> VecDeque<Piece> {
+    let mut pieces = VecDeque::new();
+    for (part, block) in (0..).zip(blocks.iter().filter(|block| block.is_shown())) {
+        let (kind, mut rest) = match block {
+            Block::Text(text) => (DeltaKind::Text, text.as_str()),
+            Block::Thinking { text, .. } => (DeltaKind::Thinking, text.as_str()),
+            Block::ToolCall { name, .. } => {
+                pieces.push_back((part, DeltaKind::ToolCall, name.clone()));
+                continue;
+            }
+            Block::ToolResult { .. } | Block::Extra(_) | Block::Raw(_) => unreachable!("not shown"),
+        };
+        while !rest.is_empty() {
+            let at = rest.ceil_char_boundary(split(rest).max(1));
+            let (piece, tail) = rest.split_at(at);
+            pieces.push_back((part, kind, piece.into()));
+            rest = tail;
+        }
+    }
+    pieces
+}
+
+impl Plan {
+    /// The whole of an answer, in one piece a part.
+    pub fn whole(answer: Answer) -> Plan {
+        Plan { pieces: pieces(&answer.blocks, str::len), end: Ok(answer) }
+    }
+
+    /// What the model does next, as the seed has it.
+    pub fn random(rng: &mut Rng, wire: Wire, tools: &[String], signed: &mut Signed) -> Plan {
+        let answer = random_answer(rng, wire, tools, signed);
+        let mut pieces = pieces(&answer.blocks, |text| rng.usize(1..=text.len()));
+        if rng.u8(..100) >= 8 {
+            return Plan { pieces, end: Ok(answer) };
+        }
+        let code = [Code::Overloaded, Code::Network, Code::StreamBroken, Code::Auth][rng.usize(..4)];
+        pieces.truncate(rng.usize(..=pieces.len()));
+        let partial = rng.bool().then_some(Answer { stop: None, blocks: Vec::new(), ..answer });
+        Plan { pieces, end: Err((ErrorInfo::new(code, "the model went away"), partial)) }
+    }
+}
+
+fn random_answer(rng: &mut Rng, wire: Wire, tools: &[String], signed: &mut Signed) -> Answer {
+    let mut blocks = Vec::new();
+    let calls = [0, 0, 0, 1, 1, 1, 2, 3][rng.usize(..8)];
+    let mut left = calls;
+    for _ in 0..rng.usize(..3) {
+        match rng.u8(..10) {
+            0..5 => blocks.push(Block::Text(text(rng))),
+            5 => blocks.push(Block::Text(" \n".into())),
+            6 | 7 => blocks.push(thinking(rng, wire, signed)),
+            8 if wire == Wire::Anthropic => blocks.push(Block::Raw(redacted(signed))),
+            _ if left > 0 => {
+                left -= 1;
+                blocks.push(random_call(rng, tools));
+            }
+            _ => {}
+        }
+    }
+    blocks.extend((0..left).map(|_| random_call(rng, tools)));
+    if rng.u8(..20) == 0 {
+        blocks.push(thinking(rng, wire, signed));
+    }
+    let stop = match rng.u8(..24) {
+        0 => StopReason::MaxTokens,
+        1 => StopReason::Refusal(rng.bool().then(|| "that is not for me".into())),
+        2 => StopReason::Pause,
+        3 => StopReason::ContextWindow,
+        4 => StopReason::StopSequence,
+        _ if calls > 0 => StopReason::ToolUse,
+        _ => StopReason::EndTurn,
+    };
+    answer(blocks, stop)
+}
+
+fn thinking(rng: &mut Rng, wire: Wire, signed: &mut Signed) -> Block {
+    let text = if rng.u8(..4) == 0 { String::new() } else { text(rng) };
+    let signature = (wire == Wire::Anthropic).then(|| {
+        let order = signed.len();
+        let proof = format!("sig/{order}+=");
+        signed.insert(proof.clone(), (order, text.clone()));
+        proof
+    });
+    match signature {
+        None if text.is_empty() => Block::Thinking { text: "…".into(), signature },
+        signature => Block::Thinking { text, signature },
+    }
+}
+
+fn redacted(signed: &mut Signed) -> String {
+    let order = signed.len();
+    signed.insert(format!("data{order}"), (order, String::new()));
+    format!("{{\"type\":\"redacted_thinking\",\"data\":\"data{order}\"}}")
+}
+
+fn random_call(rng: &mut Rng, tools: &[String]) -> Block {
+    let id = ["a", "b", "a.b", "a_b", "call:1", "call-1", "toolu_01"][rng.usize(..7)];
+    let name = match rng.u8(..12) {
+        0 => "no_such_tool".into(),
+        1 => "odd name!".into(),
+        _ if tools.is_empty() => "no_such_tool".into(),
+        _ => tools[rng.usize(..tools.len())].clone(),
+    };
+    let n = rng.u32(..40);
+    let arguments = match rng.u8(..12) {
+        0 => "{\"x\":".into(),
+        1 => "[1]".into(),
+        2 => "{}".into(),
+        // Members for each tool there is; none of the schemas refuses more than it needs.
+        _ => arguments_for(&name, n),
+    };
+    call(id, &name, &arguments)
+}
+
+/// Arguments that a tool would take.
+pub fn arguments_for(tool: &str, n: u32) -> String {
+    let slug = format!("page-{}", n % 6);
+    match tool {
+        "create_page" => format!("{{\"title\":\"Page {}\",\"content\":\"c{n} [[Page 1]]\"}}", n % 6),
+        "update_page_content" => format!("{{\"slug\":\"{slug}\",\"content\":\"u{n}\"}}"),
+        "update_page_metadata" => format!("{{\"slug\":\"{slug}\",\"tags\":[\"t{n}\"]}}"),
+        "move_page" => format!("{{\"slug\":\"{slug}\",\"parent_slug\":null}}"),
+        "rename_page" => format!("{{\"slug\":\"{slug}\",\"title\":\"Renamed {n}\"}}"),
+        "search_pages" => "{\"query\":\"page\"}".into(),
+        "get_page_tree" => "{}".into(),
+        "read_page" | "get_backlinks" | "get_outgoing_links" | "read_page_history" | "delete_page" => {
+            format!("{{\"slug\":\"{slug}\"}}")
+        }
+        _ => format!("{{\"to\":\"p{n}\"}}"),
+    }
+}
+
+/// Some words, not always of ASCII.
+pub fn text(rng: &mut Rng) -> String {
+    let words = ["dragons", "and", "ünïcode", "😀", "pages", "\"quoted\"", "line\nend", "龍"];
+    (0..rng.usize(1..5)).map(|_| words[rng.usize(..words.len())]).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,992 @@
+//! The host twin of the pump: one disk, one lock, one or two pages, and a seed that decides what happens next.
+//!
+//! It drives `Harness` exactly as a pump must: `handle` what happened, `poll` until nothing is left, `Tick` at
+//! the deadline, one commit in flight. In between it is as unkind as a browser can be: commits that are late,
+//! fail or abort; reads that are slow; models and tools that fail, hang, or answer after they were aborted;
+//! pages that die with a commit in the air; a lock that is taken away, and told late. Promises: the same seed
+//! gives the same world; every step is held against `laws`. It also has a calm side, for tests that say
+//! themselves what happens ([`World::calm`]).
+
+use super::anthropic_rules::{self, Signed};
+use super::laws::{Journal, Law, SESSION, Told, law, same};
+use super::openai_rules;
+use super::script::{self, Plan};
+use fastrand::Rng;
+use lodger::error::{Code, ErrorInfo};
+use lodger::harness::{Action, CallKey, Harness, Input, Lifecycle, ModelRequest, Notice, Options};
+use lodger::model::{Answer, Delta, StopReason, Wire};
+use lodger::ports::{Commit, MemoryStore, Millis, Read, Rows, StoreError, Table, Write};
+use lodger::run::{CallState, Run, Said};
+use lodger::session::Session;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What may go wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Faults {
+    /// Commits fail.
+    pub commits: bool,
+    /// Reads fail.
+    pub reads: bool,
+    /// Pages die.
+    pub crashes: bool,
+    /// The lock is taken away.
+    pub thefts: bool,
+    /// Calls that were aborted answer nevertheless.
+    pub late: bool,
+    /// There is a second page.
+    pub second: bool,
+    /// Conversations are cleared.
+    pub clears: bool,
+    /// The page configures and registers in mid-run.
+    pub changes: bool,
+    /// The page tools are there, which makes every start dearer.
+    pub page_tools: bool,
+}
+
+impl Faults {
+    pub const ALL: Faults = Faults {
+        commits: true,
+        reads: true,
+        crashes: true,
+        thefts: true,
+        late: true,
+        second: true,
+        clears: true,
+        changes: true,
+        page_tools: true,
+    };
+
+    /// The same with one thing less, for each thing: the ways to make a failure simpler.
+    pub fn fewer(self) -> Vec<Faults> {
+        let mut ways = Vec::new();
+        let mut without = |change: fn(&mut Faults) -> &mut bool| {
+            let mut fewer = self;
+            if std::mem::take(change(&mut fewer)) {
+                ways.push(fewer);
+            }
+        };
+        without(|f| &mut f.second);
+        without(|f| &mut f.thefts);
+        without(|f| &mut f.crashes);
+        without(|f| &mut f.commits);
+        without(|f| &mut f.reads);
+        without(|f| &mut f.clears);
+        without(|f| &mut f.changes);
+        without(|f| &mut f.late);
+        without(|f| &mut f.page_tools);
+        ways
+    }
+}
+
+/// A model call that is open.
+#[derive(Debug)]
+pub struct Model {
+    pub wire: Wire,
+    /// The request's body.
+    pub body: Value,
+    /// How it will go; decided at the first step.
+    plan: Option<Plan>,
+}
+
+/// A function of the page that runs.
+#[derive(Clone, Debug)]
+pub struct Called {
+    pub function: u32,
+    pub kind: &'static str,
+    pub args: Value,
+}
+
+/// What the page asked for, and what it got.
+#[derive(Debug)]
+pub struct Asked {
+    pub name: String,
+    pub args: Value,
+    pub answer: Option<Result<Value, ErrorInfo>>,
+    /// How far the stored journal went when it was asked.
+    seq: u64,
+}
+
+/// A read on its way. The rows are as they were when it was asked, or are read when it is answered.
+#[derive(Debug)]
+struct OpenRead {
+    id: u64,
+    reads: Vec<Read>,
+    rows: Option<Vec<Rows>>,
+}
+
+/// One page with its harness.
+#[derive(Debug)]
+pub struct Page {
+    pub harness: Harness,
+    pub told: Told,
+    pub asked: BTreeMap<u32, Asked>,
+    pub models: BTreeMap<CallKey, Model>,
+    pub called: BTreeMap<CallKey, Called>,
+    pub closed: bool,
+    commit: Option<(u64, Commit)>,
+    reads: Vec<OpenRead>,
+    wants_lock: bool,
+    /// Whether it has the lock, as far as it knows.
+    has_lock: bool,
+    /// Whether its lock was taken and it does not know yet.
+    robbed: bool,
+    gone_models: Vec<CallKey>,
+    gone_calls: Vec<CallKey>,
+    calls_seen: BTreeSet<CallKey>,
+    /// The epoch that it raised last.
+    epoch: u64,
+}
+
+/// The tools that every page registers: name, function, whether it only reads, more members.
+const TOOLS: [(&str, u32, bool, &str); 6] = [
+    ("get_fact", 1, true, "{}"),
+    ("list_slowly", 2, true, r#"{"timeoutMs":400}"#),
+    ("send_mail", 3, false, "{}"),
+    ("put_log", 4, false, r#"{"concurrency":"parallel"}"#),
+    ("mail_again", 5, false, r#"{"onResume":"rerun"}"#),
+    ("send_quickly", 6, false, r#"{"timeoutMs":5}"#),
+];
+const STREAM: u32 = 50;
+const INSTRUCTIONS: u32 = 51;
+
+/// Everything there is.
+#[derive(Debug)]
+pub struct World {
+    pub now: Millis,
+    pub disk: MemoryStore,
+    pub pages: Vec<Page>,
+    pub journal: Journal,
+    pub signed: Signed,
+    /// What happened how often.
+    pub seen: BTreeMap<&'static str, u64>,
+    /// The last lines of what happened, when they are kept.
+    pub trace: Vec<String>,
+    keeps_trace: bool,
+    faults: Option<Faults>,
+    holder: Option<usize>,
+    rng: Rng,
+    ids: u32,
+}
+
+impl World {
+    fn new(seed: u64, faults: Option<Faults>) -> World {
+        World {
+            now: 1_000_000,
+            disk: MemoryStore::new(),
+            pages: Vec::new(),
+            journal: Journal::new(),
+            signed: Signed::new(),
+            seen: BTreeMap::new(),
+            trace: Vec::new(),
+            keeps_trace: false,
+            faults,
+            holder: None,
+            rng: Rng::with_seed(seed),
+            ids: 0,
+        }
+    }
+
+    /// A world in which nothing goes wrong, with one page.
+    pub fn calm() -> World {
+        World::on(MemoryStore::new(), Journal::new(), Signed::new())
+    }
+
+    /// The same on a disk that has something already.
+    pub fn on(disk: MemoryStore, journal: Journal, signed: Signed) -> World {
+        let mut world = World { disk, journal, signed, ..World::new(0, None) };
+        world.open();
+        world
+    }
+
+    /// A world that its seed drives.
+    pub fn wild(seed: u64, faults: Faults, keeps_trace: bool) -> World {
+        let mut world = World { keeps_trace, ..World::new(seed, Some(faults)) };
+        for _ in 0..=usize::from(faults.second) {
+            world.open();
+            world.equip(world.pages.len() - 1);
+        }
+        world
+    }
+
+    /// Opens one more page.
+    pub fn open(&mut self) -> usize {
+        let page = self.fresh_page();
+        self.pages.push(page);
+        self.pages.len() - 1
+    }
+
+    fn fresh_page(&mut self) -> Page {
+        self.ids += 1;
+        let holder = format!("tab-{}", self.ids);
+        let page_tools = self.faults.is_some_and(|faults| faults.page_tools);
+        let harness = Harness::new(Options { name: "sim".into(), page_tools, holder });
+        Page {
+            harness,
+            told: Told::new(),
+            asked: BTreeMap::new(),
+            models: BTreeMap::new(),
+            called: BTreeMap::new(),
+            closed: false,
+            commit: None,
+            reads: Vec::new(),
+            wants_lock: false,
+            has_lock: false,
+            robbed: false,
+            gone_models: Vec::new(),
+            gone_calls: Vec::new(),
+            calls_seen: BTreeSet::new(),
+            epoch: 0,
+        }
+    }
+
+    /// Registers the tools of a page.
+    pub fn equip(&mut self, page: usize) {
+        for (name, function, read_only, more) in TOOLS {
+            let mut tool: Value = serde_json::from_str(more).unwrap();
+            tool["name"] = name.into();
+            tool["description"] = "A tool.".into();
+            tool["readOnly"] = read_only.into();
+            tool["inputSchema"] = json!({ "type": "object", "properties": { "to": { "type": "string" } } });
+            tool["execute"] = json!({ "$fn": function });
+            self.command(page, "tools.register", tool);
+        }
+        self.command(page, "watch", json!({}));
+    }
+
+    fn note(&mut self, what: &'static str) {
+        *self.seen.entry(what).or_default() += 1;
+    }
+
+    fn log(&mut self, line: impl FnOnce() -> String) {
+        if self.keeps_trace {
+            let line = format!("{:>8} {}", self.now, line());
+            self.trace.push(line);
+        }
+    }
+
+    // The pump.
+
+    /// Something happened to a page. A broken law ends the test, with what led to it.
+    pub fn handle(&mut self, page: usize, input: Input) {
+        self.log(|| format!("{page} <- {input:?}"));
+        let now = self.now;
+        self.pages[page].harness.handle(now, input);
+        self.pump(page);
+    }
+
+    fn pump(&mut self, page: usize) {
+        while let Some(action) = self.pages[page].harness.poll(self.now) {
+            self.log(|| format!("{page} -> {action:?}"));
+            if let Err(broken) = self.act(page, action) {
+                panic!("broken law: {broken}");
+            }
+        }
+    }
+
+    fn act(&mut self, at: usize, action: Action) -> Law {
+        let page = &mut self.pages[at];
+        match action {
+            Action::Reply { id, result } => self.replied(at, id, result)?,
+            Action::Tell(notice) => self.tell(at, notice)?,
+            Action::Lock { .. } => {
+                law(!page.wants_lock && !page.has_lock, || "the lock is asked for twice".into())?;
+                page.wants_lock = true;
+            }
+            Action::Announce { epoch } => {
+                law(page.has_lock, || "a holder without the lock".into())?;
+                page.epoch = epoch;
+            }
+            Action::Unlock { .. } => {
+                page.has_lock = false;
+                page.robbed = false;
+                if self.holder == Some(at) {
+                    self.holder = None;
+                }
+            }
+            Action::Commit { id, commit } => {
+                law(page.commit.is_none(), || "two commits are in flight".into())?;
+                law(!commit.writes.is_empty(), || "an empty commit".into())?;
+                let entries = commit
+                    .writes
+                    .iter()
+                    .any(|write| matches!(write, Write::Put { table: Table::Entries, .. }));
+                law(!entries || page.has_lock, || "entries are written without the lock".into())?;
+                page.commit = Some((id, commit));
+            }
+            Action::Draft { writes } => {
+                let drafts = |write: &Write| write.table() == Table::Drafts;
+                law(writes.iter().all(drafts), || {
+                    "something besides drafts is written past the commits".into()
+                })?;
+                // Nobody waits for it, and it may be lost with its page.
+                if self.rng.bool() {
+                    let commit = Commit { writes, ..Commit::default() };
+                    self.disk.commit(&commit).map_err(|error| format!("a draft: {error:?}"))?;
+                }
+            }
+            Action::Read { id, reads } => {
+                // A store may read at once, unless the page's own commit is before it.
+                let at_once = page.commit.is_none() && self.rng.bool();
+                let rows = at_once.then(|| reads.iter().map(|read| self.disk.read(read)).collect());
+                page.reads.push(OpenRead { id, reads, rows });
+            }
+            Action::CallModel { call, request } => self.called_model(at, call, request)?,
+            Action::CallPage { call, function, kind, json } => {
+                law(page.calls_seen.insert(call), || "a call has the number of another".into())?;
+                let args: Value = json.map_or(Value::Null, |json| serde_json::from_str(&json).unwrap());
+                if kind == "tool" {
+                    self.called_tool(at, function, &args)?;
+                }
+                self.pages[at].called.insert(call, Called { function, kind, args });
+            }
+            Action::Abort(call) => {
+                if page.models.remove(&call).is_some() {
+                    page.gone_models.push(call);
+                }
+                // A call that is aborted before it was made must not be made.
+                page.calls_seen.insert(call);
+                if page.called.remove(&call).is_some() {
+                    page.gone_calls.push(call);
+                }
+            }
+            Action::Storage(command) => self.replied(at, command, Ok(Some("{}".into())))?,
+            Action::Persist(command) => self.replied(at, command, Ok(Some("true".into())))?,
+            Action::Close => {
+                page.closed = true;
+                page.called.clear();
+                page.models.clear();
+                if self.holder == Some(at) {
+                    self.holder = None;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn replied(&mut self, at: usize, id: u32, result: Result<Option<String>, ErrorInfo>) -> Law {
+        let page = &mut self.pages[at];
+        let asked = page.asked.get_mut(&id).ok_or_else(|| format!("a reply to {id}, which nobody asked"))?;
+        law(asked.answer.is_none(), || format!("{} ({id}) is answered twice", asked.name))?;
+        let answer = match result {
+            Ok(None) => Ok(Value::Null),
+            Ok(Some(json)) => {
+                Ok(serde_json::from_str::<Value>(&json).map_err(|_| format!("no JSON: {json}"))?)
+            }
+            Err(error) => Err(error),
+        };
+        let (name, seq, whole) = (asked.name.clone(), asked.seq, asked.answer.insert(answer).clone());
+        let Ok(value) = whole else {
+            self.note("refusals");
+            return Ok(());
+        };
+        match name.as_str() {
+            "sendMessage" | "resume" => {
+                let run = value["runId"].as_str().unwrap_or_default();
+                let stored = self.journal.fold.run_times(run).is_some();
+                law(stored, || format!("{name} was accepted before {run} is stored"))
+            }
+            "clearConversation" => self.journal.nothing_is_left_until(seq, &self.disk),
+            "wait" if value["status"] != "timeout" => {
+                let run = value["runId"].as_str().unwrap_or_default();
+                let ended = self.journal.fold.run_times(run).and_then(|(_, ended)| ended);
+                law(ended.is_some(), || format!("the end of {run} is told before it is stored"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn tell(&mut self, at: usize, notice: Notice) -> Law {
+        let page = &mut self.pages[at];
+        let parsed = |json: &str| serde_json::from_str::<Value>(json).map_err(|_| format!("no JSON: {json}"));
+        match notice {
+            Notice::Status(json) => page.told.status = parsed(&json)?,
+            Notice::Event(kind, json) => {
+                let effectful = |name: &str| TOOLS.iter().any(|tool| tool.0 == name && !tool.2);
+                let session = page.harness.session(SESSION);
+                page.told.event(kind, parsed(&json)?, &self.journal, session, effectful)?;
+            }
+            Notice::History(_, json) => {
+                let Value::Array(messages) = parsed(&json)? else {
+                    return Err("a history that is no array".into());
+                };
+                page.told.view = Some(messages);
+            }
+            Notice::Message(_, from, json) => page.told.message(from, parsed(&json)?)?,
+            Notice::Tools(json) | Notice::View(_, json) => {
+                parsed(&json)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn called_model(&mut self, at: usize, call: CallKey, request: ModelRequest) -> Law {
+        let page = &mut self.pages[at];
+        let (wire, json) = match request {
+            ModelRequest::Http { wire, request } => (wire, request.body),
+            ModelRequest::Custom { json, .. } => (Wire::OpenAiChat, json),
+        };
+        let body: Value = serde_json::from_str(&json).map_err(|_| "a request that is no JSON")?;
+        let run = page.harness.session(SESSION).and_then(Session::current);
+        let run = run.ok_or("a model is called without a run")?;
+        law(run.awaited().is_some(), || "a model is called and not awaited".into())?;
+        check_request(wire, &body, &self.signed, paused(run)).map_err(|why| format!("{why}, in {body}"))?;
+        law(page.models.is_empty(), || "two model calls at once".into())?;
+        page.models.insert(call, Model { wire, body, plan: None });
+        self.note("model calls");
+        Ok(())
+    }
+
+    fn called_tool(&mut self, at: usize, function: u32, args: &Value) -> Law {
+        self.note("tool calls");
+        let (Some(run), Some(call)) = (args["runId"].as_str(), args["toolCallId"].as_str()) else {
+            return Ok(());
+        };
+        let session = self.pages[at].harness.session(SESSION).ok_or("a tool of no session")?;
+        let state = session.run(run).and_then(|run| run.call(call)).map(|call| call.state.clone());
+        law(state == Some(CallState::Ordered), || format!("{call} runs, and it is {state:?}"))?;
+        let read_only = TOOLS.iter().find(|tool| tool.1 == function).is_some_and(|tool| tool.2);
+        self.journal.run_tool(run, call, read_only)
+    }
+
+    /// The page asks for something; gives the number of the command.
+    pub fn command(&mut self, page: usize, name: &str, args: Value) -> u32 {
+        self.ids += 1;
+        let id = self.ids;
+        let asked =
+            Asked { name: name.into(), args: args.clone(), answer: None, seq: self.journal.fold.seq() };
+        self.pages[page].asked.insert(id, asked);
+        self.handle(page, Input::Command { id, name: name.into(), args, fresh: format!("{id:x}") });
+        id
+    }
+
+    /// The commit in flight comes to this end; `Ok` may still be a conflict.
+    pub fn finish_commit(&mut self, page: usize, fate: Result<(), StoreError>) {
+        let Some((id, commit)) = self.pages[page].commit.take() else { return };
+        let result = fate.and_then(|()| self.land(&commit));
+        if let Err(error) = &result {
+            self.note(match error {
+                StoreError::Conflict(..) => "commits: conflict",
+                StoreError::Quota => "commits: quota",
+                StoreError::Failed(_) => "commits: failed",
+                StoreError::Unavailable(_) => "commits: unavailable",
+                StoreError::Blocked => "commits: blocked",
+                StoreError::Newer => "commits: newer",
+                StoreError::Deleted => "commits: deleted",
+            });
+        } else {
+            self.note("commits");
+        }
+        self.handle(page, Input::Committed { commit: id, result });
+    }
+
+    fn land(&mut self, commit: &Commit) -> Result<(), StoreError> {
+        let mut before = Rows::new();
+        for write in &commit.writes {
+            if let Write::Put { table: Table::Entries, key, .. } = write {
+                before.extend(self.disk.read(&Read::all(Table::Entries, key.clone())));
+            }
+        }
+        self.disk.commit(commit)?;
+        if let Err(broken) = self.journal.stored(commit, &before, &self.disk) {
+            self.log(|| format!("stored {commit:?}"));
+            panic!("broken law: {broken}");
+        }
+        Ok(())
+    }
+
+    fn finish_read(&mut self, page: usize, which: usize, fails: bool) {
+        let open = self.pages[page].reads.remove(which);
+        let result = if fails {
+            self.note("reads that fail");
+            Err(StoreError::Failed("the connection is lost".into()))
+        } else {
+            Ok(open.rows.unwrap_or_else(|| open.reads.iter().map(|read| self.disk.read(read)).collect()))
+        };
+        self.handle(page, Input::Read { read: open.id, result });
+    }
+
+    fn answer_lock(&mut self, page: usize) {
+        self.pages[page].wants_lock = false;
+        let granted = self.holder.is_none();
+        if granted {
+            self.holder = Some(page);
+            self.pages[page].has_lock = true;
+        } else {
+            self.note("locks that are refused");
+        }
+        self.handle(page, Input::Locked(granted));
+    }
+
+    /// The page dies. What was in the air lands, or does not.
+    pub fn crash(&mut self, page: usize, lands: bool) {
+        self.log(|| format!("{page} dies"));
+        self.note("crashes");
+        if let Some((_, commit)) = self.pages[page].commit.take() {
+            self.note(if lands { "crashes: the commit lands" } else { "crashes: the commit is lost" });
+            if lands {
+                // Whoever died is not told whether it went through.
+                let _ = self.land(&commit);
+            }
+        }
+        if self.holder == Some(page) {
+            self.holder = None;
+        }
+        self.pages[page] = self.fresh_page();
+    }
+
+    /// Streams `pieces` of the model call, then ends it if nothing is left.
+    fn stream(&mut self, page: usize, call: CallKey, pieces: usize) {
+        let now = self.now;
+        let Some(model) = self.pages[page].models.get_mut(&call) else { return };
+        if model.plan.is_none() {
+            let tools: Vec<String> = tool_names(&model.body);
+            let plan = Plan::random(&mut self.rng, model.wire, &tools, &mut self.signed);
+            model.plan = Some(plan);
+        }
+        let Some(plan) = &mut model.plan else { return };
+        let news: Vec<script::Piece> = plan.pieces.drain(..pieces.min(plan.pieces.len())).collect();
+        let ended = news.is_empty();
+        self.log(|| format!("{page} <~ {news:?}"));
+        let harness = &mut self.pages[page].harness;
+        for (part, kind, text) in &news {
+            let wanted = harness.delta(call, Delta { part: *part, kind: *kind, text });
+            assert!(wanted, "broken law: a model call in the air that nobody wants");
+        }
+        if ended {
+            if let Some(plan) = self.pages[page].models.remove(&call).and_then(|model| model.plan) {
+                self.handle(page, Input::Answered { call, result: plan.end });
+            }
+        } else {
+            harness.flush(now, call);
+            self.pump(page);
+        }
+    }
+
+    // The calm side.
+
+    /// Finishes commits, reads and locks until the page waits for a model, a function, the time or a person.
+    pub fn settle(&mut self, page: usize) {
+        loop {
+            if self.pages[page].wants_lock {
+                self.answer_lock(page);
+            } else if !self.pages[page].reads.is_empty() {
+                self.finish_read(page, 0, false);
+            } else if self.pages[page].commit.is_some() {
+                self.finish_commit(page, Ok(()));
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Time passes, and what is due becomes known.
+    pub fn pass(&mut self, page: usize, ms: Millis) {
+        self.now += ms;
+        self.handle(page, Input::Tick);
+        self.settle(page);
+    }
+
+    /// Asks, and settles. Gives the answer, if it has come.
+    pub fn ask(&mut self, page: usize, name: &str, args: Value) -> Option<Result<Value, ErrorInfo>> {
+        let id = self.command(page, name, args);
+        self.settle(page);
+        self.pages[page].asked[&id].answer.clone()
+    }
+
+    /// Asks for what must succeed at once.
+    pub fn must(&mut self, page: usize, name: &str, args: Value) -> Value {
+        let answer = self.ask(page, name, args);
+        answer.unwrap_or_else(|| panic!("{name} is not answered")).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    /// Asks for what must fail at once.
+    pub fn fails(&mut self, page: usize, name: &str, args: Value) -> ErrorInfo {
+        let answer = self.ask(page, name, args).unwrap_or_else(|| panic!("{name} is not answered"));
+        answer.expect_err(name)
+    }
+
+    /// The only model call in the air.
+    pub fn model(&self, page: usize) -> (CallKey, &Model) {
+        let models = &self.pages[page].models;
+        assert_eq!(models.len(), 1, "model calls in the air");
+        let (key, model) = models.iter().next().unwrap();
+        (*key, model)
+    }
+
+    /// Streams some text of the model call's first part.
+    pub fn streams(&mut self, page: usize, part: u32, text: &str) {
+        let (call, _) = self.model(page);
+        let delta = Delta { part, kind: lodger::model::DeltaKind::Text, text };
+        assert!(self.pages[page].harness.delta(call, delta));
+        self.pages[page].harness.flush(self.now, call);
+        self.pump(page);
+    }
+
+    /// The model answers, streaming all of it first.
+    pub fn answers(&mut self, page: usize, answer: Answer) {
+        let (call, _) = self.model(page);
+        self.pages[page].models.get_mut(&call).unwrap().plan = Some(Plan::whole(answer));
+        self.stream(page, call, usize::MAX);
+        self.stream(page, call, 1);
+        self.settle(page);
+    }
+
+    /// The model call fails.
+    pub fn breaks(&mut self, page: usize, error: ErrorInfo) {
+        let (call, _) = self.model(page);
+        self.pages[page].models.remove(&call);
+        self.handle(page, Input::Answered { call, result: Err((error, None)) });
+        self.settle(page);
+    }
+
+    /// The call with these arguments that runs now.
+    pub fn running(&self, page: usize, tool_call: &str) -> CallKey {
+        let found = self.pages[page].called.iter().find(|(_, call)| call.args["toolCallId"] == tool_call);
+        *found.unwrap_or_else(|| panic!("{tool_call} does not run: {:?}", self.pages[page].called)).0
+    }
+
+    /// A function of the page returns.
+    pub fn returns(&mut self, page: usize, call: CallKey, result: Result<Option<String>, ErrorInfo>) {
+        self.pages[page].called.remove(&call);
+        self.handle(page, Input::Returned { call, result });
+        self.settle(page);
+    }
+
+    /// The events of these types that a page was told, without their common members.
+    pub fn events(&self, page: usize) -> &[(&'static str, Value)] {
+        &self.pages[page].told.events
+    }
+
+    // The wild side.
+
+    /// One step: one thing of all that could happen now.
+    pub fn step(&mut self) {
+        let Some(faults) = self.faults else { return };
+        let page = self.rng.usize(..self.pages.len());
+        if self.pages[page].closed {
+            return self.reopen(page);
+        }
+        match self.rng.u8(..100) {
+            0..22 if self.pages[page].commit.is_some() => {
+                let fate = if faults.commits && self.rng.u8(..25) == 0 { Err(self.fault()) } else { Ok(()) };
+                self.finish_commit(page, fate);
+            }
+            22..32 if !self.pages[page].reads.is_empty() => {
+                let which = self.rng.usize(..self.pages[page].reads.len());
+                let fails = faults.reads && self.rng.u8(..25) == 0;
+                self.finish_read(page, which, fails);
+            }
+            32..38 if self.pages[page].wants_lock => self.answer_lock(page),
+            38..58 if !self.pages[page].models.is_empty() => {
+                let call = *self.pages[page].models.keys().next().unwrap();
+                let pieces = self.rng.usize(1..4);
+                self.stream(page, call, pieces);
+            }
+            58..72 if !self.pages[page].called.is_empty() => self.step_of_call(page),
+            72..80 => {
+                // Half the time just as far as somebody waits for.
+                let due = self.pages[page].harness.deadline().filter(|_| self.rng.bool());
+                self.now = due.map_or(self.now + self.rng.u64(1..400), |due| due.max(self.now));
+                self.handle(page, Input::Tick);
+            }
+            80 if faults.crashes && self.rng.u8(..3) == 0 => {
+                let lands = self.rng.bool();
+                self.crash(page, lands);
+                self.equip(page);
+            }
+            81 if faults.thefts && self.pages[page].has_lock && self.holder == Some(page) => {
+                if self.rng.u8(..3) == 0 {
+                    self.log(|| format!("{page} is robbed"));
+                    self.note("thefts");
+                    self.holder = None;
+                    self.pages[page].robbed = true;
+                }
+            }
+            82 | 83 if self.pages[page].robbed => {
+                self.pages[page].robbed = false;
+                self.pages[page].has_lock = false;
+                self.handle(page, Input::LockLost);
+            }
+            84 if faults.late => self.late(page),
+            85..100 => self.random_command(page, faults),
+            _ => {}
+        }
+    }
+
+    fn reopen(&mut self, page: usize) {
+        self.pages[page] = self.fresh_page();
+        self.equip(page);
+    }
+
+    fn fault(&mut self) -> StoreError {
+        match self.rng.u8(..6) {
+            0 => StoreError::Quota,
+            1 => StoreError::Failed("aborted".into()),
+            2 => StoreError::Unavailable("gone".into()),
+            3 => StoreError::Blocked,
+            4 => StoreError::Newer,
+            _ => StoreError::Deleted,
+        }
+    }
+
+    fn step_of_call(&mut self, page: usize) {
+        let which = self.rng.usize(..self.pages[page].called.len());
+        let (key, called) = self.pages[page].called.iter().nth(which).map(|(k, c)| (*k, c.clone())).unwrap();
+        match self.rng.u8(..10) {
+            0 | 1 => self.handle(page, Input::Progress { call: key, json: "{\"done\":1}".into() }),
+            // It takes its time, perhaps for ever.
+            2..4 => {}
+            4 => {
+                self.pages[page].called.remove(&key);
+                let error = ErrorInfo::new(Code::ToolFailed, "Error: it threw");
+                self.handle(page, Input::Returned { call: key, result: Err(error) });
+            }
+            n => {
+                self.pages[page].called.remove(&key);
+                let json = match n {
+                    _ if called.kind == "instructions" && n < 9 => Some(format!("\"Be kind {n}.\"")),
+                    5 => None,
+                    6 => Some("\"\"".into()),
+                    7 => Some("{\"ok\":true}".into()),
+                    _ => Some(Value::from(script::text(&mut self.rng)).to_string()),
+                };
+                self.handle(page, Input::Returned { call: key, result: Ok(json) });
+            }
+        }
+    }
+
+    /// Something that was aborted answers nevertheless.
+    fn late(&mut self, page: usize) {
+        self.note("late answers");
+        if let Some(call) = self.pages[page].gone_models.pop() {
+            let wanted = self.pages[page]
+                .harness
+                .delta(call, Delta { part: 0, kind: lodger::model::DeltaKind::Text, text: "late" });
+            assert!(!wanted, "broken law: a late delta is wanted");
+            self.pages[page].harness.flush(self.now, call);
+            let result =
+                Ok(script::answer(vec![script::call("late", "send_mail", "{}")], StopReason::ToolUse));
+            self.handle(page, Input::Answered { call, result });
+        }
+        if let Some(call) = self.pages[page].gone_calls.pop() {
+            self.handle(page, Input::Progress { call, json: "1".into() });
+            self.handle(page, Input::Returned { call, result: Ok(Some("\"late\"".into())) });
+        }
+    }
+
+    fn random_command(&mut self, page: usize, faults: Faults) {
+        let idle = match self.pages[page].harness.lifecycle() {
+            Lifecycle::Running => 0,
+            Lifecycle::Starting => 1,
+            // The second page only tries now and then.
+            Lifecycle::Stopped | Lifecycle::Error(_) => 8 / (page + 1),
+        };
+        if self.rng.usize(..12) < idle {
+            let config = self.random_config();
+            self.command(page, "startAgent", config);
+            return;
+        }
+        if idle > 0 && self.rng.bool() {
+            return;
+        }
+        let run = self.known_run();
+        let (name, args) = match self.rng.u8(..40) {
+            0..12 => {
+                let mut args = json!({ "text": script::text(&mut self.rng) });
+                if self.rng.u8(..4) == 0 {
+                    args["idempotencyKey"] = format!("key-{}", self.rng.u8(..3)).into();
+                }
+                if self.rng.u8(..4) == 0 {
+                    args["context"] = script::text(&mut self.rng).into();
+                }
+                ("sendMessage", args)
+            }
+            12..15 => ("interrupt", json!({})),
+            15 => ("interrupt", json!({ "runId": run })),
+            16..19 => ("resume", json!({})),
+            19 => ("resume", json!({ "runId": run })),
+            20 | 21 => ("history", json!({})),
+            22 if faults.clears => ("clearConversation", json!({})),
+            23 => ("wait", json!({ "runId": run, "timeoutMs": self.rng.u32(..900) })),
+            24 => ("result", json!({ "runId": run })),
+            25 => ("stopAgent", json!({})),
+            26 if faults.changes => ("configureAgent", self.random_config()),
+            27 if faults.changes => ("tools.unregister", json!({ "name": TOOLS[self.rng.usize(..6)].0 })),
+            28 if faults.changes => {
+                self.equip(page);
+                return;
+            }
+            29 => {
+                let name = TOOLS[self.rng.usize(..6)].0;
+                ("tools.execute", json!({ "name": name, "args": { "to": "x" } }))
+            }
+            30 => ("draft", json!({})),
+            31 if self.rng.u8(..4) == 0 => ("close", json!({})),
+            32 => ("sendMessage", json!({ "text": " " })),
+            33 => ("startAgent", json!({ "ifRunning": "join" })),
+            34..37 => {
+                let n = self.rng.u8(..6);
+                let page = json!({ "title": format!("Page {n}"), "content": "see [[Page 1]]" });
+                match self.rng.u8(..4) {
+                    0 => ("pages.create", page),
+                    1 => ("pages.read", json!({ "slug": format!("page-{n}") })),
+                    2 => ("pages.update", json!({ "slug": format!("page-{n}"), "content": "new" })),
+                    _ => ("pages.delete", json!({ "slug": format!("page-{n}") })),
+                }
+            }
+            37 => ("settings", json!({})),
+            _ => ("watch", json!({})),
+        };
+        self.command(page, name, args);
+    }
+
+    fn random_config(&mut self) -> Value {
+        let mut config = json!({});
+        config["provider"] = match self.rng.u8(..12) {
+            0 => Value::Null,
+            1..7 => json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" }),
+            _ => json!({ "kind": "custom", "stream": { "$fn": STREAM } }),
+        };
+        if self.rng.u8(..3) == 0 {
+            config["maxTurns"] = self.rng.u8(1..4).into();
+        }
+        match self.rng.u8(..4) {
+            0 => config["instructions"] = "Be short.".into(),
+            1 => config["instructions"] = json!({ "$fn": INSTRUCTIONS }),
+            _ => {}
+        }
+        if self.rng.u8(..3) == 0 {
+            config["resume"] = "auto".into();
+        }
+        if self.rng.u8(..4) == 0 {
+            config["toolTimeoutMs"] = 300.into();
+        }
+        config
+    }
+
+    fn known_run(&mut self) -> String {
+        let runs = &self.journal.fold.runs;
+        if runs.is_empty() || self.rng.u8(..8) == 0 {
+            return "run_unknown".into();
+        }
+        runs[self.rng.usize(..runs.len())].id.clone()
+    }
+
+    /// Nothing more goes wrong, everything that is under way comes to its end, and all must be in order: every
+    /// command is answered, the writer's state is the fold of the store, and whoever comes next can go on.
+    pub fn come_to_rest(&mut self) {
+        self.log(|| "nothing more goes wrong".into());
+        for _ in 0..400 {
+            for page in 0..self.pages.len() {
+                if !self.pages[page].closed {
+                    self.rest_of(page);
+                }
+            }
+        }
+        for page in 0..self.pages.len() {
+            self.at_rest(page);
+        }
+        self.holds(self.journal.audit(&self.disk));
+        self.one_more();
+        self.holds(self.journal.audit(&self.disk));
+    }
+
+    fn rest_of(&mut self, page: usize) {
+        if self.pages[page].robbed {
+            self.pages[page].robbed = false;
+            self.pages[page].has_lock = false;
+            self.handle(page, Input::LockLost);
+        }
+        self.settle(page);
+        if let Some(call) = self.pages[page].models.keys().next().copied() {
+            self.stream(page, call, usize::MAX);
+        }
+        if let Some(key) = self.pages[page].called.keys().next().copied() {
+            // Some functions never return; the time ends those.
+            if self.rng.u8(..6) > 0 {
+                self.pages[page].called.remove(&key);
+                self.handle(page, Input::Returned { call: key, result: Ok(Some("\"at last\"".into())) });
+            }
+        }
+        if let Some(due) = self.pages[page].harness.deadline() {
+            self.now = self.now.max(due);
+            self.handle(page, Input::Tick);
+        }
+        self.settle(page);
+    }
+
+    fn at_rest(&mut self, at: usize) {
+        let page = &self.pages[at];
+        if page.closed {
+            return;
+        }
+        for (id, asked) in &page.asked {
+            let waits = asked.name == "result" && {
+                let run = asked.args["runId"].as_str().unwrap_or_default();
+                self.journal.fold.run_times(run).is_some_and(|(_, ended)| ended.is_none())
+            };
+            // A result that somebody else will bring about is not told to this page in this version.
+            let elsewhere = asked.name == "result" && page.harness.session(SESSION).is_none();
+            let answered = asked.answer.is_some() || waits || elsewhere;
+            self.holds(law(answered, || format!("{} ({id}) of page {at} was never answered", asked.name)));
+        }
+        let Some(session) = page.harness.session(SESSION) else { return };
+        // A page that was robbed while it started may have raised the epoch over the holder's: the holder's next
+        // commit tells it so.
+        let epoch = self.disk.read(&Read::all(Table::Meta, vec!["epoch".into()]));
+        if epoch.first().is_none_or(|(_, text)| *text != page.epoch.to_string()) {
+            return;
+        }
+        self.holds(same(session, &self.journal.fold, "the writer's state"));
+        if let Some(view) = &page.told.view {
+            let history = lodger::session::history(session, None, None).unwrap_or_default();
+            self.holds(law(*view == history, || format!("a view shows {view:?}\nand not {history:?}")));
+        }
+        let rests = session.current().is_none_or(|run| run.held);
+        self.holds(law(rests, || format!("a run stands still: {:?}", session.current())));
+    }
+
+    /// All pages die, a new one comes, and its first message is answered.
+    fn one_more(&mut self) {
+        for page in 0..self.pages.len() {
+            self.crash(page, false);
+        }
+        self.pages.truncate(1);
+        let provider = json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" });
+        self.must(0, "startAgent", json!({ "provider": provider }));
+        let accepted = self.must(0, "sendMessage", json!({ "text": "one more" }));
+        self.answers(0, script::answer(vec![lodger::model::Block::Text("yes".into())], StopReason::EndTurn));
+        let result = self.must(0, "result", json!({ "runId": accepted["runId"] }));
+        assert_eq!((&result["outcome"], &result["text"]), (&json!("completed"), &json!("yes")));
+        let drafts = self.disk.read(&Read::all(Table::Drafts, Vec::new()));
+        assert!(drafts.is_empty(), "broken law: drafts are left: {drafts:?}");
+    }
+
+    fn holds(&self, law: Law) {
+        if let Err(broken) = law {
+            panic!("broken law: {broken}");
+        }
+    }
+}
+
+/// Checks a request by the rules of its wire.
+pub fn check_request(wire: Wire, body: &Value, signed: &Signed, paused: bool) -> Law {
+    match wire {
+        Wire::Anthropic => anthropic_rules::check(body, signed, paused),
+        Wire::OpenAiChat => openai_rules::check(body, paused),
+    }
+}
+
+/// Whether the run goes on from an answer that the provider paused.
+pub fn paused(run: &Run) -> bool {
+    let before = run.turns.iter().rev().nth(1);
+    let pause = |said: &Said| matches!(said, Said::Whole { stop: StopReason::Pause, .. });
+    before.is_some_and(|turn| turn.calls.is_empty() && pause(&turn.said))
+}
+
+fn tool_names(body: &Value) -> Vec<String> {
+    let tools = body["tools"].as_array().into_iter().flatten();
+    let name = |tool: &Value| tool["name"].as_str().or(tool["function"]["name"].as_str()).map(String::from);
+    tools.filter_map(name).collect()
+}

@@ -1,0 +1,63 @@
+// The five pictures of the README: node tests/screenshots.mjs --base http://127.0.0.1:4173
+// (empty, streaming, tool card, dark, narrow), into screenshots/.
+import { mkdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { launch, open, say, settled, start, visitor } from "./browser.mjs";
+
+const at = process.argv.indexOf("--base");
+const base = at < 0 ? process.env.LODGER_DEMO_URL : process.argv[at + 1];
+if (!base) {
+  console.error("usage: node tests/screenshots.mjs --base http://127.0.0.1:PORT");
+  process.exit(2);
+}
+const folder = fileURLToPath(new URL("../screenshots/", import.meta.url));
+mkdirSync(folder, { recursive: true });
+
+const answered = async ({ page }) => {
+  await start(page);
+  await say(page, "What pages mention dragons?");
+  await page.getByTestId("assistant-message").filter({ hasText: "Dragon Lore" }).waitFor();
+  await settled(page);
+};
+const chapters = async ({ page }) => {
+  await start(page);
+  await say(page, "Read the content of all three chapter pages and summarize them together.");
+  await page.getByTestId("assistant-message").filter({ hasText: "Chapter 3" }).waitFor();
+  await settled(page);
+};
+
+const PICTURES = {
+  empty: { async reach() {} },
+  streaming: {
+    async reach({ page }) {
+      await start(page);
+      // Slow enough to be caught in the middle: a page that stands still shows no streaming.
+      await page.getByTestId("open-settings").click();
+      await page.getByLabel("Pause between words").fill("150");
+      await page.getByTestId("save-settings").click();
+      await say(page, "Read the content of all three chapter pages and summarize them together.");
+      await page.locator(".is-open").filter({ hasText: "lighthouse" }).waitFor();
+    },
+  },
+  "tool-card": {
+    async reach(t) {
+      await answered(t);
+      await t.page.locator("[data-testid=tool-card] > summary").first().click();
+      await t.page.getByRole("log").evaluate((log) => (log.scrollTop = 0));
+    },
+  },
+  dark: { colorScheme: "dark", reach: chapters },
+  narrow: { width: 390, height: 800, reach: chapters },
+};
+
+const browser = await launch();
+for (const [name, { reach, ...options }] of Object.entries(PICTURES)) {
+  const visit = await visitor(browser, base, { width: 1280, height: 800, ...options, deviceScaleFactor: 1 });
+  await open(visit.page, base);
+  await reach(visit);
+  await visit.page.mouse.move(0, 0);
+  await visit.page.screenshot({ path: `${folder}${name}.png`, animations: "disabled" });
+  console.log(`screenshots/${name}.png`);
+  await visit.context.close();
+}
+await browser.close();
