@@ -10,6 +10,8 @@ const done = (request) =>
 /** One task later. */
 export const task = () => new Promise((resolve) => setTimeout(resolve));
 
+export const hide = () => dispatchEvent(new Event("pagehide"));
+
 // ---------------------------------------------------------------- IndexedDB
 
 /** Another connection to a database, one that closes when it is asked to or one that does not. */
@@ -92,10 +94,14 @@ export async function smallDisk(quota) {
   return replace(globalThis, "indexedDB", bucket.indexedDB);
 }
 
-/** Time passes a hundred times as fast, for timers. */
+/** For timers that are set from now on, time passes a hundred times as fast, or not at all. */
 export function hurry() {
   const { setTimeout } = globalThis;
   return replace(globalThis, "setTimeout", (callback, ms) => setTimeout(callback, ms / 100));
+}
+export function freeze() {
+  const { setTimeout } = globalThis;
+  return replace(globalThis, "setTimeout", (callback, ms) => (ms ? 0 : setTimeout(callback)));
 }
 
 // ---------------------------------------------------------------- locks

@@ -7,6 +7,8 @@ use wasm_bindgen::prelude::*;
 #[wasm_bindgen(module = "/tests/browser/faults.js")]
 extern "C" {
     pub async fn task();
+    /// The page goes away, as far as its listeners know.
+    pub fn hide();
 
     #[wasm_bindgen(catch)]
     pub async fn connect(name: &str, version: Option<u32>, stubborn: bool) -> Result<JsValue, JsValue>;
@@ -36,6 +38,7 @@ extern "C" {
     #[wasm_bindgen(js_name = smallDisk)]
     async fn small_disk(quota: f64) -> JsValue;
     fn hurry() -> Function;
+    fn freeze() -> Function;
 
     async fn held() -> JsValue;
     async fn steal(name: &str) -> JsValue;
@@ -146,6 +149,11 @@ pub fn no_locks() -> Undo {
 
 pub fn hurried() -> Undo {
     Undo(hurry())
+}
+
+/// No timer fires that is set from now on.
+pub fn frozen() -> Undo {
+    Undo(freeze())
 }
 
 /// `None`: this browser has no storage buckets.

@@ -11,5 +11,6 @@ mod fetch;
 mod host;
 mod lock;
 mod store;
+mod workspace;
 
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
