@@ -52,8 +52,10 @@ fn simplest(seed: u64) -> String {
     }
     let Err((broken, trace)) = run(seed, faults, true) else { return "it does not break again".into() };
     let lines = trace.iter().filter(|line| !line.contains("Tell(Tools(") && !line.contains("tools.register"));
-    let lines: Vec<String> = lines.map(|line| line.chars().take(400).collect()).collect();
-    let end = &lines[lines.len().saturating_sub(60)..];
+    let lines: Vec<String> = lines.map(|line| line.chars().take(700).collect()).collect();
+    let end = &lines[lines
+        .len()
+        .saturating_sub(std::env::var("LODGER_TRACE").ok().and_then(|n| n.parse().ok()).unwrap_or(60))..];
     format!("seed {seed} with {faults:?}\n{}\n{broken}", end.join("\n"))
 }
 

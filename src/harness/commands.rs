@@ -89,12 +89,9 @@ impl Harness {
             "watch" => {
                 let args = none(&["sessionId"])?;
                 let session = session_id(&args)?;
-                self.watched.insert(session, ());
+                self.watched.insert(session, String::new());
                 if self.session(session).is_some() {
                     self.tell_history(session);
-                    if let Some(slot) = self.sessions.get_mut(session) {
-                        slot.view.clear();
-                    }
                     self.reply(id, Ok(None));
                 } else {
                     self.look_at(Look { command: id, what: LookFor::Watch(session.into()) });
@@ -176,7 +173,9 @@ impl Harness {
 
     fn send_message(&mut self, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
         let members = ["text", "metadata", "context", "sessionId", "idempotencyKey"];
-        let args = Args::new("sendMessage", value, &members)?;
+        // What is not known here is an option of the page, or of a later version.
+        let args = Args::new("sendMessage", value, &members)
+            .map_err(|error| ErrorInfo { code: Code::InvalidConfig, ..error })?;
         let session = session_id(&args)?;
         let text = args.needed("text")?;
         self.must_run()?;
@@ -275,15 +274,25 @@ impl Harness {
     }
 
     fn look_at(&mut self, look: Look) {
-        self.read(vec![Read::all(Table::Entries, vec![DEFAULT_SESSION.into()])], After::Look(look));
+        let of = |table: Table| Read::all(table, vec![DEFAULT_SESSION.into()]);
+        self.read(vec![of(Table::Entries), of(Table::Drafts)], After::Look(look));
     }
 
     pub(super) fn look(&mut self, look: Look, rows: &[Rows]) {
-        let texts = rows.iter().flatten().map(|(_, text)| text.as_str());
-        let session = match Session::load(DEFAULT_SESSION, texts) {
+        let empty = Rows::new();
+        let part = |n: usize| rows.get(n).unwrap_or(&empty);
+        let mut session = match Session::load(DEFAULT_SESSION, part(0).iter().map(|(_, text)| text.as_str()))
+        {
             Ok(session) => session,
             Err(error) => return self.reply_now(look.command, Err(error)),
         };
+        // What a lost page left reads as it will once the agent is started; here it is only looked at.
+        if let Some(run) = session.current().filter(|run| run.working()).map(|run| run.id.clone()) {
+            let blocks = start::from_drafts(&run, part(1));
+            if let Err(error) = session.append(self.now, Some(&run), &Entry::Lost { blocks }) {
+                return self.reply_now(look.command, Err(error));
+            }
+        }
         match look.what {
             LookFor::History { limit, before } => {
                 let history = session::history(&session, limit, before.as_deref());
@@ -294,9 +303,9 @@ impl Harness {
                 // A start may have come first, and told more than this.
                 if self.session(&id).is_none() {
                     let history = session::history(&session, None, None).unwrap_or_default();
-                    let notice = super::Notice::History(id, Value::from(history).to_string());
+                    let notice = super::Notice::History(id.clone(), Value::from(history).to_string());
                     self.outbox.tell(super::Action::Tell(notice));
-                    self.idle_view.clear();
+                    self.watched.insert(&id, String::new());
                 }
                 self.reply_now(look.command, Ok(None));
             }

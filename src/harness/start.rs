@@ -150,6 +150,11 @@ impl Harness {
         for write in erasures(DEFAULT_SESSION, part(0)) {
             self.outbox.write(write);
         }
+        // What a lost page wrote past its commits may belong to no run any more.
+        if !part(2).is_empty() {
+            let prefix = vec![DEFAULT_SESSION.into()];
+            self.outbox.write(Write::DeletePrefix { table: Table::Drafts, prefix });
+        }
         let Some(start) = self.start.take() else { return };
         match start.purpose {
             Purpose::Run { commands, config } => self.started(commands, *config, part(2)),

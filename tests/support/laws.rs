@@ -281,6 +281,8 @@ pub struct Told {
     pub status: Value,
     /// Every event.
     pub events: Vec<(&'static str, Value)>,
+    /// The conversation as a view keeps it, from what it was told piece by piece.
+    pub view: Option<Vec<Value>>,
     runs: BTreeMap<(u64, String), RunTold>,
     /// The run whose `agent:status-changed` must come next.
     ends: bool,
@@ -288,7 +290,44 @@ pub struct Told {
 
 impl Told {
     pub fn new() -> Told {
-        Told { status: Value::Null, events: Vec::new(), runs: BTreeMap::new(), ends: false }
+        Told { status: Value::Null, events: Vec::new(), view: None, runs: BTreeMap::new(), ends: false }
+    }
+
+    /// A message that is new or has changed from this part on.
+    pub fn message(&mut self, from: usize, mut message: Value) -> Law {
+        let Some(view) = &mut self.view else { return Ok(()) };
+        match view.iter_mut().find(|known| known["id"] == message["id"]) {
+            Some(known) => {
+                let had = known["parts"].as_array().map_or(&[][..], Vec::as_slice);
+                law(from <= had.len(), || format!("parts from {from} on of a message with {}", had.len()))?;
+                let mut parts = had[..from].to_vec();
+                parts.extend(message["parts"].as_array().cloned().unwrap_or_default());
+                message["parts"] = parts.into();
+                *known = message;
+            }
+            None => {
+                law(from == 0, || "a new message that is told in part".into())?;
+                view.push(message);
+            }
+        }
+        Ok(())
+    }
+
+    /// A chunk, taken up as the contract says: cut at the offset, then append.
+    fn chunk_of_view(&mut self, detail: &Value) -> Law {
+        let known = self.view.iter_mut().flatten().find(|known| known["id"] == detail["messageId"]);
+        let Some(parts) = known.and_then(|known| known["parts"].as_array_mut()) else { return Ok(()) };
+        let part = detail["part"].as_u64().unwrap_or_default() as usize;
+        law(part <= parts.len(), || format!("a chunk of part {part} of {}", parts.len()))?;
+        if part == parts.len() {
+            parts.push(serde_json::json!({ "type": detail["kind"], "text": "" }));
+        }
+        let had: Vec<u16> = parts[part]["text"].as_str().unwrap_or_default().encode_utf16().collect();
+        let offset = detail["offset"].as_u64().unwrap_or_default() as usize;
+        let kept = had.get(..offset).ok_or_else(|| format!("an offset behind the end of {had:?}"))?;
+        let text = String::from_utf16_lossy(kept) + detail["text"].as_str().unwrap_or_default();
+        parts[part]["text"] = text.into();
+        Ok(())
     }
 
     /// One event. `session`: the fold in the hands of the harness that tells it, if it has one.
@@ -310,6 +349,9 @@ impl Told {
                     format!("status-changed says {detail} and the mirror says {}", self.status)
                 })?;
             }
+        }
+        if kind == "agent:message-chunk" {
+            self.chunk_of_view(&detail).map_err(|why| format!("{why}, at {kind} {detail}"))?;
         }
         if detail["runId"].is_string() {
             self.of_run(kind, &detail, journal, session, effectful)

@@ -76,7 +76,7 @@ impl Plan {
 
 fn random_answer(rng: &mut Rng, wire: Wire, tools: &[String], signed: &mut Signed) -> Answer {
     let mut blocks = Vec::new();
-    let calls = [0, 0, 0, 1, 1, 2, 3][rng.usize(..7)];
+    let calls = [0, 0, 0, 1, 1, 1, 2, 3][rng.usize(..8)];
     let mut left = calls;
     for _ in 0..rng.usize(..3) {
         match rng.u8(..10) {

@@ -134,6 +134,8 @@ pub struct Page {
     gone_models: Vec<CallKey>,
     gone_calls: Vec<CallKey>,
     calls_seen: BTreeSet<CallKey>,
+    /// The epoch that it raised last.
+    epoch: u64,
 }
 
 /// The tools that every page registers: name, function, whether it only reads, more members.
@@ -234,6 +236,7 @@ impl World {
             gone_models: Vec::new(),
             gone_calls: Vec::new(),
             calls_seen: BTreeSet::new(),
+            epoch: 0,
         }
     }
 
@@ -290,7 +293,10 @@ impl World {
                 law(!page.wants_lock && !page.has_lock, || "the lock is asked for twice".into())?;
                 page.wants_lock = true;
             }
-            Action::Announce { .. } => law(page.has_lock, || "a holder without the lock".into())?,
+            Action::Announce { epoch } => {
+                law(page.has_lock, || "a holder without the lock".into())?;
+                page.epoch = epoch;
+            }
             Action::Unlock { .. } => {
                 page.has_lock = false;
                 page.robbed = false;
@@ -309,13 +315,13 @@ impl World {
                 page.commit = Some((id, commit));
             }
             Action::Draft { writes } => {
-                let drafts = |write: &lodger::ports::Write| write.table() == Table::Drafts;
+                let drafts = |write: &Write| write.table() == Table::Drafts;
                 law(writes.iter().all(drafts), || {
                     "something besides drafts is written past the commits".into()
                 })?;
                 // Nobody waits for it, and it may be lost with its page.
                 if self.rng.bool() {
-                    let commit = lodger::ports::Commit { writes, ..Default::default() };
+                    let commit = Commit { writes, ..Commit::default() };
                     self.disk.commit(&commit).map_err(|error| format!("a draft: {error:?}"))?;
                 }
             }
@@ -400,10 +406,14 @@ impl World {
                 let session = page.harness.session(SESSION);
                 page.told.event(kind, parsed(&json)?, &self.journal, session, effectful)?;
             }
-            Notice::Tools(json)
-            | Notice::History(_, json)
-            | Notice::Message(_, _, json)
-            | Notice::View(_, json) => {
+            Notice::History(_, json) => {
+                let Value::Array(messages) = parsed(&json)? else {
+                    return Err("a history that is no array".into());
+                };
+                page.told.view = Some(messages);
+            }
+            Notice::Message(_, from, json) => page.told.message(from, parsed(&json)?)?,
+            Notice::Tools(json) | Notice::View(_, json) => {
                 parsed(&json)?;
             }
         }
@@ -766,10 +776,18 @@ impl World {
     }
 
     fn random_command(&mut self, page: usize, faults: Faults) {
-        let running = *self.pages[page].harness.lifecycle() == Lifecycle::Running;
-        if !running && self.rng.u8(..3) > 0 {
+        let idle = match self.pages[page].harness.lifecycle() {
+            Lifecycle::Running => 0,
+            Lifecycle::Starting => 1,
+            // The second page only tries now and then.
+            Lifecycle::Stopped | Lifecycle::Error(_) => 8 / (page + 1),
+        };
+        if self.rng.usize(..12) < idle {
             let config = self.random_config();
             self.command(page, "startAgent", config);
+            return;
+        }
+        if idle > 0 && self.rng.bool() {
             return;
         }
         let run = self.known_run();
@@ -914,13 +932,19 @@ impl World {
             self.holds(law(answered, || format!("{} ({id}) of page {at} was never answered", asked.name)));
         }
         let Some(session) = page.harness.session(SESSION) else { return };
+        // A page that was robbed while it started may have raised the epoch over the holder's: the holder's next
+        // commit tells it so.
+        let epoch = self.disk.read(&Read::all(Table::Meta, vec!["epoch".into()]));
+        if epoch.first().is_none_or(|(_, text)| *text != page.epoch.to_string()) {
+            return;
+        }
         self.holds(same(session, &self.journal.fold, "the writer's state"));
+        if let Some(view) = &page.told.view {
+            let history = lodger::session::history(session, None, None).unwrap_or_default();
+            self.holds(law(*view == history, || format!("a view shows {view:?}\nand not {history:?}")));
+        }
         let rests = session.current().is_none_or(|run| run.held);
         self.holds(law(rests, || format!("a run stands still: {:?}", session.current())));
-        if session.current().is_none() {
-            let drafts = self.disk.read(&Read::all(Table::Drafts, Vec::new()));
-            self.holds(law(drafts.is_empty(), || format!("drafts are left: {drafts:?}")));
-        }
     }
 
     /// All pages die, a new one comes, and its first message is answered.
@@ -935,6 +959,8 @@ impl World {
         self.answers(0, script::answer(vec![lodger::model::Block::Text("yes".into())], StopReason::EndTurn));
         let result = self.must(0, "result", json!({ "runId": accepted["runId"] }));
         assert_eq!((&result["outcome"], &result["text"]), (&json!("completed"), &json!("yes")));
+        let drafts = self.disk.read(&Read::all(Table::Drafts, Vec::new()));
+        assert!(drafts.is_empty(), "broken law: drafts are left: {drafts:?}");
     }
 
     fn holds(&self, law: Law) {

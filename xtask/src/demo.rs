@@ -32,9 +32,13 @@ pub fn demo(project: &Project, options: &Options) -> Result<()> {
 
 pub fn screenshots(project: &Project) -> Result<()> {
     make(project)?;
-    let tests = project.root.join("pkg-tests");
+    let tests = project.root.join("www");
     npm_ci(&tests)?;
-    Cmd::new("node").arg("screenshots.mjs").env("LODGER_DEMO_URL", started(project)?).in_dir(&tests).run()
+    Cmd::new("node")
+        .arg("tests/screenshots.mjs")
+        .env("LODGER_DEMO_URL", started(project)?)
+        .in_dir(&tests)
+        .run()
 }
 
 /// Builds the package and the workbench if they are missing or stale.
