@@ -243,8 +243,11 @@ export class Workspace extends EventTarget {
   #unregister(name) {
     if (this.#ended) throw this.#ended;
     const registration = this.#registrations.get(name);
-    const known = registration !== undefined || this.tools.definitions().some((tool) => tool.name === name);
+    const definitions = this.tools.definitions();
+    const known = registration !== undefined || definitions.some((tool) => tool.name === name);
     if (registration) this.#forget(name, registration);
+    // A host that answers later must not be asked twice for the same.
+    this.#definitions = JSON.stringify(definitions.filter((tool) => tool.name !== name));
     if (!this.#channel) return known;
     const request = this.#request("tools.unregister", { name });
     return request.settled && !request.error ? request.value : known;

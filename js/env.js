@@ -25,19 +25,19 @@ export const now = (scope) => scope.now();
 export const hasLocks = () => !!globalThis.navigator?.locks;
 
 /**
- * Takes a lock and holds it until `release`. Resolves to false if `ifAvailable` finds it taken, or the scope is
- * disposed while it waits. `onLost` is called when another holder steals it.
+ * Takes a lock and holds it until `release`. Resolves to false if `ifAvailable` finds it taken, or if it waits until
+ * the signal fires (by default: until the scope is disposed). `onLost` is called when another holder steals it.
  *
  * @param {"exclusive" | "shared"} mode
- * @param {{ ifAvailable?: boolean, steal?: boolean, onLost?: () => void }} [options]
+ * @param {{ ifAvailable?: boolean, steal?: boolean, signal?: AbortSignal, onLost?: () => void }} [options]
  * @returns {Promise<boolean>}
  */
-export function lock(scope, name, mode, { ifAvailable = false, steal = false, onLost } = {}) {
+export function lock(scope, name, mode, { ifAvailable = false, steal = false, signal = scope.closing.signal, onLost } = {}) {
   return new Promise((resolve, reject) => {
     let free;
     const held = new Promise((release) => (free = release));
     const options = { mode, ifAvailable, steal };
-    if (!ifAvailable && !steal) options.signal = scope.closing.signal; // the other two never wait
+    if (!ifAvailable && !steal) options.signal = signal; // the other two never wait
     let granted = false;
     navigator.locks
       .request(name, options, (lock) => {
@@ -51,7 +51,7 @@ export function lock(scope, name, mode, { ifAvailable = false, steal = false, on
         if (granted) {
           if (scope.locks.get(name) === free) scope.locks.delete(name);
           onLost?.();
-        } else if (scope.closing.signal.aborted) resolve(false);
+        } else if (signal.aborted || scope.closing.signal.aborted) resolve(false);
         else reject(error);
       });
   });
@@ -114,11 +114,25 @@ export function dispose(scope) {
   for (const name of [...scope.locks.keys()]) release(scope, name);
 }
 
+// How long a lock may take to become free after its holder let it go, in milliseconds: the browser hears of it later
+// than the page, and a page that reloads may begin before its former life is over.
+const RELEASE_MS = 250;
+
 /**
  * Takes the exclusive lock if it is free: resolves to whether it was. `lost` is called when another holder steals it.
  * @param {() => void} lost
  */
-export const hold = (scope, name, lost) => lock(scope, name, "exclusive", { ifAvailable: true, onLost: lost });
+export async function hold(scope, name, lost) {
+  if (await lock(scope, name, "exclusive", { ifAvailable: true, onLost: lost })) return true;
+  const controller = aborter(scope);
+  const timer = after(scope, RELEASE_MS, () => controller.abort());
+  try {
+    return await lock(scope, name, "exclusive", { signal: controller.signal, onLost: lost });
+  } finally {
+    cancel(scope, timer);
+    done(scope, controller);
+  }
+}
 
 /** `{ usage, quota, persisted }` of the origin, as far as the browser tells. */
 export async function estimate() {

@@ -56,10 +56,10 @@ function reloads(test) {
     const back = await comeBack(page, route.base);
     assert.deepEqual(back.status, RUNNING, "a held run does not suspend the harness");
     assert.equal(back.view, "held");
-    for (const history of [back.stopped, back.history]) {
-      assert.deepEqual(history.map((m) => [m.role, m.status]), [["user", "complete"], ["assistant", "partial"]]);
-      assert.equal(history[1].parts[0].text, "One two ");
-      assert.equal(history[1].runId, runId);
+    for (const [when, history] of [["started", back.history], ["before the start", back.stopped]]) {
+      assert.deepEqual(history.map((m) => [m.role, m.status]), [["user", "complete"], ["assistant", "partial"]], when);
+      assert.equal(history[1].parts[0]?.text, "One two ", when);
+      assert.equal(history[1].runId, runId, when);
     }
     assert.equal(route.requests.length, 1, "nothing is sent by itself");
     const seen = await page.evaluate(async () => {
@@ -247,8 +247,8 @@ function crashHooks() {
 }
 
 /** In the page: starts the shop's run, armed to crash at `crashAt`; gives the moments when it went through. */
-const shopRun = (page, base, crashAt, crashSignal) => page.evaluate(async ([base, crashAt, crashSignal]) => {
-  globalThis.ws = await lodger.openWorkspace("life");
+const shopRun = (page, base, crashAt, crashSignal, name = "life") => page.evaluate(async ([base, crashAt, crashSignal, name]) => {
+  globalThis.ws = await lodger.openWorkspace(name);
   registerCharge(ws, base);
   await ws.startAgent({ provider: T.anthropic(base) });
   Object.assign(globalThis, { crashAt, crashSignal, armed: true });
@@ -259,18 +259,20 @@ const shopRun = (page, base, crashAt, crashSignal) => page.evaluate(async ([base
   await T.turn();
   globalThis.armed = false;
   return moments;
-}, [base, crashAt, crashSignal]);
+}, [base, crashAt, crashSignal, name]);
 
 const REGISTER_CHARGE = `globalThis.registerCharge = (ws, base) => ws.tools.register({ name: "charge", description: "Charges the card.",
   inputSchema: { type: "object", properties: { amount: { type: "number" } }, required: ["amount"] },
   execute: async () => { globalThis.hit?.("tool before its effect"); await fetch(base + "/effect", { method: "POST" }); globalThis.hit?.("tool after its effect"); return "charged"; } });`;
 
-/** Crashes this tab while its main thread stands still, and resolves when it is gone. */
-async function crashTab(t, page) {
+/** Gives a function that crashes this tab, even while its main thread stands still, and resolves when it is gone. */
+async function crasher(t, page) {
   const cdp = await (await t.context()).newCDPSession(page);
-  const gone = new Promise((done) => page.once("crash", done));
-  cdp.send("Page.crash").catch(() => {}); // it never answers
-  await gone;
+  return async () => {
+    const gone = new Promise((done) => page.once("crash", done));
+    cdp.send("Page.crash").catch(() => {}); // it never answers
+    await gone;
+  };
 }
 
 function crashes(test) {
@@ -278,7 +280,8 @@ function crashes(test) {
   const rehearse = (t) => (rehearsal ??= (async () => {
     const route = await t.raw(shopModel);
     const page = await t.tab({ init: `(${crashHooks})(); ${REGISTER_CHARGE}` });
-    const moments = await shopRun(page, route.base, "never", "none");
+    const moments = await shopRun(page, route.base, "never", "none", "rehearsal");
+    await page.close();
     assert.equal(route.effects.length, 1);
     assert.deepEqual(route.violations, []);
     return moments;
@@ -300,14 +303,15 @@ function crashes(test) {
       const route = await t.raw(shopModel);
       const name = `crash-${i}`;
       const page = await t.tab({ init: `(${crashHooks})(); ${REGISTER_CHARGE}` });
+      const crash = await crasher(t, page);
       let told;
       const reached = new Promise((done) => t.env.site.signal(name, (body) => { told = body; done("reached"); return new Promise(() => {}); }));
-      const through = shopRun(page, route.base, at, name).then(() => "through", () => "gone");
+      const through = shopRun(page, route.base, at, name).then(() => "the run was through", (error) => error.message.split("\n")[0]);
       // How often commits are made is a matter of time; a moment that did not come this time is the end of the run.
       const how = await Promise.race([reached, through]);
       const accepted = told ? told.accepted : await page.evaluate(() => globalThis.accepted);
-      await crashTab(t, page);
-      t.note(how === "reached" ? at : `${at} did not come: crashed after the end`);
+      await crash();
+      t.note(how === "reached" ? at : `${at} did not come, ${how}`);
       const before = { requests: route.requests.length, effects: route.effects.length };
 
       const tab = await t.tab({ init: REGISTER_CHARGE });
@@ -404,7 +408,7 @@ function tabs(test) {
     assert.equal((await start(a)).error, undefined);
     await a.evaluate(() => ws.run("One"));
     assert.equal((await start(b)).error.code, "already_running");
-    await crashTab(t, a);
+    await (await crasher(t, a))();
     assert.equal((await start(b)).error, undefined);
     const seen = await b.evaluate(async () => { await ws.run("Two"); return (await ws.history()).map((m) => T.textOf(m)); });
     assert.deepEqual(seen, ["One", "First.", "Two", "Second."]);

@@ -116,7 +116,8 @@ fn stop(pump: &Pump, call: CallKey) {
     }
 }
 
-fn forget(pump: &Pump, call: CallKey) -> Option<web_sys::AbortController> {
+/// Lets go of what could abort this call.
+pub(super) fn forget(pump: &Pump, call: CallKey) -> Option<web_sys::AbortController> {
     let controller = pump.inner().aborters.borrow_mut().remove(call)?;
     env::done(&pump.inner().scope, &controller);
     Some(controller)

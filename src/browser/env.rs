@@ -14,7 +14,7 @@ extern "C" {
 #[wasm_bindgen(module = "/js/env.js")]
 extern "C" {
     #[wasm_bindgen(js_name = createScope)]
-    pub(super) fn create_scope() -> Scope;
+    fn create_scope() -> Scope;
     pub(super) fn now(scope: &Scope) -> f64;
     #[wasm_bindgen(js_name = hasLocks)]
     pub(super) fn has_locks() -> bool;
@@ -31,4 +31,18 @@ extern "C" {
     #[wasm_bindgen(catch)]
     pub(super) async fn persist() -> Result<JsValue, JsValue>;
     pub(super) fn fresh(scope: &Scope) -> String;
+    pub(super) fn dispose(scope: &Scope);
+}
+
+impl Scope {
+    /// A scope that holds nothing yet.
+    pub fn new() -> Scope {
+        create_scope()
+    }
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        Scope::new()
+    }
 }

@@ -42,26 +42,7 @@ pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
 }
 
 async fn send(pump: &Pump, call: CallKey, http: Http, request: HttpRequest) -> Result<(), ErrorInfo> {
-    let key = match &http.key {
-        None => None,
-        Some(Given::Text(key)) => Some(key.clone()),
-        Some(Given::Ask(function)) => Some(ask_key(pump, *function).await?),
-    };
-    // The person may have interrupted while the key was fetched.
-    if pump.inner().incoming.borrow().get(call).is_none() {
-        return Ok(());
-    }
-    let headers = headers(&http, request.headers, key.as_deref())?;
-    if let Some(function) = http.fetch {
-        let json = json!({
-            "url": request.url, "headers": headers, "body": request.body, "credentials": http.credentials,
-        });
-        pump.deliver(Deliver::Call(call, function, "fetch", Some(&json.to_string())));
-        return Ok(());
-    }
-    let controller = env::aborter(&pump.inner().scope);
-    pump.inner().aborters.borrow_mut().insert(call, controller.clone());
-    let response = respond(&http, &request.url, &headers, request.body, &controller).await?;
+    let Some(response) = respond(pump, call, &http, request).await? else { return Ok(()) };
     let head = response.headers().entries().collect();
     calls::head(pump, call, response.status(), head);
     let Some(body) = response.body() else {
@@ -84,15 +65,56 @@ async fn send(pump: &Pump, call: CallKey, http: Http, request: HttpRequest) -> R
     }
 }
 
+/// The answer's head. `None`: the page's own `fetch` does it, or nobody wants it any more.
 async fn respond(
+    pump: &Pump,
+    call: CallKey,
     http: &Http,
-    url: &str,
+    request: HttpRequest,
+) -> Result<Option<gloo_net::http::Response>, ErrorInfo> {
+    let controller = env::aborter(&pump.inner().scope);
+    pump.inner().aborters.borrow_mut().insert(call, controller.clone());
+    for refused in [false, true] {
+        let key = match &http.key {
+            None => None,
+            Some(Given::Text(key)) => Some(key.clone()),
+            Some(Given::Ask(function)) => Some(ask_key(pump, *function, refused).await?),
+        };
+        // The person may have interrupted while the key was fetched.
+        if pump.inner().incoming.borrow().get(call).is_none() {
+            return Ok(None);
+        }
+        let headers = headers(http, &request.headers, key.as_deref())?;
+        if let Some(function) = http.fetch {
+            let mut json = json!({ "url": request.url, "headers": headers, "body": request.body });
+            if let (Some(credentials), Some(object)) = (&http.credentials, json.as_object_mut()) {
+                object.insert("credentials".into(), credentials.as_str().into());
+            }
+            calls::forget(pump, call);
+            pump.deliver(Deliver::Call(call, function, "fetch", Some(&json.to_string())));
+            return Ok(None);
+        }
+        let response = fetch(http, &request, &headers, &controller).await?;
+        // A function may have given a key that has expired: it is asked once more.
+        let again = response.status() == 401 && !refused && matches!(http.key, Some(Given::Ask(_)));
+        if !again {
+            return Ok(Some(response));
+        }
+        if let Some(body) = response.body() {
+            let _ = JsFuture::from(body.cancel()).await;
+        }
+    }
+    Ok(None)
+}
+
+async fn fetch(
+    http: &Http,
+    request: &HttpRequest,
     headers: &[(String, String)],
-    body: String,
     controller: &AbortController,
 ) -> Result<gloo_net::http::Response, ErrorInfo> {
     let signal = controller.signal();
-    let mut builder = gloo_net::http::Request::post(url).abort_signal(Some(&signal));
+    let mut builder = gloo_net::http::Request::post(&request.url).abort_signal(Some(&signal));
     for (name, value) in headers {
         builder = builder.header(name, value);
     }
@@ -102,22 +124,24 @@ async fn respond(
         Some("include") => builder.credentials(RequestCredentials::Include),
         _ => builder,
     };
-    let request = builder.body(body).map_err(|error| {
+    let request = builder.body(request.body.as_str()).map_err(|error| {
         ErrorInfo::new(Code::InvalidConfig, format!("the request cannot be made: {error}"))
             .hint("check the provider's baseUrl and headers")
     })?;
     request.send().await.map_err(|_| {
-        ErrorInfo::new(Code::Network, "no answer came: network or CORS")
-            .hint("check the connection, the provider's baseUrl, and whether it answers requests from this page's origin")
+        ErrorInfo::new(Code::Network, "no answer came: network or CORS").hint(
+            "check the connection, the provider's baseUrl, and whether it answers requests from this page's origin",
+        )
     })
 }
 
 /// The headers as they go out: ours, the key, then the page's own over them.
 fn headers(
     http: &Http,
-    mut headers: Vec<(String, String)>,
+    ours: &[(String, String)],
     key: Option<&str>,
 ) -> Result<Vec<(String, String)>, ErrorInfo> {
+    let mut headers = ours.to_vec();
     if let Some(key) = key {
         let (name, prefix) = if http.bearer { ("authorization", "Bearer ") } else { http.wire.key_header() };
         headers.push((name.into(), [prefix, key].concat()));
@@ -132,7 +156,7 @@ fn headers(
     Ok(headers)
 }
 
-async fn ask_key(pump: &Pump, function: u32) -> Result<String, ErrorInfo> {
+async fn ask_key(pump: &Pump, function: u32, refused: bool) -> Result<String, ErrorInfo> {
     let inner = pump.inner();
     // Counted down from the top, so that the harness's own calls never meet them.
     let call = inner.last_ask.get().wrapping_sub(1);
@@ -140,9 +164,13 @@ async fn ask_key(pump: &Pump, function: u32) -> Result<String, ErrorInfo> {
     let promise = Promise::new(&mut |resolve, _| {
         inner.asked.borrow_mut().insert(call, resolve);
     });
-    pump.deliver(Deliver::Call(call, function, "apiKey", Some("{\"refused\":false}")));
+    let json = if refused { "{\"refused\":true}" } else { "{\"refused\":false}" };
+    pump.deliver(Deliver::Call(call, function, "apiKey", Some(json)));
     let json = JsFuture::from(promise).await.ok().and_then(|json| json.as_string());
     let key = json.and_then(|json| serde_json::from_str::<String>(&json).ok()).filter(|key| !key.is_empty());
+    if let Some(key) = &key {
+        inner.harness.borrow_mut().keep_secret(key);
+    }
     key.ok_or_else(|| {
         ErrorInfo::new(Code::Auth, "the function for apiKey gave no key")
             .hint("let it return the key as a text")

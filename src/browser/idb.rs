@@ -7,7 +7,7 @@
 use super::env::{self, Scope};
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use js_sys::{Array, Object, Promise, Reflect};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
@@ -36,8 +36,9 @@ extern "C" {
 
 /// The database's version. It changes only when a table is added; the format of rows is in `meta`.
 const VERSION: u32 = 1;
-/// How long another tab may keep the database from being opened or deleted, in milliseconds.
-const BLOCKED_MS: f64 = 5_000.0;
+/// How long another tab may keep the database from being opened or deleted, in milliseconds. There is not
+/// always a `blocked` event: who opens behind a deletion that waits hears nothing.
+const BLOCKED_MS: f64 = 10_000.0;
 
 /// One database.
 pub(super) struct Idb {
@@ -46,6 +47,8 @@ pub(super) struct Idb {
     /// The connection, or the promise of one: never two at a time.
     opening: RefCell<Option<Promise>>,
     open: RefCell<Option<Open>>,
+    /// Closed for good: nothing may open it again, a deleted database least of all.
+    closed: Cell<bool>,
     gone: Rc<dyn Fn(bool)>,
 }
 
@@ -69,7 +72,8 @@ enum Trouble {
 
 impl Idb {
     pub fn new(name: String, scope: Scope, gone: Rc<dyn Fn(bool)>) -> Rc<Idb> {
-        Rc::new(Idb { name, scope, opening: RefCell::new(None), open: RefCell::new(None), gone })
+        let (opening, open) = (RefCell::new(None), RefCell::new(None));
+        Rc::new(Idb { name, scope, opening, open, closed: Cell::new(false), gone })
     }
 
     pub async fn commit(self: &Rc<Self>, commit: &Commit) -> Result<(), StoreError> {
@@ -79,7 +83,7 @@ impl Idb {
                 Ok(()) => return Ok(()),
                 Err(Trouble::Told(error)) => return Err(error),
                 Err(Trouble::Lost(why)) if last => return Err(StoreError::Failed(why)),
-                Err(Trouble::Lost(_)) => self.close(),
+                Err(Trouble::Lost(_)) => self.let_go(),
             }
         }
         Ok(())
@@ -103,13 +107,19 @@ impl Idb {
                 Ok(rows) => return Ok(rows),
                 Err(Trouble::Told(error)) => return Err(error),
                 Err(Trouble::Lost(why)) if last => return Err(StoreError::Failed(why)),
-                Err(Trouble::Lost(_)) => self.close(),
+                Err(Trouble::Lost(_)) => self.let_go(),
             }
         }
         Ok(Vec::new())
     }
 
     pub fn close(&self) {
+        self.closed.set(true);
+        self.let_go();
+    }
+
+    /// Forgets the connection; the next request opens another.
+    fn let_go(&self) {
         let open = self.open.borrow_mut().take();
         if let Some(open) = open {
             open.database.set_onversionchange(None);
@@ -120,6 +130,10 @@ impl Idb {
     }
 
     async fn database(self: &Rc<Self>) -> Result<IdbDatabase, StoreError> {
+        let closed = || Err(StoreError::Failed("the workspace is closed".into()));
+        if self.closed.get() {
+            return closed();
+        }
         if let Some(open) = &*self.open.borrow() {
             return Ok(open.database.clone());
         }
@@ -127,7 +141,7 @@ impl Idb {
         let promise = match waiting {
             Some(promise) => promise,
             None => {
-                let promise = open(&self.name)?;
+                let promise = open(&self.name, &self.scope)?;
                 *self.opening.borrow_mut() = Some(promise.clone());
                 promise
             }
@@ -135,6 +149,10 @@ impl Idb {
         let opened = JsFuture::from(promise).await;
         self.opening.borrow_mut().take();
         let database: IdbDatabase = opened.map_err(|error| open_error(&error))?.unchecked_into();
+        if self.closed.get() {
+            database.close();
+            return closed();
+        }
         if self.open.borrow().is_none() {
             self.keep(&database);
         }
@@ -150,7 +168,7 @@ impl Idb {
         let this = Rc::downgrade(self);
         let close = Closure::<dyn FnMut()>::new(move || {
             if let Some(this) = this.upgrade() {
-                this.close();
+                this.let_go();
             }
         });
         database.set_onversionchange(Some(version_change.as_ref().unchecked_ref()));
@@ -176,24 +194,22 @@ async fn try_commit(database: &IdbDatabase, commit: &Commit) -> Result<(), Troub
     // The puts are on their way already; a wrong row takes them all back.
     let mut conflict = None;
     for (request, expect) in expected.into_iter().zip(&commit.expect) {
-        let Ok(found) = JsFuture::from(request).await else { break };
+        let Ok(found) = request.await else { break };
         if found.as_string() != expect.value {
             conflict = Some(StoreError::Conflict(expect.table, expect.key.clone()));
             let _ = transaction.abort();
             break;
         }
     }
-    match ended.await {
-        Ok(_) => Ok(()),
-        Err(_) => Err(match conflict {
-            Some(conflict) => Trouble::Told(conflict),
-            None => trouble(transaction.error().as_ref()),
-        }),
+    match (ended.await, conflict) {
+        (_, Some(conflict)) => Err(Trouble::Told(conflict)),
+        (Ok(_), None) => Ok(()),
+        (Err(_), None) => Err(trouble(transaction.error().as_ref())),
     }
 }
 
 /// Issues every request of a commit: first the rows that are expected, then the writes.
-fn issue(transaction: &IdbTransaction, commit: &Commit) -> Result<Vec<Promise>, JsValue> {
+fn issue(transaction: &IdbTransaction, commit: &Commit) -> Result<Vec<JsFuture>, JsValue> {
     let mut expected = Vec::new();
     for expect in &commit.expect {
         let request = transaction.object_store(expect.table.name())?.get(&key(&expect.key))?;
@@ -221,7 +237,7 @@ async fn try_read(database: &IdbDatabase, reads: &[Read]) -> Result<Vec<Rows>, T
     let transaction = begin(database, tables, "readonly", false)?;
     let mut requests = Vec::new();
     for read in reads {
-        let request = || -> Result<[Promise; 2], JsValue> {
+        let request = || -> Result<[JsFuture; 2], JsValue> {
             let store = transaction.object_store(read.table.name())?;
             let range = match (read.prefix.is_empty(), read.from) {
                 (true, None) => JsValue::UNDEFINED,
@@ -236,9 +252,9 @@ async fn try_read(database: &IdbDatabase, reads: &[Read]) -> Result<Vec<Rows>, T
     }
     let mut all = Vec::new();
     for [keys, values] in requests {
-        let lost = |error: JsValue| trouble(error.dyn_ref::<DomException>());
-        let keys: Array = JsFuture::from(keys).await.map_err(lost)?.unchecked_into();
-        let values: Array = JsFuture::from(values).await.map_err(lost)?.unchecked_into();
+        let lost = |_| trouble(transaction.error().as_ref());
+        let keys: Array = keys.await.map_err(lost)?.unchecked_into();
+        let values: Array = values.await.map_err(lost)?.unchecked_into();
         let rows = keys.iter().zip(values.iter());
         all.push(rows.filter_map(|(key, value)| Some((parts(&key)?, value.as_string()?))).collect());
     }
@@ -267,20 +283,21 @@ fn end_of(transaction: &IdbTransaction) -> Promise {
     })
 }
 
-/// Resolves with the request's result.
-fn result_of(request: &IdbRequest) -> Promise {
+/// The request's result. Somebody listens from the start: a request that nobody waits for any more may fail
+/// without the page hearing of an unhandled rejection.
+fn result_of(request: &IdbRequest) -> JsFuture {
     let source = request.clone();
-    Promise::new(&mut |resolve, reject| {
+    JsFuture::from(Promise::new(&mut |resolve, reject| {
         let source = source.clone();
         let success = Closure::once_into_js(move || {
             let _ = resolve.call1(&JsValue::UNDEFINED, &source.result().unwrap_or(JsValue::UNDEFINED));
         });
         request.set_onsuccess(Some(success.unchecked_ref()));
         request.set_onerror(Some(&reject));
-    })
+    }))
 }
 
-fn open(name: &str) -> Result<Promise, StoreError> {
+fn open(name: &str, scope: &Scope) -> Result<Promise, StoreError> {
     let factory = factory()?;
     let request =
         factory.open_with_u32(name, VERSION).map_err(|error| StoreError::Unavailable(message_of(&error)))?;
@@ -294,14 +311,14 @@ fn open(name: &str) -> Result<Promise, StoreError> {
         }
     });
     request.set_onupgradeneeded(Some(upgrade.unchecked_ref()));
-    Ok(bounded(&request))
+    Ok(bounded(&request, scope))
 }
 
 /// Deletes a database.
 pub(super) async fn delete_database(name: &str) -> Result<(), StoreError> {
     let request =
         factory()?.delete_database(name).map_err(|error| StoreError::Unavailable(message_of(&error)))?;
-    JsFuture::from(bounded(&request)).await.map(|_| ()).map_err(|error| open_error(&error))
+    JsFuture::from(bounded(&request, &Scope::new())).await.map(|_| ()).map_err(|error| open_error(&error))
 }
 
 fn factory() -> Result<IdbFactory, StoreError> {
@@ -314,37 +331,33 @@ fn factory() -> Result<IdbFactory, StoreError> {
 
 /// The outcome of an open or delete request; rejects with the text `blocked` when another tab is in the way
 /// for too long. A connection that comes after that is closed.
-fn bounded(request: &IdbOpenDbRequest) -> Promise {
-    let request = request.clone();
+fn bounded(request: &IdbOpenDbRequest, scope: &Scope) -> Promise {
+    let (request, scope) = (request.clone(), scope.clone());
     Promise::new(&mut |resolve, reject| {
-        let late = Rc::new(std::cell::Cell::new(false));
-        let (source, was_late) = (request.clone(), Rc::clone(&late));
+        let late = Rc::new(Cell::new(false));
+        let (was_late, refuse) = (Rc::clone(&late), reject.clone());
+        let give_up = Closure::once_into_js(move || {
+            late.set(true);
+            let _ = refuse.call1(&JsValue::UNDEFINED, &"blocked".into());
+        });
+        let timer = env::after(&scope, BLOCKED_MS, give_up.unchecked_ref());
+        let (source, timers) = (request.clone(), scope.clone());
         let success = Closure::once_into_js(move || {
+            env::cancel(&timers, timer);
             let result = source.result().unwrap_or(JsValue::UNDEFINED);
-            if was_late.get() {
-                if let Some(database) = result.dyn_ref::<IdbDatabase>() {
-                    database.close();
-                }
-                return;
+            match result.dyn_ref::<IdbDatabase>() {
+                Some(database) if was_late.get() => database.close(),
+                _ => drop(resolve.call1(&JsValue::UNDEFINED, &result)),
             }
-            let _ = resolve.call1(&JsValue::UNDEFINED, &result);
         });
-        let (source, refuse) = (request.clone(), reject.clone());
+        let (source, timers) = (request.clone(), scope.clone());
         let failed = Closure::once_into_js(move || {
+            env::cancel(&timers, timer);
             let error = source.error().ok().flatten().map_or(JsValue::UNDEFINED, JsValue::from);
-            let _ = refuse.call1(&JsValue::UNDEFINED, &error);
-        });
-        let blocked = Closure::once_into_js(move || {
-            let give_up = Closure::once_into_js(move || {
-                late.set(true);
-                let _ = reject.call1(&JsValue::UNDEFINED, &"blocked".into());
-            });
-            // A scope of its own: this may be the first thing that a page does.
-            env::after(&env::create_scope(), BLOCKED_MS, give_up.unchecked_ref());
+            let _ = reject.call1(&JsValue::UNDEFINED, &error);
         });
         request.set_onsuccess(Some(success.unchecked_ref()));
         request.set_onerror(Some(failed.unchecked_ref()));
-        request.set_onblocked(Some(blocked.unchecked_ref()));
     })
 }
 
@@ -399,7 +412,7 @@ fn range(prefix: &Key, from: Option<u64>) -> Result<IdbKeyRange, JsValue> {
     let mut lower = prefix.clone();
     lower.extend(from.map(Part::Number));
     let upper: Array = key(prefix).unchecked_into();
-    // An array sorts after every number and text.
-    upper.push(&Array::new());
-    IdbKeyRange::bound(&key(&lower), &upper)
+    // A text sorts after every number, an array after every text.
+    upper.push(&if from.is_some() { JsValue::from("") } else { Array::new().into() });
+    IdbKeyRange::bound_with_lower_open_and_upper_open(&key(&lower), &upper, false, true)
 }

@@ -11,7 +11,9 @@ mod fetch;
 mod idb;
 mod pump;
 mod store;
+mod workspace;
 
 pub use env::Scope;
 pub use pump::{Deliver, Pump};
-pub use store::delete;
+pub use store::{Store, delete};
+pub use workspace::{Answer, Event, Listener, Status, ToolContext, Workspace, WorkspaceOptions};

@@ -126,8 +126,11 @@ impl Pump {
         self.input(Input::Progress { call, json });
     }
 
-    /// Something happened.
+    /// Something happened. Nothing does after the end.
     pub fn input(&self, input: Input) {
+        if self.0.ended.get() {
+            return;
+        }
         let now = self.now();
         if let Ok(mut harness) = self.0.harness.try_borrow_mut() {
             harness.handle(now, input);
@@ -150,7 +153,7 @@ impl Pump {
     /// Does everything that can be done now. What the page calls meanwhile is taken up in its turn: the loop
     /// that runs already does it, so that what the page is told stays in order.
     pub(super) fn run(&self) {
-        if self.0.pumping.replace(true) {
+        if self.0.ended.get() || self.0.pumping.replace(true) {
             return;
         }
         loop {
@@ -317,14 +320,8 @@ impl Pump {
         if self.0.ended.replace(true) {
             return;
         }
-        if let Some((id, _)) = self.0.timer.take() {
-            env::cancel(&self.0.scope, id);
-        }
-        let calls: Vec<CallKey> = self.0.aborters.borrow().keys(|_| true);
-        for call in calls {
-            calls::abort(self, call);
-        }
         self.0.store.close();
+        env::dispose(&self.0.scope);
         self.deliver(Deliver::Closed(error));
     }
 }

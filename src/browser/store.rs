@@ -1,86 +1,92 @@
 //! The store of a workspace: IndexedDB, or memory.
+//!
+//! Promises: a [`Commit`] and a [`Read`] mean the same in both; [`MemoryStore`] says what that is.
 
 use super::env::Scope;
 use super::idb::{Idb, delete_database};
-use crate::maps::Named;
 use crate::ports::{Commit, MemoryStore, Read, Rows, StoreError, Write};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-type Shared = Rc<RefCell<MemoryStore>>;
-
-thread_local! {
-    /// Workspaces in memory live as long as the module, so that one can be closed and opened again.
-    static MEMORY: RefCell<Named<Shared>> = RefCell::default();
-}
-
-/// Where rows are kept.
+/// Where the rows of one workspace are kept. A cheap handle: clones share the connection.
 #[derive(Clone, Debug)]
-pub(super) enum Store {
-    Memory(Shared),
+pub struct Store(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// Forgotten with the workspace that was opened.
+    Memory(Rc<RefCell<MemoryStore>>),
     Idb(Rc<Idb>),
 }
 
 impl Store {
-    /// The store of a workspace. `gone`: called when another tab deletes or upgrades the database.
+    /// The store of a workspace. Nothing is opened before the first read or commit. `gone`: called when
+    /// another connection deletes the database (`true`) or wants to upgrade it; it is in the way until
+    /// [`Store::close`].
     pub fn new(name: &str, in_memory: bool, scope: &Scope, gone: Rc<dyn Fn(bool)>) -> Store {
         if in_memory {
-            let mut shared = Shared::default();
-            MEMORY.with_borrow_mut(|all| all.change(name, |known| shared = Rc::clone(known)));
-            return Store::Memory(shared);
+            return Store(Kind::Memory(Rc::default()));
         }
-        Store::Idb(Idb::new(database_name(name), scope.clone(), gone))
+        Store(Kind::Idb(Idb::new(database_name(name), scope.clone(), gone)))
     }
 
+    /// Does all of it, or nothing.
+    ///
+    /// # Errors
+    /// An expectation does not hold, the quota is used up, or the database fails.
     pub async fn commit(&self, commit: &Commit) -> Result<(), StoreError> {
-        match self {
-            Store::Memory(memory) => memory.borrow_mut().commit(commit),
-            Store::Idb(idb) => idb.commit(commit).await,
+        match &self.0 {
+            Kind::Memory(memory) => memory.borrow_mut().commit(commit),
+            Kind::Idb(idb) => idb.commit(commit).await,
         }
     }
 
     /// Writes without waiting for its turn, or for anything: the page may be about to go.
     pub async fn write_at_once(&self, writes: Vec<Write>) {
         let commit = Commit { writes, ..Commit::default() };
-        match self {
-            Store::Memory(_) => {
+        match &self.0 {
+            Kind::Memory(_) => {
                 let _ = self.commit(&commit).await;
             }
-            Store::Idb(idb) => idb.write_at_once(&commit),
+            Kind::Idb(idb) => idb.write_at_once(&commit),
         }
     }
 
+    /// The rows asked for, each list in the order of its keys, all as they were at one moment.
+    ///
+    /// # Errors
+    /// The database cannot be opened, or fails.
     pub async fn read(&self, reads: &[Read]) -> Result<Vec<Rows>, StoreError> {
-        match self {
-            Store::Memory(memory) => {
+        match &self.0 {
+            Kind::Memory(memory) => {
                 let memory = memory.borrow();
                 Ok(reads.iter().map(|read| memory.read(read)).collect())
             }
-            Store::Idb(idb) => idb.read(reads).await,
+            Kind::Idb(idb) => idb.read(reads).await,
         }
     }
 
     /// How many bytes it holds, where only it knows.
     pub fn bytes(&self) -> Option<usize> {
-        match self {
-            Store::Memory(memory) => Some(memory.borrow().bytes()),
-            Store::Idb(_) => None,
+        match &self.0 {
+            Kind::Memory(memory) => Some(memory.borrow().bytes()),
+            Kind::Idb(_) => None,
         }
     }
 
+    /// Lets the database go, for good: what is asked later fails.
     pub fn close(&self) {
-        if let Store::Idb(idb) = self {
+        if let Kind::Idb(idb) = &self.0 {
             idb.close();
         }
     }
 }
 
 /// Deletes a workspace's data. Connections of other tabs close by themselves.
-pub async fn delete(name: &str, in_memory: bool) -> Result<(), StoreError> {
-    if in_memory {
-        MEMORY.with_borrow_mut(|all| all.remove(name));
-        return Ok(());
-    }
+///
+/// # Errors
+/// There is no IndexedDB, or another tab keeps the database open for too long.
+pub async fn delete(name: &str) -> Result<(), StoreError> {
     delete_database(&database_name(name)).await
 }
 

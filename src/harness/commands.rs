@@ -88,12 +88,9 @@ impl Harness {
             "watch" => {
                 let args = none(&["sessionId"])?;
                 let session = session_id(&args)?;
-                self.watched.insert(session, ());
+                self.watched.insert(session, String::new());
                 if self.session(session).is_some() {
                     self.tell_history(session);
-                    if let Some(slot) = self.sessions.get_mut(session) {
-                        slot.view.clear();
-                    }
                     self.reply(id, Ok(None));
                 } else {
                     self.look_at(Look { command: id, what: LookFor::Watch(session.into()) });
@@ -175,7 +172,9 @@ impl Harness {
 
     fn send_message(&mut self, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
         let members = ["text", "metadata", "context", "sessionId", "idempotencyKey"];
-        let args = Args::new("sendMessage", value, &members)?;
+        // What is not known here is an option of the page, or of a later version.
+        let args = Args::new("sendMessage", value, &members)
+            .map_err(|error| ErrorInfo { code: Code::InvalidConfig, ..error })?;
         let session = session_id(&args)?;
         let text = args.needed("text")?;
         self.must_run()?;
@@ -303,9 +302,9 @@ impl Harness {
                 // A start may have come first, and told more than this.
                 if self.session(&id).is_none() {
                     let history = session::history(&session, None, None).unwrap_or_default();
-                    let notice = super::Notice::History(id, Value::from(history).to_string());
+                    let notice = super::Notice::History(id.clone(), Value::from(history).to_string());
                     self.outbox.tell(super::Action::Tell(notice));
-                    self.idle_view.clear();
+                    self.watched.insert(&id, String::new());
                 }
                 self.reply_now(look.command, Ok(None));
             }

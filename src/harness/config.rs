@@ -11,6 +11,9 @@ use serde_json::{Map, Value, json};
 /// The model where nobody names one.
 pub const DEFAULT_MODEL: &str = "claude-sonnet-4-6";
 
+/// The shortest text that is taken for a secret: a shorter one would be found everywhere.
+pub(super) const SECRET_BYTES: usize = 8;
+
 /// A function of the page, by the number its client gave it.
 pub type Function = u32;
 
@@ -224,7 +227,7 @@ impl Config {
         };
         let headers =
             http.headers.iter().filter(|(name, _)| secret(name)).filter_map(|(_, value)| value.as_deref());
-        key.into_iter().chain(headers).filter(|secret| secret.len() >= 8).collect()
+        key.into_iter().chain(headers).filter(|secret| secret.len() >= SECRET_BYTES).collect()
     }
 
     /// What the journal keeps: no secret, and no function.
@@ -253,10 +256,10 @@ impl Config {
         Value::Object(record)
     }
 
-    /// `get_agent_settings` of seed 000.
+    /// `get_agent_settings`; `api_key_configured` is false where the stub would answer.
     pub fn public(&self) -> Value {
         json!({
-            "api_key_configured": matches!(&self.provider, Some(Provider::Http(Http { key: Some(_), .. }))),
+            "api_key_configured": self.configured(),
             "provider": self.provider.as_ref().map(|provider| format!("{provider:?}")),
             "model": self.model(),
         })

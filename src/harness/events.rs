@@ -294,12 +294,8 @@ impl Harness {
     pub(super) fn tell_views(&mut self) {
         for session in self.watched() {
             let view = self.view_of(&session).to_string();
-            let told = match self.sessions.get_mut(&session) {
-                Some(slot) => &mut slot.view,
-                None => &mut self.idle_view,
-            };
-            if *told != view {
-                told.clone_from(&view);
+            if self.watched.get(&session) != Some(&view) {
+                self.watched.insert(&session, view.clone());
                 self.outbox.tell(Action::Tell(Notice::View(session, view)));
             }
         }

@@ -33,6 +33,9 @@ use runs::{LiveCall, LiveModel};
 use serde_json::Value;
 use std::collections::VecDeque;
 
+/// What stands in place of a key.
+const REDACTED: &str = "[REDACTED]";
+
 /// The session of the harness's own conversation.
 pub const DEFAULT_SESSION: &str = "default";
 
@@ -69,15 +72,13 @@ struct Slot {
     told: u64,
     /// Whether the run's instructions were asked for, and given.
     instructed: Instructed,
-    /// The view's state as it was told last.
-    view: String,
     /// Up to which entry its head is written.
     head: u64,
 }
 
 impl Slot {
     fn new(session: Session) -> Slot {
-        Slot { session, transcript: None, told: 0, instructed: Instructed::No, view: String::new(), head: 0 }
+        Slot { session, transcript: None, told: 0, instructed: Instructed::No, head: 0 }
     }
 }
 
@@ -126,11 +127,14 @@ pub struct Harness {
     epoch: u64,
     start: Option<start::Start>,
     config: Config,
+    /// Keys that functions of the page gave.
+    given_secrets: Vec<String>,
     /// What the function for the instructions gave.
     instructions: Option<String>,
     registry: Registry,
     sessions: Named<Slot>,
-    watched: Named<()>,
+    /// The sessions that a view watches, with the state that it was told last.
+    watched: Named<String>,
     workspace: Option<Workspace>,
     page_jobs: VecDeque<pages::Job>,
     page_commit: Option<(u64, pages::Job, pages::Step)>,
@@ -150,8 +154,6 @@ pub struct Harness {
     last_draft: Millis,
     /// Why the run that ends next was interrupted.
     interrupt_reason: String,
-    /// The view's state of a session that this harness does not hold, as it was told last.
-    idle_view: String,
 }
 
 /// Something that follows at once, without the world.
@@ -181,6 +183,7 @@ impl Harness {
             epoch: 0,
             start: None,
             config: Config::default(),
+            given_secrets: Vec::new(),
             instructions: None,
             registry,
             sessions: Named::default(),
@@ -202,10 +205,16 @@ impl Harness {
             inner: VecDeque::new(),
             last_draft: 0,
             interrupt_reason: String::new(),
-            idle_view: String::new(),
         };
         harness.tell_tools();
         harness
+    }
+
+    /// Takes note of a key that a function of the page gave: it must not appear anywhere either.
+    pub fn keep_secret(&mut self, key: &str) {
+        if key.len() >= config::SECRET_BYTES && !self.given_secrets.iter().any(|known| known == key) {
+            self.given_secrets.push(key.into());
+        }
     }
 
     /// The present configuration, secrets included: for whoever sends a request.
@@ -492,12 +501,18 @@ impl Harness {
         self.keys
     }
 
+    fn secrets(&self) -> Vec<&str> {
+        let mut secrets = self.config.secrets();
+        secrets.extend(self.given_secrets.iter().map(String::as_str));
+        secrets
+    }
+
     /// The same text without the keys that must not appear anywhere.
     fn scrubbed(&self, text: String) -> String {
         let mut text = text;
-        for secret in self.config.secrets() {
+        for secret in self.secrets() {
             if text.contains(secret) {
-                text = text.replace(secret, "[REDACTED]");
+                text = text.replace(secret, REDACTED);
             }
         }
         text

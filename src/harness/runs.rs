@@ -27,6 +27,25 @@ struct Streamed {
     drafted: usize,
 }
 
+impl Streamed {
+    /// Up to where the text can be told: a key in it is replaced, and what may be the beginning of one waits.
+    fn tellable(&mut self, secrets: &[String], last: bool) -> usize {
+        let mut held = 0;
+        for secret in secrets {
+            let Some(news) = self.text.get(self.told..) else { continue };
+            if news.contains(secret.as_str()) {
+                let clean = news.replace(secret.as_str(), super::REDACTED);
+                self.text.truncate(self.told);
+                self.text.push_str(&clean);
+            }
+            let Some(news) = self.text.get(self.told..) else { continue };
+            let begins = |n: &usize| secret.get(..*n).is_some_and(|beginning| news.ends_with(beginning));
+            held = held.max((1..secret.len().min(news.len() + 1)).rev().find(begins).unwrap_or(0));
+        }
+        self.text.len() - if last { 0 } else { held }
+    }
+}
+
 /// A model call in the air.
 #[derive(Debug)]
 pub(super) struct LiveModel {
@@ -44,7 +63,7 @@ pub(super) struct LiveModel {
 impl LiveModel {
     /// Whether there is text that no draft holds.
     pub fn has_news(&self) -> bool {
-        self.parts.iter().any(|part| part.drafted < part.text.len() && part.kind != DeltaKind::ToolCall)
+        self.parts.iter().any(|part| part.drafted < part.told && part.kind != DeltaKind::ToolCall)
     }
 
     /// What has come, as far as it can stand alone.
@@ -106,16 +125,25 @@ impl Harness {
     /// Everything of one network read has come: the page is told, in one event a part.
     pub fn flush(&mut self, now: Millis, call: CallKey) {
         self.now = self.now.max(now);
+        self.tell_news(call, false);
+    }
+
+    /// Tells what of an answer was not told. `last`: nothing more comes of it.
+    fn tell_news(&mut self, call: CallKey, last: bool) {
+        let secrets: Vec<String> = self.secrets().into_iter().map(Into::into).collect();
         let Some(model) = self.models.get_mut(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());
         let mut news = Vec::new();
         for (index, part) in model.parts.iter_mut().enumerate() {
-            let Some(text) = part.text.get(part.told..).filter(|text| !text.is_empty()) else { continue };
+            let until = part.tellable(&secrets, last);
+            let Some(text) = part.text.get(part.told..until).filter(|text| !text.is_empty()) else {
+                continue;
+            };
             if part.kind != DeltaKind::ToolCall {
                 news.push((model.base + index, part.kind, part.told_units, text.to_owned()));
             }
             part.told_units += if text.is_ascii() { text.len() } else { text.encode_utf16().count() };
-            part.told = part.text.len();
+            part.told = until;
         }
         let fresh_call = std::mem::take(&mut model.fresh_call);
         if news.is_empty() && !fresh_call {
@@ -354,7 +382,7 @@ impl Harness {
     }
 
     pub(super) fn answered(&mut self, call: CallKey, result: Result<Answer, (ErrorInfo, Option<Answer>)>) {
-        self.flush(self.now, call);
+        self.tell_news(call, true);
         let Some(model) = self.models.remove(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());
         let Some(slot) = self.sessions.get(&session) else { return };
@@ -379,7 +407,7 @@ impl Harness {
     }
 
     fn scrubbed_blocks(&self, mut blocks: Vec<Block>) -> Vec<Block> {
-        if self.config.secrets().is_empty() {
+        if self.secrets().is_empty() {
             return blocks;
         }
         for block in &mut blocks {
@@ -552,7 +580,7 @@ impl Harness {
         let models = self.models.keys(|model| model.session == session && model.run == id);
         let mut blocks = Vec::new();
         for key in models {
-            self.flush(self.now, key);
+            self.tell_news(key, true);
             if let Some(model) = self.models.remove(key) {
                 blocks = self.scrubbed_blocks(model.blocks());
             }
@@ -623,11 +651,11 @@ impl Harness {
             let mut pieces = Vec::new();
             for (index, part) in model.parts.iter_mut().enumerate() {
                 let start = if whole { 0 } else { part.drafted };
-                let news = part.text.get(start..).filter(|text| !text.is_empty());
+                let news = part.text.get(start..part.told).filter(|text| !text.is_empty());
                 let Some(block) = news.and_then(|text| block(part.kind, text)) else { continue };
                 let blocks = crate::journal::blocks_to_json(&[block]);
                 pieces.push(json!([index, start, blocks.get(0)]));
-                part.drafted = part.text.len();
+                part.drafted = part.told;
             }
             if pieces.is_empty() {
                 continue;
@@ -641,8 +669,7 @@ impl Harness {
             ];
             drafts.push((key, Value::from(pieces).to_string()));
         }
-        // A draft may hold a key of the page's only until the answer is whole.
-        let put = |(key, value)| Write::Put { table: Table::Drafts, key, value: self.scrubbed(value) };
+        let put = |(key, value)| Write::Put { table: Table::Drafts, key, value };
         drafts.into_iter().map(put).collect()
     }
 

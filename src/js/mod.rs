@@ -107,11 +107,14 @@ pub fn open_host(name: String, options: &JsValue, deliver: Function) -> Promise 
     })
 }
 
-/// Deletes a workspace's data.
+/// Deletes a workspace's data; what is in memory only is gone with its last handle.
 #[wasm_bindgen]
 pub fn delete_workspace(name: String, storage: Option<String>) -> Promise {
     future_to_promise(async move {
-        let deleted = browser::delete(&name, storage.as_deref() == Some("memory")).await;
+        let deleted = match storage.as_deref() {
+            Some("memory") => Ok(()),
+            _ => browser::delete(&name).await,
+        };
         deleted.map(|()| JsValue::UNDEFINED).map_err(|error| error_object(&error.info()))
     })
 }

@@ -1,7 +1,7 @@
 //! What a workspace promises, through its public interface and a store.
 
 use super::*;
-use crate::ports::{Commit, Key, MemoryStore, StoreError};
+use crate::ports::{Commit, Key, MemoryStore, Millis, StoreError};
 use std::collections::BTreeMap;
 
 /// A tab: a workspace in memory and the store that it shares with others.

@@ -10,6 +10,7 @@ use crate::command::{Cmd, cargo, lines, npm, npm_bin, npm_ci};
 use crate::demo;
 use crate::project::{Project, WASM, files};
 use anyhow::{Context, Result, bail, ensure};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -162,13 +163,16 @@ fn js(project: &Project, tally: &mut Tally) {
 fn browser(project: &Project, tally: &mut Tally) {
     let arguments = || -> Result<Vec<String>> {
         build::wasm_target()?;
-        let mut arguments = Vec::new();
-        for file in files(&project.root.join("tests"))? {
-            if uses_wasm_bindgen_test(&file) {
-                let name = file.file_stem().context("a test without a name")?.to_string_lossy().into_owned();
-                arguments.extend(["--test".to_owned(), name]);
-            }
+        let dir = project.root.join("tests");
+        // A test is a file in `tests/`, or a folder there.
+        let mut names = BTreeSet::new();
+        for file in files(&dir)?.iter().filter(|file| uses_wasm_bindgen_test(file)) {
+            let first = file.strip_prefix(&dir)?.components().next().context("a test without a name")?;
+            let name = Path::new(&first).with_extension("");
+            names.insert(name.to_string_lossy().into_owned());
         }
+        let mut arguments: Vec<String> =
+            names.into_iter().flat_map(|name| ["--test".to_owned(), name]).collect();
         if files(&project.root.join("src"))?.iter().any(|file| uses_wasm_bindgen_test(file)) {
             arguments.push("--lib".to_owned());
         }

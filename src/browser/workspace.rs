@@ -1,0 +1,569 @@
+//! A workspace for Rust apps: what `js/client.js` is for JavaScript, without the npm package.
+//!
+//! Decides how commands, tools and events look in Rust: commands are async methods, tools are async closures,
+//! events come to closures and, as `CustomEvent`s, to a DOM target. Promises: a listener may call any method;
+//! what is interrupted is dropped, as futures are; when the workspace is closed every call that waits is
+//! answered. Leaves to others: what commands mean (`harness/`), what their JSON looks like (`index.d.ts` of the
+//! npm package and `js/PROTOCOL.md` say it once for both).
+
+use super::env::Scope;
+use super::pump::{Deliver, Pump};
+use crate::error::{Code, ErrorInfo};
+use crate::harness::{Action, CallKey, Lifecycle, Notice};
+use serde_json::{Value, json};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::mem::take;
+use std::pin::Pin;
+use std::rc::{Rc, Weak};
+use std::task::{Poll, Waker};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::spawn_local;
+use web_sys::{CustomEvent, CustomEventInit, EventTarget};
+
+/// How a workspace is opened.
+#[derive(Clone, Debug)]
+pub struct WorkspaceOptions {
+    /// Keep everything in memory, as long as the module lives; default: in IndexedDB.
+    pub in_memory: bool,
+    /// Whether the agent has the twelve tools for the workspace's pages; default: yes.
+    pub page_tools: bool,
+    /// Where events are dispatched as `CustomEvent`s; default: the document, where there is one.
+    pub target: Option<EventTarget>,
+}
+
+impl Default for WorkspaceOptions {
+    fn default() -> Self {
+        WorkspaceOptions { in_memory: false, page_tools: true, target: document() }
+    }
+}
+
+fn document() -> Option<EventTarget> {
+    js_sys::Reflect::get(&js_sys::global(), &"document".into()).ok()?.dyn_into().ok()
+}
+
+/// Where the harness stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Its lifecycle.
+    pub lifecycle: Lifecycle,
+    /// Whether a run is at work.
+    pub is_streaming: bool,
+}
+
+impl Status {
+    const STOPPED: Status = Status { lifecycle: Lifecycle::Stopped, is_streaming: false };
+
+    fn parse(json: &str) -> Status {
+        let value = parse(json);
+        let lifecycle = value.get("lifecycle").unwrap_or(&Value::Null);
+        let error = lifecycle.get("Error").and_then(Value::as_str);
+        let lifecycle = match (lifecycle.as_str(), error) {
+            (_, Some(error)) => Lifecycle::Error(error.into()),
+            (Some("Starting"), _) => Lifecycle::Starting,
+            (Some("Running"), _) => Lifecycle::Running,
+            _ => Lifecycle::Stopped,
+        };
+        Status { lifecycle, is_streaming: value.get("is_streaming") == Some(&Value::Bool(true)) }
+    }
+}
+
+/// Something that the workspace tells.
+#[derive(Clone, Copy, Debug)]
+pub struct Event<'a> {
+    /// Its type: `agent:message-chunk` and the others of `WorkspaceEvents` in `index.d.ts`.
+    pub name: &'a str,
+    /// Its detail, as JSON text.
+    pub json: &'a str,
+}
+
+impl Event<'_> {
+    /// Its detail.
+    pub fn detail(&self) -> Value {
+        parse(self.json)
+    }
+}
+
+/// A closure that listens, until this is dropped.
+#[must_use = "a listener that is dropped hears nothing"]
+#[derive(Debug)]
+pub struct Listener {
+    workspace: Weak<Inner>,
+    id: u32,
+}
+
+impl Listener {
+    /// Listens until the workspace is closed.
+    pub fn forget(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Some(inner) = self.workspace.upgrade() {
+            inner.listeners.borrow_mut().remove(&self.id);
+        }
+    }
+}
+
+/// What a tool knows of its call, besides the arguments.
+#[derive(Clone, Debug)]
+pub struct ToolContext {
+    /// The call's id.
+    pub tool_call_id: String,
+    /// The run that called; `None`: the app did.
+    pub run_id: Option<String>,
+    caller: Caller,
+}
+
+impl ToolContext {
+    /// Tells how far the call is, any JSON.
+    pub fn progress(&self, progress: &Value) {
+        self.caller.with(|pump, call| pump.progress(call, progress.to_string()));
+    }
+}
+
+/// Where a model of the app's own puts its answer.
+#[derive(Clone, Debug)]
+pub struct Answer(Caller);
+
+impl Answer {
+    /// The next piece of text.
+    pub fn text(&self, text: &str) {
+        self.0.with(|pump, call| pump.feed_text(call, text));
+    }
+
+    /// The next chunk of OpenAI's chat format, for answers that call tools.
+    pub fn chunk(&self, chunk: &Value) {
+        self.0.with(|pump, call| pump.feed_chunk(call, &chunk.to_string()));
+    }
+}
+
+/// A call to a closure of the app.
+#[derive(Clone, Debug)]
+struct Caller {
+    workspace: Weak<Inner>,
+    call: CallKey,
+}
+
+impl Caller {
+    fn with(&self, tell: impl FnOnce(&Pump, CallKey)) {
+        let Some(inner) = self.workspace.upgrade() else { return };
+        let wanted = inner.calls.borrow().contains_key(&self.call);
+        if let (true, Ok(pump)) = (wanted, inner.pump()) {
+            tell(&pump, self.call);
+        }
+    }
+}
+
+type Task = Pin<Box<dyn Future<Output = Result<Value, String>>>>;
+type Callback = Rc<dyn Fn(Value, Caller) -> Task>;
+type OnEvent = Rc<dyn Fn(&Event<'_>)>;
+
+/// A workspace that is open in this page. A cheap handle: clones are the same workspace. It is open until
+/// [`close`](Workspace::close), also when nobody has a handle any more.
+///
+/// ```no_run
+/// # async fn page() -> Result<(), lodger::error::ErrorInfo> {
+/// use lodger::browser::{Workspace, WorkspaceOptions};
+/// use serde_json::json;
+///
+/// let workspace = Workspace::open("shop", WorkspaceOptions::default()).await?;
+/// let add = json!({ "name": "add_to_cart", "description": "Puts a product into the cart.",
+///     "inputSchema": { "type": "object", "properties": { "id": { "type": "string" } }, "required": ["id"] } });
+/// workspace.register_tool(add, async |args, _| Ok(json!({ "added": args["id"] }))).await?;
+/// workspace.on_event(|event| if event.name == "agent:message-chunk" { /* event.detail() */ }).forget();
+/// let provider = json!({ "kind": "anthropic", "apiKey": workspace.ask(async || Ok("sk-…".into())) });
+/// workspace.start_agent(json!({ "provider": provider })).await?;
+/// let run = workspace.send_message("I need a lamp.").await?;
+/// let answer = workspace.result(&run).await?["text"].clone();
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Workspace(Rc<Inner>);
+
+impl Workspace {
+    /// Opens a workspace. One handle a page and name is meant to be: clone it.
+    ///
+    /// # Errors
+    /// The database cannot be opened (`storage_unavailable`, `storage_blocked`), or a newer version wrote it.
+    pub async fn open(name: &str, options: WorkspaceOptions) -> Result<Workspace, ErrorInfo> {
+        let scope = Scope::new();
+        let inner = Rc::new(Inner {
+            name: name.into(),
+            target: options.target,
+            pump: RefCell::new(Err(ErrorInfo::new(Code::NoWorkspace, "the workspace is not open yet"))),
+            status: RefCell::new(Status::STOPPED),
+            last: Cell::new(0),
+            replies: RefCell::default(),
+            callbacks: RefCell::default(),
+            calls: RefCell::default(),
+            listeners: RefCell::default(),
+            hiding: RefCell::new(None),
+        });
+        let told = Rc::clone(&inner);
+        let sink = Box::new(move |message: Deliver<'_>| told.receive(message));
+        let pump = Pump::open(name.into(), options.in_memory, options.page_tools, scope, sink).await?;
+        *inner.pump.borrow_mut() = Ok(pump);
+        inner.draft_when_hidden();
+        Ok(Workspace(inner))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Starts the agent. `config` is the `AgentConfig` of `index.d.ts`; a function in it is what
+    /// [`ask`](Workspace::ask) or [`model`](Workspace::model) gives.
+    ///
+    /// # Errors
+    /// It runs already, here or in another tab; an option is wrong; the database fails.
+    pub async fn start_agent(&self, config: Value) -> Result<(), ErrorInfo> {
+        self.command("startAgent", config).await.map(drop)
+    }
+
+    /// Changes the configuration of the agent that runs, from the next model call on.
+    ///
+    /// # Errors
+    /// It does not run, or an option is wrong.
+    pub async fn configure_agent(&self, patch: Value) -> Result<(), ErrorInfo> {
+        self.command("configureAgent", patch).await.map(drop)
+    }
+
+    /// Interrupts what runs and stops the agent. Nothing happens if it does not run.
+    ///
+    /// # Errors
+    /// It is still starting, or the database fails.
+    pub async fn stop_agent(&self) -> Result<(), ErrorInfo> {
+        self.command("stopAgent", json!({})).await.map(drop)
+    }
+
+    /// Sends a message. Gives the id of the run that answers it, as soon as the message is stored.
+    ///
+    /// # Errors
+    /// The agent does not run or is busy, or the message is empty.
+    pub async fn send_message(&self, text: &str) -> Result<String, ErrorInfo> {
+        self.command("sendMessage", json!({ "text": text })).await.map(|run| run_id(&run))
+    }
+
+    /// Waits for the end of a run, whatever its outcome. Gives its `RunResult`.
+    ///
+    /// # Errors
+    /// There is no such run, or the harness fails before the run has ended.
+    pub async fn result(&self, run_id: &str) -> Result<Value, ErrorInfo> {
+        self.command("result", json!({ "runId": run_id })).await
+    }
+
+    /// Interrupts the run that is at work, if one is.
+    pub fn interrupt(&self) {
+        if let Ok(pump) = self.0.pump() {
+            pump.command(self.0.next(), "interrupt".into(), json!({}));
+        }
+    }
+
+    /// Goes on with the run that a closed or crashed page left. Gives its id.
+    ///
+    /// # Errors
+    /// There is none, or the agent does not run.
+    pub async fn resume(&self) -> Result<String, ErrorInfo> {
+        self.command("resume", json!({})).await.map(|run| run_id(&run))
+    }
+
+    /// Where the harness stands.
+    pub fn status(&self) -> Status {
+        self.0.status.borrow().clone()
+    }
+
+    /// The conversation, each a `Message`. The agent need not run.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn history(&self) -> Result<Vec<Value>, ErrorInfo> {
+        let history = self.command("history", json!({})).await?;
+        Ok(history.as_array().cloned().unwrap_or_default())
+    }
+
+    /// Everything else: a command of `js/PROTOCOL.md` by its name, `pages.create` or `clearConversation` say.
+    ///
+    /// # Errors
+    /// The command is unknown, its arguments are wrong, or it fails.
+    pub async fn command(&self, name: &str, args: Value) -> Result<Value, ErrorInfo> {
+        let (pump, id, reply) = (self.0.pump()?, self.0.next(), Rc::<RefCell<Reply>>::default());
+        self.0.replies.borrow_mut().insert(id, Rc::clone(&reply));
+        pump.command(id, name.into(), args);
+        drop(pump);
+        let json = poll_fn(|context| {
+            let mut reply = reply.borrow_mut();
+            match reply.result.take() {
+                Some(result) => Poll::Ready(result),
+                None => {
+                    reply.waker = Some(context.waker().clone());
+                    Poll::Pending
+                }
+            }
+        });
+        json.await.map(|json| json.as_deref().map_or(Value::Null, parse))
+    }
+
+    /// Gives the agent a tool. `definition` is the `Tool` of `index.d.ts` without `execute`; `"replace": true`
+    /// puts it in the place of another. The closure gets the arguments, which fit the schema; `null` counts as
+    /// no result, an error is told to the model. A call that is interrupted is dropped where it awaits.
+    ///
+    /// # Errors
+    /// The name is taken, or the definition or its schema cannot be used.
+    pub async fn register_tool<F>(&self, definition: Value, execute: F) -> Result<(), ErrorInfo>
+    where
+        F: AsyncFn(Value, ToolContext) -> Result<Value, String> + 'static,
+    {
+        let function = self.0.add(execute, async |execute: &F, mut input: Value, caller| {
+            let text = |name: &str| input.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
+            let (tool_call_id, run_id) = (text("toolCallId").unwrap_or_default(), text("runId"));
+            let args = input.get_mut("args").map(Value::take).unwrap_or_default();
+            execute(args, ToolContext { tool_call_id, run_id, caller }).await
+        });
+        let mut definition = definition;
+        if let Some(members) = definition.as_object_mut() {
+            members.insert("execute".into(), function.clone());
+        }
+        let registered = self.command("tools.register", definition).await;
+        registered.map(drop).inspect_err(|_| self.0.remove(&function))
+    }
+
+    /// A closure for `instructions` or `provider.apiKey`, asked whenever the text is needed. It is kept until
+    /// the workspace is closed.
+    pub fn ask<F>(&self, give: F) -> Value
+    where
+        F: AsyncFn() -> Result<String, String> + 'static,
+    {
+        self.0.add(give, async |give: &F, _, _| give().await.map(Value::from))
+    }
+
+    /// A closure for `provider.stream`: a model of the app's own, with `"kind": "custom"`. It gets the
+    /// `ChatRequest` and is done when it returns. It is kept until the workspace is closed.
+    pub fn model<F>(&self, stream: F) -> Value
+    where
+        F: AsyncFn(Value, Answer) -> Result<(), String> + 'static,
+    {
+        self.0.add(stream, async |stream: &F, request, caller| {
+            stream(request, Answer(caller)).await.map(|()| Value::Null)
+        })
+    }
+
+    /// Tells a closure of every event, before the DOM target hears of it.
+    pub fn on_event(&self, listener: impl Fn(&Event<'_>) + 'static) -> Listener {
+        let id = self.0.next();
+        self.0.listeners.borrow_mut().insert(id, Rc::new(listener));
+        Listener { workspace: Rc::downgrade(&self.0), id }
+    }
+
+    /// Stores what is not stored yet and lets everything go; a run at work is held, as if the page had closed.
+    pub async fn close(&self) {
+        // Who closes twice has what they want.
+        let _ = self.command("close", json!({})).await;
+    }
+}
+
+fn run_id(run: &Value) -> String {
+    run.get("runId").and_then(Value::as_str).unwrap_or_default().into()
+}
+
+fn parse(json: &str) -> Value {
+    serde_json::from_str(json).unwrap_or_default()
+}
+
+/// The answer to a command, on its way.
+#[derive(Default)]
+struct Reply {
+    result: Option<Result<Option<String>, ErrorInfo>>,
+    waker: Option<Waker>,
+}
+
+struct Inner {
+    name: String,
+    target: Option<EventTarget>,
+    /// The pump, which holds this as its sink until it ends; then why there is none.
+    pump: RefCell<Result<Pump, ErrorInfo>>,
+    status: RefCell<Status>,
+    last: Cell<u32>,
+    replies: RefCell<BTreeMap<u32, Rc<RefCell<Reply>>>>,
+    callbacks: RefCell<BTreeMap<u32, Callback>>,
+    /// Calls of closures that are wanted, with who drives them.
+    calls: RefCell<BTreeMap<CallKey, Option<Waker>>>,
+    listeners: RefCell<BTreeMap<u32, OnEvent>>,
+    /// What writes the draft when the page is hidden or goes away.
+    hiding: RefCell<Option<Closure<dyn FnMut()>>>,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl Inner {
+    fn pump(&self) -> Result<Pump, ErrorInfo> {
+        self.pump.borrow().clone()
+    }
+
+    fn next(&self) -> u32 {
+        self.last.set(self.last.get() + 1);
+        self.last.get()
+    }
+
+    /// Keeps a closure. Gives what stands for it in a command.
+    fn add<F: 'static>(
+        &self,
+        function: F,
+        call: impl AsyncFn(&F, Value, Caller) -> Result<Value, String> + Copy + 'static,
+    ) -> Value {
+        let (id, function) = (self.next(), Rc::new(function));
+        let callback = move |input, caller| -> Task {
+            let function = Rc::clone(&function);
+            Box::pin(async move { call(&function, input, caller).await })
+        };
+        self.callbacks.borrow_mut().insert(id, Rc::new(callback));
+        json!({ "$fn": id })
+    }
+
+    fn remove(&self, function: &Value) {
+        let id = function.get("$fn").and_then(Value::as_u64).and_then(|id| u32::try_from(id).ok());
+        self.callbacks.borrow_mut().remove(&id.unwrap_or_default());
+    }
+
+    fn receive(self: &Rc<Self>, message: Deliver<'_>) {
+        match message {
+            Deliver::Reply(id, result) => {
+                let reply = self.replies.borrow_mut().remove(&id);
+                settle(reply, result);
+            }
+            Deliver::Call(call, function, _, json) => self.call(call, function, json),
+            Deliver::Abort(call) => {
+                let waker = self.calls.borrow_mut().remove(&call);
+                wake(waker.flatten());
+            }
+            Deliver::Closed(error) => self.end(error),
+            Deliver::Action(Action::Tell(Notice::Status(json))) => {
+                *self.status.borrow_mut() = Status::parse(json);
+            }
+            Deliver::Action(Action::Tell(Notice::Event(name, json))) => self.tell(&Event { name, json }),
+            Deliver::Action(_) => {}
+        }
+    }
+
+    /// Calls a closure of the app. Its future is polled as long as the call is wanted, then dropped.
+    fn call(self: &Rc<Self>, call: CallKey, function: u32, json: Option<&str>) {
+        let callback = self.callbacks.borrow().get(&function).cloned();
+        let caller = Caller { workspace: Rc::downgrade(self), call };
+        let input = json.map_or(Value::Null, parse);
+        self.calls.borrow_mut().insert(call, None);
+        let inner = Rc::clone(self);
+        spawn_local(async move {
+            let mut task: Task = match callback {
+                Some(callback) => callback(input, caller),
+                None => Box::pin(async { Err("there is no such function any more".into()) }),
+            };
+            let wanted = poll_fn(|context| {
+                match inner.calls.borrow_mut().get_mut(&call) {
+                    Some(waker) => *waker = Some(context.waker().clone()),
+                    None => return Poll::Ready(None),
+                }
+                task.as_mut().poll(context).map(Some)
+            });
+            let Some(result) = wanted.await else { return };
+            let still_wanted = inner.calls.borrow_mut().remove(&call).is_some();
+            if let (true, Ok(pump)) = (still_wanted, inner.pump()) {
+                let value = |value: Value| (!value.is_null()).then(|| value.to_string());
+                pump.answer(call, result.map(value).map_err(|error| ErrorInfo::new(Code::ToolFailed, error)));
+            }
+        });
+    }
+
+    /// Tells the closures, then the DOM. No borrow is held while they are called.
+    fn tell(&self, event: &Event<'_>) {
+        let listeners: Vec<_> = self.listeners.borrow().values().cloned().collect();
+        for listener in listeners {
+            listener(event);
+        }
+        let Some(target) = &self.target else { return };
+        let init = CustomEventInit::new();
+        init.set_detail(&js_sys::JSON::parse(event.json).unwrap_or(JsValue::NULL));
+        // The names are ours, and a browser reports what listeners throw.
+        if let Ok(event) = CustomEvent::new_with_event_init_dict(event.name, &init) {
+            let _ = target.dispatch_event(&event);
+        }
+    }
+
+    /// Whoever hides a page may kill it without another word.
+    fn draft_when_hidden(self: &Rc<Self>) {
+        let weak = Rc::downgrade(self);
+        let draft = Closure::<dyn FnMut()>::new(move || {
+            if let Some(inner) = weak.upgrade().filter(|inner| inner.status.borrow().is_streaming)
+                && let Ok(pump) = inner.pump()
+            {
+                pump.command(inner.next(), "draft".into(), json!({}));
+            }
+        });
+        for (target, event) in hiding_events() {
+            let _ = target.add_event_listener_with_callback(event, draft.as_ref().unchecked_ref());
+        }
+        *self.hiding.borrow_mut() = Some(draft);
+    }
+
+    /// The workspace is closed: everyone who waits is answered, and what was given is dropped.
+    fn end(&self, error: Option<ErrorInfo>) {
+        let asked = error.is_none();
+        let error = error.unwrap_or_else(|| {
+            ErrorInfo::new(Code::WorkspaceClosed, "the workspace is closed").hint("open it again")
+        });
+        let was = self.status.replace(Status::STOPPED);
+        let pump = self.pump.replace(Err(error.clone()));
+        if let Some(draft) = self.hiding.take() {
+            for (target, event) in hiding_events() {
+                let _ = target.remove_event_listener_with_callback(event, draft.as_ref().unchecked_ref());
+            }
+        }
+        for (_, reply) in self.replies.take() {
+            settle(Some(reply), Err(error.clone()));
+        }
+        for (_, waker) in self.calls.take() {
+            wake(waker);
+        }
+        if !asked {
+            let mut detail = error.to_json();
+            if let Some(members) = detail.as_object_mut() {
+                members.insert("workspace".into(), self.name.as_str().into());
+            }
+            self.tell(&Event { name: "agent:error", json: &detail.to_string() });
+            if was != Status::STOPPED {
+                let status = json!({ "workspace": self.name, "lifecycle": "Stopped", "is_streaming": false });
+                self.tell(&Event { name: "agent:status-changed", json: &status.to_string() });
+            }
+        }
+        // Closures of the app may hold handles of this workspace: dropped last, and outside of any borrow.
+        let given = (self.callbacks.take(), take(&mut *self.listeners.borrow_mut()), pump);
+        drop(given);
+    }
+}
+
+fn hiding_events() -> impl Iterator<Item = (EventTarget, &'static str)> {
+    let window = || js_sys::global().unchecked_into::<EventTarget>();
+    document().into_iter().flat_map(move |document| [(document, "visibilitychange"), (window(), "pagehide")])
+}
+
+fn settle(reply: Option<Rc<RefCell<Reply>>>, result: Result<Option<String>, ErrorInfo>) {
+    let waker = reply.and_then(|reply| {
+        let mut reply = reply.borrow_mut();
+        reply.result = Some(result);
+        reply.waker.take()
+    });
+    wake(waker);
+}
+
+fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}

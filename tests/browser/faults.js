@@ -1,0 +1,151 @@
+// What happens to a page from outside: other connections, other tabs, a broken disk, a slow network. The tests change
+// the platform's own functions and put them back, so that the crate under test needs no seam for it.
+
+const done = (request) =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+
+/** One task later. */
+export const task = () => new Promise((resolve) => setTimeout(resolve));
+
+export const hide = () => dispatchEvent(new Event("pagehide"));
+
+// ---------------------------------------------------------------- IndexedDB
+
+/** Another connection to a database, one that closes when it is asked to or one that does not. */
+export async function connect(name, version, stubborn) {
+  const database = await done(indexedDB.open(name, version));
+  if (!stubborn) database.onversionchange = () => database.close();
+  return database;
+}
+
+export const close = (database) => database.close();
+
+export const databases = async () => (await indexedDB.databases()).map(({ name }) => name);
+
+/** Closes the connections of a scope behind the back of whoever uses them. */
+export const cut = (scope) => scope.closables.forEach((connection) => connection.close());
+
+/** How many connections a scope has. */
+export const connections = (scope) => scope.closables.size;
+
+/** Keeps every write of a database waiting until `release`. */
+export async function stall(name) {
+  const database = await connect(name, undefined, false);
+  const transaction = database.transaction(database.objectStoreNames, "readwrite");
+  const store = transaction.objectStore(database.objectStoreNames[0]);
+  let stalled = true;
+  const again = () => stalled && (store.get([""]).onsuccess = again);
+  await new Promise((resolve) => {
+    store.get([""]).onsuccess = () => {
+      resolve();
+      again();
+    };
+  });
+  return () => {
+    stalled = false;
+    database.close();
+  };
+}
+
+/**
+ * Aborts the next `count` transactions that write, for no reason or with an error of this name. Gives the durabilities
+ * of all that began, and `restore`.
+ */
+export function watchWrites(count, error) {
+  const { transaction } = IDBDatabase.prototype;
+  const seen = [];
+  IDBDatabase.prototype.transaction = function (...args) {
+    const begun = transaction.apply(this, args);
+    if (begun.mode === "readwrite") {
+      seen.push(begun.durability);
+      if (count-- > 0) queueMicrotask(() => begun.abort());
+      if (error) Object.defineProperty(begun, "error", { value: new DOMException("", error) });
+    }
+    return begun;
+  };
+  return { seen, restore: () => (IDBDatabase.prototype.transaction = transaction) };
+}
+
+/** Rejections that nobody handled, from now on until `restore`. */
+export function watchRejections() {
+  const seen = [];
+  const listener = (event) => seen.push(String(event.reason));
+  addEventListener("unhandledrejection", listener);
+  return { seen, restore: () => removeEventListener("unhandledrejection", listener) };
+}
+
+/** Replaces a member of an object. Gives what puts it back. */
+export function replace(object, name, value) {
+  const own = Object.getOwnPropertyDescriptor(object, name);
+  Object.defineProperty(object, name, { value, configurable: true, writable: true });
+  return () => (own ? Object.defineProperty(object, name, own) : delete object[name]);
+}
+export const withoutIndexedDb = () => replace(globalThis, "indexedDB", undefined);
+export const withoutLocks = () => replace(navigator, "locks", undefined);
+
+/** Puts a disk of so many bytes under IndexedDB. `undefined` where the browser has no storage buckets. */
+export async function smallDisk(quota) {
+  if (!navigator.storageBuckets) return undefined;
+  await navigator.storageBuckets.delete("small-disk").catch(() => {});
+  const bucket = await navigator.storageBuckets.open("small-disk", { quota });
+  return replace(globalThis, "indexedDB", bucket.indexedDB);
+}
+
+/** For timers that are set from now on, time passes a hundred times as fast, or not at all. */
+export function hurry() {
+  const { setTimeout } = globalThis;
+  return replace(globalThis, "setTimeout", (callback, ms) => setTimeout(callback, ms / 100));
+}
+export function freeze() {
+  const { setTimeout } = globalThis;
+  return replace(globalThis, "setTimeout", (callback, ms) => (ms ? 0 : setTimeout(callback)));
+}
+
+// ---------------------------------------------------------------- locks
+
+export const held = async () => (await navigator.locks.query()).held.map(({ name }) => name);
+
+/** Takes a lock away from its holder. Gives what releases it. */
+export const steal = (name) =>
+  new Promise((resolve) => {
+    navigator.locks.request(name, { steal: true }, () => new Promise((release) => resolve(release)));
+  });
+
+// ---------------------------------------------------------------- fetch
+
+/**
+ * A model server in place of the network. It keeps `fetch`'s promise about signals: an abort ends the answer's body
+ * with an error, and cancels it. What the network itself does with an abort is for the tests of the package.
+ */
+export function server() {
+  const seen = [];
+  const fetch = async (request) => {
+    const { signal } = request;
+    const entry = { url: request.url, headers: [...request.headers], text: await request.text(), aborted: false };
+    signal.addEventListener("abort", () => {
+      entry.aborted = true;
+      entry.fail?.(signal.reason);
+    });
+    seen.push(entry);
+    return new Promise((resolve, reject) => {
+      entry.fail = reject;
+      entry.answer = (status) => {
+        const body = new ReadableStream({
+          start(controller) {
+            entry.fail = (reason) => controller.error(reason);
+            entry.write = (text) => controller.enqueue(new TextEncoder().encode(text));
+            entry.end = () => controller.close();
+          },
+        });
+        resolve(new Response(body, { status, headers: { "content-type": "text/event-stream" } }));
+      };
+    });
+  };
+  return { seen, restore: replace(globalThis, "fetch", fetch) };
+}
+export const answer = (request, status) => request.answer(status);
+export const write = (request, text) => request.write(text);
+export const end = (request) => request.end();
