@@ -256,10 +256,10 @@ impl Config {
         Value::Object(record)
     }
 
-    /// `get_agent_settings` of seed 000.
+    /// `get_agent_settings`; `api_key_configured` is false where the stub would answer.
     pub fn public(&self) -> Value {
         json!({
-            "api_key_configured": matches!(&self.provider, Some(Provider::Http(Http { key: Some(_), .. }))),
+            "api_key_configured": self.configured(),
             "provider": self.provider.as_ref().map(|provider| format!("{provider:?}")),
             "model": self.model(),
         })
