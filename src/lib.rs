@@ -12,7 +12,7 @@ pub mod browser;
 pub mod error;
 pub mod harness;
 pub mod journal;
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "npm"))]
 mod js;
 pub mod maps;
 pub mod model;

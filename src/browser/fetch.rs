@@ -93,9 +93,9 @@ async fn respond(
                 .value("headers", headers.iter().map(pair).collect())
                 .text("body", &request.body)
                 .maybe_text("credentials", http.credentials.as_deref())
-                .done();
+                .json();
             calls::forget(pump, call);
-            pump.deliver(Deliver::Call(call, function, "fetch", Some(&json.to_string())));
+            pump.deliver(Deliver::Call(call, function, "fetch", Some(&json)));
             return Ok(None);
         }
         let response = fetch(http, &request, &headers, &controller).await?;
@@ -171,15 +171,14 @@ async fn ask_key(pump: &Pump, function: u32, refused: bool) -> Result<String, Er
     let json = if refused { "{\"refused\":true}" } else { "{\"refused\":false}" };
     pump.deliver(Deliver::Call(call, function, "apiKey", Some(json)));
     let json = JsFuture::from(promise).await.ok().and_then(|json| json.as_string());
-    let key = match json.and_then(|json| serde_json::from_str(&json).ok()) {
-        Some(Value::String(key)) if !key.is_empty() => key,
-        _ => {
-            return Err(ErrorInfo::new(Code::Auth, "the function for apiKey gave no key")
-                .hint("let it return the key as a text"));
+    match json.and_then(|json| serde_json::from_str(&json).ok()) {
+        Some(Value::String(key)) if !key.is_empty() => {
+            inner.harness.borrow_mut().keep_secret(&key);
+            Ok(key)
         }
-    };
-    inner.harness.borrow_mut().keep_secret(&key);
-    Ok(key)
+        _ => Err(ErrorInfo::new(Code::Auth, "the function for apiKey gave no key")
+            .hint("let it return the key as a text")),
+    }
 }
 
 fn broken() -> ErrorInfo {

@@ -6,7 +6,7 @@ use super::pages::Owner;
 use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Waiter, start};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
-use crate::object::Object;
+use crate::object::{Object, json};
 use crate::ports::{Read, Rows, Table};
 use crate::run::Run;
 use crate::session::{self, Session};
@@ -261,7 +261,7 @@ impl Harness {
     }
 
     fn execute(&mut self, id: u32, name: &str, args: &Value) -> Result<(), ErrorInfo> {
-        let text = if args.is_null() { "{}".to_owned() } else { args.to_string() };
+        let text = if args.is_null() { "{}".to_owned() } else { json(args) };
         let checked = gate(&self.registry, name, &text)?;
         let (origin, timeout, args) =
             (checked.definition.origin, checked.definition.timeout_ms, checked.args);
@@ -297,13 +297,13 @@ impl Harness {
             LookFor::History { limit, before } => {
                 let history = session::history(&session, limit, before.as_deref());
                 let result = history.ok_or_else(|| no_message(before.as_deref()));
-                self.reply_now(look.command, result.map(|history| Some(Value::from(history).to_string())));
+                self.reply_now(look.command, result.map(|history| Some(json(&Value::from(history)))));
             }
             LookFor::Watch(id) => {
                 // A start may have come first, and told more than this.
                 if self.session(&id).is_none() {
                     let history = session::history(&session, None, None).unwrap_or_default();
-                    let notice = super::Notice::History(id.clone(), Value::from(history).to_string());
+                    let notice = super::Notice::History(id.clone(), json(&Value::from(history)));
                     self.outbox.tell(super::Action::Tell(notice));
                     self.watched.insert(&id, String::new());
                 }
@@ -316,7 +316,7 @@ impl Harness {
                 }
             }
             LookFor::Run { id, until } => match answer_of(&session, &id, until.is_none()) {
-                Some(Some(value)) => self.reply_now(look.command, Ok(Some(value.to_string()))),
+                Some(Some(value)) => self.reply_now(look.command, Ok(Some(json(&value)))),
                 Some(None) => self.waiters.push(Waiter { command: look.command, run: id, until }),
                 None => self.reply_now(look.command, Err(no_run(&id))),
             },

@@ -6,7 +6,7 @@
 use crate::error::{Code, ErrorInfo};
 use crate::model::errors::{check_header, join_url};
 use crate::model::{Endpoint, Reasoning, Settings, Wire};
-use crate::object::Object;
+use crate::object::{Object, json};
 use serde_json::{Map, Value};
 
 /// The model where nobody names one.
@@ -157,8 +157,7 @@ impl Config {
                 "temperature" => config.temperature = optional(value, name, number)?,
                 "reasoning" => config.reasoning = optional(value, name, reasoning)?,
                 "providerOptions" => {
-                    config.provider_options =
-                        optional(value, name, |v, n| object(v, n).map(|_| v.to_string()))?;
+                    config.provider_options = optional(value, name, |v, n| object(v, n).map(|_| json(v)))?;
                 }
                 "maxTurns" => {
                     config.max_turns =
@@ -409,7 +408,7 @@ fn text(value: &Value, name: &str) -> Result<String, ErrorInfo> {
 }
 
 fn number(value: &Value, name: &str) -> Result<String, ErrorInfo> {
-    if value.is_number() { Ok(value.to_string()) } else { Err(invalid(&format!("{name} must be a number"))) }
+    if value.is_number() { Ok(json(value)) } else { Err(invalid(&format!("{name} must be a number"))) }
 }
 
 fn whole(value: &Value, name: &str, least: u64, most: u64) -> Result<u64, ErrorInfo> {

@@ -24,6 +24,7 @@ pub use start::{FORMAT_KEY, check_format};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::maps::{Few, Named};
+use crate::object::json;
 use crate::ports::{Millis, Read, Rows, StoreError};
 use crate::session::{Session, Transcript};
 use crate::tools::Registry;
@@ -493,7 +494,7 @@ impl Harness {
     }
 
     fn reply_value(&mut self, id: u32, value: &Value) {
-        self.reply(id, Ok(Some(value.to_string())));
+        self.reply(id, Ok(Some(json(value))));
     }
 
     fn key(&mut self) -> CallKey {

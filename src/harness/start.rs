@@ -160,6 +160,10 @@ impl Harness {
             Purpose::Run { commands, config } => self.started(commands, *config, part(2)),
             Purpose::Clear { command, session } => {
                 self.lose(&session, part(2));
+                // What another tab has said since this one looked is not in its views yet.
+                for session in self.watched() {
+                    self.tell_history(&session);
+                }
                 self.clear(command, &session);
             }
         }

@@ -7,6 +7,7 @@
 //! which is not looked at.
 
 use crate::error::{Code, ErrorInfo};
+use crate::object::json;
 use crate::workspace::args::{kind, whole};
 use serde_json::{Map, Value};
 
@@ -142,7 +143,7 @@ fn check(schema: &Value, value: &Value, at: &str, path: &str, problems: &mut Vec
     if let Some(Value::Array(values)) = map.get("enum")
         && !values.iter().any(|one| same(one, value))
     {
-        let list: Vec<String> = values.iter().map(Value::to_string).collect();
+        let list: Vec<String> = values.iter().map(json).collect();
         say("enum", format!("{} must be one of {}", shown(at), list.join(", ")));
     }
     match value {
@@ -150,10 +151,10 @@ fn check(schema: &Value, value: &Value, at: &str, path: &str, problems: &mut Vec
             let limit = |keyword: &str| map.get(keyword).and_then(|limit| Some((limit, limit.as_f64()?)));
             let number = value.as_f64().unwrap_or_default();
             if let Some((least, _)) = limit("minimum").filter(|(_, least)| number < *least) {
-                say("minimum", format!("{} must be at least {least}", shown(at)));
+                say("minimum", format!("{} must be at least {}", shown(at), json(least)));
             }
             if let Some((most, _)) = limit("maximum").filter(|(_, most)| number > *most) {
-                say("maximum", format!("{} must be at most {most}", shown(at)));
+                say("maximum", format!("{} must be at most {}", shown(at), json(most)));
             }
         }
         Value::String(text) => {
