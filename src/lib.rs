@@ -5,11 +5,12 @@
 //!
 //! The rooms, and the one direction in which they may import (a test in `tests/house.rs` keeps it):
 //! `js -> browser -> harness -> session -> run -> prompt -> tools -> workspace`; `journal`, `model`, `ports`,
-//! `error`, `object` and `maps` lie under all.
+//! `error`, `object`, `maps` and `find` lie under all.
 
 #[cfg(target_arch = "wasm32")]
 pub mod browser;
 pub mod error;
+pub mod find;
 pub mod harness;
 pub mod journal;
 #[cfg(all(target_arch = "wasm32", feature = "npm"))]

@@ -119,10 +119,8 @@ impl Harness {
                 self.wait(id, args.needed("runId")?, None)?;
             }
             "tools.register" => {
-                let mut definition = value.clone();
-                let replace = definition.as_object_mut().and_then(|object| object.remove("replace"));
-                let definition = Definition::parse(&definition)?;
-                self.registry.register(definition, replace == Some(Value::Bool(true)))?;
+                let replace = value.get("replace") == Some(&Value::Bool(true));
+                self.registry.register(Definition::parse(value)?, replace)?;
                 self.tell_tools();
                 self.reply_now(id, Ok(None));
             }

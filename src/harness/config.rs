@@ -4,6 +4,7 @@
 //! name. Promises: secrets stay in [`Config`] and never enter its [`record`](Config::record).
 
 use crate::error::{Code, ErrorInfo};
+use crate::find;
 use crate::model::errors::{check_header, join_url};
 use crate::model::{Endpoint, Reasoning, Settings, Wire};
 use crate::object::{Object, json};
@@ -229,7 +230,7 @@ impl Config {
             _ => None,
         };
         let secret = |name: &str| {
-            ["authorization", "key", "token", "secret", "cookie"].iter().any(|s| name.contains(s))
+            ["authorization", "key", "token", "secret", "cookie"].iter().any(|s| find::has(name, s))
         };
         let headers =
             http.headers.iter().filter(|(name, _)| secret(name)).filter_map(|(_, value)| value.as_deref());
@@ -367,7 +368,8 @@ fn custom(members: &Map<String, Value>) -> Result<Provider, ErrorInfo> {
 
 /// Whether an address stays on this machine.
 fn loopback(url: &str) -> bool {
-    let host = url.split("//").nth(1).and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    let host =
+        find::split(url, "//").and_then(|(_, rest)| rest.split(['/', '?', '#']).next()).unwrap_or_default();
     let name = match host.strip_prefix('[') {
         Some(v6) => v6.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),

@@ -22,6 +22,7 @@ pub use config::{Config, Function, Given, Http, IfRunning, Provider};
 pub use start::{FORMAT_KEY, check_format};
 
 use crate::error::{Code, ErrorInfo};
+use crate::find;
 use crate::journal::Entry;
 use crate::maps::{Few, Named};
 use crate::object::json;
@@ -512,8 +513,8 @@ impl Harness {
     fn scrubbed(&self, text: String) -> String {
         let mut text = text;
         for secret in self.secrets() {
-            if text.contains(secret) {
-                text = text.replace(secret, REDACTED);
+            if find::has(&text, secret) {
+                text = find::replace(&text, secret, REDACTED);
             }
         }
         text

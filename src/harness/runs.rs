@@ -3,6 +3,7 @@
 use super::pages::Owner;
 use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Slot, config, outbox};
 use crate::error::{Code, ErrorInfo};
+use crate::find;
 use crate::journal::Entry;
 use crate::model::{Answer, Block, Delta, DeltaKind, StopReason, Usage, openai_chat};
 use crate::object::{self, Object};
@@ -33,8 +34,8 @@ impl Streamed {
         let mut held = 0;
         for secret in secrets {
             let Some(news) = self.text.get(self.told..) else { continue };
-            if news.contains(secret.as_str()) {
-                let clean = news.replace(secret.as_str(), super::REDACTED);
+            if find::has(news, secret) {
+                let clean = find::replace(news, secret, super::REDACTED);
                 self.text.truncate(self.told);
                 self.text.push_str(&clean);
             }

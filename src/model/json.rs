@@ -5,6 +5,7 @@
 //! fails on a surprising type, it sees nothing there. Leaves to others: what the members mean.
 
 use crate::error::{Code, ErrorInfo};
+use crate::find;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -203,7 +204,7 @@ pub(super) fn is_object(json: &str) -> bool {
         return false;
     }
     // Half of a surrogate pair passes the quick check, though strict servers refuse it.
-    if json.contains("\\ud") || json.contains("\\uD") {
+    if find::has(json, "\\ud") || find::has(json, "\\uD") {
         return serde_json::from_str::<Value>(json).is_ok();
     }
     serde_json::from_str::<IgnoredAny>(json).is_ok()

@@ -7,6 +7,7 @@
 //! which is not looked at.
 
 use crate::error::{Code, ErrorInfo};
+use crate::find;
 use crate::object::json;
 use crate::workspace::args::{kind, whole};
 use serde_json::{Map, Value};
@@ -102,7 +103,7 @@ fn below(path: &str, name: &str) -> String {
     let mut pointer = String::with_capacity(path.len() + name.len() + 1);
     pointer.push_str(path);
     pointer.push('/');
-    pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+    pointer.push_str(&find::replace(&find::replace(name, "~", "~0"), "/", "~1"));
     pointer
 }
 
@@ -112,7 +113,7 @@ fn shown(path: &str) -> String {
         None => "the arguments".into(),
         // One step down is a plain name; deeper, the pointer is the shortest exact way to say it.
         Some(name) if !name.contains('/') => {
-            format!("'{}'", name.replace("~1", "/").replace("~0", "~"))
+            format!("'{}'", find::replace(&find::replace(name, "~1", "/"), "~0", "~"))
         }
         Some(_) => format!("'{path}'"),
     }

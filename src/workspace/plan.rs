@@ -437,12 +437,10 @@ impl Workspace {
             draft.write(slug, content.into());
         }
         if let Some(changes) = metadata {
-            let mut merged = page.metadata.clone();
-            for (name, value) in changes {
-                match value {
-                    Value::Null => merged.remove(name),
-                    value => merged.insert(name.clone(), value.clone()),
-                };
+            let kept = page.metadata.iter().filter(|(name, _)| !changes.contains_key(*name));
+            let mut merged = Map::new();
+            for (name, value) in kept.chain(changes.iter().filter(|(_, value)| !value.is_null())) {
+                merged.insert(name.clone(), value.clone());
             }
             if merged != page.metadata {
                 draft.edit(slug, |page| {
