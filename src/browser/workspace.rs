@@ -25,7 +25,7 @@ use web_sys::{CustomEvent, CustomEventInit, EventTarget};
 /// How a workspace is opened.
 #[derive(Clone, Debug)]
 pub struct WorkspaceOptions {
-    /// Keep everything in memory, as long as the module lives; default: in IndexedDB.
+    /// Keep everything in memory, and forget it with this workspace; default: in IndexedDB.
     pub in_memory: bool,
     /// Whether the agent has the twelve tools for the workspace's pages; default: yes.
     pub page_tools: bool,
