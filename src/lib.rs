@@ -9,7 +9,8 @@
 //!
 //! | room | what it decides |
 //! |---|---|
-//! | [`maps`] | maps and sorting, once for all keys: every other kind would be code of its own |
+//! | [`maps`] | maps and sorting that are small in the module |
+//! | [`object`] | JSON objects, put together member by member |
 //! | [`error`] | the stable codes, and what to do about each |
 //! | [`ports`] | what the core asks of the world, as data; a store in memory |
 //! | [`model`] | conversations, and one codec for each wire |
@@ -74,6 +75,7 @@ pub mod journal;
 mod js;
 pub mod maps;
 pub mod model;
+pub mod object;
 pub mod ports;
 pub mod prompt;
 pub mod run;

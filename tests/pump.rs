@@ -19,7 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use support::sim::{Faults, World};
 
 const SEEDS: u64 = 3_000;
-const STEPS: usize = 500;
+const STEPS: usize = 250;
 
 /// Two worlds of three have no page tools: they are most of what a start costs.
 fn faults_of(seed: u64) -> Faults {

@@ -22,7 +22,7 @@ pub fn law(holds: bool, broken: impl FnOnce() -> String) -> Law {
 pub const SESSION: &str = "default";
 
 /// What is stored of the session, followed from the outside.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Journal {
     /// The rows as they were written first, before any erasing.
     pub rows: Vec<String>,
@@ -38,8 +38,9 @@ pub struct Journal {
     pub kinds: BTreeMap<String, u64>,
     /// The latest `cleared`.
     pub cleared: u64,
+    /// When the latest entry was written.
+    pub at: u64,
     hash: String,
-    at: u64,
     /// Who wrote last.
     epoch: u64,
 }
@@ -142,6 +143,11 @@ impl Journal {
             }
         }
         Ok(())
+    }
+
+    /// Takes up the next row, outside of a commit.
+    pub fn follow(&mut self, row: &str) -> Law {
+        self.append(row).map(drop)
     }
 
     /// The next row, as it was written.

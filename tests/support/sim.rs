@@ -138,6 +138,22 @@ pub struct Page {
     epoch: u64,
 }
 
+/// What can happen in a step.
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Commit,
+    Read,
+    Lock,
+    Stream,
+    Call,
+    Time,
+    Crash,
+    Theft,
+    Robbed,
+    Late,
+    Command,
+}
+
 /// The tools that every page registers: name, function, whether it only reads, more members.
 const TOOLS: [(&str, u32, bool, &str); 6] = [
     ("get_fact", 1, true, "{}"),
@@ -194,7 +210,8 @@ impl World {
 
     /// The same on a disk that has something already.
     pub fn on(disk: MemoryStore, journal: Journal, signed: Signed) -> World {
-        let mut world = World { disk, journal, signed, ..World::new(0, None) };
+        let now = journal.at.max(1_000_000);
+        let mut world = World { now, disk, journal, signed, ..World::new(0, None) };
         world.open();
         world
     }
@@ -663,54 +680,74 @@ impl World {
     /// One step: one thing of all that could happen now.
     pub fn step(&mut self) {
         let Some(faults) = self.faults else { return };
-        let page = self.rng.usize(..self.pages.len());
-        if self.pages[page].closed {
-            return self.reopen(page);
+        let at = self.rng.usize(..self.pages.len());
+        let page = &self.pages[at];
+        if page.closed {
+            return self.reopen(at);
         }
-        match self.rng.u8(..100) {
-            0..22 if self.pages[page].commit.is_some() => {
-                let fate = if faults.commits && self.rng.u8(..25) == 0 { Err(self.fault()) } else { Ok(()) };
-                self.finish_commit(page, fate);
+        let holds = page.has_lock && self.holder == Some(at);
+        // How likely each thing is, in parts of the sum of those that are possible.
+        let weights = [
+            (What::Commit, if page.commit.is_some() { 220 } else { 0 }),
+            (What::Read, if page.reads.is_empty() { 0 } else { 100 }),
+            (What::Lock, if page.wants_lock { 60 } else { 0 }),
+            (What::Stream, if page.models.is_empty() { 0 } else { 200 }),
+            (What::Call, if page.called.is_empty() { 0 } else { 140 }),
+            (What::Time, 60),
+            (What::Crash, if faults.crashes { 2 } else { 0 }),
+            (What::Theft, if faults.thefts && holds { 3 } else { 0 }),
+            (What::Robbed, if page.robbed { 20 } else { 0 }),
+            (What::Late, if faults.late { 10 } else { 0 }),
+            (What::Command, 80),
+        ];
+        let sum: u32 = weights.iter().map(|(_, weight)| weight).sum();
+        let mut left = self.rng.u32(..sum);
+        let drawn = weights.iter().find(|(_, weight)| {
+            let drawn = left < *weight;
+            left = left.saturating_sub(*weight);
+            drawn
+        });
+        match drawn.map_or(What::Time, |(what, _)| *what) {
+            What::Commit => {
+                let fate = if faults.commits && self.rng.u8(..40) == 0 { Err(self.fault()) } else { Ok(()) };
+                self.finish_commit(at, fate);
             }
-            22..32 if !self.pages[page].reads.is_empty() => {
-                let which = self.rng.usize(..self.pages[page].reads.len());
-                let fails = faults.reads && self.rng.u8(..25) == 0;
-                self.finish_read(page, which, fails);
+            What::Read => {
+                let which = self.rng.usize(..self.pages[at].reads.len());
+                let fails = faults.reads && self.rng.u8(..40) == 0;
+                self.finish_read(at, which, fails);
             }
-            32..38 if self.pages[page].wants_lock => self.answer_lock(page),
-            38..58 if !self.pages[page].models.is_empty() => {
-                let call = *self.pages[page].models.keys().next().unwrap();
-                let pieces = self.rng.usize(1..4);
-                self.stream(page, call, pieces);
+            What::Lock => self.answer_lock(at),
+            What::Stream => {
+                let call = *self.pages[at].models.keys().next().unwrap();
+                let pieces = self.rng.usize(1..5);
+                self.stream(at, call, pieces);
             }
-            58..72 if !self.pages[page].called.is_empty() => self.step_of_call(page),
-            72..80 => {
+            What::Call => self.step_of_call(at),
+            What::Time => {
                 // Half the time just as far as somebody waits for.
-                let due = self.pages[page].harness.deadline().filter(|_| self.rng.bool());
+                let due = self.pages[at].harness.deadline().filter(|_| self.rng.bool());
                 self.now = due.map_or(self.now + self.rng.u64(1..400), |due| due.max(self.now));
-                self.handle(page, Input::Tick);
+                self.handle(at, Input::Tick);
             }
-            80 if faults.crashes && self.rng.u8(..3) == 0 => {
+            What::Crash => {
                 let lands = self.rng.bool();
-                self.crash(page, lands);
-                self.equip(page);
+                self.crash(at, lands);
+                self.equip(at);
             }
-            81 if faults.thefts && self.pages[page].has_lock && self.holder == Some(page) => {
-                if self.rng.u8(..3) == 0 {
-                    self.log(|| format!("{page} is robbed"));
-                    self.note("thefts");
-                    self.holder = None;
-                    self.pages[page].robbed = true;
-                }
+            What::Theft => {
+                self.log(|| format!("{at} is robbed"));
+                self.note("thefts");
+                self.holder = None;
+                self.pages[at].robbed = true;
             }
-            82 | 83 if self.pages[page].robbed => {
-                self.pages[page].robbed = false;
-                self.pages[page].has_lock = false;
-                self.handle(page, Input::LockLost);
+            What::Robbed => {
+                self.pages[at].robbed = false;
+                self.pages[at].has_lock = false;
+                self.handle(at, Input::LockLost);
             }
-            84 if faults.late => self.late(page),
-            85..100 => self.random_command(page, faults),
-            _ => {}
+            What::Late => self.late(at),
+            What::Command => self.random_command(at, faults),
         }
     }
 

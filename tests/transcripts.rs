@@ -1,0 +1,190 @@
+//! A transcript that cannot be invalid: the property, on journals that the simulator makes.
+//!
+//! For every prefix of every journal a page comes that finds just this prefix stored, starts, and sends a
+//! message; the request must be one that the provider accepts, on each wire. Where the prefix leaves a run that
+//! is held, another page goes on with it instead, and that request is judged too. The judges are written from
+//! the providers' rules (`support/*_rules.rs`), not from the encoders. Every journal also replays byte for byte.
+//!
+//! Normal: at least [`PREFIXES`] prefixes; with `LODGER_CAMPAIGN=1` ten times as many.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::indexing_slicing
+)] // a test file throughout
+
+mod support;
+
+use fastrand::Rng;
+use lodger::journal::Row;
+use lodger::model::Wire;
+use lodger::ports::{Commit, MemoryStore, Table, Write};
+use lodger::session::{self, Transcript};
+use serde_json::{Value, json};
+use support::laws::{Journal, SESSION};
+use support::openai_rules;
+use support::sim::{Faults, World};
+
+const PREFIXES: usize = 10_000;
+const STEPS: usize = 400;
+
+#[derive(Debug, Default)]
+struct Counts {
+    worlds: usize,
+    prefixes: usize,
+    resumed: usize,
+    longest: usize,
+    messages: usize,
+}
+
+#[test]
+fn every_prefix_of_every_journal_gives_a_request_that_is_accepted() {
+    let campaign = std::env::var("LODGER_CAMPAIGN").is_ok_and(|value| value == "1");
+    let wanted = if campaign { PREFIXES * 10 } else { PREFIXES };
+    let mut counts = Counts::default();
+    let mut seed = 1_000_000;
+    while counts.prefixes < wanted {
+        seed += 1;
+        let faults = Faults { page_tools: seed % 20 == 0, second: seed % 2 == 0, ..Faults::ALL };
+        let mut world = World::wild(seed, faults, false);
+        for _ in 0..STEPS {
+            world.step();
+        }
+        counts.worlds += 1;
+        judge(seed, &world, &mut counts);
+    }
+    println!("{counts:?}");
+    assert!(counts.resumed * 20 > counts.prefixes, "too few prefixes with a run that is held: {counts:?}");
+    assert!(counts.messages > counts.prefixes * 4, "the conversations are too short: {counts:?}");
+}
+
+/// Judges every prefix of a world's journal, as its rows were written.
+fn judge(seed: u64, world: &World, counts: &mut Counts) {
+    let rows = &world.journal.rows;
+    // A replay goes row by row and stops at the first difference: every prefix is replayed with the whole.
+    let replayed = session::replay(SESSION, rows.iter().map(String::as_str)).expect("rows that read");
+    assert_eq!(replayed, Ok(()), "seed {seed}");
+    counts.longest = counts.longest.max(rows.len());
+    let mut rng = Rng::with_seed(seed);
+    let mut journal = Journal::new();
+    let mut disk = MemoryStore::new();
+    for prefix in 0..=rows.len() {
+        if let Some(row) = prefix.checked_sub(1).map(|at| &rows[at]) {
+            journal.follow(row).unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
+            store(&mut disk, row, &journal);
+        }
+        let place = || format!("seed {seed}, prefix {prefix} of {}", rows.len());
+        counts.prefixes += 1;
+        let draft = draft(&mut rng, &journal);
+        let page = Page { disk: &disk, journal: &journal, draft, world, anthropic: prefix % 3 > 0 };
+        counts.messages += page.sends_a_message(&place);
+        if journal.fold.current().is_some_and(|run| run.ended.is_none()) {
+            counts.resumed += usize::from(page.goes_on(&place));
+        }
+    }
+}
+
+fn store(disk: &mut MemoryStore, row: &str, journal: &Journal) {
+    let put = |table, key, value: &str| Write::Put { table, key, value: value.into() };
+    let key = vec![SESSION.into(), journal.fold.seq().into()];
+    let head = journal.fold.head(0).to_string();
+    let writes = vec![put(Table::Entries, key, row), put(Table::Heads, vec![SESSION.into()], &head)];
+    disk.commit(&Commit { writes, ..Commit::default() }).unwrap();
+}
+
+/// What the page that was lost may have written down of the answer that streamed.
+fn draft(rng: &mut Rng, journal: &Journal) -> Option<Write> {
+    let run = journal.fold.current().filter(|run| run.awaited().is_some() && rng.bool())?;
+    let text = [" ", "half a", "ünïcode 😀"][rng.usize(..3)];
+    let kind = ["text", "thinking"][rng.usize(..2)];
+    let block = if kind == "text" { json!([kind, text]) } else { json!([kind, text, null]) };
+    let key = vec![SESSION.into(), run.id.as_str().into(), 1.into(), 1.into()];
+    Some(Write::Put { table: Table::Drafts, key, value: json!([[0, 0, block]]).to_string() })
+}
+
+/// A page that finds a prefix.
+struct Page<'a> {
+    disk: &'a MemoryStore,
+    journal: &'a Journal,
+    draft: Option<Write>,
+    world: &'a World,
+    anthropic: bool,
+}
+
+impl Page<'_> {
+    fn start(&self) -> World {
+        let mut disk = self.disk.clone();
+        let writes = self.draft.clone().into_iter().collect();
+        disk.commit(&Commit { writes, ..Commit::default() }).unwrap();
+        let mut page = World::on(disk, self.journal.clone(), self.world.signed.clone());
+        page.must(0, "startAgent", json!({ "provider": self.provider() }));
+        page
+    }
+
+    fn provider(&self) -> Value {
+        if self.anthropic {
+            json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" })
+        } else {
+            json!({ "kind": "custom", "stream": { "$fn": 1 } })
+        }
+    }
+
+    /// Sends a message. The request is judged as it is made (a law of the simulator); the other wire's here.
+    fn sends_a_message(&self, place: &dyn Fn() -> String) -> usize {
+        let mut page = self.start();
+        let accepted = page.ask(0, "sendMessage", json!({ "text": "and now?" }));
+        assert!(matches!(accepted, Some(Ok(_))), "{}: {accepted:?}", place());
+        assert_eq!(page.pages[0].models.len(), 1, "{}: no request", place());
+        let (_, model) = page.model(0);
+        let messages = model.body["messages"].as_array().expect("messages");
+        let last = messages.last().expect("a message").to_string();
+        assert!(last.contains("and now?"), "{}: the message is not the last: {last}", place());
+        let session = page.pages[0].harness.session(SESSION).expect("a session");
+        let other = if self.anthropic { Wire::OpenAiChat } else { Wire::Anthropic };
+        self.judge_other(other, Transcript::new(other, session).extend(session), place);
+        messages.len()
+    }
+
+    fn judge_other(&self, wire: Wire, messages: &str, place: &dyn Fn() -> String) {
+        let messages: Value = serde_json::from_str(&format!("[{messages}]")).expect("JSON");
+        let judged = match wire {
+            Wire::OpenAiChat => openai_rules::check_messages(messages.as_array().unwrap(), false),
+            Wire::Anthropic => support::anthropic_rules::check(
+                &json!({ "model": "m", "max_tokens": 1, "messages": messages }),
+                &self.world.signed,
+                false,
+            ),
+        };
+        assert_eq!(judged, Ok(()), "{} on {wire:?}: {messages}", place());
+    }
+
+    /// Goes on with the run that is held. Whether a request came of it: the run may also just end, or wait.
+    fn goes_on(&self, place: &dyn Fn() -> String) -> bool {
+        let mut page = self.start();
+        let accepted = page.ask(0, "resume", json!({}));
+        assert!(matches!(accepted, Some(Ok(_))), "{}: {accepted:?}", place());
+        // Tools may have to end first; some of them were lost, and only the model is told.
+        for _ in 0..100 {
+            let Some(key) = page.pages[0].called.keys().next().copied() else { break };
+            page.returns(0, key, Ok(Some("\"found\"".into())));
+        }
+        !page.pages[0].models.is_empty()
+    }
+}
+
+#[test]
+fn a_row_that_was_changed_is_found() {
+    let mut world = World::wild(7, Faults::ALL, false);
+    for _ in 0..STEPS {
+        world.step();
+    }
+    let mut rows = world.journal.rows.clone();
+    assert!(rows.len() > 3, "a journal too short to be changed");
+    let text = rows[1].clone();
+    rows[1] = text.replacen("\"at\":1", "\"at\":2", 1);
+    assert_ne!(rows[1], text);
+    assert!(!Row::from_text(&rows[1]).unwrap().follows(Row::from_text(&rows[0]).unwrap().hash()));
+    assert!(session::Session::load(SESSION, rows.iter().map(String::as_str)).is_err());
+}
