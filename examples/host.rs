@@ -5,7 +5,7 @@
 
 use lodger::error::ErrorInfo;
 use lodger::harness::{Action, Harness, Input, ModelRequest, Notice, Options};
-use lodger::model::{Answer, Decoder};
+use lodger::model::{Decoder, Wire};
 use lodger::ports::{HttpRequest, MemoryStore};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -31,14 +31,9 @@ fn transport(request: &HttpRequest) -> String {
     .concat()
 }
 
-/// Sends a request and tells the harness of every piece of the answer.
-fn call_model(
-    harness: &mut Harness,
-    call: u32,
-    request: &ModelRequest,
-) -> Result<Answer, (ErrorInfo, Option<Answer>)> {
-    let ModelRequest::Http { wire, request } = request else { unreachable!("the provider speaks HTTP") };
-    let mut decoder = Decoder::new(*wire);
+/// Sends a request, tells the harness of every piece of the answer, and gives the whole.
+fn call_model(harness: &mut Harness, call: u32, wire: Wire, request: &HttpRequest) -> Input {
+    let mut decoder = Decoder::new(wire);
     for bytes in transport(request).as_bytes().chunks(64) {
         let pushed = decoder.push(bytes, &mut |delta| {
             harness.delta(call, delta);
@@ -49,7 +44,8 @@ fn call_model(
         }
         harness.flush(now(), call);
     }
-    decoder.finish().map_err(|(error, answer)| (error, Some(answer)))
+    let result = decoder.finish().map_err(|(error, answer)| (error, Some(answer)));
+    Input::Answered { call, result }
 }
 
 /// The pump: does what the harness asks for and tells it what came of that, until nothing is left. Gives what
@@ -68,9 +64,8 @@ fn pump(harness: &mut Harness, store: &mut MemoryStore, command: Input) -> Resul
                     let rows = reads.iter().map(|read| store.read(read)).collect();
                     inputs.push_back(Input::Read { read: id, result: Ok(rows) });
                 }
-                Action::CallModel { call, request } => {
-                    let result = call_model(harness, call, &request);
-                    inputs.push_back(Input::Answered { call, result });
+                Action::CallModel { call, request: ModelRequest::Http { wire, request } } => {
+                    inputs.push_back(call_model(harness, call, wire, &request));
                 }
                 Action::CallPage { call, json, .. } => {
                     println!("the tool is called with {}", json.unwrap_or_default());

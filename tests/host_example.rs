@@ -1,6 +1,6 @@
 //! The example runs, and its conversation is what it should be.
 #![cfg(not(target_arch = "wasm32"))]
-#![allow(clippy::unwrap_used, clippy::unreachable, clippy::indexing_slicing, dead_code)] // a test file throughout
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, dead_code)] // a test file throughout
 
 #[path = "../examples/host.rs"]
 mod host;
