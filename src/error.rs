@@ -4,7 +4,8 @@
 //! Promises: every code that reaches a page is listed here, and `index.d.ts` names the same codes (a test
 //! compares the two). Leaves to others: turning an [`ErrorInfo`] into a JS `LodgerError` (`js/`).
 
-use serde_json::{Value, json};
+use crate::object::Object;
+use serde_json::Value;
 
 macro_rules! codes {
     ($( $(#[$doc:meta])* $name:ident = $text:literal, retry $retry:literal ;)*) => {
@@ -184,11 +185,12 @@ impl ErrorInfo {
 
     /// The public form: `{code, message, retryable, hint?}`.
     pub fn to_json(&self) -> Value {
-        let mut value = json!({ "code": self.code.as_str(), "message": self.message, "retryable": self.code.retryable() });
-        if let (Some(object), Some(hint)) = (value.as_object_mut(), &self.hint) {
-            object.insert("hint".into(), hint.as_str().into());
-        }
-        value
+        Object::new()
+            .text("code", self.code.as_str())
+            .text("message", &self.message)
+            .flag("retryable", self.code.retryable())
+            .maybe_text("hint", self.hint.as_deref())
+            .done()
     }
 
     /// Reads the public form back; an unknown code reads as `protocol`.

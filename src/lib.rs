@@ -5,17 +5,18 @@
 //!
 //! The rooms, and the one direction in which they may import (a test in `tests/house.rs` keeps it):
 //! `js -> browser -> harness -> session -> run -> prompt -> tools -> workspace`; `journal`, `model`, `ports`,
-//! `error` and `maps` lie under all.
+//! `error`, `object` and `maps` lie under all.
 
 #[cfg(target_arch = "wasm32")]
 pub mod browser;
 pub mod error;
 pub mod harness;
 pub mod journal;
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "npm"))]
 mod js;
 pub mod maps;
 pub mod model;
+pub mod object;
 pub mod ports;
 pub mod prompt;
 pub mod run;

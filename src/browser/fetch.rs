@@ -10,9 +10,10 @@ use super::pump::{Deliver, Pump};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Given, Http, ModelRequest, Provider};
 use crate::model::errors::check_header;
+use crate::object::Object;
 use crate::ports::HttpRequest;
 use js_sys::{Promise, Reflect, Uint8Array};
-use serde_json::json;
+use serde_json::Value;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{AbortController, ReadableStreamDefaultReader, RequestCredentials};
@@ -86,10 +87,13 @@ async fn respond(
         }
         let headers = headers(http, &request.headers, key.as_deref())?;
         if let Some(function) = http.fetch {
-            let mut json = json!({ "url": request.url, "headers": headers, "body": request.body });
-            if let (Some(credentials), Some(object)) = (&http.credentials, json.as_object_mut()) {
-                object.insert("credentials".into(), credentials.as_str().into());
-            }
+            let pair = |(name, value): &(String, String)| Value::from([name.as_str(), value].as_slice());
+            let json = Object::new()
+                .text("url", &request.url)
+                .value("headers", headers.iter().map(pair).collect())
+                .text("body", &request.body)
+                .maybe_text("credentials", http.credentials.as_deref())
+                .done();
             calls::forget(pump, call);
             pump.deliver(Deliver::Call(call, function, "fetch", Some(&json.to_string())));
             return Ok(None);
@@ -167,14 +171,14 @@ async fn ask_key(pump: &Pump, function: u32, refused: bool) -> Result<String, Er
     let json = if refused { "{\"refused\":true}" } else { "{\"refused\":false}" };
     pump.deliver(Deliver::Call(call, function, "apiKey", Some(json)));
     let json = JsFuture::from(promise).await.ok().and_then(|json| json.as_string());
-    let key = json.and_then(|json| serde_json::from_str::<String>(&json).ok()).filter(|key| !key.is_empty());
-    if let Some(key) = &key {
-        inner.harness.borrow_mut().keep_secret(key);
+    match json.and_then(|json| serde_json::from_str(&json).ok()) {
+        Some(Value::String(key)) if !key.is_empty() => {
+            inner.harness.borrow_mut().keep_secret(&key);
+            Ok(key)
+        }
+        _ => Err(ErrorInfo::new(Code::Auth, "the function for apiKey gave no key")
+            .hint("let it return the key as a text")),
     }
-    key.ok_or_else(|| {
-        ErrorInfo::new(Code::Auth, "the function for apiKey gave no key")
-            .hint("let it return the key as a text")
-    })
 }
 
 fn broken() -> ErrorInfo {

@@ -7,6 +7,7 @@ use super::{calls, fetch};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, CallKey, FORMAT_KEY, Harness, Input, Options, check_format};
 use crate::maps::Few;
+use crate::object::Object;
 use crate::ports::{Millis, Read, StoreError, Table};
 use js_sys::{Function, Promise};
 use std::cell::{Cell, RefCell};
@@ -295,12 +296,13 @@ impl Pump {
                 |name: &str| js_sys::Reflect::get(&estimate, &name.into()).ok().and_then(|n| n.as_f64());
             let persisted = js_sys::Reflect::get(&estimate, &"persisted".into()).is_ok_and(|p| p.is_truthy());
             let memory = pump.0.store.bytes();
-            let value = serde_json::json!({
-                "kind": if memory.is_some() { "memory" } else { "indexeddb" },
-                "bytes": memory.map_or_else(|| number("usage").unwrap_or(0.0), |bytes| bytes as f64),
-                "quota": number("quota").unwrap_or(0.0),
-                "persisted": persisted,
-            });
+            let bytes = memory.map_or_else(|| number("usage").unwrap_or(0.0), |bytes| bytes as f64);
+            let value = Object::new()
+                .text("kind", if memory.is_some() { "memory" } else { "indexeddb" })
+                .value("bytes", bytes.into())
+                .value("quota", number("quota").unwrap_or(0.0).into())
+                .flag("persisted", persisted)
+                .done();
             pump.deliver(Deliver::Reply(id, Ok(Some(value.to_string()))));
         });
     }

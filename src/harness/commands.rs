@@ -6,11 +6,12 @@ use super::pages::Owner;
 use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Waiter, start};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
+use crate::object::Object;
 use crate::ports::{Read, Rows, Table};
 use crate::run::Run;
 use crate::session::{self, Session};
 use crate::tools::{Definition, Origin, gate};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// How long `wait` waits where nobody says, in milliseconds.
 const WAIT_MS: u64 = 30_000;
@@ -377,15 +378,26 @@ pub(super) fn closed() -> ErrorInfo {
 /// What `wait` or `result` answers for a run. `None`: there is no such run; `Some(None)`: it has not ended.
 fn answer_of(session: &Session, run: &str, whole: bool) -> Option<Option<Value>> {
     let (started_at, ended) = session.run_times(run)?;
-    Some(ended.map(|ended| match session.run(run) {
-        Some(run) if whole => run_result(run),
-        _ if whole => json!({ "runId": run, "outcome": ended.outcome.as_str(), "text": "", "turns": 0 }),
-        _ => wait_result(run, started_at, ended),
+    Some(ended.map(|ended| {
+        match session.run(run) {
+            Some(run) if whole => run_result(run),
+            _ if whole => Object::new()
+                .text("runId", run)
+                .text("outcome", ended.outcome.as_str())
+                .text("text", "")
+                .number("turns", 0)
+                .done(),
+            _ => wait_result(run, started_at, ended),
+        }
     }))
 }
 
 fn accepted(run: &Run) -> Value {
-    json!({ "runId": run.id, "status": "accepted", "acceptedAt": run.started_at })
+    Object::new()
+        .text("runId", &run.id)
+        .text("status", "accepted")
+        .number("acceptedAt", run.started_at)
+        .done()
 }
 
 /// The session that is meant: until there are more, `default`.

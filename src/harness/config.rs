@@ -6,7 +6,8 @@
 use crate::error::{Code, ErrorInfo};
 use crate::model::errors::{check_header, join_url};
 use crate::model::{Endpoint, Reasoning, Settings, Wire};
-use serde_json::{Map, Value, json};
+use crate::object::Object;
+use serde_json::{Map, Value};
 
 /// The model where nobody names one.
 pub const DEFAULT_MODEL: &str = "claude-sonnet-4-6";
@@ -61,12 +62,18 @@ pub struct Http {
     pub model: Option<String>,
 }
 
-impl std::fmt::Debug for Provider {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
+impl Provider {
+    fn name(&self) -> &'static str {
+        match self {
             Provider::Http(http) => http.wire.as_str(),
             Provider::Custom { .. } => "custom",
-        })
+        }
+    }
+}
+
+impl std::fmt::Debug for Provider {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -232,37 +239,30 @@ impl Config {
 
     /// What the journal keeps: no secret, and no function.
     pub fn record(&self) -> Value {
-        let mut record = Map::new();
-        let mut put = |name: &str, value: Option<Value>| {
-            if let Some(value) = value {
-                record.insert(name.into(), value);
-            }
+        let instructions = match &self.instructions {
+            Some(Given::Text(text)) => Some(text.as_str()),
+            _ => None,
         };
-        put("provider", self.provider.as_ref().map(|provider| format!("{provider:?}").into()));
-        put("configured", Some(self.configured().into()));
-        put("model", Some(self.model().into()));
-        put(
-            "instructions",
-            match &self.instructions {
-                Some(Given::Text(text)) => Some(text.as_str().into()),
-                _ => None,
-            },
-        );
-        put("maxOutputTokens", self.max_output_tokens.map(Value::from));
-        put("temperature", self.temperature.as_deref().map(Value::from));
-        put("reasoning", self.reasoning.map(|reasoning| format!("{reasoning:?}").to_lowercase().into()));
-        put("providerOptions", self.provider_options.as_deref().map(Value::from));
-        put("maxTurns", Some(self.max_turns.into()));
-        Value::Object(record)
+        Object::new()
+            .maybe_text("provider", self.provider.as_ref().map(Provider::name))
+            .flag("configured", self.configured())
+            .text("model", self.model())
+            .maybe_text("instructions", instructions)
+            .maybe("maxOutputTokens", self.max_output_tokens.map(Value::from))
+            .maybe_text("temperature", self.temperature.as_deref())
+            .maybe_text("reasoning", self.reasoning.and_then(|level| REASONING.get(level as usize)).copied())
+            .maybe_text("providerOptions", self.provider_options.as_deref())
+            .number("maxTurns", self.max_turns)
+            .done()
     }
 
     /// `get_agent_settings`; `api_key_configured` is false where the stub would answer.
     pub fn public(&self) -> Value {
-        json!({
-            "api_key_configured": self.configured(),
-            "provider": self.provider.as_ref().map(|provider| format!("{provider:?}")),
-            "model": self.model(),
-        })
+        Object::new()
+            .flag("api_key_configured", self.configured())
+            .value("provider", self.provider.as_ref().map(Provider::name).into())
+            .text("model", self.model())
+            .done()
     }
 }
 
@@ -428,8 +428,11 @@ fn word(value: &Value, name: &str, words: &[&str]) -> Result<usize, ErrorInfo> {
     found.ok_or_else(|| invalid(&format!("{name} must be one of \"{}\"", words.join("\", \""))))
 }
 
+/// The levels of [`Reasoning`], in its order.
+const REASONING: [&str; 4] = ["off", "low", "medium", "high"];
+
 fn reasoning(value: &Value, name: &str) -> Result<Reasoning, ErrorInfo> {
-    Ok(match word(value, name, &["off", "low", "medium", "high"])? {
+    Ok(match word(value, name, &REASONING)? {
         0 => Reasoning::Off,
         1 => Reasoning::Low,
         2 => Reasoning::Medium,
@@ -464,6 +467,7 @@ fn unknown(name: &str) -> ErrorInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn error(patch: Value) -> ErrorInfo {
         Config::default().patched(&patch).unwrap_err()

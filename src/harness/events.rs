@@ -5,87 +5,75 @@
 //! mirror of the status always changes before the events that tell of it.
 
 use super::{Action, Harness, Lifecycle, Notice};
-use crate::error::ErrorInfo;
+use crate::error::{Code, ErrorInfo};
+use crate::object::Object;
 use crate::run::{CallState, Outcome, Run};
 use crate::session;
-use serde_json::{Map, Value, json};
-
-/// An event's detail while it is put together.
-pub(super) type Detail = Map<String, Value>;
-
-/// Adds a member.
-pub(super) fn event(detail: &mut Detail, name: &str, value: Value) {
-    detail.insert(name.into(), value);
-}
+use serde_json::Value;
 
 /// `WaitResult` when the time is over.
 pub(super) fn wait_timeout(run: &str) -> String {
-    json!({ "runId": run, "status": "timeout" }).to_string()
+    Object::new().text("runId", run).text("status", "timeout").done().to_string()
 }
 
 /// `WaitResult` of a run that has ended.
 pub(super) fn wait_result(run: &str, started_at: u64, ended: &crate::run::Ended) -> Value {
-    let status = if ended.outcome == Outcome::Failed { "error" } else { "ok" };
-    let mut value = json!({
-        "runId": run, "status": status, "outcome": ended.outcome.as_str(),
-        "startedAt": started_at, "endedAt": ended.at,
-    });
-    if let (Some(error), Some(object)) = (&ended.error, value.as_object_mut()) {
-        object.insert("error".into(), error.to_json());
-    }
-    value
+    Object::new()
+        .text("runId", run)
+        .text("status", if ended.outcome == Outcome::Failed { "error" } else { "ok" })
+        .text("outcome", ended.outcome.as_str())
+        .number("startedAt", started_at)
+        .number("endedAt", ended.at)
+        .maybe("error", ended.error.as_ref().map(ErrorInfo::to_json))
+        .done()
 }
 
 /// `RunResult` of a run that has ended.
 pub(super) fn run_result(run: &Run) -> Value {
     let ended = run.ended.as_ref();
-    let mut value = json!({
-        "runId": run.id, "outcome": ended.map(|ended| ended.outcome.as_str()),
-        "text": run.text(), "turns": run.turns.len(),
-    });
-    if let Some(object) = value.as_object_mut() {
-        if let Some(usage) = session::usage(&run.sums) {
-            object.insert("usage".into(), usage);
-        }
-        if let Some(error) = ended.and_then(|ended| ended.error.as_ref()) {
-            object.insert("error".into(), error.to_json());
-        }
-    }
-    value
+    Object::new()
+        .text("runId", &run.id)
+        .value("outcome", ended.map(|ended| ended.outcome.as_str()).into())
+        .text("text", &run.text())
+        .number("turns", run.turns.len() as u64)
+        .maybe("usage", session::usage(&run.sums))
+        .maybe("error", ended.and_then(|ended| ended.error.as_ref()).map(ErrorInfo::to_json))
+        .done()
 }
 
 impl Harness {
     /// What every detail has. Counts the event where there is a run.
-    pub(super) fn detail(&mut self, session: &str, run: Option<&str>) -> Detail {
-        let mut detail = Detail::new();
-        event(&mut detail, "workspace", self.options.name.as_str().into());
-        event(&mut detail, "sessionId", session.into());
+    pub(super) fn detail(&mut self, session: &str, run: Option<&str>) -> Object {
+        let mut detail = Object::new();
+        detail.text("workspace", &self.options.name);
+        detail.text("sessionId", session);
         if let Some(run) = run {
-            event(&mut detail, "epoch", self.epoch.into());
-            event(&mut detail, "runId", run.into());
+            detail.number("epoch", self.epoch);
+            detail.text("runId", run);
             if let Some(slot) = self.sessions.get_mut(session) {
                 slot.told += 1;
-                event(&mut detail, "seq", slot.told.into());
+                detail.number("seq", slot.told);
             }
         }
         detail
     }
 
-    pub(super) fn send(&mut self, name: &'static str, detail: Detail, barrier: bool) {
-        let action = Action::Tell(Notice::Event(name, Value::Object(detail).to_string()));
+    pub(super) fn send(&mut self, name: &'static str, mut detail: Object, barrier: bool) {
+        let action = Action::Tell(Notice::Event(name, detail.done().to_string()));
         if barrier { self.outbox.tell_after_commit(action) } else { self.outbox.tell(action) }
     }
 
     /// `{ lifecycle, is_streaming }` as it is now.
     pub(super) fn status(&self) -> Value {
         let lifecycle = match &self.lifecycle {
-            Lifecycle::Stopped => json!("Stopped"),
-            Lifecycle::Starting => json!("Starting"),
-            Lifecycle::Running => json!("Running"),
-            Lifecycle::Error(message) => json!({ "Error": message }),
+            Lifecycle::Stopped => "Stopped".into(),
+            Lifecycle::Starting => "Starting".into(),
+            Lifecycle::Running => "Running".into(),
+            Lifecycle::Error(message) => Object::new().text("Error", message).done(),
         };
         let streams = |slot: &super::Slot| slot.session.current().is_some_and(Run::working);
-        json!({ "lifecycle": lifecycle, "is_streaming": self.sessions.values().any(streams) })
+        let is_streaming = self.sessions.values().any(streams);
+        Object::new().value("lifecycle", lifecycle).flag("is_streaming", is_streaming).done()
     }
 
     pub(super) fn status_notice(&self) -> Action {
@@ -101,21 +89,17 @@ impl Harness {
     }
 
     pub(super) fn status_changed(&mut self, barrier: bool) {
-        let mut detail = Detail::new();
-        event(&mut detail, "workspace", self.options.name.as_str().into());
-        if let Value::Object(status) = self.status() {
-            detail.extend(status);
-        }
+        let mut detail = Object::new();
+        detail.text("workspace", &self.options.name);
+        detail.all(self.status());
         self.send("agent:status-changed", detail, barrier);
     }
 
     /// The harness itself has failed.
     pub(super) fn tell_error(&mut self, error: &ErrorInfo) {
-        let mut detail = Detail::new();
-        event(&mut detail, "workspace", self.options.name.as_str().into());
-        if let Value::Object(error) = error.to_json() {
-            detail.extend(error);
-        }
+        let mut detail = Object::new();
+        detail.text("workspace", &self.options.name);
+        detail.all(error.to_json());
         self.send("agent:error", detail, false);
     }
 
@@ -132,11 +116,11 @@ impl Harness {
         };
         self.outbox.tell_after_commit(self.status_notice());
         let mut detail = self.detail(session, Some(run));
-        event(&mut detail, "phase", "start".into());
-        event(&mut detail, "startedAt", started_at.into());
+        detail.text("phase", "start");
+        detail.number("startedAt", started_at);
         self.send("agent:lifecycle", detail, true);
         let mut detail = self.detail(session, Some(run));
-        event(&mut detail, "startedAt", started_at.into());
+        detail.number("startedAt", started_at);
         self.send("agent:session-started", detail, true);
         self.status_changed(true);
         self.tell_message(session, run, true);
@@ -151,34 +135,28 @@ impl Harness {
         let mut detail = self.detail(session, Some(&run.id));
         match ended.outcome {
             Outcome::Completed => {
-                event(&mut detail, "endedAt", ended.at.into());
-                event(&mut detail, "text", run.text().into());
-                event(&mut detail, "turns", run.turns.len().into());
-                if let Some(usage) = session::usage(&run.sums) {
-                    event(&mut detail, "usage", usage);
-                }
+                detail.number("endedAt", ended.at);
+                detail.text("text", &run.text());
+                detail.number("turns", run.turns.len() as u64);
+                detail.maybe("usage", session::usage(&run.sums));
                 self.send("agent:session-completed", detail, true);
             }
             Outcome::Interrupted => {
-                event(&mut detail, "endedAt", ended.at.into());
-                event(&mut detail, "reason", self.interrupt_reason.as_str().into());
+                detail.number("endedAt", ended.at);
+                detail.text("reason", &self.interrupt_reason);
                 self.send("agent:session-interrupted", detail, true);
             }
             Outcome::Failed => {
-                if let Some(Value::Object(error)) = ended.error.as_ref().map(ErrorInfo::to_json) {
-                    detail.extend(error);
-                }
+                detail.all(ended.error.as_ref().map(ErrorInfo::to_json).into());
                 self.send("agent:error", detail, true);
             }
         }
         let mut detail = self.detail(session, Some(&run.id));
         let phase = if ended.outcome == Outcome::Failed { "error" } else { "end" };
-        event(&mut detail, "phase", phase.into());
-        event(&mut detail, "startedAt", run.started_at.into());
-        event(&mut detail, "endedAt", ended.at.into());
-        if let Some(error) = &ended.error {
-            event(&mut detail, "error", error.to_json());
-        }
+        detail.text("phase", phase);
+        detail.number("startedAt", run.started_at);
+        detail.number("endedAt", ended.at);
+        detail.maybe("error", ended.error.as_ref().map(ErrorInfo::to_json));
         self.send("agent:lifecycle", detail, true);
         self.status_changed(true);
         for waiter in self.waiters.extract_if(.., |waiter| waiter.run == run.id) {
@@ -203,19 +181,19 @@ impl Harness {
         else {
             return;
         };
-        let mut part = Detail::new();
-        event(&mut part, "arguments", session::arguments(&call.arguments));
-        event(&mut part, "status", status.into());
-        event(&mut part, "tool", call.name.as_str().into());
-        event(&mut part, "toolCallId", call.id.as_str().into());
+        let mut part = Object::new();
+        part.value("arguments", session::arguments(&call.arguments));
+        part.text("status", status);
+        part.text("tool", &call.name);
+        part.text("toolCallId", &call.id);
         if let (CallState::Settled(settled), true) = (&call.state, status != "started") {
             match &settled.error {
-                None => event(&mut part, "result", session::tool_result(&settled.text, settled.json)),
-                Some(error) => event(&mut part, "error", error.to_json()),
-            }
+                None => part.value("result", session::tool_result(&settled.text, settled.json)),
+                Some(error) => part.value("error", error.to_json()),
+            };
         }
         let mut detail = self.detail(session, Some(run));
-        detail.extend(part);
+        detail.all(part.done());
         self.send("agent:tool-call", detail, barrier);
     }
 
@@ -226,11 +204,11 @@ impl Harness {
         };
         let (name, arguments) = (call.name.clone(), session::arguments(&call.arguments));
         let mut detail = self.detail(session, Some(run));
-        event(&mut detail, "arguments", arguments);
-        event(&mut detail, "progress", progress);
-        event(&mut detail, "status", "started".into());
-        event(&mut detail, "tool", name.into());
-        event(&mut detail, "toolCallId", tool_call.into());
+        detail.value("arguments", arguments);
+        detail.value("progress", progress);
+        detail.text("status", "started");
+        detail.text("tool", &name);
+        detail.text("toolCallId", tool_call);
         self.send("agent:tool-call", detail, false);
     }
 
@@ -305,7 +283,7 @@ impl Harness {
         let run = self.session(session).and_then(|s| s.runs.last());
         let status = match &self.lifecycle {
             Lifecycle::Error(message) => {
-                return json!({ "status": "error", "error": { "code": "storage_failed", "message": message, "retryable": true } });
+                return in_error(ErrorInfo::new(Code::StorageFailed, message.as_str()).to_json());
             }
             Lifecycle::Stopped | Lifecycle::Starting => "stopped",
             Lifecycle::Running => match run {
@@ -316,12 +294,17 @@ impl Harness {
                     None if run.turns.len() > 1 => "streaming",
                     None => "submitted",
                     Some(ended) => match &ended.error {
-                        Some(error) => return json!({ "status": "error", "error": error.to_json() }),
+                        Some(error) => return in_error(error.to_json()),
                         None => "ready",
                     },
                 },
             },
         };
-        json!({ "status": status })
+        Object::new().text("status", status).done()
     }
+}
+
+/// A view's state when something went wrong.
+fn in_error(error: Value) -> Value {
+    Object::new().text("status", "error").value("error", error).done()
 }

@@ -10,7 +10,7 @@ use crate::journal::{Entry, Header, Row};
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use crate::tools::{ToolText, pages};
 use crate::workspace::{Missed, Op, Outcome, Pending, Plan, Workspace};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// For whom it is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -323,7 +323,7 @@ fn done(plan: Plan) -> Done {
 }
 
 fn done_tool(tool: pages::Done) -> Done {
-    Done { value: json!(tool.text), plan: tool.plan }
+    Done { value: tool.text.into(), plan: tool.plan }
 }
 
 fn outcome_entry(tool_call: &str, value: &Value) -> Entry {

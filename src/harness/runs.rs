@@ -1,16 +1,16 @@
 //! Runs: what each journal entry sets going, and what comes back.
 
-use super::events::event;
 use super::pages::Owner;
 use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Slot, config, outbox};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::model::{Answer, Block, Delta, DeltaKind, StopReason, Usage, openai_chat};
+use crate::object::Object;
 use crate::ports::{Expect, Millis, Table, Write};
 use crate::run::{CallState, Run};
-use crate::session::Transcript;
+use crate::session::{self, Transcript};
 use crate::tools::{Origin, ToolText, gate};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// How often the text of an answer is written down while it streams, in milliseconds.
 pub(super) const DRAFT_MS: Millis = 250;
@@ -159,11 +159,8 @@ impl Harness {
             for (part, kind, offset, text) in news {
                 let kind = if kind == DeltaKind::Thinking { "thinking" } else { "text" };
                 let mut detail = self.detail(&session, Some(&run));
-                event(&mut detail, "kind", kind.into());
-                event(&mut detail, "messageId", message.as_str().into());
-                event(&mut detail, "offset", offset.into());
-                event(&mut detail, "part", part.into());
-                event(&mut detail, "text", text.into());
+                detail.text("kind", kind).text("messageId", &message).text("text", &text);
+                detail.number("offset", offset as u64).number("part", part as u64);
                 self.send("agent:message-chunk", detail, false);
             }
         }
@@ -175,12 +172,15 @@ impl Harness {
         let model = self.models.values().find(|model| model.session == session && model.run == run);
         let parts = model.map(|model| model.parts.as_slice()).unwrap_or_default();
         let part = |(index, part): (usize, &Streamed)| match part.kind {
-            DeltaKind::Text => json!({ "type": "text", "text": part.text }),
-            DeltaKind::Thinking => json!({ "type": "thinking", "text": part.text }),
-            DeltaKind::ToolCall => json!({
-                "type": "tool-call", "toolCallId": format!("receiving-{index}"), "tool": part.text,
-                "arguments": {}, "status": "receiving",
-            }),
+            DeltaKind::Text => session::text_part("text", &part.text),
+            DeltaKind::Thinking => session::text_part("thinking", &part.text),
+            DeltaKind::ToolCall => Object::new()
+                .text("type", "tool-call")
+                .text("toolCallId", &format!("receiving-{index}"))
+                .text("tool", &part.text)
+                .value("arguments", Object::new().done())
+                .text("status", "receiving")
+                .done(),
         };
         parts.iter().enumerate().map(part).collect()
     }
@@ -208,7 +208,7 @@ impl Harness {
             }
             None => return false,
         };
-        let seq = self.session(session).map_or(0, crate::session::Session::seq);
+        let seq = self.session(session).map_or(0, session::Session::seq);
         let key = vec![session.into(), seq.into()];
         self.outbox.write(Write::Put { table: Table::Entries, key, value: row.to_text() });
         true
@@ -224,7 +224,7 @@ impl Harness {
                     return;
                 }
                 // What was recorded just now may have changed the decision: fewer turns, for one.
-                if self.session(session).and_then(crate::session::Session::next).as_ref() != Some(&entry) {
+                if self.session(session).and_then(session::Session::next).as_ref() != Some(&entry) {
                     continue;
                 }
             }
@@ -421,7 +421,7 @@ impl Harness {
 
     /// Takes up an input entry of a run, and everything that follows.
     pub(super) fn settle(&mut self, session: &str, run: &str, entry: &Entry) {
-        let current = self.session(session).and_then(crate::session::Session::current);
+        let current = self.session(session).and_then(session::Session::current);
         if current.is_none_or(|current| current.id != run) {
             return;
         }
@@ -475,13 +475,15 @@ impl Harness {
     ) {
         let limit = timeout.unwrap_or(self.config.tool_timeout_ms);
         let call = self.key();
-        let mut json = json!({ "args": args, "toolCallId": format!("call-{call}") });
-        if let (Owner::Run { run, tool_call, .. }, Some(object)) = (&owner, json.as_object_mut()) {
-            object.insert("toolCallId".into(), tool_call.as_str().into());
-            object.insert("runId".into(), run.as_str().into());
-        }
+        let mut given = Object::new();
+        given.value("args", args.clone());
+        match &owner {
+            Owner::Run { run, tool_call, .. } => given.text("toolCallId", tool_call).text("runId", run),
+            Owner::Command(_) => given.text("toolCallId", &format!("call-{call}")),
+        };
+        let json = given.done().to_string();
         self.calls.insert(call, LiveCall { owner: CallOwner::Tool(owner), deadline: None, limit });
-        let action = Action::CallPage { call, function, kind: "tool", json: Some(json.to_string()) };
+        let action = Action::CallPage { call, function, kind: "tool", json: Some(json) };
         if barrier {
             self.outbox.strictly();
             self.outbox.act_after_commit(action);
@@ -570,7 +572,7 @@ impl Harness {
 
     /// Stops the run of a session, if it has one. A held one too where `held` says so.
     pub(super) fn interrupt_session(&mut self, session: &str, reason: &str, held: bool) {
-        let Some(run) = self.session(session).and_then(crate::session::Session::current) else { return };
+        let Some(run) = self.session(session).and_then(session::Session::current) else { return };
         if run.held && !held {
             return;
         }
@@ -654,7 +656,8 @@ impl Harness {
                 let news = part.text.get(start..part.told).filter(|text| !text.is_empty());
                 let Some(block) = news.and_then(|text| block(part.kind, text)) else { continue };
                 let blocks = crate::journal::blocks_to_json(&[block]);
-                pieces.push(json!([index, start, blocks.get(0)]));
+                let block = blocks.get(0).cloned().unwrap_or_default();
+                pieces.push(Value::Array(vec![index.into(), start.into(), block]));
                 part.drafted = part.told;
             }
             if pieces.is_empty() {
@@ -718,9 +721,7 @@ pub(super) fn failed_call(tool_call: &str, error: ErrorInfo) -> Entry {
 
 /// `ToolResult` of the contract.
 pub(super) fn tool_value(text: &ToolText, json: bool) -> Value {
-    let mut value = json!({ "result": crate::session::tool_result(&text.text, json) });
-    if let (Some(bytes), Some(object)) = (text.truncated, value.as_object_mut()) {
-        object.insert("truncated".into(), json!({ "bytes": bytes }));
-    }
-    value
+    let truncated = text.truncated.map(|bytes| Object::new().number("bytes", bytes as u64).done());
+    let result = session::tool_result(&text.text, json);
+    Object::new().value("result", result).maybe("truncated", truncated).done()
 }

@@ -9,7 +9,7 @@ use crate::journal::{Entry, Row, blocks_from_json};
 use crate::model::Block;
 use crate::ports::{Commit, Durability, Part, Read, Rows, StoreError, Table, Write};
 use crate::session::Session;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// The row of the table `meta` that says in which format the database is.
 pub const FORMAT_KEY: &str = "format";
@@ -270,7 +270,12 @@ pub(super) fn from_drafts(run: &str, drafts: &Rows) -> Vec<Block> {
         for piece in pieces.as_array().into_iter().flatten() {
             let number = |n: usize| piece.get(n).and_then(Value::as_u64).unwrap_or_default();
             let (part, start) = (number(0), usize::try_from(number(1)).unwrap_or_default());
-            let news = piece.get(2).cloned().map(|block| json!([block])).as_ref().and_then(blocks_from_json);
+            let news = piece
+                .get(2)
+                .cloned()
+                .map(|block| Value::Array(vec![block]))
+                .as_ref()
+                .and_then(blocks_from_json);
             for block in news.unwrap_or_default() {
                 let had = blocks.iter_mut().find(|(other, _)| *other == part).map(|(_, block)| block);
                 match (had, block) {

@@ -5,7 +5,8 @@
 
 use crate::error::ErrorInfo;
 use crate::model::{Block, StopReason, Usage};
-use serde_json::{Map, Value, json};
+use crate::object::Object;
+use serde_json::Value;
 
 /// Where an entry comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,11 +72,11 @@ macro_rules! entries {
 
             /// The content: a JSON object with sorted keys.
             pub fn to_json(&self) -> Value {
-                let mut object = Map::new();
+                let mut object = Object::new();
                 match self { $( Entry::$name { $( $field, )* } => {
-                    $( set(&mut object, stringify!($field), $field.put()); )*
+                    $( object.maybe(stringify!($field), $field.put()); )*
                 } )* }
-                Value::Object(object)
+                object.done()
             }
 
             /// Reads a content back; `None` for an unknown kind or a content that is not of that kind.
@@ -87,12 +88,6 @@ macro_rules! entries {
             }
         }
     };
-}
-
-fn set(object: &mut Map<String, Value>, key: &str, value: Option<Value>) {
-    if let Some(value) = value {
-        object.insert(key.into(), value);
-    }
 }
 
 entries! {
@@ -300,7 +295,7 @@ impl Field for Usage {
 
 impl Field for Sums {
     fn put(&self) -> Option<Value> {
-        Some(json!({ "turns": self.turns, "usage": self.usage.put() }))
+        Some(Object::new().number("turns", self.turns).maybe("usage", self.usage.put()).done())
     }
     fn get(value: Option<&Value>) -> Option<Self> {
         let value = value?;
@@ -318,7 +313,7 @@ impl Field for StopReason {
             StopReason::Pause => "pause",
             StopReason::StopSequence => "stop_sequence",
             StopReason::Refusal(None) => "refusal",
-            StopReason::Refusal(Some(why)) => return Some(json!({ "refusal": why })),
+            StopReason::Refusal(Some(why)) => return Some(Object::new().text("refusal", why).done()),
         };
         Some(word.into())
     }
@@ -351,13 +346,19 @@ impl Field for Vec<Block> {
 
 /// Blocks as they stand in an entry or a draft: arrays that begin with the kind.
 pub fn blocks_to_json(blocks: &[Block]) -> Value {
-    let block = |block: &Block| match block {
-        Block::Text(text) => json!(["text", text]),
-        Block::Thinking { text, signature } => json!(["thinking", text, signature]),
-        Block::ToolCall { id, name, arguments } => json!(["tool_call", id, name, arguments]),
-        Block::ToolResult { id, text, is_error } => json!(["tool_result", id, text, is_error]),
-        Block::Extra(members) => json!(["extra", members]),
-        Block::Raw(raw) => json!(["raw", raw]),
+    let block = |block: &Block| {
+        let (kind, texts, last): (_, &[&str], Option<Value>) = match block {
+            Block::Text(text) => ("text", &[text], None),
+            Block::Thinking { text, signature } => ("thinking", &[text], Some(signature.as_deref().into())),
+            Block::ToolCall { id, name, arguments } => ("tool_call", &[id, name, arguments], None),
+            Block::ToolResult { id, text, is_error } => {
+                ("tool_result", &[id, text], Some((*is_error).into()))
+            }
+            Block::Extra(members) => ("extra", &[members], None),
+            Block::Raw(raw) => ("raw", &[raw], None),
+        };
+        let texts = [&[kind], texts].concat();
+        texts.into_iter().map(Value::from).chain(last).collect::<Value>()
     };
     blocks.iter().map(block).collect()
 }
@@ -385,6 +386,7 @@ pub fn blocks_from_json(value: &Value) -> Option<Vec<Block>> {
 mod tests {
     use super::*;
     use crate::error::Code;
+    use serde_json::json;
 
     fn samples() -> Vec<Entry> {
         let blocks = vec![

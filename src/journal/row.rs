@@ -2,6 +2,7 @@
 
 use super::{Entry, FORMAT};
 use crate::error::{Code, ErrorInfo};
+use crate::object::Object;
 use crate::ports::Millis;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -24,15 +25,14 @@ pub struct Header {
 
 impl Header {
     fn text(&self) -> String {
-        let mut object = serde_json::Map::new();
-        object.insert("at".into(), self.at.into());
-        object.insert("kind".into(), self.kind.as_str().into());
-        if let Some(run) = &self.run {
-            object.insert("run".into(), run.as_str().into());
-        }
-        object.insert("seq".into(), self.seq.into());
-        object.insert("v".into(), FORMAT.into());
-        Value::Object(object).to_string()
+        Object::new()
+            .number("at", self.at)
+            .text("kind", &self.kind)
+            .maybe_text("run", self.run.as_deref())
+            .number("seq", self.seq)
+            .number("v", FORMAT)
+            .done()
+            .to_string()
     }
 
     fn parse(text: &str) -> Option<(u64, Header)> {

@@ -35,13 +35,11 @@ impl Host {
         match text("t").as_deref() {
             Some("command") => {
                 let args = Reflect::get(value, &"args".into()).unwrap_or(JsValue::UNDEFINED);
-                match serde_wasm_bindgen::from_value(args) {
-                    Ok(args) => self.pump.command(id, text("name").unwrap_or_default(), args),
-                    Err(error) => {
-                        let error = ErrorInfo::new(
-                            Code::InvalidArguments,
-                            format!("the arguments are no plain data: {error}"),
-                        );
+                match convert::plain(&args) {
+                    Some(args) => self.pump.command(id, text("name").unwrap_or_default(), args),
+                    None => {
+                        let error = ErrorInfo::new(Code::InvalidArguments, "the arguments are no plain data")
+                            .hint("give what JSON can hold");
                         self.pump.refuse(id, error);
                     }
                 }
@@ -70,7 +68,7 @@ impl Host {
             let head = member("head");
             let pair = |pair: JsValue| {
                 let pair: Array = pair.dyn_into().ok()?;
-                Some((pair.get(0).as_string()?.to_lowercase(), pair.get(1).as_string()?))
+                Some((pair.get(0).as_string()?.to_ascii_lowercase(), pair.get(1).as_string()?))
             };
             let headers: Option<Array> =
                 Reflect::get(&head, &"headers".into()).ok().and_then(|h| h.dyn_into().ok());

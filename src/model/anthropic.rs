@@ -8,12 +8,10 @@
 
 use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{check_header, in_stream, join_url, protocol};
-use super::json::{Body, Loose, Members, is_object, push_text};
+use super::json::{Body, Members, is_object, push_text};
 use super::{Block, Delta, Endpoint, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage, Wire};
 use crate::error::ErrorInfo;
 use crate::ports::HttpRequest;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// What an answer may take when nobody says.
@@ -215,42 +213,8 @@ fn plain(text: &str) -> Cow<'_, str> {
     text.chars().map(|c| if allowed(c) { c } else { '_' }).collect()
 }
 
-/// Any event. One flat type for all of them: derives are what costs bytes.
-#[derive(Deserialize)]
-struct Event<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Loose<'a>,
-    index: Option<u32>,
-    #[serde(borrow)]
-    delta: Option<Piece<'a>>,
-    #[serde(borrow)]
-    content_block: Option<&'a RawValue>,
-    #[serde(borrow)]
-    message: Option<&'a RawValue>,
-    #[serde(borrow)]
-    usage: Option<&'a RawValue>,
-}
-
-/// Any delta.
-#[derive(Deserialize)]
-struct Piece<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Loose<'a>,
-    #[serde(borrow, default)]
-    text: Loose<'a>,
-    #[serde(borrow, default)]
-    thinking: Loose<'a>,
-    #[serde(borrow, default)]
-    partial_json: Loose<'a>,
-    #[serde(borrow, default)]
-    signature: Loose<'a>,
-    #[serde(borrow)]
-    citation: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    stop_reason: Loose<'a>,
-    #[serde(borrow)]
-    stop_details: Option<&'a RawValue>,
-}
+/// The members of an event that are taken apart with it.
+const INSIDE: &[&str] = &["type", "delta", "text", "thinking", "partial_json"];
 
 /// What must be remembered between events besides the answer.
 #[derive(Debug, Default)]
@@ -281,12 +245,15 @@ impl Stream {
         if self.ended || data.is_empty() {
             return Ok(());
         }
-        let Ok(event) = serde_json::from_str::<Event<'_>>(data) else {
-            return odd_event(name, data);
+        let Some(event) = Members::with(data, INSIDE) else {
+            return match data {
+                "[DONE]" => Ok(()),
+                _ => Err(protocol("an event of the answer's stream is no JSON object")),
+            };
         };
         // Some servers name an event in its `event` line only.
-        let kind = if event.kind.text().is_empty() { name } else { event.kind.text() };
-        match kind {
+        let kind = event.text("type");
+        match if kind.is_empty() { name } else { &kind } {
             "content_block_delta" => block_delta(&event, data, answer, sink),
             "content_block_start" => block_start(&event, answer, sink),
             "content_block_stop" => {
@@ -297,10 +264,10 @@ impl Stream {
             }
             "message_start" => self.message_start(&event, answer),
             "message_delta" => {
-                if let Some(delta) = &event.delta {
+                if let Some(delta) = event.node("delta").members() {
                     stop_reason(delta, answer);
                 }
-                add_usage(event.usage, &mut answer.usage);
+                usage_of(&event.object("usage"), &mut answer.usage);
                 Ok(())
             }
             "message_stop" => {
@@ -312,8 +279,8 @@ impl Stream {
         }
     }
 
-    fn message_start(&mut self, event: &Event<'_>, answer: &mut Assembler) -> Result<(), ErrorInfo> {
-        let message = event.message.and_then(|raw| Members::of(raw.get())).unwrap_or_default();
+    fn message_start(&mut self, event: &Members<'_>, answer: &mut Assembler) -> Result<(), ErrorInfo> {
+        let message = event.object("message");
         let id = message.text("id");
         if self.begun {
             // Some proxies repeat the start; another message in the middle must not be mixed into this one.
@@ -332,39 +299,22 @@ impl Stream {
     }
 }
 
-/// An event that does not fit the type: an unknown one may look as it likes.
-fn odd_event(name: &str, data: &str) -> Result<(), ErrorInfo> {
-    let kind = match Members::of(data) {
-        Some(members) => members.text("type"),
-        None if data == "[DONE]" => return Ok(()),
-        None => return Err(protocol("an event of the answer's stream is no JSON object")),
-    };
-    match if kind.is_empty() { name } else { kind.as_ref() } {
-        "error" => Err(in_stream(data)),
-        "message_start"
-        | "message_delta"
-        | "message_stop"
-        | "content_block_start"
-        | "content_block_delta"
-        | "content_block_stop" => {
-            Err(protocol("an event of the answer's stream has members of a wrong type"))
-        }
-        _ => Ok(()),
-    }
+fn index(event: &Members<'_>) -> Option<u32> {
+    event.number("index").and_then(|index| u32::try_from(index).ok())
 }
 
 /// The block that an event is about.
-fn place(event: &Event<'_>, answer: &Assembler) -> Option<usize> {
-    let index = event.index;
+fn place(event: &Members<'_>, answer: &Assembler) -> Option<usize> {
+    let index = index(event);
     answer.find(&|part| index.is_none_or(|index| part.index == index))
 }
 
 fn block_start(
-    event: &Event<'_>,
+    event: &Members<'_>,
     answer: &mut Assembler,
     sink: &mut dyn FnMut(Delta<'_>),
 ) -> Result<(), ErrorInfo> {
-    let json = event.content_block.map(RawValue::get).unwrap_or_default();
+    let json = event.get("content_block").unwrap_or_default();
     let block = Members::of(json).ok_or_else(|| protocol("a block of the answer is no JSON object"))?;
     let mut first = Cow::Borrowed("");
     let (content, known) = match block.text("type").as_ref() {
@@ -390,18 +340,18 @@ fn block_start(
         }
         _ => {
             let content = Content::Raw { json: json.into(), input: String::new(), changes: Vec::new() };
-            answer.begin(Part::new(event.index.unwrap_or(u32::MAX), content));
+            answer.begin(Part::new(index(event).unwrap_or(u32::MAX), content));
             return Ok(());
         }
     };
-    let mut part = Part::new(event.index.unwrap_or(u32::MAX), content);
-    for (name, value) in &block.0 {
+    let mut part = Part::new(index(event).unwrap_or(u32::MAX), content);
+    for (name, value) in block.all() {
         if name == "citations" {
             let list = value.strip_prefix('[').and_then(|list| list.strip_suffix(']')).unwrap_or_default();
             if !list.trim().is_empty() {
                 part.add_citation(list.trim());
             }
-        } else if !known.contains(&name.as_ref()) && *value != "null" && !is_direct(name, value) {
+        } else if !known.contains(&name) && value != "null" && !is_direct(name, value) {
             part.add_extra(name, value);
         }
     }
@@ -417,26 +367,26 @@ fn is_direct(name: &str, value: &str) -> bool {
 }
 
 fn block_delta(
-    event: &Event<'_>,
+    event: &Members<'_>,
     data: &str,
     answer: &mut Assembler,
     sink: &mut dyn FnMut(Delta<'_>),
 ) -> Result<(), ErrorInfo> {
-    let (Some(at), Some(delta)) = (place(event, answer), &event.delta) else {
+    let (Some(at), Some(delta)) = (place(event, answer), event.node("delta").members()) else {
         return Err(protocol("a piece came for a block of the answer that never began"));
     };
-    let fits = match delta.kind.text() {
-        "text_delta" => answer.append(at, delta.text.text(), sink) || raw_change(at, data, answer),
-        "thinking_delta" => answer.append(at, delta.thinking.text(), sink) || raw_change(at, data, answer),
+    let fits = match delta.text("type").as_ref() {
+        "text_delta" => answer.append(at, &delta.text("text"), sink) || raw_change(at, data, answer),
+        "thinking_delta" => answer.append(at, &delta.text("thinking"), sink) || raw_change(at, data, answer),
         kind => match answer.part(at).map(|part| (kind, part)) {
-            Some(("input_json_delta", part)) => add_input(part, delta.partial_json.text()),
+            Some(("input_json_delta", part)) => add_input(part, &delta.text("partial_json")),
             Some(("signature_delta", Part { body: Content::Thinking { signature, .. }, .. })) => {
-                *signature = delta.signature.text().into();
+                *signature = delta.text("signature").into();
                 true
             }
             Some(("citations_delta", part)) => {
-                if let (Content::Text(_), Some(citation)) = (&part.body, delta.citation) {
-                    part.add_citation(citation.get());
+                if let (Content::Text(_), Some(citation)) = (&part.body, delta.get("citation")) {
+                    part.add_citation(citation);
                 }
                 true
             }
@@ -476,8 +426,8 @@ fn raw_change(at: usize, data: &str, answer: &mut Assembler) -> bool {
     true
 }
 
-fn stop_reason(delta: &Piece<'_>, answer: &mut Assembler) {
-    answer.stop = Some(match delta.stop_reason.text() {
+fn stop_reason(delta: &Members<'_>, answer: &mut Assembler) {
+    answer.stop = Some(match delta.text("stop_reason").as_ref() {
         "" => return,
         "tool_use" => StopReason::ToolUse,
         "max_tokens" => StopReason::MaxTokens,
@@ -485,19 +435,13 @@ fn stop_reason(delta: &Piece<'_>, answer: &mut Assembler) {
         "pause_turn" => StopReason::Pause,
         "stop_sequence" => StopReason::StopSequence,
         "refusal" => {
-            let details = delta.stop_details.and_then(|raw| Members::of(raw.get())).unwrap_or_default();
+            let details = delta.object("stop_details");
             let explanation = details.text("explanation").into_owned();
             StopReason::Refusal(Some(explanation).filter(|text| !text.is_empty()))
         }
         // `end_turn`, and reasons that came after this was written.
         _ => StopReason::EndTurn,
     });
-}
-
-fn add_usage(raw: Option<&RawValue>, usage: &mut Usage) {
-    if let Some(members) = raw.and_then(|raw| Members::of(raw.get())) {
-        usage_of(&members, usage);
-    }
 }
 
 /// Counts are cumulative: what is there takes the place of what was.

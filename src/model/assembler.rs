@@ -277,7 +277,7 @@ fn changed(json: String, input: &str, changes: &[String]) -> String {
     }
     let members = Members::of(&json).unwrap_or_default();
     let mut members: Vec<(Cow<'_, str>, Cow<'_, str>)> =
-        members.0.into_iter().map(|(name, value)| (name, value.into())).collect();
+        members.all().map(|(name, value)| (name.into(), value.into())).collect();
     let mut set = |name: Cow<'_, str>, value: &str| match members.iter_mut().find(|(n, _)| *n == name) {
         None => members.push((name.into_owned().into(), value.to_string().into())),
         Some((_, old)) if old.starts_with('"') && value.starts_with('"') => {
@@ -291,9 +291,9 @@ fn changed(json: String, input: &str, changes: &[String]) -> String {
         set("input".into(), input);
     }
     for change in changes {
-        for (name, value) in Members::of(change).unwrap_or_default().0 {
+        for (name, value) in Members::of(change).unwrap_or_default().all() {
             if name != "type" {
-                set(name, value);
+                set(name.into(), value);
             }
         }
     }

@@ -32,8 +32,8 @@ impl<'a> Told<'a> {
         let whole = Members::of(body)?;
         let error = whole.object("error");
         let mut told = Told { request: whole.text("request_id"), ..Told::default() };
-        let inner = if error.0.is_empty() { &whole } else { &error };
-        let names = if error.0.is_empty() { &["error", "message", "detail"][..] } else { &["message"] };
+        let inner = if error.is_empty() { &whole } else { &error };
+        let names = if error.is_empty() { &["error", "message", "detail"][..] } else { &["message"] };
         for name in names {
             if told.message.is_empty() {
                 told.message = inner.text(name);

@@ -5,91 +5,156 @@
 //! fails on a surprising type, it sees nothing there. Leaves to others: what the members mean.
 
 use crate::error::{Code, ErrorInfo};
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// A value that should be a string, borrowed where it has no escapes.
-#[derive(Debug, Default)]
-pub(super) enum Loose<'a> {
-    /// It is one.
+/// A value that was read once, from the outside in.
+#[derive(Debug)]
+pub(super) enum Node<'a> {
+    /// A string, borrowed where it has no escapes.
     Text(Cow<'a, str>),
-    /// It is an array.
-    Parts(Vec<&'a RawValue>),
-    /// It is absent or something else.
-    #[default]
+    /// An object.
+    Object(Members<'a>),
+    /// An array.
+    List(Vec<Node<'a>>),
+    /// The text of a member that was not taken apart.
+    Raw(&'a str),
+    /// Something else.
     Nothing,
 }
 
-impl Loose<'_> {
-    /// The string; empty where there is none.
-    pub(super) fn text(&self) -> &str {
+impl<'a> Node<'a> {
+    /// Reads a text. Of the members of objects only those with these names are taken apart.
+    pub(super) fn read(json: &'a str, inside: &[&str]) -> Option<Node<'a>> {
+        let mut deserializer = serde_json::Deserializer::from_str(json);
+        let node = Reader(inside).deserialize(&mut deserializer).ok()?;
+        deserializer.end().ok()?;
+        Some(node)
+    }
+
+    /// The members; none when it is no object.
+    pub(super) fn members(&self) -> Option<&Members<'a>> {
         match self {
-            Loose::Text(text) => text,
-            _ => "",
+            Node::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// The items; none when it is no array.
+    pub(super) fn items(&self) -> &[Node<'a>] {
+        match self {
+            Node::List(items) => items,
+            _ => &[],
         }
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Loose<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Loose<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any value")
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Loose::Text(Cow::Borrowed(text)))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Loose::Text(Cow::Owned(text.into())))
-            }
-            fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(Loose::Nothing)
-            }
-            fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-                Ok(Loose::Nothing)
-            }
-            fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-                Ok(Loose::Nothing)
-            }
-            fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-                Ok(Loose::Nothing)
-            }
-            fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-                Ok(Loose::Nothing)
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let mut parts = Vec::new();
-                while let Some(part) = seq.next_element()? {
-                    parts.push(part);
-                }
-                Ok(Loose::Parts(parts))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Loose::Nothing)
-            }
-        }
-        deserializer.deserialize_any(Reader)
+/// Reads a [`Node`]. One type for all that is read: each costs the module 3 KB.
+struct Reader<'i>(&'i [&'i str]);
+
+impl<'de> DeserializeSeed<'de> for Reader<'_> {
+    type Value = Node<'de>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node<'de>, D::Error> {
+        deserializer.deserialize_any(self)
     }
 }
 
-/// The members of an object, in order, their values as text.
+impl<'de> Visitor<'de> for Reader<'_> {
+    type Value = Node<'de>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Node<'de>, E> {
+        Ok(Node::Text(Cow::Borrowed(text)))
+    }
+    fn visit_str<E>(self, text: &str) -> Result<Node<'de>, E> {
+        Ok(Node::Text(Cow::Owned(text.into())))
+    }
+    fn visit_unit<E>(self) -> Result<Node<'de>, E> {
+        Ok(Node::Nothing)
+    }
+    fn visit_bool<E>(self, _: bool) -> Result<Node<'de>, E> {
+        Ok(Node::Nothing)
+    }
+    fn visit_i64<E>(self, _: i64) -> Result<Node<'de>, E> {
+        Ok(Node::Nothing)
+    }
+    fn visit_u64<E>(self, _: u64) -> Result<Node<'de>, E> {
+        Ok(Node::Nothing)
+    }
+    fn visit_f64<E>(self, _: f64) -> Result<Node<'de>, E> {
+        Ok(Node::Nothing)
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Node<'de>, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element_seed(Reader(self.0))? {
+            items.push(item);
+        }
+        Ok(Node::List(items))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node<'de>, A::Error> {
+        let mut members = Vec::new();
+        while let Some(key) = map.next_key_seed(Reader(&[]))? {
+            let Node::Text(name) = key else { continue };
+            let value = match self.0.contains(&name.as_ref()) {
+                true => map.next_value_seed(Reader(self.0))?,
+                false => Node::Raw(map.next_value::<&RawValue>()?.get()),
+            };
+            members.push((name, value));
+        }
+        Ok(Node::Object(Members(members)))
+    }
+}
+
+/// The members of an object, in order.
 #[derive(Debug, Default)]
-pub(super) struct Members<'a>(pub(super) Vec<(Cow<'a, str>, &'a str)>);
+pub(super) struct Members<'a>(Vec<(Cow<'a, str>, Node<'a>)>);
 
 impl<'a> Members<'a> {
-    /// The members of this text's object; none when it is no object.
+    /// The members of this text's object, their values as text; none when it is no object.
     pub(super) fn of(json: &'a str) -> Option<Self> {
-        serde_json::from_str(json).ok()
+        Members::with(json, &[])
+    }
+
+    /// The same with the members of these names taken apart.
+    pub(super) fn with(json: &'a str, inside: &[&str]) -> Option<Self> {
+        match Node::read(json, inside)? {
+            Node::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// All members that are text, with their names.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &'a str)> {
+        self.0.iter().filter_map(|(name, value)| match value {
+            Node::Raw(json) => Some((name.as_ref(), *json)),
+            _ => None,
+        })
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether there is one of this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(other, _)| other == name)
+    }
+
+    /// A member that was taken apart.
+    pub(super) fn node(&self, name: &str) -> &Node<'a> {
+        self.0.iter().find(|(other, _)| other == name).map_or(&Node::Nothing, |(_, value)| value)
     }
 
     /// The value of a member as text; a `null` counts as absent.
     pub(super) fn get(&self, name: &str) -> Option<&'a str> {
-        self.0.iter().find(|(n, value)| n == name && *value != "null").map(|(_, value)| *value)
+        match self.node(name) {
+            Node::Raw(json) if *json != "null" => Some(json),
+            _ => None,
+        }
     }
 
     /// The members of a member's object; none when it is no object.
@@ -99,7 +164,11 @@ impl<'a> Members<'a> {
 
     /// A member's string; empty when it is none.
     pub(super) fn text(&self, name: &str) -> Cow<'a, str> {
-        self.get(name).map(text).unwrap_or_default()
+        match self.node(name) {
+            Node::Text(text) => text.clone(),
+            Node::Raw(json) => text(json),
+            _ => Cow::Borrowed(""),
+        }
     }
 
     /// A member's number, whole and not negative.
@@ -108,32 +177,10 @@ impl<'a> Members<'a> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Members<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some((name, value)) = map.next_entry::<Loose<'de>, &'de RawValue>()? {
-                    if let Loose::Text(name) = name {
-                        members.push((name, value.get()));
-                    }
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Reader)
-    }
-}
-
 /// The string that this JSON text is; empty when it is none.
 pub(super) fn text(json: &str) -> Cow<'_, str> {
-    match serde_json::from_str(json) {
-        Ok(Loose::Text(text)) => text,
+    match Node::read(json, &[]) {
+        Some(Node::Text(text)) => text,
         _ => Cow::Borrowed(""),
     }
 }
@@ -200,7 +247,7 @@ impl<'a> Body<'a> {
             })?,
         };
         for ours in ["messages", "stream"] {
-            if theirs.0.iter().any(|(name, _)| name == ours) {
+            if theirs.has(ours) {
                 let mut message = String::from("providerOptions must not set ");
                 message.push_str(ours);
                 return Err(ErrorInfo::new(Code::InvalidConfig, message).hint("lodger sets it itself"));
@@ -213,7 +260,7 @@ impl<'a> Body<'a> {
 
     /// Begins a member and gives where to write its value; none where the page has set it.
     pub(super) fn member(&mut self, name: &str) -> Option<&mut String> {
-        if self.theirs.0.iter().any(|(n, _)| n == name) {
+        if self.theirs.has(name) {
             return None;
         }
         self.key(name);
@@ -236,8 +283,8 @@ impl<'a> Body<'a> {
 
     /// The whole body.
     pub(super) fn finish(mut self) -> String {
-        for (name, value) in std::mem::take(&mut self.theirs.0) {
-            self.key(&name);
+        for (name, value) in std::mem::take(&mut self.theirs).all() {
+            self.key(name);
             self.out.push_str(value);
         }
         self.out.push('}');
@@ -299,10 +346,13 @@ mod tests {
     #[test]
     fn a_surprising_type_is_nothing() {
         for value in ["null", "true", "1", "-1", "1.5", "{\"a\":{\"b\":1}}"] {
-            assert!(matches!(serde_json::from_str(value).unwrap(), Loose::Nothing), "{value}");
+            let members = ["{\"a\":", value, "}"].concat();
+            let members = Members::with(&members, &["a"]).unwrap();
+            assert!(members.text("a").is_empty() && members.node("a").items().is_empty(), "{value}");
         }
-        assert!(matches!(serde_json::from_str("\"plain\"").unwrap(), Loose::Text(Cow::Borrowed("plain"))));
-        assert!(matches!(serde_json::from_str("[1]").unwrap(), Loose::Parts(p) if p.len() == 1));
+        assert!(matches!(Node::read("\"plain\"", &[]).unwrap(), Node::Text(Cow::Borrowed("plain"))));
+        assert_eq!(Node::read("[1]", &[]).unwrap().items().len(), 1);
+        assert!(Node::read("[1", &[]).is_none() && Node::read("[1]]", &[]).is_none());
     }
 
     #[test]

@@ -8,14 +8,12 @@
 
 use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{in_stream, join_url, protocol};
-use super::json::{Body, Loose, Members, is_object, push_text, text};
+use super::json::{Body, Members, Node, is_object, push_text, text};
 use super::{
     Block, Delta, DeltaKind, Endpoint, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage, Wire,
 };
 use crate::error::ErrorInfo;
 use crate::ports::HttpRequest;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// The whole request, without the key.
@@ -189,65 +187,8 @@ fn encode_calls(message: &Message, out: &mut String) {
     }
 }
 
-/// A chunk.
-#[derive(Deserialize)]
-struct Chunk<'a> {
-    #[serde(borrow, default)]
-    object: Loose<'a>,
-    #[serde(borrow, default)]
-    id: Loose<'a>,
-    #[serde(borrow, default)]
-    model: Loose<'a>,
-    #[serde(borrow)]
-    choices: Option<Vec<Choice<'a>>>,
-    #[serde(borrow)]
-    usage: Option<&'a RawValue>,
-    #[serde(borrow)]
-    error: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct Choice<'a> {
-    index: Option<u32>,
-    #[serde(borrow)]
-    delta: Option<Piece<'a>>,
-    #[serde(borrow, default)]
-    finish_reason: Loose<'a>,
-}
-
-#[derive(Deserialize)]
-struct Piece<'a> {
-    #[serde(borrow, default)]
-    content: Loose<'a>,
-    #[serde(borrow, default)]
-    reasoning_content: Loose<'a>,
-    #[serde(borrow, default)]
-    reasoning: Loose<'a>,
-    #[serde(borrow, default)]
-    refusal: Loose<'a>,
-    #[serde(borrow)]
-    tool_calls: Option<Vec<Fragment<'a>>>,
-}
-
-/// A piece of a tool call.
-#[derive(Deserialize)]
-struct Fragment<'a> {
-    index: Option<u32>,
-    #[serde(borrow, default)]
-    id: Loose<'a>,
-    #[serde(borrow)]
-    function: Option<Function<'a>>,
-    #[serde(borrow)]
-    extra_content: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct Function<'a> {
-    #[serde(borrow, default)]
-    name: Loose<'a>,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
-}
+/// The members of a chunk that are taken apart with it.
+const INSIDE: &[&str] = &["choices", "delta", "content", "thinking", "tool_calls", "function"];
 
 /// What must be remembered between chunks besides the answer.
 #[derive(Debug, Default)]
@@ -325,28 +266,30 @@ impl Stream {
         answer: &mut Assembler,
         sink: &mut dyn FnMut(Delta<'_>),
     ) -> Result<(), ErrorInfo> {
-        let chunk: Chunk<'_> =
-            serde_json::from_str(json).map_err(|_| protocol("a piece of the answer is no chat chunk"))?;
-        if chunk.error.is_some() || chunk.object.text() == "error" {
+        let chunk =
+            Members::with(json, INSIDE).ok_or_else(|| protocol("a piece of the answer is no chat chunk"))?;
+        if chunk.get("error").is_some() || chunk.text("object") == "error" {
             return Err(in_stream(json));
         }
-        if answer.id.is_none() && !chunk.id.text().is_empty() {
-            answer.id = Some(chunk.id.text().into());
+        for (known, name) in [(&mut answer.id, "id"), (&mut answer.model, "model")] {
+            if known.is_none() {
+                *known = Some(chunk.text(name).into_owned()).filter(|text| !text.is_empty());
+            }
         }
-        if answer.model.is_none() && !chunk.model.text().is_empty() {
-            answer.model = Some(chunk.model.text().into());
-        }
-        if let Some(usage) = chunk.usage {
+        if let Some(usage) = chunk.get("usage") {
             self.usage.clear();
-            self.usage.push_str(usage.get());
-        } else if self.custom && chunk.choices.is_none() {
+            self.usage.push_str(usage);
+        } else if self.custom && !matches!(chunk.node("choices"), Node::List(_)) {
             return Err(protocol("the custom provider yielded an object without choices"));
         }
-        for choice in chunk.choices.iter().flatten().filter(|choice| choice.index.unwrap_or(0) == 0) {
-            if let Some(piece) = &choice.delta {
+        for choice in chunk.node("choices").items().iter().filter_map(Node::members) {
+            if choice.number("index").unwrap_or(0) != 0 {
+                continue;
+            }
+            if let Some(piece) = choice.node("delta").members() {
                 self.piece(piece, answer, sink);
             }
-            match choice.finish_reason.text() {
+            match choice.text("finish_reason").as_ref() {
                 "" => {}
                 "length" => answer.stop = Some(StopReason::MaxTokens),
                 "content_filter" => answer.stop = Some(StopReason::Refusal(None)),
@@ -357,61 +300,51 @@ impl Stream {
         Ok(())
     }
 
-    fn piece(&mut self, piece: &Piece<'_>, answer: &mut Assembler, sink: &mut dyn FnMut(Delta<'_>)) {
+    fn piece(&mut self, piece: &Members<'_>, answer: &mut Assembler, sink: &mut dyn FnMut(Delta<'_>)) {
         // Hosts that send both say the same in both.
-        let reasoning = match piece.reasoning_content.text() {
-            "" => piece.reasoning.text(),
+        let reasoning = match piece.text("reasoning_content") {
+            text if text.is_empty() => piece.text("reasoning"),
             text => text,
         };
-        answer.append_as(DeltaKind::Thinking, reasoning, sink);
-        match &piece.content {
-            Loose::Text(text) => answer.append_as(DeltaKind::Text, text, sink),
-            Loose::Parts(parts) => {
-                for part in parts {
-                    content_part(part.get(), answer, sink);
-                }
-            }
-            Loose::Nothing => {}
+        answer.append_as(DeltaKind::Thinking, &reasoning, sink);
+        answer.append_as(DeltaKind::Text, &piece.text("content"), sink);
+        for part in piece.node("content").items().iter().filter_map(Node::members) {
+            content_part(part, answer, sink);
         }
-        self.refusal.push_str(piece.refusal.text());
-        for fragment in piece.tool_calls.iter().flatten() {
+        self.refusal.push_str(&piece.text("refusal"));
+        for fragment in piece.node("tool_calls").items().iter().filter_map(Node::members) {
             call_fragment(fragment, answer, sink);
         }
     }
 }
 
 /// A part of content that is an array: `{type: "text", text}` or `{type: "thinking", thinking: [{text}]}`.
-fn content_part(json: &str, answer: &mut Assembler, sink: &mut dyn FnMut(Delta<'_>)) {
-    let part = Members::of(json).unwrap_or_default();
+fn content_part(part: &Members<'_>, answer: &mut Assembler, sink: &mut dyn FnMut(Delta<'_>)) {
     answer.append_as(DeltaKind::Text, &part.text("text"), sink);
-    match part.get("thinking").map(serde_json::from_str) {
-        Some(Ok(Loose::Text(text))) => answer.append_as(DeltaKind::Thinking, &text, sink),
-        Some(Ok(Loose::Parts(parts))) => {
-            for part in parts {
-                let part = Members::of(part.get()).unwrap_or_default();
-                answer.append_as(DeltaKind::Thinking, &part.text("text"), sink);
-            }
-        }
-        _ => {}
+    answer.append_as(DeltaKind::Thinking, &part.text("thinking"), sink);
+    for part in part.node("thinking").items().iter().filter_map(Node::members) {
+        answer.append_as(DeltaKind::Thinking, &part.text("text"), sink);
     }
 }
 
-fn call_fragment(fragment: &Fragment<'_>, answer: &mut Assembler, sink: &mut dyn FnMut(Delta<'_>)) {
-    let id = fragment.id.text();
-    let name = fragment.function.as_ref().map_or("", |function| function.name.text());
+fn call_fragment(fragment: &Members<'_>, answer: &mut Assembler, sink: &mut dyn FnMut(Delta<'_>)) {
+    let index = fragment.number("index").and_then(|index| u32::try_from(index).ok());
+    let id = fragment.text("id");
+    let function = fragment.node("function").members();
+    let name = function.map(|function| function.text("name")).unwrap_or_default();
     let found = answer.find(&|part| {
-        matches!(part.body, Content::Call { .. }) && fragment.index.is_none_or(|index| part.index == index)
+        matches!(part.body, Content::Call { .. }) && index.is_none_or(|index| part.index == index)
     });
     let same = found.filter(|at| match answer.part(*at).map(|part| &part.body) {
         Some(Content::Call { id: known, name: named, arguments, .. }) => {
-            let other_id = !id.is_empty() && !known.is_empty() && id != known;
+            let other_id = !id.is_empty() && !known.is_empty() && id != *known;
             let named_again = !name.is_empty() && !named.is_empty();
-            !match fragment.index {
+            !match index {
                 // Some servers give every call the same index, others every fragment another id.
                 Some(_) => other_id && named_again,
                 // Without an index a new id begins a new call; without both, a name does once the last call
                 // cannot go on.
-                None => other_id || (named_again && (name != named || is_object(arguments))),
+                None => other_id || (named_again && (name != *named || is_object(arguments))),
             }
         }
         _ => false,
@@ -419,24 +352,24 @@ fn call_fragment(fragment: &Fragment<'_>, answer: &mut Assembler, sink: &mut dyn
     let at = same.unwrap_or_else(|| {
         let (id, name, arguments) = Default::default();
         let body = Content::Call { id, name, arguments, whole: false };
-        answer.begin(Part::new(fragment.index.unwrap_or(u32::MAX), body))
+        answer.begin(Part::new(index.unwrap_or(u32::MAX), body))
     });
     let Some(part) = answer.part(at) else { return };
-    if let Some(extra) = fragment.extra_content
+    if let Some(extra) = fragment.get("extra_content")
         && part.extra.is_empty()
     {
-        part.add_extra("extra_content", extra.get());
+        part.add_extra("extra_content", extra);
     }
     if let Content::Call { id: known, name: named, arguments, .. } = &mut part.body {
         if known.is_empty() {
-            known.push_str(id);
+            known.push_str(&id);
         }
         if named.is_empty() {
-            named.push_str(name);
+            named.push_str(&name);
         }
-        if let Some(json) = fragment.function.as_ref().and_then(|function| function.arguments) {
+        if let Some(json) = function.and_then(|function| function.get("arguments")) {
             // A string as the protocol says, or the object itself.
-            arguments.push_str(&match json.get() {
+            arguments.push_str(&match json {
                 string if string.starts_with('"') => text(string),
                 object => Cow::Borrowed(object),
             });

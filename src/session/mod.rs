@@ -11,17 +11,18 @@ mod view;
 
 pub use replay::{Difference, replay};
 pub use transcript::Transcript;
-pub(crate) use view::{answer_of, arguments, prompt_of, usage};
+pub(crate) use view::{answer_of, arguments, prompt_of, text_part, usage};
 pub use view::{history, messages_of, tool_result};
 
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Cause, Entry, GENESIS, Header, Row, Sums};
 use crate::maps::Named;
 use crate::model::Block;
+use crate::object::Object;
 use crate::ports::Millis;
 use crate::run::{Ended, Prompt, Rules, Run};
 use crate::tools::Registry;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// How many model calls a run may make where the page does not say.
 pub const DEFAULT_MAX_TURNS: u64 = 20;
@@ -160,15 +161,17 @@ impl Session {
 
     fn head_at(&self, at: Millis, seq: u64, hash: &str) -> Value {
         let usage = &self.sums.usage;
-        json!({
-            "v": crate::journal::FORMAT,
-            "seq": seq,
-            "hash": hash,
-            "at": at,
-            "turns": self.sums.turns,
-            "tokens": [usage.input_tokens, usage.output_tokens],
-            "run": self.current().map(|run| json!({ "id": run.id, "held": run.held })),
-        })
+        let tokens = [usage.input_tokens, usage.output_tokens];
+        let run = self.current().map(|run| Object::new().text("id", &run.id).flag("held", run.held).done());
+        Object::new()
+            .number("v", crate::journal::FORMAT)
+            .number("seq", seq)
+            .text("hash", hash)
+            .number("at", at)
+            .number("turns", self.sums.turns)
+            .value("tokens", tokens.as_slice().into())
+            .value("run", run.into())
+            .done()
     }
 
     /// Whether a stored head belongs to this fold.

@@ -1,11 +1,12 @@
 //! What a person sees: messages, one from the person and one from the assistant a run.
 
 use super::Session;
-use crate::error::Code;
+use crate::error::{Code, ErrorInfo};
 use crate::journal::Sums;
 use crate::model::{Block, Usage};
+use crate::object::Object;
 use crate::run::{Call, CallState, Outcome, Run, Said, Settled, Turn};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 /// The conversation, the oldest first: the last `limit` messages before the message `before`.
 /// `None`: there is no such message.
@@ -41,16 +42,15 @@ pub fn messages_of(run: &Run) -> [Value; 2] {
 
 /// The person's message.
 pub(crate) fn prompt_of(run: &Run) -> Value {
-    let mut user = json!({
-        "id": run.prompt.message,
-        "role": "user",
-        "parts": [{ "type": "text", "text": run.prompt.text }],
-        "createdAt": run.started_at,
-        "runId": run.id,
-        "status": "complete",
-    });
-    put(&mut user, "metadata", run.prompt.metadata.clone());
-    user
+    Object::new()
+        .text("id", &run.prompt.message)
+        .text("role", "user")
+        .value("parts", vec![text_part("text", &run.prompt.text)].into())
+        .number("createdAt", run.started_at)
+        .text("runId", &run.id)
+        .text("status", "complete")
+        .maybe("metadata", run.prompt.metadata.clone())
+        .done()
 }
 
 /// The assistant's message, with the parts of its turns from this one on.
@@ -61,23 +61,22 @@ pub(crate) fn answer_of(run: &Run, turn: usize) -> Value {
         Some(Outcome::Interrupted) => "interrupted",
         Some(Outcome::Failed) => "failed",
     };
-    let mut assistant = json!({
-        "id": run.answer_id(),
-        "role": "assistant",
-        "parts": parts(run.turns.get(turn..).unwrap_or_default()),
-        "createdAt": run.started_at,
-        "runId": run.id,
-        "status": status,
-    });
     let model = run.turns.iter().rev().find_map(|turn| match &turn.said {
-        Said::Whole { model, .. } => model.clone(),
+        Said::Whole { model, .. } => model.as_deref(),
         _ => None,
     });
-    put(&mut assistant, "model", model.map(Value::from));
-    put(&mut assistant, "usage", usage(&run.sums));
     let error = run.ended.as_ref().and_then(|ended| ended.error.as_ref());
-    put(&mut assistant, "error", error.map(|error| error.to_json()));
-    assistant
+    Object::new()
+        .text("id", &run.answer_id())
+        .text("role", "assistant")
+        .value("parts", parts(run.turns.get(turn..).unwrap_or_default()).into())
+        .number("createdAt", run.started_at)
+        .text("runId", &run.id)
+        .text("status", status)
+        .maybe_text("model", model)
+        .maybe("usage", usage(&run.sums))
+        .maybe("error", error.map(ErrorInfo::to_json))
+        .done()
 }
 
 /// `Usage` of the contract; `None` before the first answer.
@@ -87,15 +86,16 @@ pub(crate) fn usage(sums: &Sums) -> Option<Value> {
     }
     let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens } =
         sums.usage;
-    let mut usage = json!({ "inputTokens": input_tokens, "outputTokens": output_tokens });
+    let mut usage = Object::new();
+    usage.number("inputTokens", input_tokens).number("outputTokens", output_tokens);
     for (name, count) in [
         ("cacheReadTokens", cache_read_tokens),
         ("cacheWriteTokens", cache_write_tokens),
         ("reasoningTokens", reasoning_tokens),
     ] {
-        put(&mut usage, name, (count > 0).then(|| count.into()));
+        usage.maybe(name, (count > 0).then(|| count.into()));
     }
-    Some(usage)
+    Some(usage.done())
 }
 
 fn parts(turns: &[Turn]) -> Vec<Value> {
@@ -104,8 +104,8 @@ fn parts(turns: &[Turn]) -> Vec<Value> {
         let mut calls = turn.calls.iter();
         for block in turn.said.blocks().iter().filter(|block| block.is_shown()) {
             parts.push(match block {
-                Block::Text(text) => json!({ "type": "text", "text": text }),
-                Block::Thinking { text, .. } => json!({ "type": "thinking", "text": text }),
+                Block::Text(text) => text_part("text", text),
+                Block::Thinking { text, .. } => text_part("thinking", text),
                 Block::ToolCall { .. } => match calls.next() {
                     Some(call) => part_of(call),
                     None => continue,
@@ -117,12 +117,12 @@ fn parts(turns: &[Turn]) -> Vec<Value> {
     parts
 }
 
+/// A part that is text or thinking.
+pub(crate) fn text_part(kind: &str, text: &str) -> Value {
+    Object::new().text("type", kind).text("text", text).done()
+}
+
 fn part_of(call: &Call) -> Value {
-    let mut part = Map::new();
-    part.insert("type".into(), "tool-call".into());
-    part.insert("toolCallId".into(), call.id.as_str().into());
-    part.insert("tool".into(), call.name.as_str().into());
-    part.insert("arguments".into(), arguments(&call.arguments));
     let status = match &call.state {
         CallState::Asked => "receiving",
         CallState::Ordered => "started",
@@ -134,14 +134,20 @@ fn part_of(call: &Call) -> Value {
             _ => "failed",
         },
     };
-    part.insert("status".into(), status.into());
-    if let CallState::Settled(settled) = &call.state {
-        match &settled.error {
-            None => part.insert("result".into(), tool_result(&settled.text, settled.json)),
-            Some(error) => part.insert("error".into(), error.to_json()),
-        };
-    }
-    Value::Object(part)
+    let (result, error) = match &call.state {
+        CallState::Settled(Settled { error: Some(error), .. }) => (None, Some(error.to_json())),
+        CallState::Settled(settled) => (Some(tool_result(&settled.text, settled.json)), None),
+        _ => (None, None),
+    };
+    Object::new()
+        .text("type", "tool-call")
+        .text("toolCallId", &call.id)
+        .text("tool", &call.name)
+        .value("arguments", arguments(&call.arguments))
+        .text("status", status)
+        .maybe("result", result)
+        .maybe("error", error)
+        .done()
 }
 
 /// Arguments as the page gets them: the JSON they are, else the text that the model wrote.
@@ -152,10 +158,4 @@ pub(crate) fn arguments(text: &str) -> Value {
 /// A result as the page gets it.
 pub fn tool_result(text: &str, json: bool) -> Value {
     if json { arguments(text) } else { text.into() }
-}
-
-fn put(object: &mut Value, key: &str, value: Option<Value>) {
-    if let (Some(object), Some(value)) = (object.as_object_mut(), value) {
-        object.insert(key.into(), value);
-    }
 }

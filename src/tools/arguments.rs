@@ -147,12 +147,12 @@ fn check(schema: &Value, value: &Value, at: &str, path: &str, problems: &mut Vec
     }
     match value {
         Value::Number(_) => {
-            let limit = |keyword: &str| map.get(keyword).and_then(Value::as_f64);
+            let limit = |keyword: &str| map.get(keyword).and_then(|limit| Some((limit, limit.as_f64()?)));
             let number = value.as_f64().unwrap_or_default();
-            if let Some(least) = limit("minimum").filter(|least| number < *least) {
+            if let Some((least, _)) = limit("minimum").filter(|(_, least)| number < *least) {
                 say("minimum", format!("{} must be at least {least}", shown(at)));
             }
-            if let Some(most) = limit("maximum").filter(|most| number > *most) {
+            if let Some((most, _)) = limit("maximum").filter(|(_, most)| number > *most) {
                 say("maximum", format!("{} must be at most {most}", shown(at)));
             }
         }

@@ -6,8 +6,9 @@
 //! and the order of tools.
 
 use crate::error::{Code, ErrorInfo};
+use crate::object::Object;
 use crate::workspace::args::Args;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// Where the text of a tool's result comes from, and so how far it is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -198,45 +199,35 @@ impl Definition {
 
     /// The public form (`ToolDefinition` of `index.d.ts`).
     pub fn to_json(&self) -> Value {
-        json!({
-            "name": self.name,
-            "description": self.description,
-            "inputSchema": self.schema(),
-            "source": self.source.as_str(),
-            "readOnly": self.read_only,
-            "available": true,
-        })
+        self.named().value("inputSchema", self.schema()).flag("available", true).done()
+    }
+
+    /// What both forms have.
+    fn named(&self) -> Object {
+        let mut object = Object::new();
+        object
+            .text("name", &self.name)
+            .text("description", &self.description)
+            .text("source", self.source.as_str())
+            .flag("readOnly", self.read_only);
+        object
     }
 
     /// The form for the journal; it reads back exactly.
     pub fn to_record(&self) -> Value {
-        let mut record = json!({
-            "name": self.name,
-            "description": self.description,
-            "inputSchema": self.input_schema,
-            "source": self.source.as_str(),
-            "readOnly": self.read_only,
-            "openWorld": self.open_world,
-            "parallel": self.parallel,
-            "onResume": self.on_resume.as_str(),
-        });
-        if let Some(map) = record.as_object_mut() {
-            let mut add = |name: &str, value: Option<Value>| {
-                if let Some(value) = value {
-                    map.insert(name.into(), value);
-                }
-            };
-            add("title", self.title.as_deref().map(Value::from));
-            add("timeoutMs", self.timeout_ms.map(Value::from));
-            add(
-                "fn",
-                match self.origin {
-                    Origin::Page => None,
-                    Origin::Host(function) => Some(function.into()),
-                },
-            );
-        }
-        record
+        let function = match self.origin {
+            Origin::Page => None,
+            Origin::Host(function) => Some(function.into()),
+        };
+        self.named()
+            .text("inputSchema", &self.input_schema)
+            .flag("openWorld", self.open_world)
+            .flag("parallel", self.parallel)
+            .text("onResume", self.on_resume.as_str())
+            .maybe_text("title", self.title.as_deref())
+            .maybe("timeoutMs", self.timeout_ms.map(Value::from))
+            .maybe("fn", function)
+            .done()
     }
 
     /// Reads the form for the journal.
@@ -309,6 +300,7 @@ fn object_schema(schema: &Value, what: &str) -> Result<String, ErrorInfo> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn tool() -> Value {
         json!({

@@ -32,11 +32,12 @@ pub use plan::{Missed, Outcome, Pending, Plan};
 
 use crate::error::{Code, ErrorInfo};
 use crate::maps::{self, Named};
+use crate::object::Object;
 use crate::ports::{Read, Rows, Table};
 use links::Links;
 use lists::Lists;
 use search::Index;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// How deep pages can be nested. The public tree has two JSON levels a page, and JSON readers stop at 128.
 pub const MAX_DEPTH: usize = 50;
@@ -188,7 +189,14 @@ impl Workspace {
         let node = |(_, slug): &(u64, String)| {
             let page = self.pages.get(slug)?;
             let below = if depth < MAX_DEPTH { self.siblings(Some(slug)) } else { &[] };
-            Some(json!({ "slug": slug, "title": page.title, "children": self.tree(below, depth + 1) }))
+            let children = self.tree(below, depth + 1);
+            Some(
+                Object::new()
+                    .text("slug", slug)
+                    .text("title", &page.title)
+                    .value("children", children)
+                    .done(),
+            )
         };
         Value::Array(pages.iter().filter_map(node).collect())
     }

@@ -6,8 +6,9 @@
 
 use super::args::whole;
 use crate::error::{Code, ErrorInfo};
+use crate::object::Object;
 use crate::ports::Millis;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// A page of a workspace.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,36 +43,36 @@ pub struct Page {
 impl Page {
     /// The public form (`Page` of `index.d.ts`), with its index among its siblings.
     pub fn to_json(&self, position: usize) -> Value {
-        json!({
-            "slug": self.slug,
-            "title": self.title,
-            "content": self.content,
-            "parentSlug": self.parent,
-            "position": position,
-            "version": self.version,
-            "metadata": self.metadata,
-            "createdAt": self.created_at,
-            "updatedAt": self.updated_at,
-        })
+        Object::new()
+            .text("slug", &self.slug)
+            .text("title", &self.title)
+            .text("content", &self.content)
+            .value("parentSlug", self.parent.as_deref().into())
+            .number("position", position as u64)
+            .number("version", self.version)
+            .value("metadata", Value::Object(self.metadata.clone()))
+            .number("createdAt", self.created_at)
+            .number("updatedAt", self.updated_at)
+            .done()
     }
 
     /// The stored text.
     pub fn to_stored(&self) -> String {
-        json!({
-            "slug": self.slug,
-            "title": self.title,
-            "content": self.content,
-            "parent": self.parent,
-            "rank": self.rank,
-            "version": self.version,
-            "writtenAt": self.written_at,
-            "metadata": self.metadata,
-            "createdAt": self.created_at,
-            "updatedAt": self.updated_at,
-            "trashedAt": self.trashed_at,
-            "lifted": self.lifted,
-        })
-        .to_string()
+        Object::new()
+            .text("slug", &self.slug)
+            .text("title", &self.title)
+            .text("content", &self.content)
+            .value("parent", self.parent.as_deref().into())
+            .number("rank", self.rank)
+            .number("version", self.version)
+            .number("writtenAt", self.written_at)
+            .value("metadata", Value::Object(self.metadata.clone()))
+            .number("createdAt", self.created_at)
+            .number("updatedAt", self.updated_at)
+            .value("trashedAt", self.trashed_at.into())
+            .value("lifted", self.lifted.as_slice().into())
+            .done()
+            .to_string()
     }
 
     /// Reads a stored text.
@@ -126,6 +127,7 @@ pub(super) fn corrupt(what: &str, member: &str) -> ErrorInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn page() -> Page {
         Page {

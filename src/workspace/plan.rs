@@ -10,8 +10,9 @@ use super::page::{Page, corrupt};
 use super::{MAX_DEPTH, Op, REV, Workspace, links, search, slug, text};
 use crate::error::{Code, ErrorInfo};
 use crate::maps::{self, Named};
+use crate::object::Object;
 use crate::ports::{Expect, Key, Millis, Part, Read, Rows, Table, Write};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// What came of an operation.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,7 +89,9 @@ impl Pending {
 
     /// Goes on with the rows of [`Pending::read`].
     pub fn finish(self, rows: &Rows) -> Result<Plan, ErrorInfo> {
-        let mut versions = vec![json!({ "version": self.version, "at": self.at, "content": self.content })];
+        let mut present = Object::new();
+        present.number("version", self.version).number("at", self.at).text("content", &self.content);
+        let mut versions = vec![present.done()];
         for (key, text) in rows.iter().rev() {
             let Some(Part::Number(version)) = key.get(1) else { continue };
             // Another tab may have written on since: this answer is of the moment it was asked.
@@ -168,7 +171,8 @@ impl<'a> Draft<'a> {
         let now = self.now;
         let mut former = None;
         self.edit(slug, |page| {
-            let text = json!({ "at": page.written_at, "content": page.content }).to_string();
+            let text = Object::new().number("at", page.written_at).text("content", &page.content).done();
+            let text = text.to_string();
             former = Some(put(Table::Versions, vec![slug.into(), page.version.into()], text));
             page.content = content;
             page.version += 1;
@@ -233,7 +237,7 @@ impl<'a> Draft<'a> {
         let slugs: Vec<&str> = self.changed.keys().collect();
         let mut writes = vec![
             put(Table::Meta, vec![REV.into()], rev.to_string()),
-            put(Table::Changes, vec![rev.into()], json!(slugs).to_string()),
+            put(Table::Changes, vec![rev.into()], Value::from(slugs).to_string()),
         ];
         writes.extend(self.former);
         for page in self.changed.values() {
@@ -309,7 +313,9 @@ impl Workspace {
         let show = |hit: search::Hit| {
             let page = self.page(&hit.slug)?;
             let snippet = search::snippet(&page.content, query);
-            Some(json!({ "slug": page.slug, "title": page.title, "snippet": snippet, "score": hit.score }))
+            let mut shown = Object::new();
+            shown.text("slug", &page.slug).text("title", &page.title).text("snippet", &snippet);
+            Some(shown.value("score", hit.score.into()).done())
         };
         Value::Array(self.search.search(query, limit).into_iter().filter_map(show).collect())
     }
@@ -321,10 +327,10 @@ impl Workspace {
         for target in links::targets(&page.content) {
             match self.resolve(&text::fold(&target)) {
                 Some(page) if seen.insert(&page.slug, ()).is_none() => {
-                    found.push(json!({ "title": page.title, "slug": page.slug }));
+                    found.push(Object::new().text("title", &page.title).text("slug", &page.slug).done());
                 }
                 Some(_) => {}
-                None => found.push(json!({ "title": target, "slug": null })),
+                None => found.push(Object::new().text("title", &target).value("slug", Value::Null).done()),
             }
         }
         Value::Array(found)

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ports::{Commit, Key, MemoryStore, Millis, StoreError};
+use serde_json::json;
 use std::collections::BTreeMap;
 
 /// A tab: a workspace in memory and the store that it shares with others.

@@ -42,7 +42,20 @@ pub(super) fn one_line(text: &str) -> String {
 
 /// What is equal for titles that count as the same.
 pub(super) fn fold(title: &str) -> String {
-    one_line(title).to_lowercase()
+    let line = one_line(title);
+    let mut folded = String::with_capacity(line.len());
+    let mut inside = false;
+    for (at, c) in line.char_indices() {
+        // The one letter whose small form is another at the end of a word.
+        let rest = line.get(at + c.len_utf8()..).unwrap_or_default();
+        if c == 'Σ' && inside && !rest.starts_with(is_word) {
+            folded.push('ς');
+        } else {
+            lower(c, &mut folded);
+        }
+        inside = is_word(c);
+    }
+    folded
 }
 
 /// The most characters of a word that count; what follows them is not looked at.
@@ -132,5 +145,8 @@ mod tests {
         assert_eq!(one_line(" a \n\t b "), "a b");
         assert_eq!(fold(" Dragon\n LORE "), fold("dragon lore"));
         assert_ne!(fold("dragonlore"), fold("dragon lore"));
+        for title in ["ΟΔΟΣ", "ΣΑΣ ΣΟΦΟΣ", "ὈΔΥΣΣΕΎΣ 2", "Σ", "ÜBER Straße", "İI"] {
+            assert_eq!(fold(title), title.to_lowercase());
+        }
     }
 }

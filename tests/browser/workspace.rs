@@ -14,7 +14,7 @@ use wasm_bindgen_test::wasm_bindgen_test;
 use web_sys::{CustomEvent, EventTarget};
 
 async fn fresh(name: &str) -> Workspace {
-    browser::delete(name, false).await.unwrap();
+    browser::delete(name).await.unwrap();
     Workspace::open(name, WorkspaceOptions::default()).await.unwrap()
 }
 
@@ -109,7 +109,7 @@ async fn the_model_learns_what_a_tool_has_to_complain_of() {
 
 #[wasm_bindgen_test]
 async fn events_come_to_closures_and_then_to_the_dom() {
-    browser::delete("rust events", false).await.unwrap();
+    browser::delete("rust events").await.unwrap();
     let target = EventTarget::new().unwrap();
     let seen = Rc::new(RefCell::new(Vec::new()));
     let log = Rc::clone(&seen);
@@ -254,7 +254,7 @@ async fn a_run_that_a_closed_workspace_left_goes_on() {
 async fn a_workspace_deleted_elsewhere_says_so() {
     let workspace = started("rust deleted", hello).await;
     let log = listened(&workspace);
-    browser::delete("rust deleted", false).await.unwrap();
+    browser::delete("rust deleted").await.unwrap();
     assert_eq!(heard(&log, "agent:error").await["code"], "workspace_deleted");
     assert_eq!(workspace.status().lifecycle, Lifecycle::Stopped);
     assert_eq!(workspace.send_message("Hi").await.unwrap_err().code, Code::WorkspaceDeleted);

@@ -26,6 +26,7 @@ pub fn compile(project: &Project, profile: Profile) -> Result<PathBuf> {
     // `--crate-type cdylib`: Cargo leaves out link-time optimisation where an rlib is made by the same call.
     let mut cmd = Cmd::new(cargo())
         .args(["rustc", "--package", "lodger", "--lib", "--crate-type", "cdylib", "--target", WASM])
+        .args(["--features", "npm"])
         .args(["--config", &rustflags(project)])
         .arg("--target-dir")
         .arg(&dir)

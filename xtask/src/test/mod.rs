@@ -123,21 +123,20 @@ fn host(project: &Project, tally: &mut Tally) {
         "lints, wasm",
         Count::One,
         build::wasm_target().and_then(|()| {
-            cargo(
-                &[&["clippy", "--package", "lodger", "--all-targets", "--target", WASM][..], &deny].concat(),
-            )
+            let all =
+                ["--package", "wasm-app", "--features", "lodger/npm", "--all-targets", "--target", WASM];
+            cargo(&[&["clippy", "--package", "lodger"][..], &all, &deny].concat())
         }),
     );
     // With what passed tests print: one that skips fixtures says so there.
     let tests = &["test", "--package", "lodger", "--no-fail-fast", "--", "--show-output"];
     tally.run("core", Count::Sum, cargo(tests));
     tally.run("xtask", Count::Sum, cargo(&["test", "--package", "xtask"]));
-    tally.run(
-        "documentation",
-        Count::One,
-        cargo(&["doc", "--package", "lodger", "--no-deps"])
-            .map(|cmd: Cmd| cmd.env("RUSTDOCFLAGS", "--deny warnings")),
-    );
+    let doc = ["doc", "--package", "lodger", "--no-deps"];
+    for (name, target) in [("documentation", &[][..]), ("documentation, wasm", &["--target", WASM])] {
+        let cmd = cargo(&[&doc, target].concat());
+        tally.run(name, Count::One, cmd.map(|cmd: Cmd| cmd.env("RUSTDOCFLAGS", "--deny warnings")));
+    }
 }
 
 fn js(project: &Project, tally: &mut Tally) {
@@ -163,13 +162,14 @@ fn js(project: &Project, tally: &mut Tally) {
 fn browser(project: &Project, tally: &mut Tally) {
     let arguments = || -> Result<Vec<String>> {
         build::wasm_target()?;
-        let dir = project.root.join("tests");
-        // A test is a file in `tests/`, or a folder there.
         let mut names = BTreeSet::new();
-        for file in files(&dir)?.iter().filter(|file| uses_wasm_bindgen_test(file)) {
-            let first = file.strip_prefix(&dir)?.components().next().context("a test without a name")?;
-            let name = Path::new(&first).with_extension("");
-            names.insert(name.to_string_lossy().into_owned());
+        for dir in ["tests", "examples/wasm-app/tests"].map(|dir| project.root.join(dir)) {
+            // A test is a file in this folder, or a folder there.
+            for file in files(&dir)?.iter().filter(|file| uses_wasm_bindgen_test(file)) {
+                let first = file.strip_prefix(&dir)?.components().next().context("a test without a name")?;
+                let name = Path::new(&first).with_extension("");
+                names.insert(name.to_string_lossy().into_owned());
+            }
         }
         let mut arguments: Vec<String> =
             names.into_iter().flat_map(|name| ["--test".to_owned(), name]).collect();
@@ -185,7 +185,8 @@ fn browser(project: &Project, tally: &mut Tally) {
         let cmd = || -> Result<Cmd> {
             let driver = driver()?;
             let mut cmd =
-                in_root(project, &["test", "--package", "lodger", "--target", WASM, "--no-fail-fast"])
+                in_root(project, &["test", "--package", "lodger", "--package", "wasm-app", "--target", WASM])
+                    .arg("--no-fail-fast")
                     .args(arguments()?)
                     .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", tools::test_runner(project)?)
                     // In seconds; the defaults are for machines with nothing else to do.
