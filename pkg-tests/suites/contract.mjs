@@ -665,6 +665,7 @@ function tools(both) {
       out.signal = [withD, await names()];
       out.unregister = [ws.tools.unregister("b"), ws.tools.unregister("b"), await names()];
       ws.tools.register(tool("e", "five", { readOnly: true, source: "External" }));
+      await names();
       out.definitions = T.plain(ws.tools.definitions());
       return out;
     });
