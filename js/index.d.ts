@@ -442,7 +442,7 @@ export interface Tools {
    */
   execute(name: string, args: object): Promise<ToolResult>;
 }
-/** `truncated`: the size before it was cut to 102,400 bytes. */
+/** `truncated`: how many bytes were left out; what is kept fits 102,400 bytes. */
 export interface ToolResult { result: unknown; truncated?: { bytes: number } }
 
 // ---------------------------------------------------------------- pages
