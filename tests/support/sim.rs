@@ -552,6 +552,14 @@ impl World {
         self.pages[page] = self.fresh_page();
     }
 
+    /// The lock of a page is taken away; it does not know yet.
+    pub fn rob(&mut self, page: usize) {
+        self.log(|| format!("{page} is robbed"));
+        self.note("thefts");
+        self.holder = None;
+        self.pages[page].robbed = true;
+    }
+
     /// Streams `pieces` of the model call, then ends it if nothing is left.
     fn stream(&mut self, page: usize, call: CallKey, pieces: usize) {
         let now = self.now;
@@ -735,12 +743,7 @@ impl World {
                 self.crash(at, lands);
                 self.equip(at);
             }
-            What::Theft => {
-                self.log(|| format!("{at} is robbed"));
-                self.note("thefts");
-                self.holder = None;
-                self.pages[at].robbed = true;
-            }
+            What::Theft => self.rob(at),
             What::Robbed => {
                 self.pages[at].robbed = false;
                 self.pages[at].has_lock = false;
