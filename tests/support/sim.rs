@@ -462,8 +462,10 @@ impl World {
         let session = self.pages[at].harness.session(SESSION).ok_or("a tool of no session")?;
         let state = session.run(run).and_then(|run| run.call(call)).map(|call| call.state.clone());
         law(state == Some(CallState::Ordered), || format!("{call} runs, and it is {state:?}"))?;
-        let read_only = TOOLS.iter().find(|tool| tool.1 == function).is_some_and(|tool| tool.2);
-        self.journal.run_tool(run, call, read_only)
+        match TOOLS.iter().find(|tool| tool.1 == function) {
+            Some((_, _, false, more)) => self.journal.run_tool(run, call, more.contains("rerun")),
+            _ => Ok(()),
+        }
     }
 
     /// The page asks for something; gives the number of the command.
