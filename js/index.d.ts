@@ -153,9 +153,10 @@ export interface Workspace extends EventTarget {
   /** Aborts the run that works; without one, nothing happens. */
   interrupt(target?: { sessionId?: "default"; runId?: string }): void;
   /**
-   * A run that a lost page left goes on; after a failed one, a new run goes on from where it broke.
+   * A run that a lost page left goes on, under its own id; one that works already is given as it is. What a failed run
+   * said stays in the conversation: send a message to go on from there.
    *
-   * @throws {LodgerError} `nothing_to_resume`, `run_not_found`, `not_running`, `busy`.
+   * @throws {LodgerError} `nothing_to_resume`, `not_running`.
    */
   resume(runId?: string): Promise<Run>;
   /** What the harness does, at once. */
@@ -441,7 +442,7 @@ export interface Tools {
    */
   execute(name: string, args: object): Promise<ToolResult>;
 }
-/** `truncated`: the size before it was cut to 102,400 bytes. */
+/** `truncated`: how many bytes were left out; what is kept fits 102,400 bytes. */
 export interface ToolResult { result: unknown; truncated?: { bytes: number } }
 
 // ---------------------------------------------------------------- pages

@@ -3,9 +3,69 @@
 //! A session is its journal. A run is a pure machine that reads inputs and writes journal entries. Everything
 //! a person or a page sees is a view of the journal.
 //!
-//! The rooms, and the one direction in which they may import (a test in `tests/house.rs` keeps it):
-//! `js -> browser -> harness -> session -> run -> prompt -> tools -> workspace`; `journal`, `model`, `ports`,
-//! `error`, `object`, `maps` and `find` lie under all.
+//! # The rooms
+//!
+//! From the ground up; each may import those before it and none after it (a test in `tests/house.rs` keeps that).
+//!
+//! | room | what it decides |
+//! |---|---|
+//! | [`find`] | finding a text in a text |
+//! | [`maps`] | maps and sorting that are small in the module |
+//! | [`object`] | JSON objects, put together member by member |
+//! | [`error`] | the stable codes, and what to do about each |
+//! | [`ports`] | what the core asks of the world, as data; a store in memory |
+//! | [`model`] | conversations, and one codec for each wire |
+//! | [`journal`] | the entries of a session, and how they are stored |
+//! | [`workspace`] | pages, their tree, links, versions, search |
+//! | [`tools`] | what tools there are, and whether a call may run |
+//! | [`prompt`] | what the model is told besides the conversation |
+//! | [`run`] | one prompt, processed to its end |
+//! | [`session`] | what a journal adds up to: transcript, history, view |
+//! | [`harness`] | lifecycle, commands, events: the machine that the rest of the world drives |
+//! | `browser` | the world as a browser gives it, and the API for apps in Rust; on `wasm32` only |
+//! | `js` | what the npm package calls; on `wasm32` with the feature `npm` only |
+//!
+//! # In a wasm app
+//!
+//! Open a `browser::Workspace`, start the agent, send messages; `examples/wasm-app` is a whole app. In an app
+//! written in JavaScript, use the npm package `lodger`.
+//!
+//! # Anywhere else
+//!
+//! The core is one synchronous machine without a browser, clock or network in it. Inputs go in, actions come
+//! out; whoever drives it does them. This is all that a start takes:
+//!
+//! ```
+//! use lodger::harness::{Action, Harness, Input, Lifecycle, Options};
+//! use lodger::ports::MemoryStore;
+//! use serde_json::json;
+//!
+//! let mut harness = Harness::new(Options { name: "demo".into(), page_tools: true, holder: "me".into() });
+//! let mut store = MemoryStore::new();
+//! let mut now = 1_000; // milliseconds since the epoch, from any clock
+//!
+//! let start = json!({ "model": "any" });
+//! harness.handle(now, Input::Command { id: 1, name: "startAgent".into(), args: start, fresh: "a1".into() });
+//! let mut answer = None;
+//! while let Some(action) = harness.poll(now) {
+//!     now += 1;
+//!     match action {
+//!         Action::Lock { .. } => harness.handle(now, Input::Locked(true)),
+//!         Action::Commit { id, commit } => {
+//!             harness.handle(now, Input::Committed { commit: id, result: store.commit(&commit) });
+//!         }
+//!         Action::Read { id, reads } => {
+//!             let rows = reads.iter().map(|read| store.read(read)).collect();
+//!             harness.handle(now, Input::Read { read: id, result: Ok(rows) });
+//!         }
+//!         Action::Reply { result, .. } => answer = Some(result),
+//!         // Events for the page, calls of models and tools: nothing of it is needed to start.
+//!         _ => {}
+//!     }
+//! }
+//! assert_eq!(answer, Some(Ok(None)));
+//! assert_eq!(harness.lifecycle(), &Lifecycle::Running);
+//! ```
 
 #[cfg(target_arch = "wasm32")]
 pub mod browser;

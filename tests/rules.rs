@@ -1,6 +1,6 @@
 //! The judges of requests are judged: bad transcripts, made by hand, are refused, and good ones are accepted.
 #![cfg(not(target_arch = "wasm32"))]
-#![allow(clippy::unwrap_used)] // a test file throughout
+#![allow(clippy::unwrap_used, clippy::expect_used)] // a test file throughout
 
 mod support;
 

@@ -48,6 +48,22 @@ test("a lock is held until it is released, and told when it is taken", async (t)
   assert.deepEqual([lost, held.get("w").length, b.locks.size], [1, 1, 0]);
 });
 
+test("hold waits for a lock that is about to be free, not for one that stays taken", async (t) => {
+  fakeLocks(t);
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const [former, next] = [env.createScope(), env.createScope()];
+  assert.equal(await env.hold(former, "w", () => {}), true);
+  const refused = env.hold(next, "w", () => {});
+  await new Promise(setImmediate);
+  t.mock.timers.tick(1_000);
+  assert.equal(await refused, false);
+  const granted = env.hold(next, "w", () => {});
+  await new Promise(setImmediate);
+  env.release(former, "w");
+  assert.equal(await granted, true);
+  assert.deepEqual([next.locks.size, next.timers.size, next.aborters.size], [1, 0, 0]);
+});
+
 test("waitShared waits for the death of a holder, or of its own scope", async (t) => {
   const held = fakeLocks(t);
   const [holder, waiter, disposed] = [env.createScope(), env.createScope(), env.createScope()];

@@ -6,7 +6,7 @@
 
 use super::env::{self, Scope};
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
-use js_sys::{Array, Object, Promise, Reflect};
+use js_sys::{Array, Function, Object, Promise, Reflect};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -36,9 +36,11 @@ extern "C" {
 
 /// The database's version. It changes only when a table is added; the format of rows is in `meta`.
 const VERSION: u32 = 1;
-/// How long another tab may keep the database from being opened or deleted, in milliseconds. There is not
-/// always a `blocked` event: who opens behind a deletion that waits hears nothing.
-const BLOCKED_MS: f64 = 10_000.0;
+/// How long another tab may keep the database from being opened or deleted, in milliseconds.
+const BLOCKED_MS: f64 = 5_000.0;
+/// The same where no `blocked` event tells of it: who opens behind a deletion that waits hears nothing. A
+/// browser that is busy may need many seconds for its first look at the disk.
+const SILENT_MS: f64 = 30_000.0;
 
 /// One database.
 pub(super) struct Idb {
@@ -335,12 +337,8 @@ fn bounded(request: &IdbOpenDbRequest, scope: &Scope) -> Promise {
     let (request, scope) = (request.clone(), scope.clone());
     Promise::new(&mut |resolve, reject| {
         let late = Rc::new(Cell::new(false));
-        let (was_late, refuse) = (Rc::clone(&late), reject.clone());
-        let give_up = Closure::once_into_js(move || {
-            late.set(true);
-            let _ = refuse.call1(&JsValue::UNDEFINED, &"blocked".into());
-        });
-        let timer = env::after(&scope, BLOCKED_MS, give_up.unchecked_ref());
+        let timer = give_up_after(SILENT_MS, &scope, &late, &reject);
+        let was_late = Rc::clone(&late);
         let (source, timers) = (request.clone(), scope.clone());
         let success = Closure::once_into_js(move || {
             env::cancel(&timers, timer);
@@ -350,6 +348,10 @@ fn bounded(request: &IdbOpenDbRequest, scope: &Scope) -> Promise {
                 _ => drop(resolve.call1(&JsValue::UNDEFINED, &result)),
             }
         });
+        let (timers, refuse) = (scope.clone(), reject.clone());
+        let blocked = Closure::once_into_js(move || {
+            give_up_after(BLOCKED_MS, &timers, &late, &refuse);
+        });
         let (source, timers) = (request.clone(), scope.clone());
         let failed = Closure::once_into_js(move || {
             env::cancel(&timers, timer);
@@ -358,7 +360,17 @@ fn bounded(request: &IdbOpenDbRequest, scope: &Scope) -> Promise {
         });
         request.set_onsuccess(Some(success.unchecked_ref()));
         request.set_onerror(Some(failed.unchecked_ref()));
+        request.set_onblocked(Some(blocked.unchecked_ref()));
     })
+}
+
+fn give_up_after(ms: f64, scope: &Scope, late: &Rc<Cell<bool>>, reject: &Function) -> u32 {
+    let (late, reject) = (Rc::clone(late), reject.clone());
+    let give_up = Closure::once_into_js(move || {
+        late.set(true);
+        let _ = reject.call1(&JsValue::UNDEFINED, &"blocked".into());
+    });
+    env::after(scope, ms, give_up.unchecked_ref())
 }
 
 fn open_error(error: &JsValue) -> StoreError {

@@ -215,10 +215,7 @@ impl Pump {
                     pump.input(Input::Committed { commit: id, result });
                 });
             }
-            Action::Draft { writes } => {
-                let pump = self.clone();
-                spawn_local(async move { pump.0.store.write_at_once(writes).await });
-            }
+            Action::Draft { writes } => self.0.store.write_at_once(writes),
             Action::Read { id, reads } => {
                 let pump = self.clone();
                 spawn_local(async move {

@@ -42,11 +42,11 @@ impl Store {
     }
 
     /// Writes without waiting for its turn, or for anything: the page may be about to go.
-    pub async fn write_at_once(&self, writes: Vec<Write>) {
+    pub fn write_at_once(&self, writes: Vec<Write>) {
         let commit = Commit { writes, ..Commit::default() };
         match &self.0 {
-            Kind::Memory(_) => {
-                let _ = self.commit(&commit).await;
+            Kind::Memory(memory) => {
+                let _ = memory.borrow_mut().commit(&commit);
             }
             Kind::Idb(idb) => idb.write_at_once(&commit),
         }

@@ -10,9 +10,9 @@ use super::env::Scope;
 use super::pump::{Deliver, Pump};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, CallKey, Lifecycle, Notice};
+use crate::maps::Few;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::mem::take;
 use std::pin::Pin;
@@ -25,7 +25,7 @@ use web_sys::{CustomEvent, CustomEventInit, EventTarget};
 /// How a workspace is opened.
 #[derive(Clone, Debug)]
 pub struct WorkspaceOptions {
-    /// Keep everything in memory, as long as the module lives; default: in IndexedDB.
+    /// Keep everything in memory, and forget it with this workspace; default: in IndexedDB.
     pub in_memory: bool,
     /// Whether the agent has the twelve tools for the workspace's pages; default: yes.
     pub page_tools: bool,
@@ -103,7 +103,7 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Some(inner) = self.workspace.upgrade() {
-            inner.listeners.borrow_mut().remove(&self.id);
+            inner.listeners.borrow_mut().remove(self.id);
         }
     }
 }
@@ -151,7 +151,7 @@ struct Caller {
 impl Caller {
     fn with(&self, tell: impl FnOnce(&Pump, CallKey)) {
         let Some(inner) = self.workspace.upgrade() else { return };
-        let wanted = inner.calls.borrow().contains_key(&self.call);
+        let wanted = inner.calls.borrow().get(self.call).is_some();
         if let (true, Ok(pump)) = (wanted, inner.pump()) {
             tell(&pump, self.call);
         }
@@ -388,11 +388,11 @@ struct Inner {
     pump: RefCell<Result<Pump, ErrorInfo>>,
     status: RefCell<Status>,
     last: Cell<u32>,
-    replies: RefCell<BTreeMap<u32, Rc<RefCell<Reply>>>>,
-    callbacks: RefCell<BTreeMap<u32, Callback>>,
+    replies: RefCell<Few<u32, Rc<RefCell<Reply>>>>,
+    callbacks: RefCell<Few<u32, Callback>>,
     /// Calls of closures that are wanted, with who drives them.
-    calls: RefCell<BTreeMap<CallKey, Option<Waker>>>,
-    listeners: RefCell<BTreeMap<u32, OnEvent>>,
+    calls: RefCell<Few<CallKey, Option<Waker>>>,
+    listeners: RefCell<Few<u32, OnEvent>>,
     /// What writes the draft when the page is hidden or goes away.
     hiding: RefCell<Option<Closure<dyn FnMut()>>>,
 }
@@ -430,18 +430,18 @@ impl Inner {
 
     fn remove(&self, function: &Value) {
         let id = function.get("$fn").and_then(Value::as_u64).and_then(|id| u32::try_from(id).ok());
-        self.callbacks.borrow_mut().remove(&id.unwrap_or_default());
+        self.callbacks.borrow_mut().remove(id.unwrap_or_default());
     }
 
     fn receive(self: &Rc<Self>, message: Deliver<'_>) {
         match message {
             Deliver::Reply(id, result) => {
-                let reply = self.replies.borrow_mut().remove(&id);
-                settle(reply, result);
+                let reply = self.replies.borrow_mut().remove(id);
+                settle(reply.as_deref(), result);
             }
             Deliver::Call(call, function, _, json) => self.call(call, function, json),
             Deliver::Abort(call) => {
-                let waker = self.calls.borrow_mut().remove(&call);
+                let waker = self.calls.borrow_mut().remove(call);
                 wake(waker.flatten());
             }
             Deliver::Closed(error) => self.end(error),
@@ -455,7 +455,7 @@ impl Inner {
 
     /// Calls a closure of the app. Its future is polled as long as the call is wanted, then dropped.
     fn call(self: &Rc<Self>, call: CallKey, function: u32, json: Option<&str>) {
-        let callback = self.callbacks.borrow().get(&function).cloned();
+        let callback = self.callbacks.borrow().get(function).cloned();
         let caller = Caller { workspace: Rc::downgrade(self), call };
         let input = json.map_or(Value::Null, parse);
         self.calls.borrow_mut().insert(call, None);
@@ -466,14 +466,14 @@ impl Inner {
                 None => Box::pin(async { Err("there is no such function any more".into()) }),
             };
             let wanted = poll_fn(|context| {
-                match inner.calls.borrow_mut().get_mut(&call) {
+                match inner.calls.borrow_mut().get_mut(call) {
                     Some(waker) => *waker = Some(context.waker().clone()),
                     None => return Poll::Ready(None),
                 }
                 task.as_mut().poll(context).map(Some)
             });
             let Some(result) = wanted.await else { return };
-            let still_wanted = inner.calls.borrow_mut().remove(&call).is_some();
+            let still_wanted = inner.calls.borrow_mut().remove(call).is_some();
             if let (true, Ok(pump)) = (still_wanted, inner.pump()) {
                 let value = |value: Value| (!value.is_null()).then(|| value.to_string());
                 pump.answer(call, result.map(value).map_err(|error| ErrorInfo::new(Code::ToolFailed, error)));
@@ -525,11 +525,11 @@ impl Inner {
                 let _ = target.remove_event_listener_with_callback(event, draft.as_ref().unchecked_ref());
             }
         }
-        for (_, reply) in self.replies.take() {
+        for reply in self.replies.take().values() {
             settle(Some(reply), Err(error.clone()));
         }
-        for (_, waker) in self.calls.take() {
-            wake(waker);
+        for waker in self.calls.take().values_mut() {
+            wake(waker.take());
         }
         if !asked {
             let mut detail = error.to_json();
@@ -553,7 +553,7 @@ fn hiding_events() -> impl Iterator<Item = (EventTarget, &'static str)> {
     document().into_iter().flat_map(move |document| [(document, "visibilitychange"), (window(), "pagehide")])
 }
 
-fn settle(reply: Option<Rc<RefCell<Reply>>>, result: Result<Option<String>, ErrorInfo>) {
+fn settle(reply: Option<&RefCell<Reply>>, result: Result<Option<String>, ErrorInfo>) {
     let waker = reply.and_then(|reply| {
         let mut reply = reply.borrow_mut();
         reply.result = Some(result);

@@ -659,7 +659,10 @@ impl Harness {
                 let blocks = crate::journal::blocks_to_json(&[block]);
                 let block = blocks.get(0).cloned().unwrap_or_default();
                 pieces.push(Value::Array(vec![index.into(), start.into(), block]));
-                part.drafted = part.told;
+                if !whole {
+                    // What is written at once may be lost with the page: the next draft says it again.
+                    part.drafted = part.told;
+                }
             }
             if pieces.is_empty() {
                 continue;

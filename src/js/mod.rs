@@ -117,6 +117,13 @@ pub fn delete_workspace(name: String, storage: Option<String>) -> Promise {
     })
 }
 
+/// Breaks the module down, as a bug in it would: for tests of what a page does then.
+#[wasm_bindgen]
+#[allow(clippy::panic, reason = "that is what it is for")]
+pub fn break_down() {
+    panic!("break_down was called");
+}
+
 /// Panics report to the console and to every client; the module is not called again after that.
 #[wasm_bindgen(start)]
 pub fn start() {

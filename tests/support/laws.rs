@@ -220,18 +220,16 @@ impl Journal {
         Ok(())
     }
 
-    /// A tool of the page is to run.
-    pub fn run_tool(&mut self, run: &str, call: &str, read_only: bool) -> Law {
-        if read_only {
-            return Ok(());
-        }
+    /// A tool with effects is to run: after its order is stored, and twice only if it says that it may.
+    pub fn run_tool(&mut self, run: &str, call: &str, again: bool) -> Law {
         let key = (run.to_owned(), call.to_owned());
         let ordered = self.ordered.get(&key).copied().unwrap_or_default();
         let times = self.executed.entry(key).or_default();
         *times += 1;
         law(*times <= ordered, || {
             format!("{call} of {run} runs for the {times}. time, and {ordered} orders are stored")
-        })
+        })?;
+        law(*times == 1 || again, || format!("{call} of {run} takes effect twice"))
     }
 }
 

@@ -462,8 +462,10 @@ impl World {
         let session = self.pages[at].harness.session(SESSION).ok_or("a tool of no session")?;
         let state = session.run(run).and_then(|run| run.call(call)).map(|call| call.state.clone());
         law(state == Some(CallState::Ordered), || format!("{call} runs, and it is {state:?}"))?;
-        let read_only = TOOLS.iter().find(|tool| tool.1 == function).is_some_and(|tool| tool.2);
-        self.journal.run_tool(run, call, read_only)
+        match TOOLS.iter().find(|tool| tool.1 == function) {
+            Some((_, _, false, more)) => self.journal.run_tool(run, call, more.contains("rerun")),
+            _ => Ok(()),
+        }
     }
 
     /// The page asks for something; gives the number of the command.
@@ -550,6 +552,14 @@ impl World {
             self.holder = None;
         }
         self.pages[page] = self.fresh_page();
+    }
+
+    /// The lock of a page is taken away; it does not know yet.
+    pub fn rob(&mut self, page: usize) {
+        self.log(|| format!("{page} is robbed"));
+        self.note("thefts");
+        self.holder = None;
+        self.pages[page].robbed = true;
     }
 
     /// Streams `pieces` of the model call, then ends it if nothing is left.
@@ -735,12 +745,7 @@ impl World {
                 self.crash(at, lands);
                 self.equip(at);
             }
-            What::Theft => {
-                self.log(|| format!("{at} is robbed"));
-                self.note("thefts");
-                self.holder = None;
-                self.pages[at].robbed = true;
-            }
+            What::Theft => self.rob(at),
             What::Robbed => {
                 self.pages[at].robbed = false;
                 self.pages[at].has_lock = false;

@@ -78,13 +78,13 @@ async fn counter(request: Value, answer: Answer) -> Result<(), String> {
     let messages = request["messages"].as_array().ok_or("no messages")?;
     let last = messages.last().ok_or("no message")?;
     if last["role"] == "tool" {
-        return Ok(answer.text(&format!("Words: {}.", last["content"].as_str().unwrap_or_default())));
+        answer.text(&format!("Words: {}.", last["content"].as_str().unwrap_or_default()));
+    } else {
+        let arguments = json!({ "text": last["content"] }).to_string();
+        let function = json!({ "name": "count_words", "arguments": arguments });
+        let call = json!({ "index": 0, "id": format!("call_{}", messages.len()), "function": function });
+        answer.chunk(&json!({ "choices": [{ "delta": { "tool_calls": [call] } }] }));
     }
-    let arguments = json!({ "text": last["content"] }).to_string();
-    let function = json!({ "name": "count_words", "arguments": arguments });
-    let call = json!({ "index": 0, "id": format!("call_{}", messages.len()), "function": function });
-    answer
-        .chunk(&json!({ "choices": [{ "delta": { "tool_calls": [call] }, "finish_reason": "tool_calls" }] }));
     Ok(())
 }
 

@@ -189,6 +189,7 @@ fn browser(project: &Project, tally: &mut Tally) {
                     .arg("--no-fail-fast")
                     .args(arguments()?)
                     .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", tools::test_runner(project)?)
+                    .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", project.root.join("webdriver.json"))
                     // In seconds; the defaults are for machines with nothing else to do.
                     .env("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "60")
                     .env("WASM_BINDGEN_TEST_TIMEOUT", "300");

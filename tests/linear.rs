@@ -1,0 +1,223 @@
+//! Nothing that is settled is done again: the work of a turn does not grow with what came before it.
+//!
+//! Work is counted, not timed: the allocations (and what is written) of each turn of a long run of tool calls.
+//! Encoding the history anew would allocate for each of its blocks; copying the text that is kept is one
+//! allocation, however long it is. A request holds the whole conversation by nature, so the bytes of a turn do
+//! grow: by one copy of the growth, the body. (Now and then the kept text is moved to where it has room.)
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)] // a test file throughout
+
+use lodger::error::ErrorInfo;
+use lodger::harness::{Action, CallKey, Harness, Input, ModelRequest, Notice, Options};
+use lodger::model::{Answer, Block, StopReason, Usage};
+use lodger::ports::{MemoryStore, Read, Table, Write};
+use lodger::session::Session;
+use serde_json::{Value, json};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// Counts what this thread allocates.
+struct Counting;
+
+thread_local! {
+    static TIMES: Cell<u64> = const { Cell::new(0) };
+    static BYTES: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count(bytes: usize) {
+    // A thread that ends has no counters any more.
+    let _ = TIMES.try_with(|times| times.set(times.get() + 1));
+    let _ = BYTES.try_with(|all| all.set(all.get() + bytes as u64));
+}
+
+// SAFETY: everything is left to the system's allocator; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(at, layout) }
+    }
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size);
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What a turn took.
+#[derive(Clone, Copy, Debug, Default)]
+struct Work {
+    allocations: u64,
+    /// Bytes allocated.
+    bytes: u64,
+    /// Bytes of rows written.
+    written: u64,
+    /// Bytes of what the page was told.
+    told: u64,
+    request: u64,
+}
+
+/// A page that answers everything at once.
+struct Page {
+    harness: Harness,
+    disk: MemoryStore,
+    now: u64,
+    model: Option<CallKey>,
+    tools: Vec<CallKey>,
+    work: Work,
+}
+
+impl Page {
+    fn new(watched: bool) -> Page {
+        let options = Options { name: "w".into(), page_tools: false, holder: "h".into() };
+        let mut page = Page {
+            harness: Harness::new(options),
+            disk: MemoryStore::new(),
+            now: 1_000_000,
+            model: None,
+            tools: Vec::new(),
+            work: Work::default(),
+        };
+        if watched {
+            page.command("watch", json!({}));
+        }
+        let schema = json!({ "type": "object", "properties": { "q": { "type": "string" } } });
+        page.command(
+            "tools.register",
+            json!({ "name": "get_fact", "description": "A fact.", "inputSchema": schema, "execute": { "$fn": 1 } }),
+        );
+        let provider = json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" });
+        page.command("startAgent", json!({ "provider": provider, "maxTurns": 10_000 }));
+        page
+    }
+
+    fn command(&mut self, name: &str, args: Value) {
+        let fresh = format!("{}", self.now);
+        self.handle(Input::Command { id: 1, name: name.into(), args, fresh });
+    }
+
+    fn handle(&mut self, input: Input) {
+        self.now += 150;
+        self.harness.handle(self.now, input);
+        while let Some(action) = self.harness.poll(self.now) {
+            self.act(action);
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Lock { .. } => self.handle(Input::Locked(true)),
+            Action::Commit { id, commit } => {
+                let value =
+                    |write: &Write| if let Write::Put { value, .. } = write { value.len() } else { 0 };
+                self.work.written += commit.writes.iter().map(value).sum::<usize>() as u64;
+                let result = self.disk.commit(&commit);
+                self.handle(Input::Committed { commit: id, result });
+            }
+            Action::Read { id, reads } => {
+                let rows = reads.iter().map(|read| self.disk.read(read)).collect();
+                self.handle(Input::Read { read: id, result: Ok(rows) });
+            }
+            Action::CallModel { call, request } => {
+                let ModelRequest::Http { request, .. } = request else { unreachable!("no custom provider") };
+                self.work.request = request.body.len() as u64;
+                self.model = Some(call);
+            }
+            Action::CallPage { call, .. } => self.tools.push(call),
+            Action::Tell(
+                Notice::Event(_, json)
+                | Notice::Message(_, _, json)
+                | Notice::History(_, json)
+                | Notice::Status(json)
+                | Notice::Tools(json)
+                | Notice::View(_, json),
+            ) => self.work.told += json.len() as u64,
+            Action::Reply { result, .. } => assert!(result.is_ok(), "{result:?}"),
+            _ => {}
+        }
+    }
+
+    /// One turn: the model asks for a tool, the tool returns, the model is asked again.
+    fn turn(&mut self, n: usize) -> Work {
+        let call = self.model.take().unwrap();
+        let arguments = json!({ "q": format!("question {n:06}") }).to_string();
+        let blocks = vec![
+            Block::Text(format!("Turn {n:06}, so many words that it matters.")),
+            Block::ToolCall { id: format!("call_{n:06}"), name: "get_fact".into(), arguments },
+        ];
+        let usage = Usage { input_tokens: 10, output_tokens: 10, ..Usage::default() };
+        let answer = Answer { blocks, stop: Some(StopReason::ToolUse), usage, model: None, id: None };
+        let json = Some(json!(format!("the fact {n:06}")).to_string());
+        self.work = Work::default();
+        let (times, bytes) = (TIMES.get(), BYTES.get());
+        self.handle(Input::Answered { call, result: Ok::<_, (ErrorInfo, Option<Answer>)>(answer) });
+        let tool = self.tools.pop().unwrap();
+        self.handle(Input::Returned { call: tool, result: Ok(json) });
+        self.work.allocations = TIMES.get() - times;
+        self.work.bytes = BYTES.get() - bytes;
+        self.work
+    }
+}
+
+/// The medians of some turns around `at`.
+fn around(turns: &[Work], at: usize) -> Work {
+    let middle = |of: fn(&Work) -> u64| {
+        let mut values: Vec<u64> = turns[at - 15..at + 15].iter().map(of).collect();
+        values.sort_unstable();
+        values[15]
+    };
+    Work {
+        allocations: middle(|work| work.allocations),
+        bytes: middle(|work| work.bytes),
+        written: middle(|work| work.written),
+        told: middle(|work| work.told),
+        request: middle(|work| work.request),
+    }
+}
+
+#[test]
+fn a_turn_costs_the_same_after_many_turns_as_after_few() {
+    for watched in [false, true] {
+        let mut page = Page::new(watched);
+        page.command("sendMessage", json!({ "text": "go" }));
+        let turns: Vec<Work> = (0..1_000).map(|n| page.turn(n)).collect();
+        let (few, many) = (around(&turns, 100), around(&turns, 980));
+        println!("watched: {watched}\nafter 100 turns: {few:?}\nafter 980 turns: {many:?}");
+        assert!(many.request > few.request * 8, "the conversation did not grow");
+        // What is not settled is the same each time; numbers that grow by a digit are all that may differ.
+        assert!(many.allocations <= few.allocations + few.allocations / 20, "{few:?} {many:?}");
+        assert!(many.written <= few.written + 30, "{few:?} {many:?}");
+        assert!(many.told <= few.told + 60, "{few:?} {many:?}");
+        let copies = (many.bytes - few.bytes) as f64 / (many.request - few.request) as f64;
+        println!("copies of the conversation a turn: {copies:.2}");
+        assert!(copies < 1.1, "{copies} copies of the conversation in a turn: {few:?} {many:?}");
+    }
+}
+
+#[test]
+fn loading_twice_the_journal_takes_twice_the_work() {
+    let rows = |turns: usize| {
+        let mut page = Page::new(false);
+        page.command("sendMessage", json!({ "text": "go" }));
+        for n in 0..turns {
+            page.turn(n);
+        }
+        let read = Read::all(Table::Entries, Vec::new());
+        page.disk.read(&read)
+    };
+    let work = |turns: usize| {
+        let rows = rows(turns);
+        let before = (TIMES.get(), BYTES.get());
+        let session = Session::load("default", rows.iter().map(|(_, text)| text.as_str())).unwrap();
+        assert_eq!(session.seq() as usize, rows.len());
+        (TIMES.get() - before.0, BYTES.get() - before.1)
+    };
+    let (one, two) = (work(400), work(800));
+    println!("400 turns: {one:?}, 800 turns: {two:?}");
+    assert!(two.0 * 10 <= one.0 * 22, "allocations: {one:?} {two:?}");
+    assert!(two.1 * 10 <= one.1 * 24, "bytes: {one:?} {two:?}");
+}
