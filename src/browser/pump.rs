@@ -299,8 +299,8 @@ impl Pump {
                 .value("bytes", bytes.into())
                 .value("quota", number("quota").unwrap_or(0.0).into())
                 .flag("persisted", persisted)
-                .done();
-            pump.deliver(Deliver::Reply(id, Ok(Some(value.to_string()))));
+                .json();
+            pump.deliver(Deliver::Reply(id, Ok(Some(value))));
         });
     }
 

@@ -3,9 +3,10 @@
 use super::pages::Owner;
 use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Slot, config, outbox};
 use crate::error::{Code, ErrorInfo};
+use crate::find;
 use crate::journal::Entry;
 use crate::model::{Answer, Block, Delta, DeltaKind, StopReason, Usage, openai_chat};
-use crate::object::Object;
+use crate::object::{self, Object};
 use crate::ports::{Expect, Millis, Table, Write};
 use crate::run::{CallState, Run};
 use crate::session::{self, Transcript};
@@ -33,8 +34,8 @@ impl Streamed {
         let mut held = 0;
         for secret in secrets {
             let Some(news) = self.text.get(self.told..) else { continue };
-            if news.contains(secret.as_str()) {
-                let clean = news.replace(secret.as_str(), super::REDACTED);
+            if find::has(news, secret) {
+                let clean = find::replace(news, secret, super::REDACTED);
                 self.text.truncate(self.told);
                 self.text.push_str(&clean);
             }
@@ -481,7 +482,7 @@ impl Harness {
             Owner::Run { run, tool_call, .. } => given.text("toolCallId", tool_call).text("runId", run),
             Owner::Command(_) => given.text("toolCallId", &format!("call-{call}")),
         };
-        let json = given.done().to_string();
+        let json = given.json();
         self.calls.insert(call, LiveCall { owner: CallOwner::Tool(owner), deadline: None, limit });
         let action = Action::CallPage { call, function, kind: "tool", json: Some(json) };
         if barrier {
@@ -509,7 +510,7 @@ impl Harness {
             CallOwner::Tool(Owner::Command(command)) => {
                 let result = result.map(|json| {
                     let (text, json) = self.tool_text(json);
-                    Some(tool_value(&text, json).to_string())
+                    Some(object::json(&tool_value(&text, json)))
                 });
                 self.outbox.tell(Action::Reply { id: command, result });
             }
@@ -673,7 +674,7 @@ impl Harness {
                 epoch.into(),
                 model.drafts.into(),
             ];
-            drafts.push((key, Value::from(pieces).to_string()));
+            drafts.push((key, object::json(&Value::from(pieces))));
         }
         let put = |(key, value)| Write::Put { table: Table::Drafts, key, value };
         drafts.into_iter().map(put).collect()
@@ -684,7 +685,7 @@ impl Harness {
         for slot in self.sessions.values_mut() {
             if slot.head != slot.session.seq() {
                 slot.head = slot.session.seq();
-                let value = slot.session.head(self.now).to_string();
+                let value = object::json(&slot.session.head(self.now));
                 self.outbox.write(Write::Put {
                     table: Table::Heads,
                     key: vec![slot.session.id.as_str().into()],
