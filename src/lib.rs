@@ -12,6 +12,7 @@
 //! | [`find`] | finding a text in a text |
 //! | [`maps`] | maps and sorting that are small in the module |
 //! | [`object`] | JSON objects, put together member by member |
+//! | [`find`] | one text in another |
 //! | [`error`] | the stable codes, and what to do about each |
 //! | [`ports`] | what the core asks of the world, as data; a store in memory |
 //! | [`model`] | conversations, and one codec for each wire |

@@ -10,7 +10,7 @@ use crate::object::{self, Object};
 use crate::ports::{Expect, Millis, Table, Write};
 use crate::run::{CallState, Run};
 use crate::session::{self, Transcript};
-use crate::tools::{Origin, ToolText, gate};
+use crate::tools::{OnResume, Origin, ToolText, gate};
 use serde_json::Value;
 
 /// How often the text of an answer is written down while it streams, in milliseconds.
@@ -439,9 +439,10 @@ impl Harness {
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
         let checked = gate(&self.registry, &name, &arguments).map(|checked| {
             let tool = checked.definition;
-            (tool.origin, tool.read_only, tool.timeout_ms, checked.args)
+            let again = tool.read_only && tool.on_resume == OnResume::Rerun;
+            (tool.origin, again, tool.timeout_ms, checked.args)
         });
-        let (origin, read_only, timeout, args) = match checked {
+        let (origin, again, timeout, args) = match checked {
             Ok(checked) => checked,
             // The tool changed or went away since the decision.
             Err(error) => {
@@ -454,8 +455,9 @@ impl Harness {
                 });
             }
         };
-        // A page tool commits its outcome with its change, and what only reads may be run again: neither waits.
-        let barrier = !read_only && matches!(origin, Origin::Host(_));
+        // A page tool commits its outcome with its change, and what only reads may be run again unless its page
+        // says otherwise: neither waits.
+        let barrier = !again && matches!(origin, Origin::Host(_));
         self.tell_call(session, run, tool_call, "started", barrier);
         self.tell_message(session, run, false);
         let owner = Owner::Run { session: session.into(), run: run.into(), tool_call: tool_call.into() };
