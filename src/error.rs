@@ -29,7 +29,7 @@ macro_rules! codes {
 
             /// The code of this public text.
             pub fn parse(text: &str) -> Option<Code> {
-                match text { $( $text => Some(Code::$name), )* _ => None }
+                Code::ALL.iter().copied().find(|code| code.as_str() == text)
             }
         }
     };

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | [`maps`] | maps and sorting that are small in the module |
 //! | [`object`] | JSON objects, put together member by member |
+//! | [`find`] | one text in another |
 //! | [`error`] | the stable codes, and what to do about each |
 //! | [`ports`] | what the core asks of the world, as data; a store in memory |
 //! | [`model`] | conversations, and one codec for each wire |
@@ -69,6 +70,7 @@
 #[cfg(target_arch = "wasm32")]
 pub mod browser;
 pub mod error;
+pub mod find;
 pub mod harness;
 pub mod journal;
 #[cfg(all(target_arch = "wasm32", feature = "npm"))]

@@ -66,11 +66,22 @@ impl Object {
         self
     }
 
+    /// The object as JSON text.
+    pub fn json(&mut self) -> String {
+        json(&self.done())
+    }
+
     /// The object. What is set after this goes into a new one.
     #[inline(never)]
     pub fn done(&mut self) -> Value {
         Value::Object(std::mem::take(&mut self.0))
     }
+}
+
+/// The JSON text of a value. What `Value` itself writes can be indented as well, which doubles the code.
+pub fn json(value: &Value) -> String {
+    // It fails only where a map's keys are no texts.
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -89,5 +100,7 @@ mod tests {
             json!({ "a": "z", "b": 1, "c": true, "d": null, "f": [1], "h": "y", "i": 2 })
         );
         assert_eq!(object.done(), json!({}));
+        assert_eq!(object.text("a", "\"é\n").number("b", 2).json(), r#"{"a":"\"é\n","b":2}"#);
+        assert_eq!(json(&json!([1, -1, 1.5, true, null, "x", {}, []])), r#"[1,-1,1.5,true,null,"x",{},[]]"#);
     }
 }

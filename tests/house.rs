@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The rooms from the ground up. Each may import those before it and none after it.
-const ROOMS: [&str; 14] = [
+const ROOMS: [&str; 15] = [
+    "find",
     "maps",
     "object",
     "error",

@@ -1,7 +1,7 @@
 //! What comes back in pieces or from the page: answers of models, and answers to the pump's own questions.
 
 use super::env;
-use super::pump::{Deliver, Pump};
+use super::pump::{Deliver, Pump, broken_down};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Input};
 use crate::model::{Answer, Decoder, Wire};
@@ -57,6 +57,9 @@ pub(super) enum Piece<'a> {
 
 /// A piece of an answer has come. `false`: nobody wants more of it.
 pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
+    if broken_down() {
+        return false;
+    }
     let Some(mut incoming) = pump.inner().incoming.borrow_mut().remove(call) else { return false };
     if let (Some(Refused { body, .. }), Piece::Bytes(bytes)) = (&mut incoming.refused, piece) {
         let room = ERROR_BODY.saturating_sub(body.len()).min(bytes.len());

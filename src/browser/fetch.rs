@@ -93,9 +93,9 @@ async fn respond(
                 .value("headers", headers.iter().map(pair).collect())
                 .text("body", &request.body)
                 .maybe_text("credentials", http.credentials.as_deref())
-                .done();
+                .json();
             calls::forget(pump, call);
-            pump.deliver(Deliver::Call(call, function, "fetch", Some(&json.to_string())));
+            pump.deliver(Deliver::Call(call, function, "fetch", Some(&json)));
             return Ok(None);
         }
         let response = fetch(http, &request, &headers, &controller).await?;

@@ -14,6 +14,6 @@ mod store;
 mod workspace;
 
 pub use env::Scope;
-pub use pump::{Deliver, Pump};
+pub use pump::{Deliver, Pump, break_down};
 pub use store::{Store, delete};
 pub use workspace::{Answer, Event, Listener, Status, ToolContext, Workspace, WorkspaceOptions};

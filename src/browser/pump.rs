@@ -52,6 +52,20 @@ pub(super) struct Inner {
     pub last_ask: Cell<CallKey>,
 }
 
+thread_local! {
+    static BROKEN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// This instance of the module has panicked: from here on no pump of it does anything. What was under way would
+/// go on otherwise, beside the fresh instance that takes over.
+pub fn break_down() {
+    BROKEN.set(true);
+}
+
+pub(super) fn broken_down() -> bool {
+    BROKEN.get()
+}
+
 /// The pump of one workspace. A cheap handle: clones share everything.
 #[derive(Clone)]
 pub struct Pump(Rc<Inner>);
@@ -129,7 +143,7 @@ impl Pump {
 
     /// Something happened. Nothing does after the end.
     pub fn input(&self, input: Input) {
-        if self.0.ended.get() {
+        if self.0.ended.get() || broken_down() {
             return;
         }
         let now = self.now();
@@ -299,8 +313,8 @@ impl Pump {
                 .value("bytes", bytes.into())
                 .value("quota", number("quota").unwrap_or(0.0).into())
                 .flag("persisted", persisted)
-                .done();
-            pump.deliver(Deliver::Reply(id, Ok(Some(value.to_string()))));
+                .json();
+            pump.deliver(Deliver::Reply(id, Ok(Some(value))));
         });
     }
 

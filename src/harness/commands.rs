@@ -6,7 +6,7 @@ use super::pages::Owner;
 use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Waiter, start};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
-use crate::object::Object;
+use crate::object::{Object, json};
 use crate::ports::{Read, Rows, Table};
 use crate::run::Run;
 use crate::session::{self, Session};
@@ -119,10 +119,8 @@ impl Harness {
                 self.wait(id, args.needed("runId")?, None)?;
             }
             "tools.register" => {
-                let mut definition = value.clone();
-                let replace = definition.as_object_mut().and_then(|object| object.remove("replace"));
-                let definition = Definition::parse(&definition)?;
-                self.registry.register(definition, replace == Some(Value::Bool(true)))?;
+                let replace = value.get("replace") == Some(&Value::Bool(true));
+                self.registry.register(Definition::parse(value)?, replace)?;
                 self.tell_tools();
                 self.reply_now(id, Ok(None));
             }
@@ -261,7 +259,7 @@ impl Harness {
     }
 
     fn execute(&mut self, id: u32, name: &str, args: &Value) -> Result<(), ErrorInfo> {
-        let text = if args.is_null() { "{}".to_owned() } else { args.to_string() };
+        let text = if args.is_null() { "{}".to_owned() } else { json(args) };
         let checked = gate(&self.registry, name, &text)?;
         let (origin, timeout, args) =
             (checked.definition.origin, checked.definition.timeout_ms, checked.args);
@@ -297,13 +295,13 @@ impl Harness {
             LookFor::History { limit, before } => {
                 let history = session::history(&session, limit, before.as_deref());
                 let result = history.ok_or_else(|| no_message(before.as_deref()));
-                self.reply_now(look.command, result.map(|history| Some(Value::from(history).to_string())));
+                self.reply_now(look.command, result.map(|history| Some(json(&Value::from(history)))));
             }
             LookFor::Watch(id) => {
                 // A start may have come first, and told more than this.
                 if self.session(&id).is_none() {
                     let history = session::history(&session, None, None).unwrap_or_default();
-                    let notice = super::Notice::History(id.clone(), Value::from(history).to_string());
+                    let notice = super::Notice::History(id.clone(), json(&Value::from(history)));
                     self.outbox.tell(super::Action::Tell(notice));
                     self.watched.insert(&id, String::new());
                 }
@@ -316,7 +314,7 @@ impl Harness {
                 }
             }
             LookFor::Run { id, until } => match answer_of(&session, &id, until.is_none()) {
-                Some(Some(value)) => self.reply_now(look.command, Ok(Some(value.to_string()))),
+                Some(Some(value)) => self.reply_now(look.command, Ok(Some(json(&value)))),
                 Some(None) => self.waiters.push(Waiter { command: look.command, run: id, until }),
                 None => self.reply_now(look.command, Err(no_run(&id))),
             },

@@ -4,9 +4,10 @@
 //! name. Promises: secrets stay in [`Config`] and never enter its [`record`](Config::record).
 
 use crate::error::{Code, ErrorInfo};
+use crate::find;
 use crate::model::errors::{check_header, join_url};
 use crate::model::{Endpoint, Reasoning, Settings, Wire};
-use crate::object::Object;
+use crate::object::{Object, json};
 use serde_json::{Map, Value};
 
 /// The model where nobody names one.
@@ -157,8 +158,7 @@ impl Config {
                 "temperature" => config.temperature = optional(value, name, number)?,
                 "reasoning" => config.reasoning = optional(value, name, reasoning)?,
                 "providerOptions" => {
-                    config.provider_options =
-                        optional(value, name, |v, n| object(v, n).map(|_| v.to_string()))?;
+                    config.provider_options = optional(value, name, |v, n| object(v, n).map(|_| json(v)))?;
                 }
                 "maxTurns" => {
                     config.max_turns =
@@ -230,7 +230,7 @@ impl Config {
             _ => None,
         };
         let secret = |name: &str| {
-            ["authorization", "key", "token", "secret", "cookie"].iter().any(|s| name.contains(s))
+            ["authorization", "key", "token", "secret", "cookie"].iter().any(|s| find::has(name, s))
         };
         let headers =
             http.headers.iter().filter(|(name, _)| secret(name)).filter_map(|(_, value)| value.as_deref());
@@ -368,7 +368,8 @@ fn custom(members: &Map<String, Value>) -> Result<Provider, ErrorInfo> {
 
 /// Whether an address stays on this machine.
 fn loopback(url: &str) -> bool {
-    let host = url.split("//").nth(1).and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    let host =
+        find::split(url, "//").and_then(|(_, rest)| rest.split(['/', '?', '#']).next()).unwrap_or_default();
     let name = match host.strip_prefix('[') {
         Some(v6) => v6.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
@@ -409,7 +410,7 @@ fn text(value: &Value, name: &str) -> Result<String, ErrorInfo> {
 }
 
 fn number(value: &Value, name: &str) -> Result<String, ErrorInfo> {
-    if value.is_number() { Ok(value.to_string()) } else { Err(invalid(&format!("{name} must be a number"))) }
+    if value.is_number() { Ok(json(value)) } else { Err(invalid(&format!("{name} must be a number"))) }
 }
 
 fn whole(value: &Value, name: &str, least: u64, most: u64) -> Result<u64, ErrorInfo> {

@@ -6,14 +6,14 @@
 
 use super::{Action, Harness, Lifecycle, Notice};
 use crate::error::{Code, ErrorInfo};
-use crate::object::Object;
+use crate::object::{Object, json};
 use crate::run::{CallState, Outcome, Run};
 use crate::session;
 use serde_json::Value;
 
 /// `WaitResult` when the time is over.
 pub(super) fn wait_timeout(run: &str) -> String {
-    Object::new().text("runId", run).text("status", "timeout").done().to_string()
+    Object::new().text("runId", run).text("status", "timeout").json()
 }
 
 /// `WaitResult` of a run that has ended.
@@ -59,7 +59,7 @@ impl Harness {
     }
 
     pub(super) fn send(&mut self, name: &'static str, mut detail: Object, barrier: bool) {
-        let action = Action::Tell(Notice::Event(name, detail.done().to_string()));
+        let action = Action::Tell(Notice::Event(name, detail.json()));
         if barrier { self.outbox.tell_after_commit(action) } else { self.outbox.tell(action) }
     }
 
@@ -77,7 +77,7 @@ impl Harness {
     }
 
     pub(super) fn status_notice(&self) -> Action {
-        Action::Tell(Notice::Status(self.status().to_string()))
+        Action::Tell(Notice::Status(json(&self.status())))
     }
 
     pub(super) fn tell_status(&mut self) {
@@ -105,7 +105,7 @@ impl Harness {
 
     pub(super) fn tell_tools(&mut self) {
         let definitions: Value = self.registry.definitions().map(crate::tools::Definition::to_json).collect();
-        self.outbox.tell(Action::Tell(Notice::Tools(definitions.to_string())));
+        self.outbox.tell(Action::Tell(Notice::Tools(json(&definitions))));
     }
 
     /// A run begins, or goes on in this epoch.
@@ -165,7 +165,7 @@ impl Harness {
                 None => run_result(&run),
             };
             self.outbox
-                .tell_after_commit(Action::Reply { id: waiter.command, result: Ok(Some(value.to_string())) });
+                .tell_after_commit(Action::Reply { id: waiter.command, result: Ok(Some(json(&value))) });
         }
     }
 
@@ -226,7 +226,7 @@ impl Harness {
         let user = both.then(|| (0, session::prompt_of(folded)));
         let assistant = (from, self.answer(session, folded, turn));
         for (from, message) in user.into_iter().chain([assistant]) {
-            let action = Action::Tell(Notice::Message(session.into(), from, message.to_string()));
+            let action = Action::Tell(Notice::Message(session.into(), from, json(&message)));
             if both { self.outbox.tell_after_commit(action) } else { self.outbox.tell(action) }
         }
     }
@@ -259,7 +259,7 @@ impl Harness {
 
     pub(super) fn tell_history(&mut self, session: &str) {
         let history = self.history(session, None, None).unwrap_or_default();
-        let notice = Notice::History(session.into(), Value::from(history).to_string());
+        let notice = Notice::History(session.into(), json(&Value::from(history)));
         self.outbox.tell(Action::Tell(notice));
     }
 
@@ -271,7 +271,7 @@ impl Harness {
     /// Tells those who watch what changed in the state of a session's view.
     pub(super) fn tell_views(&mut self) {
         for session in self.watched() {
-            let view = self.view_of(&session).to_string();
+            let view = json(&self.view_of(&session));
             if self.watched.get(&session) != Some(&view) {
                 self.watched.insert(&session, view.clone());
                 self.outbox.tell(Action::Tell(Notice::View(session, view)));

@@ -22,8 +22,10 @@ pub use config::{Config, Function, Given, Http, IfRunning, Provider};
 pub use start::{FORMAT_KEY, check_format};
 
 use crate::error::{Code, ErrorInfo};
+use crate::find;
 use crate::journal::Entry;
 use crate::maps::{Few, Named};
+use crate::object::json;
 use crate::ports::{Millis, Read, Rows, StoreError};
 use crate::session::{Session, Transcript};
 use crate::tools::Registry;
@@ -493,7 +495,7 @@ impl Harness {
     }
 
     fn reply_value(&mut self, id: u32, value: &Value) {
-        self.reply(id, Ok(Some(value.to_string())));
+        self.reply(id, Ok(Some(json(value))));
     }
 
     fn key(&mut self) -> CallKey {
@@ -511,8 +513,8 @@ impl Harness {
     fn scrubbed(&self, text: String) -> String {
         let mut text = text;
         for secret in self.secrets() {
-            if text.contains(secret) {
-                text = text.replace(secret, REDACTED);
+            if find::has(&text, secret) {
+                text = find::replace(&text, secret, REDACTED);
             }
         }
         text

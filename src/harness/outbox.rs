@@ -183,7 +183,7 @@ impl Outbox {
             commit.given_up = true;
         }
         self.effects.clear();
-        self.ordered.drain(..).map(|(_, action)| action).collect()
+        std::mem::take(&mut self.ordered).into_iter().map(|(_, action)| action).collect()
     }
 }
 

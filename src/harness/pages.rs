@@ -7,6 +7,7 @@
 use super::{Action, After, Harness, start};
 use crate::error::ErrorInfo;
 use crate::journal::{Entry, Header, Row};
+use crate::object::json;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use crate::tools::{ToolText, pages};
 use crate::workspace::{Missed, Op, Outcome, Pending, Plan, Workspace};
@@ -226,7 +227,7 @@ impl Harness {
                 let entry = outcome_entry(tool_call, &done.value);
                 let Some(slot) = self.sessions.get(session) else { return true };
                 let (header, stored) = slot.session.row(self.now, Some(run), &entry);
-                let head = slot.session.head_after(self.now, &header, &stored).to_string();
+                let head = json(&slot.session.head_after(self.now, &header, &stored));
                 let key: Key = vec![session.as_str().into(), Part::Number(header.seq)];
                 writes.push(Write::Put { table: Table::Entries, key, value: stored.to_text() });
                 writes.push(Write::Put {
@@ -306,7 +307,7 @@ impl Harness {
             (What::Tool { .. }, Value::String(text)) => super::runs::tool_value(&ToolText::new(text), false),
             (_, value) => value,
         });
-        let json = result.map(|value| (!value.is_null()).then(|| value.to_string()));
+        let json = result.map(|value| (!value.is_null()).then(|| json(&value)));
         self.outbox.tell(Action::Reply { id: command, result: json });
     }
 

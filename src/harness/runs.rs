@@ -3,13 +3,14 @@
 use super::pages::Owner;
 use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Slot, config, outbox};
 use crate::error::{Code, ErrorInfo};
+use crate::find;
 use crate::journal::Entry;
 use crate::model::{Answer, Block, Delta, DeltaKind, StopReason, Usage, openai_chat};
-use crate::object::Object;
+use crate::object::{self, Object};
 use crate::ports::{Expect, Millis, Table, Write};
 use crate::run::{CallState, Run};
 use crate::session::{self, Transcript};
-use crate::tools::{Origin, ToolText, gate};
+use crate::tools::{OnResume, Origin, ToolText, gate};
 use serde_json::Value;
 
 /// How often the text of an answer is written down while it streams, in milliseconds.
@@ -33,8 +34,8 @@ impl Streamed {
         let mut held = 0;
         for secret in secrets {
             let Some(news) = self.text.get(self.told..) else { continue };
-            if news.contains(secret.as_str()) {
-                let clean = news.replace(secret.as_str(), super::REDACTED);
+            if find::has(news, secret) {
+                let clean = find::replace(news, secret, super::REDACTED);
                 self.text.truncate(self.told);
                 self.text.push_str(&clean);
             }
@@ -438,9 +439,10 @@ impl Harness {
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
         let checked = gate(&self.registry, &name, &arguments).map(|checked| {
             let tool = checked.definition;
-            (tool.origin, tool.read_only, tool.timeout_ms, checked.args)
+            let again = tool.read_only && tool.on_resume == OnResume::Rerun;
+            (tool.origin, again, tool.timeout_ms, checked.args)
         });
-        let (origin, read_only, timeout, args) = match checked {
+        let (origin, again, timeout, args) = match checked {
             Ok(checked) => checked,
             // The tool changed or went away since the decision.
             Err(error) => {
@@ -453,8 +455,9 @@ impl Harness {
                 });
             }
         };
-        // A page tool commits its outcome with its change, and what only reads may be run again: neither waits.
-        let barrier = !read_only && matches!(origin, Origin::Host(_));
+        // A page tool commits its outcome with its change, and what only reads may be run again unless its page
+        // says otherwise: neither waits.
+        let barrier = !again && matches!(origin, Origin::Host(_));
         self.tell_call(session, run, tool_call, "started", barrier);
         self.tell_message(session, run, false);
         let owner = Owner::Run { session: session.into(), run: run.into(), tool_call: tool_call.into() };
@@ -481,7 +484,7 @@ impl Harness {
             Owner::Run { run, tool_call, .. } => given.text("toolCallId", tool_call).text("runId", run),
             Owner::Command(_) => given.text("toolCallId", &format!("call-{call}")),
         };
-        let json = given.done().to_string();
+        let json = given.json();
         self.calls.insert(call, LiveCall { owner: CallOwner::Tool(owner), deadline: None, limit });
         let action = Action::CallPage { call, function, kind: "tool", json: Some(json) };
         if barrier {
@@ -509,7 +512,7 @@ impl Harness {
             CallOwner::Tool(Owner::Command(command)) => {
                 let result = result.map(|json| {
                     let (text, json) = self.tool_text(json);
-                    Some(tool_value(&text, json).to_string())
+                    Some(object::json(&tool_value(&text, json)))
                 });
                 self.outbox.tell(Action::Reply { id: command, result });
             }
@@ -673,7 +676,7 @@ impl Harness {
                 epoch.into(),
                 model.drafts.into(),
             ];
-            drafts.push((key, Value::from(pieces).to_string()));
+            drafts.push((key, object::json(&Value::from(pieces))));
         }
         let put = |(key, value)| Write::Put { table: Table::Drafts, key, value };
         drafts.into_iter().map(put).collect()
@@ -684,7 +687,7 @@ impl Harness {
         for slot in self.sessions.values_mut() {
             if slot.head != slot.session.seq() {
                 slot.head = slot.session.seq();
-                let value = slot.session.head(self.now).to_string();
+                let value = object::json(&slot.session.head(self.now));
                 self.outbox.write(Write::Put {
                     table: Table::Heads,
                     key: vec![slot.session.id.as_str().into()],

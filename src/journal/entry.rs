@@ -41,7 +41,13 @@ impl Sums {
 /// A value that can stand in an entry. `None` of an optional one is left out.
 trait Field: Sized {
     fn put(&self) -> Option<Value>;
-    fn get(value: Option<&Value>) -> Option<Self>;
+    /// Reads it back. What is missing or wrong makes the entry less than `whole`.
+    fn get(value: Option<&Value>, whole: &mut bool) -> Self;
+}
+
+fn or_default<T: Default>(value: Option<T>, whole: &mut bool) -> T {
+    *whole &= value.is_some();
+    value.unwrap_or_default()
 }
 
 macro_rules! entries {
@@ -81,10 +87,12 @@ macro_rules! entries {
 
             /// Reads a content back; `None` for an unknown kind or a content that is not of that kind.
             pub fn from_json(kind: &str, value: &Value) -> Option<Entry> {
-                match kind {
-                    $( $kind => Some(Entry::$name { $( $field: Field::get(value.get(stringify!($field)))?, )* }), )*
-                    _ => None,
-                }
+                let mut whole = true;
+                let entry = match kind {
+                    $( $kind => Entry::$name { $( $field: Field::get(value.get(stringify!($field)), &mut whole), )* }, )*
+                    _ => return None,
+                };
+                whole.then_some(entry)
             }
         }
     };
@@ -217,8 +225,8 @@ impl Field for String {
     fn put(&self) -> Option<Value> {
         Some(self.as_str().into())
     }
-    fn get(value: Option<&Value>) -> Option<Self> {
-        value?.as_str().map(Into::into)
+    fn get(value: Option<&Value>, whole: &mut bool) -> Self {
+        or_default(value.and_then(Value::as_str), whole).into()
     }
 }
 
@@ -226,8 +234,8 @@ impl Field for u64 {
     fn put(&self) -> Option<Value> {
         Some((*self).into())
     }
-    fn get(value: Option<&Value>) -> Option<Self> {
-        value?.as_u64()
+    fn get(value: Option<&Value>, whole: &mut bool) -> Self {
+        or_default(value.and_then(Value::as_u64), whole)
     }
 }
 
@@ -235,8 +243,8 @@ impl Field for bool {
     fn put(&self) -> Option<Value> {
         Some((*self).into())
     }
-    fn get(value: Option<&Value>) -> Option<Self> {
-        value?.as_bool()
+    fn get(value: Option<&Value>, whole: &mut bool) -> Self {
+        or_default(value.and_then(Value::as_bool), whole)
     }
 }
 
@@ -244,8 +252,8 @@ impl Field for Value {
     fn put(&self) -> Option<Value> {
         Some(self.clone())
     }
-    fn get(value: Option<&Value>) -> Option<Self> {
-        value.cloned()
+    fn get(value: Option<&Value>, whole: &mut bool) -> Self {
+        or_default(value.cloned(), whole)
     }
 }
 
@@ -253,11 +261,8 @@ impl<T: Field> Field for Option<T> {
     fn put(&self) -> Option<Value> {
         self.as_ref().and_then(Field::put)
     }
-    fn get(value: Option<&Value>) -> Option<Self> {
-        match value {
-            None => Some(None),
-            some => T::get(some).map(Some),
-        }
+    fn get(value: Option<&Value>, whole: &mut bool) -> Self {
+        value.map(|value| T::get(Some(value), whole))
     }
 }
 
@@ -265,8 +270,8 @@ impl Field for ErrorInfo {
     fn put(&self) -> Option<Value> {
         Some(self.to_json())
     }
-    fn get(value: Option<&Value>) -> Option<Self> {
-        value.map(ErrorInfo::from_json)
+    fn get(value: Option<&Value>, whole: &mut bool) -> Self {
+        ErrorInfo::from_json(or_default(value.map(Some), whole).unwrap_or(&Value::Null))
     }
 }
 
@@ -281,15 +286,15 @@ impl Field for Usage {
         ];
         Some(counts.as_slice().into())
     }
-    fn get(value: Option<&Value>) -> Option<Self> {
-        let count = |n: usize| value?.get(n)?.as_u64();
-        Some(Usage {
-            input_tokens: count(0)?,
-            output_tokens: count(1)?,
-            cache_read_tokens: count(2)?,
-            cache_write_tokens: count(3)?,
-            reasoning_tokens: count(4)?,
-        })
+    fn get(value: Option<&Value>, whole: &mut bool) -> Self {
+        let mut count = |n: usize| u64::get(value.and_then(|counts| counts.get(n)), whole);
+        Usage {
+            input_tokens: count(0),
+            output_tokens: count(1),
+            cache_read_tokens: count(2),
+            cache_write_tokens: count(3),
+            reasoning_tokens: count(4),
+        }
     }
 }
 
@@ -297,9 +302,9 @@ impl Field for Sums {
     fn put(&self) -> Option<Value> {
         Some(Object::new().number("turns", self.turns).maybe("usage", self.usage.put()).done())
     }
-    fn get(value: Option<&Value>) -> Option<Self> {
-        let value = value?;
-        Some(Sums { turns: value.get("turns")?.as_u64()?, usage: Usage::get(value.get("usage"))? })
+    fn get(value: Option<&Value>, whole: &mut bool) -> Self {
+        let member = |name: &str| value.and_then(|sums| sums.get(name));
+        Sums { turns: u64::get(member("turns"), whole), usage: Usage::get(member("usage"), whole) }
     }
 }
 
@@ -317,21 +322,23 @@ impl Field for StopReason {
         };
         Some(word.into())
     }
-    fn get(value: Option<&Value>) -> Option<Self> {
-        let value = value?;
-        if let Some(why) = value.get("refusal") {
-            return Some(StopReason::Refusal(Some(why.as_str()?.into())));
+    fn get(value: Option<&Value>, whole: &mut bool) -> Self {
+        if let Some(why) = value.and_then(|value| value.get("refusal")) {
+            return StopReason::Refusal(Some(String::get(Some(why), whole)));
         }
-        Some(match value.as_str()? {
-            "end_turn" => StopReason::EndTurn,
-            "tool_use" => StopReason::ToolUse,
-            "max_tokens" => StopReason::MaxTokens,
-            "context_window" => StopReason::ContextWindow,
-            "pause" => StopReason::Pause,
-            "stop_sequence" => StopReason::StopSequence,
-            "refusal" => StopReason::Refusal(None),
-            _ => return None,
-        })
+        match value.and_then(Value::as_str) {
+            Some("end_turn") => StopReason::EndTurn,
+            Some("tool_use") => StopReason::ToolUse,
+            Some("max_tokens") => StopReason::MaxTokens,
+            Some("context_window") => StopReason::ContextWindow,
+            Some("pause") => StopReason::Pause,
+            Some("stop_sequence") => StopReason::StopSequence,
+            Some("refusal") => StopReason::Refusal(None),
+            _ => {
+                *whole = false;
+                StopReason::EndTurn
+            }
+        }
     }
 }
 
@@ -339,8 +346,8 @@ impl Field for Vec<Block> {
     fn put(&self) -> Option<Value> {
         (!self.is_empty()).then(|| blocks_to_json(self))
     }
-    fn get(value: Option<&Value>) -> Option<Self> {
-        value.map_or(Some(Vec::new()), blocks_from_json)
+    fn get(value: Option<&Value>, whole: &mut bool) -> Self {
+        value.map_or_else(Vec::new, |value| or_default(blocks_from_json(value), whole))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Entry, FORMAT};
 use crate::error::{Code, ErrorInfo};
-use crate::object::Object;
+use crate::object::{Object, json};
 use crate::ports::Millis;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -31,8 +31,7 @@ impl Header {
             .maybe_text("run", self.run.as_deref())
             .number("seq", self.seq)
             .number("v", FORMAT)
-            .done()
-            .to_string()
+            .json()
     }
 
     fn parse(text: &str) -> Option<(u64, Header)> {
@@ -57,7 +56,7 @@ impl Row {
     /// The row of an entry that comes after the row with the hash `previous`.
     pub fn new(header: &Header, entry: &Entry, previous: &str) -> Row {
         let header = header.text();
-        let content = entry.to_json().to_string();
+        let content = json(&entry.to_json());
         let content_hash = sha256(&[&content]);
         let hash = sha256(&[previous, "\n", &header, "\n", &content_hash]);
         Row { header, content: Some(content), content_hash, hash }

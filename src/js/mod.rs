@@ -128,6 +128,7 @@ pub fn break_down() {
 #[wasm_bindgen(start)]
 pub fn start() {
     std::panic::set_hook(Box::new(|info| {
+        browser::break_down();
         console_error_panic_hook::hook(info);
         let error = ErrorInfo::new(Code::Panicked, "the module broke down; what was stored is safe")
             .hint("call startAgent again: a fresh instance goes on from what is stored");

@@ -6,6 +6,7 @@
 
 use super::json::{Members, text};
 use crate::error::{Code, ErrorInfo};
+use crate::find;
 use std::borrow::Cow;
 
 /// How much of a provider's words is kept, in bytes.
@@ -81,7 +82,7 @@ impl<'a> Told<'a> {
     /// The code that only the provider's words give away.
     fn by_words(&self) -> Option<Code> {
         let words = self.message.to_ascii_lowercase();
-        let has = |any: &[&str]| any.iter().any(|text| words.contains(text));
+        let has = |any: &[&str]| any.iter().any(|text| find::has(&words, text));
         if has(&["credit balance", "out of credits", "insufficient credits"]) {
             Some(Code::Quota)
         } else if has(&["incorrect api key", "invalid api key", "api key not valid"]) {
@@ -122,7 +123,7 @@ fn by_status(status: u16) -> Code {
 fn hint(code: Code, message: &str) -> Option<&'static str> {
     Some(match code {
         Code::Auth => "check the API key",
-        Code::Permission if message.contains("CORS") => {
+        Code::Permission if find::has(message, "CORS") => {
             "the provider does not let this organization call it from a browser: allow it in the provider's \
              console, or set baseUrl to a proxy of your own"
         }
@@ -222,9 +223,9 @@ fn excerpt(body: &str) -> Cow<'_, str> {
         return Cow::Borrowed(cut(body, 500));
     }
     let lower = body.to_ascii_lowercase();
-    let title = lower.split_once("<title").and_then(|(before, rest)| {
+    let title = find::split(&lower, "<title").and_then(|(before, rest)| {
         let (attributes, rest) = rest.split_once('>')?;
-        let (title, _) = rest.split_once("</title")?;
+        let (title, _) = find::split(rest, "</title")?;
         let from = before.len() + "<title".len() + attributes.len() + 1;
         body.get(from..from + title.len())
     });

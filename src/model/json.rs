@@ -5,10 +5,10 @@
 //! fails on a surprising type, it sees nothing there. Leaves to others: what the members mean.
 
 use crate::error::{Code, ErrorInfo};
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
+use crate::find;
+use serde::de::IgnoredAny;
+use serde_json::Value;
 use std::borrow::Cow;
-use std::fmt;
 
 /// A value that was read once, from the outside in.
 #[derive(Debug)]
@@ -28,10 +28,39 @@ pub(super) enum Node<'a> {
 impl<'a> Node<'a> {
     /// Reads a text. Of the members of objects only those with these names are taken apart.
     pub(super) fn read(json: &'a str, inside: &[&str]) -> Option<Node<'a>> {
-        let mut deserializer = serde_json::Deserializer::from_str(json);
-        let node = Reader(inside).deserialize(&mut deserializer).ok()?;
-        deserializer.end().ok()?;
-        Some(node)
+        let mut rest = json;
+        let node = Node::cut(&mut rest, inside, DEEPEST)?;
+        rest.trim_start().is_empty().then_some(node)
+    }
+
+    /// Cuts a value off the front of a text and takes it apart.
+    fn cut(rest: &mut &'a str, inside: &[&str], depth: u8) -> Option<Node<'a>> {
+        *rest = rest.trim_start();
+        let Some(depth) = depth.checked_sub(1) else { return cut(rest).map(Node::Raw) };
+        match rest.bytes().next()? {
+            b'"' => text_of(cut(rest)?).map(Node::Text),
+            b'[' => {
+                let mut items = Vec::new();
+                while item(rest, ['[', ']'], items.is_empty())? {
+                    items.push(Node::cut(rest, inside, depth)?);
+                }
+                Some(Node::List(items))
+            }
+            b'{' => {
+                let mut members = Vec::new();
+                while item(rest, ['{', '}'], members.is_empty())? {
+                    let name = text_of(cut(rest)?)?;
+                    *rest = rest.trim_start().strip_prefix(':')?;
+                    let value = match inside.contains(&name.as_ref()) {
+                        true => Node::cut(rest, inside, depth)?,
+                        false => Node::Raw(cut(rest)?),
+                    };
+                    members.push((name, value));
+                }
+                Some(Node::Object(Members(members)))
+            }
+            _ => cut(rest).map(|_| Node::Nothing),
+        }
     }
 
     /// The members; none when it is no object.
@@ -51,60 +80,44 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Reads a [`Node`]. One type for all that is read: each costs the module 3 KB.
-struct Reader<'i>(&'i [&'i str]);
+/// No wire nests what is read deeper; what a server nests deeper is not taken apart.
+const DEEPEST: u8 = 16;
 
-impl<'de> DeserializeSeed<'de> for Reader<'_> {
-    type Value = Node<'de>;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node<'de>, D::Error> {
-        deserializer.deserialize_any(self)
+/// Goes over what stands before the next item of a list or an object. `false`: it was the end.
+fn item(rest: &mut &str, [open, close]: [char; 2], first: bool) -> Option<bool> {
+    if first {
+        *rest = rest.strip_prefix(open)?;
     }
+    *rest = rest.trim_start();
+    if let Some(after) = rest.strip_prefix(close) {
+        *rest = after;
+        return Some(false);
+    }
+    if !first {
+        *rest = rest.strip_prefix(',')?;
+    }
+    Some(true)
 }
 
-impl<'de> Visitor<'de> for Reader<'_> {
-    type Value = Node<'de>;
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
+/// Cuts a value off the front of a text.
+fn cut<'a>(rest: &mut &'a str) -> Option<&'a str> {
+    *rest = rest.trim_start();
+    let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+    values.next()?.ok()?;
+    let (value, after) = rest.split_at_checked(values.byte_offset())?;
+    *rest = after;
+    Some(value)
+}
+
+/// The text that a JSON string stands for; none when it is no string.
+fn text_of(json: &str) -> Option<Cow<'_, str>> {
+    let inner = json.strip_prefix('"')?.strip_suffix('"')?;
+    if !inner.contains('\\') {
+        return Some(Cow::Borrowed(inner));
     }
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Node<'de>, E> {
-        Ok(Node::Text(Cow::Borrowed(text)))
-    }
-    fn visit_str<E>(self, text: &str) -> Result<Node<'de>, E> {
-        Ok(Node::Text(Cow::Owned(text.into())))
-    }
-    fn visit_unit<E>(self) -> Result<Node<'de>, E> {
-        Ok(Node::Nothing)
-    }
-    fn visit_bool<E>(self, _: bool) -> Result<Node<'de>, E> {
-        Ok(Node::Nothing)
-    }
-    fn visit_i64<E>(self, _: i64) -> Result<Node<'de>, E> {
-        Ok(Node::Nothing)
-    }
-    fn visit_u64<E>(self, _: u64) -> Result<Node<'de>, E> {
-        Ok(Node::Nothing)
-    }
-    fn visit_f64<E>(self, _: f64) -> Result<Node<'de>, E> {
-        Ok(Node::Nothing)
-    }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Node<'de>, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element_seed(Reader(self.0))? {
-            items.push(item);
-        }
-        Ok(Node::List(items))
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node<'de>, A::Error> {
-        let mut members = Vec::new();
-        while let Some(key) = map.next_key_seed(Reader(&[]))? {
-            let Node::Text(name) = key else { continue };
-            let value = match self.0.contains(&name.as_ref()) {
-                true => map.next_value_seed(Reader(self.0))?,
-                false => Node::Raw(map.next_value::<&RawValue>()?.get()),
-            };
-            members.push((name, value));
-        }
-        Ok(Node::Object(Members(members)))
+    match serde_json::from_str(json) {
+        Ok(Value::String(text)) => Some(Cow::Owned(text)),
+        _ => None,
     }
 }
 
@@ -191,10 +204,15 @@ pub(super) fn is_object(json: &str) -> bool {
         return false;
     }
     // Half of a surrogate pair passes the quick check, though strict servers refuse it.
-    if json.contains("\\ud") || json.contains("\\uD") {
-        return serde_json::from_str::<serde_json::Value>(json).is_ok();
+    if find::has(json, "\\ud") || find::has(json, "\\uD") {
+        return serde_json::from_str::<Value>(json).is_ok();
     }
     serde_json::from_str::<IgnoredAny>(json).is_ok()
+}
+
+/// Whether this is the JSON text of a number.
+pub(super) fn is_number(json: &str) -> bool {
+    matches!(serde_json::from_str(json), Ok(Value::Number(_)))
 }
 
 /// Appends a string, quoted and escaped.
@@ -303,7 +321,6 @@ impl<'a> Body<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
 
     #[test]
     fn every_string_reads_back() {
@@ -352,7 +369,11 @@ mod tests {
         }
         assert!(matches!(Node::read("\"plain\"", &[]).unwrap(), Node::Text(Cow::Borrowed("plain"))));
         assert_eq!(Node::read("[1]", &[]).unwrap().items().len(), 1);
-        assert!(Node::read("[1", &[]).is_none() && Node::read("[1]]", &[]).is_none());
+        for bad in ["[1", "[1]]", "[1,]", "[,1]", "[1 2]", "{\"a\" 1}", "{\"a\":1,}", "{a:1}", "\"a", ""] {
+            assert!(Node::read(bad, &[]).is_none(), "{bad}");
+        }
+        let deep = ["{\"a\":".repeat(5000), "1".into(), "}".repeat(5000)].concat();
+        assert!(Node::read(&deep, &["a"]).is_some());
     }
 
     #[test]

@@ -215,7 +215,7 @@ impl Settings {
         if self.model.is_empty() {
             return Err(invalid("no model is set").hint("set model, or the provider's model"));
         }
-        if self.temperature.as_deref().is_some_and(|number| serde_json::from_str::<f64>(number).is_err()) {
+        if self.temperature.as_deref().is_some_and(|number| !json::is_number(number)) {
             return Err(invalid("temperature is not a number"));
         }
         match tools.iter().find(|tool| !json::is_object(&tool.input_schema)) {

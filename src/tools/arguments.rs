@@ -7,6 +7,8 @@
 //! which is not looked at.
 
 use crate::error::{Code, ErrorInfo};
+use crate::find;
+use crate::object::json;
 use crate::workspace::args::{kind, whole};
 use serde_json::{Map, Value};
 
@@ -101,7 +103,7 @@ fn below(path: &str, name: &str) -> String {
     let mut pointer = String::with_capacity(path.len() + name.len() + 1);
     pointer.push_str(path);
     pointer.push('/');
-    pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+    pointer.push_str(&find::replace(&find::replace(name, "~", "~0"), "/", "~1"));
     pointer
 }
 
@@ -111,7 +113,7 @@ fn shown(path: &str) -> String {
         None => "the arguments".into(),
         // One step down is a plain name; deeper, the pointer is the shortest exact way to say it.
         Some(name) if !name.contains('/') => {
-            format!("'{}'", name.replace("~1", "/").replace("~0", "~"))
+            format!("'{}'", find::replace(&find::replace(name, "~1", "/"), "~0", "~"))
         }
         Some(_) => format!("'{path}'"),
     }
@@ -142,7 +144,7 @@ fn check(schema: &Value, value: &Value, at: &str, path: &str, problems: &mut Vec
     if let Some(Value::Array(values)) = map.get("enum")
         && !values.iter().any(|one| same(one, value))
     {
-        let list: Vec<String> = values.iter().map(Value::to_string).collect();
+        let list: Vec<String> = values.iter().map(json).collect();
         say("enum", format!("{} must be one of {}", shown(at), list.join(", ")));
     }
     match value {
@@ -150,10 +152,10 @@ fn check(schema: &Value, value: &Value, at: &str, path: &str, problems: &mut Vec
             let limit = |keyword: &str| map.get(keyword).and_then(|limit| Some((limit, limit.as_f64()?)));
             let number = value.as_f64().unwrap_or_default();
             if let Some((least, _)) = limit("minimum").filter(|(_, least)| number < *least) {
-                say("minimum", format!("{} must be at least {least}", shown(at)));
+                say("minimum", format!("{} must be at least {}", shown(at), json(least)));
             }
             if let Some((most, _)) = limit("maximum").filter(|(_, most)| number > *most) {
-                say("maximum", format!("{} must be at most {most}", shown(at)));
+                say("maximum", format!("{} must be at most {}", shown(at), json(most)));
             }
         }
         Value::String(text) => {

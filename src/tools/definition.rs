@@ -6,7 +6,7 @@
 //! and the order of tools.
 
 use crate::error::{Code, ErrorInfo};
-use crate::object::Object;
+use crate::object::{Object, json};
 use crate::workspace::args::Args;
 use serde_json::{Map, Value};
 
@@ -287,11 +287,11 @@ fn object_schema(schema: &Value, what: &str) -> Result<String, ErrorInfo> {
         return Err(invalid("'inputSchema' must be an object with a JSON Schema"));
     };
     match map.get("type") {
-        Some(Value::String(text)) if text == "object" => Ok(schema.to_string()),
+        Some(Value::String(text)) if text == "object" => Ok(json(schema)),
         None => {
             let mut map = map.clone();
             map.insert("type".into(), "object".into());
-            Ok(Value::Object(map).to_string())
+            Ok(json(&Value::Object(map)))
         }
         Some(_) => Err(invalid("'inputSchema' must have type \"object\", because arguments have names")),
     }

@@ -8,6 +8,7 @@
 use super::definition::{Definition, OnResume, Origin, Source};
 use super::result::MAX_RESULT_BYTES;
 use crate::error::{Code, ErrorInfo};
+use crate::object::json;
 use crate::ports::{Millis, Read, Rows};
 use crate::workspace::args::whole;
 use crate::workspace::{self, MAX_DEPTH, Op, Outcome, Plan, SEARCH_LIMIT, Workspace};
@@ -306,7 +307,7 @@ fn page(page: &Value, offset: usize, limit: Option<usize>) -> String {
 fn pairs(map: &Map<String, Value>) -> String {
     let pair = |(name, value): (&String, &Value)| match value {
         Value::String(text) => format!("{name} = {text}"),
-        value => format!("{name} = {value}"),
+        value => format!("{name} = {}", json(value)),
     };
     map.iter().map(pair).collect::<Vec<_>>().join(", ")
 }

@@ -5,6 +5,7 @@
 //! members mean.
 
 use crate::error::{Code, ErrorInfo};
+use crate::object::json;
 use serde_json::{Map, Value};
 
 /// An object whose members are asked for by name.
@@ -78,7 +79,7 @@ impl<'a> Args<'a> {
                 Some(number) if number >= least => Ok(Some(number)),
                 _ => {
                     let must_be = format!("a whole number of at least {least}");
-                    let found = if value.is_number() { value.to_string() } else { kind(value).into() };
+                    let found = if value.is_number() { json(value) } else { kind(value).into() };
                     Err(ErrorInfo::new(
                         self.code,
                         format!("{}: '{name}' must be {must_be}, not {found}", self.what),

@@ -71,8 +71,7 @@ impl Page {
             .number("updatedAt", self.updated_at)
             .value("trashedAt", self.trashed_at.into())
             .value("lifted", self.lifted.as_slice().into())
-            .done()
-            .to_string()
+            .json()
     }
 
     /// Reads a stored text.

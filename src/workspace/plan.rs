@@ -10,7 +10,7 @@ use super::page::{Page, corrupt};
 use super::{MAX_DEPTH, Op, REV, Workspace, links, search, slug, text};
 use crate::error::{Code, ErrorInfo};
 use crate::maps::{self, Named};
-use crate::object::Object;
+use crate::object::{Object, json};
 use crate::ports::{Expect, Key, Millis, Part, Read, Rows, Table, Write};
 use serde_json::{Map, Value};
 
@@ -171,8 +171,7 @@ impl<'a> Draft<'a> {
         let now = self.now;
         let mut former = None;
         self.edit(slug, |page| {
-            let text = Object::new().number("at", page.written_at).text("content", &page.content).done();
-            let text = text.to_string();
+            let text = Object::new().number("at", page.written_at).text("content", &page.content).json();
             former = Some(put(Table::Versions, vec![slug.into(), page.version.into()], text));
             page.content = content;
             page.version += 1;
@@ -237,7 +236,7 @@ impl<'a> Draft<'a> {
         let slugs: Vec<&str> = self.changed.keys().collect();
         let mut writes = vec![
             put(Table::Meta, vec![REV.into()], rev.to_string()),
-            put(Table::Changes, vec![rev.into()], Value::from(slugs).to_string()),
+            put(Table::Changes, vec![rev.into()], json(&Value::from(slugs))),
         ];
         writes.extend(self.former);
         for page in self.changed.values() {
@@ -438,12 +437,10 @@ impl Workspace {
             draft.write(slug, content.into());
         }
         if let Some(changes) = metadata {
-            let mut merged = page.metadata.clone();
-            for (name, value) in changes {
-                match value {
-                    Value::Null => merged.remove(name),
-                    value => merged.insert(name.clone(), value.clone()),
-                };
+            let kept = page.metadata.iter().filter(|(name, _)| !changes.contains_key(*name));
+            let mut merged = Map::new();
+            for (name, value) in kept.chain(changes.iter().filter(|(_, value)| !value.is_null())) {
+                merged.insert(name.clone(), value.clone());
             }
             if merged != page.metadata {
                 draft.edit(slug, |page| {

@@ -6,6 +6,7 @@ use super::Profile;
 use crate::command::{Cmd, cargo, which};
 use crate::project::{Project, WASM};
 use anyhow::{Context, Result, ensure};
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use wasm_bindgen_cli_support::Bindgen;
@@ -99,6 +100,15 @@ pub fn bind(project: &Project, profile: Profile, wasm: &Path) -> Result<Bindings
     // The functions by which JavaScript calls closures are exported under their mangled names, of 150 letters each.
     let mangled = output.wasm().exports.iter().filter(|export| export.name.starts_with("_R"));
     renames.extend(mangled.enumerate().map(|(n, export)| (export.name.clone(), format!("closure{n}"))));
+    // The functions that the glue gives bear hashes, which no compression makes smaller.
+    let mut known = HashMap::new();
+    for import in output.wasm().imports.iter() {
+        if let Some(plain) = without_hash(&import.name) {
+            let count = known.entry(plain.to_owned()).and_modify(|count| *count += 1).or_insert(1);
+            let short = if *count == 1 { plain.to_owned() } else { format!("{plain}{count}") };
+            renames.push((import.name.clone(), short));
+        }
+    }
     // The loader calls it by a name that is ours.
     renames.push(("__wbg_reset_state".to_owned(), "reset".to_owned()));
     // The longest first: one may be the start of another.
@@ -107,6 +117,7 @@ pub fn bind(project: &Project, profile: Profile, wasm: &Path) -> Result<Bindings
     let to = |name: &String| renames.iter().find(|(from, _)| from == name).map(|(_, to)| to.clone());
     for import in output.wasm_mut().imports.iter_mut() {
         import.module = to(&import.module).unwrap_or_else(|| import.module.clone());
+        import.name = to(&import.name).unwrap_or_else(|| import.name.clone());
     }
     for export in output.wasm_mut().exports.iter_mut() {
         export.name = to(&export.name).unwrap_or_else(|| export.name.clone());
@@ -121,6 +132,14 @@ pub fn bind(project: &Project, profile: Profile, wasm: &Path) -> Result<Bindings
     Ok(Bindings { wasm: out.join(format!("{GLUE}_bg.wasm")), glue })
 }
 
+/// `append` of `__wbg_append_0123456789abcdef`. What ends in a digit stays: a number may be put behind it.
+fn without_hash(import: &str) -> Option<&str> {
+    let (name, hash) = import.strip_prefix("__wbg_")?.rsplit_once('_')?;
+    let is_hash = hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_plain = !name.starts_with('_') && !name.ends_with(|last: char| last.is_ascii_digit());
+    (is_hash && is_plain).then_some(name)
+}
+
 /// wasm-bindgen copies each module that the crate imports to `snippets/<hash>/js/<name>.js`. The package has that
 /// module already, and a second copy would be a second `LodgerError` class: everything is pointed at the one.
 fn our_module(project: &Project, path: &str, code: &str) -> Result<String> {
@@ -131,4 +150,19 @@ fn our_module(project: &Project, path: &str, code: &str) -> Result<String> {
         "the crate imports the module {path}, which is no file directly in js/"
     );
     Ok(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_told_from_names() {
+        assert_eq!(without_hash("__wbg_set_body_877d5251e78ca815"), Some("set_body"));
+        for other in
+            ["__wbg_host_new", "__wbg___wbindgen_throw_4c88d8bf264fd984", "__wbindgen_cast_0000000000000001"]
+        {
+            assert_eq!(without_hash(other), None);
+        }
+    }
 }

@@ -1,0 +1,60 @@
+//! Finding one text in another, in the plainest way.
+//!
+//! What is looked for here is a few letters long. `str::find` and its kin are made for more, which is 6 KB of
+//! WebAssembly as soon as one of them is used.
+
+/// Where the part begins.
+pub fn position(text: &str, part: &str) -> Option<usize> {
+    if part.is_empty() {
+        return Some(0);
+    }
+    text.as_bytes().windows(part.len()).position(|window| window == part.as_bytes())
+}
+
+/// Whether the part is in the text.
+pub fn has(text: &str, part: &str) -> bool {
+    position(text, part).is_some()
+}
+
+/// What is before the part and what comes after it.
+pub fn split<'a>(text: &'a str, part: &str) -> Option<(&'a str, &'a str)> {
+    let (before, rest) = text.split_at_checked(position(text, part)?)?;
+    Some((before, rest.get(part.len()..)?))
+}
+
+/// The text with something else in place of every part. An empty part is in no text.
+pub fn replace(text: &str, part: &str, by: &str) -> String {
+    let mut replaced = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = split(rest, part).filter(|_| !part.is_empty()) {
+        replaced.push_str(before);
+        replaced.push_str(by);
+        rest = after;
+    }
+    replaced.push_str(rest);
+    replaced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_finds_what_the_standard_library_finds() {
+        let mut random = fastrand::Rng::with_seed(5);
+        let mut text = |most: usize| -> String {
+            let length = random.usize(..=most);
+            (0..length).map(|_| random.choice(['a', 'b', 'é', '東']).unwrap_or('a')).collect()
+        };
+        for _ in 0..20_000 {
+            let (text, part, by) = (text(12), text(3), text(3));
+            assert_eq!(position(&text, &part), text.find(&part), "{text} {part}");
+            assert_eq!(has(&text, &part), text.contains(&part));
+            assert_eq!(split(&text, &part), text.split_once(&part));
+            if !part.is_empty() {
+                assert_eq!(replace(&text, &part, &by), text.replace(&part, &by));
+            }
+        }
+        assert_eq!(replace("ab", "", "x"), "ab");
+    }
+}
