@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use support::sim::{Faults, World};
 
-const SEEDS: u64 = 3_000;
+const SEEDS: u64 = 2_000;
 const STEPS: usize = 250;
 
 /// Two worlds of three have no page tools: they are most of what a start costs.
