@@ -159,9 +159,14 @@ codes! {
     Corrupt = "corrupt", retry false;
 }
 
-/// An error as everyone sees it: in replies, events and the journal.
+/// An error as everyone sees it: in replies, events and the journal. It is one pointer wide, because every result
+/// carries it, and reads like its [`Told`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ErrorInfo {
+pub struct ErrorInfo(Box<Told>);
+
+/// What an error says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
     /// The stable code.
     pub code: Code,
     /// What happened, for a person.
@@ -173,7 +178,7 @@ pub struct ErrorInfo {
 impl ErrorInfo {
     /// An error without a hint.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        ErrorInfo { code, message: message.into(), hint: None }
+        ErrorInfo(Box::new(Told { code, message: message.into(), hint: None }))
     }
 
     /// The same error with what to do about it.
@@ -196,11 +201,23 @@ impl ErrorInfo {
     /// Reads the public form back; an unknown code reads as `protocol`.
     pub fn from_json(value: &Value) -> Self {
         let text = |key: &str| value.get(key).and_then(Value::as_str);
-        ErrorInfo {
-            code: text("code").and_then(Code::parse).unwrap_or(Code::Protocol),
-            message: text("message").unwrap_or_default().into(),
-            hint: text("hint").map(Into::into),
-        }
+        let code = text("code").and_then(Code::parse).unwrap_or(Code::Protocol);
+        let mut error = ErrorInfo::new(code, text("message").unwrap_or_default());
+        error.hint = text("hint").map(Into::into);
+        error
+    }
+}
+
+impl std::ops::Deref for ErrorInfo {
+    type Target = Told;
+    fn deref(&self) -> &Told {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for ErrorInfo {
+    fn deref_mut(&mut self) -> &mut Told {
+        &mut self.0
     }
 }
 

@@ -1,24 +1,37 @@
 //! Maps and sorting that are small in the module.
 //!
-//! Every `BTreeMap` of another type is 3 to 5 KB of WebAssembly more, every sorted type 3. So there is one tree,
-//! from names to numbers, and what is kept by name lies in a list under its number ([`Named`]); what never has
+//! Every `BTreeMap` of another type is 3 to 5 KB of WebAssembly more, every sorted type 3. So there is one map, from
+//! names to numbers, and what is kept by name lies in a list under its number ([`Named`]); what never has
 //! many entries is a list that is looked through ([`Few`]); and what must be sorted is sorted by numbers
 //! ([`sorted`]). Leaves to others: what is kept.
 
-use std::collections::{BTreeMap, BinaryHeap};
-use std::ops::Bound;
+use std::collections::BinaryHeap;
+
+/// How many names stand in one list: so many are moved when a name comes in between.
+const LONGEST: usize = 256;
 
 /// Names, each with a number of its own. The number of a name that is gone is given to another.
 #[derive(Clone, Debug, Default)]
 struct Numbers {
-    by_name: BTreeMap<String, u32>,
-    free: Vec<u32>,
-    given: u32,
+    /// In order, within the lists and from one to the next; none is empty.
+    lists: Vec<Vec<(String, usize)>>,
+    free: Vec<usize>,
+    given: usize,
 }
 
 impl Numbers {
+    /// In which list a name belongs, and where it is there or would be.
+    fn place(&self, name: &str) -> (usize, Result<usize, usize>) {
+        let begins =
+            |list: &Vec<(String, usize)>| list.first().is_some_and(|(first, _)| first.as_str() <= name);
+        let at = self.lists.partition_point(begins).saturating_sub(1);
+        let list = self.lists.get(at).map(Vec::as_slice).unwrap_or_default();
+        (at, list.binary_search_by(|(other, _)| other.as_str().cmp(name)))
+    }
+
     fn get(&self, name: &str) -> Option<usize> {
-        self.by_name.get(name).map(|number| *number as usize)
+        let (list, at) = self.place(name);
+        Some(self.lists.get(list)?.get(at.ok()?)?.1)
     }
 
     /// The number of a name, which it gets if it has none.
@@ -28,20 +41,41 @@ impl Numbers {
         }
         let number = self.free.pop().unwrap_or(self.given);
         self.given = self.given.max(number + 1);
-        self.by_name.insert(name.into(), number);
-        number as usize
+        let (at, place) = self.place(name);
+        if self.lists.is_empty() {
+            self.lists.push(Vec::new());
+        }
+        if let (Some(list), Err(place)) = (self.lists.get_mut(at), place) {
+            list.insert(place, (name.into(), number));
+            if list.len() > LONGEST {
+                let half = list.split_off(LONGEST / 2);
+                self.lists.insert(at + 1, half);
+            }
+        }
+        number
     }
 
     fn remove(&mut self, name: &str) -> Option<usize> {
-        let number = self.by_name.remove(name)?;
+        let (at, place) = self.place(name);
+        let place = place.ok()?;
+        let list = self.lists.get_mut(at)?;
+        let (_, number) = list.remove(place);
+        if list.is_empty() {
+            self.lists.remove(at);
+        }
         self.free.push(number);
-        Some(number as usize)
+        Some(number)
     }
 
     /// The names from this one on, in order.
     fn from(&self, name: &str) -> impl Iterator<Item = (&str, usize)> {
-        let range = self.by_name.range::<str, _>((Bound::Included(name), Bound::Unbounded));
-        range.map(|(name, number)| (name.as_str(), *number as usize))
+        let (list, at) = self.place(name);
+        let names = self.lists.get(list..).unwrap_or_default().iter().flatten();
+        names.skip(at.unwrap_or_else(|at| at)).map(|(name, number)| (name.as_str(), *number))
+    }
+
+    fn len(&self) -> usize {
+        self.lists.iter().map(Vec::len).sum()
     }
 }
 
@@ -127,7 +161,7 @@ impl<T> Named<T> {
 
     /// How many names there are.
     pub fn len(&self) -> usize {
-        self.numbers.by_name.len()
+        self.numbers.len()
     }
 
     /// Whether there is none.
@@ -241,25 +275,30 @@ fn order(keys: Vec<u64>) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn it_is_the_map_that_a_tree_would_be() {
         let mut random = fastrand::Rng::with_seed(7);
         let (mut named, mut tree) = (Named::default(), BTreeMap::new());
-        for step in 0..3000_u32 {
-            let name = format!("n{}", random.u8(..40));
-            match random.u8(..3) {
+        for step in 0..30_000_u32 {
+            // First it grows, then it shrinks.
+            let name = format!("n{}", random.u16(..1500));
+            match random.u8(..4) {
                 0 => assert_eq!(named.remove(&name), tree.remove(&name)),
-                1 => assert_eq!(named.insert(&name, step), tree.insert(name, step)),
+                1 if step > 20_000 => assert_eq!(named.remove(&name), tree.remove(&name)),
+                1 | 2 => assert_eq!(named.insert(&name, step), tree.insert(name, step)),
                 _ => {
                     named.change(&name, |value| *value += 1);
                     *tree.entry(name).or_default() += 1;
                 }
             }
-            assert!(named.iter().eq(tree.iter().map(|(name, value)| (name.as_str(), value))));
             assert_eq!((named.len(), named.is_empty()), (tree.len(), tree.is_empty()));
+            if step % 100 == 0 {
+                assert!(named.iter().eq(tree.iter().map(|(name, value)| (name.as_str(), value))));
+            }
         }
-        assert!(named.numbers() <= 40, "numbers are used again");
+        assert!(named.numbers() <= 1500, "numbers are used again");
         let late: Vec<_> = named.from("n3").map(|(name, _)| name.to_owned()).collect();
         assert!(late.iter().eq(tree.range("n3".to_owned()..).map(|(name, _)| name)) && !late.is_empty());
         assert!(named.into_values().eq(tree.into_values()));

@@ -7,6 +7,7 @@
 use super::calls::{self, Incoming, Piece};
 use super::env;
 use super::pump::{Deliver, Pump};
+use super::task;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Given, Http, ModelRequest, Provider};
 use crate::model::errors::check_header;
@@ -15,7 +16,7 @@ use crate::ports::HttpRequest;
 use js_sys::{Promise, Reflect, Uint8Array};
 use serde_json::Value;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::{JsFuture, spawn_local};
+use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, ReadableStreamDefaultReader, RequestCredentials};
 
 /// Begins a model call.
@@ -33,7 +34,7 @@ pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
             let provider = pump.inner().harness.borrow().config().provider.clone();
             let Some(Provider::Http(http)) = provider else { return };
             let pump = pump.clone();
-            spawn_local(async move {
+            task::start(async move {
                 if let Err(error) = send(&pump, call, http, request).await {
                     calls::over(&pump, call, Err(error));
                 }

@@ -5,6 +5,7 @@
 //! more; opening gives up with a code in bounded time.
 
 use super::env::{self, Scope};
+use super::task;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use js_sys::{Array, Function, Object, Promise, Reflect};
 use std::cell::{Cell, RefCell};
@@ -291,10 +292,10 @@ fn result_of(request: &IdbRequest) -> JsFuture {
     let source = request.clone();
     JsFuture::from(Promise::new(&mut |resolve, reject| {
         let source = source.clone();
-        let success = Closure::once_into_js(move || {
+        let success = task::once(move || {
             let _ = resolve.call1(&JsValue::UNDEFINED, &source.result().unwrap_or(JsValue::UNDEFINED));
         });
-        request.set_onsuccess(Some(success.unchecked_ref()));
+        request.set_onsuccess(Some(&success));
         request.set_onerror(Some(&reject));
     }))
 }
@@ -304,7 +305,7 @@ fn open(name: &str, scope: &Scope) -> Result<Promise, StoreError> {
     let request =
         factory.open_with_u32(name, VERSION).map_err(|error| StoreError::Unavailable(message_of(&error)))?;
     let upgrading = request.clone();
-    let upgrade = Closure::once_into_js(move || {
+    let upgrade = task::once(move || {
         if let Ok(database) = upgrading.result() {
             let database: IdbDatabase = database.unchecked_into();
             for table in Table::ALL {
@@ -312,7 +313,7 @@ fn open(name: &str, scope: &Scope) -> Result<Promise, StoreError> {
             }
         }
     });
-    request.set_onupgradeneeded(Some(upgrade.unchecked_ref()));
+    request.set_onupgradeneeded(Some(&upgrade));
     Ok(bounded(&request, scope))
 }
 
@@ -340,7 +341,7 @@ fn bounded(request: &IdbOpenDbRequest, scope: &Scope) -> Promise {
         let timer = give_up_after(SILENT_MS, &scope, &late, &reject);
         let was_late = Rc::clone(&late);
         let (source, timers) = (request.clone(), scope.clone());
-        let success = Closure::once_into_js(move || {
+        let success = task::once(move || {
             env::cancel(&timers, timer);
             let result = source.result().unwrap_or(JsValue::UNDEFINED);
             match result.dyn_ref::<IdbDatabase>() {
@@ -349,28 +350,28 @@ fn bounded(request: &IdbOpenDbRequest, scope: &Scope) -> Promise {
             }
         });
         let (timers, refuse) = (scope.clone(), reject.clone());
-        let blocked = Closure::once_into_js(move || {
+        let blocked = task::once(move || {
             give_up_after(BLOCKED_MS, &timers, &late, &refuse);
         });
         let (source, timers) = (request.clone(), scope.clone());
-        let failed = Closure::once_into_js(move || {
+        let failed = task::once(move || {
             env::cancel(&timers, timer);
             let error = source.error().ok().flatten().map_or(JsValue::UNDEFINED, JsValue::from);
             let _ = reject.call1(&JsValue::UNDEFINED, &error);
         });
-        request.set_onsuccess(Some(success.unchecked_ref()));
-        request.set_onerror(Some(failed.unchecked_ref()));
-        request.set_onblocked(Some(blocked.unchecked_ref()));
+        request.set_onsuccess(Some(&success));
+        request.set_onerror(Some(&failed));
+        request.set_onblocked(Some(&blocked));
     })
 }
 
 fn give_up_after(ms: f64, scope: &Scope, late: &Rc<Cell<bool>>, reject: &Function) -> u32 {
     let (late, reject) = (Rc::clone(late), reject.clone());
-    let give_up = Closure::once_into_js(move || {
+    let give_up = task::once(move || {
         late.set(true);
         let _ = reject.call1(&JsValue::UNDEFINED, &"blocked".into());
     });
-    env::after(scope, ms, give_up.unchecked_ref())
+    env::after(scope, ms, &give_up)
 }
 
 fn open_error(error: &JsValue) -> StoreError {

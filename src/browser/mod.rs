@@ -11,9 +11,12 @@ mod fetch;
 mod idb;
 mod pump;
 mod store;
+mod task;
 mod workspace;
 
 pub use env::Scope;
 pub use pump::{Deliver, Pump, break_down};
 pub use store::{Store, delete};
+#[cfg(feature = "npm")]
+pub use task::promise;
 pub use workspace::{Answer, Event, Listener, Status, ToolContext, Workspace, WorkspaceOptions};

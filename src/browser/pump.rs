@@ -3,7 +3,7 @@
 use super::calls::Incoming;
 use super::env::{self, Scope};
 use super::store::Store;
-use super::{calls, fetch};
+use super::{calls, fetch, task};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, CallKey, FORMAT_KEY, Harness, Input, Options, check_format};
 use crate::maps::Few;
@@ -13,7 +13,7 @@ use js_sys::{Function, Promise};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::{JsFuture, spawn_local};
+use wasm_bindgen_futures::JsFuture;
 use web_sys::AbortController;
 
 /// What goes from a host to its client.
@@ -196,13 +196,13 @@ impl Pump {
         // Timers may be late, and may be throttled: the clock decides, not their number.
         let wait = deadline.saturating_sub(self.now()).clamp(1, 0x7FFF_FFFF);
         let pump = Rc::downgrade(&self.0);
-        let tick = Closure::once_into_js(move || {
+        let tick = task::once(move || {
             if let Some(inner) = pump.upgrade() {
                 inner.timer.take();
                 Pump(inner).input(Input::Tick);
             }
         });
-        let id = env::after(&self.0.scope, wait as f64, tick.unchecked_ref());
+        let id = env::after(&self.0.scope, wait as f64, &tick);
         self.0.timer.set(Some((id, deadline)));
     }
 
@@ -224,7 +224,7 @@ impl Pump {
             }
             Action::Commit { id, commit } => {
                 let pump = self.clone();
-                spawn_local(async move {
+                task::start(async move {
                     let result = pump.0.store.commit(&commit).await;
                     pump.input(Input::Committed { commit: id, result });
                 });
@@ -232,7 +232,7 @@ impl Pump {
             Action::Draft { writes } => self.0.store.write_at_once(writes),
             Action::Read { id, reads } => {
                 let pump = self.clone();
-                spawn_local(async move {
+                task::start(async move {
                     let result = pump.0.store.read(&reads).await;
                     pump.input(Input::Read { read: id, result });
                 });
@@ -245,7 +245,7 @@ impl Pump {
             Action::Storage(id) => self.storage(id),
             Action::Persist(id) => {
                 let pump = self.clone();
-                spawn_local(async move {
+                task::start(async move {
                     let kept = env::persist().await.is_ok_and(|kept| kept.is_truthy());
                     pump.deliver(Deliver::Reply(id, Ok(Some(kept.to_string()))));
                 });
@@ -263,22 +263,22 @@ impl Pump {
             .hint("serve it over https or from localhost, or open the workspace with storage: \"memory\"");
             // In a task of its own, as a granted lock would be.
             let pump = self.clone();
-            return spawn_local(async move { pump.input(Input::LockFailed(error)) });
+            return task::start(async move { pump.input(Input::LockFailed(error)) });
         }
         if !self.0.needs_lock {
             let pump = self.clone();
-            return spawn_local(async move { pump.input(Input::Locked(true)) });
+            return task::start(async move { pump.input(Input::Locked(true)) });
         }
         debug_assert_eq!(name, self.0.name);
         let weak = Rc::downgrade(&self.0);
-        let lost = Closure::once_into_js(move || {
+        let lost = task::once(move || {
             if let Some(inner) = weak.upgrade() {
                 Pump(inner).input(Input::LockLost);
             }
         });
-        let promise: Promise = env::hold(&self.0.scope, &self.owner_lock(), Some(lost.unchecked_ref()));
+        let promise: Promise = env::hold(&self.0.scope, &self.owner_lock(), Some(&lost));
         let pump = self.clone();
-        spawn_local(async move {
+        task::start(async move {
             match JsFuture::from(promise).await {
                 Ok(granted) => pump.input(Input::Locked(granted.is_truthy())),
                 Err(_) => {
@@ -301,7 +301,7 @@ impl Pump {
 
     fn storage(&self, id: u32) {
         let pump = self.clone();
-        spawn_local(async move {
+        task::start(async move {
             let estimate = env::estimate().await.unwrap_or(JsValue::UNDEFINED);
             let number =
                 |name: &str| js_sys::Reflect::get(&estimate, &name.into()).ok().and_then(|n| n.as_f64());

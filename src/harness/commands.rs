@@ -172,8 +172,10 @@ impl Harness {
     fn send_message(&mut self, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
         let members = ["text", "metadata", "context", "sessionId", "idempotencyKey"];
         // What is not known here is an option of the page, or of a later version.
-        let args = Args::new("sendMessage", value, &members)
-            .map_err(|error| ErrorInfo { code: Code::InvalidConfig, ..error })?;
+        let args = Args::new("sendMessage", value, &members).map_err(|mut error| {
+            error.code = Code::InvalidConfig;
+            error
+        })?;
         let session = session_id(&args)?;
         let text = args.needed("text")?;
         self.must_run()?;

@@ -521,7 +521,7 @@ impl Harness {
     }
 
     fn scrubbed_error(&self, mut error: ErrorInfo) -> ErrorInfo {
-        error.message = self.scrubbed(error.message);
+        error.message = self.scrubbed(std::mem::take(&mut error.message));
         error
     }
 

@@ -11,8 +11,12 @@ use crate::harness::{Action, Notice};
 use convert::{Message, error_object, message};
 use js_sys::{Array, Function, Promise, Reflect, Uint8Array};
 use std::cell::RefCell;
+use talc::wasm::{WasmDynamicTalc, new_wasm_dynamic_allocator};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::future_to_promise;
+
+/// As fast as Rust's own and a third of its size.
+#[global_allocator]
+static ALLOCATOR: WasmDynamicTalc = new_wasm_dynamic_allocator();
 
 thread_local! {
     /// Where the clients of this instance listen, for the one message that follows a panic.
@@ -86,7 +90,7 @@ pub fn open_host(name: String, options: &JsValue, deliver: Function) -> Promise 
     let memory = convert::text(options, "storage").as_deref() == Some("memory");
     let page_tools = Reflect::get(options, &"pageTools".into()).map_or(true, |tools| !tools.is_falsy());
     let scope: Scope = Reflect::get(options, &"scope".into()).unwrap_or(JsValue::UNDEFINED).unchecked_into();
-    future_to_promise(async move {
+    browser::promise(async move {
         CLIENTS.with_borrow_mut(|clients| clients.push(deliver.clone()));
         let client = deliver.clone();
         let sink = move |message: Deliver<'_>| {
@@ -108,7 +112,7 @@ pub fn open_host(name: String, options: &JsValue, deliver: Function) -> Promise 
 /// Deletes a workspace's data; what is in memory only is gone with its last handle.
 #[wasm_bindgen]
 pub fn delete_workspace(name: String, storage: Option<String>) -> Promise {
-    future_to_promise(async move {
+    browser::promise(async move {
         let deleted = match storage.as_deref() {
             Some("memory") => Ok(()),
             _ => browser::delete(&name).await,

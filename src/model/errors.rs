@@ -213,7 +213,9 @@ pub(super) fn protocol(message: &str) -> ErrorInfo {
 
 fn info(code: Code, message: String) -> ErrorInfo {
     let hint = hint(code, &message);
-    ErrorInfo { code, message, hint: hint.map(Into::into) }
+    let mut error = ErrorInfo::new(code, message);
+    error.hint = hint.map(Into::into);
+    error
 }
 
 /// The words of a body that is no JSON: a page's title, or its beginning.
@@ -358,7 +360,7 @@ mod tests {
             is(400, &body, code, message);
         }
         let cors = r#"{"error":{"type":"permission_error","message":"CORS requests are not allowed for this Organization because of its settings."}}"#;
-        assert!(http(403, &[], cors).hint.unwrap().contains("proxy"));
+        assert!(http(403, &[], cors).hint.as_deref().unwrap().contains("proxy"));
     }
 
     #[test]

@@ -112,7 +112,7 @@ fn cut<'a>(rest: &mut &'a str) -> Option<&'a str> {
 /// The text that a JSON string stands for; none when it is no string.
 fn text_of(json: &str) -> Option<Cow<'_, str>> {
     let inner = json.strip_prefix('"')?.strip_suffix('"')?;
-    if !inner.contains('\\') {
+    if !inner.bytes().any(|byte| byte == b'\\') {
         return Some(Cow::Borrowed(inner));
     }
     match serde_json::from_str(json) {

@@ -422,10 +422,11 @@ fn next_of_calls(turn: &Turn, refused: Option<ErrorInfo>, rules: &Rules<'_>) -> 
             },
             CallState::Lost => match rules.tools.get(&call.name) {
                 Some(tool) if tool.definition.on_resume == OnResume::Rerun => Entry::Ordered { tool_call },
-                Some(tool) if tool.definition.on_resume == OnResume::Fail => Entry::Refused {
-                    tool_call,
-                    error: ErrorInfo { code: Code::ToolFailed, ..unknown_outcome() },
-                },
+                Some(tool) if tool.definition.on_resume == OnResume::Fail => {
+                    let mut error = unknown_outcome();
+                    error.code = Code::ToolFailed;
+                    Entry::Refused { tool_call, error }
+                }
                 _ => Entry::Unknown { tool_call },
             },
         };

@@ -17,6 +17,7 @@
 pub mod args;
 mod links;
 mod lists;
+mod lower;
 mod op;
 mod page;
 mod plan;

@@ -3,7 +3,8 @@
 //! Decides what a slug may look like: lower-case letters and digits of any script, with single hyphens between
 //! words. Promises: `of` gives such a slug for any title. Leaves to others: that it is free.
 
-use super::text::{is_word, lower};
+use super::lower::lower;
+use super::text::is_word;
 
 /// The longest slug that is made from a title, in characters.
 const MAX: usize = 80;

@@ -3,6 +3,8 @@
 //! Decides what belongs to a word and when two titles are the same. Promises: one pass over the text. Leaves
 //! to others: what words are good for.
 
+use super::lower::lower;
+
 /// Whether a character belongs to a word: letters and digits of any script, and the marks that scripts put
 /// on letters (a word of Hindi or a decomposed "é" would fall apart without them).
 pub(super) fn is_word(c: char) -> bool {
@@ -21,11 +23,6 @@ pub(super) fn is_ideograph(c: char) -> bool {
         | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}'
         | '\u{20000}'..='\u{3ffff}')
         && c.is_alphanumeric()
-}
-
-/// Appends a character in lower case.
-pub(super) fn lower(c: char, to: &mut String) {
-    to.extend(c.to_lowercase());
 }
 
 /// A title as it is kept: white space at the ends gone, elsewhere one space.

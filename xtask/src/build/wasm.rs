@@ -136,7 +136,7 @@ pub fn bind(project: &Project, profile: Profile, wasm: &Path) -> Result<Bindings
 fn without_hash(import: &str) -> Option<&str> {
     let (name, hash) = import.strip_prefix("__wbg_")?.rsplit_once('_')?;
     let is_hash = hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_plain = !name.starts_with('_') && !name.ends_with(|last: char| last.is_ascii_digit());
+    let is_plain = !name.ends_with(|last: char| last.is_ascii_digit());
     (is_hash && is_plain).then_some(name)
 }
 
@@ -159,9 +159,7 @@ mod tests {
     #[test]
     fn hashes_are_told_from_names() {
         assert_eq!(without_hash("__wbg_set_body_877d5251e78ca815"), Some("set_body"));
-        for other in
-            ["__wbg_host_new", "__wbg___wbindgen_throw_4c88d8bf264fd984", "__wbindgen_cast_0000000000000001"]
-        {
+        for other in ["__wbg_host_new", "__wbindgen_cast_0000000000000001"] {
             assert_eq!(without_hash(other), None);
         }
     }
