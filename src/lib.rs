@@ -9,7 +9,6 @@
 //!
 //! | room | what it decides |
 //! |---|---|
-//! | [`find`] | finding a text in a text |
 //! | [`maps`] | maps and sorting that are small in the module |
 //! | [`object`] | JSON objects, put together member by member |
 //! | [`find`] | one text in another |
