@@ -153,10 +153,10 @@ export interface Workspace extends EventTarget {
   /** Aborts the run that works; without one, nothing happens. */
   interrupt(target?: { sessionId?: "default"; runId?: string }): void;
   /**
-   * A run that a lost page left goes on, under its own id; one that works already is given as it is. What a failed run
-   * said stays in the conversation: send a message to go on from there.
+   * A run that a lost page left goes on, under its own id; one that works already is given as it is. After a failed run
+   * a new one goes on from where it broke: tools that have ended are not run again, the call that failed is made again.
    *
-   * @throws {LodgerError} `nothing_to_resume`, `not_running`.
+   * @throws {LodgerError} `nothing_to_resume` (no run, or the last one has ended well), `not_running`.
    */
   resume(runId?: string): Promise<Run>;
   /** What the harness does, at once. */

@@ -212,6 +212,49 @@ fn going_on_with_nothing_is_nothing_to_resume() {
     assert_eq!(world.fails(0, "resume", json!({ "runId": run })).code, Code::NothingToResume);
 }
 
+/// After a run that failed, a new one makes the call again that broke off: nobody has said anything, a tool that has
+/// ended is not run again, and what had come of the answer is not sent.
+#[test]
+fn a_new_run_goes_on_where_one_has_failed() {
+    let mut world = started();
+    let failed = send(&mut world, "one");
+    world.answers(0, asks(&[("first", "send_mail")]));
+    returns(&mut world, "first", "1");
+    let before = sent(&world);
+    world.streams(0, 0, "half of");
+    world.breaks(0, ErrorInfo::new(Code::StreamBroken, "cut"));
+    assert_eq!(world.fails(0, "resume", json!({ "runId": "run_other" })).code, Code::NothingToResume);
+    let run = world.must(0, "resume", json!({ "runId": failed }))["runId"].as_str().unwrap().to_owned();
+    assert_ne!(run, failed);
+    assert_eq!(sent(&world), before, "the same conversation is sent again");
+    world.answers(0, says("done"));
+    let history = history(&mut world);
+    let said: Vec<_> =
+        history.iter().map(|message| (message["role"].clone(), message["status"].clone())).collect();
+    assert_eq!(
+        said,
+        [("user", "complete"), ("assistant", "failed"), ("assistant", "complete")]
+            .map(|(a, b)| (json!(a), json!(b)))
+    );
+    assert_eq!(history[2]["runId"], run.as_str());
+    let page = world.must(0, "history", json!({ "before": history[2]["id"] }));
+    assert_eq!(page.as_array().unwrap().len(), 2);
+    // It has ended well: there is nothing to go on with.
+    assert_eq!(world.fails(0, "resume", json!({})).code, Code::NothingToResume);
+}
+
+/// A conversation must not end with the model's own words: not every model goes on from them.
+#[test]
+fn a_run_that_goes_on_after_a_whole_answer_says_so() {
+    let mut world = started_with(json!({ "maxTurns": 1 }));
+    send(&mut world, "one");
+    world.answers(0, answer(vec![Block::Text("half".into())], StopReason::Pause));
+    assert_eq!(last(&world, "agent:error")["code"], "max_turns_exceeded");
+    world.must(0, "resume", json!({}));
+    let said: Vec<_> = sent(&world).iter().map(|message| message["content"].clone()).collect();
+    assert_eq!(said, ["one", "half", "Go on."]);
+}
+
 /// agent-loop.test.ts: "should continue from existing context without emitting user message events".
 #[test]
 fn a_run_that_goes_on_adds_no_message_of_the_person() {

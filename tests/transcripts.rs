@@ -21,11 +21,12 @@ use fastrand::Rng;
 use lodger::journal::Row;
 use lodger::model::Wire;
 use lodger::ports::{Commit, MemoryStore, Table, Write};
+use lodger::run::Outcome;
 use lodger::session::{self, Transcript};
 use serde_json::{Value, json};
 use support::laws::{Journal, SESSION};
 use support::openai_rules;
-use support::sim::{Faults, World};
+use support::sim::{Faults, World, paused};
 
 const PREFIXES: usize = 10_000;
 const STEPS: usize = 400;
@@ -35,6 +36,7 @@ struct Counts {
     worlds: usize,
     prefixes: usize,
     resumed: usize,
+    continued: usize,
     longest: usize,
     messages: usize,
 }
@@ -57,6 +59,7 @@ fn every_prefix_of_every_journal_gives_a_request_that_is_accepted() {
     }
     println!("{counts:?}");
     assert!(counts.resumed * 20 > counts.prefixes, "too few prefixes with a run that is held: {counts:?}");
+    assert!(counts.continued * 50 > counts.prefixes, "too few prefixes after a failed run: {counts:?}");
     assert!(counts.messages > counts.prefixes * 4, "the conversations are too short: {counts:?}");
 }
 
@@ -82,8 +85,16 @@ fn judge(seed: u64, world: &World, counts: &mut Counts) {
         counts.messages += page.sends_a_message(&place);
         if journal.fold.current().is_some_and(|run| run.ended.is_none()) {
             counts.resumed += usize::from(page.goes_on(&place));
+        } else if last_failed(&journal) {
+            assert!(page.goes_on(&place), "{}: no request", place());
+            counts.continued += 1;
         }
     }
+}
+
+fn last_failed(journal: &Journal) -> bool {
+    let ended = journal.fold.runs.last().and_then(|run| run.ended.as_ref());
+    ended.is_some_and(|ended| ended.outcome == Outcome::Failed)
 }
 
 fn store(disk: &mut MemoryStore, row: &str, journal: &Journal) {
@@ -143,24 +154,25 @@ impl Page<'_> {
         assert!(last.contains("and now?"), "{}: the message is not the last: {last}", place());
         let session = page.pages[0].harness.session(SESSION).expect("a session");
         let other = if self.anthropic { Wire::OpenAiChat } else { Wire::Anthropic };
-        self.judge_other(other, Transcript::new(other, session).extend(session), place);
+        self.judge_other(other, Transcript::new(other, session).extend(session), false, place);
         messages.len()
     }
 
-    fn judge_other(&self, wire: Wire, messages: &str, place: &dyn Fn() -> String) {
+    fn judge_other(&self, wire: Wire, messages: &str, paused: bool, place: &dyn Fn() -> String) {
         let messages: Value = serde_json::from_str(&format!("[{messages}]")).expect("JSON");
         let judged = match wire {
-            Wire::OpenAiChat => openai_rules::check_messages(messages.as_array().unwrap(), false),
+            Wire::OpenAiChat => openai_rules::check_messages(messages.as_array().unwrap(), paused),
             Wire::Anthropic => support::anthropic_rules::check(
                 &json!({ "model": "m", "max_tokens": 1, "messages": messages }),
                 &self.world.signed,
-                false,
+                paused,
             ),
         };
         assert_eq!(judged, Ok(()), "{} on {wire:?}: {messages}", place());
     }
 
-    /// Goes on with the run that is held. Whether a request came of it: the run may also just end, or wait.
+    /// Goes on with the run that is held, or after one that failed. Whether a request came of it: a run that was held may
+    /// also just end, or wait.
     fn goes_on(&self, place: &dyn Fn() -> String) -> bool {
         let mut page = self.start();
         let accepted = page.ask(0, "resume", json!({}));
@@ -170,7 +182,14 @@ impl Page<'_> {
             let Some(key) = page.pages[0].called.keys().next().copied() else { break };
             page.returns(0, key, Ok(Some("\"found\"".into())));
         }
-        !page.pages[0].models.is_empty()
+        let session = page.pages[0].harness.session(SESSION).expect("a session");
+        let other = if self.anthropic { Wire::OpenAiChat } else { Wire::Anthropic };
+        let called = !page.pages[0].models.is_empty();
+        if called {
+            let messages = Transcript::new(other, session).extend(session).to_owned();
+            self.judge_other(other, &messages, paused(session, other), place);
+        }
+        called
     }
 }
 

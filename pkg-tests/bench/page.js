@@ -71,10 +71,11 @@ globalThis.contenders = {
 };
 
 let n = 0;
-globalThis.prepare = async (baseUrl) => {
+// A tool that only reads may begin before its order is stored; one that has effects must wait for it.
+globalThis.prepare = async (baseUrl, readOnly = false) => {
   await globalThis.ws?.close();
   globalThis.ws = await lodger.openWorkspace(`bench-${++n}`);
-  ws.tools.register({ name: "step", description: "Takes a step.", inputSchema: { type: "object", properties: { number: { type: "number" } } }, execute: ({ number }) => `Step ${number} is taken.` });
+  ws.tools.register({ name: "step", description: "Takes a step.", readOnly, inputSchema: { type: "object", properties: { number: { type: "number" } } }, execute: ({ number }) => `Step ${number} is taken.` });
   await ws.startAgent({ maxTurns: 1000, provider: { kind: "anthropic", apiKey: "sk-test", baseUrl } });
 };
 globalThis.fetchBodies = async (server) => { globalThis.bodies = await (await fetch(`${server}/bodies`)).json(); };

@@ -132,7 +132,7 @@ function reloads(test) {
     assert.equal(again, runId);
   });
 
-  test("resume() with nothing held is refused, also after a failed run: a new message goes on", async (t) => {
+  test("resume() after a failed run goes on in a new run, without running a tool again; with nothing to go on with it is refused", async (t) => {
     const broken = message("One two three.");
     const route = await t.raw(message({ tool: "charge", id: "toolu_c" }), stream(broken.slice(0, 4)), message("All done."));
     const page = await t.tab();
@@ -143,13 +143,15 @@ function reloads(test) {
       await ws.startAgent({ provider: T.anthropic(base) });
       const none = await T.refused(() => ws.resume());
       const failed = await T.refused(() => ws.run("Go."));
-      const over = await T.refused(() => ws.resume());
-      return { none, failed, over, result: T.plain(await ws.run("Go on.")), charges };
+      const run = await ws.resume();
+      const result = T.plain(await run.result);
+      return { none, failed, result, over: await T.refused(() => ws.resume()), charges, roles: ws.view().getSnapshot().messages.map((m) => `${m.role} ${m.status}`) };
     }, route.base);
     assert.equal(seen.none.code, "nothing_to_resume");
     assert.equal(seen.over.code, "nothing_to_resume");
     assert.equal(seen.failed.code, "stream_broken");
     assert.equal(seen.result.text, "All done.");
+    assert.deepEqual(seen.roles, ["user complete", "assistant failed", "assistant complete"]);
     assert.equal(seen.charges, 1, "the finished call is not repeated");
     assert.deepEqual(route.violations, []);
   });

@@ -8,7 +8,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::object::{Object, json};
 use crate::ports::{Read, Rows, Table};
-use crate::run::Run;
+use crate::run::{Outcome, Run};
 use crate::session::{self, Session};
 use crate::tools::{Definition, Origin, gate};
 use serde_json::Value;
@@ -70,7 +70,7 @@ impl Harness {
             }
             "resume" => {
                 let args = none(&["runId"])?;
-                self.resume(id, args.text("runId")?)?;
+                self.resume(id, args.text("runId")?, &fresh)?;
             }
             "history" => {
                 let args = none(&["sessionId", "limit", "before"])?;
@@ -205,6 +205,7 @@ impl Harness {
             context: context.map(|context| self.scrubbed(context.into())),
             metadata: args.get("metadata").cloned(),
             idempotency: idempotency.map(Into::into),
+            continues: None,
         };
         self.append(session, Some(&run), &entry);
         let accepted = self.session(session).and_then(|s| s.run(&run)).map(accepted);
@@ -213,21 +214,32 @@ impl Harness {
         Ok(())
     }
 
-    fn resume(&mut self, id: u32, run: Option<&str>) -> Result<(), ErrorInfo> {
+    /// A held run goes on; after a failed one, a new run does.
+    fn resume(&mut self, id: u32, run: Option<&str>, fresh: &str) -> Result<(), ErrorInfo> {
         self.must_run()?;
-        let nothing = || {
-            ErrorInfo::new(Code::NothingToResume, "there is no held run to go on with")
-                .hint("send a message instead")
+        let last = self.session(DEFAULT_SESSION).and_then(|session| session.runs.last());
+        let failed = |run: &Run| run.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Failed);
+        let can_go_on = |last: &&Run| last.ended.is_none() || failed(last);
+        let Some(last) = last.filter(can_go_on).filter(|last| run.is_none_or(|run| run == last.id)) else {
+            let error = ErrorInfo::new(Code::NothingToResume, "there is no held or failed run to go on with");
+            return Err(error.hint("send a message instead"));
         };
-        let current = self.session(DEFAULT_SESSION).and_then(Session::current).ok_or_else(nothing)?;
-        if run.is_some_and(|run| run != current.id) {
-            return Err(nothing());
-        }
-        let (run, held, accepted) = (current.id.clone(), current.held, accepted(current));
-        if held {
+        let (mut run, held, has_ended) = (last.id.clone(), last.held, last.ended.is_some());
+        if has_ended {
+            let entry = Entry::Prompt {
+                message: ["msg_", fresh].concat(),
+                text: String::new(),
+                context: None,
+                metadata: None,
+                idempotency: None,
+                continues: Some(std::mem::replace(&mut run, ["run_", fresh].concat())),
+            };
+            self.append(DEFAULT_SESSION, Some(&run), &entry);
+        } else if held {
             self.append(DEFAULT_SESSION, Some(&run), &Entry::Resumed {});
         }
-        self.reply_value(id, &accepted);
+        let accepted = self.session(DEFAULT_SESSION).and_then(|s| s.run(&run)).map(accepted);
+        self.reply_value(id, &accepted.unwrap_or_default());
         self.advance(DEFAULT_SESSION);
         Ok(())
     }

@@ -223,7 +223,7 @@ impl Harness {
             Some(last) if !both => (last, folded.shown_before_last()),
             _ => (0, 0),
         };
-        let user = both.then(|| (0, session::prompt_of(folded)));
+        let user = both.then(|| session::prompt_of(folded)).flatten().map(|user| (0, user));
         let assistant = (from, self.answer(session, folded, turn));
         for (from, message) in user.into_iter().chain([assistant]) {
             let action = Action::Tell(Notice::Message(session.into(), from, json(&message)));

@@ -129,6 +129,8 @@ entries! {
         metadata: Option<Value>,
         /// The page's key: the same key is the same run.
         idempotency: Option<String>,
+        /// The failed run that it goes on with: then nobody has said anything.
+        continues: Option<String>,
     }
     /// The model is called.
     Decision Called = "called" {

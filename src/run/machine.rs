@@ -28,6 +28,8 @@ pub struct Prompt {
     pub metadata: Option<serde_json::Value>,
     /// The page's idempotency key.
     pub idempotency: Option<String>,
+    /// The failed run before it that it goes on with: then there is no message of a person.
+    pub continues: Option<String>,
 }
 
 /// What the model has said in a turn.

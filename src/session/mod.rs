@@ -11,8 +11,8 @@ mod view;
 
 pub use replay::{Difference, replay};
 pub use transcript::Transcript;
-pub(crate) use view::{answer_of, arguments, prompt_of, text_part, usage};
-pub use view::{history, messages_of, tool_result};
+pub use view::{answer_of, history, tool_result};
+pub(crate) use view::{arguments, prompt_of, text_part, usage};
 
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Cause, Entry, GENESIS, Header, Row, Sums};
@@ -217,7 +217,7 @@ impl Session {
                 self.call_ids.clear();
                 self.generation += 1;
             }
-            Entry::Prompt { message, text, context, metadata, idempotency } => {
+            Entry::Prompt { message, text, context, metadata, idempotency, continues } => {
                 if self.current().is_some() {
                     return None;
                 }
@@ -227,6 +227,7 @@ impl Session {
                     context: context.clone(),
                     metadata: metadata.clone(),
                     idempotency: idempotency.clone(),
+                    continues: continues.clone(),
                 };
                 self.runs.push(Run::new(header.run.clone()?, header.at, prompt));
             }

@@ -17,7 +17,12 @@ pub struct Transcript {
     runs: usize,
     turns: usize,
     prompted: bool,
+    /// The last message is the model's, and it was at its end.
+    said_last: bool,
 }
+
+/// What is said for the person where a call follows an answer that was at its end: not every model goes on by itself.
+const GO_ON: &str = "Go on.";
 
 impl Transcript {
     /// An empty one.
@@ -29,6 +34,7 @@ impl Transcript {
             runs: 0,
             turns: 0,
             prompted: false,
+            said_last: false,
         }
     }
 
@@ -40,15 +46,22 @@ impl Transcript {
     /// Takes up what was settled since the last time and gives the whole.
     pub fn extend(&mut self, session: &Session) -> &str {
         while let Some(run) = session.runs.get(self.runs) {
-            if !self.prompted {
+            if !self.prompted && run.prompt.continues.is_none() {
                 let mut blocks = vec![Block::Text(run.prompt.text.clone())];
                 blocks.extend(run.prompt.context.clone().map(Block::Text));
                 self.push(Role::User, blocks, None);
-                self.prompted = true;
             }
+            self.prompted = true;
+            // The next run makes the call again that broke off here.
+            let made_again =
+                session.runs.get(self.runs + 1).is_some_and(|run| run.prompt.continues.is_some());
             while let Some(turn) = run.turns.get(self.turns) {
                 let last = run.ended.is_some() && self.turns + 1 == run.turns.len();
-                if !self.take(turn, last) {
+                let replaced = last && made_again && matches!(turn.said, Said::Cut(_));
+                if self.said_last && !replaced {
+                    self.push(Role::User, vec![Block::Text(GO_ON.into())], None);
+                }
+                if !replaced && !self.take(turn, last) {
                     return &self.text;
                 }
                 self.turns += 1;
@@ -82,6 +95,8 @@ impl Transcript {
                 }
                 self.push(Role::Assistant, blocks, Wire::parse(wire));
                 self.push(Role::User, results, None);
+                // After a pause the provider that made it goes on with what it has said.
+                self.said_last &= last || *stop != StopReason::Pause || Wire::parse(wire) != Some(self.wire);
                 true
             }
         }
@@ -98,6 +113,7 @@ impl Transcript {
                 self.text.push(',');
             }
             self.text.push_str(&text);
+            self.said_last = role == Role::Assistant;
         }
     }
 }

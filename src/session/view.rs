@@ -21,11 +21,10 @@ pub fn history(session: &Session, limit: Option<usize>, before: Option<&str>) ->
     let limit = limit.unwrap_or(usize::MAX);
     let mut messages = Vec::new();
     for run in session.runs.iter().take(until).rev() {
-        let [user, assistant] = messages_of(run);
         if !std::mem::take(&mut half) {
-            messages.push(assistant);
+            messages.push(answer_of(run, 0));
         }
-        messages.push(user);
+        messages.extend(prompt_of(run));
         if messages.len() >= limit {
             break;
         }
@@ -35,14 +34,12 @@ pub fn history(session: &Session, limit: Option<usize>, before: Option<&str>) ->
     Some(messages)
 }
 
-/// The two messages of a run: `Message` of the contract.
-pub fn messages_of(run: &Run) -> [Value; 2] {
-    [prompt_of(run), answer_of(run, 0)]
-}
-
-/// The person's message.
-pub(crate) fn prompt_of(run: &Run) -> Value {
-    Object::new()
+/// The person's message: `Message` of the contract. None where the run goes on with another.
+pub(crate) fn prompt_of(run: &Run) -> Option<Value> {
+    if run.prompt.continues.is_some() {
+        return None;
+    }
+    let message = Object::new()
         .text("id", &run.prompt.message)
         .text("role", "user")
         .value("parts", vec![text_part("text", &run.prompt.text)].into())
@@ -50,11 +47,12 @@ pub(crate) fn prompt_of(run: &Run) -> Value {
         .text("runId", &run.id)
         .text("status", "complete")
         .maybe("metadata", run.prompt.metadata.clone())
-        .done()
+        .done();
+    Some(message)
 }
 
 /// The assistant's message, with the parts of its turns from this one on.
-pub(crate) fn answer_of(run: &Run, turn: usize) -> Value {
+pub fn answer_of(run: &Run, turn: usize) -> Value {
     let status = match run.ended.as_ref().map(|ended| ended.outcome) {
         None => "partial",
         Some(Outcome::Completed) => "complete",

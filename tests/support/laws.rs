@@ -152,9 +152,9 @@ impl Journal {
 
     /// The next row, as it was written.
     fn append(&mut self, text: &str) -> Result<String, String> {
-        let row = Row::from_text(text).map_err(|e| e.message)?;
+        let row = Row::from_text(text).map_err(|e| e.message.clone())?;
         law(row.follows(&self.hash), || format!("row {} breaks the chain", self.fold.seq() + 1))?;
-        let (header, entry) = row.read().map_err(|e| e.message)?;
+        let (header, entry) = row.read().map_err(|e| e.message.clone())?;
         law(header.at >= self.at, || format!("entry {} goes back in time", header.seq))?;
         if let Some(entry) = &entry {
             if entry.cause() == Cause::Decision {
@@ -175,7 +175,7 @@ impl Journal {
                 _ => {}
             }
         }
-        self.fold.accept(&header, entry.as_ref(), &row).map_err(|e| e.message)?;
+        self.fold.accept(&header, entry.as_ref(), &row).map_err(|e| e.message.clone())?;
         self.hash = row.hash().into();
         self.at = header.at;
         self.rows.push(text.into());
@@ -188,7 +188,7 @@ impl Journal {
         law(seq < self.cleared, || format!("row {seq} was written again"))?;
         let old = before.iter().find(|(old, _)| old == key);
         let (_, old) = old.ok_or_else(|| format!("row {seq} was not there"))?;
-        let erased = Row::from_text(old).map_err(|e| e.message)?.erased().to_text();
+        let erased = Row::from_text(old).map_err(|e| e.message.clone())?.erased().to_text();
         law(erased == value, || format!("row {seq} was changed and not erased"))
     }
 
@@ -196,7 +196,7 @@ impl Journal {
     pub fn audit(&self, disk: &MemoryStore) -> Law {
         let rows = disk.read(&Read::all(Table::Entries, vec![SESSION.into()]));
         let texts = || rows.iter().map(|(_, text)| text.as_str());
-        let loaded = Session::load(SESSION, texts()).map_err(|e| e.message)?;
+        let loaded = Session::load(SESSION, texts()).map_err(|e| e.message.clone())?;
         same(&loaded, &self.fold, "the fold of the store")?;
         let head = disk.read(&Read::all(Table::Heads, vec![SESSION.into()]));
         if let Some((_, head)) = head.first() {
@@ -212,8 +212,8 @@ impl Journal {
     /// What was said up to this entry is nowhere.
     pub fn nothing_is_left_until(&self, seq: u64, disk: &MemoryStore) -> Law {
         for (key, text) in disk.read(&Read::all(Table::Entries, vec![SESSION.into()])) {
-            let row = Row::from_text(&text).map_err(|e| e.message)?;
-            let (header, entry) = row.read().map_err(|e| e.message)?;
+            let row = Row::from_text(&text).map_err(|e| e.message.clone())?;
+            let (header, entry) = row.read().map_err(|e| e.message.clone())?;
             let gone = header.seq > seq || !Entry::erasable(&header.kind) || entry.is_none();
             law(gone, || format!("the row {key:?} ({}) still has its content", header.kind))?;
         }
@@ -487,7 +487,7 @@ impl RunTold {
     /// What was streamed is what the history keeps. An answer that broke off loses its open tool calls, so that
     /// what came after them moves up; a run that went on in this epoch has earlier parts that were not told in it.
     fn shows_what_is_kept(&self, run: &Run) -> Law {
-        let [_, message] = session::messages_of(run);
+        let message = session::answer_of(run, 0);
         let parts = message["parts"].as_array().ok_or("a message without parts")?;
         if run.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Completed) {
             for (part, shown) in &self.parts {

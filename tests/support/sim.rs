@@ -16,7 +16,7 @@ use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{Action, CallKey, Harness, Input, Lifecycle, ModelRequest, Notice, Options};
 use lodger::model::{Answer, Delta, StopReason, Wire};
 use lodger::ports::{Commit, MemoryStore, Millis, Read, Rows, StoreError, Table, Write};
-use lodger::run::{CallState, Run, Said};
+use lodger::run::{CallState, Said};
 use lodger::session::Session;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -444,10 +444,11 @@ impl World {
             ModelRequest::Custom { json, .. } => (Wire::OpenAiChat, json),
         };
         let body: Value = serde_json::from_str(&json).map_err(|_| "a request that is no JSON")?;
-        let run = page.harness.session(SESSION).and_then(Session::current);
-        let run = run.ok_or("a model is called without a run")?;
+        let session = page.harness.session(SESSION).ok_or("a model is called without a session")?;
+        let run = session.current().ok_or("a model is called without a run")?;
         law(run.awaited().is_some(), || "a model is called and not awaited".into())?;
-        check_request(wire, &body, &self.signed, paused(run)).map_err(|why| format!("{why}, in {body}"))?;
+        check_request(wire, &body, &self.signed, paused(session, wire))
+            .map_err(|why| format!("{why}, in {body}"))?;
         law(page.models.is_empty(), || "two model calls at once".into())?;
         page.models.insert(call, Model { wire, body, plan: None });
         self.note("model calls");
@@ -1020,11 +1021,20 @@ pub fn check_request(wire: Wire, body: &Value, signed: &Signed, paused: bool) ->
     }
 }
 
-/// Whether the run goes on from an answer that the provider paused.
-pub fn paused(run: &Run) -> bool {
-    let before = run.turns.iter().rev().nth(1);
-    let pause = |said: &Said| matches!(said, Said::Whole { stop: StopReason::Pause, .. });
-    before.is_some_and(|turn| turn.calls.is_empty() && pause(&turn.said))
+/// Whether a call goes on from an answer that the provider of this wire paused: it was the last that came whole since a
+/// person has said something.
+pub fn paused(session: &Session, wire: Wire) -> bool {
+    for run in session.runs.iter().rev() {
+        for turn in run.turns.iter().rev() {
+            if let Said::Whole { stop, wire: of, .. } = &turn.said {
+                return turn.calls.is_empty() && *stop == StopReason::Pause && Wire::parse(of) == Some(wire);
+            }
+        }
+        if run.prompt.continues.is_none() {
+            break;
+        }
+    }
+    false
 }
 
 fn tool_names(body: &Value) -> Vec<String> {
