@@ -399,7 +399,7 @@ export interface Tool<S = JsonSchema> {
    * where. It may call any method of the workspace.
    */
   execute(args: any, context: ToolContext): unknown;
-  /** Where what it says comes from. `External`: framed as untrusted. Default `Workspace`. */
+  /** Where what it says comes from: the workspace, the world outside, or the app itself. Default `Workspace`. */
   source?: "Workspace" | "External" | "System";
   /** Changes nothing, so it may be run again. Default: by its name (`get_`, `list_`, `search_`, `read_`, `describe_`). */
   readOnly?: boolean;
@@ -456,7 +456,7 @@ export interface Page {
   parentSlug: string | null;
   /** Its place among its siblings, from 0. */
   position: number;
-  /** Grows by one with each change. */
+  /** Counts its contents: grows by one with each change of the content; a new title, place or metadata leave it. */
   version: number;
   metadata: Record<string, unknown>;
   createdAt: number;
@@ -470,7 +470,7 @@ export interface Pages {
   create(page: { title: string; content?: string; parentSlug?: string | null; slug?: string }): Promise<Page>;
   /** @throws {LodgerError} `page_not_found` */
   read(slug: string): Promise<Page>;
-  /** All pages, or those below a page. @throws {LodgerError} `page_not_found` */
+  /** All pages, or a page with those below it. @throws {LodgerError} `page_not_found` */
   tree(rootSlug?: string): Promise<PageNode[]>;
   /** Best first. */
   search(query: string, options?: { limit?: number }): Promise<SearchHit[]>;
@@ -487,7 +487,7 @@ export interface Pages {
   restore(slug: string): Promise<Page>;
   backlinks(slug: string): Promise<Page[]>;
   outgoingLinks(slug: string): Promise<{ title: string; slug: string | null }[]>;
-  /** Earlier contents, newest first. */
+  /** Its contents, the present one first. */
   versions(slug: string, options?: { limit?: number }): Promise<{ version: number; at: number; content: string }[]>;
 }
 export interface SearchHit { slug: string; title: string; snippet: string; score: number }
@@ -508,7 +508,10 @@ export interface WorkspaceEvents {
   "agent:session-completed": Detail & { endedAt: number; text: string; usage?: Usage; turns: number };
   "agent:session-interrupted": Detail & { endedAt: number; reason: string };
   "agent:error": Detail & ErrorInfo;
-  /** One `start` a run, and one `end` (completed or interrupted) or `error`. */
+  /**
+   * One `start` a run, and one `end` (completed or interrupted) or `error`. A run that a later page goes on with starts
+   * there once more: `detail.epoch` is another.
+   */
   "agent:lifecycle": Detail & { phase: "start" | "end" | "error"; startedAt: number; endedAt?: number; error?: ErrorInfo };
   "agent:notice": Detail & { kind: "retry" | "holder"; attempt?: number; delayMs?: number; provider?: string; holder?: boolean; error?: ErrorInfo };
 }

@@ -16,8 +16,10 @@ mod support;
 
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::Input;
-use lodger::model::{Block, StopReason};
+use lodger::journal::Row;
+use lodger::model::{Block, StopReason, Wire};
 use lodger::ports::{Read, StoreError, Table};
+use lodger::run::Said;
 use serde_json::{Value, json};
 use support::laws::SESSION;
 use support::script::{answer, call};
@@ -276,6 +278,79 @@ fn an_interrupt_of_nothing_is_nothing() {
     world.must(0, "interrupt", json!({}));
     assert_eq!((world.events(0).len(), world.journal.fold.seq()), before);
     assert_eq!(status(&world), &running());
+}
+
+/// What a page's clean-up does: it stops what it has just started, and starts again.
+#[test]
+fn what_stops_and_clears_waits_for_the_start() {
+    let mut world = World::calm();
+    world.equip(0);
+    let config = json!({ "provider": { "kind": "custom", "stream": { "$fn": 50 } } });
+    let start = world.command(0, "startAgent", config.clone());
+    let stop = world.command(0, "stopAgent", json!({}));
+    let clear = world.command(0, "clearConversation", json!({}));
+    let mut joining = config;
+    joining["ifRunning"] = "join".into();
+    let again = world.command(0, "startAgent", joining);
+    world.settle(0);
+    for command in [start, stop, clear, again] {
+        assert_eq!(world.pages[0].asked[&command].answer, Some(Ok(Value::Null)));
+    }
+    assert_eq!(status(&world), &running());
+    let kind = |row: &String| Row::from_text(row).unwrap().read().unwrap().0.kind;
+    let kinds: Vec<_> = world.journal.rows.iter().map(kind).collect();
+    assert_eq!(kinds, ["started", "stopped", "started"], "and nothing was there to be cleared");
+}
+
+/// An answer belongs to the wire that it was asked by, whatever the page has changed meanwhile.
+#[test]
+fn a_change_of_the_wire_in_mid_answer_does_not_change_what_comes() {
+    let mut world = started();
+    send(&mut world, "one");
+    let anthropic = json!({ "provider": { "kind": "anthropic", "apiKey": "sk-ant-0123456789" } });
+    world.must(0, "configureAgent", anthropic);
+    world.answers(0, says("done"));
+    let run = world.journal.fold.runs.last().unwrap();
+    assert!(matches!(&run.turns[0].said, Said::Whole { wire, .. } if *wire == Wire::OpenAiChat.as_str()));
+}
+
+#[test]
+fn no_key_that_was_ever_given_gets_out() {
+    let (old, new) = ("sk-old-0123456789", "sk-new-0123456789");
+    let provider = |key: &str| json!({ "kind": "anthropic", "apiKey": key });
+    let mut world = World::calm();
+    world.equip(0);
+    start(&mut world, json!({ "provider": provider(old), "instructions": format!("Say {old}.") }));
+    let message = json!({ "text": "one", "idempotencyKey": old, "metadata": { "k": [format!("<{old}>")] } });
+    let run = world.must(0, "sendMessage", message.clone());
+    assert_eq!(world.must(0, "sendMessage", message), run, "the same key, the same run");
+    world.must(0, "configureAgent", json!({ "provider": provider(new) }));
+    world.streams(0, 0, &format!("it is {}", &new[..new.len() - 1]));
+    let shown = history(&mut world)[1].to_string();
+    assert!(!shown.contains("sk-new"), "{shown}");
+    world.breaks(0, ErrorInfo::new(Code::Auth, format!("bad keys {old} and {new}")));
+    let everything = format!("{:?} {:?}", world.journal.rows, world.events(0));
+    assert!(everything.contains("bad keys [REDACTED]"));
+    assert!(!everything.contains(old) && !everything.contains(new), "{everything}");
+}
+
+#[test]
+fn the_words_of_a_failure_are_cut_and_go_with_the_conversation() {
+    let mut world = started();
+    send(&mut world, "one");
+    world.answers(0, asks(&[("first", "send_mail")]));
+    let key = world.running(0, "first");
+    world.returns(0, key, Err(ErrorInfo::new(Code::ToolFailed, "x".repeat(1_000_000))));
+    assert!(world.journal.rows.iter().all(|row| row.len() < 300_000));
+    world.breaks(0, ErrorInfo::new(Code::InvalidRequest, "messages.0: quokka is not allowed"));
+    let second = send(&mut world, "two");
+    world.answers(0, answer(Vec::new(), StopReason::Refusal(Some("You asked for malware.".into()))));
+    assert_eq!(last(&world, "agent:error")["message"], "You asked for malware.");
+    world.must(0, "clearConversation", json!({}));
+    let left = format!("{:?}", world.disk.read(&Read::all(Table::Entries, vec![SESSION.into()])));
+    assert!(!left.contains("quokka") && !left.contains("malware"), "{left}");
+    let told = world.must(0, "wait", json!({ "runId": second }));
+    assert_eq!(told["error"]["code"], "refused");
 }
 
 // Seed 000

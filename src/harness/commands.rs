@@ -49,7 +49,7 @@ impl Harness {
                 self.must_run()?;
                 let mut config = self.config.patched(value)?;
                 config.if_running = self.config.if_running;
-                self.config = config;
+                self.take_config(config);
                 self.reply(id, Ok(None));
             }
             "stopAgent" => {
@@ -102,10 +102,6 @@ impl Harness {
                 let session = session_id(&args)?.to_owned();
                 match self.lifecycle {
                     Lifecycle::Running => self.clear(id, &session),
-                    _ if self.start.is_some() => {
-                        let error = ErrorInfo::new(Code::Busy, "the agent is still starting");
-                        return Err(error.hint("await startAgent first"));
-                    }
                     _ => self.look_at(Look { command: id, what: LookFor::Clear(session) }),
                 }
             }
@@ -179,7 +175,8 @@ impl Harness {
         let session = session_id(&args)?;
         let text = args.needed("text")?;
         self.must_run()?;
-        let (idempotency, context) = (args.text("idempotencyKey")?, args.text("context")?);
+        let key = args.text("idempotencyKey")?.map(|key| self.scrubbed(key.into()));
+        let (idempotency, context) = (key.as_deref(), args.text("context")?);
         if text.trim().is_empty() {
             return Err(ErrorInfo::new(Code::EmptyMessage, "the message is empty").hint("send a text"));
         }
@@ -203,7 +200,7 @@ impl Harness {
             message: ["msg_", fresh].concat(),
             text: self.scrubbed(text.into()),
             context: context.map(|context| self.scrubbed(context.into())),
-            metadata: args.get("metadata").cloned(),
+            metadata: args.get("metadata").cloned().map(|metadata| self.scrubbed_value(metadata)),
             idempotency: idempotency.map(Into::into),
             continues: None,
         };
@@ -339,9 +336,15 @@ impl Harness {
                 self.reply_now(look.command, Ok(None));
             }
             LookFor::Clear(id) => {
-                if self.start.is_some() || self.lifecycle == Lifecycle::Running {
-                    let error = ErrorInfo::new(Code::Busy, "the agent was started meanwhile");
-                    return self.reply_now(look.command, Err(error.hint("clear the conversation again")));
+                if self.lifecycle == Lifecycle::Running {
+                    return self.clear(look.command, &id);
+                }
+                if self.start.is_some() {
+                    // The agent was started meanwhile: it is cleared then.
+                    let args = Object::new().text("sessionId", &id).done();
+                    let (id, name) = (look.command, "clearConversation".into());
+                    let again = super::Input::Command { id, name, args, fresh: String::new() };
+                    return self.deferred.push_back((self.now, again));
                 }
                 self.begin(start::Purpose::Clear { command: look.command, session: id });
             }

@@ -5,7 +5,7 @@
 //! mirror of the status always changes before the events that tell of it.
 
 use super::{Action, Harness, Lifecycle, Notice};
-use crate::error::{Code, ErrorInfo};
+use crate::error::ErrorInfo;
 use crate::object::{Object, json};
 use crate::run::{CallState, Outcome, Run};
 use crate::session;
@@ -69,7 +69,7 @@ impl Harness {
             Lifecycle::Stopped => "Stopped".into(),
             Lifecycle::Starting => "Starting".into(),
             Lifecycle::Running => "Running".into(),
-            Lifecycle::Error(message) => Object::new().text("Error", message).done(),
+            Lifecycle::Error(error) => Object::new().text("Error", &error.message).done(),
         };
         let streams = |slot: &super::Slot| slot.session.current().is_some_and(Run::working);
         let is_streaming = self.sessions.values().any(streams);
@@ -282,9 +282,7 @@ impl Harness {
     pub(super) fn view_of(&self, session: &str) -> Value {
         let run = self.session(session).and_then(|s| s.runs.last());
         let status = match &self.lifecycle {
-            Lifecycle::Error(message) => {
-                return in_error(ErrorInfo::new(Code::StorageFailed, message.as_str()).to_json());
-            }
+            Lifecycle::Error(error) => return in_error(error.to_json()),
             Lifecycle::Stopped | Lifecycle::Starting => "stopped",
             Lifecycle::Running => match run {
                 None => "ready",

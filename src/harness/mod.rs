@@ -25,10 +25,10 @@ use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::journal::Entry;
 use crate::maps::{Few, Named};
-use crate::object::json;
+use crate::object::{Object, json};
 use crate::ports::{Millis, Read, Rows, StoreError};
 use crate::session::{Session, Transcript};
-use crate::tools::Registry;
+use crate::tools::{Registry, ToolText};
 use crate::workspace::Workspace;
 use outbox::Outbox;
 use runs::{LiveCall, LiveModel};
@@ -51,7 +51,7 @@ pub enum Lifecycle {
     /// Ready, or at work.
     Running,
     /// The harness itself has failed; starting it again goes on from what is stored.
-    Error(String),
+    Error(ErrorInfo),
 }
 
 /// How a workspace was opened.
@@ -129,8 +129,8 @@ pub struct Harness {
     epoch: u64,
     start: Option<start::Start>,
     config: Config,
-    /// Keys that functions of the page gave.
-    given_secrets: Vec<String>,
+    /// Every key that was ever given: what is on its way may still name an earlier one.
+    secrets: Vec<String>,
     /// What the function for the instructions gave.
     instructions: Option<String>,
     registry: Registry,
@@ -185,7 +185,7 @@ impl Harness {
             epoch: 0,
             start: None,
             config: Config::default(),
-            given_secrets: Vec::new(),
+            secrets: Vec::new(),
             instructions: None,
             registry,
             sessions: Named::default(),
@@ -212,11 +212,18 @@ impl Harness {
         harness
     }
 
-    /// Takes note of a key that a function of the page gave: it must not appear anywhere either.
+    /// Takes note of a key: it must not appear anywhere.
     pub fn keep_secret(&mut self, key: &str) {
-        if key.len() >= config::SECRET_BYTES && !self.given_secrets.iter().any(|known| known == key) {
-            self.given_secrets.push(key.into());
+        if key.len() >= config::SECRET_BYTES && !self.secrets.iter().any(|known| known == key) {
+            self.secrets.push(key.into());
         }
+    }
+
+    fn take_config(&mut self, config: Config) {
+        for secret in config.secrets() {
+            self.keep_secret(secret);
+        }
+        self.config = config;
     }
 
     /// The present configuration, secrets included: for whoever sends a request.
@@ -263,7 +270,20 @@ impl Harness {
         match input {
             Input::Committed { .. } | Input::LockLost => true,
             Input::Read { .. } => self.page_commit.is_none(),
+            Input::Command { name, .. } if self.start.is_some() && !self.fits_the_start(name) => false,
             _ => !self.must_finish(),
+        }
+    }
+
+    /// Whether a command can be taken while the workspace is being taken: what stops or clears waits for the start, and
+    /// what starts waits for those before it.
+    fn fits_the_start(&self, name: &str) -> bool {
+        let waits = |name: &str| matches!(name, "stopAgent" | "clearConversation");
+        let stops =
+            |(_, input): &(Millis, Input)| matches!(input, Input::Command { name, .. } if waits(name));
+        match &self.start {
+            Some(start) if name == "startAgent" => !start.clears() && !self.deferred.iter().any(stops),
+            _ => !waits(name),
         }
     }
 
@@ -465,7 +485,7 @@ impl Harness {
         self.epoch_commit = None;
         self.page_commit.take_if(|(_, job, _)| !job.is_of_page());
         self.outbox.act(Action::Unlock { epoch: self.epoch });
-        self.lifecycle = Lifecycle::Error(error.message.clone());
+        self.lifecycle = Lifecycle::Error(error.clone());
         self.tell_status();
         self.tell_error(&error);
         self.tell_status_changed();
@@ -503,16 +523,10 @@ impl Harness {
         self.keys
     }
 
-    fn secrets(&self) -> Vec<&str> {
-        let mut secrets = self.config.secrets();
-        secrets.extend(self.given_secrets.iter().map(String::as_str));
-        secrets
-    }
-
     /// The same text without the keys that must not appear anywhere.
     fn scrubbed(&self, text: String) -> String {
         let mut text = text;
-        for secret in self.secrets() {
+        for secret in &self.secrets {
             if find::has(&text, secret) {
                 text = find::replace(&text, secret, REDACTED);
             }
@@ -520,8 +534,25 @@ impl Harness {
         text
     }
 
+    /// The same value with its texts scrubbed.
+    fn scrubbed_value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => self.scrubbed(text).into(),
+            Value::Array(items) => items.into_iter().map(|item| self.scrubbed_value(item)).collect(),
+            Value::Object(members) => {
+                let mut scrubbed = Object::new();
+                for (name, value) in members {
+                    scrubbed.value(&name, self.scrubbed_value(value));
+                }
+                scrubbed.done()
+            }
+            other => other,
+        }
+    }
+
+    /// An error from outside as the journal keeps it: without keys, and no longer than a result.
     fn scrubbed_error(&self, mut error: ErrorInfo) -> ErrorInfo {
-        error.message = self.scrubbed(std::mem::take(&mut error.message));
+        error.message = ToolText::cut(self.scrubbed(std::mem::take(&mut error.message))).text;
         error
     }
 
@@ -544,6 +575,11 @@ impl Harness {
         }
         let Some(command) = self.closing.take() else { return false };
         self.closed = true;
+        for (_, input) in std::mem::take(&mut self.deferred) {
+            if let Input::Command { id, .. } = input {
+                self.reply_now(id, Err(commands::closed()));
+            }
+        }
         self.lifecycle = Lifecycle::Stopped;
         self.outbox.act(Action::Unlock { epoch: self.epoch });
         if let Some(command) = command {

@@ -5,7 +5,7 @@ use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Slot, con
 use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::journal::Entry;
-use crate::model::{Answer, Block, Delta, DeltaKind, StopReason, Usage, openai_chat};
+use crate::model::{Answer, Block, Delta, DeltaKind, StopReason, Usage, Wire, openai_chat};
 use crate::object::{self, Object};
 use crate::ports::{Expect, Millis, Table, Write};
 use crate::run::{CallState, Run};
@@ -53,6 +53,8 @@ pub(super) struct LiveModel {
     session: String,
     run: String,
     call: u64,
+    /// What it was asked by; the configuration may change while it answers.
+    wire: Wire,
     parts: Vec<Streamed>,
     drafts: u64,
     /// How many shown parts the run had before this answer.
@@ -131,12 +133,11 @@ impl Harness {
 
     /// Tells what of an answer was not told. `last`: nothing more comes of it.
     fn tell_news(&mut self, call: CallKey, last: bool) {
-        let secrets: Vec<String> = self.secrets().into_iter().map(Into::into).collect();
         let Some(model) = self.models.get_mut(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());
         let mut news = Vec::new();
         for (index, part) in model.parts.iter_mut().enumerate() {
-            let until = part.tellable(&secrets, last);
+            let until = part.tellable(&self.secrets, last);
             let Some(text) = part.text.get(part.told..until).filter(|text| !text.is_empty()) else {
                 continue;
             };
@@ -172,9 +173,10 @@ impl Harness {
     pub(super) fn streaming_parts(&self, session: &str, run: &str) -> Vec<Value> {
         let model = self.models.values().find(|model| model.session == session && model.run == run);
         let parts = model.map(|model| model.parts.as_slice()).unwrap_or_default();
+        let told = |part: &Streamed| part.text.get(..part.told).unwrap_or_default().to_owned();
         let part = |(index, part): (usize, &Streamed)| match part.kind {
-            DeltaKind::Text => session::text_part("text", &part.text),
-            DeltaKind::Thinking => session::text_part("thinking", &part.text),
+            DeltaKind::Text => session::text_part("text", &told(part)),
+            DeltaKind::Thinking => session::text_part("thinking", &told(part)),
             DeltaKind::ToolCall => Object::new()
                 .text("type", "tool-call")
                 .text("toolCallId", &format!("receiving-{index}"))
@@ -321,7 +323,7 @@ impl Harness {
         {
             object.insert("instructions".into(), text.as_str().into());
         }
-        record
+        self.scrubbed_value(record)
     }
 
     fn call_model(&mut self, session: &str, run: &str, call: u64) {
@@ -334,6 +336,7 @@ impl Harness {
                 session: session.into(),
                 run: run.into(),
                 call,
+                wire: self.config.wire(),
                 parts: Vec::new(),
                 drafts: 0,
                 base,
@@ -393,7 +396,7 @@ impl Harness {
                 blocks: self.scrubbed_blocks(slot.session.with_own_ids(blocks)),
                 stop: stop.unwrap_or(StopReason::EndTurn),
                 usage,
-                wire: self.config.wire().as_str().into(),
+                wire: model.wire.as_str().into(),
                 model: name,
                 id,
             },
@@ -408,9 +411,6 @@ impl Harness {
     }
 
     fn scrubbed_blocks(&self, mut blocks: Vec<Block>) -> Vec<Block> {
-        if self.secrets().is_empty() {
-            return blocks;
-        }
         for block in &mut blocks {
             // What is signed or raw goes back to its provider unchanged; a key in it came from there.
             if let Block::Text(text) | Block::ToolCall { arguments: text, .. } = block {
@@ -537,7 +537,10 @@ impl Harness {
         let text = match text {
             Ok(Some(Value::String(text))) => Ok(text),
             Ok(_) => Err("the function for instructions did not give a text".to_owned()),
-            Err(error) => Err(format!("the function for instructions failed: {}", error.message)),
+            Err(error) => {
+                let error = self.scrubbed_error(error);
+                Err(format!("the function for instructions failed: {}", error.message))
+            }
         };
         let Some(slot) = self.sessions.get_mut(session) else { return };
         match text {

@@ -50,6 +50,13 @@ pub(super) struct Start {
     holder: Option<String>,
 }
 
+impl Start {
+    /// Whether it is only for clearing.
+    pub fn clears(&self) -> bool {
+        matches!(self.purpose, Purpose::Clear { .. })
+    }
+}
+
 impl Harness {
     pub(super) fn start_agent(&mut self, command: u32, args: &Value) -> Result<(), ErrorInfo> {
         let config = if args.is_null() { Config::default() } else { Config::default().patched(args)? };
@@ -58,10 +65,6 @@ impl Harness {
         {
             commands.push(command);
             return Ok(());
-        }
-        if let Some(Start { purpose: Purpose::Clear { .. }, .. }) = &self.start {
-            return Err(ErrorInfo::new(Code::Busy, "the conversation is being cleared")
-                .hint("await clearConversation first"));
         }
         if self.start.is_some() || self.lifecycle == Lifecycle::Running {
             if config.if_running == IfRunning::Join && self.lifecycle == Lifecycle::Running {
@@ -170,7 +173,7 @@ impl Harness {
     }
 
     fn started(&mut self, commands: Vec<u32>, config: Config, drafts: &Rows) {
-        self.config = config;
+        self.take_config(config);
         self.instructions = None;
         self.lifecycle = Lifecycle::Running;
         self.lose(DEFAULT_SESSION, drafts);
@@ -222,11 +225,6 @@ impl Harness {
     }
 
     pub(super) fn stop_agent(&mut self, command: u32) -> Result<(), ErrorInfo> {
-        if self.start.is_some() {
-            return Err(
-                ErrorInfo::new(Code::Busy, "the agent is still starting").hint("await startAgent first")
-            );
-        }
         match self.lifecycle {
             Lifecycle::Running => {
                 let sessions: Vec<String> = self.sessions.keys().map(Into::into).collect();

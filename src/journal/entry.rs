@@ -213,8 +213,8 @@ entries! {
     Decision Ended = "ended" {
         /// `completed`, `interrupted` or `failed`.
         outcome: String,
-        /// Why it failed.
-        error: Option<ErrorInfo>,
+        /// The code of why it failed. The words may quote the conversation; they stand where it can be erased.
+        code: Option<String>,
     }
     /// The conversation starts anew; what came before is erased.
     Input Cleared = "cleared" {
@@ -428,6 +428,7 @@ mod tests {
                 context: None,
                 metadata: Some(json!({"k": [1, "x"]})),
                 idempotency: Some("i".into()),
+                continues: None,
             },
             Entry::Called { call: 1 },
             answered(StopReason::EndTurn),
@@ -447,7 +448,7 @@ mod tests {
             Entry::Interrupted { reason: "user".into(), blocks },
             Entry::Lost { blocks: vec![] },
             Entry::Resumed {},
-            Entry::Ended { outcome: "failed".into(), error: Some(error) },
+            Entry::Ended { outcome: "failed".into(), code: Some(error.code.as_str().into()) },
             Entry::Cleared { sums: Sums { turns: 2, usage } },
         ]
     }

@@ -150,7 +150,7 @@ mod tests {
     }
 
     fn entry(word: &str) -> Entry {
-        Entry::Ended { outcome: word.into(), error: None }
+        Entry::Ended { outcome: word.into(), code: None }
     }
 
     #[test]

@@ -151,6 +151,18 @@ pub struct Ended {
     pub error: Option<ErrorInfo>,
 }
 
+impl Ended {
+    /// The same without what may quote the conversation.
+    pub fn without_words(mut self) -> Ended {
+        self.error = self.error.map(|error| wordless(error.code));
+        self
+    }
+}
+
+fn wordless(code: Code) -> ErrorInfo {
+    ErrorInfo::new(code, "the words went with the conversation")
+}
+
 /// A run: the fold of its entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
@@ -190,10 +202,11 @@ impl Run {
         }
     }
 
-    /// The end that an `ended` entry tells of.
+    /// The end that an `ended` entry tells of, where nothing else of the run is left.
     pub fn ended_by(at: Millis, entry: &Entry) -> Option<Ended> {
-        let Entry::Ended { outcome, error } = entry else { return None };
-        Some(Ended { at, outcome: Outcome::parse(outcome)?, error: error.clone() })
+        let Entry::Ended { outcome, code } = entry else { return None };
+        let code = code.as_deref().and_then(Code::parse);
+        Some(Ended { at, outcome: Outcome::parse(outcome)?, error: code.map(wordless) })
     }
 
     /// Whether it works: it has not ended and nobody needs to do anything.
@@ -311,9 +324,11 @@ impl Run {
             }
             Entry::Resumed {} => self.held = false,
             Entry::Ended { .. } => {
-                self.ended = Some(Run::ended_by(at, entry)?);
+                let mut ended = Run::ended_by(at, entry)?;
+                let known = self.ending.take().and_then(|(_, error)| error);
+                ended.error = ended.error.map(|error| known.unwrap_or_else(|| self.failure(error.code)));
+                self.ended = Some(ended);
                 self.held = false;
-                self.ending = None;
             }
             Entry::Started { .. }
             | Entry::Configured { .. }
@@ -330,7 +345,7 @@ impl Run {
             return None;
         }
         if let Some((outcome, error)) = &self.ending {
-            return Some(end(*outcome, error.clone()));
+            return Some(end(*outcome, error.as_ref().map(|error| error.code)));
         }
         let call_model = Entry::Called { call: self.calls + 1 };
         let Some(turn) = self.turns.last() else { return Some(call_model) };
@@ -344,33 +359,39 @@ impl Run {
         }
         let goes_on = !turn.calls.is_empty() || *stop == StopReason::Pause;
         Some(match stop {
-            StopReason::Refusal(why) => {
-                let message = why.clone().unwrap_or_else(|| "the model refused to answer".into());
-                let hint = "rephrase the message, or clear the conversation";
-                end(Outcome::Failed, Some(ErrorInfo::new(Code::Refused, message).hint(hint)))
-            }
+            StopReason::Refusal(_) => end(Outcome::Failed, Some(Code::Refused)),
             _ if goes_on && self.turns.len() as u64 >= rules.max_turns => {
-                let message = format!("the run used up its {} turns", rules.max_turns);
-                let hint = "send another message to go on, or raise maxTurns";
-                end(Outcome::Failed, Some(ErrorInfo::new(Code::MaxTurnsExceeded, message).hint(hint)))
+                end(Outcome::Failed, Some(Code::MaxTurnsExceeded))
             }
             _ if goes_on => call_model,
-            StopReason::ContextWindow => {
-                let error = ErrorInfo::new(Code::ContextLength, "the conversation fills the model's window");
-                end(
-                    Outcome::Failed,
-                    Some(error.hint("clear the conversation, or use a model with a larger window")),
-                )
-            }
-            StopReason::MaxTokens if blocks.is_empty() => {
-                let error = ErrorInfo::new(
-                    Code::OutputLimit,
-                    "the output limit cut the answer before it said anything",
-                );
-                end(Outcome::Failed, Some(error.hint("raise maxOutputTokens")))
-            }
+            StopReason::ContextWindow => end(Outcome::Failed, Some(Code::ContextLength)),
+            StopReason::MaxTokens if blocks.is_empty() => end(Outcome::Failed, Some(Code::OutputLimit)),
             _ => end(Outcome::Completed, None),
         })
+    }
+
+    /// Why a run has failed that the machine itself has ended.
+    fn failure(&self, code: Code) -> ErrorInfo {
+        let refusal = self.turns.last().and_then(|turn| match &turn.said {
+            Said::Whole { stop: StopReason::Refusal(why), .. } => why.clone(),
+            _ => None,
+        });
+        let (message, hint) = match code {
+            Code::Refused => (
+                refusal.unwrap_or_else(|| "the model refused to answer".into()),
+                "rephrase the message, or clear the conversation",
+            ),
+            Code::MaxTurnsExceeded => (
+                format!("the run used up its {} turns", self.turns.len()),
+                "resume, send another message, or raise maxTurns",
+            ),
+            Code::ContextLength => (
+                "the conversation fills the model's window".into(),
+                "clear the conversation, or use a model with a larger window",
+            ),
+            _ => ("the output limit cut the answer before it said anything".into(), "raise maxOutputTokens"),
+        };
+        ErrorInfo::new(code, message).hint(hint)
     }
 
     fn awaited_turn(&mut self, call: u64) -> Option<&mut Turn> {
@@ -452,8 +473,8 @@ fn not_wanted(stop: &StopReason) -> Option<ErrorInfo> {
     }
 }
 
-fn end(outcome: Outcome, error: Option<ErrorInfo>) -> Entry {
-    Entry::Ended { outcome: outcome.as_str().into(), error }
+fn end(outcome: Outcome, code: Option<Code>) -> Entry {
+    Entry::Ended { outcome: outcome.as_str().into(), code: code.map(|code| code.as_str().into()) }
 }
 
 fn refusal(error: ErrorInfo) -> Settled {

@@ -211,7 +211,8 @@ impl Session {
                     return None;
                 }
                 for run in self.runs.drain(..) {
-                    self.past.insert(&run.id, Past { started_at: run.started_at, ended: run.ended });
+                    let ended = run.ended.map(Ended::without_words);
+                    self.past.insert(&run.id, Past { started_at: run.started_at, ended });
                 }
                 self.sums = *sums;
                 self.call_ids.clear();

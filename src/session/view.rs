@@ -122,7 +122,7 @@ pub(crate) fn text_part(kind: &str, text: &str) -> Value {
 
 fn part_of(call: &Call) -> Value {
     let status = match &call.state {
-        CallState::Asked => "receiving",
+        CallState::Asked => "waiting",
         CallState::Ordered => "started",
         CallState::Lost => "unknown",
         CallState::Settled(Settled { error: None, .. }) => "completed",

@@ -25,6 +25,11 @@ impl ToolText {
         if text.trim().is_empty() {
             return ToolText { text: EMPTY_RESULT.into(), truncated: None };
         }
+        ToolText::cut(text)
+    }
+
+    /// A text that is short enough.
+    pub fn cut(text: String) -> ToolText {
         if text.len() <= MAX_RESULT_BYTES {
             return ToolText { text, truncated: None };
         }
