@@ -61,12 +61,18 @@ async function answer({ messages }, response, cors, state) {
     return stream.end("tool_use");
   } else if (/use tools|change the page/.test(asked)) await stream.text(["That ", "is ", "done."]);
   else if (/never end|held/.test(asked)) {
-    await stream.text(/100 KB/.test(asked) ? cut(long(), 250) : WORDS, () => new Promise((go) => (state.released ? go() : state.held.push(go))));
+    await stream.text(/100 KB/.test(asked) ? cut(long(), 250) : WORDS, () => hold(state));
   } else if (/everything markdown/.test(asked)) await stream.text(cut(MARKDOWN, 3));
   else if (/100 KB/.test(asked)) {
-    await stream.text(cut(long(), 250));
+    if (/later/.test(asked)) await stream.text(["In a moment. "], () => hold(state));
+    await stream.text(cut(long(), /crumbs/.test(asked) ? 5 : 250));
   } else await stream.text(WORDS);
   stream.end("end_turn");
+}
+
+/** Until the test says `release`. */
+function hold(state) {
+  return new Promise((go) => (state.released ? go() : state.held.push(go)));
 }
 
 class Stream {

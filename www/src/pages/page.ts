@@ -146,7 +146,7 @@ export class PageView extends Component {
   #append(): void {
     const content = this.pages.open?.page.content ?? "";
     const until = content.length <= this.#limit ? content.length : Math.max(content.lastIndexOf("\n\n", this.#limit), this.#base + 1);
-    const stream = new MarkdownStream(h("div", { class: "slice" }), 2);
+    const stream = new MarkdownStream(h("div"), 2);
     this.#text.append(stream.element);
     stream.set(content.slice(this.#base, until), true);
     this.#base = until;
