@@ -56,10 +56,16 @@ async function answer({ messages }, response, cors, state) {
     await stream.tool("search_pages", { query: "dragon" });
     await stream.tool("read_page", { slug: "this-page-does-not-exist-xyz-404" });
     return stream.end("tool_use");
+  } else if (/five tools/.test(asked) && !results) {
+    for (const slug of ["chapter-1", "no-such-page"]) await stream.tool("read_page", { slug });
+    if (/slowly/.test(asked)) await hold(state);
+    await stream.tool("read_page", { slug: "chapter-2" });
+    for (const query of ["dragon", "key"]) await stream.tool("search_pages", { query });
+    return stream.end("tool_use");
   } else if (/change the page/.test(asked) && !results) {
     await stream.tool("update_page_content", { slug: "dragon-lore", content: "The agent wrote this." });
     return stream.end("tool_use");
-  } else if (/use tools|change the page/.test(asked)) await stream.text(["That ", "is ", "done."]);
+  } else if (/use tools|five tools|change the page/.test(asked)) await stream.text(["That ", "is ", "done."]);
   else if (/never end|held/.test(asked)) {
     await stream.text(/100 KB/.test(asked) ? cut(long(), 250) : WORDS, () => hold(state));
   } else if (/everything markdown/.test(asked)) await stream.text(cut(MARKDOWN, 3));

@@ -8,13 +8,14 @@ import { iconNode, type IconName } from "../shell/icons.ts";
 import { MarkdownStream } from "../render/stream.ts";
 import { Thinking } from "./thinking.ts";
 import { ToolCard } from "./tool-card.ts";
+import { LEAST, ToolGroup } from "./tool-group.ts";
 
 /** A growing text, with markup or without. */
 type Text = Pick<MarkdownStream, "set" | "draw" | "selected">;
 type View =
   | { type: "text"; stream: Text; element: HTMLElement }
   | { type: "thinking"; thinking: Thinking; element: HTMLElement }
-  | { type: "tool-call"; card: ToolCard; id: string; element: HTMLElement };
+  | { type: "tool-call"; card: ToolCard; element: HTMLElement };
 
 /** What a message asks of its surroundings. */
 export interface Surroundings {
@@ -32,6 +33,8 @@ export class MessageView {
   readonly #parts = h("div", { class: "parts" });
   readonly #foot = h("div", { class: "message-foot" });
   #views: View[] = [];
+  /** By the first card. */
+  #groups = new Map<ToolCard, ToolGroup>();
   #note: HTMLElement | null = null;
   #noteKey = "";
   message: Message;
@@ -63,6 +66,7 @@ export class MessageView {
     if (message.role === "assistant") this.element.setAttribute("aria-busy", String(growing));
     message.parts.forEach((part, i) => this.#part(i, part, growing && i === message.parts.length - 1, around));
     for (const extra of this.#views.splice(message.parts.length)) extra.element.remove();
+    this.#group();
     this.#endNote(message, around);
   }
 
@@ -81,7 +85,7 @@ export class MessageView {
 
   #part(i: number, part: Part, open: boolean, around: Surroundings): void {
     let view = this.#views[i];
-    const same = view && view.type === part.type && (view.type !== "tool-call" || part.type !== "tool-call" || view.id === part.toolCallId);
+    const same = view && view.type === part.type && (view.type !== "tool-call" || part.type !== "tool-call" || view.card.continues(part));
     if (!view || !same) {
       const fresh = make(part, this.message.role);
       if (view) view.element.replaceWith(fresh.element);
@@ -93,6 +97,24 @@ export class MessageView {
       view.element.classList.toggle("is-open", open);
     } else if (view.type === "thinking" && part.type === "thinking") view.thinking.update(part.text, open);
     else if (view.type === "tool-call" && part.type === "tool-call") view.card.update(part, around.toolTime(part.toolCallId), !around.growing && !around.held);
+  }
+
+  /** Calls in a row become a group from the third on. */
+  #group(): void {
+    const groups = new Map<ToolCard, ToolGroup>();
+    for (let i = 0; i < this.#views.length; ) {
+      const row: ToolCard[] = [];
+      for (let view = this.#views[i]; view?.type === "tool-call"; view = this.#views[++i]) row.push(view.card);
+      const first = row[0];
+      if (!first) i += 1;
+      else if (row.length >= LEAST) {
+        const group = this.#groups.get(first) ?? new ToolGroup();
+        groups.set(first, group);
+        group.update(row);
+      }
+    }
+    for (const [first, group] of this.#groups) if (!groups.has(first)) group.remove();
+    this.#groups = groups;
   }
 
   #endNote(message: Message, { growing, held }: Surroundings): void {
@@ -136,7 +158,7 @@ function make(part: Part, role: Message["role"]): View {
     }
     case "tool-call": {
       const card = new ToolCard(part);
-      return { type: "tool-call", card, id: part.toolCallId, element: card.element };
+      return { type: "tool-call", card, element: card.element };
     }
   }
 }
