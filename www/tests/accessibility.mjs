@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { open, say, settled, start, streaming, useModel } from "./browser.mjs";
+import { open, say, settled, start, streaming, useModel, withoutStorage } from "./browser.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"];
@@ -36,6 +36,32 @@ const STATES = {
     await say(page, "use tools");
     await page.getByTestId("assistant-message").nth(1).filter({ hasText: "That is done." }).waitFor();
     await settled(page);
+  },
+  async "a group of tools"({ page, model, visit }) {
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "five tools");
+    await page.getByTestId("assistant-message").filter({ hasText: "That is done." }).waitFor();
+    await settled(page);
+    await page.getByTestId("tool-group").click();
+    for (const card of await page.locator("[data-testid=tool-card] > summary").all()) await card.click();
+  },
+  async "no storage"({ page }) {
+    await withoutStorage(page);
+    await page.reload();
+    await page.getByTestId("startup-failure").waitFor();
+  },
+  async "kept in memory, and interrupted"({ page, model, visit }) {
+    await withoutStorage(page);
+    await page.reload();
+    await page.getByTestId("without-storage").click();
+    await page.getByTestId("conversation-panel").waitFor();
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "never end");
+    await streaming(page);
+    await page.getByTestId("stop").click();
+    await page.getByTestId("system-message").waitFor();
   },
   async "error"({ page }) {
     await page.getByTestId("open-settings").click();
