@@ -15,6 +15,8 @@ import { Thread } from "./thread.ts";
 /** Questions to try; the first answers are in the samples. */
 export const QUESTIONS = ["What pages mention dragons?", "List all pages about history.", "Read the content of all three chapter pages and summarize them together."];
 const STILL_EVERY = 7_000;
+/** After these nothing works any more in this page; what is stored is not touched. */
+const RELOAD = new Set<string>(["panicked", "workspace_closed", "workspace_deleted", "ownership_lost"]);
 
 /** The conversation panel. */
 export class ConversationPanel extends Component {
@@ -91,7 +93,8 @@ export class ConversationPanel extends Component {
         ${this.offersSamples && pages.empty
           ? html`<p class="muted">No pages yet.</p><button type="button" data-action="samples" data-testid="load-samples">${icon("file-plus")}Load samples</button>`
           : nothing}
-        <div class="questions" role="group" aria-label="Questions to try">
+        <div class="questions" role="group" aria-labelledby="questions-label">
+          <p class="muted small-text" id="questions-label">${pages.empty ? "Or try a question: it loads the samples first" : "Questions to try"}</p>
           ${QUESTIONS.map((q) => html`<button type="button" class="question" data-action="ask" data-question=${q}>${icon("chat")}<span>${q}</span></button>`)}
         </div>
       </div>
@@ -120,6 +123,7 @@ export class ConversationPanel extends Component {
       ${icon("alert")}
       <p>${`Error: ${problem.message.replace(/[.\s]+$/, "")}.`}${problem.hint ? html`<span class="hint">${problem.hint}</span>` : nothing}</p>
       <div class="row">
+        ${RELOAD.has(problem.code) ? html`<button type="button" data-action="reload">Reload</button>` : nothing}
         ${["invalid_config", "not_configured", "auth"].includes(problem.code) ? html`<button type="button" data-action="settings">Open settings</button>` : nothing}
         <button type="button" class="ghost icon-only" data-action="dismiss" aria-label="Dismiss">${icon("x")}</button>
       </div>
@@ -142,16 +146,25 @@ export class ConversationPanel extends Component {
       case "start": void agent.start().then((ok) => ok && this.composer.input.focus()); break;
       case "stop-agent": void agent.stop(); break;
       case "continue": void agent.resume(); break;
-      case "ask": this.composer.ask(element.dataset["question"] ?? ""); this.composer.input.focus(); break;
+      case "ask": void this.#try(element.dataset["question"] ?? ""); break;
       case "samples": void this.pages.loadSamples(); break;
       case "earlier": this.thread.earlier(); break;
       case "to-end": this.thread.toEnd(); break;
+      case "reload": location.reload(); break;
       case "dismiss": agent.dismiss(); break;
       case "copy-code": void copy(element, element.closest(".code-block")?.querySelector("code")?.textContent ?? ""); break;
       case "copy-message": void copy(element, this.thread.messageAt(element)?.source ?? ""); break;
       // "settings" and "clear" are the shell's: they open a dialog.
       default: break;
     }
+  }
+
+  /** The questions are about the samples: an empty workspace gets them first. */
+  async #try(question: string): Promise<void> {
+    if (this.pages.busy) return;
+    this.composer.input.focus();
+    if (this.pages.empty) await this.pages.loadSamples();
+    this.composer.ask(question);
   }
 
   /** Start, end and failure of an answer, in words. */
