@@ -6,7 +6,7 @@
 //
 // Only the public package is used, as any page would: `lodger` and `lodger/offline`.
 import { openWorkspace, type Workspace } from "lodger";
-import { Agent, errorInfo } from "./agent.ts";
+import { Agent, errorInfo, sentence } from "./agent.ts";
 import { PageStore } from "./pages/store.ts";
 import { Settings } from "./settings.ts";
 import { h } from "./shell/dom.ts";
@@ -48,9 +48,8 @@ function failed(error: unknown): void {
     h("main", { class: "startup-failure", "data-testid": "startup-failure", "data-code": info.code },
       h("div", { class: "welcome-mark danger" }, iconNode("alert")),
       h("h1", {}, optional ? "This browser gives no storage" : "The workspace cannot be opened"),
-      h("p", {}, info.message),
-      info.hint ? h("p", { class: "muted" }, info.hint) : null,
-      optional ? h("p", { class: "muted" }, "Without storage everything works, but pages and conversation go when this page closes.") : null,
+      h("p", {}, sentence(info.message, true)),
+      h("p", { class: "muted" }, optional ? "Without storage everything works, but pages and conversation go when this page closes." : sentence(info.hint ?? "", true)),
       h("div", { class: "row center" }, memory, again)),
   );
   (memory ?? again).focus();

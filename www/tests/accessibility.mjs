@@ -96,7 +96,31 @@ const STATES = {
   },
 };
 
-export const tests = {};
+export const tests = {
+  // 1280 × 1024 at 400 %.
+  "at 400 % all can be reached, without sideways scrolling": {
+    visitor: { width: 320, height: 256 },
+    async run({ page, base }) {
+      await open(page, base);
+      for (const id of ["start-agent", "load-samples", "composer"]) {
+        const element = page.getByTestId(id);
+        await element.scrollIntoViewIfNeeded();
+        const { y, height } = await element.boundingBox();
+        assert.ok(y >= 0 && y + height <= 256, `${id} at ${y}`);
+        const hit = await element.evaluate((e) => {
+          const { left, top, width, height } = e.getBoundingClientRect();
+          return e.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+        });
+        assert.ok(hit, `${id} is covered`);
+      }
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+      // The head of the welcome is not cut off above.
+      const heading = page.getByRole("heading", { name: "An agent that lives in this page" });
+      await heading.scrollIntoViewIfNeeded();
+      assert.ok((await heading.boundingBox()).y >= 0);
+    },
+  },
+};
 for (const [state, reach] of Object.entries(STATES)) {
   for (const [colorScheme, width] of [["light", 1280], ["dark", 1280], ["light", 320], ["dark", 320]]) {
     tests[`${state}, ${colorScheme}, ${width} px`] = {

@@ -48,6 +48,10 @@ export const tests = {
     await note.waitFor();
     await settled(page);
     assert.equal(await page.getByTestId("agent-status").textContent(), "Running");
+    // Right below the question, and in words for the person at the page.
+    assert.match(await note.innerText(), /Enter a key in the settings, or take the offline model\./);
+    const asked = await page.getByTestId("user-message").boundingBox();
+    assert.ok((await note.boundingBox()).y - asked.y - asked.height < 40);
     await note.getByRole("button", { name: "Open settings" }).click();
     await page.getByTestId("key").waitFor();
   },
@@ -62,6 +66,18 @@ export const tests = {
     await settled(page);
     assert.equal(await note.getAttribute("data-code"), "auth");
     assert.equal(await note.getByRole("button", { name: "Open settings" }).count(), 1);
+  },
+
+  async "a second tab says that the agent is in the first, and keeps what was written"({ page, base, context, watch }) {
+    await open(page, base);
+    await start(page);
+    const second = await context.newPage();
+    watch(second);
+    await open(second, base);
+    await say(second, "Hello from here");
+    await second.getByTestId("problem").filter({ hasText: "Error: the agent is running in another tab." }).waitFor();
+    assert.doesNotMatch(await second.getByTestId("problem").innerText(), /ifRunning|[0-9a-f]{16}/);
+    assert.equal(await second.getByTestId("composer").inputValue(), "Hello from here");
   },
 
   async "thinking is folded, and stays as the reader left it"({ page, base, model, visit }) {

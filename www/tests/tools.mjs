@@ -75,6 +75,9 @@ export const tests = {
     assert.equal(await group.getAttribute("aria-expanded"), "false");
     const shown = () => page.locator("[data-testid=tool-card]:visible").evaluateAll((cards) => cards.map((c) => c.dataset.state));
     assert.deepEqual(await shown(), ["failed"]);
+    const reason = page.locator("[data-testid=tool-card][data-state=failed] .tool-line");
+    assert.match(await reason.innerText(), /no-such-page/);
+    assert.equal(await reason.evaluate((e) => e.scrollWidth <= e.clientWidth), true, "the reason is cut off");
 
     // By keyboard alone: open the group, read one card, fold the group with the card open.
     await group.focus();

@@ -3,6 +3,7 @@
 // Decides: what stands below a message that did not end well. Promises: one growing element for a run, with a caret at
 // its end; parts keep their nodes. Leaves to others: when to draw and where to scroll (`thread.ts`).
 import type { ErrorInfo, Message, Part } from "lodger";
+import { told } from "../agent.ts";
 import { h } from "../shell/dom.ts";
 import { iconNode, type IconName } from "../shell/icons.ts";
 import { MarkdownStream } from "../render/stream.ts";
@@ -61,7 +62,7 @@ export class MessageView {
     this.message = message;
     const { growing } = around;
     this.element.classList.toggle("growing", growing);
-    this.element.classList.toggle("blank", message.parts.length === 0);
+    this.element.classList.toggle("empty", message.parts.length === 0);
     this.element.dataset["status"] = message.status;
     if (message.role === "assistant") this.element.setAttribute("aria-busy", String(growing));
     message.parts.forEach((part, i) => this.#part(i, part, growing && i === message.parts.length - 1, around));
@@ -185,20 +186,16 @@ function heldNote(): HTMLElement {
 
 /** An error with what to do about it. */
 export function errorNote(error: ErrorInfo): HTMLElement {
-  const { text, settings } = explain(error);
-  const element = note("danger", "alert", `Error: ${text}`, settings ? button("settings", "Open settings") : null, error.retryable || settings ? button("continue", "Try again") : null);
-  if (error.hint) element.querySelector("p")?.append(h("span", { class: "hint" }, error.hint));
+  const { text, hint } = told(error);
+  const settings = SETTINGS.has(error.code);
+  const element = note("danger", "alert", text, settings ? button("settings", "Open settings") : null, error.retryable || settings ? button("continue", "Try again") : null);
+  if (hint) element.querySelector("p")?.append(h("span", { class: "hint" }, hint));
   element.dataset["code"] = error.code;
   return element;
 }
 
 /** The causes that settings can cure. */
 const SETTINGS = new Set<string>(["not_configured", "auth", "permission", "not_found", "quota", "network", "invalid_config"]);
-
-function explain(error: ErrorInfo): { text: string; settings: boolean } {
-  const text = error.code === "not_configured" ? "LLM provider not configured" : error.message.replace(/[.\s]+$/, "");
-  return { text: `${text}.`, settings: SETTINGS.has(error.code) };
-}
 
 /** A text as it was typed. */
 class PlainText implements Text {

@@ -3,7 +3,7 @@
 // Decides: what is offered in each state (first visit, stopped, refused command), and what is spoken. The thread and
 // the composer are made once and owned by hand; lit draws what stands around them.
 import { html, nothing, type TemplateResult } from "lit";
-import type { Agent } from "../agent.ts";
+import { told, type Agent } from "../agent.ts";
 import type { PageStore } from "../pages/store.ts";
 import { Component } from "../shell/changing.ts";
 import { onAction } from "../shell/dom.ts";
@@ -119,9 +119,10 @@ export class ConversationPanel extends Component {
   #problem(): TemplateResult | typeof nothing {
     const { problem } = this.agent;
     if (!problem) return nothing;
+    const { text, hint } = told(problem);
     return html`<div class="note danger docked" data-testid="problem" data-code=${problem.code}>
       ${icon("alert")}
-      <p>${`Error: ${problem.message.replace(/[.\s]+$/, "")}.`}${problem.hint ? html`<span class="hint">${problem.hint}</span>` : nothing}</p>
+      <p>${text}${hint ? html`<span class="hint">${hint}</span>` : nothing}</p>
       <div class="row">
         ${RELOAD.has(problem.code) ? html`<button type="button" data-action="reload">Reload</button>` : nothing}
         ${["invalid_config", "not_configured", "auth"].includes(problem.code) ? html`<button type="button" data-action="settings">Open settings</button>` : nothing}
@@ -135,7 +136,7 @@ export class ConversationPanel extends Component {
     const { settings } = this.agent;
     const where = settings.destination;
     return html`<div class="dock-foot">
-      <p class="destination"><button type="button" class="link" data-action="settings">${settings.label}</button><span>${where ? `goes to ${where}` : "nothing leaves this page"}</span></p>
+      <p class="destination"><button type="button" class="link" data-action="settings">${settings.label}</button><span>${where ? `to ${where}` : "nothing leaves this page"}</span></p>
       ${this.composer.hint}
     </div>`;
   }
@@ -178,8 +179,8 @@ export class ConversationPanel extends Component {
         this.#still = setInterval(() => speech.say("Still answering"), STILL_EVERY);
       } else this.#tellEnd();
     }
-    const problem = agent.problem?.message ?? "";
-    if (problem && problem !== this.#told) speech.alert(`Error: ${problem}`);
+    const problem = agent.problem ? told(agent.problem).text : "";
+    if (problem && problem !== this.#told) speech.alert(problem);
     this.#told = problem;
   }
 
@@ -187,7 +188,7 @@ export class ConversationPanel extends Component {
     const { snapshot } = this.agent;
     const last = snapshot.messages[snapshot.messages.length - 1];
     const error = last?.error ?? snapshot.error;
-    if (error) this.speech.alert(error.code === "not_configured" ? "Error: LLM provider not configured." : `Error: ${error.message}`);
+    if (error) this.speech.alert(told(error).text);
     else if (last?.status === "interrupted") this.speech.say("Session interrupted.");
     else {
       const words = last?.parts.reduce((n, p) => n + (p.type === "text" ? p.text.split(/\s+/).filter(Boolean).length : 0), 0) ?? 0;
