@@ -19,6 +19,26 @@ export const tests = {
     assert.equal(await page.locator("[data-testid=assistant-message] p").first().evaluate((p) => p.mine === true), true);
   },
 
+  async "the caret stands behind the last letter, whatever block grows"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    for (const [where, text, behind] of [["list", "two", "li:last-child"], ["quote", "said", "blockquote > p"], ["code", "let a = 1;", ".code-block code"]]) {
+      await say(page, `held in a ${where}`);
+      const grows = page.locator(".is-open").filter({ hasText: text });
+      await grows.waitFor();
+      assert.equal(await grows.locator(behind).evaluate((e) => getComputedStyle(e, "::after").width), "2px", where);
+      const carets = await grows.evaluate((e) => [...e.querySelectorAll("*")].filter((x) => getComputedStyle(x, "::after").width === "2px").length);
+      assert.equal(carets, 1, where);
+      await page.getByTestId("stop").click();
+      await settled(page);
+    }
+    await say(page, "never end");
+    const line = page.locator(".is-open p").filter({ hasText: "nobody has read" });
+    await line.waitFor();
+    assert.equal(await line.evaluate((e) => getComputedStyle(e, "::after").width), "2px");
+  },
+
   async "Stop: the text stays, a note says so, the composer is ready"({ page, base, model, visit }) {
     await open(page, base);
     await useModel(visit, model);

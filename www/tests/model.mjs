@@ -66,7 +66,10 @@ async function answer({ messages }, response, cors, state) {
     await stream.tool("update_page_content", { slug: "dragon-lore", content: "The agent wrote this." });
     return stream.end("tool_use");
   } else if (/use tools|five tools|change the page/.test(asked)) await stream.text(["That ", "is ", "done."]);
-  else if (/never end|held/.test(asked)) {
+  else if (/held in a (list|quote|code)/.test(asked)) {
+    const text = { list: "A list:\n\n- one\n- two", quote: "> said", code: "```js\nlet a = 1;" }[/held in a (\w+)/.exec(asked)[1]];
+    await stream.text(cut(text, 4), () => hold(state));
+  } else if (/never end|held/.test(asked)) {
     await stream.text(/100 KB/.test(asked) ? cut(long(), 250) : WORDS, () => hold(state));
   } else if (/everything markdown/.test(asked)) await stream.text(cut(MARKDOWN, 3));
   else if (/100 KB/.test(asked)) {
