@@ -150,6 +150,27 @@ export class Agent extends Changing {
   }
 }
 
+/** What a person at this page can do, where the package's hint speaks to whoever writes the page. */
+const HINTS: Partial<Record<ErrorInfo["code"], string>> = {
+  not_configured: "Enter a key in the settings, or take the offline model.",
+  already_running: "Stop it there, then start it here. Pages can be read and changed in both.",
+};
+const TEXTS: Partial<Record<ErrorInfo["code"], string>> = {
+  not_configured: "LLM provider not configured",
+  already_running: "the agent is running in another tab",
+};
+
+/** An error as it is told here: a sentence, and what to do. */
+export function told({ code, message, hint }: ErrorInfo): { text: string; hint: string } {
+  return { text: `Error: ${sentence(TEXTS[code] ?? message)}`, hint: sentence(HINTS[code] ?? hint ?? "", true) };
+}
+
+/** With one full stop at its end, and a capital at its beginning if it stands alone. */
+export function sentence(text: string, alone = false): string {
+  const ended = text && `${text.replace(/[.\s]+$/, "")}.`;
+  return alone ? ended.charAt(0).toUpperCase() + ended.slice(1) : ended;
+}
+
 /** Whatever was thrown, in the shape that is shown. By name and code, not `instanceof`: two copies may be loaded. */
 export function errorInfo(error: unknown): ErrorInfo {
   const e = error as Partial<ErrorInfo> | null;

@@ -6,7 +6,7 @@
 //
 // Only the public package is used, as any page would: `lodger` and `lodger/offline`.
 import { openWorkspace, type Workspace } from "lodger";
-import { Agent, errorInfo } from "./agent.ts";
+import { Agent, errorInfo, sentence } from "./agent.ts";
 import { PageStore } from "./pages/store.ts";
 import { Settings } from "./settings.ts";
 import { h } from "./shell/dom.ts";
@@ -39,11 +39,18 @@ async function start(storage?: "memory"): Promise<void> {
 /** Nothing can be opened: says why, and what still works. */
 function failed(error: unknown): void {
   const info = errorInfo(error);
-  const again = h("button", { type: "button", class: "primary", onclick: () => location.reload() }, "Reload");
-  const memory = h("button", { type: "button", onclick: () => void start("memory") }, "Go on without storage");
+  // Only the storage is missing: all else works, for as long as the page is open.
+  const optional = info.code.startsWith("storage");
+  const memory = optional ? h("button", { type: "button", class: "primary", "data-testid": "without-storage", onclick: () => void start("memory") }, "Go on without storage") : null;
+  const again = h("button", { type: "button", class: optional ? "" : "primary", onclick: () => location.reload() }, "Reload");
   document.querySelector(".startup-failure")?.remove();
   document.body.append(
-    h("main", { class: "startup-failure", "data-testid": "startup-failure", "data-code": info.code }, iconNode("alert"), h("h1", {}, "The workspace cannot be opened"), h("p", {}, info.message), info.hint ? h("p", { class: "muted" }, info.hint) : null,
-      h("div", { class: "row" }, again, info.code.startsWith("storage") ? memory : null)),
+    h("main", { class: "startup-failure", "data-testid": "startup-failure", "data-code": info.code },
+      h("div", { class: "welcome-mark danger" }, iconNode("alert")),
+      h("h1", {}, optional ? "This browser gives no storage" : "The workspace cannot be opened"),
+      h("p", {}, sentence(info.message, true)),
+      h("p", { class: "muted" }, optional ? "Without storage everything works, but pages and conversation go when this page closes." : sentence(info.hint ?? "", true)),
+      h("div", { class: "row center" }, memory, again)),
   );
+  (memory ?? again).focus();
 }

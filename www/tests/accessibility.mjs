@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { open, say, settled, start, streaming, useModel } from "./browser.mjs";
+import { open, say, settled, start, streaming, useModel, withoutStorage } from "./browser.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"];
@@ -37,6 +37,32 @@ const STATES = {
     await page.getByTestId("assistant-message").nth(1).filter({ hasText: "That is done." }).waitFor();
     await settled(page);
   },
+  async "a group of tools"({ page, model, visit }) {
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "five tools");
+    await page.getByTestId("assistant-message").filter({ hasText: "That is done." }).waitFor();
+    await settled(page);
+    await page.getByTestId("tool-group").click();
+    for (const card of await page.locator("[data-testid=tool-card] > summary").all()) await card.click();
+  },
+  async "no storage"({ page }) {
+    await withoutStorage(page);
+    await page.reload();
+    await page.getByTestId("startup-failure").waitFor();
+  },
+  async "kept in memory, and interrupted"({ page, model, visit }) {
+    await withoutStorage(page);
+    await page.reload();
+    await page.getByTestId("without-storage").click();
+    await page.getByTestId("conversation-panel").waitFor();
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "never end");
+    await streaming(page);
+    await page.getByTestId("stop").click();
+    await page.getByTestId("system-message").waitFor();
+  },
   async "error"({ page }) {
     await page.getByTestId("open-settings").click();
     await page.getByLabel("Anthropic", { exact: false }).check();
@@ -70,7 +96,31 @@ const STATES = {
   },
 };
 
-export const tests = {};
+export const tests = {
+  // 1280 × 1024 at 400 %.
+  "at 400 % all can be reached, without sideways scrolling": {
+    visitor: { width: 320, height: 256 },
+    async run({ page, base }) {
+      await open(page, base);
+      for (const id of ["start-agent", "load-samples", "composer"]) {
+        const element = page.getByTestId(id);
+        await element.scrollIntoViewIfNeeded();
+        const { y, height } = await element.boundingBox();
+        assert.ok(y >= 0 && y + height <= 256, `${id} at ${y}`);
+        const hit = await element.evaluate((e) => {
+          const { left, top, width, height } = e.getBoundingClientRect();
+          return e.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+        });
+        assert.ok(hit, `${id} is covered`);
+      }
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+      // The head of the welcome is not cut off above.
+      const heading = page.getByRole("heading", { name: "An agent that lives in this page" });
+      await heading.scrollIntoViewIfNeeded();
+      assert.ok((await heading.boundingBox()).y >= 0);
+    },
+  },
+};
 for (const [state, reach] of Object.entries(STATES)) {
   for (const [colorScheme, width] of [["light", 1280], ["dark", 1280], ["light", 320], ["dark", 320]]) {
     tests[`${state}, ${colorScheme}, ${width} px`] = {

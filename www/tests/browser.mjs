@@ -42,6 +42,15 @@ export async function open(page, base, path = "/") {
   await page.locator("[data-testid=conversation-panel]:not([data-status=loading])").waitFor();
 }
 
+/** From the next load on, the browser refuses to open a database. */
+export function withoutStorage(page) {
+  return page.addInitScript(() => {
+    IDBFactory.prototype.open = () => {
+      throw new DOMException("The operation is insecure.", "SecurityError");
+    };
+  });
+}
+
 /** Samples and a running agent. */
 export async function start(page) {
   if (await page.getByTestId("load-samples").isVisible()) {

@@ -19,6 +19,26 @@ export const tests = {
     assert.equal(await page.locator("[data-testid=assistant-message] p").first().evaluate((p) => p.mine === true), true);
   },
 
+  async "the caret stands behind the last letter, whatever block grows"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    for (const [where, text, behind] of [["list", "two", "li:last-child"], ["quote", "said", "blockquote > p"], ["code", "let a = 1;", ".code-block code"]]) {
+      await say(page, `held in a ${where}`);
+      const grows = page.locator(".is-open").filter({ hasText: text });
+      await grows.waitFor();
+      assert.equal(await grows.locator(behind).evaluate((e) => getComputedStyle(e, "::after").width), "2px", where);
+      const carets = await grows.evaluate((e) => [...e.querySelectorAll("*")].filter((x) => getComputedStyle(x, "::after").width === "2px").length);
+      assert.equal(carets, 1, where);
+      await page.getByTestId("stop").click();
+      await settled(page);
+    }
+    await say(page, "never end");
+    const line = page.locator(".is-open p").filter({ hasText: "nobody has read" });
+    await line.waitFor();
+    assert.equal(await line.evaluate((e) => getComputedStyle(e, "::after").width), "2px");
+  },
+
   async "Stop: the text stays, a note says so, the composer is ready"({ page, base, model, visit }) {
     await open(page, base);
     await useModel(visit, model);
@@ -48,6 +68,10 @@ export const tests = {
     await note.waitFor();
     await settled(page);
     assert.equal(await page.getByTestId("agent-status").textContent(), "Running");
+    // Right below the question, and in words for the person at the page.
+    assert.match(await note.innerText(), /Enter a key in the settings, or take the offline model\./);
+    const asked = await page.getByTestId("user-message").boundingBox();
+    assert.ok((await note.boundingBox()).y - asked.y - asked.height < 40);
     await note.getByRole("button", { name: "Open settings" }).click();
     await page.getByTestId("key").waitFor();
   },
@@ -62,6 +86,18 @@ export const tests = {
     await settled(page);
     assert.equal(await note.getAttribute("data-code"), "auth");
     assert.equal(await note.getByRole("button", { name: "Open settings" }).count(), 1);
+  },
+
+  async "a second tab says that the agent is in the first, and keeps what was written"({ page, base, context, watch }) {
+    await open(page, base);
+    await start(page);
+    const second = await context.newPage();
+    watch(second);
+    await open(second, base);
+    await say(second, "Hello from here");
+    await second.getByTestId("problem").filter({ hasText: "Error: the agent is running in another tab." }).waitFor();
+    assert.doesNotMatch(await second.getByTestId("problem").innerText(), /ifRunning|[0-9a-f]{16}/);
+    assert.equal(await second.getByTestId("composer").inputValue(), "Hello from here");
   },
 
   async "thinking is folded, and stays as the reader left it"({ page, base, model, visit }) {

@@ -30,6 +30,15 @@ export const tests = {
     assert.equal(await page.getByTestId("problem").count(), 0);
   },
 
+  async "a question alone: one click makes the samples, starts the agent and asks"({ page, base }) {
+    await open(page, base);
+    await page.getByRole("button", { name: "What pages mention dragons?" }).click();
+    await page.getByTestId("assistant-message").filter({ hasText: "Dragon Lore" }).waitFor();
+    await settled(page);
+    assert.equal(await page.getByTestId("user-message").count(), 1);
+    assert.equal(await page.getByRole("treeitem", { name: "Large Page" }).count(), 1);
+  },
+
   async "Start alone takes the offline model"({ page, base }) {
     await open(page, base);
     await page.getByTestId("start-agent").click();

@@ -56,17 +56,32 @@ async function answer({ messages }, response, cors, state) {
     await stream.tool("search_pages", { query: "dragon" });
     await stream.tool("read_page", { slug: "this-page-does-not-exist-xyz-404" });
     return stream.end("tool_use");
+  } else if (/five tools/.test(asked) && !results) {
+    for (const slug of ["chapter-1", "no-such-page"]) await stream.tool("read_page", { slug });
+    if (/slowly/.test(asked)) await hold(state);
+    await stream.tool("read_page", { slug: "chapter-2" });
+    for (const query of ["dragon", "key"]) await stream.tool("search_pages", { query });
+    return stream.end("tool_use");
   } else if (/change the page/.test(asked) && !results) {
     await stream.tool("update_page_content", { slug: "dragon-lore", content: "The agent wrote this." });
     return stream.end("tool_use");
-  } else if (/use tools|change the page/.test(asked)) await stream.text(["That ", "is ", "done."]);
-  else if (/never end|held/.test(asked)) {
-    await stream.text(/100 KB/.test(asked) ? cut(long(), 250) : WORDS, () => new Promise((go) => (state.released ? go() : state.held.push(go))));
+  } else if (/use tools|five tools|change the page/.test(asked)) await stream.text(["That ", "is ", "done."]);
+  else if (/held in a (list|quote|code)/.test(asked)) {
+    const text = { list: "A list:\n\n- one\n- two", quote: "> said", code: "```js\nlet a = 1;" }[/held in a (\w+)/.exec(asked)[1]];
+    await stream.text(cut(text, 4), () => hold(state));
+  } else if (/never end|held/.test(asked)) {
+    await stream.text(/100 KB/.test(asked) ? cut(long(), 250) : WORDS, () => hold(state));
   } else if (/everything markdown/.test(asked)) await stream.text(cut(MARKDOWN, 3));
   else if (/100 KB/.test(asked)) {
-    await stream.text(cut(long(), 250));
+    if (/later/.test(asked)) await stream.text(["In a moment. "], () => hold(state));
+    await stream.text(cut(long(), /crumbs/.test(asked) ? 5 : 250));
   } else await stream.text(WORDS);
   stream.end("end_turn");
+}
+
+/** Until the test says `release`. */
+function hold(state) {
+  return new Promise((go) => (state.released ? go() : state.held.push(go)));
 }
 
 class Stream {

@@ -47,6 +47,10 @@ export const tests = {
       return log.scrollHeight - log.clientHeight - log.scrollTop > 100;
     });
     await staysWhileMoreComes(t);
+    // The way back is still there when the answer has ended.
+    await page.getByRole("button", { name: "New text" }).click();
+    assert.equal(await atEnd(page), true);
+    assert.equal(await page.getByRole("button", { name: "New text" }).count(), 0);
   },
 
   async "a selection in a finished paragraph survives the end"({ page, base, model, visit }) {

@@ -62,6 +62,62 @@ export const tests = {
     assert.ok(states.every((s) => s === "completed"), states.join());
   },
 
+  async "three in a row are one line; what failed stays in view; each can be read"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "five tools");
+    await page.getByTestId("assistant-message").filter({ hasText: "That is done." }).waitFor();
+    await settled(page);
+    const group = page.getByTestId("tool-group");
+    assert.equal(await group.count(), 1);
+    assert.match(await group.innerText(), /1 failed\s+5 tools\s+read_page × 3, search_pages × 2/);
+    assert.equal(await group.getAttribute("aria-expanded"), "false");
+    const shown = () => page.locator("[data-testid=tool-card]:visible").evaluateAll((cards) => cards.map((c) => c.dataset.state));
+    assert.deepEqual(await shown(), ["failed"]);
+    const reason = page.locator("[data-testid=tool-card][data-state=failed] .tool-line");
+    assert.match(await reason.innerText(), /no-such-page/);
+    assert.equal(await reason.evaluate((e) => e.scrollWidth <= e.clientWidth), true, "the reason is cut off");
+
+    // By keyboard alone: open the group, read one card, fold the group with the card open.
+    await group.focus();
+    await page.keyboard.press("Enter");
+    assert.deepEqual(await shown(), ["completed", "failed", "completed", "completed", "completed"]);
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByTestId("tool-card").first().locator(".tool-body").getByText("brass key").waitFor();
+    await page.keyboard.press("Shift+Tab");
+    await page.keyboard.press("Space");
+    assert.deepEqual(await shown(), ["failed"]);
+    assert.equal(await group.evaluate((g) => g === document.activeElement), true);
+  },
+
+  async "two in a row are no group"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "use tools");
+    await page.getByTestId("assistant-message").filter({ hasText: "That is done." }).waitFor();
+    await settled(page);
+    assert.equal(await page.getByTestId("tool-group").count(), 0);
+    assert.equal(await page.locator("[data-testid=tool-card]:visible").count(), 2);
+  },
+
+  async "a card that somebody has opened stays when the others fold"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    // The model holds back the third call until the first has been opened.
+    await say(page, "five tools, slowly");
+    await page.getByTestId("tool-card").nth(1).waitFor();
+    await page.getByTestId("tool-card").first().locator("summary").first().click();
+    model.release();
+    await page.getByTestId("assistant-message").filter({ hasText: "That is done." }).waitFor();
+    await settled(page);
+    await page.getByTestId("tool-group").waitFor();
+    assert.deepEqual(await page.locator("[data-testid=tool-card]:visible").evaluateAll((cards) => cards.map((c) => c.dataset.state)), ["completed", "failed"]);
+  },
+
   async "what the agent changes shows in the page at once"({ page, base, model, visit }) {
     await open(page, base);
     await useModel(visit, model);

@@ -75,6 +75,7 @@ export class Composer {
     this.input.setAttribute("enterkeyhint", enterSends ? "send" : "enter");
     const keys = working ? "Esc twice stops" : enterSends ? "Shift+Enter: new line" : "Enter: new line";
     setText(this.hint, this.#notice || keys);
+    this.hint.classList.toggle("telling", this.#notice !== "");
     if (!CSS.supports("field-sizing", "content")) this.#grow();
   }
 

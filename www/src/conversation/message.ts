@@ -3,18 +3,20 @@
 // Decides: what stands below a message that did not end well. Promises: one growing element for a run, with a caret at
 // its end; parts keep their nodes. Leaves to others: when to draw and where to scroll (`thread.ts`).
 import type { ErrorInfo, Message, Part } from "lodger";
+import { told } from "../agent.ts";
 import { h } from "../shell/dom.ts";
 import { iconNode, type IconName } from "../shell/icons.ts";
 import { MarkdownStream } from "../render/stream.ts";
 import { Thinking } from "./thinking.ts";
 import { ToolCard } from "./tool-card.ts";
+import { LEAST, ToolGroup } from "./tool-group.ts";
 
 /** A growing text, with markup or without. */
 type Text = Pick<MarkdownStream, "set" | "draw" | "selected">;
 type View =
   | { type: "text"; stream: Text; element: HTMLElement }
   | { type: "thinking"; thinking: Thinking; element: HTMLElement }
-  | { type: "tool-call"; card: ToolCard; id: string; element: HTMLElement };
+  | { type: "tool-call"; card: ToolCard; element: HTMLElement };
 
 /** What a message asks of its surroundings. */
 export interface Surroundings {
@@ -32,6 +34,8 @@ export class MessageView {
   readonly #parts = h("div", { class: "parts" });
   readonly #foot = h("div", { class: "message-foot" });
   #views: View[] = [];
+  /** By the first card. */
+  #groups = new Map<ToolCard, ToolGroup>();
   #note: HTMLElement | null = null;
   #noteKey = "";
   message: Message;
@@ -58,11 +62,12 @@ export class MessageView {
     this.message = message;
     const { growing } = around;
     this.element.classList.toggle("growing", growing);
-    this.element.classList.toggle("blank", message.parts.length === 0);
+    this.element.classList.toggle("empty", message.parts.length === 0);
     this.element.dataset["status"] = message.status;
     if (message.role === "assistant") this.element.setAttribute("aria-busy", String(growing));
     message.parts.forEach((part, i) => this.#part(i, part, growing && i === message.parts.length - 1, around));
     for (const extra of this.#views.splice(message.parts.length)) extra.element.remove();
+    this.#group();
     this.#endNote(message, around);
   }
 
@@ -81,7 +86,7 @@ export class MessageView {
 
   #part(i: number, part: Part, open: boolean, around: Surroundings): void {
     let view = this.#views[i];
-    const same = view && view.type === part.type && (view.type !== "tool-call" || part.type !== "tool-call" || view.id === part.toolCallId);
+    const same = view && view.type === part.type && (view.type !== "tool-call" || part.type !== "tool-call" || view.card.continues(part));
     if (!view || !same) {
       const fresh = make(part, this.message.role);
       if (view) view.element.replaceWith(fresh.element);
@@ -93,6 +98,24 @@ export class MessageView {
       view.element.classList.toggle("is-open", open);
     } else if (view.type === "thinking" && part.type === "thinking") view.thinking.update(part.text, open);
     else if (view.type === "tool-call" && part.type === "tool-call") view.card.update(part, around.toolTime(part.toolCallId), !around.growing && !around.held);
+  }
+
+  /** Calls in a row become a group from the third on. */
+  #group(): void {
+    const groups = new Map<ToolCard, ToolGroup>();
+    for (let i = 0; i < this.#views.length; ) {
+      const row: ToolCard[] = [];
+      for (let view = this.#views[i]; view?.type === "tool-call"; view = this.#views[++i]) row.push(view.card);
+      const first = row[0];
+      if (!first) i += 1;
+      else if (row.length >= LEAST) {
+        const group = this.#groups.get(first) ?? new ToolGroup();
+        groups.set(first, group);
+        group.update(row);
+      }
+    }
+    for (const [first, group] of this.#groups) if (!groups.has(first)) group.remove();
+    this.#groups = groups;
   }
 
   #endNote(message: Message, { growing, held }: Surroundings): void {
@@ -136,7 +159,7 @@ function make(part: Part, role: Message["role"]): View {
     }
     case "tool-call": {
       const card = new ToolCard(part);
-      return { type: "tool-call", card, id: part.toolCallId, element: card.element };
+      return { type: "tool-call", card, element: card.element };
     }
   }
 }
@@ -163,20 +186,16 @@ function heldNote(): HTMLElement {
 
 /** An error with what to do about it. */
 export function errorNote(error: ErrorInfo): HTMLElement {
-  const { text, settings } = explain(error);
-  const element = note("danger", "alert", `Error: ${text}`, settings ? button("settings", "Open settings") : null, error.retryable || settings ? button("continue", "Try again") : null);
-  if (error.hint) element.querySelector("p")?.append(h("span", { class: "hint" }, error.hint));
+  const { text, hint } = told(error);
+  const settings = SETTINGS.has(error.code);
+  const element = note("danger", "alert", text, settings ? button("settings", "Open settings") : null, error.retryable || settings ? button("continue", "Try again") : null);
+  if (hint) element.querySelector("p")?.append(h("span", { class: "hint" }, hint));
   element.dataset["code"] = error.code;
   return element;
 }
 
 /** The causes that settings can cure. */
 const SETTINGS = new Set<string>(["not_configured", "auth", "permission", "not_found", "quota", "network", "invalid_config"]);
-
-function explain(error: ErrorInfo): { text: string; settings: boolean } {
-  const text = error.code === "not_configured" ? "LLM provider not configured" : error.message.replace(/[.\s]+$/, "");
-  return { text: `${text}.`, settings: SETTINGS.has(error.code) };
-}
 
 /** A text as it was typed. */
 class PlainText implements Text {

@@ -3,7 +3,7 @@
 // Decides: what is offered in each state (first visit, stopped, refused command), and what is spoken. The thread and
 // the composer are made once and owned by hand; lit draws what stands around them.
 import { html, nothing, type TemplateResult } from "lit";
-import type { Agent } from "../agent.ts";
+import { told, type Agent } from "../agent.ts";
 import type { PageStore } from "../pages/store.ts";
 import { Component } from "../shell/changing.ts";
 import { onAction } from "../shell/dom.ts";
@@ -15,6 +15,8 @@ import { Thread } from "./thread.ts";
 /** Questions to try; the first answers are in the samples. */
 export const QUESTIONS = ["What pages mention dragons?", "List all pages about history.", "Read the content of all three chapter pages and summarize them together."];
 const STILL_EVERY = 7_000;
+/** After these nothing works any more in this page; what is stored is not touched. */
+const RELOAD = new Set<string>(["panicked", "workspace_closed", "workspace_deleted", "ownership_lost"]);
 
 /** The conversation panel. */
 export class ConversationPanel extends Component {
@@ -91,7 +93,8 @@ export class ConversationPanel extends Component {
         ${this.offersSamples && pages.empty
           ? html`<p class="muted">No pages yet.</p><button type="button" data-action="samples" data-testid="load-samples">${icon("file-plus")}Load samples</button>`
           : nothing}
-        <div class="questions" role="group" aria-label="Questions to try">
+        <div class="questions" role="group" aria-labelledby="questions-label">
+          <p class="muted small-text" id="questions-label">${pages.empty ? "Or try a question: it loads the samples first" : "Questions to try"}</p>
           ${QUESTIONS.map((q) => html`<button type="button" class="question" data-action="ask" data-question=${q}>${icon("chat")}<span>${q}</span></button>`)}
         </div>
       </div>
@@ -116,10 +119,12 @@ export class ConversationPanel extends Component {
   #problem(): TemplateResult | typeof nothing {
     const { problem } = this.agent;
     if (!problem) return nothing;
+    const { text, hint } = told(problem);
     return html`<div class="note danger docked" data-testid="problem" data-code=${problem.code}>
       ${icon("alert")}
-      <p>${`Error: ${problem.message.replace(/[.\s]+$/, "")}.`}${problem.hint ? html`<span class="hint">${problem.hint}</span>` : nothing}</p>
+      <p>${text}${hint ? html`<span class="hint">${hint}</span>` : nothing}</p>
       <div class="row">
+        ${RELOAD.has(problem.code) ? html`<button type="button" data-action="reload">Reload</button>` : nothing}
         ${["invalid_config", "not_configured", "auth"].includes(problem.code) ? html`<button type="button" data-action="settings">Open settings</button>` : nothing}
         <button type="button" class="ghost icon-only" data-action="dismiss" aria-label="Dismiss">${icon("x")}</button>
       </div>
@@ -131,7 +136,7 @@ export class ConversationPanel extends Component {
     const { settings } = this.agent;
     const where = settings.destination;
     return html`<div class="dock-foot">
-      <p class="destination"><button type="button" class="link" data-action="settings">${settings.label}</button><span>${where ? `goes to ${where}` : "nothing leaves this page"}</span></p>
+      <p class="destination"><button type="button" class="link" data-action="settings">${settings.label}</button><span>${where ? `to ${where}` : "nothing leaves this page"}</span></p>
       ${this.composer.hint}
     </div>`;
   }
@@ -142,16 +147,25 @@ export class ConversationPanel extends Component {
       case "start": void agent.start().then((ok) => ok && this.composer.input.focus()); break;
       case "stop-agent": void agent.stop(); break;
       case "continue": void agent.resume(); break;
-      case "ask": this.composer.ask(element.dataset["question"] ?? ""); this.composer.input.focus(); break;
+      case "ask": void this.#try(element.dataset["question"] ?? ""); break;
       case "samples": void this.pages.loadSamples(); break;
       case "earlier": this.thread.earlier(); break;
       case "to-end": this.thread.toEnd(); break;
+      case "reload": location.reload(); break;
       case "dismiss": agent.dismiss(); break;
       case "copy-code": void copy(element, element.closest(".code-block")?.querySelector("code")?.textContent ?? ""); break;
       case "copy-message": void copy(element, this.thread.messageAt(element)?.source ?? ""); break;
       // "settings" and "clear" are the shell's: they open a dialog.
       default: break;
     }
+  }
+
+  /** The questions are about the samples: an empty workspace gets them first. */
+  async #try(question: string): Promise<void> {
+    if (this.pages.busy) return;
+    this.composer.input.focus();
+    if (this.pages.empty) await this.pages.loadSamples();
+    this.composer.ask(question);
   }
 
   /** Start, end and failure of an answer, in words. */
@@ -165,8 +179,8 @@ export class ConversationPanel extends Component {
         this.#still = setInterval(() => speech.say("Still answering"), STILL_EVERY);
       } else this.#tellEnd();
     }
-    const problem = agent.problem?.message ?? "";
-    if (problem && problem !== this.#told) speech.alert(`Error: ${problem}`);
+    const problem = agent.problem ? told(agent.problem).text : "";
+    if (problem && problem !== this.#told) speech.alert(problem);
     this.#told = problem;
   }
 
@@ -174,7 +188,7 @@ export class ConversationPanel extends Component {
     const { snapshot } = this.agent;
     const last = snapshot.messages[snapshot.messages.length - 1];
     const error = last?.error ?? snapshot.error;
-    if (error) this.speech.alert(error.code === "not_configured" ? "Error: LLM provider not configured." : `Error: ${error.message}`);
+    if (error) this.speech.alert(told(error).text);
     else if (last?.status === "interrupted") this.speech.say("Session interrupted.");
     else {
       const words = last?.parts.reduce((n, p) => n + (p.type === "text" ? p.text.split(/\s+/).filter(Boolean).length : 0), 0) ?? 0;

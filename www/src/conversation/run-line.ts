@@ -44,9 +44,11 @@ export class RunLine {
     const { snapshot, retry } = this.agent;
     if (retry) return `Trying again in ${Math.max(0, Math.ceil((retry.until - now) / 1000))} s (attempt ${retry.attempt})`;
     const message = snapshot.messages[snapshot.messages.length - 1];
-    const part = message?.role === "assistant" ? message.parts[message.parts.length - 1] : undefined;
-    if (part?.type === "tool-call" && part.status === "started") return `Running ${part.tool}`;
-    if (part?.type === "tool-call" && part.status === "waiting") return "Waiting for you";
+    const parts = message?.role === "assistant" ? message.parts : [];
+    // Later calls wait for their turn behind the one that runs.
+    for (const call of parts) if (call.type === "tool-call" && call.status === "started") return `Running ${call.tool}`;
+    const part = parts[parts.length - 1];
+    if (part?.type === "tool-call" && part.status === "receiving") return `Preparing ${part.tool}`;
     if (part?.type === "text") return "Answering";
     return "Thinking…";
   }

@@ -4,7 +4,7 @@
 // requestAnimationFrame; a hidden tab only collects). Promises: nodes of what did not change are not touched; one
 // frame's work is bounded. Leaves to others: single messages (`message.ts`), scrolling (`follow.ts`).
 import type { Message, Snapshot } from "lodger";
-import { h } from "../shell/dom.ts";
+import { h, setText } from "../shell/dom.ts";
 import { iconNode } from "../shell/icons.ts";
 import { Follow } from "./follow.ts";
 import { MessageView, errorNote } from "./message.ts";
@@ -22,7 +22,8 @@ export class Thread {
   readonly #log = h("div", { class: "log", role: "log", "aria-live": "off", "aria-label": "Messages", tabindex: 0 });
   readonly #earlier = h("button", { type: "button", class: "earlier", "data-action": "earlier", hidden: true });
   readonly #list = h("div", { class: "messages" });
-  readonly #newText = h("button", { type: "button", class: "new-text", "data-action": "to-end", hidden: true }, "New text", iconNode("arrow-down"));
+  readonly #toEndWord = h("span", {});
+  readonly #toEnd = h("button", { type: "button", class: "to-end", "data-action": "to-end", hidden: true }, this.#toEndWord, iconNode("arrow-down"));
   readonly #views = new Map<string, MessageView>();
   readonly #follow: Follow;
   readonly #runLine: RunLine;
@@ -32,12 +33,17 @@ export class Thread {
   #frame = 0;
   #pending: Snapshot | null = null;
   #last: Snapshot | null = null;
+  /** What the conversation was when the reader left its end. */
+  #left: Snapshot | null = null;
 
   constructor(private readonly agent: Agent) {
     this.#runLine = new RunLine(agent);
     this.#log.append(this.#earlier, this.#list, this.#runLine.element);
-    this.element.append(this.#log, this.#newText);
-    this.#follow = new Follow(this.#log, (pinned) => (this.#newText.hidden = pinned || !agent.working));
+    this.element.append(this.#log, this.#toEnd);
+    this.#follow = new Follow(this.#log, (pinned) => {
+      this.#left = pinned ? null : agent.snapshot;
+      this.#wayBack();
+    });
     document.addEventListener("selectionchange", () => this.#schedule());
     agent.addEventListener("change", () => this.update());
     this.update();
@@ -89,7 +95,7 @@ export class Thread {
     for (const view of [...this.#views.values()].reverse()) done = view.draw(performance.now() > deadline ? 0 : deadline) && done;
     this.#runLine.draw();
     this.#follow.keep();
-    this.#newText.hidden = this.#follow.pinned || !this.agent.working;
+    this.#wayBack();
     if (!done && !this.#waitsForSelection) this.#schedule();
   }
 
@@ -97,6 +103,12 @@ export class Thread {
   get #waitsForSelection(): boolean {
     const selection = document.getSelection();
     return Boolean(selection && !selection.isCollapsed && this.#list.contains(selection.anchorNode));
+  }
+
+  /** The button that leads to the end, while the reader is elsewhere. */
+  #wayBack(): void {
+    this.#toEnd.hidden = this.#follow.pinned;
+    setText(this.#toEndWord, this.#left?.messages === this.agent.snapshot.messages ? "To the end" : "New text");
   }
 
   #reconcile(snapshot: Snapshot): void {

@@ -10,11 +10,12 @@ import { mainArgument, meaning, oneLine, readable } from "./tool-text.ts";
 
 /** A part that is a tool call. */
 export type ToolCall = Extract<Part, { type: "tool-call" }>;
-type State = ToolCall["status"] | "cancelled";
+/** What a card can say. */
+export type State = ToolCall["status"] | "cancelled";
 
 const STATES: Record<State, { icon: IconName; word: string }> = {
   receiving: { icon: "preparing", word: "preparing" },
-  waiting: { icon: "hand", word: "waiting for you" },
+  waiting: { icon: "waiting", word: "waiting" },
   started: { icon: "running", word: "running" },
   completed: { icon: "done", word: "done" },
   failed: { icon: "failed", word: "failed" },
@@ -36,6 +37,7 @@ export class ToolCard {
   readonly #body = h("div", { class: "tool-body" });
   #call: ToolCall;
   #state: State | null = null;
+  #ms: number | undefined;
   #built: ToolCall | null = null;
 
   constructor(call: ToolCall) {
@@ -47,6 +49,26 @@ export class ToolCard {
     this.element.addEventListener("toggle", () => this.#build());
   }
 
+  /** What it says now. */
+  get state(): State {
+    return this.#state ?? this.#call.status;
+  }
+
+  /** The tool's name. */
+  get tool(): string {
+    return this.#call.tool;
+  }
+
+  /** How long it took, in milliseconds, if it was watched. */
+  get time(): number | undefined {
+    return this.#ms;
+  }
+
+  /** Whether `call` is this card's call, further on. While it is received it has no id of its own yet: its place tells. */
+  continues(call: ToolCall): boolean {
+    return call.toolCallId === this.#call.toolCallId || (this.#call.status === "receiving" && call.tool === this.#call.tool);
+  }
+
   /** The call as it is now; `time` in milliseconds if it was watched. */
   update(call: ToolCall, time: number | undefined, settled: boolean): void {
     this.#call = call;
@@ -55,12 +77,11 @@ export class ToolCard {
     const state: State = interrupted ? "cancelled" : call.status;
     if (state !== this.#state) {
       this.#state = state;
-      this.element.dataset["state"] = state;
-      this.#mark.replaceChildren(iconNode(STATES[state].icon));
-      setText(this.#word, STATES[state].word);
+      showState(this.element, this.#mark, this.#word, state);
     }
     setText(this.#argument, mainArgument(call.arguments));
     setText(this.#line, call.error ? call.error.message : call.status === "completed" ? oneLine(call.result) : progress(call.progress));
+    this.#ms = time;
     setText(this.#time, time === undefined ? "" : duration(time));
     this.#build();
   }
@@ -93,6 +114,13 @@ export class ToolCard {
   }
 }
 
+/** The icon and the word of a state. */
+export function showState(element: HTMLElement, mark: HTMLElement, word: HTMLElement, state: State): void {
+  element.dataset["state"] = state;
+  mark.replaceChildren(iconNode(STATES[state].icon));
+  setText(word, STATES[state].word);
+}
+
 function heading(text: string): HTMLElement {
   return h("p", { class: "tool-heading" }, text);
 }
@@ -102,6 +130,7 @@ function progress(value: unknown): string {
   return typeof value === "string" ? value : typeof value === "number" ? `${Math.round(value <= 1 ? value * 100 : value)} %` : oneLine(value);
 }
 
-function duration(ms: number): string {
+/** "12 ms", "1.4 s". */
+export function duration(ms: number): string {
   return ms < 1000 ? `${Math.max(1, Math.round(ms))} ms` : `${(ms / 1000).toFixed(1)} s`;
 }

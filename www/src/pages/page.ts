@@ -3,6 +3,7 @@
 // Decides: how much of a large page is drawn at once; what happens when a page changed under an editor's hands (both
 // texts are kept, the person chooses). Leaves to others: Markdown (`render/`), versions (`versions.ts`).
 import { html, nothing, type TemplateResult } from "lit";
+import { told } from "../agent.ts";
 import { MarkdownStream } from "../render/stream.ts";
 import { Component } from "../shell/changing.ts";
 import { h, onAction } from "../shell/dom.ts";
@@ -12,6 +13,9 @@ import { PageVersions } from "./versions.ts";
 
 /** Characters of a page that are drawn before one asks for more. */
 const AT_ONCE = 40_000;
+
+/** What "Load samples" makes, in short. */
+const SAMPLES = [["Dragon Lore", "a table, links to other pages"], ["Three histories", "Rome, Greece, Egypt"], ["Three chapters", "a story to be summarized"], ["A large page", "more than 500 KB"]];
 
 /** The page view. */
 export class PageView extends Component {
@@ -97,7 +101,7 @@ export class PageView extends Component {
     if (!problem) return nothing;
     const conflict = problem.code === "version_conflict" && editing && open;
     return html`<div class="note danger" role="alert">${icon("alert")}
-      <p>${`Error: ${problem.message.replace(/[.\s]+$/, "")}.`}${conflict ? html`<span class="hint">Someone changed the page after you began. Save anyway makes yours the newest version; theirs stays in the history.</span>` : problem.hint ? html`<span class="hint">${problem.hint}</span>` : nothing}</p>
+      <p>${told(problem).text}${conflict ? html`<span class="hint">Someone changed the page after you began. Save anyway makes yours the newest version; theirs stays in the history.</span>` : problem.hint ? html`<span class="hint">${told(problem).hint}</span>` : nothing}</p>
       <div class="row">
         ${conflict ? html`<button type="button" @click=${() => this.#write(undefined)}>Save anyway</button>` : nothing}
         <button type="button" class="ghost icon-only" aria-label="Dismiss" @click=${() => ((this.pages.problem = null), this.requestUpdate())}>${icon("x")}</button>
@@ -119,7 +123,7 @@ export class PageView extends Component {
         <button type="button" data-action="new-page">${icon("file-plus")}New page</button>
       </div>
       <ul class="sample-list" aria-label="What the samples are">
-        <li>${icon("file")}Dragon Lore</li><li>${icon("file")}Histories of Rome, Greece and Egypt</li><li>${icon("file")}Three chapters of a story</li><li>${icon("file")}One page of more than 500 KB</li>
+        ${SAMPLES.map(([name, about]) => html`<li>${icon("file")}<strong>${name}</strong><span>${about}</span></li>`)}
       </ul>
     </div>`;
   }
@@ -146,7 +150,7 @@ export class PageView extends Component {
   #append(): void {
     const content = this.pages.open?.page.content ?? "";
     const until = content.length <= this.#limit ? content.length : Math.max(content.lastIndexOf("\n\n", this.#limit), this.#base + 1);
-    const stream = new MarkdownStream(h("div", { class: "slice" }), 2);
+    const stream = new MarkdownStream(h("div"), 2);
     this.#text.append(stream.element);
     stream.set(content.slice(this.#base, until), true);
     this.#base = until;

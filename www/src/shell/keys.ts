@@ -60,7 +60,7 @@ export class KeysDialog extends Component {
   protected override render(): TemplateResult {
     return html`<dialog class="keys" aria-labelledby="keys-title" data-testid="keys">
       <header class="dialog-head"><h2 id="keys-title">Keys</h2><button type="button" class="ghost icon-only" aria-label="Close" @click=${() => this.querySelector("dialog")?.close()}>${icon("x")}</button></header>
-      <dl class="dialog-body">${KEYS.map(([key, what]) => html`<div><dt>${key.split(" ").map((k) => html`<kbd>${k}</kbd> `)}</dt><dd>${what}</dd></div>`)}</dl>
+      <dl class="dialog-body">${KEYS.map(([key, what]) => html`<div><dt>${key.split(/,? /).map((k) => html`<kbd>${k}</kbd> `)}</dt><dd>${what}</dd></div>`)}</dl>
     </dialog>`;
   }
 }

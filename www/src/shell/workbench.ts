@@ -15,6 +15,7 @@ import { onAction } from "./dom.ts";
 import { icon, type IconName } from "./icons.ts";
 import { installKeys, KeysDialog } from "./keys.ts";
 import { SettingsDialog } from "./settings-dialog.ts";
+import { WarningStrip } from "./warnings.ts";
 
 type Region = "chat" | "page" | "pages";
 const TABS: [Region, string, IconName][] = [["chat", "Chat", "chat"], ["page", "Page", "book"], ["pages", "Pages", "tree"]];
@@ -29,6 +30,7 @@ export class Workbench extends Component {
   #tree!: PageTree;
   #page!: PageView;
   #settings!: SettingsDialog;
+  #warnings!: WarningStrip;
   #ask = document.createElement("ask-dialog") as AskDialog;
   #keys = document.createElement("keys-dialog") as KeysDialog;
   readonly #narrow = matchMedia("(max-width: 899px)");
@@ -42,6 +44,7 @@ export class Workbench extends Component {
     this.#tree = (document.createElement("page-tree") as PageTree).init(pages);
     this.#page = (document.createElement("page-view") as PageView).init(pages);
     this.#settings = (document.createElement("settings-dialog") as SettingsDialog).init(agent);
+    this.#warnings = (document.createElement("warning-strip") as WarningStrip).init(agent);
     this.watch(agent, agent.settings, pages);
     onAction(this, (action) => this.#act(action));
     this.#narrow.addEventListener("change", () => this.requestUpdate());
@@ -67,6 +70,7 @@ export class Workbench extends Component {
           <button type="button" class="ghost" data-action="settings" data-testid="open-settings">${icon("settings")}Settings</button>
         </div>
       </header>
+      ${this.#warnings}
       ${narrow
         ? html`<nav class="tabs" aria-label="Parts of the workbench">
             ${TABS.map(([region, label, name]) => html`<button type="button" data-action=${`show-${region}`} aria-current=${region === this.#region ? "page" : nothing}>${icon(name)}${label}</button>`)}

@@ -1,0 +1,60 @@
+// What the person has to know about this browser, a line each, with something to do: nothing is kept, the storage is
+// nearly full, there is no network.
+//
+// Decides: when a line is shown. Promises: once dismissed it stays away until the page is opened again. Leaves to
+// others: what went wrong in a run (the conversation tells that).
+import { html, nothing, type TemplateResult } from "lit";
+import type { Agent } from "../agent.ts";
+import { Component } from "./changing.ts";
+import { icon, type IconName } from "./icons.ts";
+
+/** The part of the quota from which on the browser may refuse. */
+const FULL = 0.8;
+
+/** The lines under the header. */
+export class WarningStrip extends Component {
+  agent!: Agent;
+  #storage: { kind: "indexeddb" | "memory"; bytes: number; quota: number } | null = null;
+  #working = false;
+  readonly #dismissed = new Set<string>();
+
+  /** Gives the strip its agent; before it enters the page. */
+  init(agent: Agent): this {
+    this.agent = agent;
+    this.watch(agent, agent.settings);
+    for (const type of ["online", "offline"]) addEventListener(type, () => this.requestUpdate());
+    void this.#look();
+    return this;
+  }
+
+  protected override render(): TemplateResult {
+    const storage = this.#storage;
+    const full = storage && storage.quota > 0 ? storage.bytes / storage.quota : 0;
+    const where = this.agent.settings.destination;
+    return html`<div class="warnings" role="status" data-testid="warnings">
+      ${storage?.kind === "memory" ? this.#line("memory", "warning", "Nothing is stored: pages and conversation go when this page closes.") : nothing}
+      ${storage?.kind === "indexeddb" && full > FULL ? this.#line("quota", "warning", `The browser’s storage is ${Math.round(full * 100)} % full.`, "Settings") : nothing}
+      ${where && !navigator.onLine ? this.#line("offline", "warning", `No network: ${where} cannot be reached. The offline model works without.`, "Settings") : nothing}
+    </div>`;
+  }
+
+  override updated(): void {
+    // What a run has written counts.
+    const ended = this.#working && !this.agent.working;
+    this.#working = this.agent.working;
+    if (ended) void this.#look();
+  }
+
+  #line(key: string, name: IconName, text: string, action?: string): TemplateResult | typeof nothing {
+    if (this.#dismissed.has(key)) return nothing;
+    return html`<div class="warning" data-warning=${key}>${icon(name)}<p>${text}</p>
+      ${action ? html`<button type="button" class="link" data-action="settings">${action}</button>` : nothing}
+      <button type="button" class="ghost small icon-only" aria-label="Dismiss" @click=${() => (this.#dismissed.add(key), this.requestUpdate())}>${icon("x")}</button></div>`;
+  }
+
+  async #look(): Promise<void> {
+    this.#storage = await this.agent.workspace.storage().catch(() => this.#storage);
+    this.requestUpdate();
+  }
+}
+customElements.define("warning-strip", WarningStrip);

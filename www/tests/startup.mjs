@@ -1,0 +1,55 @@
+// When the browser cannot give what the page needs: it says so, once, with something to do.
+import assert from "node:assert/strict";
+import { open, say, settled, start, useModel, withoutStorage } from "./browser.mjs";
+
+export const tests = {
+  async "no storage: the page says why, and goes on without"({ page, base }) {
+    await withoutStorage(page);
+    await page.goto(base);
+    const failure = page.getByTestId("startup-failure");
+    await failure.waitFor();
+    assert.equal(await failure.getAttribute("data-code"), "storage_unavailable");
+    await failure.getByRole("heading", { name: "This browser gives no storage" }).waitFor();
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("data-testid")), "without-storage");
+    await page.keyboard.press("Enter");
+    await page.locator("[data-testid=conversation-panel][data-status=stopped]").waitFor();
+    assert.equal(await failure.count(), 0);
+    await page.locator("[data-warning=memory]").filter({ hasText: "Nothing is stored" }).waitFor();
+    await start(page);
+    await say(page, "What pages mention dragons?");
+    await page.getByTestId("assistant-message").filter({ hasText: "Dragon Lore" }).waitFor();
+    await settled(page);
+    await page.getByTestId("warnings").getByRole("button", { name: "Dismiss" }).click();
+    assert.equal(await page.locator("[data-warning]").count(), 0);
+  },
+
+  async "with storage nothing is warned of"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    assert.equal(await page.locator("[data-warning]").count(), 0);
+  },
+
+  async "a module that is no wasm: the page says so, and offers no memory"({ page, base, wrongs }) {
+    await page.route("**/*.wasm", (route) => route.fulfill({ contentType: "text/html", body: "<!doctype html><title>Not here</title>" }));
+    await page.goto(base);
+    const failure = page.getByTestId("startup-failure");
+    await failure.waitFor();
+    assert.equal(await failure.getAttribute("data-code"), "wasm_unavailable");
+    assert.equal(await failure.getByRole("button").count(), 1);
+    await failure.getByRole("button", { name: "Reload" }).waitFor();
+    assert.deepEqual(wrongs, []);
+  },
+
+  async "no network: told where the model needs one, and only there"({ page, base, model, visit, context }) {
+    await open(page, base);
+    await context.setOffline(true);
+    assert.equal(await page.locator("[data-warning]").count(), 0);
+    await useModel(visit, model);
+    await page.locator("[data-warning=offline]").waitFor();
+    await page.getByTestId("warnings").getByRole("button", { name: "Settings" }).click();
+    await page.getByTestId("key").waitFor();
+    await page.keyboard.press("Escape");
+    await context.setOffline(false);
+    await page.locator("[data-warning=offline]").waitFor({ state: "detached" });
+  },
+};
