@@ -164,7 +164,7 @@ enum Inner {
     /// A model call that could not even be made.
     NotCalled(CallKey, ErrorInfo),
     /// An entry of a run that is known already.
-    Settle { session: String, run: String, entry: Entry },
+    Settle { session: String, run: String, entry: Box<Entry> },
 }
 
 impl Harness {

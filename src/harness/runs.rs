@@ -447,12 +447,9 @@ impl Harness {
             // The tool changed or went away since the decision.
             Err(error) => {
                 self.tell_call(session, run, tool_call, "started", false);
-                let entry = failed_call(tool_call, error);
-                return self.inner.push_back(Inner::Settle {
-                    session: session.into(),
-                    run: run.into(),
-                    entry,
-                });
+                let entry = Box::new(failed_call(tool_call, error));
+                let (session, run) = (session.into(), run.into());
+                return self.inner.push_back(Inner::Settle { session, run, entry });
             }
         };
         // A page tool commits its outcome with its change, and what only reads may be run again unless its page

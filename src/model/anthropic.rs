@@ -820,7 +820,7 @@ mod tests {
                 let mut decoder = Decoder::new(Wire::Anthropic);
                 let mut deltas = Vec::new();
                 let mut bytes = stream(&begin);
-                bytes.extend([&format!("data: {event}\n\n"), &stream(&stop("tool_use"))[..]]);
+                bytes.extend([format!("data: {event}\n\n"), stream(&stop("tool_use"))]);
                 let _ = decoder
                     .push(bytes.as_bytes(), &mut |d| deltas.push((d.part, d.kind, d.text.to_string())));
                 (deltas, decoder.finish())
