@@ -69,7 +69,7 @@ impl Harness {
             Lifecycle::Stopped => "Stopped".into(),
             Lifecycle::Starting => "Starting".into(),
             Lifecycle::Running => "Running".into(),
-            Lifecycle::Error(error) => Object::new().text("Error", &error.message).done(),
+            Lifecycle::Error(message) => Object::new().text("Error", message).done(),
         };
         let streams = |slot: &super::Slot| slot.session.current().is_some_and(Run::working);
         let is_streaming = self.sessions.values().any(streams);
@@ -282,7 +282,9 @@ impl Harness {
     pub(super) fn view_of(&self, session: &str) -> Value {
         let run = self.session(session).and_then(|s| s.runs.last());
         let status = match &self.lifecycle {
-            Lifecycle::Error(error) => return in_error(error.to_json()),
+            Lifecycle::Error(_) => {
+                return in_error(self.failure.as_ref().map(ErrorInfo::to_json).unwrap_or_default());
+            }
             Lifecycle::Stopped | Lifecycle::Starting => "stopped",
             Lifecycle::Running => match run {
                 None => "ready",

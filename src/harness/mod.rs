@@ -51,7 +51,7 @@ pub enum Lifecycle {
     /// Ready, or at work.
     Running,
     /// The harness itself has failed; starting it again goes on from what is stored.
-    Error(ErrorInfo),
+    Error(String),
 }
 
 /// How a workspace was opened.
@@ -124,6 +124,8 @@ pub struct Harness {
     options: Options,
     now: Millis,
     lifecycle: Lifecycle,
+    /// Why it stands at `Error`, whole.
+    failure: Option<ErrorInfo>,
     closed: bool,
     closing: Option<Option<u32>>,
     epoch: u64,
@@ -180,6 +182,7 @@ impl Harness {
             options,
             now: 0,
             lifecycle: Lifecycle::Stopped,
+            failure: None,
             closed: false,
             closing: None,
             epoch: 0,
@@ -485,7 +488,8 @@ impl Harness {
         self.epoch_commit = None;
         self.page_commit.take_if(|(_, job, _)| !job.is_of_page());
         self.outbox.act(Action::Unlock { epoch: self.epoch });
-        self.lifecycle = Lifecycle::Error(error.clone());
+        self.lifecycle = Lifecycle::Error(error.message.clone());
+        self.failure = Some(error.clone());
         self.tell_status();
         self.tell_error(&error);
         self.tell_status_changed();
