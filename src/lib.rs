@@ -10,6 +10,7 @@
 //! | room | what it decides |
 //! |---|---|
 //! | [`maps`] | maps and sorting that are small in the module |
+//! | [`tree`] | JSON between text and tree |
 //! | [`object`] | JSON objects, put together member by member |
 //! | [`find`] | one text in another |
 //! | [`error`] | the stable codes, and what to do about each |
@@ -83,4 +84,5 @@ pub mod prompt;
 pub mod run;
 pub mod session;
 pub mod tools;
+pub mod tree;
 pub mod workspace;

@@ -7,7 +7,8 @@ use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::model::errors::{check_header, join_url};
 use crate::model::{Endpoint, Reasoning, Settings, Wire};
-use crate::object::{Object, json};
+use crate::object::Object;
+use crate::tree::json;
 use serde_json::{Map, Value};
 
 /// The model where nobody names one.

@@ -8,7 +8,7 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::find;
-use crate::object::json;
+use crate::tree::{self, json};
 use crate::workspace::args::{kind, whole};
 use serde_json::{Map, Value};
 
@@ -35,8 +35,7 @@ impl Checker {
     /// From the JSON text of a schema.
     pub fn compile(schema: &str) -> Result<Checker, ErrorInfo> {
         let invalid = |text: String| ErrorInfo::new(Code::InvalidSchema, text);
-        let schema: Value =
-            serde_json::from_str(schema).map_err(|_| invalid("the schema is no valid JSON".into()))?;
+        let schema = tree::parse(schema).ok_or_else(|| invalid("the schema is no valid JSON".into()))?;
         if !schema.is_object() {
             return Err(invalid(format!("the schema must be an object, not {}", kind(&schema))));
         }

@@ -7,6 +7,7 @@
 use super::definition::Definition;
 use super::registry::Registry;
 use crate::error::{Code, ErrorInfo};
+use crate::tree;
 use serde_json::Value;
 
 /// A call that may run.
@@ -38,10 +39,10 @@ pub fn gate<'a>(registry: &'a Registry, name: &str, args: &str) -> Result<Checke
     let invalid = |text: String| {
         ErrorInfo::new(Code::InvalidArguments, format!("invalid arguments for {name}: {text}"))
     };
-    let value = match serde_json::from_str::<Value>(args) {
-        Ok(value) if value.is_object() => value,
+    let value = match tree::parse(args) {
+        Some(value) if value.is_object() => value,
         parsed => {
-            let wrong = if parsed.is_ok() { "no JSON object" } else { "no valid JSON" };
+            let wrong = if parsed.is_some() { "no JSON object" } else { "no valid JSON" };
             let mut quote: String = args.chars().take(QUOTED).collect();
             if quote.len() < args.len() {
                 quote.push('…');

@@ -8,6 +8,7 @@ use super::args::whole;
 use crate::error::{Code, ErrorInfo};
 use crate::object::Object;
 use crate::ports::Millis;
+use crate::tree;
 use serde_json::{Map, Value};
 
 /// A page of a workspace.
@@ -76,7 +77,7 @@ impl Page {
 
     /// Reads a stored text.
     pub fn from_stored(text: &str) -> Result<Page, ErrorInfo> {
-        let value: Value = serde_json::from_str(text).map_err(|_| corrupt("a page row", "JSON"))?;
+        let value = tree::parse(text).ok_or_else(|| corrupt("a page row", "JSON"))?;
         let slug = value.get("slug").and_then(Value::as_str).ok_or_else(|| corrupt("a page row", "slug"))?;
         let bad = |name: &str| corrupt(&format!("the page '{slug}'"), name);
         let text =
