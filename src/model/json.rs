@@ -6,7 +6,6 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::find;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -28,39 +27,9 @@ pub(super) enum Node<'a> {
 impl<'a> Node<'a> {
     /// Reads a text. Of the members of objects only those with these names are taken apart.
     pub(super) fn read(json: &'a str, inside: &[&str]) -> Option<Node<'a>> {
-        let mut rest = json;
-        let node = Node::cut(&mut rest, inside, DEEPEST)?;
-        rest.trim_start().is_empty().then_some(node)
-    }
-
-    /// Cuts a value off the front of a text and takes it apart.
-    fn cut(rest: &mut &'a str, inside: &[&str], depth: u8) -> Option<Node<'a>> {
-        *rest = rest.trim_start();
-        let Some(depth) = depth.checked_sub(1) else { return cut(rest).map(Node::Raw) };
-        match rest.bytes().next()? {
-            b'"' => text_of(cut(rest)?).map(Node::Text),
-            b'[' => {
-                let mut items = Vec::new();
-                while item(rest, ['[', ']'], items.is_empty())? {
-                    items.push(Node::cut(rest, inside, depth)?);
-                }
-                Some(Node::List(items))
-            }
-            b'{' => {
-                let mut members = Vec::new();
-                while item(rest, ['{', '}'], members.is_empty())? {
-                    let name = text_of(cut(rest)?)?;
-                    *rest = rest.trim_start().strip_prefix(':')?;
-                    let value = match inside.contains(&name.as_ref()) {
-                        true => Node::cut(rest, inside, depth)?,
-                        false => Node::Raw(cut(rest)?),
-                    };
-                    members.push((name, value));
-                }
-                Some(Node::Object(Members(members)))
-            }
-            _ => cut(rest).map(|_| Node::Nothing),
-        }
+        let mut reader = Reader::new(json);
+        let node = reader.node(inside, DEEPEST)?;
+        reader.space().is_none().then_some(node)
     }
 
     /// The members; none when it is no object.
@@ -83,41 +52,215 @@ impl<'a> Node<'a> {
 /// No wire nests what is read deeper; what a server nests deeper is not taken apart.
 const DEEPEST: u8 = 16;
 
-/// Goes over what stands before the next item of a list or an object. `false`: it was the end.
-fn item(rest: &mut &str, [open, close]: [char; 2], first: bool) -> Option<bool> {
-    if first {
-        *rest = rest.strip_prefix(open)?;
-    }
-    *rest = rest.trim_start();
-    if let Some(after) = rest.strip_prefix(close) {
-        *rest = after;
-        return Some(false);
-    }
-    if !first {
-        *rest = rest.strip_prefix(',')?;
-    }
-    Some(true)
+/// Reads a text from the front, byte by byte: every event of every stream goes through here, so nothing is copied and
+/// nothing looked at twice. None: this is no JSON.
+pub(super) struct Reader<'a> {
+    text: &'a str,
+    at: usize,
 }
 
-/// Cuts a value off the front of a text.
-fn cut<'a>(rest: &mut &'a str) -> Option<&'a str> {
-    *rest = rest.trim_start();
-    let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
-    values.next()?.ok()?;
-    let (value, after) = rest.split_at_checked(values.byte_offset())?;
-    *rest = after;
-    Some(value)
-}
-
-/// The text that a JSON string stands for; none when it is no string.
-fn text_of(json: &str) -> Option<Cow<'_, str>> {
-    let inner = json.strip_prefix('"')?.strip_suffix('"')?;
-    if !inner.bytes().any(|byte| byte == b'\\') {
-        return Some(Cow::Borrowed(inner));
+impl<'a> Reader<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Reader { text, at: 0 }
     }
-    match serde_json::from_str(json) {
-        Ok(Value::String(text)) => Some(Cow::Owned(text)),
-        _ => None,
+
+    /// Goes over this text, if just this comes next.
+    pub(super) fn exactly(&mut self, text: &str) -> Option<()> {
+        let rest = self.text.as_bytes().get(self.at..)?;
+        self.at += text.len();
+        rest.starts_with(text.as_bytes()).then_some(())
+    }
+
+    /// A number that is whole and not negative.
+    pub(super) fn whole(&mut self) -> Option<u32> {
+        let begin = self.at;
+        self.number()?;
+        self.text.get(begin..self.at)?.parse().ok()
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// Goes over white space. Gives what comes then.
+    pub(super) fn space(&mut self) -> Option<u8> {
+        loop {
+            let byte = self.peek()?;
+            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                return Some(byte);
+            }
+            self.at += 1;
+        }
+    }
+
+    /// Goes over this byte, if it comes next.
+    fn eat(&mut self, byte: u8) -> bool {
+        let comes = self.space() == Some(byte);
+        self.at += usize::from(comes);
+        comes
+    }
+
+    /// A value, taken apart to this depth.
+    fn node(&mut self, inside: &[&str], depth: u8) -> Option<Node<'a>> {
+        let Some(depth) = depth.checked_sub(1) else { return self.value().map(Node::Raw) };
+        match self.space()? {
+            b'"' => self.string().map(Node::Text),
+            b'[' => {
+                let mut items = Vec::new();
+                while self.item(b'[', b']', items.is_empty())? {
+                    items.push(self.node(inside, depth)?);
+                }
+                Some(Node::List(items))
+            }
+            b'{' => {
+                let mut members = Vec::new();
+                while self.item(b'{', b'}', members.is_empty())? {
+                    let name = self.name()?;
+                    let value = match inside.contains(&name.as_ref()) {
+                        true => self.node(inside, depth)?,
+                        false => Node::Raw(self.value()?),
+                    };
+                    members.push((name, value));
+                }
+                Some(Node::Object(Members(members)))
+            }
+            _ => self.value().map(|_| Node::Nothing),
+        }
+    }
+
+    /// Goes over what stands before the next item of a list or an object. `false`: it was the end.
+    fn item(&mut self, open: u8, close: u8, first: bool) -> Option<bool> {
+        if first && !self.eat(open) {
+            return None;
+        }
+        if self.eat(close) {
+            return Some(false);
+        }
+        (first || self.eat(b',')).then_some(true)
+    }
+
+    /// The name of a member, up to its value.
+    fn name(&mut self) -> Option<Cow<'a, str>> {
+        self.space()?;
+        let name = self.string()?;
+        self.eat(b':').then_some(name)
+    }
+
+    /// The text of a value, however deep. Without recursion: a server may send brackets by the thousand.
+    fn value(&mut self) -> Option<&'a str> {
+        self.space()?;
+        let begin = self.at;
+        // How each object and list that is open ends.
+        let mut open = Vec::new();
+        loop {
+            let close = match self.space()? {
+                b'"' => {
+                    self.quoted()?;
+                    None
+                }
+                b'{' => Some(b'}'),
+                b'[' => Some(b']'),
+                b'-' | b'0'..=b'9' => {
+                    self.number()?;
+                    None
+                }
+                _ => {
+                    self.word()?;
+                    None
+                }
+            };
+            let mut first = close.is_some();
+            open.extend(close);
+            // The value is over, or has begun: on to the next one.
+            loop {
+                let Some(close) = open.last().copied() else { return self.text.get(begin..self.at) };
+                let bracket = if close == b'}' { b'{' } else { b'[' };
+                if self.item(bracket, close, first)? {
+                    if close == b'}' {
+                        self.name()?;
+                    }
+                    break;
+                }
+                first = false;
+                open.pop();
+            }
+        }
+    }
+
+    fn word(&mut self) -> Option<()> {
+        let rest = self.text.as_bytes().get(self.at..)?;
+        let word = [&b"true"[..], b"false", b"null"].into_iter().find(|word| rest.starts_with(word))?;
+        self.at += word.len();
+        Some(())
+    }
+
+    fn number(&mut self) -> Option<()> {
+        self.at += usize::from(self.peek() == Some(b'-'));
+        if self.peek()? == b'0' {
+            self.at += 1;
+        } else {
+            self.digits()?;
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
+            self.digits()?;
+        }
+        Some(())
+    }
+
+    fn digits(&mut self) -> Option<()> {
+        let begin = self.at;
+        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+        (self.at > begin).then_some(())
+    }
+
+    /// A string that comes next, borrowed where it has no escapes.
+    pub(super) fn string(&mut self) -> Option<Cow<'a, str>> {
+        let begin = self.at;
+        let escaped = self.quoted()?;
+        let quoted = self.text.get(begin..self.at)?;
+        if escaped {
+            // As a `Value`, because strings are read as that elsewhere too.
+            return match serde_json::from_str(quoted) {
+                Ok(Value::String(text)) => Some(Cow::Owned(text)),
+                _ => None,
+            };
+        }
+        quoted.get(1..quoted.len() - 1).map(Cow::Borrowed)
+    }
+
+    /// Goes over a string. Whether it has escapes.
+    fn quoted(&mut self) -> Option<bool> {
+        let bytes = self.text.as_bytes();
+        if *bytes.get(self.at)? != b'"' {
+            return None;
+        }
+        let mut at = self.at + 1;
+        let mut escaped = false;
+        loop {
+            match *bytes.get(at)? {
+                b'"' => break,
+                b'\\' => {
+                    escaped = true;
+                    at += match bytes.get(at + 1)? {
+                        b'u' if bytes.get(at + 2..at + 6)?.iter().all(u8::is_ascii_hexdigit) => 6,
+                        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => 2,
+                        _ => return None,
+                    };
+                }
+                0..0x20 => return None,
+                _ => at += 1,
+            }
+        }
+        self.at = at + 1;
+        Some(escaped)
     }
 }
 
@@ -207,7 +350,7 @@ pub(super) fn is_object(json: &str) -> bool {
     if find::has(json, "\\ud") || find::has(json, "\\uD") {
         return serde_json::from_str::<Value>(json).is_ok();
     }
-    serde_json::from_str::<IgnoredAny>(json).is_ok()
+    Node::read(json, &[]).is_some()
 }
 
 /// Whether this is the JSON text of a number.
@@ -334,6 +477,33 @@ mod tests {
             assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
             assert_eq!(super::text(&json), text);
         }
+    }
+
+    #[test]
+    fn it_takes_what_another_parser_takes() {
+        let mut random = fastrand::Rng::with_seed(3);
+        let whole = r#" {"a":[1,-0.5e+3,{"b":"x\u00e9\\\"","c":[]},{}],"d":null,"e":true , "f":"東" }"#;
+        let (mut taken, mut refused) = (0, 0);
+        for _ in 0..50_000 {
+            let mut text: Vec<char> = whole.chars().collect();
+            for _ in 0..random.usize(0..3) {
+                let at = random.usize(..text.len());
+                match random.u8(..3) {
+                    0 => drop(text.remove(at)),
+                    1 => text.truncate(at + 1),
+                    _ => text.insert(at, char::from(random.choice(*b"{}[],:\"\\01e-. ntu\n").unwrap())),
+                }
+            }
+            let text = String::from_iter(text);
+            let theirs = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+            let ours = Reader::new(&text).value().is_some_and(|value| text.trim() == value);
+            assert_eq!(ours, theirs, "{text}");
+            let (shallow, deep) = (Node::read(&text, &[]), Node::read(&text, &["a", "b", "c", "f"]));
+            assert_eq!(deep.is_some(), theirs, "{text}");
+            assert_eq!(shallow.is_some(), theirs, "{text}");
+            if theirs { taken += 1 } else { refused += 1 }
+        }
+        assert!(taken > 10_000 && refused > 10_000, "{taken} {refused}");
     }
 
     #[test]

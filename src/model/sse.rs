@@ -55,7 +55,7 @@ impl Sse {
                 }
                 self.after_cr = false;
             }
-            let Some(at) = rest.iter().position(|b| matches!(b, b'\n' | b'\r')) else { break };
+            let Some(at) = line_end(rest) else { break };
             let (Some((line, tail)), Some(end)) = (rest.split_at_checked(at), rest.get(at)) else { break };
             self.after_cr = *end == b'\r';
             rest = tail.get(1..).unwrap_or_default();
@@ -155,8 +155,29 @@ fn field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     }
 }
 
+/// Where the first LF or CR is. Eight bytes at a time, as long as each of them is a space or above: text nearly always is.
+fn line_end(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let eight = u64::from_ne_bytes(*eight);
+        // The top bit of a byte that is below 32 is borrowed from; what is above 127 anyway is masked out.
+        if eight.wrapping_sub(EACH * 0x20) & !eight & (EACH * 0x80) != 0 {
+            break;
+        }
+        at += 8;
+    }
+    let tail = bytes.get(at..)?.iter().position(|byte| matches!(byte, b'\n' | b'\r'))?;
+    Some(at + tail)
+}
+
+/// A one in each of eight bytes.
+const EACH: u64 = 0x0101_0101_0101_0101;
+
 fn text(bytes: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(bytes)
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
+    }
 }
 
 fn too_large() -> ErrorInfo {
