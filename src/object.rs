@@ -2,7 +2,7 @@
 //!
 //! `json!` would do; but with it every member is a hundred bytes of WebAssembly, and here a fifth of that.
 
-use crate::tree::json;
+use crate::json::json;
 use serde_json::{Map, Value};
 
 /// An object in the making: `Object::new().text("name", name).number("age", age).done()`.

@@ -11,7 +11,7 @@ use std::process::Command;
 const ROOMS: [&str; 16] = [
     "find",
     "maps",
-    "tree",
+    "json",
     "object",
     "error",
     "ports",
@@ -57,7 +57,7 @@ fn the_host_build_has_no_browser_crate() {
     let cargo = option_env!("CARGO").unwrap_or("cargo");
     let tree = Command::new(cargo)
         .args([
-            "tree",
+            "json",
             "--package",
             "lodger",
             "--edges",

@@ -10,10 +10,10 @@ use super::pump::{Deliver, Pump};
 use super::task;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Given, Http, ModelRequest, Provider};
+use crate::json;
 use crate::model::errors::check_header;
 use crate::object::Object;
 use crate::ports::HttpRequest;
-use crate::tree;
 use js_sys::{Promise, Reflect, Uint8Array};
 use serde_json::Value;
 use wasm_bindgen::prelude::*;
@@ -173,7 +173,7 @@ async fn ask_key(pump: &Pump, function: u32, refused: bool) -> Result<String, Er
     let json = if refused { "{\"refused\":true}" } else { "{\"refused\":false}" };
     pump.deliver(Deliver::Call(call, function, "apiKey", Some(json)));
     let json = JsFuture::from(promise).await.ok().and_then(|json| json.as_string());
-    match json.and_then(|json| tree::parse(&json)) {
+    match json.and_then(|json| json::parse(&json)) {
         Some(Value::String(key)) if !key.is_empty() => {
             inner.harness.borrow_mut().keep_secret(&key);
             Ok(key)

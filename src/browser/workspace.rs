@@ -10,8 +10,8 @@ use super::env::Scope;
 use super::pump::{Deliver, Pump};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, CallKey, Lifecycle, Notice};
+use crate::json;
 use crate::maps::Few;
-use crate::tree;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -372,7 +372,7 @@ fn run_id(run: &Value) -> String {
 }
 
 fn parse(json: &str) -> Value {
-    tree::parse(json).unwrap_or_default()
+    json::parse(json).unwrap_or_default()
 }
 
 /// The answer to a command, on its way.

@@ -6,12 +6,12 @@ use super::pages::Owner;
 use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Waiter, start};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
+use crate::json::json;
 use crate::object::Object;
 use crate::ports::{Read, Rows, Table};
 use crate::run::Run;
 use crate::session::{self, Session};
 use crate::tools::{Definition, Origin, gate};
-use crate::tree::json;
 use serde_json::Value;
 
 /// How long `wait` waits where nobody says, in milliseconds.

@@ -5,10 +5,10 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::find;
+use crate::json::json;
 use crate::model::errors::{check_header, join_url};
 use crate::model::{Endpoint, Reasoning, Settings, Wire};
 use crate::object::Object;
-use crate::tree::json;
 use serde_json::{Map, Value};
 
 /// The model where nobody names one.

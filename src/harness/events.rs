@@ -6,10 +6,10 @@
 
 use super::{Action, Harness, Lifecycle, Notice};
 use crate::error::{Code, ErrorInfo};
+use crate::json::json;
 use crate::object::Object;
 use crate::run::{CallState, Outcome, Run};
 use crate::session;
-use crate::tree::json;
 use serde_json::Value;
 
 /// `WaitResult` when the time is over.

@@ -7,9 +7,9 @@
 use super::{Action, After, Harness, start};
 use crate::error::ErrorInfo;
 use crate::journal::{Entry, Header, Row};
+use crate::json::json;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use crate::tools::{ToolText, pages};
-use crate::tree::json;
 use crate::workspace::{Missed, Op, Outcome, Pending, Plan, Workspace};
 use serde_json::Value;
 

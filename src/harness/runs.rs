@@ -5,13 +5,13 @@ use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Slot, con
 use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::journal::Entry;
+use crate::json;
 use crate::model::{Answer, Block, Delta, DeltaKind, StopReason, Usage, openai_chat};
 use crate::object::Object;
 use crate::ports::{Expect, Millis, Table, Write};
 use crate::run::{CallState, Run};
 use crate::session::{self, Transcript};
 use crate::tools::{OnResume, Origin, ToolText, gate};
-use crate::tree;
 use serde_json::Value;
 
 /// How often the text of an answer is written down while it streams, in milliseconds.
@@ -513,7 +513,7 @@ impl Harness {
             CallOwner::Tool(Owner::Command(command)) => {
                 let result = result.map(|json| {
                     let (text, json) = self.tool_text(json);
-                    Some(tree::json(&tool_value(&text, json)))
+                    Some(json::json(&tool_value(&text, json)))
                 });
                 self.outbox.tell(Action::Reply { id: command, result });
             }
@@ -523,7 +523,7 @@ impl Harness {
     /// What a tool of the page returned, as text for the model, and whether that is JSON.
     fn tool_text(&self, json: Option<String>) -> (ToolText, bool) {
         let json = json.unwrap_or_default();
-        let (text, json) = match tree::parse(&json) {
+        let (text, json) = match json::parse(&json) {
             Some(Value::String(text)) => (text, false),
             Some(Value::Null) | None => (String::new(), false),
             Some(_) => (json, true),
@@ -534,7 +534,7 @@ impl Harness {
     }
 
     fn instructed(&mut self, session: &str, run: &str, result: Result<Option<String>, ErrorInfo>) {
-        let text = result.map(|json| json.and_then(|json| tree::parse(&json)));
+        let text = result.map(|json| json.and_then(|json| json::parse(&json)));
         let text = match text {
             Ok(Some(Value::String(text))) => Ok(text),
             Ok(_) => Err("the function for instructions did not give a text".to_owned()),
@@ -570,7 +570,7 @@ impl Harness {
             return;
         };
         let (session, run, tool_call) = (session.clone(), run.clone(), tool_call.clone());
-        let progress = tree::parse(&self.scrubbed(json.into())).unwrap_or_default();
+        let progress = json::parse(&self.scrubbed(json.into())).unwrap_or_default();
         self.tell_progress(&session, &run, &tool_call, progress);
     }
 
@@ -677,7 +677,7 @@ impl Harness {
                 epoch.into(),
                 model.drafts.into(),
             ];
-            drafts.push((key, tree::json(&Value::from(pieces))));
+            drafts.push((key, json::json(&Value::from(pieces))));
         }
         let put = |(key, value)| Write::Put { table: Table::Drafts, key, value };
         drafts.into_iter().map(put).collect()
@@ -688,7 +688,7 @@ impl Harness {
         for slot in self.sessions.values_mut() {
             if slot.head != slot.session.seq() {
                 slot.head = slot.session.seq();
-                let value = tree::json(&slot.session.head(self.now));
+                let value = json::json(&slot.session.head(self.now));
                 self.outbox.write(Write::Put {
                     table: Table::Heads,
                     key: vec![slot.session.id.as_str().into()],

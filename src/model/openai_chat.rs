@@ -8,11 +8,12 @@
 
 use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{in_stream, join_url, protocol};
-use super::json::{Body, Members, Node, is_object, push_text, text};
+use super::json::{Body, Members, Node, is_object, text};
 use super::{
     Block, Delta, DeltaKind, Endpoint, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage, Wire,
 };
 use crate::error::ErrorInfo;
+use crate::json::push_text;
 use crate::ports::HttpRequest;
 use std::borrow::Cow;
 

@@ -3,10 +3,10 @@
 use super::Session;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Sums;
+use crate::json;
 use crate::model::{Block, Usage};
 use crate::object::Object;
 use crate::run::{Call, CallState, Outcome, Run, Said, Settled, Turn};
-use crate::tree;
 use serde_json::Value;
 
 /// The conversation, the oldest first: the last `limit` messages before the message `before`.
@@ -153,7 +153,7 @@ fn part_of(call: &Call) -> Value {
 
 /// Arguments as the page gets them: the JSON they are, else the text that the model wrote.
 pub(crate) fn arguments(text: &str) -> Value {
-    tree::parse(text).unwrap_or_else(|| text.into())
+    json::parse(text).unwrap_or_else(|| text.into())
 }
 
 /// A result as the page gets it.

@@ -8,7 +8,7 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::find;
-use crate::tree::{self, json};
+use crate::json::{self, json};
 use crate::workspace::args::{kind, whole};
 use serde_json::{Map, Value};
 
@@ -35,7 +35,7 @@ impl Checker {
     /// From the JSON text of a schema.
     pub fn compile(schema: &str) -> Result<Checker, ErrorInfo> {
         let invalid = |text: String| ErrorInfo::new(Code::InvalidSchema, text);
-        let schema = tree::parse(schema).ok_or_else(|| invalid("the schema is no valid JSON".into()))?;
+        let schema = json::parse(schema).ok_or_else(|| invalid("the schema is no valid JSON".into()))?;
         if !schema.is_object() {
             return Err(invalid(format!("the schema must be an object, not {}", kind(&schema))));
         }

@@ -7,7 +7,7 @@
 use super::definition::Definition;
 use super::registry::Registry;
 use crate::error::{Code, ErrorInfo};
-use crate::tree;
+use crate::json;
 use serde_json::Value;
 
 /// A call that may run.
@@ -39,7 +39,7 @@ pub fn gate<'a>(registry: &'a Registry, name: &str, args: &str) -> Result<Checke
     let invalid = |text: String| {
         ErrorInfo::new(Code::InvalidArguments, format!("invalid arguments for {name}: {text}"))
     };
-    let value = match tree::parse(args) {
+    let value = match json::parse(args) {
         Some(value) if value.is_object() => value,
         parsed => {
             let wrong = if parsed.is_some() { "no JSON object" } else { "no valid JSON" };

@@ -8,8 +8,8 @@
 use super::definition::{Definition, OnResume, Origin, Source};
 use super::result::MAX_RESULT_BYTES;
 use crate::error::{Code, ErrorInfo};
+use crate::json::json;
 use crate::ports::{Millis, Read, Rows};
-use crate::tree::json;
 use crate::workspace::args::whole;
 use crate::workspace::{self, MAX_DEPTH, Op, Outcome, Plan, SEARCH_LIMIT, Workspace};
 use serde_json::{Map, Value};

@@ -5,7 +5,7 @@
 //! members mean.
 
 use crate::error::{Code, ErrorInfo};
-use crate::tree::json;
+use crate::json::json;
 use serde_json::{Map, Value};
 
 /// An object whose members are asked for by name.

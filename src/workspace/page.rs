@@ -6,9 +6,9 @@
 
 use super::args::whole;
 use crate::error::{Code, ErrorInfo};
+use crate::json;
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::tree;
 use serde_json::{Map, Value};
 
 /// A page of a workspace.
@@ -77,7 +77,7 @@ impl Page {
 
     /// Reads a stored text.
     pub fn from_stored(text: &str) -> Result<Page, ErrorInfo> {
-        let value = tree::parse(text).ok_or_else(|| corrupt("a page row", "JSON"))?;
+        let value = json::parse(text).ok_or_else(|| corrupt("a page row", "JSON"))?;
         let slug = value.get("slug").and_then(Value::as_str).ok_or_else(|| corrupt("a page row", "slug"))?;
         let bad = |name: &str| corrupt(&format!("the page '{slug}'"), name);
         let text =

@@ -9,10 +9,10 @@
 use super::page::{Page, corrupt};
 use super::{MAX_DEPTH, Op, REV, Workspace, links, search, slug, text};
 use crate::error::{Code, ErrorInfo};
+use crate::json::{self, json};
 use crate::maps::{self, Named};
 use crate::object::Object;
 use crate::ports::{Expect, Key, Millis, Part, Read, Rows, Table, Write};
-use crate::tree::{self, json};
 use serde_json::{Map, Value};
 
 /// What came of an operation.
@@ -100,7 +100,7 @@ impl Pending {
                 continue;
             }
             let bad = || corrupt(&format!("version {version} of the page '{}'", self.slug), "the row");
-            let mut row = tree::parse(text).ok_or_else(bad)?;
+            let mut row = json::parse(text).ok_or_else(bad)?;
             row.as_object_mut().ok_or_else(bad)?.insert("version".into(), (*version).into());
             versions.push(row);
         }
@@ -125,7 +125,7 @@ impl Missed {
         for (key, text) in rows {
             let Some(Part::Number(rev)) = key.first() else { continue };
             let bad = || corrupt(&format!("change {rev}"), "the row");
-            let changed = tree::parse(text).ok_or_else(bad)?;
+            let changed = json::parse(text).ok_or_else(bad)?;
             for slug in changed.as_array().ok_or_else(bad)? {
                 slugs.insert(slug.as_str().ok_or_else(bad)?, ());
             }
