@@ -5,15 +5,16 @@
 
 /// The float that is nearest to a JSON number; infinite where it is beyond all.
 pub fn nearest(number: &str) -> f64 {
-    let (plain, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-    let beyond = if exponent.starts_with('-') { -BEYOND } else { BEYOND };
-    let mut tens = exponent.parse::<i64>().unwrap_or(beyond).clamp(-BEYOND, BEYOND);
-    let mut digits = 0_u64;
-    let mut full = false;
-    let mut point = false;
-    for byte in plain.bytes() {
+    let (mut digits, mut tens) = (0_u64, 0_i64);
+    let (mut full, mut point) = (false, false);
+    let mut bytes = number.bytes();
+    for byte in bytes.by_ref() {
         let Some(digit) = char::from(byte).to_digit(10) else {
-            point |= byte == b'.';
+            match byte {
+                b'-' => {}
+                b'.' => point = true,
+                _ => break,
+            }
             continue;
         };
         match digits.checked_mul(10).and_then(|digits| digits.checked_add(digit.into())) {
@@ -27,8 +28,16 @@ pub fn nearest(number: &str) -> f64 {
             }
         }
     }
-    let float = scaled(digits, tens);
-    if plain.starts_with('-') { -float } else { float }
+    // What is left stands behind the `e`.
+    let (mut exponent, mut small) = (0, false);
+    for byte in bytes {
+        match char::from(byte).to_digit(10) {
+            Some(digit) => exponent = BEYOND.min(exponent * 10 + i64::from(digit)),
+            None => small = byte == b'-',
+        }
+    }
+    let float = scaled(digits, tens + if small { -exponent } else { exponent });
+    if number.starts_with('-') { -float } else { float }
 }
 
 /// An exponent that no text is long enough to make up for.

@@ -48,14 +48,15 @@ fn value(reader: &mut Reader<'_>, depth: u8) -> Option<Value> {
 }
 
 fn number(text: &str) -> Option<Number> {
-    if let Ok(whole) = text.parse::<u64>() {
-        return Some(whole.into());
-    }
-    match text.parse::<i64>() {
+    let whole = match text.strip_prefix('-') {
         // There is no whole -0.
-        Ok(whole) if whole != 0 => Some(whole.into()),
-        _ => Number::from_f64(nearest(text)),
-    }
+        Some("0") => None,
+        Some(digits) => {
+            digits.parse().ok().and_then(|digits| 0_i64.checked_sub_unsigned(digits)).map(Number::from)
+        }
+        None => text.parse::<u64>().ok().map(Number::from),
+    };
+    whole.or_else(|| Number::from_f64(nearest(text)))
 }
 
 /// The JSON text of a tree.

@@ -300,7 +300,7 @@ pub fn join_url(base: &str, path: &str) -> Result<String, ErrorInfo> {
     if host.is_empty() || host.starts_with(':') {
         return Err(wrong("the base URL names no host"));
     }
-    if host.contains('@') {
+    if find::has(host, "@") {
         return Err(wrong("the base URL contains a user name or a password, which browsers refuse"));
     }
     if base.contains(['?', '#']) {

@@ -111,7 +111,7 @@ fn shown(path: &str) -> String {
     match path.strip_prefix('/') {
         None => "the arguments".into(),
         // One step down is a plain name; deeper, the pointer is the shortest exact way to say it.
-        Some(name) if !name.contains('/') => {
+        Some(name) if !find::has(name, "/") => {
             format!("'{}'", find::replace(&find::replace(name, "~1", "/"), "~0", "~"))
         }
         Some(_) => format!("'{path}'"),
