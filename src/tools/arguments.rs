@@ -144,7 +144,7 @@ fn check(schema: &Value, value: &Value, at: &str, path: &str, problems: &mut Vec
         && !values.iter().any(|one| same(one, value))
     {
         let list: Vec<String> = values.iter().map(json).collect();
-        say("enum", format!("{} must be one of {}", shown(at), list.join(", ")));
+        say("enum", format!("{} must be one of {}", shown(at), find::join(&list, ", ")));
     }
     match value {
         Value::Number(_) => {
@@ -211,7 +211,7 @@ fn check_object(
             let mut message = format!("unknown field '{name}'{place}");
             if let Some(properties) = properties.filter(|properties| !properties.is_empty()) {
                 let names: Vec<&str> = properties.keys().map(String::as_str).collect();
-                message.push_str(&format!("; the fields are {}", names.join(", ")));
+                message.push_str(&format!("; the fields are {}", find::join(&names, ", ")));
             }
             problems.push(Problem {
                 keyword: "additionalProperties",
@@ -246,7 +246,7 @@ fn has_type(wanted: &Value, value: &Value) -> bool {
 /// The type or types in words: "a string or null".
 fn type_names(wanted: &Value) -> String {
     match wanted {
-        Value::Array(names) => names.iter().map(type_names).collect::<Vec<_>>().join(" or "),
+        Value::Array(names) => find::join(&names.iter().map(type_names).collect::<Vec<_>>(), " or "),
         Value::String(name) => match name.as_str() {
             "null" => name.clone(),
             "object" | "array" | "integer" => format!("an {name}"),

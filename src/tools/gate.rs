@@ -7,6 +7,7 @@
 use super::definition::Definition;
 use super::registry::Registry;
 use crate::error::{Code, ErrorInfo};
+use crate::find;
 use crate::json;
 use serde_json::Value;
 
@@ -33,7 +34,7 @@ pub fn gate<'a>(registry: &'a Registry, name: &str, args: &str) -> Result<Checke
         return Err(if names.is_empty() {
             error
         } else {
-            error.hint(format!("the tools are {}", names.join(", ")))
+            error.hint(format!("the tools are {}", find::join(&names, ", ")))
         });
     };
     let invalid = |text: String| {
@@ -57,7 +58,7 @@ pub fn gate<'a>(registry: &'a Registry, name: &str, args: &str) -> Result<Checke
         if problems.len() > TOLD {
             told.push(&more);
         }
-        invalid(told.join("; "))
+        invalid(find::join(&told, "; "))
     })?;
     Ok(Checked { definition: &tool.definition, args: value })
 }
