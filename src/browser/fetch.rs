@@ -20,6 +20,14 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, ReadableStreamDefaultReader, RequestCredentials};
 
+#[wasm_bindgen]
+extern "C" {
+    /// In place of gloo's `send`, which panics where a page has put something else there that gives no `Response` or
+    /// fails with no `Error`.
+    #[wasm_bindgen(js_name = fetch, catch)]
+    fn global_fetch(request: &web_sys::Request) -> Result<Promise, JsValue>;
+}
+
 /// Begins a model call.
 pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
     let (wire, custom) = match &request {
@@ -134,7 +142,11 @@ async fn fetch(
         ErrorInfo::new(Code::InvalidConfig, format!("the request cannot be made: {error}"))
             .hint("check the provider's baseUrl and headers")
     })?;
-    request.send().await.map_err(|_| {
+    let answer = async {
+        let response = JsFuture::from(global_fetch(&request.into())?).await?;
+        Ok(response.unchecked_into::<web_sys::Response>().into())
+    };
+    answer.await.map_err(|_: JsValue| {
         ErrorInfo::new(Code::Network, "no answer came: network or CORS").hint(
             "check the connection, the provider's baseUrl, and whether it answers requests from this page's origin",
         )

@@ -101,9 +101,12 @@ pub fn bind(project: &Project, profile: Profile, wasm: &Path) -> Result<Bindings
     if profile == Profile::Release {
         let module = output.wasm();
         let imports = module.imports.iter().map(|import| &import.name);
-        let exports = module.exports.iter().map(|export| &export.name);
-        let internal = imports.chain(exports).filter(|name| name.starts_with("__") || name.starts_with("_R"));
+        let exports = || module.exports.iter().map(|export| &export.name);
+        let internal = imports.chain(exports()).filter(|name| name.starts_with("__"));
         renames.extend(internal.enumerate().map(|(n, name)| (name.clone(), short_name(n))));
+        // The glue has functions of these names, which must not be words of JavaScript.
+        let closures = exports().filter(|name| name.starts_with("_R"));
+        renames.extend(closures.enumerate().map(|(n, name)| (name.clone(), format!("closure{n}"))));
     }
     // The loader calls it by a name that is ours.
     renames.push(("__wbg_reset_state".to_owned(), "reset".to_owned()));
