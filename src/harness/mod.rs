@@ -150,7 +150,7 @@ pub struct Harness {
     reads: Few<u64, After>,
     read_ids: u64,
     waiters: Vec<Waiter>,
-    deferred: VecDeque<(Millis, Input)>,
+    deferred: Vec<(Millis, Input)>,
     /// What follows at once, of itself.
     inner: VecDeque<Inner>,
     last_draft: Millis,
@@ -203,7 +203,7 @@ impl Harness {
             reads: Few::default(),
             read_ids: 0,
             waiters: Vec::new(),
-            deferred: VecDeque::new(),
+            deferred: Vec::new(),
             inner: VecDeque::new(),
             last_draft: 0,
             interrupt_reason: String::new(),
@@ -245,7 +245,7 @@ impl Harness {
             return;
         }
         if !self.passes(&input) {
-            self.deferred.push_back((now, input));
+            self.deferred.push((now, input));
             return;
         }
         self.take(input);
@@ -280,7 +280,7 @@ impl Harness {
                 continue;
             }
             let next = self.deferred.iter().position(|(_, input)| self.passes(input));
-            let Some((_, input)) = next.and_then(|at| self.deferred.remove(at)) else { break };
+            let Some((_, input)) = next.map(|at| self.deferred.remove(at)) else { break };
             self.take(input);
         }
         self.tell_views();
