@@ -10,6 +10,7 @@
 //! | room | what it decides |
 //! |---|---|
 //! | [`maps`] | maps and sorting that are small in the module |
+//! | [`json`] | JSON: read byte by byte, as a tree, and written |
 //! | [`object`] | JSON objects, put together member by member |
 //! | [`find`] | one text in another |
 //! | [`error`] | the stable codes, and what to do about each |
@@ -75,6 +76,7 @@ pub mod harness;
 pub mod journal;
 #[cfg(all(target_arch = "wasm32", feature = "npm"))]
 mod js;
+pub mod json;
 pub mod maps;
 pub mod model;
 pub mod object;
@@ -83,4 +85,5 @@ pub mod prompt;
 pub mod run;
 pub mod session;
 pub mod tools;
+
 pub mod workspace;

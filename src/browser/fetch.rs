@@ -10,6 +10,7 @@ use super::pump::{Deliver, Pump};
 use super::task;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Given, Http, ModelRequest, Provider};
+use crate::json;
 use crate::model::errors::check_header;
 use crate::object::Object;
 use crate::ports::HttpRequest;
@@ -18,6 +19,14 @@ use serde_json::Value;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, ReadableStreamDefaultReader, RequestCredentials};
+
+#[wasm_bindgen]
+extern "C" {
+    /// In place of gloo's `send`, which panics where a page has put something else there that gives no `Response` or
+    /// fails with no `Error`.
+    #[wasm_bindgen(js_name = fetch, catch)]
+    fn global_fetch(request: &web_sys::Request) -> Result<Promise, JsValue>;
+}
 
 /// Begins a model call.
 pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
@@ -133,7 +142,11 @@ async fn fetch(
         ErrorInfo::new(Code::InvalidConfig, format!("the request cannot be made: {error}"))
             .hint("check the provider's baseUrl and headers")
     })?;
-    request.send().await.map_err(|_| {
+    let answer = async {
+        let response = JsFuture::from(global_fetch(&request.into())?).await?;
+        Ok(response.unchecked_into::<web_sys::Response>().into())
+    };
+    answer.await.map_err(|_: JsValue| {
         ErrorInfo::new(Code::Network, "no answer came: network or CORS").hint(
             "check the connection, the provider's baseUrl, and whether it answers requests from this page's origin",
         )
@@ -172,7 +185,7 @@ async fn ask_key(pump: &Pump, function: u32, refused: bool) -> Result<String, Er
     let json = if refused { "{\"refused\":true}" } else { "{\"refused\":false}" };
     pump.deliver(Deliver::Call(call, function, "apiKey", Some(json)));
     let json = JsFuture::from(promise).await.ok().and_then(|json| json.as_string());
-    match json.and_then(|json| serde_json::from_str(&json).ok()) {
+    match json.and_then(|json| json::parse(&json)) {
         Some(Value::String(key)) if !key.is_empty() => {
             inner.harness.borrow_mut().keep_secret(&key);
             Ok(key)

@@ -6,7 +6,8 @@ use super::pages::Owner;
 use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Waiter, start};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
-use crate::object::{Object, json};
+use crate::json::json;
+use crate::object::Object;
 use crate::ports::{Read, Rows, Table};
 use crate::run::{Outcome, Run};
 use crate::session::{self, Session};
@@ -344,7 +345,7 @@ impl Harness {
                     let args = Object::new().text("sessionId", &id).done();
                     let (id, name) = (look.command, "clearConversation".into());
                     let again = super::Input::Command { id, name, args, fresh: String::new() };
-                    return self.deferred.push_back((self.now, again));
+                    return self.deferred.push((self.now, again));
                 }
                 self.begin(start::Purpose::Clear { command: look.command, session: id });
             }

@@ -6,7 +6,8 @@
 
 use super::{Action, Harness, Lifecycle, Notice};
 use crate::error::ErrorInfo;
-use crate::object::{Object, json};
+use crate::json::json;
+use crate::object::Object;
 use crate::run::{CallState, Outcome, Run};
 use crate::session;
 use serde_json::Value;

@@ -13,6 +13,7 @@ mod commands;
 mod config;
 mod events;
 mod outbox;
+mod outcome;
 mod pages;
 mod runs;
 mod start;
@@ -24,8 +25,9 @@ pub use start::{FORMAT_KEY, check_format};
 use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::journal::Entry;
+use crate::json::json;
 use crate::maps::{Few, Named};
-use crate::object::{Object, json};
+use crate::object::Object;
 use crate::ports::{Millis, Read, Rows, StoreError};
 use crate::session::{Session, Transcript};
 use crate::tools::{Registry, ToolText};
@@ -152,7 +154,7 @@ pub struct Harness {
     reads: Few<u64, After>,
     read_ids: u64,
     waiters: Vec<Waiter>,
-    deferred: VecDeque<(Millis, Input)>,
+    deferred: Vec<(Millis, Input)>,
     /// What follows at once, of itself.
     inner: VecDeque<Inner>,
     last_draft: Millis,
@@ -206,7 +208,7 @@ impl Harness {
             reads: Few::default(),
             read_ids: 0,
             waiters: Vec::new(),
-            deferred: VecDeque::new(),
+            deferred: Vec::new(),
             inner: VecDeque::new(),
             last_draft: 0,
             interrupt_reason: String::new(),
@@ -255,7 +257,7 @@ impl Harness {
             return;
         }
         if !self.passes(&input) {
-            self.deferred.push_back((now, input));
+            self.deferred.push((now, input));
             return;
         }
         self.take(input);
@@ -303,7 +305,7 @@ impl Harness {
                 continue;
             }
             let next = self.deferred.iter().position(|(_, input)| self.passes(input));
-            let Some((_, input)) = next.and_then(|at| self.deferred.remove(at)) else { break };
+            let Some((_, input)) = next.map(|at| self.deferred.remove(at)) else { break };
             self.take(input);
         }
         self.tell_views();

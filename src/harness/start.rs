@@ -6,6 +6,7 @@
 use super::{Action, After, Config, DEFAULT_SESSION, Harness, IfRunning, Lifecycle, Slot, outbox};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, Row, blocks_from_json};
+use crate::json;
 use crate::model::Block;
 use crate::ports::{Commit, Durability, Part, Read, Rows, StoreError, Table, Write};
 use crate::session::Session;
@@ -143,7 +144,7 @@ impl Harness {
             Ok(session) => session,
             Err(error) => return self.fail(error),
         };
-        let head = part(1).first().and_then(|(_, text)| serde_json::from_str::<Value>(text).ok());
+        let head = part(1).first().and_then(|(_, text)| json::parse(text));
         if head.is_some_and(|head| !session.agrees_with(&head)) {
             let error = ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head");
             return self
@@ -264,7 +265,7 @@ pub(super) fn from_drafts(run: &str, drafts: &Rows) -> Vec<Block> {
     let of_run = || drafts.iter().filter(|(key, _)| key.get(1) == Some(&Part::from(run)));
     let epoch = of_run().filter_map(|(key, _)| key.get(2)).max();
     for (_, text) in of_run().filter(|(key, _)| key.get(2) == epoch) {
-        let pieces: Value = serde_json::from_str(text).unwrap_or_default();
+        let pieces = json::parse(text).unwrap_or_default();
         for piece in pieces.as_array().into_iter().flatten() {
             let number = |n: usize| piece.get(n).and_then(Value::as_u64).unwrap_or_default();
             let (part, start) = (number(0), usize::try_from(number(1)).unwrap_or_default());

@@ -8,11 +8,13 @@
 
 use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{in_stream, join_url, protocol};
-use super::json::{Body, Members, Node, is_object, push_text, text};
+use super::json::{Body, Members, Node, is_object, text};
 use super::{
     Block, Delta, DeltaKind, Endpoint, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage, Wire,
 };
 use crate::error::ErrorInfo;
+use crate::find;
+use crate::json::push_text;
 use crate::ports::HttpRequest;
 use std::borrow::Cow;
 
@@ -153,7 +155,7 @@ pub(super) fn encode_message(message: &Message, out: &mut String) {
     if texts.is_empty() {
         out.push_str("null");
     } else {
-        push_text(out, &texts.join("\n\n"));
+        push_text(out, &find::join(&texts, "\n\n"));
     }
     if has_calls {
         out.push_str(r#","tool_calls":["#);

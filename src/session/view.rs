@@ -3,6 +3,7 @@
 use super::Session;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Sums;
+use crate::json;
 use crate::model::{Block, Usage};
 use crate::object::Object;
 use crate::run::{Call, CallState, Outcome, Run, Said, Settled, Turn};
@@ -150,7 +151,7 @@ fn part_of(call: &Call) -> Value {
 
 /// Arguments as the page gets them: the JSON they are, else the text that the model wrote.
 pub(crate) fn arguments(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|_| text.into())
+    json::parse(text).unwrap_or_else(|| text.into())
 }
 
 /// A result as the page gets it.

@@ -6,7 +6,8 @@
 //! and the order of tools.
 
 use crate::error::{Code, ErrorInfo};
-use crate::object::{Object, json};
+use crate::json::{self, json};
+use crate::object::Object;
 use crate::workspace::args::Args;
 use serde_json::{Map, Value};
 
@@ -265,7 +266,7 @@ impl Definition {
 
     /// The schema as a tree; an empty one if the text is none, which [`Definition::parse`] rules out.
     fn schema(&self) -> Value {
-        serde_json::from_str(&self.input_schema).unwrap_or_else(|_| Value::Object(Map::new()))
+        json::parse(&self.input_schema).unwrap_or_else(|| Value::Object(Map::new()))
     }
 }
 
