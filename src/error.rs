@@ -93,6 +93,8 @@ codes! {
     ToolInterrupted = "tool_interrupted", retry false;
     /// The page went away while the tool ran: nobody knows whether it took effect.
     UnknownOutcome = "unknown_outcome", retry false;
+    /// Nothing with this id waits for an answer.
+    RequestNotFound = "request_not_found", retry false;
     /// A person or a policy does not allow it.
     PermissionDenied = "permission_denied", retry false;
 

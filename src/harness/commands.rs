@@ -2,8 +2,7 @@
 
 use super::args::Args;
 use super::events::{run_result, wait_result};
-use super::pages::Owner;
-use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Waiter, start};
+use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Waiter, permission, start};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json::json;
@@ -11,7 +10,7 @@ use crate::object::Object;
 use crate::ports::{Read, Rows, Table};
 use crate::run::{Outcome, Run};
 use crate::session::{self, Session};
-use crate::tools::{Definition, Origin, gate};
+use crate::tools::{Definition, gate};
 use serde_json::Value;
 
 /// How long `wait` waits where nobody says, in milliseconds.
@@ -118,12 +117,14 @@ impl Harness {
             "tools.register" => {
                 let replace = value.get("replace") == Some(&Value::Bool(true));
                 self.registry.register(Definition::parse(value)?, replace)?;
+                self.changed = true;
                 self.tell_tools();
                 self.reply_now(id, Ok(None));
             }
             "tools.unregister" => {
                 let args = none(&["name"])?;
                 let gone = self.registry.unregister(args.needed("name")?);
+                self.changed = true;
                 self.tell_tools();
                 self.reply_now(id, Ok(Some(gone.to_string())));
             }
@@ -131,6 +132,26 @@ impl Harness {
                 let args = none(&["name", "args"])?;
                 let given = args.get("args").unwrap_or(&Value::Null);
                 self.execute(id, args.needed("name")?, given)?;
+            }
+            "tools.resolve" => {
+                let args = none(&["toolCallId", "answer"])?;
+                let answer = args.get("answer").unwrap_or(&Value::Null);
+                self.resolve_call(id, args.needed("toolCallId")?, answer)?;
+            }
+            "tools.grants" => {
+                none(&[])?;
+                let grants = self.grants();
+                self.reply_value(id, &grants);
+            }
+            "tools.revoke" => {
+                let args = none(&["tool", "sessionId"])?;
+                session_id(&args)?;
+                self.revoke(id, args.needed("tool")?);
+            }
+            "resolvePermission" => {
+                let args = none(&["requestId", "answer", "reason"])?;
+                let (request, answer) = (args.needed("requestId")?, args.needed("answer")?);
+                self.resolve_permission(id, request, answer, args.text("reason")?)?;
             }
             "settings" => {
                 none(&[])?;
@@ -272,15 +293,8 @@ impl Harness {
 
     fn execute(&mut self, id: u32, name: &str, args: &Value) -> Result<(), ErrorInfo> {
         let text = if args.is_null() { "{}".to_owned() } else { json(args) };
-        let checked = gate(&self.registry, name, &text)?;
-        let (origin, timeout, args) =
-            (checked.definition.origin, checked.definition.timeout_ms, checked.args);
-        let owner = Owner::Command(id);
-        match origin {
-            Origin::Page => self.page_tool(owner, name.into(), args),
-            Origin::Host(function) => self.call_tool(owner, function, &args, timeout, false),
-        }
-        Ok(())
+        let (tool, args) = permission::owned(gate(&self.registry, &self.policy, name, &text)?);
+        self.page_call(id, &tool, args, None)
     }
 
     fn look_at(&mut self, look: Look) {

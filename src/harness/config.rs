@@ -9,6 +9,8 @@ use crate::json::json;
 use crate::model::errors::{check_header, host, join_url};
 use crate::model::{Endpoint, Reasoning, Settings, Wire};
 use crate::object::Object;
+use crate::tools::Verdict;
+use crate::tools::policy::PROCESS_TYPES;
 use serde_json::{Map, Value};
 
 /// The model where nobody names one.
@@ -116,6 +118,18 @@ pub struct Config {
     pub max_turns: u64,
     /// How long a tool may take, in milliseconds.
     pub tool_timeout_ms: u64,
+    /// What is held; `None`: everything.
+    pub capabilities: Option<Vec<String>>,
+    /// The process type.
+    pub process_type: Option<String>,
+    /// The rules: verdicts for all, by tool and by capability, as the page wrote them.
+    pub permissions: Option<Value>,
+    /// The page's function that is asked about every call.
+    pub decide: Option<Function>,
+    /// How long a person may think, in milliseconds.
+    pub question_ms: Option<u64>,
+    /// How many tools may run at once.
+    pub max_parallel: Option<u64>,
     /// Whether runs that a lost page left go on of themselves.
     pub resume_auto: bool,
     /// What to do when a harness runs already.
@@ -134,6 +148,12 @@ impl Default for Config {
             provider_options: None,
             max_turns: crate::session::DEFAULT_MAX_TURNS,
             tool_timeout_ms: 60_000,
+            capabilities: None,
+            process_type: None,
+            permissions: None,
+            decide: None,
+            question_ms: None,
+            max_parallel: None,
             resume_auto: false,
             if_running: IfRunning::Reject,
         }
@@ -176,12 +196,53 @@ impl Config {
                         _ => IfRunning::Reject,
                     };
                 }
-                "providers" | "fallback" | "maxParallelTools" | "capabilities" | "processType"
-                | "permissions" | "skills" | "budgets" | "models" => return Err(later(name)),
+                "capabilities" => config.capabilities = optional(value, name, texts)?,
+                "processType" => {
+                    let process = optional(value, name, |v, n| word(v, n, &PROCESS_TYPES))?;
+                    let process = process.and_then(|at| PROCESS_TYPES.get(at));
+                    config.process_type = process.map(|process| (*process).into());
+                }
+                "permissions" => config.take_permissions(value)?,
+                "maxParallelTools" => {
+                    config.max_parallel = optional(value, name, |v, n| whole(v, n, 1, 1_000))?;
+                }
+                "providers" | "fallback" | "skills" | "budgets" | "models" => return Err(later(name)),
                 _ => return Err(unknown(name)),
             }
         }
         Ok(config)
+    }
+
+    fn take_permissions(&mut self, value: &Value) -> Result<(), ErrorInfo> {
+        (self.permissions, self.decide, self.question_ms) = (None, None, None);
+        if value.is_null() {
+            return Ok(());
+        }
+        let mut rules = Object::new();
+        for (name, value) in object(value, "permissions")? {
+            let path = ["permissions.", name].concat();
+            match name.as_str() {
+                _ if value.is_null() => {}
+                "timeoutMs" => self.question_ms = Some(whole(value, &path, 1, MAX_DELAY_MS)?),
+                "decide" => {
+                    self.decide = Some(function(value, &path)?);
+                    rules.flag("decide", true);
+                }
+                "default" => {
+                    word(value, &path, &Verdict::WORDS)?;
+                    rules.value("default", value.clone());
+                }
+                "tools" | "capabilities" => {
+                    for (rule, verdict) in object(value, &path)? {
+                        word(verdict, &[&path, ".", rule].concat(), &Verdict::WORDS)?;
+                    }
+                    rules.value(name, value.clone());
+                }
+                _ => return Err(unknown(&path)),
+            }
+        }
+        self.permissions = Some(rules.done());
+        Ok(())
     }
 
     /// Whether there is a provider that can be asked.
@@ -254,6 +315,10 @@ impl Config {
             .maybe_text("reasoning", self.reasoning.and_then(|level| REASONING.get(level as usize)).copied())
             .maybe_text("providerOptions", self.provider_options.as_deref())
             .number("maxTurns", self.max_turns)
+            .maybe("capabilities", self.capabilities.as_deref().map(Value::from))
+            .maybe_text("processType", self.process_type.as_deref())
+            .maybe("permissions", self.permissions.clone())
+            .maybe("maxParallelTools", self.max_parallel.map(Value::from))
             .done()
     }
 
@@ -409,6 +474,11 @@ fn text(value: &Value, name: &str) -> Result<String, ErrorInfo> {
     value.as_str().map(Into::into).ok_or_else(|| invalid(&format!("{name} must be a text")))
 }
 
+fn texts(value: &Value, name: &str) -> Result<Vec<String>, ErrorInfo> {
+    let items = value.as_array().ok_or_else(|| invalid(&format!("{name} must be a list of texts")))?;
+    items.iter().map(|item| text(item, name)).collect()
+}
+
 fn number(value: &Value, name: &str) -> Result<String, ErrorInfo> {
     if value.is_number() { Ok(json(value)) } else { Err(invalid(&format!("{name} must be a number"))) }
 }
@@ -428,6 +498,9 @@ fn word(value: &Value, name: &str, words: &[&str]) -> Result<usize, ErrorInfo> {
     let found = value.as_str().and_then(|text| words.iter().position(|word| *word == text));
     found.ok_or_else(|| invalid(&format!("{name} must be one of \"{}\"", find::join(words, "\", \""))))
 }
+
+/// The longest delay that a browser's timer takes, in milliseconds.
+const MAX_DELAY_MS: u64 = i32::MAX as u64;
 
 /// The levels of [`Reasoning`], in its order.
 const REASONING: [&str; 4] = ["off", "low", "medium", "high"];

@@ -10,6 +10,7 @@ use crate::json::json;
 use crate::object::Object;
 use crate::run::{CallState, Outcome, Run};
 use crate::session;
+use crate::tools::Definition;
 use serde_json::Value;
 
 /// `WaitResult` when the time is over.
@@ -72,8 +73,13 @@ impl Harness {
             Lifecycle::Running => "Running".into(),
             Lifecycle::Error(message) => Object::new().text("Error", message).done(),
         };
-        let streams = |slot: &super::Slot| slot.session.current().is_some_and(Run::working);
-        let is_streaming = self.sessions.values().any(streams);
+        let any =
+            |of: fn(&Run) -> bool| self.sessions.values().any(|slot| slot.session.current().is_some_and(of));
+        let is_streaming = any(Run::working);
+        let lifecycle = match &self.lifecycle {
+            Lifecycle::Running if !is_streaming && any(Run::waiting) => "Suspended".into(),
+            _ => lifecycle,
+        };
         Object::new().value("lifecycle", lifecycle).flag("is_streaming", is_streaming).done()
     }
 
@@ -105,7 +111,9 @@ impl Harness {
     }
 
     pub(super) fn tell_tools(&mut self) {
-        let definitions: Value = self.registry.definitions().map(crate::tools::Definition::to_json).collect();
+        let definition =
+            |tool: &Definition| tool.to_json(self.policy.offers(tool) && self.policy.missing(tool).is_none());
+        let definitions: Value = self.registry.definitions().map(definition).collect();
         self.outbox.tell(Action::Tell(Notice::Tools(json(&definitions))));
     }
 
@@ -290,6 +298,7 @@ impl Harness {
             Lifecycle::Running => match run {
                 None => "ready",
                 Some(run) if run.held => "held",
+                Some(run) if run.waiting() => "waiting",
                 Some(run) => match &run.ended {
                     None if !run.turns.is_empty() && self.has_shown(session, &run.id) => "streaming",
                     None if run.turns.len() > 1 => "streaming",
@@ -301,7 +310,9 @@ impl Harness {
                 },
             },
         };
-        Object::new().text("status", status).done()
+        let questions = self.questions(session);
+        let questions = (!questions.is_empty()).then(|| questions.into());
+        Object::new().text("status", status).maybe("permissions", questions).done()
     }
 }
 

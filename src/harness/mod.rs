@@ -15,6 +15,7 @@ mod events;
 mod outbox;
 mod outcome;
 mod pages;
+mod permission;
 mod runs;
 mod start;
 
@@ -30,7 +31,7 @@ use crate::maps::{Few, Named};
 use crate::object::Object;
 use crate::ports::{Millis, Read, Rows, StoreError};
 use crate::session::{Session, Transcript};
-use crate::tools::{Registry, ToolText};
+use crate::tools::{Policy, Registry, ToolText};
 use crate::workspace::Workspace;
 use outbox::Outbox;
 use runs::{LiveCall, LiveModel};
@@ -138,6 +139,14 @@ pub struct Harness {
     /// What the function for the instructions gave.
     instructions: Option<String>,
     registry: Registry,
+    /// What may be done and what is asked about, by the present configuration.
+    policy: Policy,
+    /// Configuration or tools are not yet as the journals have them.
+    changed: bool,
+    /// Calls of the page's own code that wait for a person.
+    page_questions: Vec<permission::PageQuestion>,
+    /// When a question of a run is not waited for any longer: its session and tool call.
+    question_deadlines: Vec<(Millis, String, String)>,
     sessions: Named<Slot>,
     /// The sessions that a view watches, with the state that it was told last.
     watched: Named<String>,
@@ -193,6 +202,10 @@ impl Harness {
             secrets: Vec::new(),
             instructions: None,
             registry,
+            policy: Policy::default(),
+            changed: false,
+            page_questions: Vec::new(),
+            question_deadlines: Vec::new(),
             sessions: Named::default(),
             watched: Named::default(),
             workspace: None,
@@ -229,6 +242,9 @@ impl Harness {
             self.keep_secret(secret);
         }
         self.config = config;
+        self.policy = Policy::from_record(&self.config.record());
+        self.changed = true;
+        self.tell_tools();
     }
 
     /// The present configuration, secrets included: for whoever sends a request.
@@ -339,7 +355,7 @@ impl Harness {
         let calls = self.calls.values().filter_map(|call| call.deadline);
         let waits = self.waiters.iter().filter_map(|waiter| waiter.until);
         let draft = self.models.values().any(LiveModel::has_news).then_some(self.last_draft + runs::DRAFT_MS);
-        calls.chain(waits).chain(draft).chain(self.outbox.due()).min()
+        calls.chain(waits).chain(draft).chain(self.outbox.due()).chain(self.first_deadline()).min()
     }
 
     fn take(&mut self, input: Input) {
@@ -376,6 +392,7 @@ impl Harness {
             let error = ErrorInfo::new(Code::ToolTimeout, format!("the tool did not end within {limit} ms"));
             self.returned(key, Err(error.hint("try again with less work, or go on without it")));
         }
+        self.expire_questions();
         if now >= self.last_draft + runs::DRAFT_MS {
             self.write_drafts();
         }

@@ -2,6 +2,7 @@
 
 use super::outcome::{failed_call, returned_entry, tool_value};
 use super::pages::Owner;
+use super::permission::Consulted;
 use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Slot, config, outbox};
 use crate::error::{Code, ErrorInfo};
 use crate::find;
@@ -102,12 +103,18 @@ pub(super) enum CallOwner {
     Tool(Owner),
     /// The instructions of a session's run.
     Instructions { session: String, run: String },
+    /// What `decide` says of a call of the page's own code.
+    Decide(Consulted),
+    /// What it says of a call of a run.
+    DecideForRun { session: String, run: String, tool_call: String },
+    /// What became of a call that was lost.
+    Lookup { session: String, run: String, tool_call: String },
 }
 
 impl LiveCall {
     /// Whether the page's own code asked for it.
     pub fn is_of_page(&self) -> bool {
-        matches!(self.owner, CallOwner::Tool(Owner::Command(_)))
+        matches!(self.owner, CallOwner::Tool(Owner::Command(_)) | CallOwner::Decide(_))
     }
 }
 
@@ -221,6 +228,11 @@ impl Harness {
 
     /// Makes every decision that can be made now.
     pub(super) fn advance(&mut self, session: &str) {
+        if std::mem::take(&mut self.changed) {
+            for session in self.sessions.keys().map(String::from).collect::<Vec<_>>() {
+                self.record(&session);
+            }
+        }
         while let Some(slot) = self.sessions.get(session) {
             let Some(entry) = slot.session.next() else { return };
             let Some(run) = slot.session.current().map(|run| run.id.clone()) else { return };
@@ -263,6 +275,16 @@ impl Harness {
                 self.drop_drafts(session, run);
                 self.tell_message(session, run, false);
             }
+            Entry::Consulted { tool_call } => self.consult(session, run, tool_call),
+            Entry::PermissionAsked { tool_call, .. } => self.tell_question(session, run, tool_call),
+            Entry::PermissionAnswered { tool_call, .. } => {
+                self.answered_question(session, run, tool_call, entry);
+            }
+            Entry::Handed { tool_call } => {
+                self.tell_call(session, run, tool_call, "started", true);
+                self.tell_message(session, run, false);
+            }
+            Entry::LookedUp { tool_call } => self.look_up(session, run, tool_call),
             Entry::Ordered { tool_call } => self.order(session, run, tool_call),
             Entry::Refused { tool_call, .. } | Entry::Unknown { tool_call } => {
                 if matches!(entry, Entry::Refused { .. }) {
@@ -282,7 +304,13 @@ impl Harness {
                 self.outbox.strictly();
                 self.tell_end(session, run);
             }
-            Entry::Cleared { .. } | Entry::Started { .. } | Entry::Configured { .. } | Entry::Stopped {} => {}
+            Entry::Cleared { .. }
+            | Entry::Started { .. }
+            | Entry::Configured { .. }
+            | Entry::Stopped {}
+            | Entry::Judged { .. }
+            | Entry::NotFound { .. }
+            | Entry::Revoked { .. } => {}
         }
     }
 
@@ -304,8 +332,14 @@ impl Harness {
                 }
             }
         }
+        self.record(session);
+        true
+    }
+
+    /// Records configuration and tools where they are not as the journal has them.
+    pub(super) fn record(&mut self, session: &str) {
         let (config, tools) = (self.config_record(), self.registry.record());
-        let Some(slot) = self.sessions.get(session) else { return false };
+        let Some(slot) = self.sessions.get(session) else { return };
         let changed = |now: Value, then: &Value| (now != *then).then_some(now);
         let entry = Entry::Configured {
             config: changed(config, &slot.session.config),
@@ -314,7 +348,6 @@ impl Harness {
         if !matches!(entry, Entry::Configured { config: None, tools: None }) {
             self.append(session, None, &entry);
         }
-        true
     }
 
     /// What the journal keeps of the configuration, with the instructions as they are now.
@@ -373,7 +406,7 @@ impl Harness {
             stale => stale.insert(Transcript::new(wire, session)),
         };
         let messages = transcript.extend(session);
-        let specs = session.tools.specs();
+        let specs = session.tools.specs(&session.policy);
         match &self.config.provider {
             Some(config::Provider::Http(http)) => {
                 let request = wire.request(&http.endpoint, &settings, &specs, messages)?;
@@ -432,6 +465,11 @@ impl Harness {
         self.advance(session);
     }
 
+    /// The same as soon as this one is over: whoever calls stands in the middle of an entry.
+    pub(super) fn inner_settle(&mut self, session: String, run: String, entry: Entry) {
+        self.inner.push_back(Inner::Settle { session, run, entry: Box::new(entry) });
+    }
+
     /// Runs a tool that was ordered.
     fn order(&mut self, session: &str, run: &str, tool_call: &str) {
         let Some(call) = self.session(session).and_then(|s| s.run(run)).and_then(|run| run.call(tool_call))
@@ -439,7 +477,7 @@ impl Harness {
             return;
         };
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
-        let checked = gate(&self.registry, &name, &arguments).map(|checked| {
+        let checked = gate(&self.registry, &self.policy, &name, &arguments).map(|checked| {
             let tool = checked.definition;
             let again = tool.read_only && tool.on_resume == OnResume::Rerun;
             (tool.origin, again, tool.timeout_ms, checked.args)
@@ -449,9 +487,7 @@ impl Harness {
             // The tool changed or went away since the decision.
             Err(error) => {
                 self.tell_call(session, run, tool_call, "started", false);
-                let entry = Box::new(failed_call(tool_call, error));
-                let (session, run) = (session.into(), run.into());
-                return self.inner.push_back(Inner::Settle { session, run, entry });
+                return self.inner_settle(session.into(), run.into(), failed_call(tool_call, error));
             }
         };
         // A page tool commits its outcome with its change, and what only reads may be run again unless its page
@@ -463,6 +499,8 @@ impl Harness {
         match origin {
             Origin::Page => self.page_tool(owner, name, args),
             Origin::Host(function) => self.call_tool(owner, function, &args, timeout, barrier),
+            // What has no function is handed over, never ordered.
+            Origin::Person => {}
         }
     }
 
@@ -498,6 +536,8 @@ impl Harness {
         let Some(LiveCall { owner, .. }) = self.calls.remove(call) else { return };
         match owner {
             CallOwner::Instructions { session, run } => self.instructed(&session, &run, result),
+            CallOwner::Decide(_) | CallOwner::DecideForRun { .. } => self.judged(owner, result),
+            CallOwner::Lookup { .. } => self.looked_up(owner, result),
             CallOwner::Tool(Owner::Run { session, run, tool_call }) => {
                 let entry = match result {
                     Ok(json) => {
@@ -519,7 +559,7 @@ impl Harness {
     }
 
     /// What a tool of the page returned, as text for the model, and whether that is JSON.
-    fn tool_text(&self, json: Option<String>) -> (ToolText, bool) {
+    pub(super) fn tool_text(&self, json: Option<String>) -> (ToolText, bool) {
         let json = json.unwrap_or_default();
         let (text, json) = match json::parse(&json) {
             Some(Value::String(text)) => (text, false),
@@ -594,8 +634,11 @@ impl Harness {
             self.outbox.abort(key);
         }
         let of_run = |call: &LiveCall| match &call.owner {
-            CallOwner::Tool(Owner::Run { run, .. }) | CallOwner::Instructions { run, .. } => *run == id,
-            CallOwner::Tool(Owner::Command(_)) => false,
+            CallOwner::Tool(Owner::Run { run, .. })
+            | CallOwner::Instructions { run, .. }
+            | CallOwner::DecideForRun { run, .. }
+            | CallOwner::Lookup { run, .. } => *run == id,
+            CallOwner::Tool(Owner::Command(_)) | CallOwner::Decide(_) => false,
         };
         for key in self.calls.keys(of_run) {
             self.calls.remove(key);

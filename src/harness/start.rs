@@ -190,7 +190,9 @@ impl Harness {
             self.reply(command, Ok(None));
         }
         self.answer_waiters();
-        let held = self.session(DEFAULT_SESSION).and_then(Session::current).map(|run| run.id.clone());
+        self.tell_questions_again(DEFAULT_SESSION);
+        let current = self.session(DEFAULT_SESSION).and_then(Session::current);
+        let held = current.filter(|run| run.held).map(|run| run.id.clone());
         if let (true, Some(run)) = (self.config.resume_auto, held) {
             self.go_on(DEFAULT_SESSION, &run);
         }

@@ -172,8 +172,64 @@ entries! {
         /// Why, for the model too.
         error: ErrorInfo,
     }
+    /// The page's `decide` is asked about a tool call.
+    Decision Consulted = "consulted" {
+        /// Which tool call.
+        tool_call: String,
+    }
+    /// What `decide` says.
+    Input Judged = "judged" {
+        /// Which tool call.
+        tool_call: String,
+        /// `allow`, `ask` or `deny`.
+        verdict: String,
+    }
+    /// A person is asked about a tool call.
+    Decision PermissionAsked = "permission_asked" {
+        /// Which tool call.
+        tool_call: String,
+        /// The id of the question.
+        request: String,
+        /// Why: `policy`, `destructive`, `external_text`, `decide`, `unknown_outcome`.
+        reason: String,
+        /// The SHA-256 of the canonical arguments that the answer is for.
+        arguments: String,
+        /// The SHA-256 of the tool's definition that the answer is for.
+        definition: String,
+    }
+    /// A person has answered.
+    Input PermissionAnswered = "permission_answered" erasable true {
+        /// Which tool call.
+        tool_call: String,
+        /// The id of the question.
+        request: String,
+        /// `allow_once`, `always_allow` or `deny`.
+        answer: String,
+        /// A word to the model.
+        reason: Option<String>,
+    }
+    /// What a person has always allowed is not allowed any more.
+    Input Revoked = "revoked" {
+        /// Which tool.
+        tool: String,
+    }
     /// A tool is to be run.
     Decision Ordered = "ordered" {
+        /// Which tool call.
+        tool_call: String,
+    }
+    /// A tool call is left to whoever answers it by `tools.resolve`.
+    Decision Handed = "handed" {
+        /// Which tool call.
+        tool_call: String,
+    }
+    /// The tool is asked whether a call that was lost took effect.
+    Decision LookedUp = "looked_up" {
+        /// Which tool call.
+        tool_call: String,
+    }
+    /// It did not, or the tool does not know.
+    Input NotFound = "not_found" {
         /// Which tool call.
         tool_call: String,
     }

@@ -9,6 +9,7 @@ mod entry;
 mod row;
 
 pub use entry::{Cause, Entry, Sums, blocks_from_json, blocks_to_json};
+pub(crate) use row::sha256;
 pub use row::{GENESIS, Header, Row};
 
 /// The version of the entries' format. A row with a higher one was written by a newer package.

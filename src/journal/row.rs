@@ -127,7 +127,7 @@ fn corrupt(message: impl Into<String>) -> ErrorInfo {
     ErrorInfo::new(Code::Corrupt, message).hint("delete the workspace to start anew, or report this")
 }
 
-fn sha256(parts: &[&str]) -> String {
+pub(crate) fn sha256(parts: &[&str]) -> String {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut hasher = Sha256::new();
     for part in parts {

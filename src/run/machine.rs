@@ -2,9 +2,11 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, Sums};
+use crate::json::json;
 use crate::model::{Block, StopReason, Usage};
 use crate::ports::Millis;
-use crate::tools::{OnResume, Registry, gate};
+use crate::tools::policy::{bound_to, fingerprint};
+use crate::tools::{Checked, Definition, OnResume, Origin, Policy, Registry, Verdict, gate};
 
 /// What decisions depend on besides the journal of the run.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +15,38 @@ pub struct Rules<'a> {
     pub tools: &'a Registry,
     /// How many model calls a run may make.
     pub max_turns: u64,
+    /// What may be done, and what is asked about.
+    pub policy: &'a Policy,
+    /// What a person has always allowed.
+    pub grants: &'a [Grant],
+    /// The number of the last entry that brought text from outside.
+    pub outside_at: Option<u64>,
 }
+
+/// What a person has always allowed, until the agent is stopped or the conversation cleared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The tool's name.
+    pub tool: String,
+    /// The definition that was allowed; another is not.
+    pub definition: String,
+    /// The number of the entry that says so.
+    pub seq: u64,
+}
+
+/// A question to a person about a tool call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// Its id.
+    pub id: String,
+    /// Why it is asked: a code.
+    pub reason: String,
+    /// The tool's definition that the answer is for.
+    pub definition: String,
+}
+
+/// Why a lost call is asked about.
+const UNKNOWN: &str = "unknown_outcome";
 
 /// The message that began the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,8 +115,18 @@ pub struct Settled {
 pub enum CallState {
     /// The model has asked for it.
     Asked,
+    /// The page's `decide` is asked about it.
+    Consulted,
+    /// A person is asked about it.
+    Waiting(Question),
+    /// A person has allowed it, with this definition of the tool.
+    Allowed(String),
     /// It was ordered and has not come back.
     Ordered,
+    /// Someone will answer it by `tools.resolve`.
+    Handed,
+    /// The tool is asked whether it took effect before the page went away.
+    LookedUp,
     /// It was ordered, and the page went away before it came back.
     Lost,
     /// It is over.
@@ -101,6 +144,12 @@ pub struct Call {
     pub arguments: String,
     /// Where it stands.
     pub state: CallState,
+    /// How often a person was asked about it.
+    questions: u64,
+    /// What the page's `decide` has said.
+    judged: Option<Verdict>,
+    /// The tool does not know what became of it.
+    looked_up: bool,
 }
 
 /// One model call and the tool calls that it asked for.
@@ -211,7 +260,26 @@ impl Run {
 
     /// Whether it works: it has not ended and nobody needs to do anything.
     pub fn working(&self) -> bool {
-        self.ended.is_none() && !self.held
+        self.ended.is_none() && !self.held && !self.waiting()
+    }
+
+    /// Whether it does nothing until a person answers.
+    pub fn waiting(&self) -> bool {
+        let asked = |call: &Call| matches!(call.state, CallState::Waiting(_) | CallState::Handed);
+        let idle = |call: &Call| asked(call) || call.state == CallState::Asked;
+        self.ended.is_none()
+            && !self.held
+            && self.ending.is_none()
+            && self.open_calls().any(asked)
+            && self.open_calls().all(idle)
+    }
+
+    /// The questions that no person has answered yet.
+    pub fn questions(&self) -> impl Iterator<Item = (&Call, &Question)> {
+        self.open_calls().filter_map(|call| match &call.state {
+            CallState::Waiting(question) => Some((call, question)),
+            _ => None,
+        })
     }
 
     /// The id of the assistant's message, known from the beginning.
@@ -282,7 +350,46 @@ impl Run {
                 self.awaited_turn(*call)?.said = Said::Cut(blocks.clone());
                 self.ending = Some((Outcome::Failed, Some(error.clone())));
             }
+            Entry::Consulted { tool_call } => self.open(tool_call)?.state = CallState::Consulted,
+            Entry::Judged { tool_call, verdict } => {
+                let call = self.open(tool_call)?;
+                call.judged = Verdict::parse(verdict);
+                call.state = CallState::Asked;
+            }
+            Entry::PermissionAsked { tool_call, request, reason, definition, .. } => {
+                let call = self.open(tool_call)?;
+                call.questions += 1;
+                call.state = CallState::Waiting(Question {
+                    id: request.clone(),
+                    reason: reason.clone(),
+                    definition: definition.clone(),
+                });
+            }
+            Entry::PermissionAnswered { tool_call, request, answer, reason } => {
+                let call = self.open(tool_call)?;
+                let CallState::Waiting(question) = &call.state else { return None };
+                if question.id != *request {
+                    return None;
+                }
+                call.state = if answer == "deny" {
+                    let unknown = question.reason == UNKNOWN;
+                    let error = if unknown { unknown_outcome() } else { denied() };
+                    CallState::Settled(refusal(match reason {
+                        Some(word) => error.hint(word.as_str()),
+                        None => error,
+                    }))
+                } else {
+                    CallState::Allowed(question.definition.clone())
+                };
+            }
             Entry::Ordered { tool_call } => self.open(tool_call)?.state = CallState::Ordered,
+            Entry::Handed { tool_call } => self.open(tool_call)?.state = CallState::Handed,
+            Entry::LookedUp { tool_call } => self.open(tool_call)?.state = CallState::LookedUp,
+            Entry::NotFound { tool_call } => {
+                let call = self.open(tool_call)?;
+                call.looked_up = true;
+                call.state = CallState::Lost;
+            }
             Entry::Refused { tool_call, error } => self.settle(tool_call, refusal(error.clone()))?,
             Entry::Returned { tool_call, text, json, error, cut } => {
                 let settled = Settled { text: text.clone(), json: *json, error: error.clone(), cut: *cut };
@@ -299,11 +406,15 @@ impl Run {
                         said => *said = Said::Cut(blocks.clone()),
                     }
                     for call in &mut turn.calls {
-                        let error = match call.state {
+                        let error = match &call.state {
                             CallState::Settled(_) => continue,
-                            CallState::Lost => unknown_outcome(),
-                            CallState::Asked => not_run(),
-                            CallState::Ordered => interrupted(),
+                            CallState::Lost | CallState::LookedUp => unknown_outcome(),
+                            CallState::Waiting(question) if question.reason == UNKNOWN => unknown_outcome(),
+                            CallState::Asked
+                            | CallState::Consulted
+                            | CallState::Waiting(_)
+                            | CallState::Allowed(_) => not_run(),
+                            CallState::Ordered | CallState::Handed => interrupted(),
                         };
                         call.state = CallState::Settled(refusal(error));
                     }
@@ -317,8 +428,12 @@ impl Run {
                     if turn.said == Said::Nothing {
                         turn.said = Said::Partial(blocks.clone());
                     }
-                    for call in turn.calls.iter_mut().filter(|call| call.state == CallState::Ordered) {
-                        call.state = CallState::Lost;
+                    for call in &mut turn.calls {
+                        match call.state {
+                            CallState::Ordered | CallState::LookedUp => call.state = CallState::Lost,
+                            CallState::Consulted => call.state = CallState::Asked,
+                            _ => {}
+                        }
                     }
                 }
             }
@@ -333,6 +448,7 @@ impl Run {
             Entry::Started { .. }
             | Entry::Configured { .. }
             | Entry::Stopped {}
+            | Entry::Revoked { .. }
             | Entry::Prompt { .. }
             | Entry::Cleared { .. } => return None,
         }
@@ -354,7 +470,7 @@ impl Run {
             Said::Partial(_) | Said::Cut(_) => return Some(call_model),
             Said::Whole { blocks, stop, .. } => (blocks, stop),
         };
-        if let Some(entry) = next_of_calls(turn, not_wanted(stop), rules) {
+        if let Some(entry) = self.next_of_calls(turn, not_wanted(stop), rules) {
             return entry;
         }
         let goes_on = !turn.calls.is_empty() || *stop == StopReason::Pause;
@@ -394,6 +510,111 @@ impl Run {
         ErrorInfo::new(code, message).hint(hint)
     }
 
+    /// What the tool calls of a whole answer need next. `None`: they are all over. `Some(None)`: one is awaited.
+    ///
+    /// They run one after the other in the order of the answer, unless every one of them may run beside others.
+    fn next_of_calls(
+        &self,
+        turn: &Turn,
+        refused: Option<ErrorInfo>,
+        rules: &Rules<'_>,
+    ) -> Option<Option<Entry>> {
+        let beside = |call: &Call| rules.tools.get(&call.name).is_none_or(|tool| tool.definition.parallel);
+        let together = turn.calls.iter().all(beside);
+        let running = turn.calls.iter().filter(|call| call.state == CallState::Ordered).count() as u64;
+        let full = rules.policy.parallel.is_some_and(|most| running >= most);
+        let mut awaited = false;
+        for call in &turn.calls {
+            let tool_call = call.id.clone();
+            let entry = match &call.state {
+                CallState::Settled(_) => continue,
+                CallState::Ordered
+                | CallState::Consulted
+                | CallState::Waiting(_)
+                | CallState::Handed
+                | CallState::LookedUp => None,
+                CallState::Asked => match &refused {
+                    Some(error) => Some(Entry::Refused { tool_call, error: error.clone() }),
+                    None => Some(self.next_of_asked(call, rules)),
+                },
+                CallState::Allowed(definition) => Some(next_of_allowed(call, definition, rules)),
+                CallState::Lost => Some(next_of_lost(call, rules)),
+            };
+            match entry {
+                // A place has to become free first.
+                Some(Entry::Ordered { .. }) if full => awaited = true,
+                Some(entry) => return Some(Some(entry)),
+                None => awaited = true,
+            }
+            if !together {
+                break;
+            }
+        }
+        awaited.then_some(None)
+    }
+
+    /// What becomes of a call that the model has asked for: all checks in their order, then permission.
+    fn next_of_asked(&self, call: &Call, rules: &Rules<'_>) -> Entry {
+        let tool_call = call.id.clone();
+        let checked = match gate(rules.tools, rules.policy, &call.name, &call.arguments) {
+            Ok(checked) => checked,
+            Err(error) => return Entry::Refused { tool_call, error },
+        };
+        if let Some(error) = self.again_and_again(call) {
+            return Entry::Refused { tool_call, error };
+        }
+        let tool = checked.definition;
+        let definition = fingerprint(tool);
+        let of_tool = |grant: &&Grant| grant.tool == tool.name && grant.definition == definition;
+        let grant = rules.grants.iter().rev().find(of_tool);
+        let outside = rules.outside_at.is_some_and(|at| grant.is_none_or(|grant| grant.seq < at));
+        let (mut verdict, mut reason) = rules.policy.verdict(tool, outside);
+        if rules.policy.decides && verdict != Verdict::Deny {
+            match call.judged {
+                None => return Entry::Consulted { tool_call },
+                // Nothing that a page decides in advance lifts what an outsider's text may have asked for.
+                Some(Verdict::Allow) if reason == "external_text" => {}
+                Some(judged) => (verdict, reason) = (judged, "decide"),
+            }
+        }
+        let granted = grant.is_some() && !(outside && tool.open_world);
+        match verdict {
+            Verdict::Deny => Entry::Refused { tool_call, error: not_allowed(&tool.name) },
+            Verdict::Ask if !granted => ask(call, &checked, reason),
+            Verdict::Allow | Verdict::Ask => order(call, tool),
+        }
+    }
+
+    /// A call that failed three times in a row in just the same way is not tried a fourth time.
+    fn again_and_again(&self, call: &Call) -> Option<ErrorInfo> {
+        let calls = self.turns.iter().rev().flat_map(|turn| turn.calls.iter().rev());
+        let before = calls.skip_while(|other| other.id != call.id).skip(1);
+        let mut last = before.filter_map(|call| match &call.state {
+            CallState::Settled(settled) => Some((call, settled)),
+            _ => None,
+        });
+        let (_, first) = last.next()?;
+        let error = first.error.as_ref()?;
+        let same = |(other, settled): (&Call, &Settled)| {
+            other.name == call.name
+                && same_arguments(&other.arguments, &call.arguments)
+                && settled.error.is_some()
+                && settled.text == first.text
+        };
+        let calls = self.turns.iter().rev().flat_map(|turn| turn.calls.iter().rev());
+        let before = calls.skip_while(|other| other.id != call.id).skip(1);
+        let settled = before.filter_map(|call| match &call.state {
+            CallState::Settled(settled) => Some((call, settled)),
+            _ => None,
+        });
+        let times = settled.take(IN_A_ROW).filter(|pair| same(*pair)).count();
+        (times == IN_A_ROW).then(|| {
+            let message =
+                format!("not run: this very call has failed {IN_A_ROW} times in a row: {}", error.message);
+            ErrorInfo::new(Code::ToolFailed, message).hint("do something else, or tell the person")
+        })
+    }
+
     fn awaited_turn(&mut self, call: u64) -> Option<&mut Turn> {
         self.turns.last_mut().filter(|turn| turn.call == call && turn.said == Said::Nothing)
     }
@@ -416,46 +637,15 @@ pub(crate) fn answer_id(message: &str) -> String {
 
 fn asked(block: &Block) -> Option<Call> {
     let Block::ToolCall { id, name, arguments } = block else { return None };
-    let call =
-        Call { id: id.clone(), name: name.clone(), arguments: arguments.clone(), state: CallState::Asked };
-    Some(call)
-}
-
-/// What the tool calls of a whole answer need next. `None`: they are all over. `Some(None)`: one is awaited.
-///
-/// They run one after the other in the order of the answer, unless every one of them may run beside others.
-fn next_of_calls(turn: &Turn, refused: Option<ErrorInfo>, rules: &Rules<'_>) -> Option<Option<Entry>> {
-    let together =
-        turn.calls.iter().all(|call| rules.tools.get(&call.name).is_none_or(|tool| tool.definition.parallel));
-    let mut awaited = false;
-    for call in &turn.calls {
-        let tool_call = call.id.clone();
-        let order = match &call.state {
-            CallState::Settled(_) => continue,
-            CallState::Ordered => {
-                awaited = true;
-                if together { continue } else { break }
-            }
-            CallState::Asked if refused.is_some() => {
-                return refused.map(|error| Some(Entry::Refused { tool_call, error }));
-            }
-            CallState::Asked => match gate(rules.tools, &call.name, &call.arguments) {
-                Ok(_) => Entry::Ordered { tool_call },
-                Err(error) => Entry::Refused { tool_call, error },
-            },
-            CallState::Lost => match rules.tools.get(&call.name) {
-                Some(tool) if tool.definition.on_resume == OnResume::Rerun => Entry::Ordered { tool_call },
-                Some(tool) if tool.definition.on_resume == OnResume::Fail => {
-                    let mut error = unknown_outcome();
-                    error.code = Code::ToolFailed;
-                    Entry::Refused { tool_call, error }
-                }
-                _ => Entry::Unknown { tool_call },
-            },
-        };
-        return Some(Some(order));
-    }
-    awaited.then_some(None)
+    Some(Call {
+        id: id.clone(),
+        name: name.clone(),
+        arguments: arguments.clone(),
+        state: CallState::Asked,
+        questions: 0,
+        judged: None,
+        looked_up: false,
+    })
 }
 
 /// Why the tool calls of an answer that stopped like this are not run.
@@ -475,6 +665,80 @@ fn not_wanted(stop: &StopReason) -> Option<ErrorInfo> {
 
 fn end(outcome: Outcome, code: Option<Code>) -> Entry {
     Entry::Ended { outcome: outcome.as_str().into(), code: code.map(|code| code.as_str().into()) }
+}
+
+/// How often a call may fail in the same way before it is not tried again.
+const IN_A_ROW: usize = 3;
+
+fn same_arguments(one: &str, other: &str) -> bool {
+    let canonical =
+        |text: &str| crate::json::parse(text).map_or_else(|| text.to_owned(), |value| json(&value));
+    one == other || canonical(one) == canonical(other)
+}
+
+/// What becomes of a call that a person has allowed: what was allowed must still be what is there.
+fn next_of_allowed(call: &Call, definition: &str, rules: &Rules<'_>) -> Entry {
+    let tool_call = call.id.clone();
+    let checked = match gate(rules.tools, rules.policy, &call.name, &call.arguments) {
+        Ok(checked) => checked,
+        Err(error) => return Entry::Refused { tool_call, error },
+    };
+    let tool = checked.definition;
+    if rules.policy.verdict(tool, false).0 == Verdict::Deny {
+        return Entry::Refused { tool_call, error: not_allowed(&tool.name) };
+    }
+    if fingerprint(tool) != definition {
+        return ask(call, &checked, "definition_changed");
+    }
+    order(call, tool)
+}
+
+/// What becomes of a call whose page went away while it ran.
+fn next_of_lost(call: &Call, rules: &Rules<'_>) -> Entry {
+    let tool_call = call.id.clone();
+    let Some(tool) = rules.tools.get(&call.name) else { return Entry::Unknown { tool_call } };
+    let tool = &tool.definition;
+    if tool.lookup.is_some() && !call.looked_up {
+        return Entry::LookedUp { tool_call };
+    }
+    if tool.on_resume == OnResume::Fail {
+        let mut error = unknown_outcome();
+        error.code = Code::ToolFailed;
+        return Entry::Refused { tool_call, error };
+    }
+    match gate(rules.tools, rules.policy, &call.name, &call.arguments) {
+        Ok(_) if tool.on_resume == OnResume::Rerun => Entry::Ordered { tool_call },
+        Ok(checked) => ask(call, &checked, UNKNOWN),
+        // It cannot be run again: what became of it stays unknown.
+        Err(_) => Entry::Unknown { tool_call },
+    }
+}
+
+fn order(call: &Call, tool: &Definition) -> Entry {
+    let tool_call = call.id.clone();
+    match tool.origin {
+        Origin::Person => Entry::Handed { tool_call },
+        Origin::Page | Origin::Host(_) => Entry::Ordered { tool_call },
+    }
+}
+
+fn ask(call: &Call, checked: &Checked<'_>, reason: &str) -> Entry {
+    Entry::PermissionAsked {
+        tool_call: call.id.clone(),
+        request: format!("ask_{}_{}", call.id, call.questions + 1),
+        reason: reason.into(),
+        arguments: bound_to(&checked.args),
+        definition: fingerprint(checked.definition),
+    }
+}
+
+fn denied() -> ErrorInfo {
+    ErrorInfo::new(Code::PermissionDenied, "the person did not allow this call; it was not run")
+}
+
+fn not_allowed(tool: &str) -> ErrorInfo {
+    ErrorInfo::new(Code::PermissionDenied, format!("{tool} is not allowed here; it was not run"))
+        .hint("go on without it, and say so")
 }
 
 fn refusal(error: ErrorInfo) -> Settled {

@@ -10,4 +10,6 @@
 
 mod machine;
 
-pub use machine::{Call, CallState, Ended, Outcome, Prompt, Rules, Run, Said, Settled, Turn};
+pub use machine::{
+    Call, CallState, Ended, Grant, Outcome, Prompt, Question, Rules, Run, Said, Settled, Turn,
+};

@@ -20,8 +20,8 @@ use crate::maps::Named;
 use crate::model::Block;
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::run::{Ended, Prompt, Rules, Run};
-use crate::tools::Registry;
+use crate::run::{CallState, Ended, Grant, Prompt, Rules, Run};
+use crate::tools::{Policy, Registry, Source};
 use serde_json::Value;
 
 /// How many model calls a run may make where the page does not say.
@@ -49,6 +49,12 @@ pub struct Session {
     pub sums: Sums,
     /// The configuration that decisions go by, as recorded.
     pub config: Value,
+    /// What may be done and what is asked about, by that configuration.
+    pub policy: Policy,
+    /// What a person has always allowed.
+    pub grants: Vec<Grant>,
+    /// The number of the last entry that brought text from outside.
+    outside_at: Option<u64>,
     /// The tools that decisions go by, as recorded.
     pub tools: Registry,
     /// The tools' record, to see whether it has changed.
@@ -69,6 +75,9 @@ impl Session {
             past: Named::default(),
             sums: Sums::default(),
             config: Value::Null,
+            policy: Policy::default(),
+            grants: Vec::new(),
+            outside_at: None,
             tools: Registry::default(),
             tools_record: Value::Null,
             generation: 0,
@@ -121,7 +130,13 @@ impl Session {
     /// What the next decision is, if there is one to make.
     pub fn next(&self) -> Option<Entry> {
         let max_turns = self.config.get("maxTurns").and_then(Value::as_u64).unwrap_or(DEFAULT_MAX_TURNS);
-        self.current()?.next(&Rules { tools: &self.tools, max_turns })
+        self.current()?.next(&Rules {
+            tools: &self.tools,
+            max_turns,
+            policy: &self.policy,
+            grants: &self.grants,
+            outside_at: self.outside_at,
+        })
     }
 
     /// The row that this entry would become. Changes nothing.
@@ -205,7 +220,9 @@ impl Session {
         match entry {
             Entry::Started { config, tools, .. } => self.configure(Some(config), Some(tools))?,
             Entry::Configured { config, tools } => self.configure(config.as_ref(), tools.as_ref())?,
-            Entry::Stopped {} => {}
+            // What was always allowed was allowed until now.
+            Entry::Stopped {} => self.grants.clear(),
+            Entry::Revoked { tool } => self.grants.retain(|grant| grant.tool != *tool),
             Entry::Cleared { sums } => {
                 if self.current().is_some() {
                     return None;
@@ -216,6 +233,8 @@ impl Session {
                 }
                 self.sums = *sums;
                 self.call_ids.clear();
+                self.grants.clear();
+                self.outside_at = None;
                 self.generation += 1;
             }
             Entry::Prompt { message, text, context, metadata, idempotency, continues } => {
@@ -245,7 +264,19 @@ impl Session {
                 }
                 let run = self.runs.last_mut().filter(|run| header.run.as_deref() == Some(&run.id))?;
                 let before = run.sums;
+                let granted = granted_by(run, entry);
                 run.fold(header.at, entry)?;
+                self.grants.extend(granted.map(|(tool, definition)| Grant {
+                    tool,
+                    definition,
+                    seq: header.seq,
+                }));
+                if let Entry::Returned { tool_call, .. } = entry {
+                    let tool = run.call(tool_call).and_then(|call| self.tools.get(&call.name));
+                    if tool.is_some_and(|tool| tool.definition.source == Source::External) {
+                        self.outside_at = Some(header.seq);
+                    }
+                }
                 if run.sums != before
                     && let Entry::Answered { usage, .. } | Entry::Failed { usage, .. } = entry
                 {
@@ -275,6 +306,7 @@ impl Session {
 
     fn configure(&mut self, config: Option<&Value>, tools: Option<&Value>) -> Option<()> {
         if let Some(config) = config {
+            self.policy = Policy::from_record(config);
             self.config = config.clone();
         }
         if let Some(tools) = tools {
@@ -283,6 +315,14 @@ impl Session {
         }
         Some(())
     }
+}
+
+/// The tool and definition that this entry always allows.
+fn granted_by(run: &Run, entry: &Entry) -> Option<(String, String)> {
+    let Entry::PermissionAnswered { tool_call, answer, .. } = entry else { return None };
+    let call = run.call(tool_call).filter(|_| answer == "always_allow")?;
+    let CallState::Waiting(question) = &call.state else { return None };
+    Some((call.name.clone(), question.definition.clone()))
 }
 
 /// Whether an entry is one that came from outside.

@@ -123,15 +123,23 @@ pub(crate) fn text_part(kind: &str, text: &str) -> Value {
 
 fn part_of(call: &Call) -> Value {
     let status = match &call.state {
-        CallState::Asked => "waiting",
+        CallState::Asked
+        | CallState::Consulted
+        | CallState::Waiting(_)
+        | CallState::Allowed(_)
+        | CallState::Handed => "waiting",
         CallState::Ordered => "started",
-        CallState::Lost => "unknown",
+        CallState::Lost | CallState::LookedUp => "unknown",
         CallState::Settled(Settled { error: None, .. }) => "completed",
         CallState::Settled(Settled { error: Some(error), .. }) => match error.code {
             Code::UnknownOutcome => "unknown",
             Code::PermissionDenied => "denied",
             _ => "failed",
         },
+    };
+    let request = match &call.state {
+        CallState::Waiting(question) => Some(question.id.as_str()),
+        _ => None,
     };
     let (result, error) = match &call.state {
         CallState::Settled(Settled { error: Some(error), .. }) => (None, Some(error.to_json())),
@@ -144,6 +152,7 @@ fn part_of(call: &Call) -> Value {
         .text("tool", &call.name)
         .value("arguments", arguments(&call.arguments))
         .text("status", status)
+        .maybe_text("requestId", request)
         .maybe("result", result)
         .maybe("error", error)
         .done()

@@ -74,6 +74,8 @@ pub enum Origin {
     Page,
     /// The function that the client knows by this number.
     Host(u32),
+    /// Whoever answers by `tools.resolve`.
+    Person,
 }
 
 /// A tool.
@@ -89,8 +91,12 @@ pub struct Definition {
     pub input_schema: String,
     /// Where its results come from.
     pub source: Source,
+    /// What must be held for it.
+    pub capability: Option<String>,
     /// Whether it changes nothing.
     pub read_only: bool,
+    /// Whether what it takes away may be gone for good: it is asked about unless someone has said otherwise.
+    pub destructive: bool,
     /// Whether it can send something out of the page.
     pub open_world: bool,
     /// Whether it may run beside others of the same turn.
@@ -99,6 +105,12 @@ pub struct Definition {
     pub timeout_ms: Option<u64>,
     /// What becomes of a call that was lost.
     pub on_resume: OnResume,
+    /// Whether arguments that mean the right thing in the wrong form are repaired.
+    pub coerce: bool,
+    /// Whether the schema's `format` counts.
+    pub formats: bool,
+    /// The function that knows whether a lost call took effect.
+    pub lookup: Option<u32>,
     /// Who carries it out.
     pub origin: Origin,
 }
@@ -110,14 +122,20 @@ const KNOWN: &[&str] = &[
     "inputSchema",
     "execute",
     "source",
+    "capability",
     "readOnly",
+    "destructive",
+    "openWorld",
+    "annotations",
     "timeoutMs",
     "concurrency",
+    "coerce",
+    "formats",
     "onResume",
+    "lookup",
     "replace",
 ];
-const LATER: &[&str] =
-    &["capability", "destructive", "openWorld", "annotations", "coerce", "formats", "lookup"];
+const HINTS: &[&str] = &["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
 const READ_ONLY_PREFIXES: &[&str] = &["get_", "list_", "search_", "read_", "describe_"];
 /// The longest delay that a browser's timer takes.
 const MAX_TIMEOUT_MS: u64 = i32::MAX as u64;
@@ -129,13 +147,7 @@ impl Definition {
         let name = value.get("name").and_then(Value::as_str).unwrap_or_default();
         let what = if name.is_empty() { "a tool".to_string() } else { format!("the tool '{name}'") };
         let invalid = |text: String| ErrorInfo::new(Code::InvalidTool, text);
-        if let Some(later) = value.as_object().and_then(|map| {
-            LATER.iter().find(|later| map.get(**later).is_some_and(|member| !member.is_null()))
-        }) {
-            return Err(invalid(format!("{what} has '{later}', which comes with a later version")));
-        }
-        let known: Vec<&str> = KNOWN.iter().chain(LATER).copied().collect();
-        let args = Args::open(value, Code::InvalidTool, &what, &known)?;
+        let args = Args::open(value, Code::InvalidTool, &what, KNOWN)?;
         let name = args.required_text("name")?;
         check_name(name)?;
         let description = args.required_text("description")?;
@@ -145,21 +157,30 @@ impl Definition {
         }
         let Some(schema) = args.get("inputSchema") else { return Err(args.missing("inputSchema")) };
         let input_schema = object_schema(schema, &what)?;
-        let Some(execute) = args.get("execute") else {
-            return Err(invalid(format!(
-                "{what} has no 'execute'; a tool that a person answers comes with a later version"
-            )));
+        let function = |name: &str| match args.get(name) {
+            None => Ok(None),
+            Some(value) => {
+                let number = value.get("$fn").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
+                number.map(Some).ok_or_else(|| args.wrong(name, "a function"))
+            }
         };
-        let function = execute.get("$fn").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
-        let Some(function) = function else { return Err(args.wrong("execute", "a function")) };
         let source = match args.text("source")? {
             None => Source::Workspace,
             Some(text) => Source::parse(text).ok_or_else(|| {
                 invalid(format!("{what}: 'source' must be Workspace, External or System, not '{text}'"))
             })?,
         };
-        let read_only = args
-            .flag("readOnly")?
+        let theirs = [&what, "'s annotations"].concat();
+        let hints = match args.get("annotations") {
+            None => None,
+            Some(hints) => Some(Args::open(hints, Code::InvalidTool, &theirs, HINTS)?),
+        };
+        // Our own word counts, then MCP's.
+        let flag = |ours: &str, theirs: &str| match (args.flag(ours)?, &hints) {
+            (None, Some(hints)) => hints.flag(theirs),
+            (flag, _) => Ok::<_, ErrorInfo>(flag),
+        };
+        let read_only = flag("readOnly", "readOnlyHint")?
             .unwrap_or_else(|| READ_ONLY_PREFIXES.iter().any(|prefix| name.starts_with(prefix)));
         let parallel = match args.text("concurrency")? {
             None => read_only,
@@ -175,13 +196,19 @@ impl Definition {
         if timeout_ms.is_some_and(|timeout| timeout > MAX_TIMEOUT_MS) {
             return Err(invalid(format!("{what}: 'timeoutMs' must be at most {MAX_TIMEOUT_MS}")));
         }
+        let again = read_only
+            || hints.as_ref().map(|hints| hints.flag("idempotentHint")).transpose()?.flatten() == Some(true);
         let on_resume = match args.text("onResume")? {
-            None if read_only => OnResume::Rerun,
+            None if again => OnResume::Rerun,
             None => OnResume::Ask,
             Some(text) => OnResume::parse(text).ok_or_else(|| {
                 invalid(format!("{what}: 'onResume' must be rerun, ask or fail, not '{text}'"))
             })?,
         };
+        let capability = args.text("capability")?;
+        if capability.is_some_and(|capability| capability.trim().is_empty()) {
+            return Err(invalid(format!("{what}: 'capability' is empty")));
+        }
         args.flag("replace")?;
         Ok(Definition {
             name: name.into(),
@@ -189,18 +216,29 @@ impl Definition {
             description: description.into(),
             input_schema,
             source,
+            capability: capability.map(String::from),
             read_only,
-            open_world: !read_only,
+            destructive: flag("destructive", "destructiveHint")?.unwrap_or(false),
+            open_world: flag("openWorld", "openWorldHint")?.unwrap_or(!read_only),
             parallel,
             timeout_ms,
+            coerce: args.flag("coerce")?.unwrap_or(true),
+            formats: args.flag("formats")?.unwrap_or(false),
             on_resume,
-            origin: Origin::Host(function),
+            lookup: function("lookup")?,
+            origin: function("execute")?.map_or(Origin::Person, Origin::Host),
         })
     }
 
     /// The public form (`ToolDefinition` of `index.d.ts`).
-    pub fn to_json(&self) -> Value {
-        self.named().value("inputSchema", self.schema()).flag("available", true).done()
+    pub fn to_json(&self, available: bool) -> Value {
+        self.named()
+            .value("inputSchema", self.schema())
+            .flag("available", available)
+            .maybe_text("capability", self.capability.as_deref())
+            .flag("destructive", self.destructive)
+            .flag("openWorld", self.open_world)
+            .done()
     }
 
     /// What both forms have.
@@ -219,11 +257,17 @@ impl Definition {
         let function = match self.origin {
             Origin::Page => None,
             Origin::Host(function) => Some(function.into()),
+            Origin::Person => Some(Value::Null),
         };
         self.named()
             .text("inputSchema", &self.input_schema)
+            .maybe_text("capability", self.capability.as_deref())
+            .flag("destructive", self.destructive)
             .flag("openWorld", self.open_world)
             .flag("parallel", self.parallel)
+            .flag("coerce", self.coerce)
+            .flag("formats", self.formats)
+            .maybe("lookup", self.lookup.map(Value::from))
             .text("onResume", self.on_resume.as_str())
             .maybe_text("title", self.title.as_deref())
             .maybe("timeoutMs", self.timeout_ms.map(Value::from))
@@ -241,15 +285,24 @@ impl Definition {
         };
         let text = |name: &str| record.get(name).and_then(Value::as_str).ok_or_else(|| bad(name));
         let flag = |name: &str| record.get(name).and_then(Value::as_bool).ok_or_else(|| bad(name));
+        let function = |number: &Value| number.as_u64().and_then(|n| u32::try_from(n).ok());
         Ok(Definition {
             name: text("name")?.into(),
             title: record.get("title").map(|_| text("title")).transpose()?.map(String::from),
             description: text("description")?.into(),
             input_schema: text("inputSchema")?.into(),
             source: Source::parse(text("source")?).ok_or_else(|| bad("source"))?,
+            capability: record.get("capability").map(|_| text("capability")).transpose()?.map(String::from),
             read_only: flag("readOnly")?,
+            destructive: flag("destructive")?,
             open_world: flag("openWorld")?,
             parallel: flag("parallel")?,
+            coerce: flag("coerce")?,
+            formats: flag("formats")?,
+            lookup: record
+                .get("lookup")
+                .map(|number| function(number).ok_or_else(|| bad("lookup")))
+                .transpose()?,
             timeout_ms: match record.get("timeoutMs") {
                 None => None,
                 Some(timeout) => Some(timeout.as_u64().ok_or_else(|| bad("timeoutMs"))?),
@@ -257,9 +310,8 @@ impl Definition {
             on_resume: OnResume::parse(text("onResume")?).ok_or_else(|| bad("onResume"))?,
             origin: match record.get("fn") {
                 None => Origin::Page,
-                Some(number) => Origin::Host(
-                    number.as_u64().and_then(|n| u32::try_from(n).ok()).ok_or_else(|| bad("fn"))?,
-                ),
+                Some(Value::Null) => Origin::Person,
+                Some(number) => Origin::Host(function(number).ok_or_else(|| bad("fn"))?),
             },
         })
     }

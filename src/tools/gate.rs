@@ -1,10 +1,12 @@
 //! The one way to a tool: what must be true before a call runs, in one order.
 //!
-//! Decides, in this order: the name is known; the arguments are a JSON object and fit the schema. Promises:
-//! whoever asks for a call (a model, the page) passes here, and a call that does not pass has changed nothing.
-//! Leaves to others: running the tool, then cutting what it says (`result`).
+//! Decides, in this order: the name is known; the process type has the tool; its capability is held; the arguments
+//! are a JSON object and fit the schema. Promises: whoever asks for a call (a model, the page) passes here, and a call
+//! that does not pass has changed nothing. Leaves to others: permission (`policy` says, `run` asks), running the tool,
+//! then cutting what it says (`result`).
 
 use super::definition::Definition;
+use super::policy::Policy;
 use super::registry::Registry;
 use crate::error::{Code, ErrorInfo};
 use crate::find;
@@ -26,10 +28,16 @@ const QUOTED: usize = 200;
 const TOLD: usize = 8;
 
 /// Checks a call: the tool's name and the arguments as JSON text.
-pub fn gate<'a>(registry: &'a Registry, name: &str, args: &str) -> Result<Checked<'a>, ErrorInfo> {
+pub fn gate<'a>(
+    registry: &'a Registry,
+    policy: &Policy,
+    name: &str,
+    args: &str,
+) -> Result<Checked<'a>, ErrorInfo> {
     let Some(tool) = registry.get(name) else {
         let shown: String = name.chars().take(80).collect();
-        let names: Vec<&str> = registry.definitions().map(|tool| tool.name.as_str()).collect();
+        let offered = registry.definitions().filter(|tool| policy.offers(tool));
+        let names: Vec<&str> = offered.map(|tool| tool.name.as_str()).collect();
         let error = ErrorInfo::new(Code::ToolNotFound, format!("no tool is called '{shown}'"));
         return Err(if names.is_empty() {
             error
@@ -37,6 +45,15 @@ pub fn gate<'a>(registry: &'a Registry, name: &str, args: &str) -> Result<Checke
             error.hint(format!("the tools are {}", find::join(&names, ", ")))
         });
     };
+    let denied = |text: String| ErrorInfo::new(Code::PermissionDenied, text);
+    if !policy.offers(&tool.definition) {
+        let process = policy.process();
+        return Err(denied(format!("a {process} only reads, and {name} changes something")));
+    }
+    if let Some(capability) = policy.missing(&tool.definition) {
+        return Err(denied(format!("{name} is unavailable: it requires the {capability} capability"))
+            .hint("nobody is asked for it: go on without this tool, and say so"));
+    }
     let invalid = |text: String| {
         ErrorInfo::new(Code::InvalidArguments, format!("invalid arguments for {name}: {text}"))
     };

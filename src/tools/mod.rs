@@ -1,7 +1,7 @@
 //! Tools: what the model may do, and the checks before it is done.
 //!
 //! Decides which tools there are (`registry`), what one is (`definition`), whether a call may run (`gate`,
-//! `arguments`), how much of a result is kept (`result`), and the twelve tools on the workspace's pages
+//! `policy`, `arguments`), how much of a result is kept (`result`), and the twelve tools on the workspace's pages
 //! (`pages`). Promises: a call that may not run, or cannot, is an error with a code, which is an answer to the
 //! model. Leaves to others: running the page's own functions (`run/`, `js/`).
 
@@ -9,10 +9,12 @@ pub mod arguments;
 pub mod definition;
 pub mod gate;
 pub mod pages;
+pub mod policy;
 pub mod registry;
 pub mod result;
 
 pub use definition::{Definition, OnResume, Origin, Source};
 pub use gate::{Checked, gate};
+pub use policy::{Policy, Verdict};
 pub use registry::Registry;
 pub use result::{MAX_RESULT_BYTES, ToolText};

@@ -98,6 +98,16 @@ const TOOLS: [[&str; 4]; 12] = [
 /// How many of [`TOOLS`] come first and change nothing.
 const READERS: usize = 6;
 
+/// What must be held for a page tool.
+fn capability(name: &str, index: usize) -> &'static str {
+    match name {
+        "move_page" => "PagesOrganize",
+        "delete_page" => "PagesDelete",
+        _ if index < READERS => "PagesRead",
+        _ => "PagesWrite",
+    }
+}
+
 /// The twelve, in their order.
 pub fn definitions() -> Vec<Definition> {
     let define = |(index, [name, title, description, schema]): (usize, &[&str; 4])| Definition {
@@ -106,11 +116,17 @@ pub fn definitions() -> Vec<Definition> {
         description: (*description).into(),
         input_schema: (*schema).into(),
         source: Source::Workspace,
+        capability: Some(capability(name, index).into()),
         read_only: index < READERS,
+        // The trash keeps it, but the model cannot bring it back.
+        destructive: *name == "delete_page",
         // They reach the workspace only.
         open_world: false,
         parallel: index < READERS,
         timeout_ms: None,
+        coerce: true,
+        formats: false,
+        lookup: None,
         // The change and its outcome are one commit: without an outcome there was no change.
         on_resume: OnResume::Rerun,
         origin: Origin::Page,
@@ -462,7 +478,7 @@ mod tests {
         }
 
         fn call(&mut self, name: &str, args: Value) -> Result<String, ErrorInfo> {
-            let checked = gate(&self.registry, name, &args.to_string())?;
+            let checked = gate(&self.registry, &Policy::default(), name, &args.to_string())?;
             let done = match run(name, &checked.args, &self.workspace, 1_795_292_100_000)? {
                 Run::Done(done) => done,
                 Run::Read(pending) => {

@@ -5,6 +5,7 @@
 
 use super::arguments::Checker;
 use super::definition::Definition;
+use super::policy::Policy;
 use crate::error::{Code, ErrorInfo};
 use crate::model::ToolSpec;
 use serde_json::Value;
@@ -84,12 +85,19 @@ impl Registry {
         self.tools.iter().map(|tool| &tool.definition)
     }
 
-    /// All tools as a model is told of them, in order.
-    pub fn specs(&self) -> Vec<ToolSpec> {
-        self.definitions()
+    /// The tools as a model is told of them, in order: those that its process type has, and of those whose capability
+    /// is not held, that it is not.
+    pub fn specs(&self, policy: &Policy) -> Vec<ToolSpec> {
+        let offered = self.definitions().filter(|tool| policy.offers(tool));
+        offered
             .map(|tool| ToolSpec {
                 name: tool.name.clone(),
-                description: tool.description.clone(),
+                description: match policy.missing(tool) {
+                    Some(capability) => {
+                        ["[UNAVAILABLE: Requires ", capability, " capability] ", &tool.description].concat()
+                    }
+                    None => tool.description.clone(),
+                },
                 input_schema: tool.input_schema.clone(),
             })
             .collect()

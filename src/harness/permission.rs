@@ -1,0 +1,469 @@
+//! People and the page's `decide`: who is asked about a call, and what an answer sets going.
+//!
+//! Decides what a question says, who may answer which, and when nobody has answered in time. Promises: a question is
+//! told after its entry is stored and answered once; the first answer counts, for just the arguments and the definition
+//! it was asked about. Leaves to others: whether to ask at all (`tools::policy`, `run`).
+
+use super::outcome::failed_call;
+use super::pages::Owner;
+use super::runs::{CallOwner, LiveCall};
+use super::{Action, DEFAULT_SESSION, Harness};
+use crate::error::{Code, ErrorInfo};
+use crate::journal::Entry;
+use crate::object::Object;
+use crate::ports::Millis;
+use crate::run::{Call, Question};
+use crate::session;
+use crate::tools::policy::fingerprint;
+use crate::tools::{Checked, Definition, Origin, ToolText, Verdict};
+use serde_json::Value;
+
+/// The answers there are.
+const ANSWERS: [&str; 3] = ["allow_once", "always_allow", "deny"];
+
+/// A call of the page's own code that waits for a person. It goes with the page, so no journal holds it.
+#[derive(Debug)]
+pub(super) struct PageQuestion {
+    command: u32,
+    id: String,
+    tool: String,
+    args: Value,
+    definition: String,
+    reason: &'static str,
+    /// When nobody's answer counts any more.
+    deadline: Option<Millis>,
+}
+
+/// A call of the page's own code that `decide` is asked about.
+#[derive(Clone, Debug)]
+pub(super) struct Consulted {
+    pub command: u32,
+    pub tool: String,
+    pub args: Value,
+}
+
+impl Harness {
+    /// `tools.execute`, past the gate: it runs, is asked about, or is refused.
+    pub(super) fn page_call(
+        &mut self,
+        command: u32,
+        tool: &Definition,
+        args: Value,
+        judged: Option<Verdict>,
+    ) -> Result<(), ErrorInfo> {
+        let (mut verdict, mut reason) = self.policy.verdict(tool, false);
+        if let (true, Some(function)) = (verdict != Verdict::Deny, self.config.decide) {
+            match judged {
+                Some(judged) => (verdict, reason) = (judged, "decide"),
+                None => {
+                    let consulted = Consulted { command, tool: tool.name.clone(), args: args.clone() };
+                    let request = request_of(&format!("call-{command}"), tool, &args, "", reason);
+                    self.ask_page(CallOwner::Decide(consulted), function, "decide", request);
+                    return Ok(());
+                }
+            }
+        }
+        let definition = fingerprint(tool);
+        let granted = self.session(DEFAULT_SESSION).is_some_and(|session| {
+            session.grants.iter().any(|grant| grant.tool == tool.name && grant.definition == definition)
+        });
+        match verdict {
+            Verdict::Deny => {
+                let message = format!("{} is not allowed here; it was not run", tool.name);
+                Err(ErrorInfo::new(Code::PermissionDenied, message))
+            }
+            Verdict::Ask if !granted => {
+                let id = format!("ask_call-{command}");
+                let mut detail = request_of(&format!("call-{command}"), tool, &args, &id, reason);
+                let deadline = self.question_deadline();
+                let tool = tool.name.clone();
+                self.page_questions.push(PageQuestion {
+                    command,
+                    id,
+                    tool,
+                    args,
+                    definition,
+                    reason,
+                    deadline,
+                });
+                let mut event = self.detail(DEFAULT_SESSION, None);
+                event.all(detail.done());
+                self.send("agent:permission-required", event, false);
+                self.tell_views();
+                Ok(())
+            }
+            Verdict::Allow | Verdict::Ask => {
+                self.run_for_page(command, tool, args);
+                Ok(())
+            }
+        }
+    }
+
+    /// Runs a tool that the page's own code has called.
+    fn run_for_page(&mut self, command: u32, tool: &Definition, args: Value) {
+        let (name, origin, timeout) = (tool.name.clone(), tool.origin, tool.timeout_ms);
+        let owner = Owner::Command(command);
+        match origin {
+            Origin::Page => self.page_tool(owner, name, args),
+            Origin::Host(function) => self.call_tool(owner, function, &args, timeout, false),
+            Origin::Person => {
+                let error = ErrorInfo::new(Code::ToolFailed, format!("{name} has no execute function"));
+                self.reply_now(
+                    command,
+                    Err(error.hint("it is answered by tools.resolve when a model calls it")),
+                );
+            }
+        }
+    }
+
+    fn question_deadline(&self) -> Option<Millis> {
+        self.config.question_ms.map(|limit| self.now.saturating_add(limit))
+    }
+
+    /// Calls a function of the page about a call.
+    fn ask_page(&mut self, owner: CallOwner, function: u32, kind: &'static str, mut request: Object) {
+        let call = self.key();
+        let limit = self.config.tool_timeout_ms;
+        self.calls.insert(call, LiveCall { owner, deadline: None, limit });
+        self.outbox.act(Action::CallPage { call, function, kind, json: Some(request.json()) });
+    }
+
+    /// `decide` is asked about a call of a run.
+    pub(super) fn consult(&mut self, session: &str, run: &str, tool_call: &str) {
+        let owner =
+            CallOwner::DecideForRun { session: session.into(), run: run.into(), tool_call: tool_call.into() };
+        let (Some(call), Some(function)) =
+            (self.call_of(session, run, tool_call).cloned(), self.config.decide)
+        else {
+            // The page that decides has gone since: a person is asked.
+            return self.judged(owner, Ok(None));
+        };
+        let Some(tool) = self.registry.get(&call.name).map(|tool| tool.definition.clone()) else {
+            return self.judged(owner, Ok(None));
+        };
+        let args = session::arguments(&call.arguments);
+        let reason = self.policy.verdict(&tool, false).1;
+        self.ask_page(owner, function, "decide", request_of(tool_call, &tool, &args, "", reason));
+    }
+
+    /// What `decide` says. When it throws, says something else or nothing, a person is asked.
+    pub(super) fn judged(&mut self, owner: CallOwner, result: Result<Option<String>, ErrorInfo>) {
+        let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
+        let verdict = said.as_ref().and_then(Value::as_str).and_then(Verdict::parse).unwrap_or(Verdict::Ask);
+        match owner {
+            CallOwner::Decide(Consulted { command, tool, args }) => {
+                let checked = self.registry.get(&tool).map(|tool| tool.definition.clone());
+                let done = match checked {
+                    Some(tool) => self.page_call(command, &tool, args, Some(verdict)),
+                    None => Err(ErrorInfo::new(Code::ToolNotFound, format!("no tool is called '{tool}'"))),
+                };
+                if let Err(error) = done {
+                    self.reply_now(command, Err(error));
+                }
+            }
+            CallOwner::DecideForRun { session, run, tool_call } => {
+                let entry = Entry::Judged { tool_call, verdict: verdict.as_str().into() };
+                self.inner_settle(session, run, entry);
+            }
+            _ => {}
+        }
+    }
+
+    /// The tool is asked what became of a call that was lost.
+    pub(super) fn look_up(&mut self, session: &str, run: &str, tool_call: &str) {
+        let owner =
+            CallOwner::Lookup { session: session.into(), run: run.into(), tool_call: tool_call.into() };
+        let call = self.call_of(session, run, tool_call).cloned();
+        let lookup = call.and_then(|call| {
+            let function = self.registry.get(&call.name)?.definition.lookup?;
+            Some((call, function))
+        });
+        let Some((call, function)) = lookup else { return self.looked_up(owner, Ok(None)) };
+        let mut request = Object::new();
+        request.value("args", session::arguments(&call.arguments)).text("toolCallId", tool_call);
+        self.ask_page(owner, function, "lookup", request);
+    }
+
+    /// What the tool knows of it: `{ result }`, or nothing.
+    pub(super) fn looked_up(&mut self, owner: CallOwner, result: Result<Option<String>, ErrorInfo>) {
+        let CallOwner::Lookup { session, run, tool_call } = owner else { return };
+        let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
+        let entry = match said.as_ref().and_then(|said| said.get("result")) {
+            Some(result) => self.returned_value(&tool_call, result),
+            None => Entry::NotFound { tool_call },
+        };
+        self.inner_settle(session, run, entry);
+    }
+
+    /// A question of a run is stored: everyone is told.
+    pub(super) fn tell_question(&mut self, session: &str, run: &str, tool_call: &str) {
+        let Some(detail) = self.question_of(session, run, tool_call) else { return };
+        if let Some(deadline) = self.question_deadline() {
+            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
+        }
+        let mut event = self.detail(session, Some(run));
+        event.all(detail);
+        self.send("agent:permission-required", event, true);
+        self.tell_message(session, run, false);
+    }
+
+    /// All that waits for a person in a run that goes on waiting after a reload.
+    pub(super) fn tell_questions_again(&mut self, session: &str) {
+        let Some(run) = self.session(session).and_then(session::Session::current) else { return };
+        if !run.waiting() {
+            return;
+        }
+        let id = run.id.clone();
+        let calls: Vec<String> = run.questions().map(|(call, _)| call.id.clone()).collect();
+        self.tell_begin(session, &id);
+        for call in calls {
+            self.tell_question(session, &id, &call);
+        }
+    }
+
+    fn call_of(&self, session: &str, run: &str, tool_call: &str) -> Option<&Call> {
+        self.session(session)?.run(run)?.call(tool_call)
+    }
+
+    /// `PermissionRequest` of the contract.
+    fn question_of(&self, session: &str, run: &str, tool_call: &str) -> Option<Value> {
+        let folded = self.session(session)?;
+        let (call, question) = folded.run(run)?.questions().find(|(call, _)| call.id == tool_call)?;
+        Some(self.told_question(folded, call, question))
+    }
+
+    fn told_question(&self, folded: &session::Session, call: &Call, question: &Question) -> Value {
+        let args = session::arguments(&call.arguments);
+        match folded.tools.get(&call.name) {
+            Some(tool) => {
+                request_of(&call.id, &tool.definition, &args, &question.id, &question.reason).done()
+            }
+            None => Value::Null,
+        }
+    }
+
+    /// All questions of a session that nobody has answered.
+    pub(super) fn questions(&self, session: &str) -> Vec<Value> {
+        let Some(folded) = self.session(session) else { return Vec::new() };
+        let run = folded.current().filter(|run| !run.held);
+        let of_run = run.into_iter().flat_map(|run| run.questions());
+        let mut questions: Vec<Value> =
+            of_run.map(|(call, question)| self.told_question(folded, call, question)).collect();
+        if session == DEFAULT_SESSION {
+            for asked in &self.page_questions {
+                if let Some(tool) = self.registry.get(&asked.tool) {
+                    let call = format!("call-{}", asked.command);
+                    let request =
+                        request_of(&call, &tool.definition, &asked.args, &asked.id, asked.reason).done();
+                    questions.push(request);
+                }
+            }
+        }
+        questions
+    }
+
+    /// `resolvePermission`: the answer of a person.
+    pub(super) fn resolve_permission(
+        &mut self,
+        command: u32,
+        request: &str,
+        answer: &str,
+        word: Option<&str>,
+    ) -> Result<(), ErrorInfo> {
+        if !ANSWERS.contains(&answer) {
+            let message = "an answer is \"allow_once\", \"always_allow\" or \"deny\"";
+            return Err(ErrorInfo::new(Code::InvalidArguments, message));
+        }
+        if self.page_questions.iter().any(|asked| asked.id == request) {
+            self.answer_page_question(request, answer);
+            self.reply(command, Ok(None));
+            return Ok(());
+        }
+        let asked = self.sessions.iter().find_map(|(id, slot)| {
+            let run = slot.session.current().filter(|run| !run.held)?;
+            let (call, _) = run.questions().find(|(_, question)| question.id == request)?;
+            Some((id.to_owned(), run.id.clone(), call.id.clone()))
+        });
+        let Some((session, run, tool_call)) = asked else { return Err(not_asked(request)) };
+        self.answer_question(&session, &run, tool_call, request, answer, word);
+        self.reply(command, Ok(None));
+        Ok(())
+    }
+
+    fn answer_question(
+        &mut self,
+        session: &str,
+        run: &str,
+        tool_call: String,
+        request: &str,
+        answer: &str,
+        word: Option<&str>,
+    ) {
+        self.question_deadlines.retain(|(_, _, other)| *other != tool_call);
+        let entry = Entry::PermissionAnswered {
+            tool_call,
+            request: request.into(),
+            answer: answer.into(),
+            reason: word.map(|word| self.scrubbed(word.into())),
+        };
+        self.settle(session, run, &entry);
+    }
+
+    fn answer_page_question(&mut self, request: &str, answer: &str) {
+        let Some(at) = self.page_questions.iter().position(|asked| asked.id == request) else { return };
+        let PageQuestion { command, tool, args, definition, .. } = self.page_questions.remove(at);
+        let mut event = self.detail(DEFAULT_SESSION, None);
+        event.text("requestId", request).text("answer", answer);
+        self.send("agent:permission-resolved", event, false);
+        self.tell_views();
+        let found = self.registry.get(&tool).map(|tool| tool.definition.clone());
+        let tool = found.filter(|tool| fingerprint(tool) == definition);
+        match tool {
+            // What was asked about is there no more.
+            None => self.reply_now(command, Err(not_asked(request))),
+            Some(_) if answer == "deny" => {
+                let message = "the person did not allow this call; it was not run";
+                self.reply_now(command, Err(ErrorInfo::new(Code::PermissionDenied, message)));
+            }
+            Some(tool) => match self.policy.missing(&tool) {
+                Some(_) => self.reply_now(command, Err(not_asked(request))),
+                None => self.run_for_page(command, &tool, args),
+            },
+        }
+    }
+
+    /// An answer is stored.
+    pub(super) fn answered_question(&mut self, session: &str, run: &str, tool_call: &str, entry: &Entry) {
+        let Entry::PermissionAnswered { request, answer, .. } = entry else { return };
+        let mut event = self.detail(session, Some(run));
+        event.text("requestId", request).text("answer", answer);
+        self.send("agent:permission-resolved", event, true);
+        if answer == "deny" {
+            self.tell_call(session, run, tool_call, "started", true);
+            self.tell_call(session, run, tool_call, "failed", true);
+        }
+        self.tell_message(session, run, false);
+    }
+
+    /// Nobody has answered in time: that is a no.
+    pub(super) fn expire_questions(&mut self) {
+        let now = self.now;
+        let due = |deadline: Option<Millis>| deadline.is_some_and(|deadline| deadline <= now);
+        while let Some(asked) = self.page_questions.iter().find(|asked| due(asked.deadline)) {
+            let id = asked.id.clone();
+            self.answer_page_question(&id, "deny");
+        }
+        while let Some(at) = self.question_deadlines.iter().position(|(deadline, ..)| due(Some(*deadline))) {
+            let (_, session, tool_call) = self.question_deadlines.remove(at);
+            let asked = self.session(&session).and_then(session::Session::current).and_then(|run| {
+                let (_, question) = run.questions().find(|(call, _)| call.id == tool_call)?;
+                Some((run.id.clone(), question.id.clone()))
+            });
+            if let Some((run, request)) = asked {
+                let word = "nobody answered in time";
+                self.answer_question(&session, &run, tool_call, &request, "deny", Some(word));
+            }
+        }
+    }
+
+    /// When the first question is not waited for any longer.
+    pub(super) fn first_deadline(&self) -> Option<Millis> {
+        let of_runs = self.question_deadlines.iter().map(|(deadline, ..)| *deadline);
+        self.page_questions.iter().filter_map(|asked| asked.deadline).chain(of_runs).min()
+    }
+
+    /// `tools.resolve`: the answer to a call that has no function.
+    pub(super) fn resolve_call(
+        &mut self,
+        command: u32,
+        tool_call: &str,
+        answer: &Value,
+    ) -> Result<(), ErrorInfo> {
+        let waits = self.sessions.iter().find_map(|(id, slot)| {
+            let run = slot.session.current()?;
+            let handed = |call: &&Call| call.id == tool_call && call.state == crate::run::CallState::Handed;
+            run.open_calls().find(handed)?;
+            Some((id.to_owned(), run.id.clone()))
+        });
+        let Some((session, run)) = waits else { return Err(not_asked(tool_call)) };
+        let entry = match (answer.get("result"), answer.get("error").and_then(Value::as_str)) {
+            (None, Some(error)) => {
+                failed_call(tool_call, self.scrubbed_error(ErrorInfo::new(Code::ToolFailed, error)))
+            }
+            (Some(result), None) => self.returned_value(tool_call, result),
+            _ => {
+                let message = "tools.resolve takes { result } or { error: text }";
+                return Err(ErrorInfo::new(Code::InvalidArguments, message));
+            }
+        };
+        self.settle(&session, &run, &entry);
+        self.reply(command, Ok(None));
+        Ok(())
+    }
+
+    /// `tools.grants`: what is always allowed.
+    pub(super) fn grants(&self) -> Value {
+        let mut grants = Vec::new();
+        for (id, slot) in self.sessions.iter() {
+            for grant in &slot.session.grants {
+                grants.push(Object::new().text("tool", &grant.tool).text("sessionId", id).done());
+            }
+        }
+        Value::from(grants)
+    }
+
+    /// `tools.revoke`: a tool is asked about again.
+    pub(super) fn revoke(&mut self, command: u32, tool: &str) {
+        let of = |slot: &super::Slot| slot.session.grants.iter().any(|grant| grant.tool == tool);
+        let sessions: Vec<String> =
+            self.sessions.iter().filter(|(_, slot)| of(slot)).map(|(id, _)| id.to_owned()).collect();
+        for session in sessions {
+            self.append(&session, None, &Entry::Revoked { tool: tool.into() });
+        }
+        self.reply(command, Ok(None));
+    }
+
+    fn returned_value(&self, tool_call: &str, result: &Value) -> Entry {
+        let (text, json): (ToolText, bool) = self.tool_text(Some(crate::json::json(result)));
+        super::outcome::returned_entry(tool_call, text, json)
+    }
+}
+
+/// `PermissionRequest` of the contract; `decide` gets it before there is a question.
+fn request_of(tool_call: &str, tool: &Definition, args: &Value, request: &str, reason: &str) -> Object {
+    let mut object = Object::new();
+    object
+        .text("requestId", request)
+        .text("toolCallId", tool_call)
+        .text("tool", &tool.name)
+        .maybe_text("capability", tool.capability.as_deref())
+        .value("arguments", args.clone())
+        .text("explanation", explanation(reason))
+        .text("reason", reason);
+    object
+}
+
+/// Why a person is asked, in words.
+fn explanation(reason: &str) -> &'static str {
+    match reason {
+        "destructive" => "It can destroy something.",
+        "external_text" => "The conversation holds text from outside, and this tool can send something out.",
+        "decide" => "The app wants you to decide.",
+        "unknown_outcome" => {
+            "The page went away while it ran. It may have taken effect already; allowing runs it again."
+        }
+        "definition_changed" => "The tool has changed since it was allowed.",
+        _ => "The app asks before it uses this tool.",
+    }
+}
+
+fn not_asked(id: &str) -> ErrorInfo {
+    let id: String = id.chars().take(80).collect();
+    ErrorInfo::new(Code::RequestNotFound, format!("nothing called \"{id}\" waits for an answer"))
+        .hint("it was answered already, or the run has ended")
+}
+
+/// The tool that a checked call is for, and its arguments.
+pub(super) fn owned(checked: Checked<'_>) -> (Definition, Value) {
+    (checked.definition.clone(), checked.args)
+}

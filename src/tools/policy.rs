@@ -1,0 +1,212 @@
+//! What may be done, and what is asked about first.
+//!
+//! Decides, from the recorded configuration: which tools a process type has, whether a tool's capability is held,
+//! and whether a call runs, is asked about, or is denied. Promises: a call that nobody has allowed is never allowed by
+//! default where it destroys something, or could send out what an outsider's text asks for. Leaves to others: asking
+//! (`run`, `harness`), and the order of all checks (`gate`).
+
+use super::definition::{Definition, Source};
+use crate::journal::sha256;
+use crate::json::json;
+use serde_json::Value;
+
+/// What becomes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It runs.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// It is refused.
+    Deny,
+}
+
+impl Verdict {
+    /// All of them, in the order of their words.
+    pub const WORDS: [&str; 3] = ["allow", "ask", "deny"];
+
+    /// Its public name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Allow => "allow",
+            Verdict::Ask => "ask",
+            Verdict::Deny => "deny",
+        }
+    }
+
+    /// The verdict of this name.
+    pub fn parse(text: &str) -> Option<Verdict> {
+        [Verdict::Allow, Verdict::Ask, Verdict::Deny].into_iter().find(|verdict| verdict.as_str() == text)
+    }
+}
+
+/// The process types. The first may do everything and delegate.
+pub const PROCESS_TYPES: [&str; 4] = ["Orchestrator", "Researcher", "Worker", "SkillComposer"];
+
+/// The rules, as the configuration gives them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// What is held; `None`: everything.
+    capabilities: Option<Vec<String>>,
+    /// The process type, if there is one.
+    process: Option<String>,
+    /// For tools that no other rule names.
+    default: Option<Verdict>,
+    tools: Vec<(String, Verdict)>,
+    by_capability: Vec<(String, Verdict)>,
+    /// Whether the page's `decide` is asked about every call that would run or be asked about.
+    pub decides: bool,
+    /// How many calls may run at once.
+    pub parallel: Option<u64>,
+}
+
+impl Policy {
+    /// Reads the rules out of a recorded configuration.
+    pub fn from_record(config: &Value) -> Policy {
+        let texts = |value: &Value| -> Option<Vec<String>> {
+            Some(value.as_array()?.iter().filter_map(Value::as_str).map(Into::into).collect())
+        };
+        let permissions = config.get("permissions").unwrap_or(&Value::Null);
+        let verdict = |value: &Value| value.as_str().and_then(Verdict::parse);
+        let rules = |name: &str| -> Vec<(String, Verdict)> {
+            let members = permissions.get(name).and_then(Value::as_object).into_iter().flatten();
+            members.filter_map(|(name, value)| Some((name.clone(), verdict(value)?))).collect()
+        };
+        Policy {
+            capabilities: config.get("capabilities").and_then(texts),
+            process: config.get("processType").and_then(Value::as_str).map(Into::into),
+            default: permissions.get("default").and_then(verdict),
+            tools: rules("tools"),
+            by_capability: rules("capabilities"),
+            decides: permissions.get("decide") == Some(&Value::Bool(true)),
+            parallel: config.get("maxParallelTools").and_then(Value::as_u64),
+        }
+    }
+
+    /// Whether the process type has this tool.
+    pub fn offers(&self, tool: &Definition) -> bool {
+        tool.read_only || !matches!(self.process.as_deref(), Some("Researcher" | "SkillComposer"))
+    }
+
+    /// The process type, for a sentence.
+    pub fn process(&self) -> &str {
+        self.process.as_deref().unwrap_or_default()
+    }
+
+    /// The capability that the tool needs and nobody holds.
+    pub fn missing<'a>(&self, tool: &'a Definition) -> Option<&'a str> {
+        let needed = tool.capability.as_deref()?;
+        let held = self.capabilities.as_ref().is_none_or(|held| held.iter().any(|held| held == needed));
+        (!held).then_some(needed)
+    }
+
+    /// What the rules say of a call, and the word for why. `outside`: the conversation holds text from outside that
+    /// came after a person last allowed just this tool.
+    pub fn verdict(&self, tool: &Definition, outside: bool) -> (Verdict, &'static str) {
+        let named = |rules: &[(String, Verdict)], name: &str| {
+            rules.iter().find(|(rule, _)| rule == name).map(|(_, verdict)| *verdict)
+        };
+        let by_capability = tool.capability.as_deref().and_then(|name| named(&self.by_capability, name));
+        let (verdict, why) = match named(&self.tools, &tool.name).or(by_capability) {
+            Some(verdict) => (verdict, "policy"),
+            None if tool.destructive => (Verdict::Ask, "destructive"),
+            None => (self.default.unwrap_or(Verdict::Allow), "policy"),
+        };
+        match verdict {
+            Verdict::Allow if outside && tool.open_world => (Verdict::Ask, "external_text"),
+            _ => (verdict, why),
+        }
+    }
+}
+
+/// A tool as it was when somebody allowed it: another description or schema is another tool.
+pub fn fingerprint(tool: &Definition) -> String {
+    let flags = [tool.read_only, tool.destructive, tool.open_world, tool.source == Source::External];
+    let flags: String = flags.iter().map(|flag| if *flag { '1' } else { '0' }).collect();
+    let capability = tool.capability.as_deref().unwrap_or_default();
+    sha256(&[&tool.name, "\n", &tool.description, "\n", &tool.input_schema, "\n", capability, "\n", &flags])
+}
+
+/// What an answer is bound to: the arguments in one canonical form.
+pub fn bound_to(args: &Value) -> String {
+    sha256(&[&json(args)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn tool(more: Value) -> Definition {
+        let mut tool = json!({"name": "send", "description": "d", "inputSchema": {}, "execute": {"$fn": 1}});
+        for (name, value) in more.as_object().unwrap() {
+            tool[name] = value.clone();
+        }
+        Definition::parse(&tool).unwrap()
+    }
+
+    fn policy(config: Value) -> Policy {
+        Policy::from_record(&config)
+    }
+
+    #[test]
+    fn without_rules_only_what_destroys_is_asked_about() {
+        let none = Policy::default();
+        assert_eq!(none.verdict(&tool(json!({})), false), (Verdict::Allow, "policy"));
+        assert_eq!(none.verdict(&tool(json!({"destructive": true})), false), (Verdict::Ask, "destructive"));
+        assert_eq!(none.verdict(&tool(json!({})), true), (Verdict::Ask, "external_text"));
+        assert_eq!(none.verdict(&tool(json!({"openWorld": false})), true), (Verdict::Allow, "policy"));
+        assert_eq!(none.verdict(&tool(json!({"readOnly": true})), true), (Verdict::Allow, "policy"));
+        assert!(
+            none.offers(&tool(json!({}))) && none.missing(&tool(json!({"capability": "Mail"}))).is_none()
+        );
+    }
+
+    #[test]
+    fn the_nearest_rule_counts() {
+        let mut config = json!({"permissions": {"default": "deny", "capabilities": {"Mail": "ask"}, "tools": {"send": "allow"}}});
+        let mail = tool(json!({"capability": "Mail", "destructive": true}));
+        assert_eq!(policy(config.clone()).verdict(&mail, false).0, Verdict::Allow);
+        // A rule of the page's does not lift what an outsider's text may have asked for.
+        assert_eq!(policy(config.clone()).verdict(&mail, true), (Verdict::Ask, "external_text"));
+        config["permissions"]["tools"] = json!({"other": "allow"});
+        assert_eq!(policy(config.clone()).verdict(&mail, true), (Verdict::Ask, "policy"));
+        config["permissions"]["capabilities"] = json!({});
+        assert_eq!(policy(config.clone()).verdict(&mail, false), (Verdict::Ask, "destructive"));
+        assert_eq!(policy(config).verdict(&tool(json!({})), true), (Verdict::Deny, "policy"));
+    }
+
+    #[test]
+    fn capabilities_and_process_types() {
+        let mail = tool(json!({"capability": "Mail"}));
+        for (held, missing) in
+            [(json!(["Mail"]), None), (json!(["mail"]), Some("Mail")), (json!([]), Some("Mail"))]
+        {
+            assert_eq!(policy(json!({"capabilities": held})).missing(&mail), missing);
+        }
+        for (process, offered) in PROCESS_TYPES.iter().zip([true, false, true, false]) {
+            let policy = policy(json!({"processType": process}));
+            assert_eq!(policy.offers(&mail), offered, "{process}");
+            assert!(policy.offers(&tool(json!({"readOnly": true}))));
+        }
+    }
+
+    #[test]
+    fn another_definition_is_another_tool() {
+        let plain = fingerprint(&tool(json!({})));
+        assert_eq!(fingerprint(&tool(json!({"execute": {"$fn": 9}, "timeoutMs": 5}))), plain);
+        for change in [
+            json!({"description": "e"}),
+            json!({"destructive": true}),
+            json!({"source": "External"}),
+            json!({"inputSchema": {"required": ["x"]}}),
+            json!({"capability": "Mail"}),
+        ] {
+            assert_ne!(fingerprint(&tool(change)), plain);
+        }
+        assert_eq!(
+            bound_to(&json!({"a": 1, "b": 2})),
+            bound_to(&crate::json::parse("{\"b\":2, \"a\":1}").unwrap())
+        );
+    }
+}
