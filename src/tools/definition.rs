@@ -236,8 +236,6 @@ impl Definition {
             .value("inputSchema", self.schema())
             .flag("available", available)
             .maybe_text("capability", self.capability.as_deref())
-            .flag("destructive", self.destructive)
-            .flag("openWorld", self.open_world)
             .done()
     }
 
@@ -385,6 +383,11 @@ mod tests {
                 open_world: true,
                 parallel: false,
                 timeout_ms: None,
+                capability: None,
+                destructive: false,
+                coerce: true,
+                formats: false,
+                lookup: None,
                 on_resume: OnResume::Ask,
                 origin: Origin::Host(3),
             }
@@ -423,20 +426,25 @@ mod tests {
     }
 
     #[test]
-    fn members_of_later_versions_are_refused_by_name() {
-        for member in LATER {
-            let error = Definition::parse(&with(member, json!(true))).unwrap_err();
-            assert_eq!(error.code, Code::InvalidTool);
-            assert_eq!(
-                error.message,
-                format!("the tool 'add_to_cart' has '{member}', which comes with a later version")
-            );
-        }
+    fn the_words_of_mcp_are_read_as_ours() {
+        let hints = json!({"title": "T", "readOnlyHint": true, "openWorldHint": true, "destructiveHint": false});
+        let parsed = Definition::parse(&with("annotations", hints)).unwrap();
+        assert!(parsed.read_only && parsed.open_world && !parsed.destructive);
+        let mut tool = with("annotations", json!({"destructiveHint": true, "idempotentHint": true}));
+        let parsed = Definition::parse(&tool).unwrap();
+        assert!(parsed.destructive && parsed.on_resume == OnResume::Rerun);
+        // Our own word counts.
+        tool["destructive"] = false.into();
+        assert!(!Definition::parse(&tool).unwrap().destructive);
+        let error = Definition::parse(&with("annotations", json!({"safeHint": true}))).unwrap_err();
+        assert!(error.message.contains("annotations does not know 'safeHint'"), "{}", error.message);
+    }
+
+    #[test]
+    fn a_tool_without_a_function_is_answered_by_a_person() {
         let mut tool = tool();
         tool.as_object_mut().unwrap().remove("execute");
-        let error = Definition::parse(&tool).unwrap_err();
-        assert_eq!(error.code, Code::InvalidTool);
-        assert!(error.message.contains("no 'execute'") && error.message.contains("a later version"));
+        assert_eq!(Definition::parse(&tool).unwrap().origin, Origin::Person);
     }
 
     #[test]
@@ -460,6 +468,9 @@ mod tests {
             ("timeoutMs", json!(1e15), "'timeoutMs' must be at most 2147483647"),
             ("onResume", json!("later"), "'onResume' must be rerun, ask or fail, not 'later'"),
             ("replace", json!(1), "'replace' must be true or false"),
+            ("capability", json!(" "), "'capability' is empty"),
+            ("coerce", json!(1), "'coerce' must be true or false"),
+            ("lookup", json!(true), "'lookup' must be a function"),
             ("inputschema", json!({}), "the tool 'add_to_cart' does not know 'inputschema'; it takes name,"),
         ] {
             let error = Definition::parse(&with(member, value)).unwrap_err();
@@ -482,7 +493,7 @@ mod tests {
     fn the_public_form_has_the_names_of_the_contract() {
         let parsed = Definition::parse(&with("inputSchema", json!({"properties": {}}))).unwrap();
         assert_eq!(
-            parsed.to_json(),
+            parsed.to_json(true),
             json!({
                 "name": "add_to_cart",
                 "description": "Puts a product into the cart.",
@@ -502,9 +513,15 @@ mod tests {
             timeout_ms: Some(9),
             source: Source::System,
             origin: Origin::Page,
+            capability: Some("Mail".into()),
+            destructive: true,
+            coerce: false,
+            formats: true,
+            lookup: Some(4),
             ..host.clone()
         };
-        for tool in [&host, &page] {
+        let person = Definition { origin: Origin::Person, ..host.clone() };
+        for tool in [&host, &page, &person] {
             assert_eq!(&Definition::from_record(&tool.to_record()).unwrap(), tool);
         }
         let record = Definition { title: Some("T".into()), timeout_ms: Some(9), ..host }.to_record();

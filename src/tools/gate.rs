@@ -96,20 +96,41 @@ mod tests {
     #[test]
     fn what_fits_passes_with_its_arguments() {
         let registry = registry();
-        let checked = gate(&registry, "find", r#" {"query": "x"} "#).unwrap();
+        let checked = gate(&registry, &Policy::default(), "find", r#" {"query": "x"} "#).unwrap();
         assert_eq!((checked.definition.name.as_str(), checked.args), ("find", json!({"query": "x"})));
     }
 
     #[test]
     fn an_unknown_tool_is_told_before_its_arguments() {
-        let error = gate(&registry(), "destroy_all_data", "no json").unwrap_err();
+        let error = gate(&registry(), &Policy::default(), "destroy_all_data", "no json").unwrap_err();
         assert_eq!(
             (error.code, error.message.as_str()),
             (Code::ToolNotFound, "no tool is called 'destroy_all_data'")
         );
         assert_eq!(error.hint.as_deref(), Some("the tools are find"));
-        let error = gate(&Registry::new(), &"x".repeat(10_000), "{}").unwrap_err();
+        let error = gate(&Registry::new(), &Policy::default(), &"x".repeat(10_000), "{}").unwrap_err();
         assert!(error.message.len() < 120 && error.hint.is_none());
+    }
+
+    /// Each check before those after it: an unavailable tool with bad arguments says that it is unavailable.
+    #[test]
+    fn the_order_of_the_checks() {
+        let mut registry = registry();
+        let tool = json!({"name": "send", "description": "d", "capability": "Mail", "execute": {"$fn": 1},
+            "inputSchema": {"required": ["to"]}});
+        registry.register(Definition::parse(&tool).unwrap(), false).unwrap();
+        let told = |config: Value, name: &str, args: &str| {
+            let error = gate(&registry, &Policy::from_record(&config), name, args).unwrap_err();
+            (error.code, error.message.clone())
+        };
+        let nothing = json!({"capabilities": [], "processType": "Researcher"});
+        assert_eq!(told(nothing.clone(), "sned", "no json").0, Code::ToolNotFound);
+        let (code, message) = told(nothing, "send", "no json");
+        assert_eq!((code, message.as_str()), (Code::PermissionDenied, "a Researcher only reads, and send changes something"));
+        let (code, message) = told(json!({"capabilities": []}), "send", "no json");
+        assert_eq!((code, message.as_str()), (Code::PermissionDenied, "send is unavailable: it requires the Mail capability"));
+        let (code, message) = told(json!({}), "send", "{}");
+        assert_eq!((code, message.as_str()), (Code::InvalidArguments, "invalid arguments for send: missing 'to' field"));
     }
 
     #[test]
@@ -120,27 +141,27 @@ mod tests {
             ("[1]", "invalid arguments for find: no JSON object: [1]"),
             ("null", "invalid arguments for find: no JSON object: null"),
         ] {
-            let error = gate(&registry(), "find", args).unwrap_err();
+            let error = gate(&registry(), &Policy::default(), "find", args).unwrap_err();
             assert_eq!((error.code, error.message.as_str()), (Code::InvalidArguments, message));
         }
-        let error = gate(&registry(), "find", &"é".repeat(1000)).unwrap_err();
+        let error = gate(&registry(), &Policy::default(), "find", &"é".repeat(1000)).unwrap_err();
         assert!(error.message.ends_with(&format!("JSON: {}…", "é".repeat(200))), "{}", error.message);
         // Nested deeper than a reader goes: an error like any other.
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        assert_eq!(gate(&registry(), "find", &deep).unwrap_err().code, Code::InvalidArguments);
+        assert_eq!(gate(&registry(), &Policy::default(), "find", &deep).unwrap_err().code, Code::InvalidArguments);
     }
 
     #[test]
     fn arguments_that_do_not_fit_are_told_together() {
         let registry = registry();
-        let error = gate(&registry, "find", "{}").unwrap_err();
+        let error = gate(&registry, &Policy::default(), "find", "{}").unwrap_err();
         assert_eq!(error.message, "invalid arguments for find: missing 'query' field");
         let names: Vec<String> = (0..20).map(|n| format!("a{n}")).collect();
         let schema = json!({"type": "object", "required": names}).to_string();
         let mut registry = registry;
         let tool = Definition { input_schema: schema, ..registry.get("find").unwrap().definition.clone() };
         registry.register(tool, true).unwrap();
-        let error = gate(&registry, "find", "{}").unwrap_err();
+        let error = gate(&registry, &Policy::default(), "find", "{}").unwrap_err();
         assert!(error.message.ends_with("missing 'a7' field; and 12 more"), "{}", error.message);
     }
 }

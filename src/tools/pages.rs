@@ -478,7 +478,7 @@ mod tests {
         }
 
         fn call(&mut self, name: &str, args: Value) -> Result<String, ErrorInfo> {
-            let checked = gate(&self.registry, &Policy::default(), name, &args.to_string())?;
+            let checked = gate(&self.registry, &crate::tools::Policy::default(), name, &args.to_string())?;
             let done = match run(name, &checked.args, &self.workspace, 1_795_292_100_000)? {
                 Run::Done(done) => done,
                 Run::Read(pending) => {

@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(names(&registry), [("a", "second"), ("c", "first"), ("d", "first")]);
         assert_eq!(registry.get("c").unwrap().definition, tool("c", "first"));
         assert!(registry.get("b").is_none());
-        let specs = registry.specs();
+        let specs = registry.specs(&Policy::default());
         assert_eq!(specs.len(), 3);
         let expected = ToolSpec {
             name: "a".into(),

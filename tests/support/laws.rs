@@ -8,6 +8,7 @@
 use lodger::journal::{Cause, Entry, GENESIS, Row};
 use lodger::ports::{Commit, Durability, Key, MemoryStore, Part, Read, Rows, Table, Write};
 use lodger::run::{CallState, Outcome, Run};
+use lodger::tools::Source;
 use lodger::session::{self, Session};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +33,16 @@ pub struct Journal {
     pub ordered: BTreeMap<(String, String), u32>,
     /// How often a tool with effects was run, by run and call.
     pub executed: BTreeMap<(String, String), u32>,
+    /// Every question that is stored, and whether it is answered.
+    questions: BTreeMap<(String, String), bool>,
+    /// The tool calls that a person has allowed.
+    allowed: BTreeSet<(String, String)>,
+    /// The tools that are always allowed, and since which entry.
+    always: BTreeMap<String, u64>,
+    /// What `decide` has said of tool calls.
+    judged: BTreeMap<(String, String), String>,
+    /// The latest entry that brought text from outside.
+    outside: u64,
     /// The runs that were lost once.
     pub lost: BTreeSet<String>,
     /// How many entries of each kind there were.
@@ -53,6 +64,11 @@ impl Journal {
             fold: Session::new(SESSION),
             ordered: BTreeMap::new(),
             executed: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            allowed: BTreeSet::new(),
+            always: BTreeMap::new(),
+            judged: BTreeMap::new(),
+            outside: 0,
             lost: BTreeSet::new(),
             kinds: BTreeMap::new(),
             cleared: 0,
@@ -167,11 +183,47 @@ impl Journal {
             law(again.to_text() == text, || format!("entry {} has other bytes in a replay", header.seq))?;
             let run = header.run.clone().unwrap_or_default();
             match entry {
+                Entry::PermissionAsked { request, .. } => {
+                    law(self.questions.insert((run, request.clone()), false).is_none(), || {
+                        format!("{request} is asked twice")
+                    })?;
+                }
+                Entry::PermissionAnswered { tool_call, request, answer, .. } => {
+                    let answered = self.questions.get_mut(&(run.clone(), request.clone()));
+                    let answered = answered.ok_or_else(|| format!("{request} was never asked"))?;
+                    law(!*answered, || format!("{request} is answered twice"))?;
+                    *answered = true;
+                    if answer != "deny" {
+                        self.allowed.insert((run.clone(), tool_call.clone()));
+                        if answer == "always_allow" {
+                            let name = self.call_name(&run, tool_call)?;
+                            self.always.insert(name, header.seq);
+                        }
+                    }
+                }
+                Entry::Judged { tool_call, verdict } => {
+                    self.judged.insert((run, tool_call.clone()), verdict.clone());
+                }
+                Entry::Revoked { tool } => drop(self.always.remove(tool)),
+                Entry::Stopped {} => self.always.clear(),
+                Entry::Returned { tool_call, .. } => {
+                    let name = self.call_name(&run, tool_call)?;
+                    let tool = self.fold.tools.get(&name);
+                    if tool.is_some_and(|tool| tool.definition.source == Source::External) {
+                        self.outside = header.seq;
+                    }
+                }
+                Entry::Handed { tool_call } => self.may_run(&run, tool_call)?,
                 Entry::Ordered { tool_call } => {
+                    self.may_run(&run, tool_call)?;
                     *self.ordered.entry((run, tool_call.clone())).or_default() += 1;
                 }
                 Entry::Lost { .. } => drop(self.lost.insert(run)),
-                Entry::Cleared { .. } => self.cleared = header.seq,
+                Entry::Cleared { .. } => {
+                    self.cleared = header.seq;
+                    self.always.clear();
+                    self.outside = 0;
+                }
                 _ => {}
             }
         }
@@ -181,6 +233,47 @@ impl Journal {
         self.rows.push(text.into());
         *self.kinds.entry(header.kind.clone()).or_default() += 1;
         Ok(header.kind)
+    }
+
+    fn call_name(&self, run: &str, tool_call: &str) -> Result<String, String> {
+        let call = self.fold.run(run).and_then(|run| run.call(tool_call));
+        call.map(|call| call.name.clone()).ok_or_else(|| format!("{tool_call} is no call"))
+    }
+
+    /// Nothing runs that nobody has allowed: worked out from the recorded configuration and the answers alone.
+    fn may_run(&self, run: &str, tool_call: &str) -> Law {
+        let name = self.call_name(run, tool_call)?;
+        let tool = &self.fold.tools.get(&name).ok_or_else(|| format!("{name} runs and is not there"))?.definition;
+        let config = &self.fold.config;
+        let held = |needed: &str| {
+            config["capabilities"].as_array().is_none_or(|held| held.iter().any(|held| held == needed))
+        };
+        law(tool.capability.as_deref().is_none_or(held), || format!("{name} runs without its capability"))?;
+        let reads = matches!(config["processType"].as_str(), Some("Researcher" | "SkillComposer"));
+        law(tool.read_only || !reads, || format!("{name} runs in a process that only reads"))?;
+        let rules = &config["permissions"];
+        let capability = tool.capability.clone().unwrap_or_default();
+        let standard = if tool.destructive { "ask" } else { rules["default"].as_str().unwrap_or("allow") };
+        let rule = rules["tools"][&name].as_str().or(rules["capabilities"][&capability].as_str()).unwrap_or(standard);
+        law(rule != "deny", || format!("{name} runs though it is denied"))?;
+        let key = (run.to_owned(), tool_call.to_owned());
+        let judged = self.judged.get(&key).map(String::as_str).filter(|_| rules["decide"] == true);
+        let always = self.always.get(&name).copied();
+        let outside = tool.open_world && self.outside > always.unwrap_or(0);
+        let rule = judged.unwrap_or(rule);
+        let allowed = self.allowed.contains(&key);
+        law(rule != "deny" || allowed, || format!("{name} runs though decide denies it"))?;
+        let asks = rule == "ask" || outside;
+        let again = self.ordered.contains_key(&key);
+        law(!asks || allowed || again || (always.is_some() && !outside), || {
+            format!("{name} ({tool_call}) runs, and nobody has allowed it")
+        })
+    }
+
+    /// Whether this question of a run was asked, and stands as it should.
+    fn knows_question(&self, run: &str, request: &str, answered: bool) -> Law {
+        let known = self.questions.get(&(run.to_owned(), request.to_owned()));
+        law(known == Some(&answered), || format!("the question {request} is {known:?} in the store"))
     }
 
     fn erased(&self, seq: u64, key: &Key, value: &str, before: &Rows) -> Law {
@@ -399,6 +492,11 @@ impl Told {
             ("agent:session-started", Stage::Start) => Stage::Open,
             ("agent:message-chunk", Stage::Open) => {
                 told.chunk(detail, fold)?;
+                Stage::Open
+            }
+            ("agent:permission-required" | "agent:permission-resolved", Stage::Open) => {
+                let request = detail["requestId"].as_str().unwrap_or_default();
+                journal.knows_question(run, request, kind == "agent:permission-resolved")?;
                 Stage::Open
             }
             ("agent:tool-call", Stage::Open) => {

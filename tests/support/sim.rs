@@ -155,14 +155,20 @@ enum What {
 }
 
 /// The tools that every page registers: name, function, whether it only reads, more members.
-const TOOLS: [(&str, u32, bool, &str); 6] = [
+const TOOLS: [(&str, u32, bool, &str); 10] = [
     ("get_fact", 1, true, "{}"),
     ("list_slowly", 2, true, r#"{"timeoutMs":400}"#),
     ("send_mail", 3, false, "{}"),
     ("put_log", 4, false, r#"{"concurrency":"parallel"}"#),
     ("mail_again", 5, false, r#"{"onResume":"rerun"}"#),
     ("send_quickly", 6, false, r#"{"timeoutMs":5}"#),
+    ("wipe", 7, false, r#"{"destructive":true,"capability":"Wipe","openWorld":false}"#),
+    ("read_news", 8, true, r#"{"source":"External"}"#),
+    ("pay", 9, false, r#"{"lookup":{"$fn":53},"capability":"Pay"}"#),
+    // Nobody but a person answers it.
+    ("ask_boss", 0, false, r#"{"openWorld":false}"#),
 ];
+const DECIDE: u32 = 52;
 const STREAM: u32 = 50;
 const INSTRUCTIONS: u32 = 51;
 
@@ -265,7 +271,9 @@ impl World {
             tool["description"] = "A tool.".into();
             tool["readOnly"] = read_only.into();
             tool["inputSchema"] = json!({ "type": "object", "properties": { "to": { "type": "string" } } });
-            tool["execute"] = json!({ "$fn": function });
+            if function > 0 {
+                tool["execute"] = json!({ "$fn": function });
+            }
             self.command(page, "tools.register", tool);
         }
         self.command(page, "watch", json!({}));
@@ -789,6 +797,8 @@ impl World {
                 self.pages[page].called.remove(&key);
                 let json = match n {
                     _ if called.kind == "instructions" && n < 9 => Some(format!("\"Be kind {n}.\"")),
+                    5..9 if called.kind == "decide" => Some(["\"allow\"", "\"ask\"", "\"deny\"", "7"][n as usize - 5].into()),
+                    5..8 if called.kind == "lookup" => Some("{\"result\":\"it was paid\"}".into()),
                     5 => None,
                     6 => Some("\"\"".into()),
                     7 => Some("{\"ok\":true}".into()),
@@ -834,6 +844,13 @@ impl World {
             return;
         }
         let run = self.known_run();
+        // What waits for a person is answered sooner or later, and now and then what does not wait.
+        if self.rng.u8(..4) == 0
+            && let Some((name, args)) = self.random_answer(page)
+        {
+            self.command(page, name, args);
+            return;
+        }
         let (name, args) = match self.rng.u8(..40) {
             0..12 => {
                 let mut args = json!({ "text": script::text(&mut self.rng) });
@@ -855,13 +872,13 @@ impl World {
             24 => ("result", json!({ "runId": run })),
             25 => ("stopAgent", json!({})),
             26 if faults.changes => ("configureAgent", self.random_config()),
-            27 if faults.changes => ("tools.unregister", json!({ "name": TOOLS[self.rng.usize(..6)].0 })),
+            27 if faults.changes => ("tools.unregister", json!({ "name": TOOLS[self.rng.usize(..TOOLS.len())].0 })),
             28 if faults.changes => {
                 self.equip(page);
                 return;
             }
             29 => {
-                let name = TOOLS[self.rng.usize(..6)].0;
+                let name = TOOLS[self.rng.usize(..TOOLS.len())].0;
                 ("tools.execute", json!({ "name": name, "args": { "to": "x" } }))
             }
             30 => ("draft", json!({})),
@@ -884,6 +901,64 @@ impl World {
         self.command(page, name, args);
     }
 
+    /// An answer to something that waits for a person.
+    fn random_answer(&mut self, page: usize) -> Option<(&'static str, Value)> {
+        let answer = ["allow_once", "always_allow", "deny"][self.rng.usize(..3)];
+        if self.rng.u8(..12) == 0 {
+            return Some(match self.rng.u8(..3) {
+                0 => ("tools.revoke", json!({ "tool": TOOLS[self.rng.usize(..TOOLS.len())].0 })),
+                1 => ("resolvePermission", json!({ "requestId": "ask_nobody_1", "answer": answer })),
+                _ => ("tools.resolve", json!({ "toolCallId": "nobody", "answer": { "result": 1 } })),
+            });
+        }
+        let waits = self.waits(page);
+        let (id, is_question) = waits.get(self.rng.usize(..waits.len().max(1)))?.clone();
+        if is_question {
+            let mut args = json!({ "requestId": id, "answer": answer });
+            if self.rng.bool() {
+                args["reason"] = script::text(&mut self.rng).into();
+            }
+            return Some(("resolvePermission", args));
+        }
+        let said = match self.rng.u8(..3) {
+            0 => json!({ "error": "the boss said no" }),
+            _ => json!({ "result": script::text(&mut self.rng) }),
+        };
+        Some(("tools.resolve", json!({ "toolCallId": id, "answer": said })))
+    }
+
+    /// What waits for a person, as the page knows it: questions, and calls without a function.
+    fn waits(&self, page: usize) -> Vec<(String, bool)> {
+        let page = &self.pages[page];
+        let asked = |(kind, detail): &(&str, Value)| {
+            (*kind == "agent:permission-required").then(|| (detail["requestId"].as_str().unwrap().to_owned(), true))
+        };
+        // Those of the last times: some are over, and answering them again must be refused.
+        let mut waits: Vec<_> = page.told.events.iter().rev().filter_map(asked).take(3).collect();
+        let run = page.harness.session(SESSION).and_then(|session| session.current());
+        for call in run.into_iter().flat_map(|run| run.open_calls()) {
+            if call.state == CallState::Handed {
+                waits.push((call.id.clone(), false));
+            }
+        }
+        waits
+    }
+
+    fn random_permissions(&mut self) -> Value {
+        let mut verdict = || ["allow", "ask", "deny"][self.rng.usize(..3)];
+        let mut permissions = json!({ "tools": { "send_mail": verdict(), "wipe": verdict() }, "capabilities": { "Pay": verdict() } });
+        if verdict() == "ask" {
+            permissions["default"] = verdict().into();
+        }
+        if verdict() == "ask" {
+            permissions["decide"] = json!({ "$fn": DECIDE });
+        }
+        if verdict() == "ask" {
+            permissions["timeoutMs"] = 500.into();
+        }
+        permissions
+    }
+
     fn random_config(&mut self) -> Value {
         let mut config = json!({});
         config["provider"] = match self.rng.u8(..12) {
@@ -904,6 +979,15 @@ impl World {
         }
         if self.rng.u8(..4) == 0 {
             config["toolTimeoutMs"] = 300.into();
+        }
+        if self.rng.u8(..2) == 0 {
+            config["permissions"] = self.random_permissions();
+        }
+        match self.rng.u8(..6) {
+            0 => config["capabilities"] = json!(["Pay"]),
+            1 => config["processType"] = ["Researcher", "Worker"][self.rng.usize(..2)].into(),
+            2 => config["maxParallelTools"] = 1.into(),
+            _ => {}
         }
         config
     }
@@ -951,6 +1035,9 @@ impl World {
                 self.pages[page].called.remove(&key);
                 self.handle(page, Input::Returned { call: key, result: Ok(Some("\"at last\"".into())) });
             }
+        }
+        if let Some((name, args)) = self.random_answer(page) {
+            self.command(page, name, args);
         }
         if let Some(due) = self.pages[page].harness.deadline() {
             self.now = self.now.max(due);
