@@ -108,7 +108,7 @@ export interface WorkspaceOptions {
   pageTools?: boolean;
   /** Where events go besides the Workspace. Default: `document`, where there is one; `null`: nowhere. */
   target?: EventTarget | null;
-  /** The clock, for tests. Default `Date.now`. */
+  /** The wall clock, for tests. Default `Date.now`, fake ones included. When it goes back, deadlines still hold. */
   now?: () => number;
 }
 

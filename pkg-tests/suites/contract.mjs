@@ -889,6 +889,23 @@ function rest(both) {
     assert.deepEqual(seen.names, ["lodger:w"]);
   });
 
+  both("a clock that is set back an hour: a tool's time is over when it is over, and a wait too", async (t, page) => {
+    const seen = await page.evaluate(async () => {
+      const ws = await T.open("w", { now: () => Date.now() });
+      ws.tools.register({ name: "hang", description: "Hangs.", inputSchema: { type: "object" }, execute: () => new Promise(() => {}) });
+      await ws.startAgent({ provider: scriptedModel([{ tool: "hang" }, "It took too long.", { tool: "hang" }]), toolTimeoutMs: 300 });
+      const real = Date.now;
+      Date.now = () => real() - 3_600_000;
+      const { text } = await ws.run("Go");
+      await ws.configureAgent({ toolTimeoutMs: 60_000 });
+      const { runId } = await ws.sendMessage("Again");
+      const { status } = await ws.wait(runId, { timeoutMs: 200 });
+      const times = (await ws.history()).map((m) => m.createdAt);
+      return { text, status, code: T.callsOf((await ws.history())[1])[0].error.code, order: times.every((at, i) => i === 0 || at >= times[i - 1]), near: Math.abs(times.at(-1) - real()) < 60_000 };
+    });
+    assert.deepEqual(seen, { text: "It took too long.", status: "timeout", code: "tool_timeout", order: true, near: true });
+  });
+
   both("scriptedModel records what it was asked; a run beyond its turns fails and says so", async (t, page) => {
     const seen = await page.evaluate(async () => {
       const ws = await T.open();
