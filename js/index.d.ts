@@ -395,8 +395,8 @@ export interface Tool<S = JsonSchema> {
   inputSchema: S;
   /**
    * What it gives, or throws, is told to the model. Text stays text; other values become JSON: a `Date` its ISO text, a
-   * `Map` an object (or pairs), a `Set` an array, functions are left out. Cycles and BigInts are `tool_failed`, naming
-   * where. It may call any method of the workspace.
+   * `Map` an object (or pairs), a `Set` an array, functions are left out. What JSON cannot hold (a cycle, a BigInt, a
+   * `Response`, an element) is `tool_failed`, naming where and what. It may call any method of the workspace.
    */
   execute(args: any, context: ToolContext): unknown;
   /** Where what it says comes from: the workspace, the world outside, or the app itself. Default `Workspace`. */

@@ -79,7 +79,10 @@ export function plain(value, path, { lenient = false, onFunction } = {}) {
     if (value instanceof Set || (ArrayBuffer.isView(value) && !(value instanceof DataView))) return list(value, path);
     if (value instanceof ArrayBuffer) return list(new Uint8Array(value), path);
     if (value instanceof Error) return record([["name", value.name], ["message", value.message], ...Object.entries(value)], path);
-    return record(Object.entries(value), path);
+    const entries = Object.entries(value);
+    // A Response, a Blob, an element: `{}` would pass for what it holds.
+    if (!entries.length) throw new NotJson(`${path} is ${kind(value)}, which JSON cannot hold`);
+    return record(entries, path);
   };
   return visit(value, path);
 }
@@ -89,6 +92,7 @@ export function toJson(value, path) {
   if (typeof value === "function" || typeof value === "symbol") {
     throw new NotJson(`${path} is a ${typeof value}, which JSON cannot hold`);
   }
+  if (typeof value === "number" && !Number.isFinite(value)) throw new NotJson(`${path} is ${value}, which JSON cannot hold`);
   if (typeof value?.then === "function") throw new NotJson(`${path} is a promise inside a promise`);
   return JSON.stringify(plain(value, path, { lenient: true }));
 }

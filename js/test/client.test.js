@@ -178,7 +178,8 @@ both("a tool gets its arguments and context, and its value goes back as JSON", a
 both("what a tool gives becomes JSON sensibly", async (open) => {
   const o = await open();
   for (const [value, json] of [
-    [undefined, undefined], ["", '""'], [null, "null"], [NaN, "null"],
+    [undefined, undefined], ["", '""'], [null, "null"], [{ mean: NaN }, '{"mean":null}'], [{}, "{}"], [Object.create(null), "{}"],
+    [new (class Item { id = 1; })(), '{"id":1}'], [new URL("https://a.b/"), '"https://a.b/"'], [new Map(), "{}"],
     [new Date(0), '"1970-01-01T00:00:00.000Z"'], [new Map([["a", 1]]), '{"a":1}'], [new Map([[1, 2]]), "[[1,2]]"],
     [new Set([1, 2]), "[1,2]"], [new Uint8Array([1, 2]), "[1,2]"], [{ f() {}, u: undefined, a: [undefined, () => 1] }, '{"a":[null,null]}'],
     [new TypeError("no"), '{"name":"TypeError","message":"no"}'], ["a\ud800b", JSON.stringify("a\ufffdb")],
@@ -202,6 +203,10 @@ both("what a tool throws, or what JSON cannot hold, is an error that says where"
     [() => cyclic, { name: "TypeError", message: "result.list[0].up refers back to what contains it", code: "tool_failed" }],
     [() => ({ "a b": [1n] }), { name: "TypeError", message: 'result["a b"][0] is a BigInt, which JSON cannot hold', code: "tool_failed" }],
     [() => () => 1, { name: "TypeError", message: "result is a function, which JSON cannot hold", code: "tool_failed" }],
+    [() => NaN, { name: "TypeError", message: "result is NaN, which JSON cannot hold", code: "tool_failed" }],
+    [() => new Response("x"), { name: "TypeError", message: "result is a Response, which JSON cannot hold", code: "tool_failed" }],
+    [() => ({ file: [new Blob(["x"])] }), { name: "TypeError", message: "result.file[0] is a Blob, which JSON cannot hold", code: "tool_failed" }],
+    [() => ({ later: Promise.resolve(1) }), { name: "TypeError", message: "result.later is a Promise, which JSON cannot hold", code: "tool_failed" }],
   ]) {
     const { heard } = await callTool(o, execute);
     assert.deepEqual(heard.map(({ error }) => error), [expected]);
