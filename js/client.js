@@ -11,7 +11,7 @@
 import { Calls } from "./calls.js";
 import { LodgerError, errorInfo, failure } from "./error.js";
 import { invokeOn } from "./invoke.js";
-import { checked } from "./json.js";
+import { checked, isPlain } from "./json.js";
 import { Run, RunText } from "./run.js";
 import { SessionView } from "./view.js";
 
@@ -275,11 +275,17 @@ export class Workspace extends EventTarget {
   // ---------------------------------------------------------------- what goes to the host
 
   #config(config) {
+    const { provider } = config;
+    // Of an object of a class, what a custom model has.
+    if (provider?.kind === "custom" && !isPlain(provider)) {
+      const { kind, model, stream } = provider;
+      config = { ...config, provider: { kind, model, stream } };
+    }
     const added = [];
     const args = checked(config, "config", "invalid_config", (fn, path) => {
       if (!FUNCTIONS.includes(path)) return { $fn: 0 }; // none: the host says what is wrong here
       // A method keeps its object.
-      const sign = this.#calls.add(path.endsWith(".stream") ? fn.bind(config.provider) : fn);
+      const sign = this.#calls.add(path.endsWith(".stream") ? fn.bind(provider) : fn);
       added.push(sign);
       return sign;
     });

@@ -132,8 +132,8 @@ export interface Workspace extends EventTarget {
    * `ownership_lost`.
    */
   startAgent(config?: AgentConfig): Promise<void>;
-  /** Changes the given members; counts from the next model call on. @throws {LodgerError} `not_running` */
-  configureAgent(patch: Partial<AgentConfig>): Promise<void>;
+  /** Changes the given members, from the next model call on. @throws {LodgerError} `not_running` */
+  configureAgent(patch: Omit<AgentConfig, "ifRunning" | "resume">): Promise<void>;
   /** Interrupts what runs, then stops. A stopped agent stays stopped. */
   stopAgent(): Promise<void>;
 

@@ -14,6 +14,12 @@ const wellFormed = (text) =>
 /** Thrown with a sentence that begins with the path. */
 export class NotJson extends TypeError {}
 
+/** Whether it is an object of no class, be it of another realm (an iframe's), which has its own Object.prototype. */
+export const isPlain = (value) => {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+};
+
 const kind = (value) => {
   const name = Object.getPrototypeOf(value)?.constructor?.name;
   return name ? `${/^[AEIOU]/.test(name) ? "an" : "a"} ${name}` : "an object of unknown kind";
@@ -69,9 +75,7 @@ export function plain(value, path, { lenient = false, onFunction } = {}) {
   const inside = (value, path) => {
     if (Array.isArray(value)) return list(value, path);
     if (typeof value.toJSON === "function") return visit(value.toJSON(), path);
-    const prototype = Object.getPrototypeOf(value);
-    // A plain object of another realm (an iframe's) has that realm's Object.prototype.
-    if (prototype === null || Object.getPrototypeOf(prototype) === null) return record(Object.entries(value), path);
+    if (isPlain(value)) return record(Object.entries(value), path);
     if (!lenient) throw new NotJson(`${path} is ${kind(value)}, not a plain object`);
     if (value instanceof Map) {
       return [...value.keys()].every((key) => typeof key === "string") ? record(value, path) : list(value, path);

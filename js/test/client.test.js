@@ -338,6 +338,26 @@ both("a custom model: chunks as JSON, strings as text, return() on abort", async
   assert.equal(o.host.answers(waits).length, 2);
 });
 
+both("a custom model may be an object of a class", async (open) => {
+  const o = await open();
+  class Model {
+    kind = "custom";
+    #words = ["mine"];
+    calls = 0;
+    get model() { return "own"; }
+    async *stream() { this.calls++; yield* this.#words; }
+  }
+  const provider = new Model();
+  await o.workspace.startAgent({ provider });
+  await o.workspace.configureAgent({ provider });
+  const { stream, ...rest } = o.host.config.provider;
+  assert.deepEqual(rest, { kind: "custom", model: "own" });
+  const id = o.host.call(stream.$fn, "stream", {});
+  await turns(8);
+  assert.deepEqual([o.host.answers(id)[0].text, provider.calls], ["mine", 1]);
+  assert.match((await rejection(o.workspace.startAgent({ provider: new (class Shop { kind = "anthropic"; })() }))).message, /config\.provider is a Shop, not a plain object/);
+});
+
 both("a custom model that waits for ever is told to return", async (open) => {
   const o = await open();
   let returned = 0;
