@@ -9,7 +9,7 @@
 // (`channel.js`, `package.js`), how long a workspace is kept (`package.js`).
 
 import { Calls } from "./calls.js";
-import { LodgerError, errorInfo, failure } from "./error.js";
+import { LodgerError, errorInfo, failure, onlyKnown } from "./error.js";
 import { invokeOn } from "./invoke.js";
 import { checked, isPlain } from "./json.js";
 import { Run, RunText } from "./run.js";
@@ -91,6 +91,7 @@ export class Workspace extends EventTarget {
   }
 
   async configureAgent(patch) {
+    if (patch == null) throw failure("invalid_config", "configureAgent needs an object: what to change.");
     await this.#command("configureAgent", this.#config(patch));
   }
 
@@ -111,6 +112,7 @@ export class Workspace extends EventTarget {
     const { signal, ...rest } = { ...options };
     if (checkSignal(signal)?.aborted) throw failure("aborted", "The signal was aborted before the message was sent.");
     const message = typeof input === "string" ? { text: input } : input;
+    onlyKnown(message, ["text", "metadata"], "The message", "invalid_arguments"); // its options are the other argument's
     const run = await this.#accept("sendMessage", { ...rest, ...message });
     if (signal) this.#bind(signal, run);
     return run;
@@ -184,9 +186,10 @@ export class Workspace extends EventTarget {
     };
   }
 
-  #register(tool, options) {
+  #register(tool, options = {}) {
     if (this.#ended) throw this.#ended;
-    const { replace, signal } = { ...options };
+    onlyKnown(options, ["replace", "signal"], "The options of register", "invalid_arguments");
+    const { replace, signal } = options;
     const { name, execute, inputSchema } = tool ?? {};
     if (typeof execute !== "function") {
       throw failure("invalid_tool", `The tool "${name}" needs a function execute; a tool that a person answers comes with a later version.`);

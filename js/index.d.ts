@@ -253,7 +253,7 @@ export interface AnthropicProvider {
   model?: string;
 }
 
-/** Any model that the page can reach by itself. `lodger/offline` and `lodger/testing` give such providers. */
+/** Any model that the page can reach by itself, an object of a class too. `lodger/offline` and `lodger/testing` give such providers. */
 export interface CustomProvider {
   kind: "custom";
   model?: string;

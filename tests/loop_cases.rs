@@ -1099,6 +1099,8 @@ fn bad_input_is_refused_and_changes_nothing() {
         ("history", json!({ "limit": -1 }), Code::InvalidArguments),
         ("history", json!({ "before": "msg_none" }), Code::MessageNotFound),
         ("configureAgent", json!({ "maxTurn": 1 }), Code::InvalidConfig),
+        ("configureAgent", json!({ "ifRunning": "join" }), Code::InvalidConfig),
+        ("configureAgent", json!({ "resume": "auto" }), Code::InvalidConfig),
         ("wait", json!({}), Code::InvalidArguments),
         ("tools.execute", json!({ "name": "none", "args": {} }), Code::ToolNotFound),
         ("tools.register", json!({ "name": "x" }), Code::InvalidTool),

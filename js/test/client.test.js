@@ -358,6 +358,21 @@ both("a custom model may be an object of a class", async (open) => {
   assert.match((await rejection(o.workspace.startAgent({ provider: new (class Shop { kind = "anthropic"; })() }))).message, /config\.provider is a Shop, not a plain object/);
 });
 
+both("what a method does not know is refused, not ignored", async (open) => {
+  const o = await open();
+  await o.workspace.startAgent();
+  for (const patch of [undefined, null]) assert.equal((await rejection(o.workspace.configureAgent(patch))).code, "invalid_config");
+  for (const [input, word] of [[{ text: "a", context: "c" }, /"context"/], [{ text: "a", idempotencyKey: "k" }, /"idempotencyKey"/], [null, /message/], [42, /message/], [["a"], /message/]]) {
+    const error = await rejection(o.workspace.sendMessage(input));
+    assert.deepEqual([error.code, word.test(error.message)], ["invalid_arguments", true], error.message);
+  }
+  assert.equal(o.host.commandsSent("sendMessage").length, 0);
+  await o.workspace.sendMessage({ text: "a", metadata: { from: "button" } });
+  assert.deepEqual(o.host.commandsSent("sendMessage"), [{ text: "a", metadata: { from: "button" } }]);
+  assert.throws(() => o.workspace.tools.register({ ...TOOL, execute() {} }, { replce: true }), ({ code, message }) => code === "invalid_arguments" && /"replce"/.test(message));
+  assert.deepEqual(o.workspace.tools.definitions(), []);
+});
+
 both("a custom model that waits for ever is told to return", async (open) => {
   const o = await open();
   let returned = 0;

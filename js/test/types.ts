@@ -26,7 +26,10 @@ export async function use(): Promise<void> {
   ws.view().subscribe((s) => s.messages.map((message) => message.parts));
 
   const config: AgentConfig = { provider: offline({ delayMs: 20 }), maxTurns: 3, resume: "auto", reasoning: "low" };
-  await ws.configureAgent({ ...config, instructions: async () => "x" });
+  await ws.startAgent(config);
+  await ws.configureAgent({ provider: offline(), instructions: async () => "x" });
+  // @ts-expect-error counts at the start only
+  await ws.configureAgent({ ifRunning: "join" });
   // @ts-expect-error a later version's option
   await ws.startAgent({ budgets: {} });
   // @ts-expect-error a later version's choice
