@@ -251,7 +251,7 @@ both("instructions and apiKey must give strings", async (open) => {
   await turns(6);
   const [a, b, c, d] = ids.map((id) => o.host.answers(id)[0]);
   assert.deepEqual([a.json, b.json], ['"be kind"', '"k1"']);
-  assert.deepEqual(c.error, { name: "TypeError", message: "apiKey() must give a string, it gave number" });
+  assert.deepEqual(c.error, { name: "TypeError", message: "apiKey() must give a string, it gave number", code: "auth" });
   assert.match(d.error.message, /no function 99/);
 });
 

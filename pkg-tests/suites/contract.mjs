@@ -2,7 +2,7 @@
 // channel, and with a MessageChannel between the client and its host, where nothing but cloneable messages can pass.
 import assert from "node:assert/strict";
 import { checkRun, ofRun } from "../lib/events.mjs";
-import { gate, plain, stream } from "../servers/raw.mjs";
+import { drop, gate, plain, stream } from "../servers/raw.mjs";
 import { errorBody, message } from "../servers/sse.mjs";
 
 const STOPPED = { lifecycle: "Stopped", is_streaming: false };
@@ -174,20 +174,79 @@ function harness(both) {
     assert.match(JSON.stringify(one), /cache_control/);
   });
 
-  both("apiKey as a function: asked before each call, told when it was refused", async (t, page) => {
-    const route = await t.raw((body, n, { headers }) => (headers["x-api-key"] === "old" ? plain(401, errorBody("authentication_error", "invalid x-api-key")) : message("Welcome.")));
-    const seen = await page.evaluate(async (base) => {
+  for (const own of [false, true]) both(`apiKey as a function: asked before each call, and once more when it was refused${own ? ", with a fetch of the page's own" : ""}`, async (t, page) => {
+    const route = await t.raw((body, n, { headers }) => (headers["x-api-key"] === "good" ? message("Welcome.") : plain(401, errorBody("authentication_error", "invalid x-api-key"))));
+    const seen = await page.evaluate(async ([base, own]) => {
       const ws = await T.open();
       const asked = [];
-      await ws.startAgent({ provider: T.anthropic(base, { apiKey: async ({ refused }) => { asked.push(refused); return refused ? "new" : "old"; } }) });
-      // The contract says that it is asked again with `refused`, not whether by the same run or by the next one.
-      const first = await T.settle(() => ws.run("Hello"));
-      const { text } = first.error ? await ws.run("Hello") : first.value;
-      return { first: first.error?.code ?? "", text, asked };
-    }, route.base);
-    assert.equal(seen.text, "Welcome.");
-    assert.ok(["", "auth"].includes(seen.first));
-    assert.deepEqual(seen.asked.slice(0, 2), [false, true]);
+      let key = "good";
+      const apiKey = async ({ refused }) => { asked.push(refused); return refused ? key : "old"; };
+      await ws.startAgent({ provider: T.anthropic(base, { apiKey, ...(own && { fetch: (url, init) => fetch(url, init) }) }) });
+      const { text, turns } = await ws.run("Hello");
+      key = "bad";
+      return { text, turns, second: (await T.refused(() => ws.run("And now?"))).code, asked };
+    }, [route.base, own]);
+    assert.deepEqual(seen, { text: "Welcome.", turns: 1, second: "auth", asked: [false, true, false, true] });
+    assert.deepEqual(route.requests.map((r) => r.headers["x-api-key"]), ["old", "good", "old", "bad"]);
+  });
+
+  both("apiKey as a function: what it throws is told, and can be tried again", async (t, page) => {
+    const seen = await page.evaluate(async () => {
+      const ws = await T.open();
+      const told = {};
+      await ws.startAgent();
+      for (const [name, apiKey] of Object.entries({
+        throws: () => { throw new Error("token server down"); }, rejects: () => fetch("http://127.0.0.1:9/token"),
+        coded: async () => { throw Object.assign(new Error("log in first"), { code: "auth" }); }, nothing: () => undefined, empty: async () => "",
+      })) {
+        await ws.configureAgent({ provider: T.anthropic("http://127.0.0.1:9", { apiKey }) });
+        told[name] = await T.refused(() => ws.run("Hello"));
+      }
+      return Object.fromEntries(Object.entries(told).map(([name, e]) => [name, [e.code, e.retryable, e.message]]));
+    });
+    assert.deepEqual(seen.throws, ["network", true, "the function for apiKey failed: token server down"]);
+    assert.deepEqual(seen.rejects, ["network", true, "the function for apiKey failed: Failed to fetch"]);
+    assert.deepEqual(seen.coded, ["auth", false, "log in first"]);
+    assert.deepEqual(seen.nothing, ["auth", false, "apiKey() must give a string, it gave undefined"]);
+    assert.deepEqual(seen.empty.slice(0, 2), ["auth", false]);
+  });
+
+  both("a fetch of the page's own fails with the same codes as the global one, and an abort says nothing", async (t, page) => {
+    const words = message("One two three four");
+    const shown = gate();
+    t.signal("text has come", () => shown.open());
+    const broken = await t.raw(() => stream(words.slice(0, 4), shown, drop));
+    const waits = await t.raw(() => stream(words.slice(0, 4), gate()));
+    const seen = await page.evaluate(async ([broken, waits]) => {
+      const ws = await T.open();
+      const rec = T.record();
+      let failed;
+      const own = (base) => T.anthropic(base, { fetch: (url, init) => fetch(url, init).catch((error) => { failed = error.name; throw error; }) });
+      await ws.startAgent({ provider: own("http://127.0.0.1:9") });
+      const offline = await T.refused(() => ws.run("Hello"));
+      await ws.configureAgent({ provider: own(broken) });
+      rec.clear();
+      rec.chunk(1).then(() => T.tell("text has come"));
+      const { outcome, text, error } = await (await ws.sendMessage("Hello")).result;
+      await ws.configureAgent({ provider: own(waits) });
+      rec.clear();
+      const run = await ws.sendMessage("Hello");
+      await rec.chunk(1);
+      ws.interrupt();
+      const stopped = (await run.result).outcome;
+      // Before its head: the fetch itself rejects, with an AbortError.
+      await ws.configureAgent({ provider: T.anthropic(waits, { fetch: (url, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))) }) });
+      const early = await ws.sendMessage("Hello");
+      await T.turn();
+      ws.interrupt();
+      const outcomes = [stopped, (await early.result).outcome];
+      await T.turn();
+      return { offline: [offline.code, offline.retryable, offline.message], broken: [outcome, text, error?.code, error?.retryable], outcomes, errors: rec.events.filter((e) => e.type === "agent:error").map((e) => e.detail.code) };
+    }, [broken.base, waits.base]);
+    assert.deepEqual(seen.offline, ["network", true, "no answer came: Failed to fetch"]);
+    assert.match(seen.broken.splice(1, 1)[0], /^One/);
+    assert.deepEqual(seen.broken, ["failed", "stream_broken", true]);
+    assert.deepEqual([seen.outcomes, seen.errors], [["interrupted", "interrupted"], []]);
   });
 
   both("a fetch of the page's own is used, and a proxy needs no key", async (t, page) => {

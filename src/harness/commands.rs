@@ -49,7 +49,8 @@ impl Harness {
             "configureAgent" => {
                 self.must_run()?;
                 if let Some(name) = ["ifRunning", "resume"].iter().find(|name| value.get(name).is_some()) {
-                    let error = ErrorInfo::new(Code::InvalidConfig, format!("{name} counts at the start only"));
+                    let error =
+                        ErrorInfo::new(Code::InvalidConfig, format!("{name} counts at the start only"));
                     return Err(error.hint("give it to startAgent"));
                 }
                 let config = self.config.patched(value)?;
