@@ -312,6 +312,7 @@ export interface RunResult {
   outcome: "completed" | "interrupted" | "failed";
   /** The text of the answer. */
   text: string;
+  /** Absent where the model does not tell. */
   usage?: Usage;
   /** How many model calls it took. */
   turns: number;

@@ -971,8 +971,10 @@ function rest(both) {
       const model = scriptedModel([{ tool: "get_page_tree", args: {} }, "No pages."]);
       await ws.startAgent({ provider: model, instructions: "Be short." });
       const first = T.plain(await ws.run("Which pages?"));
-      return { first, requests: T.plain(model.requests), over: await T.refused(() => ws.run("More?")) };
+      const history = await ws.history();
+      return { first, requests: T.plain(model.requests), over: await T.refused(() => ws.run("More?")), usage: [first, ...history].some((item) => "usage" in item) };
     });
+    assert.equal(seen.usage, false, "a model that does not count cost nobody knows what");
     assert.equal(seen.first.text, "No pages.");
     assert.equal(seen.first.turns, 2);
     assert.equal(seen.requests[0].messages[0].role, "system");
@@ -997,7 +999,8 @@ function rest(both) {
           yield { choices: [{ delta: {}, finish_reason: "tool_calls" }], usage: { prompt_tokens: 5, completion_tokens: 6 } };
         } else if (n === 2) yield "Made it.";
         else if (n === 3) { try { yield "Word "; await new Promise((r) => signal.addEventListener("abort", r)); } finally { returned++; } }
-        else throw new Error("the model fell over");
+        else if (n === 4) throw new Error("the model fell over");
+        else yield { choices: [{ message: { role: "assistant", content: "Whole." }, finish_reason: "stop" }] };
       } };
       await ws.startAgent({ provider });
       const first = T.plain(await ws.run("Make it."));
@@ -1008,13 +1011,16 @@ function rest(both) {
       ws.interrupt();
       const second = T.plain(await run.result);
       await T.turn();
-      return { first, tree, second, returned, aborted, third: await T.refused(() => ws.run("Again")) };
+      return { first, tree, second, returned, aborted, third: await T.refused(() => ws.run("Again")), fourth: await T.refused(() => ws.run("Once more")) };
     });
     assert.equal(seen.first.text.endsWith("Made it."), true);
     assert.deepEqual(seen.tree, ["Made"]);
     assert.deepEqual([seen.second.outcome, seen.second.text], ["interrupted", "Word "]);
     assert.deepEqual([seen.aborted, seen.returned], [1, 1]);
     assert.match(seen.third.message, /fell over/);
+    assert.deepEqual(seen.first.usage, { inputTokens: 5, outputTokens: 6 });
+    assert.equal(seen.fourth.code, "protocol");
+    assert.match(seen.fourth.message, /delta/);
   });
 
   both("close(): a working run is held; the promises of this handle are settled", async (t, page) => {
