@@ -128,8 +128,9 @@ export interface Workspace extends EventTarget {
    * Starts the agent. Without a provider, or without the key that it needs, it starts too, and each run fails with
    * `not_configured`.
    *
-   * @throws {LodgerError} `already_running` (here or in another tab, the message says where), `insecure_context`,
-   * `ownership_lost`.
+   * @throws {LodgerError} `already_running` (here, or in another tab: the message has its title), `insecure_context`,
+   * `ownership_lost`, `storage_unavailable`, `storage_blocked`, `storage_failed`, `quota_exceeded`, `corrupt`,
+   * `newer_version`.
    */
   startAgent(config?: AgentConfig): Promise<void>;
   /** Changes the given members, from the next model call on. @throws {LodgerError} `not_running` */
@@ -180,7 +181,7 @@ export interface Workspace extends EventTarget {
 
   readonly tools: Tools;
   readonly pages: Pages;
-  /** How much is stored, in bytes, and whether the browser may evict it; `persist()` asks it not to. */
+  /** How much is stored, and whether the browser may evict it; `persist()` asks it not to. */
   storage(): Promise<StorageInfo>;
   /** `invoke` for this workspace. */
   invoke<C extends keyof Commands>(command: C, args?: Commands[C]["args"]): Promise<Commands[C]["value"]>;
@@ -203,6 +204,7 @@ export interface Status {
 }
 export interface StorageInfo {
   kind: "indexeddb" | "memory";
+  /** In memory: of this workspace. Else of the whole origin, as the browser estimates it. */
   bytes: number;
   quota: number;
   persisted: boolean;
