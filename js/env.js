@@ -182,6 +182,9 @@ export async function estimate() {
 /** Asks the browser to keep the origin's data when space is short: whether it will. */
 export const persist = async () => (await globalThis.navigator?.storage?.persist?.()) ?? false;
 
+/** What this page is called, for whoever finds the agent running here. */
+export const title = () => (globalThis.document?.title || globalThis.location?.pathname || "").slice(0, 60);
+
 /** A random text for ids: the time, then chance, so that ids sort by age. */
 export function fresh(scope) {
   const chance = crypto.getRandomValues(new Uint8Array(10));

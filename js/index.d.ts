@@ -229,7 +229,10 @@ export interface AgentConfig {
   toolTimeoutMs?: number;
   /** What happens to a run that a lost page left: it waits for `resume()`, or goes on by itself. Default `"hold"`. */
   resume?: "hold" | "auto";
-  /** When the agent runs already in this page: reject with `already_running`, or be content. Default `"reject"`. */
+  /**
+   * When the agent runs already in this page: reject with `already_running`, or be content. Default `"reject"`. In
+   * another tab it is rejected either way.
+   */
   ifRunning?: "reject" | "join";
 }
 

@@ -88,7 +88,7 @@ impl Pump {
         scope: Scope,
         sink: Sink,
     ) -> Result<Pump, ErrorInfo> {
-        let holder = env::fresh(&scope);
+        let holder = env::title();
         let options = Options { name: name.clone(), page_tools, holder };
         let inner = Rc::new_cyclic(|weak: &Weak<Inner>| {
             let weak = weak.clone();
