@@ -17,7 +17,7 @@ import { SessionView } from "./view.js";
 
 // Where a configuration may hold a function.
 const FUNCTIONS = ["config.instructions", "config.provider.apiKey", "config.provider.fetch", "config.provider.stream"];
-const CLOSED = { code: "workspace_closed", message: "The workspace was closed." };
+const CLOSED = { code: "workspace_closed", message: "The workspace was closed.", hint: "Open it again with openWorkspace()." };
 const STOPPED = '{"lifecycle":"Stopped","is_streaming":false}';
 
 /** Lets go of a workspace for good: the host's `close`, then the end of everything. */
@@ -415,7 +415,7 @@ export class Workspace extends EventTarget {
       case "abort":
         return this.#calls.abort(message.id);
       case "closed":
-        return this.#lost(message.error ?? CLOSED);
+        return this.#lost(message.error);
     }
   }
 
@@ -458,9 +458,9 @@ export class Workspace extends EventTarget {
 
   /** This host is gone. A panic is not the end: the next call opens a fresh one. */
   #lost(info) {
-    const error = new LodgerError(info);
+    const error = new LodgerError(info ?? CLOSED);
     const panicked = error.code === "panicked";
-    const asked = this.#ended !== null || error.code === "workspace_closed";
+    const asked = this.#ended !== null || !info;
     const channel = this.#channel;
     const pending = [...this.#pending.values()];
     const texts = [...this.#runs.values()];

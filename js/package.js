@@ -196,7 +196,7 @@ export function createPackage(glue, locate) {
     await init();
     await glue.delete_workspace(name, record?.options.storage ?? "indexeddb");
     // A host that stores nothing hears of it only here.
-    if (record) await shut(record.workspace, { code: "workspace_deleted", message: "The workspace was deleted." });
+    if (record) await shut(record.workspace, { code: "workspace_deleted", message: "The workspace was deleted.", hint: "Open it again to begin anew." });
   }
 
   // ---------------------------------------------------------------- invoke
