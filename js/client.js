@@ -511,7 +511,7 @@ export class Workspace extends EventTarget {
 
 // ---------------------------------------------------------------- small things
 
-const holds = ({ lifecycle }) => ["Starting", "Running", "Suspended"].includes(lifecycle);
+const holds = ({ lifecycle }) => ["Starting", "Running"].includes(lifecycle);
 
 const duplicate = (name) =>
   failure("duplicate_tool", `A tool named "${name}" is registered already.`, "Undo that registration first, or register with { replace: true }.");

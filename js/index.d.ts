@@ -91,7 +91,7 @@ export type ErrorCode =
   | "session_not_found" | "nothing_to_resume"
   // tools
   | "tool_not_found" | "duplicate_tool" | "invalid_tool" | "invalid_schema" | "tool_failed" | "tool_timeout"
-  | "tool_interrupted" | "unknown_outcome" | "permission_denied"
+  | "tool_interrupted" | "unknown_outcome"
   // pages
   | "page_not_found" | "slug_taken" | "page_cycle" | "version_conflict"
   // the model
@@ -195,8 +195,8 @@ export interface Workspace extends EventTarget {
   removeEventListener(type: string, listener: EventListenerOrEventListenerObject | null, options?: EventListenerOptions | boolean): void;
 }
 
-/** `Suspended`: no run streams and one waits for a person. `Error`: the harness itself is lost; start it again. */
-export type Lifecycle = "Stopped" | "Starting" | "Running" | "Suspended" | { Error: string };
+/** `Error`: the harness itself is lost; start it again. */
+export type Lifecycle = "Stopped" | "Starting" | "Running" | { Error: string };
 export interface Status {
   lifecycle: Lifecycle;
   /** Whether a run works. */
@@ -358,7 +358,7 @@ export interface ToolCallPart {
   tool: string;
   arguments: unknown;
   /** `receiving`: its arguments still come. `waiting`: for its turn. `unknown`: the page was lost while it ran. */
-  status: "receiving" | "waiting" | "started" | "completed" | "failed" | "denied" | "unknown";
+  status: "receiving" | "waiting" | "started" | "completed" | "failed" | "unknown";
   progress?: unknown;
   result?: unknown;
   error?: ErrorInfo;
@@ -375,7 +375,7 @@ export interface View {
 }
 export interface Snapshot {
   /** `submitted`: accepted, no text yet. `held`: a lost page left a run, `resume()` goes on with it. */
-  status: "loading" | "stopped" | "ready" | "submitted" | "streaming" | "waiting" | "held" | "error";
+  status: "loading" | "stopped" | "ready" | "submitted" | "streaming" | "held" | "error";
   messages: readonly Message[];
   /** Empty in this version. */
   permissions: readonly never[];
@@ -444,7 +444,7 @@ export interface Tools {
   /**
    * Runs a tool as the agent would, without one.
    *
-   * @throws {LodgerError} `tool_not_found`, `permission_denied`, `invalid_arguments`, `tool_failed`, `tool_timeout`.
+   * @throws {LodgerError} `tool_not_found`, `invalid_arguments`, `tool_failed`, `tool_timeout`.
    */
   execute(name: string, args: object): Promise<ToolResult>;
 }
@@ -519,7 +519,6 @@ export interface WorkspaceEvents {
    * there once more: `detail.epoch` is another.
    */
   "agent:lifecycle": Detail & { phase: "start" | "end" | "error"; startedAt: number; endedAt?: number; error?: ErrorInfo };
-  "agent:notice": Detail & { kind: "retry" | "holder"; attempt?: number; delayMs?: number; provider?: string; holder?: boolean; error?: ErrorInfo };
 }
 
 declare global {

@@ -64,7 +64,7 @@ export async function use(): Promise<void> {
   const status: Status = ws.status();
   const lifecycle: Lifecycle = status.lifecycle;
   if (typeof lifecycle === "object") lifecycle.Error.trim();
-  else same<typeof lifecycle, "Stopped" | "Starting" | "Running" | "Suspended">(true);
+  else same<typeof lifecycle, "Stopped" | "Starting" | "Running">(true);
   const messages: Message[] = await ws.history({ limit: 5, before: "m1" });
   const text = (part: Part) => (part.type === "tool-call" ? `${part.tool} ${part.status}` : part.text);
   messages.flatMap(({ parts }) => parts.map(text));
