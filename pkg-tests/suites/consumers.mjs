@@ -135,7 +135,7 @@ export default function (test) {
     const tests = testResults.flatMap((f) => f.assertionResults);
     const failed = tests.filter((r) => r.status !== "passed").map((r) => `${r.fullName}: ${r.failureMessages.join("\n").slice(0, 600)}`);
     assert.deepEqual([...failed, ...testResults.filter((f) => f.status !== "passed" && !f.assertionResults.length).map((f) => f.message)], []);
-    assert.equal(tests.length, 9);
+    assert.equal(tests.length, 11);
     t.note(`${tests.length} tests`);
   });
 

@@ -434,6 +434,70 @@ function tabs(test) {
     const again = await b.evaluate(async () => (await lodger.openWorkspace("life")).history());
     assert.deepEqual(again, []);
   });
+
+  test("a newer version in another tab: what runs is held, the page is told to reload", async (t) => {
+    const { page, hold } = await midAnswer(t);
+    const other = await t.tab();
+    await page.evaluate(() => { globalThis.rec = T.record(document, ws); ws.view(); });
+    await other.evaluate(() => new Promise((resolve, reject) => {
+      const request = indexedDB.open("lodger:life", 77);
+      request.onsuccess = () => { request.result.close(); resolve(); };
+      request.onerror = () => reject(request.error);
+    }));
+    hold.open();
+    const seen = await page.evaluate(async () => {
+      const { detail } = await rec.seen((e) => e.type === "agent:error");
+      await rec.seen((e) => e.type === "agent:status-changed");
+      const view = ws.view().getSnapshot();
+      const opened = await T.refused(() => lodger.openWorkspace("life"));
+      await new Promise((resolve) => { indexedDB.deleteDatabase("lodger:life").onsuccess = resolve; });
+      const again = await lodger.openWorkspace("life");
+      return { told: detail, types: rec.events.map((e) => e.type), status: ws.status(), later: await T.refused(() => ws.history()), view: [view.status, view.error.code, view.holder], opened: [opened.code, opened.hint], again: (await again.history()).length };
+    });
+    assert.deepEqual([seen.told.code, seen.told.workspace], ["workspace_closed", "life"]);
+    assert.match(seen.told.message, /newer version/);
+    assert.match(seen.told.hint, /[Rr]eload the page/);
+    assert.deepEqual([seen.later.code, seen.later.message, seen.later.hint], ["workspace_closed", seen.told.message, seen.told.hint]);
+    assert.deepEqual(seen.types, ["agent:error", "agent:status-changed"], "no run has ended by it");
+    assert.deepEqual(seen.status, { lifecycle: "Stopped", is_streaming: false });
+    assert.deepEqual(seen.view, ["error", "workspace_closed", false]);
+    assert.equal(seen.opened[0], "newer_version");
+    assert.match(seen.opened[1], /reload/);
+    assert.equal(seen.again, 0);
+  });
+
+  test("a workspace that another tab deletes: the page is told, and opening it again begins anew", async (t) => {
+    const [a, b] = [await t.tab(), await t.tab()];
+    await a.evaluate(async () => { globalThis.ws = await lodger.openWorkspace("life"); await ws.startAgent({ provider: scriptedModel(["Hi"]) }); await ws.run("Hello"); globalThis.rec = T.record(document, ws); });
+    await b.evaluate(() => lodger.deleteWorkspace("life"));
+    const seen = await a.evaluate(async () => {
+      const { detail } = await rec.seen((e) => e.type === "agent:error");
+      await rec.seen((e) => e.type === "agent:status-changed");
+      const later = await T.refused(() => ws.run("x"));
+      const again = await lodger.openWorkspace("life");
+      await again.startAgent({ provider: scriptedModel(["Anew"]) });
+      return { told: [detail.code, detail.hint], later: [later.code, later.hint], status: ws.status().lifecycle, text: (await again.run("Hello")).text };
+    });
+    assert.equal(seen.told[0], "workspace_deleted");
+    assert.match(seen.told[1], /open it again/);
+    assert.deepEqual(seen.later, seen.told);
+    assert.deepEqual([seen.status, seen.text], ["Stopped", "Anew"]);
+  });
+
+  test("the agent runs in another tab: who it is and what can be done, whether join was passed or not", async (t) => {
+    const [a, b] = [await t.tab(), await t.tab()];
+    await a.evaluate(async () => { document.title = "The Shop"; globalThis.ws = await lodger.openWorkspace("life"); await ws.startAgent({ provider: scriptedModel(["Hi"]) }); });
+    const [plain, join, here] = await b.evaluate(async () => {
+      globalThis.ws = await lodger.openWorkspace("life");
+      return [await T.refused(() => ws.startAgent()), await T.refused(() => ws.startAgent({ ifRunning: "join" }))];
+    }).then(async (errors) => [...errors, await a.evaluate(() => T.refused(() => ws.startAgent()))]);
+    for (const error of [plain, join]) {
+      assert.deepEqual([error.code, error.message], ["already_running", 'the agent is already running in another tab ("The Shop")']);
+      assert.match(error.hint, /^stop it there or close that tab/);
+      assert.doesNotMatch(error.hint, /join/);
+    }
+    assert.match(here.hint, /ifRunning: "join"/);
+  });
 }
 
 // ------------------------------------------------------------------ a harness that is lost

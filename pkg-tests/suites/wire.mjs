@@ -473,6 +473,9 @@ function theTools(test) {
   failing("tool that rejects with an odd object", 'return Promise.reject({ toString() { throw 1 }, code: 7 })', "tool_failed", /./);
   failing("tool with a cyclic result", "const a = { list: [{}] }; a.list[0].self = a; return a", "tool_failed", /list[^]*0[^]*self|cycl/i);
   failing("tool with a BigInt in its result", "return { deep: { count: 5n } }", "tool_failed", /deep[^]*count/);
+  failing("tool that returns what fetch gave it", 'return fetch("/blank.html")', "tool_failed", /a Response/);
+  failing("tool that returns an element", "return { found: document.body }", "tool_failed", /found is an? HTMLBodyElement/);
+  failing("tool that returns NaN", "return 0 / 0", "tool_failed", /NaN/);
   failing("tool that never answers", "return new Promise(() => {})", "tool_timeout", /700|time/i);
   failing("tool whose result throws when it is read", "return { get x() { throw new Error('getter') } }", "tool_failed", /getter|x/);
 

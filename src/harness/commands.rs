@@ -47,8 +47,12 @@ impl Harness {
             "startAgent" => self.start_agent(id, value)?,
             "configureAgent" => {
                 self.must_run()?;
-                let mut config = self.config.patched(value)?;
-                config.if_running = self.config.if_running;
+                if let Some(name) = ["ifRunning", "resume"].iter().find(|name| value.get(name).is_some()) {
+                    let error =
+                        ErrorInfo::new(Code::InvalidConfig, format!("{name} counts at the start only"));
+                    return Err(error.hint("give it to startAgent"));
+                }
+                let config = self.config.patched(value)?;
                 self.take_config(config);
                 self.reply(id, Ok(None));
             }

@@ -64,7 +64,7 @@ pub struct Options {
     pub name: String,
     /// Whether the twelve page tools are there.
     pub page_tools: bool,
-    /// Who this instance is, for those who find the lock taken.
+    /// What the page of this instance is called, for those who find the lock taken.
     pub holder: String,
 }
 

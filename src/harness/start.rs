@@ -72,7 +72,7 @@ impl Harness {
                 self.reply(command, Ok(None));
                 return Ok(());
             }
-            return Err(already_running("in this page"));
+            return Err(already_running("in this page").hint("stop it first, or pass ifRunning: \"join\""));
         }
         let purpose = Purpose::Run { commands: vec![command], config: Box::new(config) };
         self.begin(purpose);
@@ -102,9 +102,10 @@ impl Harness {
         let Some(start) = &mut self.start else { return };
         if start.holder.is_some() {
             let error = already_running(&match first(1) {
-                Some(holder) if !holder.is_empty() => format!("in another tab ({holder})"),
+                Some(holder) if !holder.is_empty() => format!("in another tab (\"{holder}\")"),
                 _ => "in another tab".into(),
-            });
+            })
+            .hint("stop it there or close that tab; what is stored can be read here");
             if let Some(start) = self.start.take() {
                 self.give_up_start(start, &error);
             }
@@ -318,5 +319,4 @@ pub(super) fn erasures(session: &str, rows: &Rows) -> Vec<Write> {
 
 fn already_running(place: &str) -> ErrorInfo {
     ErrorInfo::new(Code::AlreadyRunning, format!("the agent is already running {place}"))
-        .hint("stop it there first, or pass ifRunning: \"join\"")
 }

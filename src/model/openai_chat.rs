@@ -290,6 +290,10 @@ impl Stream {
             }
             if let Some(piece) = choice.node("delta").members() {
                 self.piece(piece, answer, sink);
+            } else if choice.get("message").is_some() {
+                return Err(protocol(
+                    "a choice has a message in place of a delta: stream chunks, or plain text",
+                ));
             }
             match choice.text("finish_reason").as_ref() {
                 "" => {}
@@ -738,7 +742,14 @@ mod tests {
         let answer = decoder.finish().unwrap();
         assert_eq!((answer.blocks, answer.stop), (vec![t("Hello")], Some(StopReason::EndTurn)));
         assert_eq!(Decoder::custom().finish().unwrap().blocks, []);
-        for bad in ["{}", "[]", "{\"text\":\"hi\"}", "no json", "{\"choices\":7}"] {
+        for bad in [
+            "{}",
+            "[]",
+            "{\"text\":\"hi\"}",
+            "no json",
+            "{\"choices\":7}",
+            "{\"choices\":[{\"message\":{\"content\":\"whole\"},\"finish_reason\":\"stop\"}]}",
+        ] {
             assert_eq!(
                 Decoder::custom().push_chunk(bad, &mut |_| ()).unwrap_err().code,
                 Code::Protocol,

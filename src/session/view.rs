@@ -78,9 +78,9 @@ pub fn answer_of(run: &Run, turn: usize) -> Value {
         .done()
 }
 
-/// `Usage` of the contract; `None` before the first answer.
+/// `Usage` of the contract; `None` where nobody has counted.
 pub(crate) fn usage(sums: &Sums) -> Option<Value> {
-    if sums.turns == 0 {
+    if sums.usage == Usage::default() {
         return None;
     }
     let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens } =
@@ -133,7 +133,6 @@ fn part_of(call: &Call) -> Value {
         CallState::Settled(Settled { error: None, .. }) => "completed",
         CallState::Settled(Settled { error: Some(error), .. }) => match error.code {
             Code::UnknownOutcome => "unknown",
-            Code::PermissionDenied => "denied",
             _ => "failed",
         },
     };

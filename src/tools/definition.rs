@@ -412,7 +412,6 @@ mod tests {
             ("concurrency", json!("parallel")),
             ("onResume", json!("fail")),
             ("replace", json!(true)),
-            ("capability", Value::Null),
         ] {
             tool[member] = value;
         }
@@ -427,7 +426,8 @@ mod tests {
 
     #[test]
     fn the_words_of_mcp_are_read_as_ours() {
-        let hints = json!({"title": "T", "readOnlyHint": true, "openWorldHint": true, "destructiveHint": false});
+        let hints =
+            json!({"title": "T", "readOnlyHint": true, "openWorldHint": true, "destructiveHint": false});
         let parsed = Definition::parse(&with("annotations", hints)).unwrap();
         assert!(parsed.read_only && parsed.open_world && !parsed.destructive);
         let mut tool = with("annotations", json!({"destructiveHint": true, "idempotentHint": true}));

@@ -126,11 +126,20 @@ mod tests {
         let nothing = json!({"capabilities": [], "processType": "Researcher"});
         assert_eq!(told(nothing.clone(), "sned", "no json").0, Code::ToolNotFound);
         let (code, message) = told(nothing, "send", "no json");
-        assert_eq!((code, message.as_str()), (Code::PermissionDenied, "a Researcher only reads, and send changes something"));
+        assert_eq!(
+            (code, message.as_str()),
+            (Code::PermissionDenied, "a Researcher only reads, and send changes something")
+        );
         let (code, message) = told(json!({"capabilities": []}), "send", "no json");
-        assert_eq!((code, message.as_str()), (Code::PermissionDenied, "send is unavailable: it requires the Mail capability"));
+        assert_eq!(
+            (code, message.as_str()),
+            (Code::PermissionDenied, "send is unavailable: it requires the Mail capability")
+        );
         let (code, message) = told(json!({}), "send", "{}");
-        assert_eq!((code, message.as_str()), (Code::InvalidArguments, "invalid arguments for send: missing 'to' field"));
+        assert_eq!(
+            (code, message.as_str()),
+            (Code::InvalidArguments, "invalid arguments for send: missing 'to' field")
+        );
     }
 
     #[test]
@@ -148,7 +157,10 @@ mod tests {
         assert!(error.message.ends_with(&format!("JSON: {}…", "é".repeat(200))), "{}", error.message);
         // Nested deeper than a reader goes: an error like any other.
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        assert_eq!(gate(&registry(), &Policy::default(), "find", &deep).unwrap_err().code, Code::InvalidArguments);
+        assert_eq!(
+            gate(&registry(), &Policy::default(), "find", &deep).unwrap_err().code,
+            Code::InvalidArguments
+        );
     }
 
     #[test]

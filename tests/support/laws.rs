@@ -8,8 +8,8 @@
 use lodger::journal::{Cause, Entry, GENESIS, Row};
 use lodger::ports::{Commit, Durability, Key, MemoryStore, Part, Read, Rows, Table, Write};
 use lodger::run::{CallState, Outcome, Run};
-use lodger::tools::Source;
 use lodger::session::{self, Session};
+use lodger::tools::Source;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -243,7 +243,8 @@ impl Journal {
     /// Nothing runs that nobody has allowed: worked out from the recorded configuration and the answers alone.
     fn may_run(&self, run: &str, tool_call: &str) -> Law {
         let name = self.call_name(run, tool_call)?;
-        let tool = &self.fold.tools.get(&name).ok_or_else(|| format!("{name} runs and is not there"))?.definition;
+        let tool =
+            &self.fold.tools.get(&name).ok_or_else(|| format!("{name} runs and is not there"))?.definition;
         let config = &self.fold.config;
         let held = |needed: &str| {
             config["capabilities"].as_array().is_none_or(|held| held.iter().any(|held| held == needed))
@@ -254,7 +255,10 @@ impl Journal {
         let rules = &config["permissions"];
         let capability = tool.capability.clone().unwrap_or_default();
         let standard = if tool.destructive { "ask" } else { rules["default"].as_str().unwrap_or("allow") };
-        let rule = rules["tools"][&name].as_str().or(rules["capabilities"][&capability].as_str()).unwrap_or(standard);
+        let rule = rules["tools"][&name]
+            .as_str()
+            .or(rules["capabilities"][&capability].as_str())
+            .unwrap_or(standard);
         law(rule != "deny", || format!("{name} runs though it is denied"))?;
         let key = (run.to_owned(), tool_call.to_owned());
         let judged = self.judged.get(&key).map(String::as_str).filter(|_| rules["decide"] == true);

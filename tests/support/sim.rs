@@ -797,7 +797,9 @@ impl World {
                 self.pages[page].called.remove(&key);
                 let json = match n {
                     _ if called.kind == "instructions" && n < 9 => Some(format!("\"Be kind {n}.\"")),
-                    5..9 if called.kind == "decide" => Some(["\"allow\"", "\"ask\"", "\"deny\"", "7"][n as usize - 5].into()),
+                    5..9 if called.kind == "decide" => {
+                        Some(["\"allow\"", "\"ask\"", "\"deny\"", "7"][n as usize - 5].into())
+                    }
                     5..8 if called.kind == "lookup" => Some("{\"result\":\"it was paid\"}".into()),
                     5 => None,
                     6 => Some("\"\"".into()),
@@ -871,8 +873,14 @@ impl World {
             23 => ("wait", json!({ "runId": run, "timeoutMs": self.rng.u32(..900) })),
             24 => ("result", json!({ "runId": run })),
             25 => ("stopAgent", json!({})),
-            26 if faults.changes => ("configureAgent", self.random_config()),
-            27 if faults.changes => ("tools.unregister", json!({ "name": TOOLS[self.rng.usize(..TOOLS.len())].0 })),
+            26 if faults.changes => {
+                let mut patch = self.random_config();
+                patch.as_object_mut().unwrap().remove("resume");
+                ("configureAgent", patch)
+            }
+            27 if faults.changes => {
+                ("tools.unregister", json!({ "name": TOOLS[self.rng.usize(..TOOLS.len())].0 }))
+            }
             28 if faults.changes => {
                 self.equip(page);
                 return;
@@ -931,7 +939,8 @@ impl World {
     fn waits(&self, page: usize) -> Vec<(String, bool)> {
         let page = &self.pages[page];
         let asked = |(kind, detail): &(&str, Value)| {
-            (*kind == "agent:permission-required").then(|| (detail["requestId"].as_str().unwrap().to_owned(), true))
+            (*kind == "agent:permission-required")
+                .then(|| (detail["requestId"].as_str().unwrap().to_owned(), true))
         };
         // Those of the last times: some are over, and answering them again must be refused.
         let mut waits: Vec<_> = page.told.events.iter().rev().filter_map(asked).take(3).collect();
