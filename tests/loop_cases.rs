@@ -1230,7 +1230,7 @@ fn answers_that_are_none() {
 
 #[test]
 fn a_question_is_there_again_after_a_reload_and_the_answer_goes_on_with_the_run() {
-    let mut world = asked(json!({}));
+    let world = asked(json!({}));
     let before = question(&world);
     let mut world = lost(world, json!({ "permissions": { "tools": { "send_mail": "ask" } } }));
     assert_eq!(question(&world)["requestId"], before["requestId"]);

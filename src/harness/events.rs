@@ -70,17 +70,21 @@ impl Harness {
         let lifecycle = match &self.lifecycle {
             Lifecycle::Stopped => "Stopped".into(),
             Lifecycle::Starting => "Starting".into(),
+            Lifecycle::Running if self.is_suspended() => "Suspended".into(),
             Lifecycle::Running => "Running".into(),
             Lifecycle::Error(message) => Object::new().text("Error", message).done(),
         };
-        let any =
-            |of: fn(&Run) -> bool| self.sessions.values().any(|slot| slot.session.current().is_some_and(of));
-        let is_streaming = any(Run::working);
-        let lifecycle = match &self.lifecycle {
-            Lifecycle::Running if !is_streaming && any(Run::waiting) => "Suspended".into(),
-            _ => lifecycle,
-        };
+        let is_streaming = self.any_run(Run::working);
         Object::new().value("lifecycle", lifecycle).flag("is_streaming", is_streaming).done()
+    }
+
+    /// Whether nothing streams and something waits for a person.
+    pub(super) fn is_suspended(&self) -> bool {
+        !self.any_run(Run::working) && self.any_run(Run::waiting)
+    }
+
+    fn any_run(&self, of: fn(&Run) -> bool) -> bool {
+        self.sessions.values().any(|slot| slot.session.current().is_some_and(of))
     }
 
     pub(super) fn status_notice(&self) -> Action {
@@ -99,6 +103,7 @@ impl Harness {
         let mut detail = Object::new();
         detail.text("workspace", &self.options.name);
         detail.all(self.status());
+        self.told_suspended = self.is_suspended();
         self.send("agent:status-changed", detail, barrier);
     }
 

@@ -145,6 +145,8 @@ pub struct Harness {
     changed: bool,
     /// Calls of the page's own code that wait for a person.
     page_questions: Vec<permission::PageQuestion>,
+    /// Whether the page was last told that it waits for a person.
+    told_suspended: bool,
     /// When a question of a run is not waited for any longer: its session and tool call.
     question_deadlines: Vec<(Millis, String, String)>,
     sessions: Named<Slot>,
@@ -205,6 +207,7 @@ impl Harness {
             policy: Policy::default(),
             changed: false,
             page_questions: Vec::new(),
+            told_suspended: false,
             question_deadlines: Vec::new(),
             sessions: Named::default(),
             watched: Named::default(),

@@ -12,7 +12,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::run::{Call, Question};
+use crate::run::{Call, CallState, Question};
 use crate::session;
 use crate::tools::policy::fingerprint;
 use crate::tools::{Checked, Definition, Origin, ToolText, Verdict};
@@ -214,10 +214,15 @@ impl Harness {
             return;
         }
         let id = run.id.clone();
-        let calls: Vec<String> = run.questions().map(|(call, _)| call.id.clone()).collect();
+        let questions: Vec<String> = run.questions().map(|(call, _)| call.id.clone()).collect();
+        let handed = run.open_calls().filter(|call| call.state == CallState::Handed);
+        let handed: Vec<String> = handed.map(|call| call.id.clone()).collect();
         self.tell_begin(session, &id);
-        for call in calls {
+        for call in questions {
             self.tell_question(session, &id, &call);
+        }
+        for call in handed {
+            self.tell_call(session, &id, &call, "started", true);
         }
     }
 
@@ -381,7 +386,7 @@ impl Harness {
     ) -> Result<(), ErrorInfo> {
         let waits = self.sessions.iter().find_map(|(id, slot)| {
             let run = slot.session.current()?;
-            let handed = |call: &&Call| call.id == tool_call && call.state == crate::run::CallState::Handed;
+            let handed = |call: &&Call| call.id == tool_call && call.state == CallState::Handed;
             run.open_calls().find(handed)?;
             Some((id.to_owned(), run.id.clone()))
         });

@@ -228,6 +228,15 @@ impl Harness {
 
     /// Makes every decision that can be made now.
     pub(super) fn advance(&mut self, session: &str) {
+        self.decide_all(session);
+        // It began to wait for a person, or the person has answered.
+        if self.is_suspended() != self.told_suspended {
+            self.outbox.tell_after_commit(self.status_notice());
+            self.status_changed(true);
+        }
+    }
+
+    fn decide_all(&mut self, session: &str) {
         if std::mem::take(&mut self.changed) {
             for session in self.sessions.keys().map(String::from).collect::<Vec<_>>() {
                 self.record(&session);
@@ -623,7 +632,7 @@ impl Harness {
         }
         let id = run.id.clone();
         let open: Vec<(String, bool)> =
-            run.open_calls().map(|call| (call.id.clone(), matches!(call.state, CallState::Asked))).collect();
+            run.open_calls().map(|call| (call.id.clone(), call.state.is_ahead())).collect();
         let models = self.models.keys(|model| model.session == session && model.run == id);
         let mut blocks = Vec::new();
         for key in models {

@@ -133,6 +133,16 @@ pub enum CallState {
     Settled(Settled),
 }
 
+impl CallState {
+    /// Whether its tool has not begun.
+    pub fn is_ahead(&self) -> bool {
+        matches!(
+            self,
+            CallState::Asked | CallState::Consulted | CallState::Waiting(_) | CallState::Allowed(_)
+        )
+    }
+}
+
 /// A tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {

@@ -41,6 +41,8 @@ pub struct Journal {
     always: BTreeMap<String, u64>,
     /// What `decide` has said of tool calls.
     judged: BTreeMap<(String, String), String>,
+    /// The tool calls that a person was asked about because nobody knows what became of them.
+    unknown: BTreeSet<(String, String)>,
     /// The latest entry that brought text from outside.
     outside: u64,
     /// The runs that were lost once.
@@ -68,6 +70,7 @@ impl Journal {
             allowed: BTreeSet::new(),
             always: BTreeMap::new(),
             judged: BTreeMap::new(),
+            unknown: BTreeSet::new(),
             outside: 0,
             lost: BTreeSet::new(),
             kinds: BTreeMap::new(),
@@ -183,7 +186,10 @@ impl Journal {
             law(again.to_text() == text, || format!("entry {} has other bytes in a replay", header.seq))?;
             let run = header.run.clone().unwrap_or_default();
             match entry {
-                Entry::PermissionAsked { request, .. } => {
+                Entry::PermissionAsked { tool_call, request, reason, .. } => {
+                    if reason == "unknown_outcome" {
+                        self.unknown.insert((run.clone(), tool_call.clone()));
+                    }
                     law(self.questions.insert((run, request.clone()), false).is_none(), || {
                         format!("{request} is asked twice")
                     })?;
@@ -326,6 +332,8 @@ impl Journal {
         law(*times <= ordered, || {
             format!("{call} of {run} runs for the {times}. time, and {ordered} orders are stored")
         })?;
+        let key = (run.to_owned(), call.to_owned());
+        let again = again || (self.unknown.contains(&key) && self.allowed.contains(&key));
         law(*times == 1 || again, || format!("{call} of {run} takes effect twice"))
     }
 }
