@@ -100,6 +100,14 @@ const KINDS = {
     }
   },
 
+  async decide(decide, request) {
+    return toJson(await decide(request), "decide()");
+  },
+
+  async lookup(lookup, { args, toolCallId }) {
+    return toJson(await lookup(args, { toolCallId }), "lookup()");
+  },
+
   async instructions(give) {
     return text(await give(), "instructions()");
   },

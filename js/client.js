@@ -16,7 +16,7 @@ import { Run, RunText } from "./run.js";
 import { SessionView } from "./view.js";
 
 // Where a configuration may hold a function.
-const FUNCTIONS = ["config.instructions", "config.provider.apiKey", "config.provider.fetch", "config.provider.stream"];
+const FUNCTIONS = ["config.instructions", "config.permissions.decide", "config.provider.apiKey", "config.provider.fetch", "config.provider.stream"];
 const CLOSED = { code: "workspace_closed", message: "The workspace was closed.", hint: "Open it again with openWorkspace()." };
 const STOPPED = '{"lifecycle":"Stopped","is_streaming":false}';
 
@@ -163,6 +163,10 @@ export class Workspace extends EventTarget {
     return this.#command("wait", { ...options, runId });
   }
 
+  async resolvePermission(requestId, answer, options) {
+    await this.#command("resolvePermission", { ...options, requestId, answer });
+  }
+
   async storage() {
     return { ...(await this.#command("storage")), persist: () => this.#command("persist") };
   }
@@ -183,6 +187,9 @@ export class Workspace extends EventTarget {
       unregister: (name) => this.#unregister(name),
       definitions: () => JSON.parse(this.#definitions),
       execute: async (name, args = {}) => this.#command("tools.execute", { name, args }),
+      resolve: async (toolCallId, answer) => this.#command("tools.resolve", { toolCallId, answer }),
+      grants: async () => this.#command("tools.grants"),
+      revoke: async (tool, sessionId) => this.#command("tools.revoke", { tool, sessionId }),
     };
   }
 
@@ -190,17 +197,18 @@ export class Workspace extends EventTarget {
     if (this.#ended) throw this.#ended;
     onlyKnown(options, ["replace", "signal"], "The options of register", "invalid_arguments");
     const { replace, signal } = options;
-    const { name, execute, inputSchema } = tool ?? {};
-    if (typeof execute !== "function") {
-      throw failure("invalid_tool", `The tool "${name}" needs a function execute; a tool that a person answers comes with a later version.`);
-    }
-    if (inputSchema?.["~standard"]) {
-      throw failure("invalid_schema", `The inputSchema of "${name}" is a Standard Schema; this version takes a JSON Schema.`);
+    const { name, execute, lookup, inputSchema } = tool ?? {};
+    for (const [member, fn] of [["execute", execute], ["lookup", lookup]]) {
+      if (fn !== undefined && typeof fn !== "function") throw failure("invalid_tool", `The tool "${name}": ${member} must be a function.`);
     }
     if (this.#registrations.has(name) && !replace) throw duplicate(name);
     if (checkSignal(signal)?.aborted) return () => {};
-    const args = checked({ ...tool, execute: undefined, replace }, `tool "${name}"`, "invalid_tool");
-    const registration = { args: { ...args, execute: this.#calls.addOnce(execute.bind(tool)) } };
+    const standard = inputSchema?.["~standard"] && standardSchema(name, inputSchema);
+    const args = checked({ ...tool, inputSchema: standard?.json ?? inputSchema, execute: undefined, lookup: undefined, replace }, `tool "${name}"`, "invalid_tool");
+    // A method keeps its object; without one it is `undefined`, which the host reads as "a person answers".
+    const give = (fn, call) => fn && this.#calls.addOnce((call ?? fn).bind(tool));
+    const validated = standard ? async (given, context) => execute.call(tool, await standard.validate(given), context) : undefined;
+    const registration = { args: { ...args, execute: give(execute, validated), lookup: give(lookup) } };
     const before = this.#registrations.get(name);
     this.#registrations.set(name, registration);
 
@@ -211,13 +219,13 @@ export class Workspace extends EventTarget {
       if (this.#channel) this.#request("tools.unregister", { name });
     };
     const refused = () => {
-      this.#calls.remove(registration.args.execute);
+      this.#drop(registration);
       if (this.#registrations.get(name) !== registration) return;
       if (before) this.#registrations.set(name, before);
       else this.#registrations.delete(name);
       signal?.removeEventListener("abort", undo);
     };
-    const accepted = () => before && this.#calls.remove(before.args.execute);
+    const accepted = () => before && this.#drop(before);
     signal?.addEventListener("abort", undo, { once: true });
     // Without a host it is registered with the others when one opens.
     if (!this.#channel) {
@@ -240,7 +248,11 @@ export class Workspace extends EventTarget {
 
   #forget(name, registration) {
     this.#registrations.delete(name);
-    this.#calls.remove(registration.args.execute);
+    this.#drop(registration);
+  }
+
+  #drop({ args: { execute, lookup } }) {
+    for (const sign of [execute, lookup]) if (sign) this.#calls.remove(sign);
   }
 
   #unregister(name) {
@@ -442,6 +454,7 @@ export class Workspace extends EventTarget {
       this.#runs.get(detail.runId)?.end();
       if (this.#accepting === 0) this.#runs.delete(detail.runId);
     }
+    if (type === "agent:permission-required") detail.respond = (answer, options) => this.resolvePermission(detail.requestId, answer, options);
     this.#events.push([type, detail]);
     // A listener may call a method whose events come at once: they wait until this one has been everywhere.
     if (this.#dispatching) return;
@@ -511,7 +524,25 @@ export class Workspace extends EventTarget {
 
 // ---------------------------------------------------------------- small things
 
-const holds = ({ lifecycle }) => ["Starting", "Running"].includes(lifecycle);
+const holds = ({ lifecycle }) => ["Starting", "Running", "Suspended"].includes(lifecycle);
+
+/** What a Standard Schema gives to the model, and how it reads the model's arguments. */
+function standardSchema(name, schema) {
+  const standard = schema["~standard"];
+  const give = standard.jsonSchema?.input ? () => standard.jsonSchema.input({ target: "draft-2020-12" }) : (schema.toJSONSchema ?? schema.toJsonSchema)?.bind(schema);
+  if (!give) {
+    throw failure("invalid_schema", `The inputSchema of "${name}" (${standard.vendor}) has no JSON Schema for the model.`, "Give one that has (zod 4.2, ArkType), or a JSON Schema made from it.");
+  }
+  return {
+    json: give(),
+    async validate(args) {
+      const { issues, value } = await standard.validate(args);
+      if (!issues) return value;
+      const told = issues.slice(0, 20).map(({ message, path }) => `${(path ?? []).map((step) => step?.key ?? step).join(".") || "arguments"}: ${message}`);
+      throw Object.assign(new TypeError(`invalid arguments for ${name}: ${told.join("; ")}`), { code: "invalid_arguments" });
+    },
+  };
+}
 
 const duplicate = (name) =>
   failure("duplicate_tool", `A tool named "${name}" is registered already.`, "Undo that registration first, or register with { replace: true }.");

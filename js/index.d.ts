@@ -160,6 +160,13 @@ export interface Workspace extends EventTarget {
    * @throws {LodgerError} `nothing_to_resume` (no run, or the last one has ended well), `not_running`.
    */
   resume(runId?: string): Promise<Run>;
+  /**
+   * A person's answer to a question (`agent:permission-required`, `Snapshot.permissions`). The first one counts, also
+   * after a reload. `reason` is a word to the model.
+   *
+   * @throws {LodgerError} `request_not_found` (it was answered, or its run has ended), `invalid_arguments`.
+   */
+  resolvePermission(requestId: string, answer: PermissionAnswer, options?: { reason?: string }): Promise<void>;
   /** What the harness does, at once. */
   status(): Status;
   /**
@@ -227,6 +234,13 @@ export interface AgentConfig {
   maxTurns?: number;
   /** How long a tool may take. Default 60,000. */
   toolTimeoutMs?: number;
+  /** How many tools of one answer may run at once. Default: all that may run beside others. */
+  maxParallelTools?: number;
+  /** What the agent holds: `PagesRead`, `PagesWrite`, `PagesOrganize`, `PagesDelete`, and the app's own. Default all. */
+  capabilities?: string[];
+  /** `Researcher` and `SkillComposer` have the tools that only read. Default: all tools. */
+  processType?: "Orchestrator" | "Researcher" | "Worker" | "SkillComposer";
+  permissions?: Permissions;
   /** What happens to a run that a lost page left: it waits for `resume()`, or goes on by itself. Default `"hold"`. */
   resume?: "hold" | "auto";
   /**
@@ -357,6 +371,8 @@ export interface ToolCallPart {
   toolCallId: string;
   tool: string;
   arguments: unknown;
+  /** The question that waits for a person, while it does. */
+  requestId?: string;
   /** `receiving`: its arguments still come. `waiting`: for its turn. `unknown`: the page was lost while it ran. */
   status: "receiving" | "waiting" | "started" | "completed" | "failed" | "unknown";
   progress?: unknown;
@@ -374,11 +390,13 @@ export interface View {
   getSnapshot(): Snapshot;
 }
 export interface Snapshot {
-  /** `submitted`: accepted, no text yet. `held`: a lost page left a run, `resume()` goes on with it. */
-  status: "loading" | "stopped" | "ready" | "submitted" | "streaming" | "held" | "error";
+  /**
+   * `submitted`: accepted, no text yet. `waiting`: for a person. `held`: a lost page left a run, `resume()` goes on with it.
+   */
+  status: "loading" | "stopped" | "ready" | "submitted" | "streaming" | "waiting" | "held" | "error";
   messages: readonly Message[];
-  /** Empty in this version. */
-  permissions: readonly never[];
+  /** What waits for a person. */
+  permissions: readonly PermissionRequest[];
   /** Empty in this version. */
   queue: readonly never[];
   error?: ErrorInfo;
@@ -397,28 +415,43 @@ export interface Tool<S = JsonSchema> {
   title?: string;
   /** The model chooses by this. */
   description: string;
-  /** JSON Schema of the arguments. They are checked before `execute` is called. */
+  /**
+   * JSON Schema of the arguments; they are checked before `execute` is called. Or a Standard Schema that can give one
+   * (zod 4, ArkType): then its own `validate` has the last word, and `execute` gets what it makes of them.
+   */
   inputSchema: S;
   /**
-   * What it gives, or throws, is told to the model. Text stays text; other values become JSON: a `Date` its ISO text, a
+   * Without it, a call waits until `tools.resolve` answers it. What it gives, or throws, is told to the model. Text stays text; other values become JSON: a `Date` its ISO text, a
    * `Map` an object (or pairs), a `Set` an array, functions are left out. What JSON cannot hold (a cycle, a BigInt, a
    * `Response`, an element) is `tool_failed`, naming where and what. It may call any method of the workspace.
    */
-  execute(args: any, context: ToolContext): unknown;
+  execute?(args: OutputOf<S>, context: ToolContext): unknown;
   /** Where what it says comes from: the workspace, the world outside, or the app itself. Default `Workspace`. */
   source?: "Workspace" | "External" | "System";
   /** Changes nothing, so it may be run again. Default: by its name (`get_`, `list_`, `search_`, `read_`, `describe_`). */
   readOnly?: boolean;
+  /** What must be held for it. Not held: the model is told that the tool is unavailable, and nobody is asked. */
+  capability?: string;
+  /** What it does away with may be gone for good: a person is asked, unless a rule says otherwise. Default false. */
+  destructive?: boolean;
+  /** It can send something out of the page. Default: unless it is read-only. */
+  openWorld?: boolean;
+  /** MCP's words, where ours are absent: read-only, destructive, idempotent (may be run again), open-world. */
+  annotations?: { title?: string; readOnlyHint?: boolean; destructiveHint?: boolean; idempotentHint?: boolean; openWorldHint?: boolean };
   /** Default: the agent's `toolTimeoutMs`. */
   timeoutMs?: number;
   /** Whether it may run beside the other calls of its turn. Default: only if all of them are read-only. */
   concurrency?: "parallel" | "serial";
   /**
-   * The page was lost while it ran: run it again, or tell the model that it failed, or (`ask`) that its outcome is
-   * unknown. Default: `rerun` for read-only tools, else `ask`.
+   * The page was lost while it ran: run it again, ask a person whether to, or tell the model that it failed. Default:
+   * `rerun` for read-only tools, else `ask`.
    */
   onResume?: "rerun" | "ask" | "fail";
+  /** Whether a call that was lost took effect: its result, or `null`. Asked before `onResume` counts. */
+  lookup?(args: OutputOf<S>, context: { toolCallId: string }): { result: unknown } | null | Promise<{ result: unknown } | null>;
 }
+/** What a Standard Schema makes of the arguments; of a JSON Schema nothing is known. */
+export type OutputOf<S> = S extends { readonly "~standard": { readonly types?: { readonly output: infer O } | undefined } } ? O : any;
 export interface ToolContext {
   /** Fires when the run is interrupted or the tool's time is up; what it gives afterwards is dropped. */
   signal: AbortSignal;
@@ -428,7 +461,36 @@ export interface ToolContext {
   /** Any JSON value: shown in events and in the view. */
   onProgress(progress: unknown): void;
 }
-export interface ToolDefinition { name: string; description: string; inputSchema: object; source: string; readOnly: boolean; available: boolean }
+/** `available`: the process type has it and its capability is held. */
+export interface ToolDefinition { name: string; description: string; inputSchema: object; source: string; capability?: string; readOnly: boolean; available: boolean }
+
+/** `always_allow` holds until the agent is stopped, the conversation cleared, or it is revoked; for this definition of the tool. */
+export type PermissionAnswer = "allow_once" | "always_allow" | "deny";
+export interface PermissionRequest {
+  requestId: string;
+  toolCallId: string;
+  tool: string;
+  capability?: string;
+  arguments: unknown;
+  /** Why it is asked, for the person. */
+  explanation: string;
+  /** Why: `policy`, `destructive`, `external_text`, `decide`, `unknown_outcome`, `definition_changed`. */
+  reason: string;
+}
+/**
+ * What is allowed without asking. The rule for the tool counts, then that for its capability; without either, what
+ * destroys is asked about and `default` holds for the rest. Whatever it says, once the conversation holds text from
+ * outside (`source: "External"`), a tool that can send something out is asked about.
+ */
+export interface Permissions {
+  /** How long a person may think; nobody's answer is a no. Default: as long as it takes. */
+  timeoutMs?: number;
+  default?: "allow" | "ask" | "deny";
+  tools?: Record<string, "allow" | "ask" | "deny">;
+  capabilities?: Record<string, "allow" | "ask" | "deny">;
+  /** Asked about each call that is not denied; its word counts in place of the rules. When it throws, a person is asked. */
+  decide?(request: PermissionRequest): "allow" | "ask" | "deny" | Promise<"allow" | "ask" | "deny">;
+}
 export interface Tools {
   /**
    * Adds a tool and gives the function that undoes this registration, and no later one of the same name. Aborting
@@ -444,9 +506,15 @@ export interface Tools {
   /**
    * Runs a tool as the agent would, without one.
    *
-   * @throws {LodgerError} `tool_not_found`, `invalid_arguments`, `tool_failed`, `tool_timeout`.
+   * @throws {LodgerError} `tool_not_found`, `permission_denied`, `invalid_arguments`, `tool_failed`, `tool_timeout`.
    */
   execute(name: string, args: object): Promise<ToolResult>;
+  /** Answers a call of a tool without `execute`, also after a reload. @throws {LodgerError} `request_not_found`. */
+  resolve(toolCallId: string, answer: { result: unknown } | { error: string }): Promise<void>;
+  /** What is always allowed. */
+  grants(): Promise<{ tool: string; sessionId: string }[]>;
+  /** The tool is asked about again. */
+  revoke(tool: string, sessionId?: string): Promise<void>;
 }
 /** `truncated`: how many bytes were left out; what is kept fits 102,400 bytes. */
 export interface ToolResult { result: unknown; truncated?: { bytes: number } }
@@ -511,6 +579,9 @@ export interface WorkspaceEvents {
   "agent:message-chunk": Detail & { messageId: string; part: number; offset: number; text: string; kind: "text" | "thinking" };
   /** One `started` a call (again with `progress`), then one `completed` or `failed`. */
   "agent:tool-call": Detail & { toolCallId: string; tool: string; status: "started" | "completed" | "failed"; arguments: unknown; progress?: unknown; result?: unknown; error?: ErrorInfo };
+  /** A person is asked about a call. `respond` answers in place; the first answer counts. */
+  "agent:permission-required": Detail & PermissionRequest & { respond(answer: PermissionAnswer, options?: { reason?: string }): Promise<void> };
+  "agent:permission-resolved": Detail & { requestId: string; answer: PermissionAnswer };
   "agent:session-completed": Detail & { endedAt: number; text: string; usage?: Usage; turns: number };
   "agent:session-interrupted": Detail & { endedAt: number; reason: string };
   "agent:error": Detail & ErrorInfo;

@@ -29,6 +29,7 @@ const COMMANDS = {
   get_conversation_history: [{}, (workspace) => workspace.history()],
   get_agent_settings: [{}, (workspace, args, command) => command("settings")],
   execute_tool: [{ tool: "string", arguments: "object?" }, (workspace, args) => workspace.tools.execute(args.tool, args.arguments)],
+  respond_permission_request: [{ requestId: "string", answer: "string", reason: "string?" }, (workspace, { requestId, answer, reason }) => workspace.resolvePermission(requestId, answer, { reason })],
   list_tools: [{}, (workspace) => workspace.tools.definitions()],
   "agent.wait": [{ runId: "string", timeoutMs: "number?" }, (workspace, { runId, timeoutMs }) => workspace.wait(runId, { timeoutMs })],
 };
