@@ -91,7 +91,7 @@ export type ErrorCode =
   | "session_not_found" | "nothing_to_resume"
   // tools
   | "tool_not_found" | "duplicate_tool" | "invalid_tool" | "invalid_schema" | "tool_failed" | "tool_timeout"
-  | "tool_interrupted" | "unknown_outcome"
+  | "tool_interrupted" | "unknown_outcome" | "request_not_found" | "permission_denied"
   // pages
   | "page_not_found" | "slug_taken" | "page_cycle" | "version_conflict"
   // the model
