@@ -144,6 +144,10 @@ export default function (test) {
     const names = [];
     for await (const file of files(dir)) names.push(path.relative(dir, file));
     for (const name of ["README.md", "LICENSE-MIT", "LICENSE-APACHE", "package.json"]) assert.ok(names.includes(name), `${name} is missing: ${names.join(" ")}`);
+    const readme = await fs.readFile(path.join(dir, "README.md"), "utf8");
+    assert.match(readme, /^# Lodger\n[^]*## Ten lines for a web app\n/);
+    const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, to]) => to).filter((to) => !/^(https?:|#)/.test(to));
+    assert.deepEqual(links.filter((to) => !names.includes(to)), [], "the README names files that are not in the package");
     assert.equal(names.filter((n) => n.endsWith(".wasm")).length, 1);
     for (const entry of [".", "./offline", "./testing", "./lodger.wasm"]) assert.ok(manifest.exports[entry], `exports has no ${entry}`);
     for (const entry of [".", "./offline", "./testing"]) for (const condition of ["browser", "node"]) assert.ok(names.includes(t.env.pkg.entry(entry, [condition, "import"])), `${entry} under ${condition}`);
