@@ -262,11 +262,10 @@ function search(tools, { topic }) {
   return `${hits.length} pages match “${words}”:\n${hits.map(({ title, snippet }) => `- ${title}${snippet ? `: ${snippet}` : ""}`).join("\n")}`;
 }
 
-/** The pages that match; a plural that finds nothing is tried as a singular. */
+/** The pages that match; a plural is looked for by its singular, of which it is the beginning. */
 function find(tools, words) {
-  const hits = pagesIn(ok(tools.tool("search_pages", { query: words })));
   const single = words.replace(/(?<=\p{L}{2})(?:(?<=s|x|z|ch|sh)es|s)$/u, "");
-  return hits.length || single === words ? hits : pagesIn(ok(tools.tool("search_pages", { query: single })));
+  return pagesIn(ok(tools.tool("search_pages", { query: single })));
 }
 
 function tree(tools) {

@@ -87,3 +87,8 @@ pub mod session;
 pub mod tools;
 
 pub mod workspace;
+
+/// What the README shows is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

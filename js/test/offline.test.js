@@ -12,7 +12,7 @@ for (const [creature, lore, text] of [["dragons", "Dragon Lore", "Dragons breath
   test(`what pages mention ${creature}?`, async () => {
     const pages = new Pages([{ title: lore, content: text }, { title: "Cooking", content: "Soup." }]);
     const { text: said, calls } = await converse(pages, `What pages mention ${creature}?`);
-    assert.deepEqual(calls, [["search_pages", { query: creature }]]);
+    assert.deepEqual(calls, [["search_pages", { query: creature.slice(0, -1) }]]); // the singular finds both
     assert.match(said, new RegExp(lore));
     assert.ok(said.includes(text.slice(0, 20)), said);
     assert.ok(!said.includes("Cooking"));
@@ -152,10 +152,10 @@ test("read, rename, change, delete, links", async () => {
   assert.deepEqual((await converse(pages(), "Show me the versions of 'Home'")).calls.at(-1), ["read_page_history", { slug: "home" }]);
 });
 
-test("a plural that finds nothing is tried as a singular, and nothing found is said", async () => {
+test("a plural is looked for by its singular, and nothing found is said", async () => {
   const pages = new Pages([{ title: "Fox", content: "One fox." }]);
   const { calls, text } = await converse(pages, "Which pages are about foxes?");
-  assert.deepEqual(calls.map(([, { query }]) => query), ["foxes", "fox"]);
+  assert.deepEqual(calls.map(([, { query }]) => query), ["fox"]);
   assert.match(text, /“Fox”/);
   assert.match((await converse(pages, "Find pages about foxes", { run: () => "invalid arguments for search_pages: odd" })).text, /did not work.*: invalid arguments/);
   assert.match((await converse(pages, "Find pages about submarines")).text, /no page about “submarines”/);
@@ -200,7 +200,7 @@ test("only the last question counts, and its context is not part of it", async (
   const pages = new Pages([{ title: "Dragon Lore", content: "Dragons breathe fire." }, { title: "Cats", content: "Cats sleep." }]);
   const first = await converse(pages, "What pages mention dragons?");
   const second = await converse(pages, "What pages mention cats?\n\nThe reader is on the page Home.", { before: first.messages });
-  assert.deepEqual(second.calls, [["search_pages", { query: "cats" }]]);
+  assert.deepEqual(second.calls, [["search_pages", { query: "cat" }]]);
   assert.match(second.text, /“Cats”/);
   const ids = second.messages.flatMap(({ tool_calls }) => tool_calls ?? []).map(({ id }) => id);
   assert.equal(new Set(ids).size, ids.length, "call ids are unique in the conversation");

@@ -289,7 +289,7 @@ function harness(both) {
     });
     assert.deepEqual(seen.before, STOPPED);
     assert.equal(seen.error, "not_running");
-    assert.ok(["Stopped", "Starting", "Running"].includes(seen.during));
+    assert.equal(seen.during, t.title.includes("direct") ? "Starting" : "Stopped", "over a port the mirror lags behind");
     assert.deepEqual(seen.after, RUNNING);
     assert.equal(seen.name, "w");
   });
@@ -433,11 +433,11 @@ function runs(both) {
       const resume = await T.settle(() => ws.resume());
       await T.tell("go on");
       await run.result;
-      return { busy, resume: resume.error?.code ?? (resume.value.runId === run.runId ? "the same run" : "another run"), history: (await ws.history()).map((m) => T.textOf(m)) };
+      return { busy, resume: resume.value?.runId === run.runId, history: (await ws.history()).map((m) => T.textOf(m)) };
     }, route.base);
     assert.equal(seen.busy.code, "busy");
     assert.equal(seen.busy.retryable, true);
-    assert.ok(["busy", "the same run"].includes(seen.resume), seen.resume);
+    assert.equal(seen.resume, true, "the same run");
     assert.deepEqual(seen.history, ["First", "One two"]);
   });
 

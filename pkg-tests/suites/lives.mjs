@@ -18,18 +18,20 @@ export default function (test) {
 
 // ------------------------------------------------------------------ reloads
 
+/** The package from its modules: only there can a test reach into the wasm and break it. */
+const fromModules = (page) => page.evaluate(async () => {
+  const [{ createPackage }, glue] = await Promise.all(["package.js", "lodger_glue.js"].map((file) => import(`/modules/${file}`)));
+  globalThis.lodger = createPackage(glue, () => new URL("/lodger/lodger.wasm", location.href));
+  globalThis.breakDown = glue.break_down;
+});
+
 /** A tab in mid-answer: two words have come and are shown, the rest waits. */
 async function midAnswer(t, { rest = "three four.", resume, breakable = false } = {}) {
   const whole = message(`One two ${rest}`);
   const hold = gate();
   const route = await t.raw(stream(whole.slice(0, 4), hold, whole.slice(4)), message(`One two ${rest}`), message("Here."));
   const page = await t.tab();
-  // The package from its modules: only there can a test reach into the wasm and break it.
-  if (breakable) await page.evaluate(async () => {
-    const [{ createPackage }, glue] = await Promise.all(["package.js", "lodger_glue.js"].map((file) => import(`/modules/${file}`)));
-    globalThis.lodger = createPackage(glue, () => new URL("/lodger/lodger.wasm", location.href));
-    globalThis.breakDown = glue.break_down;
-  });
+  if (breakable) await fromModules(page);
   const runId = await page.evaluate(async ([base, resume]) => {
     globalThis.ws = await lodger.openWorkspace("life");
     await ws.startAgent({ provider: T.anthropic(base), ...(resume && { resume }) });
@@ -545,7 +547,7 @@ function lostHarness(test) {
         [IDBDatabase.prototype.transaction, IDBFactory.prototype.open] = real;
         return status;
       });
-      if (seen.sent) assert.match(seen.sent.error?.code ?? "", /^storage_|^not_running$/);
+      if (seen.sent) assert.equal(seen.sent.error?.code, "storage_unavailable");
       assert.equal(typeof lost.lifecycle.Error, "string");
       assert.equal(lost.is_streaming, false);
       const back = await comeBack(page, route.base);
@@ -553,6 +555,45 @@ function lostHarness(test) {
       assert.equal(back.history[0].parts[0].text, "Count.");
       const next = await page.evaluate(async () => (await ws.run("Are you there?")).outcome);
       assert.equal(next, "completed");
+      assert.deepEqual(route.violations, []);
+    });
+  }
+
+  for (const what of ["a panic", "storage that is lost for a while"]) {
+    test(`${what}, through invoke: get_agent_status gives {"Error"}, start_agent goes on`, async (t) => {
+      t.allowError(/panicked|unreachable|break_down/);
+      const route = await t.raw(message("One."), message("Two."));
+      const page = await t.tab();
+      await fromModules(page);
+      const seen = await page.evaluate(async ([base, what]) => {
+        const { invoke } = lodger;
+        const start = () => invoke("start_agent", { provider: T.anthropic(base) });
+        await invoke("initialize_workspace", { name: "life" });
+        await start();
+        const ask = async (message) => invoke("agent.wait", { runId: (await invoke("send_agent_message", { message })).runId });
+        const before = (await ask("First")).status;
+        const real = IDBDatabase.prototype.transaction;
+        let sent;
+        if (what === "a panic") {
+          try { breakDown(); } catch { /* the trap itself */ }
+        } else {
+          const open = IDBFactory.prototype.open;
+          IDBDatabase.prototype.transaction = IDBFactory.prototype.open = () => { throw new DOMException("Connection to Indexed Database server lost.", "UnknownError"); };
+          sent = (await T.refused(ask("Lost?"))).code;
+          IDBDatabase.prototype.transaction = real;
+          IDBFactory.prototype.open = open;
+        }
+        await T.turn();
+        const lost = await invoke("get_agent_status");
+        await start();
+        return { before, sent, lost, status: await invoke("get_agent_status"), after: (await ask("Second")).status, history: (await invoke("get_conversation_history")).map((m) => T.textOf(m)) };
+      }, [route.base, what]);
+      assert.equal(seen.before, "ok");
+      assert.equal(seen.sent, what === "a panic" ? undefined : "storage_unavailable");
+      assert.deepEqual([Object.keys(seen.lost.lifecycle), seen.lost.is_streaming], [["Error"], false]);
+      assert.deepEqual(seen.status, RUNNING);
+      assert.equal(seen.after, "ok");
+      assert.deepEqual(seen.history, ["First", "One.", "Second", "Two."]);
       assert.deepEqual(route.violations, []);
     });
   }

@@ -89,7 +89,7 @@ async fn without_locks_the_error_says_what_to_do() {
     let error = host.ask("startAgent", json!({})).await.unwrap_err();
     drop(missing);
     assert_eq!(error.code, Code::InsecureContext);
-    assert!(error.hint.unwrap().contains("https"));
+    assert!(error.hint.as_deref().unwrap().contains("https"));
     assert_eq!(host.status()["lifecycle"], "Stopped");
     host.ask("startAgent", json!({})).await.unwrap();
     host.close().await;

@@ -264,7 +264,7 @@ async fn no_indexed_db_has_its_own_error() {
     let missing = faults::no_indexed_db();
     let error = Host::open("unavailable").await.err().unwrap();
     assert_eq!(error.code, Code::StorageUnavailable);
-    assert!(error.hint.unwrap().contains("storage: \"memory\""));
+    assert!(error.hint.as_deref().unwrap().contains("storage: \"memory\""));
     drop(missing);
 }
 
@@ -313,7 +313,9 @@ async fn a_newer_version_gets_the_database_and_the_run_is_held() {
     let (call, _) = host.call("stream", 0).await;
     host.pump.feed_text(call, "Once upon");
     let upgraded = faults::connect("lodger:make way", Some(2), false).await.unwrap();
-    assert_eq!(host.closed(), Some(None));
+    let error = host.closed().unwrap().unwrap();
+    assert_eq!(error.code, Code::WorkspaceClosed);
+    assert!(error.hint.as_deref().unwrap().contains("reload the page"), "{error}");
     faults::lock_is_free("lodger:make way").await;
     faults::close(&upgraded);
     browser::delete("make way").await.unwrap();

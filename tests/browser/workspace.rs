@@ -204,7 +204,9 @@ async fn errors_have_their_codes() {
     let provider = json!({ "kind": "anthropic", "apiKey": key });
     workspace.start_agent(json!({ "provider": provider })).await.unwrap();
     let run = workspace.send_message("Hi").await.unwrap();
-    assert_eq!(workspace.result(&run).await.unwrap()["error"]["code"], "auth");
+    let error = workspace.result(&run).await.unwrap()["error"].clone();
+    assert_eq!(error["code"], "network");
+    assert_eq!(error["message"], "the function for apiKey failed: no key today");
     workspace.close().await;
     assert_eq!(workspace.send_message("Hi").await.unwrap_err().code, Code::WorkspaceClosed);
     workspace.close().await;
