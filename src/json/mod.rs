@@ -9,3 +9,20 @@ mod tree;
 
 pub use reader::Reader;
 pub use tree::{json, parse, push_text};
+
+/// Texts for tests: a JSON text with up to two faults, of which a good part is none.
+#[cfg(test)]
+pub(crate) fn damaged(random: &mut fastrand::Rng) -> String {
+    let whole =
+        r#" {"a":[1,-0.5e+3,{"b":"x\u00e9\ud83d\udce6\\\"","c":[]},{}],"d":null,"e":true , "f":"東\n" }"#;
+    let mut text: Vec<char> = whole.chars().collect();
+    for _ in 0..random.usize(0..3) {
+        let at = random.usize(..text.len());
+        match random.u8(..3) {
+            0 => drop(text.remove(at)),
+            1 => text.truncate(at + 1),
+            _ => text.insert(at, char::from(random.choice(*b"{}[],:\"\\01e-+. dntu/\n").unwrap())),
+        }
+    }
+    String::from_iter(text)
+}

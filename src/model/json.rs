@@ -270,25 +270,17 @@ mod tests {
     #[test]
     fn it_takes_what_another_parser_takes() {
         let mut random = fastrand::Rng::with_seed(3);
-        let whole = r#" {"a":[1,-0.5e+3,{"b":"x\u00e9\\\"","c":[]},{}],"d":null,"e":true , "f":"東" }"#;
         let (mut taken, mut refused) = (0, 0);
         for _ in 0..50_000 {
-            let mut text: Vec<char> = whole.chars().collect();
-            for _ in 0..random.usize(0..3) {
-                let at = random.usize(..text.len());
-                match random.u8(..3) {
-                    0 => drop(text.remove(at)),
-                    1 => text.truncate(at + 1),
-                    _ => text.insert(at, char::from(random.choice(*b"{}[],:\"\\01e-. ntu\n").unwrap())),
-                }
-            }
-            let text = String::from_iter(text);
+            let text = crate::json::damaged(&mut random);
             let theirs = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
             let ours = Reader::new(&text).value().is_some_and(|value| text.trim() == value);
             assert_eq!(ours, theirs, "{text}");
             let (shallow, deep) = (Node::read(&text, &[]), Node::read(&text, &["a", "b", "c", "f"]));
-            assert_eq!(deep.is_some(), theirs, "{text}");
             assert_eq!(shallow.is_some(), theirs, "{text}");
+            // Half of a surrogate pair is no text: it is refused where it is taken apart.
+            let whole = serde_json::from_str::<Value>(&text).is_ok();
+            assert!((whole..=theirs).contains(&deep.is_some()), "{text}");
             if theirs { taken += 1 } else { refused += 1 }
         }
         assert!(taken > 10_000 && refused > 10_000, "{taken} {refused}");
