@@ -11,6 +11,7 @@ mod memory;
 pub use memory::MemoryStore;
 
 use crate::error::{Code, ErrorInfo};
+use std::rc::Rc;
 
 /// Milliseconds since the epoch.
 pub type Millis = u64;
@@ -227,4 +228,15 @@ pub struct HttpRequest {
     pub headers: Vec<(String, String)>,
     /// The body; the method is always POST.
     pub body: String,
+}
+
+/// A pattern that is ready: whether it matches anywhere in a text.
+pub type Pattern = Rc<dyn Fn(&str) -> bool>;
+
+/// Regular expressions with the meaning that ECMA-262 gives them, which is what JSON Schema asks for. The core has
+/// no engine of its own: a browser brings one.
+pub trait Patterns {
+    /// Makes a pattern ready, with or without the flag `u`. The error says what is wrong with the pattern. How long a
+    /// match takes is the engine's affair.
+    fn compile(&self, pattern: &str, unicode: bool) -> Result<Pattern, String>;
 }

@@ -11,6 +11,7 @@ pub mod gate;
 pub mod pages;
 pub mod registry;
 pub mod result;
+pub mod schema;
 
 pub use definition::{Definition, OnResume, Origin, Source};
 pub use gate::{Checked, gate};
