@@ -98,6 +98,11 @@ enum Step<'p> {
 }
 
 impl At<'_> {
+    /// How many steps down it is.
+    fn level(&self) -> usize {
+        self.above.map_or(0, |above| above.level() + 1)
+    }
+
     fn pointer(&self) -> String {
         let mut pointer = self.above.map(At::pointer).unwrap_or_default();
         match self.step {
@@ -247,7 +252,10 @@ impl<'v> Run<'v> {
         if !self.quiet {
             self.total += 1;
             if self.found.len() < self.most {
-                self.found.push(Finding { node: here.id, key, at: here.at.pointer(), value, detail });
+                let at = here.at.pointer();
+                self.work.pay(20);
+                self.work.pay_text(&at);
+                self.found.push(Finding { node: here.id, key, at, value, detail });
             }
         }
         false
@@ -441,6 +449,7 @@ impl<'v> Run<'v> {
                     break;
                 }
             } else if !self.quiet {
+                self.work.pay(found.len());
                 let distance = distance(&found, here.at);
                 if closest.as_ref().is_none_or(|(least, ..)| distance < *least) {
                     closest = Some((distance, wrong, found));
@@ -678,10 +687,10 @@ const OTHER: usize = 1 << 20;
 /// How far a value is from an alternative: one that wants another type or another value is about something else, one
 /// that wants another value of a member probably is.
 fn distance(found: &[Finding<'_>], at: &At<'_>) -> usize {
-    let here = at.pointer();
+    let level = at.level();
     let chooses = |key: Key| matches!(key, Key::Const | Key::Enum);
     found.iter().fold(found.len(), |sum, finding| {
-        let depth = finding.at.bytes().skip(here.len()).filter(|byte| *byte == b'/').count();
+        let depth = finding.at.bytes().filter(|byte| *byte == b'/').count().saturating_sub(level);
         sum + match depth {
             0 if chooses(finding.key) || matches!(finding.key, Key::Type | Key::False) => OTHER,
             1 if chooses(finding.key) => 1 << 10,

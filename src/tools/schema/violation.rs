@@ -225,7 +225,12 @@ impl Finding<'_> {
                 [&here, " must not be ", &what, &sent()].concat()
             }
             (Key::OneOf, _) if count > 0 => {
-                [&here, " fits more than one of its forms; it must fit exactly one"].concat()
+                [&here, " must fit exactly one of its forms, not several", &sent()].concat()
+            }
+            (Key::Minimum | Key::Maximum | Key::ExclusiveMinimum | Key::ExclusiveMaximum, _) => {
+                let whole = node.types().is_some_and(|types| types & (NUMBER | INTEGER) == INTEGER);
+                let what = if whole { "a whole number" } else { "a number" };
+                [&here, " must be ", what, &limits(node), &sent()].concat()
             }
             _ => match expects(schema, self.node, 8) {
                 Some(what) => [&here, " must be ", &what, &sent()].concat(),
@@ -250,9 +255,8 @@ fn names(types: u8) -> impl Iterator<Item = &'static str> {
 fn expects(schema: &Compiled, id: Id, depth: u8) -> Option<String> {
     let depth = depth.checked_sub(1)?;
     let node = schema.node(id)?;
-    match node.arg(Key::Const) {
-        Some(Arg::Value(value)) => return Some(quote(value)),
-        _ => {}
+    if let Some(Arg::Value(value)) = node.arg(Key::Const) {
+        return Some(quote(value));
     }
     if let Some(Arg::Values(values)) = node.arg(Key::Enum) {
         let list: Vec<String> = values.iter().take(KEPT).map(quote).collect();
