@@ -61,7 +61,7 @@ fn ajv_judges_the_same() {
     }
     asker.join().unwrap();
     assert!(judge.wait().unwrap().success());
-    println!("{same} verdicts as ajv's, {} not, and known to differ {known:?}", different.len());
+    println!("counts: {same} verdicts as ajv's, {} not, and known to differ {known:?}", different.len());
     assert!(different.is_empty(), "{}", different.join("\n"));
     let known: usize = known.iter().map(|(_, count)| count).sum();
     assert!(same > rounds * 15 && known * 50 < same);
