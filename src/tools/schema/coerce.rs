@@ -6,11 +6,12 @@
 //! others: whether the tool wants it.
 
 use super::Report;
-use super::compile::{Arg, Compiled, Id};
+use super::compile::{Compiled, Id};
 use super::keywords::{ARRAY, INTEGER, Key, NULL, NUMBER, OBJECT, types_of};
 use super::number::decimal;
 use super::uri;
 use super::validate::{Outcome, validate};
+use super::violation::fitting;
 use serde_json::Value;
 
 /// One thing that was repaired.
@@ -33,16 +34,21 @@ pub struct Repaired {
     pub report: Report,
 }
 
-/// How many repairs one value gets.
+/// How many places of one value are tried.
 const MOST: usize = 20;
+/// Nothing more is tried after so much work, in hundredths of what one value may be.
+const ENOUGH: u32 = 100;
 
 pub(super) fn coerce(schema: &Compiled, mut value: Value) -> Repaired {
     let mut repairs: Vec<Repair> = Vec::new();
     let mut failed: Vec<String> = Vec::new();
+    let mut work = 0;
     loop {
         let outcome = validate(schema, &value);
         let total = outcome.total;
-        let next = (repairs.len() < MOST && failed.len() < MOST && outcome.stopped.is_none())
+        work += outcome.share;
+        let tries = repairs.len() + failed.len();
+        let next = (tries < MOST && work < ENOUGH && outcome.stopped.is_none())
             .then(|| next(schema, &outcome, &failed))
             .flatten();
         let Some((path, candidates)) = next else {
@@ -53,6 +59,7 @@ pub(super) fn coerce(schema: &Compiled, mut value: Value) -> Repaired {
         for (what, candidate) in candidates {
             let Some(undo) = put(&mut value, &path, candidate) else { continue };
             let after = validate(schema, &value);
+            work += after.share;
             if after.stopped.is_none() && after.total < total {
                 helped = Some(what);
                 break;
@@ -111,22 +118,6 @@ fn candidates(schema: &Compiled, node: Id, key: Key, at: &str, value: &Value) ->
         }
     }
     candidates
-}
-
-/// The types that may stand there, as far as `type`, references and alternatives tell.
-fn fitting(schema: &Compiled, id: Id, depth: u8) -> Option<u8> {
-    let depth = depth.checked_sub(1)?;
-    let node = schema.node(id)?;
-    if let Some(types) = node.types() {
-        return Some(types);
-    }
-    node.rules.iter().find_map(|rule| match (&rule.arg, rule.key) {
-        (Arg::Node(id), Key::Ref) => fitting(schema, *id, depth),
-        (Arg::Nodes(ids), Key::AnyOf | Key::OneOf) => {
-            ids.iter().try_fold(0, |set, id| Some(set | fitting(schema, *id, depth)?))
-        }
-        _ => None,
-    })
 }
 
 /// The number that a text is, if it is exactly that.

@@ -42,6 +42,11 @@ impl SchemaError {
         };
         SchemaError { path, message }
     }
+
+    /// The error as the page sees it.
+    pub fn info(&self) -> ErrorInfo {
+        ErrorInfo::new(Code::InvalidSchema, self.message.clone())
+    }
 }
 
 impl fmt::Display for SchemaError {
@@ -51,12 +56,6 @@ impl fmt::Display for SchemaError {
 }
 
 impl std::error::Error for SchemaError {}
-
-impl From<SchemaError> for ErrorInfo {
-    fn from(error: SchemaError) -> ErrorInfo {
-        ErrorInfo::new(Code::InvalidSchema, error.message)
-    }
-}
 
 /// The place of a schema in the list.
 pub(super) type Id = usize;

@@ -102,6 +102,11 @@ impl Work {
         self.pay(1 + text.len() / 64)
     }
 
+    /// How many steps are left.
+    pub(super) fn left(&self) -> u32 {
+        self.0
+    }
+
     pub(super) fn is_over(&self) -> bool {
         self.0 == 0
     }

@@ -57,12 +57,14 @@ pub(super) struct Outcome<'v> {
     pub(super) found: Vec<Finding<'v>>,
     pub(super) total: usize,
     pub(super) stopped: Option<Stopped>,
+    /// How much of the work there may be was done, in hundredths.
+    pub(super) share: u32,
 }
 
 /// Looks a value through.
 pub(super) fn validate<'v>(schema: &'v Compiled, value: &'v Value) -> Outcome<'v> {
     if is_deeper(value, DEEPEST) {
-        return Outcome { found: Vec::new(), total: 1, stopped: Some(Stopped::Depth) };
+        return Outcome { found: Vec::new(), total: 1, stopped: Some(Stopped::Depth), share: 0 };
     }
     let mut run = Run {
         schema,
@@ -81,7 +83,8 @@ pub(super) fn validate<'v>(schema: &'v Compiled, value: &'v Value) -> Outcome<'v
     }
     run.found.truncate(KEPT);
     let total = if run.stopped.is_some() { 1 } else { run.total };
-    Outcome { found: run.found, total, stopped: run.stopped }
+    let share = (STEPS - run.work.left()) / (STEPS / 100);
+    Outcome { found: run.found, total, stopped: run.stopped, share }
 }
 
 /// Where in the value.

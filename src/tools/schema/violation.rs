@@ -5,7 +5,7 @@
 //! with the closest of them.
 
 use super::compile::{Arg, Compiled, Id, Node};
-use super::keywords::{INTEGER, Key, NUMBER, TYPES};
+use super::keywords::{ARRAY, INTEGER, Key, NUMBER, OBJECT, TYPES, types_of};
 use super::uri;
 use super::validate::{DEEPEST, Detail, Finding, KEPT, Outcome, Stopped};
 use crate::find;
@@ -232,7 +232,7 @@ impl Finding<'_> {
                 let what = if whole { "a whole number" } else { "a number" };
                 [&here, " must be ", what, &limits(node), &sent()].concat()
             }
-            _ => match expects(schema, self.node, 8) {
+            _ => match expects(schema, self.node, 8).filter(|_| !self.is_of_a_form(schema)) {
                 Some(what) => [&here, " must be ", &what, &sent()].concat(),
                 None => {
                     let forms = match node.arg(self.key) {
@@ -244,6 +244,31 @@ impl Finding<'_> {
             },
         }
     }
+}
+
+impl Finding<'_> {
+    /// Whether alternatives failed of which some want an object or array, as this is one.
+    fn is_of_a_form(&self, schema: &Compiled) -> bool {
+        matches!(self.key, Key::AnyOf | Key::OneOf)
+            && types_of(self.value) & (OBJECT | ARRAY) != 0
+            && fitting(schema, self.node, 8).is_none_or(|types| types & types_of(self.value) != 0)
+    }
+}
+
+/// The types that may stand there, as far as `type`, references and alternatives tell.
+pub(super) fn fitting(schema: &Compiled, id: Id, depth: u8) -> Option<u8> {
+    let depth = depth.checked_sub(1)?;
+    let node = schema.node(id)?;
+    if let Some(types) = node.types() {
+        return Some(types);
+    }
+    node.rules.iter().find_map(|rule| match (&rule.arg, rule.key) {
+        (Arg::Node(id), Key::Ref) => fitting(schema, *id, depth),
+        (Arg::Nodes(ids), Key::AnyOf | Key::OneOf) => {
+            ids.iter().try_fold(0, |set, id| Some(set | fitting(schema, *id, depth)?))
+        }
+        _ => None,
+    })
 }
 
 /// The names in a set of types.
@@ -287,7 +312,10 @@ fn expects(schema: &Compiled, id: Id, depth: u8) -> Option<String> {
             (Arg::Nodes(ids), Key::AnyOf | Key::OneOf) => {
                 let words: Option<Vec<String>> =
                     ids.iter().take(KEPT).map(|id| expects(schema, *id, depth)).collect();
-                return words.map(|words| words.join(" or "));
+                return words.map(|mut words| {
+                    words.dedup();
+                    words.join(" or ")
+                });
             }
             _ => {}
         }
