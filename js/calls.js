@@ -105,7 +105,7 @@ const KINDS = {
   },
 
   async apiKey(give, { refused }) {
-    return text(await give({ refused }), "apiKey()");
+    return text(await give({ refused }), "apiKey()", { code: "auth" });
   },
 
   async fetch(fetch, { url, headers, body, credentials }, signal, send) {
@@ -166,7 +166,7 @@ const KINDS = {
   },
 };
 
-function text(value, what) {
+function text(value, what, more) {
   if (typeof value === "string") return JSON.stringify(value);
-  throw new TypeError(`${what} must give a string, it gave ${value === null ? "null" : typeof value}`);
+  throw Object.assign(new TypeError(`${what} must give a string, it gave ${value === null ? "null" : typeof value}`), more);
 }

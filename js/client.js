@@ -9,15 +9,15 @@
 // (`channel.js`, `package.js`), how long a workspace is kept (`package.js`).
 
 import { Calls } from "./calls.js";
-import { LodgerError, errorInfo, failure } from "./error.js";
+import { LodgerError, errorInfo, failure, onlyKnown } from "./error.js";
 import { invokeOn } from "./invoke.js";
-import { checked } from "./json.js";
+import { checked, isPlain } from "./json.js";
 import { Run, RunText } from "./run.js";
 import { SessionView } from "./view.js";
 
 // Where a configuration may hold a function.
 const FUNCTIONS = ["config.instructions", "config.provider.apiKey", "config.provider.fetch", "config.provider.stream"];
-const CLOSED = { code: "workspace_closed", message: "The workspace was closed." };
+const CLOSED = { code: "workspace_closed", message: "The workspace was closed.", hint: "Open it again with openWorkspace()." };
 const STOPPED = '{"lifecycle":"Stopped","is_streaming":false}';
 
 /** Lets go of a workspace for good: the host's `close`, then the end of everything. */
@@ -91,6 +91,7 @@ export class Workspace extends EventTarget {
   }
 
   async configureAgent(patch) {
+    if (patch == null) throw failure("invalid_config", "configureAgent needs an object: what to change.");
     await this.#command("configureAgent", this.#config(patch));
   }
 
@@ -111,6 +112,7 @@ export class Workspace extends EventTarget {
     const { signal, ...rest } = { ...options };
     if (checkSignal(signal)?.aborted) throw failure("aborted", "The signal was aborted before the message was sent.");
     const message = typeof input === "string" ? { text: input } : input;
+    onlyKnown(message, ["text", "metadata"], "The message", "invalid_arguments"); // its options are the other argument's
     const run = await this.#accept("sendMessage", { ...rest, ...message });
     if (signal) this.#bind(signal, run);
     return run;
@@ -184,9 +186,10 @@ export class Workspace extends EventTarget {
     };
   }
 
-  #register(tool, options) {
+  #register(tool, options = {}) {
     if (this.#ended) throw this.#ended;
-    const { replace, signal } = { ...options };
+    onlyKnown(options, ["replace", "signal"], "The options of register", "invalid_arguments");
+    const { replace, signal } = options;
     const { name, execute, inputSchema } = tool ?? {};
     if (typeof execute !== "function") {
       throw failure("invalid_tool", `The tool "${name}" needs a function execute; a tool that a person answers comes with a later version.`);
@@ -275,11 +278,17 @@ export class Workspace extends EventTarget {
   // ---------------------------------------------------------------- what goes to the host
 
   #config(config) {
+    const { provider } = config;
+    // Of an object of a class, what a custom model has.
+    if (provider?.kind === "custom" && !isPlain(provider)) {
+      const { kind, model, stream } = provider;
+      config = { ...config, provider: { kind, model, stream } };
+    }
     const added = [];
     const args = checked(config, "config", "invalid_config", (fn, path) => {
       if (!FUNCTIONS.includes(path)) return { $fn: 0 }; // none: the host says what is wrong here
       // A method keeps its object.
-      const sign = this.#calls.add(path.endsWith(".stream") ? fn.bind(config.provider) : fn);
+      const sign = this.#calls.add(path.endsWith(".stream") ? fn.bind(provider) : fn);
       added.push(sign);
       return sign;
     });
@@ -406,7 +415,7 @@ export class Workspace extends EventTarget {
       case "abort":
         return this.#calls.abort(message.id);
       case "closed":
-        return this.#lost(message.error ?? CLOSED);
+        return this.#lost(message.error);
     }
   }
 
@@ -449,9 +458,9 @@ export class Workspace extends EventTarget {
 
   /** This host is gone. A panic is not the end: the next call opens a fresh one. */
   #lost(info) {
-    const error = new LodgerError(info);
+    const error = new LodgerError(info ?? CLOSED);
     const panicked = error.code === "panicked";
-    const asked = this.#ended !== null || error.code === "workspace_closed";
+    const asked = this.#ended !== null || !info;
     const channel = this.#channel;
     const pending = [...this.#pending.values()];
     const texts = [...this.#runs.values()];
@@ -502,7 +511,7 @@ export class Workspace extends EventTarget {
 
 // ---------------------------------------------------------------- small things
 
-const holds = ({ lifecycle }) => ["Starting", "Running", "Suspended"].includes(lifecycle);
+const holds = ({ lifecycle }) => ["Starting", "Running"].includes(lifecycle);
 
 const duplicate = (name) =>
   failure("duplicate_tool", `A tool named "${name}" is registered already.`, "Undo that registration first, or register with { replace: true }.");

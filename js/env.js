@@ -8,18 +8,43 @@
  * What one host holds.
  * @param {{ now?: () => number }} [options]
  */
-export const createScope = ({ now = Date.now } = {}) => ({
-  now, // function
+export const createScope = ({ now = () => Date.now() } = {}) => ({
+  now, // function: the wall clock
+  wall: 0, // what it said last
+  ticks: 0, // what performance.now() said then
+  ahead: 0, // how far our time is ahead of it
+  setTimeout, // whose timers run: the browser's, or a test's fake ones
   closing: new AbortController(), // of requests that still wait for a lock
   locks: new Map(), // name -> function that releases
   aborters: new Set(), // AbortController
-  timers: new Map(), // number -> what setTimeout gave
+  timers: new Map(), // number -> { due, fire(), stop() }
   lastTimer: 0,
   closables: new Set(), // anything with close()
 });
 
-/** Milliseconds since the epoch. */
-export const now = (scope) => scope.now();
+// How far the wall clock may leap in one go before that is a correction, and how coarse clocks are, in milliseconds.
+const LEAP_MS = 60_000;
+const COARSE_MS = 500;
+
+/**
+ * Milliseconds since the epoch, for deadlines too: it never goes back. When the wall clock is set back (by a person,
+ * NTP, fake timers) it goes on from where it was, and gives back what it is ahead when that is set right again.
+ */
+export function now(scope) {
+  // Looked up each time: fake timers come and go.
+  const [wall, ticks] = [scope.now(), performance.now()];
+  const step = wall - scope.wall;
+  const passed = Math.max(0, ticks - scope.ticks);
+  Object.assign(scope, { wall, ticks });
+  if (step < 0) scope.ahead += passed - step;
+  else if (step > passed + LEAP_MS) scope.ahead = Math.max(0, scope.ahead + passed - step);
+  const time = Math.floor(wall + scope.ahead);
+  if (scope.setTimeout !== setTimeout) {
+    scope.setTimeout = setTimeout;
+    for (const timer of scope.timers.values()) arm(timer, timer.due - time);
+  }
+  return time;
+}
 
 /** Whether there are Web Locks (they need a secure context). */
 export const hasLocks = () => !!globalThis.navigator?.locks;
@@ -81,16 +106,29 @@ export const done = (scope, controller) => void scope.aborters.delete(controller
 /** Calls back once, after `ms`. Gives a number for `cancel`. */
 export function after(scope, ms, callback) {
   const id = ++scope.lastTimer;
+  const due = now(scope) + ms;
   const fire = () => {
     scope.timers.delete(id);
+    // This much time has passed, whatever the clock says.
+    const late = due - now(scope);
+    if (late > COARSE_MS) scope.ahead += late;
     callback();
   };
-  scope.timers.set(id, setTimeout(fire, ms));
+  const timer = { due, fire };
+  scope.timers.set(id, timer);
+  arm(timer, ms);
   return id;
 }
 export function cancel(scope, id) {
-  clearTimeout(scope.timers.get(id));
+  scope.timers.get(id)?.stop();
   scope.timers.delete(id);
+}
+
+function arm(timer, ms) {
+  timer.stop?.();
+  const clear = clearTimeout; // the one that knows this timer
+  const handle = setTimeout(timer.fire, ms);
+  timer.stop = () => clear(handle);
 }
 
 /** Something with `close()`, an IndexedDB connection say; `disown` when it was closed otherwise. */
@@ -144,9 +182,12 @@ export async function estimate() {
 /** Asks the browser to keep the origin's data when space is short: whether it will. */
 export const persist = async () => (await globalThis.navigator?.storage?.persist?.()) ?? false;
 
+/** What this page is called, for whoever finds the agent running here. */
+export const title = () => (globalThis.document?.title || globalThis.location?.pathname || "").slice(0, 60);
+
 /** A random text for ids: the time, then chance, so that ids sort by age. */
 export function fresh(scope) {
   const chance = crypto.getRandomValues(new Uint8Array(10));
   const hex = (number, digits) => number.toString(16).padStart(digits, "0");
-  return hex(scope.now(), 11) + [...chance].map((byte) => hex(byte, 2)).join("");
+  return hex(now(scope), 11) + [...chance].map((byte) => hex(byte, 2)).join("");
 }

@@ -91,7 +91,7 @@ export type ErrorCode =
   | "session_not_found" | "nothing_to_resume"
   // tools
   | "tool_not_found" | "duplicate_tool" | "invalid_tool" | "invalid_schema" | "tool_failed" | "tool_timeout"
-  | "tool_interrupted" | "unknown_outcome" | "permission_denied"
+  | "tool_interrupted" | "unknown_outcome"
   // pages
   | "page_not_found" | "slug_taken" | "page_cycle" | "version_conflict"
   // the model
@@ -108,7 +108,7 @@ export interface WorkspaceOptions {
   pageTools?: boolean;
   /** Where events go besides the Workspace. Default: `document`, where there is one; `null`: nowhere. */
   target?: EventTarget | null;
-  /** The clock, for tests. Default `Date.now`. */
+  /** The wall clock, for tests. Default `Date.now`, fake ones included. When it goes back, deadlines still hold. */
   now?: () => number;
 }
 
@@ -128,12 +128,13 @@ export interface Workspace extends EventTarget {
    * Starts the agent. Without a provider, or without the key that it needs, it starts too, and each run fails with
    * `not_configured`.
    *
-   * @throws {LodgerError} `already_running` (here or in another tab, the message says where), `insecure_context`,
-   * `ownership_lost`.
+   * @throws {LodgerError} `already_running` (here, or in another tab: the message has its title), `insecure_context`,
+   * `ownership_lost`, `storage_unavailable`, `storage_blocked`, `storage_failed`, `quota_exceeded`, `corrupt`,
+   * `newer_version`.
    */
   startAgent(config?: AgentConfig): Promise<void>;
-  /** Changes the given members; counts from the next model call on. @throws {LodgerError} `not_running` */
-  configureAgent(patch: Partial<AgentConfig>): Promise<void>;
+  /** Changes the given members, from the next model call on. @throws {LodgerError} `not_running` */
+  configureAgent(patch: Omit<AgentConfig, "ifRunning" | "resume">): Promise<void>;
   /** Interrupts what runs, then stops. A stopped agent stays stopped. */
   stopAgent(): Promise<void>;
 
@@ -180,7 +181,7 @@ export interface Workspace extends EventTarget {
 
   readonly tools: Tools;
   readonly pages: Pages;
-  /** How much is stored, in bytes, and whether the browser may evict it; `persist()` asks it not to. */
+  /** How much is stored, and whether the browser may evict it; `persist()` asks it not to. */
   storage(): Promise<StorageInfo>;
   /** `invoke` for this workspace. */
   invoke<C extends keyof Commands>(command: C, args?: Commands[C]["args"]): Promise<Commands[C]["value"]>;
@@ -194,8 +195,8 @@ export interface Workspace extends EventTarget {
   removeEventListener(type: string, listener: EventListenerOrEventListenerObject | null, options?: EventListenerOptions | boolean): void;
 }
 
-/** `Suspended`: no run streams and one waits for a person. `Error`: the harness itself is lost; start it again. */
-export type Lifecycle = "Stopped" | "Starting" | "Running" | "Suspended" | { Error: string };
+/** `Error`: the harness itself is lost; start it again. */
+export type Lifecycle = "Stopped" | "Starting" | "Running" | { Error: string };
 export interface Status {
   lifecycle: Lifecycle;
   /** Whether a run works. */
@@ -203,6 +204,7 @@ export interface Status {
 }
 export interface StorageInfo {
   kind: "indexeddb" | "memory";
+  /** In memory: of this workspace. Else of the whole origin, as the browser estimates it. */
   bytes: number;
   quota: number;
   persisted: boolean;
@@ -227,7 +229,10 @@ export interface AgentConfig {
   toolTimeoutMs?: number;
   /** What happens to a run that a lost page left: it waits for `resume()`, or goes on by itself. Default `"hold"`. */
   resume?: "hold" | "auto";
-  /** When the agent runs already in this page: reject with `already_running`, or be content. Default `"reject"`. */
+  /**
+   * When the agent runs already in this page: reject with `already_running`, or be content. Default `"reject"`. In
+   * another tab it is rejected either way.
+   */
   ifRunning?: "reject" | "join";
 }
 
@@ -253,7 +258,7 @@ export interface AnthropicProvider {
   model?: string;
 }
 
-/** Any model that the page can reach by itself. `lodger/offline` and `lodger/testing` give such providers. */
+/** Any model that the page can reach by itself, an object of a class too. `lodger/offline` and `lodger/testing` give such providers. */
 export interface CustomProvider {
   kind: "custom";
   model?: string;
@@ -312,6 +317,7 @@ export interface RunResult {
   outcome: "completed" | "interrupted" | "failed";
   /** The text of the answer. */
   text: string;
+  /** Absent where the model does not tell. */
   usage?: Usage;
   /** How many model calls it took. */
   turns: number;
@@ -352,7 +358,7 @@ export interface ToolCallPart {
   tool: string;
   arguments: unknown;
   /** `receiving`: its arguments still come. `waiting`: for its turn. `unknown`: the page was lost while it ran. */
-  status: "receiving" | "waiting" | "started" | "completed" | "failed" | "denied" | "unknown";
+  status: "receiving" | "waiting" | "started" | "completed" | "failed" | "unknown";
   progress?: unknown;
   result?: unknown;
   error?: ErrorInfo;
@@ -369,7 +375,7 @@ export interface View {
 }
 export interface Snapshot {
   /** `submitted`: accepted, no text yet. `held`: a lost page left a run, `resume()` goes on with it. */
-  status: "loading" | "stopped" | "ready" | "submitted" | "streaming" | "waiting" | "held" | "error";
+  status: "loading" | "stopped" | "ready" | "submitted" | "streaming" | "held" | "error";
   messages: readonly Message[];
   /** Empty in this version. */
   permissions: readonly never[];
@@ -395,8 +401,8 @@ export interface Tool<S = JsonSchema> {
   inputSchema: S;
   /**
    * What it gives, or throws, is told to the model. Text stays text; other values become JSON: a `Date` its ISO text, a
-   * `Map` an object (or pairs), a `Set` an array, functions are left out. Cycles and BigInts are `tool_failed`, naming
-   * where. It may call any method of the workspace.
+   * `Map` an object (or pairs), a `Set` an array, functions are left out. What JSON cannot hold (a cycle, a BigInt, a
+   * `Response`, an element) is `tool_failed`, naming where and what. It may call any method of the workspace.
    */
   execute(args: any, context: ToolContext): unknown;
   /** Where what it says comes from: the workspace, the world outside, or the app itself. Default `Workspace`. */
@@ -438,7 +444,7 @@ export interface Tools {
   /**
    * Runs a tool as the agent would, without one.
    *
-   * @throws {LodgerError} `tool_not_found`, `permission_denied`, `invalid_arguments`, `tool_failed`, `tool_timeout`.
+   * @throws {LodgerError} `tool_not_found`, `invalid_arguments`, `tool_failed`, `tool_timeout`.
    */
   execute(name: string, args: object): Promise<ToolResult>;
 }
@@ -513,7 +519,6 @@ export interface WorkspaceEvents {
    * there once more: `detail.epoch` is another.
    */
   "agent:lifecycle": Detail & { phase: "start" | "end" | "error"; startedAt: number; endedAt?: number; error?: ErrorInfo };
-  "agent:notice": Detail & { kind: "retry" | "holder"; attempt?: number; delayMs?: number; provider?: string; holder?: boolean; error?: ErrorInfo };
 }
 
 declare global {

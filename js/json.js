@@ -14,6 +14,12 @@ const wellFormed = (text) =>
 /** Thrown with a sentence that begins with the path. */
 export class NotJson extends TypeError {}
 
+/** Whether it is an object of no class, be it of another realm (an iframe's), which has its own Object.prototype. */
+export const isPlain = (value) => {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+};
+
 const kind = (value) => {
   const name = Object.getPrototypeOf(value)?.constructor?.name;
   return name ? `${/^[AEIOU]/.test(name) ? "an" : "a"} ${name}` : "an object of unknown kind";
@@ -69,9 +75,7 @@ export function plain(value, path, { lenient = false, onFunction } = {}) {
   const inside = (value, path) => {
     if (Array.isArray(value)) return list(value, path);
     if (typeof value.toJSON === "function") return visit(value.toJSON(), path);
-    const prototype = Object.getPrototypeOf(value);
-    // A plain object of another realm (an iframe's) has that realm's Object.prototype.
-    if (prototype === null || Object.getPrototypeOf(prototype) === null) return record(Object.entries(value), path);
+    if (isPlain(value)) return record(Object.entries(value), path);
     if (!lenient) throw new NotJson(`${path} is ${kind(value)}, not a plain object`);
     if (value instanceof Map) {
       return [...value.keys()].every((key) => typeof key === "string") ? record(value, path) : list(value, path);
@@ -79,7 +83,10 @@ export function plain(value, path, { lenient = false, onFunction } = {}) {
     if (value instanceof Set || (ArrayBuffer.isView(value) && !(value instanceof DataView))) return list(value, path);
     if (value instanceof ArrayBuffer) return list(new Uint8Array(value), path);
     if (value instanceof Error) return record([["name", value.name], ["message", value.message], ...Object.entries(value)], path);
-    return record(Object.entries(value), path);
+    const entries = Object.entries(value);
+    // A Response, a Blob, an element: `{}` would pass for what it holds.
+    if (!entries.length) throw new NotJson(`${path} is ${kind(value)}, which JSON cannot hold`);
+    return record(entries, path);
   };
   return visit(value, path);
 }
@@ -89,6 +96,7 @@ export function toJson(value, path) {
   if (typeof value === "function" || typeof value === "symbol") {
     throw new NotJson(`${path} is a ${typeof value}, which JSON cannot hold`);
   }
+  if (typeof value === "number" && !Number.isFinite(value)) throw new NotJson(`${path} is ${value}, which JSON cannot hold`);
   if (typeof value?.then === "function") throw new NotJson(`${path} is a promise inside a promise`);
   return JSON.stringify(plain(value, path, { lenient: true }));
 }

@@ -139,7 +139,7 @@ export function createPackage(glue, locate) {
     const options = checkOptions(given);
     while (records.get(name)?.ending) await records.get(name).ending;
     const record = records.get(name) ?? newRecord(name, options);
-    for (const key of ["storage", "pageTools", "target"]) {
+    for (const key of OPTIONS) {
       if (given[key] !== undefined && options[key] !== record.options[key]) {
         throw failure("invalid_config", `The workspace "${name}" is open with another ${key}.`, "Close it everywhere in this page first, or open it with the same options.");
       }
@@ -196,7 +196,7 @@ export function createPackage(glue, locate) {
     await init();
     await glue.delete_workspace(name, record?.options.storage ?? "indexeddb");
     // A host that stores nothing hears of it only here.
-    if (record) await shut(record.workspace, { code: "workspace_deleted", message: "The workspace was deleted." });
+    if (record) await shut(record.workspace, { code: "workspace_deleted", message: "The workspace was deleted.", hint: "Open it again to begin anew." });
   }
 
   // ---------------------------------------------------------------- invoke

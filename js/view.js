@@ -111,7 +111,7 @@ export class SessionView {
     if (messageId === undefined) return; // a message that is still to come will show it
     const place = this.#messages[this.#index.get(messageId)].parts.findLastIndex((part) => part.toolCallId === toolCallId);
     const old = this.#messages[this.#index.get(messageId)].parts[place];
-    // A message says more exactly how a call ended (denied, unknown); only a new start changes that.
+    // A message says more exactly how a call ended (unknown); only a new start changes that.
     const open = status === "started" || OPEN.includes(old.status);
     const next = { ...old, tool, status: open ? status : old.status, arguments: args, progress, result, error };
     for (const key of ["progress", "result", "error"]) if (next[key] === undefined) delete next[key];

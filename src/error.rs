@@ -93,8 +93,6 @@ codes! {
     ToolInterrupted = "tool_interrupted", retry false;
     /// The page went away while the tool ran: nobody knows whether it took effect.
     UnknownOutcome = "unknown_outcome", retry false;
-    /// A person or a policy does not allow it.
-    PermissionDenied = "permission_denied", retry false;
 
     // Pages.
     /// No page has this slug.

@@ -1,6 +1,6 @@
-//! Finding one text in another, in the plainest way.
+//! Texts in the plainest way: finding one in another, joining them.
 //!
-//! What is looked for here is a few letters long. `str::find` and its kin are made for more, which is 6 KB of
+//! What is looked for here is a few letters long. `str::find`, `join` and their kin are made for more, which is 6 KB of
 //! WebAssembly as soon as one of them is used.
 
 /// Where the part begins.
@@ -35,6 +35,18 @@ pub fn replace(text: &str, part: &str, by: &str) -> String {
     replaced
 }
 
+/// The texts, with something between them.
+pub fn join<T: AsRef<str>>(texts: &[T], between: &str) -> String {
+    let mut joined = String::new();
+    for (at, text) in texts.iter().enumerate() {
+        if at > 0 {
+            joined.push_str(between);
+        }
+        joined.push_str(text.as_ref());
+    }
+    joined
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,5 +68,8 @@ mod tests {
             }
         }
         assert_eq!(replace("ab", "", "x"), "ab");
+        for texts in [vec![], vec!["a"], vec!["", "b", "c"]] {
+            assert_eq!(join(&texts, ", "), texts.join(", "));
+        }
     }
 }

@@ -10,8 +10,9 @@
 //! | room | what it decides |
 //! |---|---|
 //! | [`maps`] | maps and sorting that are small in the module |
+//! | [`json`] | JSON: read byte by byte, as a tree, and written |
 //! | [`object`] | JSON objects, put together member by member |
-//! | [`find`] | one text in another |
+//! | [`find`] | one text in another; texts joined |
 //! | [`error`] | the stable codes, and what to do about each |
 //! | [`ports`] | what the core asks of the world, as data; a store in memory |
 //! | [`model`] | conversations, and one codec for each wire |
@@ -75,6 +76,7 @@ pub mod harness;
 pub mod journal;
 #[cfg(all(target_arch = "wasm32", feature = "npm"))]
 mod js;
+pub mod json;
 pub mod maps;
 pub mod model;
 pub mod object;
@@ -83,4 +85,10 @@ pub mod prompt;
 pub mod run;
 pub mod session;
 pub mod tools;
+
 pub mod workspace;
+
+/// What the README shows is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -6,6 +6,7 @@
 //! ([`sorted`]). Leaves to others: what is kept.
 
 use std::collections::BinaryHeap;
+use std::slice::Iter;
 
 /// How many names stand in one list: so many are moved when a name comes in between.
 const LONGEST: usize = 256;
@@ -68,14 +69,35 @@ impl Numbers {
     }
 
     /// The names from this one on, in order.
-    fn from(&self, name: &str) -> impl Iterator<Item = (&str, usize)> {
+    fn from(&self, name: &str) -> Names<'_> {
         let (list, at) = self.place(name);
-        let names = self.lists.get(list..).unwrap_or_default().iter().flatten();
-        names.skip(at.unwrap_or_else(|at| at)).map(|(name, number)| (name.as_str(), *number))
+        let mut lists = self.lists.get(list..).unwrap_or_default().iter();
+        let first = lists.next().map(Vec::as_slice).unwrap_or_default();
+        Names { list: first.get(at.unwrap_or_else(|at| at)..).unwrap_or_default().iter(), lists }
     }
 
     fn len(&self) -> usize {
         self.lists.iter().map(Vec::len).sum()
+    }
+}
+
+/// Names in order, with their numbers. The library's adapters would do, but every map's every use would have a copy.
+struct Names<'a> {
+    list: Iter<'a, (String, usize)>,
+    lists: Iter<'a, Vec<(String, usize)>>,
+}
+
+impl<'a> Iterator for Names<'a> {
+    type Item = (&'a str, usize);
+
+    #[inline(never)]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.list.next() {
+                Some((name, number)) => return Some((name, *number)),
+                None => self.list = self.lists.next()?.iter(),
+            }
+        }
     }
 }
 

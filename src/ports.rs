@@ -214,7 +214,8 @@ impl StoreError {
                 ErrorInfo::new(Code::NewerVersion, "this workspace was written by a newer version of lodger")
                     .hint("reload the page to get the newer version")
             }
-            StoreError::Deleted => ErrorInfo::new(Code::WorkspaceDeleted, "the workspace was deleted"),
+            StoreError::Deleted => ErrorInfo::new(Code::WorkspaceDeleted, "the workspace was deleted")
+                .hint("open it again to begin anew"),
         }
     }
 }

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The rooms from the ground up. Each may import those before it and none after it.
-const ROOMS: [&str; 15] = [
+const ROOMS: [&str; 16] = [
     "find",
     "maps",
+    "json",
     "object",
     "error",
     "ports",

@@ -380,7 +380,8 @@ fn seed_000_3_a_second_start_is_already_running_and_says_where() {
     world.must(0, "startAgent", json!({ "ifRunning": "join" }));
     let other = world.open();
     let error = world.fails(other, "startAgent", json!({}));
-    assert!(error.message.contains("already running in another tab (tab-"), "{error}");
+    assert!(error.message.contains("already running in another tab (\"tab-"), "{error}");
+    assert!(!error.hint.as_deref().unwrap().contains("join"), "{error}");
     assert_eq!(world.pages[other].told.status["lifecycle"], "Stopped");
 }
 
@@ -1099,6 +1100,8 @@ fn bad_input_is_refused_and_changes_nothing() {
         ("history", json!({ "limit": -1 }), Code::InvalidArguments),
         ("history", json!({ "before": "msg_none" }), Code::MessageNotFound),
         ("configureAgent", json!({ "maxTurn": 1 }), Code::InvalidConfig),
+        ("configureAgent", json!({ "ifRunning": "join" }), Code::InvalidConfig),
+        ("configureAgent", json!({ "resume": "auto" }), Code::InvalidConfig),
         ("wait", json!({}), Code::InvalidArguments),
         ("tools.execute", json!({ "name": "none", "args": {} }), Code::ToolNotFound),
         ("tools.register", json!({ "name": "x" }), Code::InvalidTool),

@@ -118,9 +118,9 @@ both("an event goes to the workspace, then to its target, with one detail", asyn
   const target = new EventTarget();
   const { workspace, host } = await open({}, { target });
   const seen = [];
-  workspace.addEventListener("agent:notice", (event) => seen.push(["workspace", event.detail]));
-  target.addEventListener("agent:notice", (event) => seen.push(["target", event.detail]));
-  host.event("notice", { kind: "retry" });
+  workspace.addEventListener("agent:error", (event) => seen.push(["workspace", event.detail]));
+  target.addEventListener("agent:error", (event) => seen.push(["target", event.detail]));
+  host.event("error", { kind: "retry" });
   await turns();
   assert.deepEqual(seen.map(([where]) => where), ["workspace", "target"]);
   assert.equal(seen[0][1], seen[1][1]);
@@ -136,13 +136,13 @@ both("a throwing listener breaks no other, and a listener may call any method", 
   process.removeAllListeners("uncaughtException");
   process.on("uncaughtException", onUncaught);
   const seen = [];
-  o.workspace.addEventListener("agent:notice", () => { throw new Error("bad listener"); });
-  o.workspace.addEventListener("agent:notice", () => { seen.push("workspace notice"); void o.workspace.stopAgent(); });
-  target.addEventListener("agent:notice", () => seen.push("target notice"));
+  o.workspace.addEventListener("agent:error", () => { throw new Error("bad listener"); });
+  o.workspace.addEventListener("agent:error", () => { seen.push("workspace notice"); void o.workspace.stopAgent(); });
+  target.addEventListener("agent:error", () => seen.push("target notice"));
   o.workspace.addEventListener("agent:status-changed", () => seen.push(`workspace ${o.workspace.status().lifecycle}`));
   target.addEventListener("agent:status-changed", () => seen.push("target status"));
   await o.workspace.startAgent();
-  o.host.event("notice", {});
+  o.host.event("error", {});
   await turns(6);
   process.removeListener("uncaughtException", onUncaught);
   before.forEach((listener) => process.on("uncaughtException", listener));
@@ -178,7 +178,8 @@ both("a tool gets its arguments and context, and its value goes back as JSON", a
 both("what a tool gives becomes JSON sensibly", async (open) => {
   const o = await open();
   for (const [value, json] of [
-    [undefined, undefined], ["", '""'], [null, "null"], [NaN, "null"],
+    [undefined, undefined], ["", '""'], [null, "null"], [{ mean: NaN }, '{"mean":null}'], [{}, "{}"], [Object.create(null), "{}"],
+    [new (class Item { id = 1; })(), '{"id":1}'], [new URL("https://a.b/"), '"https://a.b/"'], [new Map(), "{}"],
     [new Date(0), '"1970-01-01T00:00:00.000Z"'], [new Map([["a", 1]]), '{"a":1}'], [new Map([[1, 2]]), "[[1,2]]"],
     [new Set([1, 2]), "[1,2]"], [new Uint8Array([1, 2]), "[1,2]"], [{ f() {}, u: undefined, a: [undefined, () => 1] }, '{"a":[null,null]}'],
     [new TypeError("no"), '{"name":"TypeError","message":"no"}'], ["a\ud800b", JSON.stringify("a\ufffdb")],
@@ -202,6 +203,10 @@ both("what a tool throws, or what JSON cannot hold, is an error that says where"
     [() => cyclic, { name: "TypeError", message: "result.list[0].up refers back to what contains it", code: "tool_failed" }],
     [() => ({ "a b": [1n] }), { name: "TypeError", message: 'result["a b"][0] is a BigInt, which JSON cannot hold', code: "tool_failed" }],
     [() => () => 1, { name: "TypeError", message: "result is a function, which JSON cannot hold", code: "tool_failed" }],
+    [() => NaN, { name: "TypeError", message: "result is NaN, which JSON cannot hold", code: "tool_failed" }],
+    [() => new Response("x"), { name: "TypeError", message: "result is a Response, which JSON cannot hold", code: "tool_failed" }],
+    [() => ({ file: [new Blob(["x"])] }), { name: "TypeError", message: "result.file[0] is a Blob, which JSON cannot hold", code: "tool_failed" }],
+    [() => ({ later: Promise.resolve(1) }), { name: "TypeError", message: "result.later is a Promise, which JSON cannot hold", code: "tool_failed" }],
   ]) {
     const { heard } = await callTool(o, execute);
     assert.deepEqual(heard.map(({ error }) => error), [expected]);
@@ -246,7 +251,7 @@ both("instructions and apiKey must give strings", async (open) => {
   await turns(6);
   const [a, b, c, d] = ids.map((id) => o.host.answers(id)[0]);
   assert.deepEqual([a.json, b.json], ['"be kind"', '"k1"']);
-  assert.deepEqual(c.error, { name: "TypeError", message: "apiKey() must give a string, it gave number" });
+  assert.deepEqual(c.error, { name: "TypeError", message: "apiKey() must give a string, it gave number", code: "auth" });
   assert.match(d.error.message, /no function 99/);
 });
 
@@ -331,6 +336,41 @@ both("a custom model: chunks as JSON, strings as text, return() on abort", async
   await turns(6);
   assert.equal(returned, true);
   assert.equal(o.host.answers(waits).length, 2);
+});
+
+both("a custom model may be an object of a class", async (open) => {
+  const o = await open();
+  class Model {
+    kind = "custom";
+    #words = ["mine"];
+    calls = 0;
+    get model() { return "own"; }
+    async *stream() { this.calls++; yield* this.#words; }
+  }
+  const provider = new Model();
+  await o.workspace.startAgent({ provider });
+  await o.workspace.configureAgent({ provider });
+  const { stream, ...rest } = o.host.config.provider;
+  assert.deepEqual(rest, { kind: "custom", model: "own" });
+  const id = o.host.call(stream.$fn, "stream", {});
+  await turns(8);
+  assert.deepEqual([o.host.answers(id)[0].text, provider.calls], ["mine", 1]);
+  assert.match((await rejection(o.workspace.startAgent({ provider: new (class Shop { kind = "anthropic"; })() }))).message, /config\.provider is a Shop, not a plain object/);
+});
+
+both("what a method does not know is refused, not ignored", async (open) => {
+  const o = await open();
+  await o.workspace.startAgent();
+  for (const patch of [undefined, null]) assert.equal((await rejection(o.workspace.configureAgent(patch))).code, "invalid_config");
+  for (const [input, word] of [[{ text: "a", context: "c" }, /"context"/], [{ text: "a", idempotencyKey: "k" }, /"idempotencyKey"/], [null, /message/], [42, /message/], [["a"], /message/]]) {
+    const error = await rejection(o.workspace.sendMessage(input));
+    assert.deepEqual([error.code, word.test(error.message)], ["invalid_arguments", true], error.message);
+  }
+  assert.equal(o.host.commandsSent("sendMessage").length, 0);
+  await o.workspace.sendMessage({ text: "a", metadata: { from: "button" } });
+  assert.deepEqual(o.host.commandsSent("sendMessage"), [{ text: "a", metadata: { from: "button" } }]);
+  assert.throws(() => o.workspace.tools.register({ ...TOOL, execute() {} }, { replce: true }), ({ code, message }) => code === "invalid_arguments" && /"replce"/.test(message));
+  assert.deepEqual(o.workspace.tools.definitions(), []);
 });
 
 both("a custom model that waits for ever is told to return", async (open) => {
@@ -551,8 +591,8 @@ both("a panic settles everything, and the next start opens a fresh host with the
   await turns();
   assert.equal(o.host.answers(id)[0].json, '"first"');
   let late = 0;
-  workspace.addEventListener("agent:notice", () => late++);
-  first.event("notice", {});
+  workspace.addEventListener("agent:error", () => late++);
+  first.event("error", {});
   await turns();
   assert.equal(late, 0, "a dead host is not heard any more");
   const asked = o.host.commandsSent("result").length;

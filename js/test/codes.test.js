@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
 const read = (path) => readFileSync(new URL(path, import.meta.url), "utf8");
@@ -11,6 +11,34 @@ test("index.d.ts names the codes of src/error.rs, and the one that is known only
   assert.ok(rust.length > 40);
   assert.deepEqual([...types].sort(), [...new Set([...rust, "wasm_unavailable"])].sort());
   assert.equal(new Set(types).size, types.length);
+});
+
+/** All of the crate's source but the list of codes, and all of the client's. */
+const source = ["../../src/", "../"].flatMap((dir) =>
+  readdirSync(new URL(dir, import.meta.url), { recursive: true })
+    .filter((file) => /\.(rs|js)$/.test(file) && file !== "error.rs" && !/^(test|node_modules)\b/.test(file))
+    .map((file) => read(dir + file))).join("\n");
+
+test("what index.d.ts names exists: every code, event and state comes from somewhere", () => {
+  const types = read("../index.d.ts");
+  const rust = [...read("../../src/error.rs").matchAll(/^\s+(\w+) = "([a-z_]+)", retry /gm)];
+  // Where it is made, not where one is looked at.
+  const made = (name, code) => new RegExp(`Code::${name}\\b(?!\\s*(=>|\\|))|"${code}"`).test(source);
+  const unused = rust.filter(([, name, code]) => !made(name, code)).map(([, , code]) => code);
+  assert.deepEqual(unused, []);
+  const events = [...types.match(/interface WorkspaceEvents \{([\s\S]*?)\n\}/)[1].matchAll(/"(agent:[a-z-]+)"/g)].map(([, name]) => name);
+  assert.deepEqual(events.sort(), [...new Set([...source.matchAll(/"(agent:[a-z-]+)"/g)].map(([, name]) => name))].sort());
+  const lifecycles = types.match(/export type Lifecycle = (.*);/)[1].match(/\w+(?=["":])/g);
+  assert.deepEqual(lifecycles, [...read("../../src/harness/mod.rs").match(/pub enum Lifecycle \{([\s\S]*?)\n\}/)[1].matchAll(/^    (\w+)/gm)].map(([, name]) => name));
+  const rustText = (file) => [...read(`../../src/${file}`).matchAll(/"([a-z]+)"/g)].map(([, text]) => text);
+  const states = (pattern) => types.match(pattern)[1].match(/\w+(?=")/g);
+  for (const [pattern, files, ours] of [
+    [/interface ToolCallPart \{[\s\S]*?  status: (.*);/, ["session/view.rs", "harness/runs.rs", "harness/events.rs"], []],
+    [/interface Snapshot \{[\s\S]*?  status: (.*);/, ["harness/events.rs"], ["loading"]],
+  ]) {
+    const made = new Set([...files.flatMap(rustText), ...ours]);
+    assert.deepEqual(states(pattern).filter((state) => !made.has(state)), []);
+  }
 });
 
 test("every code that the client makes is one of them", () => {

@@ -80,6 +80,71 @@ test("waitShared waits for the death of a holder, or of its own scope", async (t
   assert.deepEqual(held.get("alive"), [], "it does not keep the lock");
 });
 
+/** Runs what is due under the fake timers of `vi.useFakeTimers` and its like: they take the clock and the timers away. */
+function fakeTimers(t) {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: Date.now() });
+  return { tick: (ms) => t.mock.timers.tick(ms), reset: () => t.mock.timers.reset() };
+}
+
+test("a scope that was made before fake timers goes by them, and one that was made under them by the real ones", async (t) => {
+  const early = env.createScope();
+  let called = 0;
+  env.after(early, 60_000, () => called++);
+  const fake = fakeTimers(t);
+  const before = env.now(early);
+  fake.tick(20_000);
+  assert.equal(env.now(early), before + 20_000);
+  fake.tick(40_000);
+  assert.equal(called, 1, "what was waited for before comes by the fake timers");
+  const late = env.createScope();
+  env.after(late, 5, () => called++);
+  fake.reset();
+  env.now(late);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(called, 2, "what was waited for under them comes by the real ones");
+  env.cancel(late, env.after(late, 60_000, () => {}));
+  env.dispose(early);
+});
+
+test("a clock that is set back goes on from where it was, and gives back what it is ahead", (t) => {
+  let wall = 5_000_000;
+  let ticks = 100;
+  t.mock.method(performance, "now", () => ticks);
+  const scope = env.createScope({ now: () => wall });
+  const pass = (ms) => ((wall += ms), (ticks += ms));
+  const seen = () => env.now(scope) - 5_000_000;
+  assert.equal(seen(), 0);
+  pass(40);
+  assert.equal(seen(), 40);
+  wall -= 3_600_000;
+  assert.equal(seen(), 40);
+  pass(2_000);
+  assert.equal(seen(), 2_040);
+  pass(1_000);
+  wall -= 60_000;
+  assert.equal(seen(), 3_040, "the time between the last look and the jump counts");
+  wall += 3_660_000;
+  assert.equal(seen(), 3_040, "set right again");
+  pass(7);
+  assert.deepEqual([seen(), env.now(scope)], [3_047, wall]);
+  wall += 3_600_000;
+  assert.equal(seen(), 3_603_047, "a clock that is only set forward is believed");
+});
+
+test("a timer that has fired is believed more than the clock", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  let wall = 1_000;
+  const scope = env.createScope({ now: () => wall });
+  const at = [];
+  env.after(scope, 60_000, () => at.push(env.now(scope)));
+  wall += 30_000; // it was set back by half a minute, unseen
+  t.mock.timers.tick(60_000);
+  assert.deepEqual(at, [61_000]);
+  env.after(scope, 100, () => at.push(env.now(scope)));
+  t.mock.timers.tick(100);
+  assert.deepEqual(at, [61_000, 61_000], "clocks are coarse");
+});
+
 test("dispose frees everything, and nothing calls back", async (t) => {
   fakeLocks(t);
   t.mock.timers.enable({ apis: ["setTimeout"] });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { after } from "../env.js";
 import { createPackage } from "../package.js";
 import { FakeHost, LATER, refuse, rejection, turns } from "./fake-host.js";
 
@@ -74,6 +75,11 @@ test("a bad name or option is refused by name, a host's refusal is a LodgerError
     assert.equal(error.code, "invalid_config");
     assert.match(error.message, new RegExp(word));
   }
+  const now = () => 5;
+  await p.openWorkspace("timed", { now });
+  await p.openWorkspace("timed", { now });
+  await p.openWorkspace("timed");
+  assert.match((await rejection(p.openWorkspace("timed", { now: () => 5 }))).message, /another now/);
   const error = await rejection(p.openWorkspace("nodb"));
   assert.deepEqual([error.name, error.code, error.hint], ["LodgerError", "storage_unavailable", "memory"]);
   await p.openWorkspace("nodb", { storage: "memory" });
@@ -138,7 +144,7 @@ test("a panic ends every host of the instance; open and start go on with a fresh
   let released = false;
   hostB.options.scope.closables.add({ close: () => { released = true; } });
   const timer = () => assert.fail("a timer of a dead host");
-  hostA.options.scope.timers.set(1, setTimeout(timer, 1));
+  after(hostA.options.scope, 1, timer);
   hostA.deliver({ t: "closed", error: { code: "panicked", message: "boom", retryable: true } });
   await turns();
   assert.equal(released, true);

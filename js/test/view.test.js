@@ -82,10 +82,10 @@ for (const mode of ["direct", "port"]) {
     const b = await now();
     assert.deepEqual(b.messages[1].parts[1], call({ status: "completed", result: "3" }));
     assert.equal(b.messages[1].parts[0], a.messages[1].parts[0]);
-    const denied = call({ status: "denied", error: { code: "permission_denied", message: "no", retryable: false } });
-    host.tell("message", assistant([{ type: "text", text: "" }, denied]));
-    host.event("tool-call", { runId: "run1", toolCallId: "c1", tool: "add", status: "failed", arguments: { a: { b: 1 } }, error: denied.error });
-    assert.deepEqual((await now()).messages[1].parts[1], denied);
+    const unknown = call({ status: "unknown", error: { code: "unknown_outcome", message: "no", retryable: false } });
+    host.tell("message", assistant([{ type: "text", text: "" }, unknown]));
+    host.event("tool-call", { runId: "run1", toolCallId: "c1", tool: "add", status: "failed", arguments: { a: { b: 1 } }, error: unknown.error });
+    assert.deepEqual((await now()).messages[1].parts[1], unknown);
     host.event("tool-call", { runId: "run1", toolCallId: "other", tool: "add", status: "started", arguments: {} });
     assert.equal((await now()).messages.length, 2, "a call of no message is left to the message");
   });

@@ -9,8 +9,8 @@ try {
   globalThis.broken = String(error?.stack ?? error);
 }
 
-const TYPES = ["agent:status-changed", "agent:session-started", "agent:message-chunk", "agent:tool-call", "agent:permission-required", "agent:permission-resolved",
-  "agent:session-completed", "agent:session-interrupted", "agent:error", "agent:lifecycle", "agent:notice"];
+const TYPES = ["agent:status-changed", "agent:session-started", "agent:message-chunk", "agent:tool-call",
+  "agent:session-completed", "agent:session-interrupted", "agent:error", "agent:lifecycle"];
 const plain = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 
 globalThis.T = {

@@ -7,7 +7,6 @@ import { drop, gate, plain, stream } from "../servers/raw.mjs";
 import { errorBody, event, message } from "../servers/sse.mjs";
 
 const RUNNING = { lifecycle: "Running", is_streaming: false };
-const ARGUMENT = /^invalid_(arguments|config)$/;
 
 export default function (test) {
   thePage(test);
@@ -138,7 +137,9 @@ function thePage(test) {
       });
       return { errors, status: ws.status(), history: await ws.history() };
     });
-    for (const [name, error] of Object.entries(seen.errors)) { assert.match(String(error.code), ARGUMENT, `${name}: ${JSON.stringify(error)}`); coded(error, ARGUMENT); }
+    // What configures is told apart from what is asked.
+    const configures = ["startAgent('x')", "maxTurns", "maxTurns 0", "instructions", "provider", "custom without stream", "apiKey"];
+    for (const [name, error] of Object.entries(seen.errors)) coded(error, configures.includes(name) ? "invalid_config" : "invalid_arguments");
     assert.match(seen.errors["execute, missing"].message, /missing 'query' field/);
     assert.match(seen.errors["execute, type"].message, /query/);
     assert.deepEqual(seen.status, RUNNING);
@@ -176,7 +177,7 @@ function thePage(test) {
     coded(seen.fixed, "invalid_config");
     coded(seen.header, "invalid_config");
     const { end } = checkRun(seen.events, seen.runId, "agent:error");
-    assert.match(end.code, /^(invalid_config|auth)$/);
+    assert.equal(end.code, "invalid_config");
     for (const text of [seen.fixed.message, JSON.stringify(seen.events), seen.dump]) assert.doesNotMatch(text, /sk-secret/);
     assert.equal(route.requests.length, 0);
   });
@@ -339,7 +340,7 @@ function theModel(test) {
     const shown = gate(); // an error of the network discards what was not read yet
     t.signal("text has come", () => shown.open());
     const seen = await spoiled(t, [stream(long.slice(0, 5), long[5].slice(0, 30), shown, drop)]);
-    const { text } = failedWith(seen, /^(stream_broken|network)$/);
+    const { text } = failedWith(seen, "stream_broken");
     assert.match(text, /^Half of/);
   });
 
@@ -353,17 +354,15 @@ function theModel(test) {
   test("max_tokens inside a tool's arguments, the tool is not run", async (t) => {
     const call = message({ tool: "charge", json: '{"amount": 1', id: "toolu_max" }, { stop: "max_tokens" });
     const seen = await spoiled(t, [stream(call), message("Shorter then.")], { tools: CHARGE });
-    const { calls } = checkRun(seen.events, seen.runId, seen.result.outcome === "completed" ? undefined : "agent:error");
-    assert.ok(calls.every((c) => c.status === "failed"), "no such call is completed");
+    failedWith(seen, "output_limit");
     assert.equal(await chargesOf(t), 0);
   });
 
   const line = (bytes) => `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${"x".repeat(bytes)}"}}\n\n`;
-  test("a single line of 10 MB: read whole, or told", async (t) => {
+  test("a single line of 10 MB is read whole", async (t) => {
     const seen = await spoiled(t, [stream(long.slice(0, 3), line(10 << 20), long.slice(-3))]);
-    if (seen.result.outcome === "completed") assert.equal(seen.result.text.length, "Half ".length + (10 << 20));
-    else failedWith(seen, "protocol");
-    t.note(seen.result.outcome);
+    assert.equal(seen.result.outcome, "completed");
+    assert.equal(seen.result.text.length, "Half ".length + (10 << 20));
   });
 
   test("a single line of 40 MB: told, without the line", async (t) => {
@@ -371,11 +370,10 @@ function theModel(test) {
     assert.ok(end.message.length < 1000, "the message does not carry the line");
   });
 
-  test("invalid UTF-8: told, or replaced, never a broken stream of events", async (t) => {
+  test("invalid UTF-8 is replaced, never a broken stream of events", async (t) => {
     const bytes = Buffer.concat([Buffer.from('event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"caf'), Buffer.from([0xc3, 0x28, 0xff]), Buffer.from('!"}}\n\n')]);
     const seen = await spoiled(t, [stream(long.slice(0, 2), bytes, long.slice(-3))]);
-    if (seen.result.outcome === "completed") assert.match(checkRun(seen.events, seen.runId).text, /^caf\uFFFD+\(\uFFFD+!$/);
-    else failedWith(seen, "protocol");
+    assert.match(checkRun(seen.events, seen.runId).text, /^caf\uFFFD\(\uFFFD!$/);
   });
 
   test("an event that is no JSON", async (t) => {
@@ -473,6 +471,9 @@ function theTools(test) {
   failing("tool that rejects with an odd object", 'return Promise.reject({ toString() { throw 1 }, code: 7 })', "tool_failed", /./);
   failing("tool with a cyclic result", "const a = { list: [{}] }; a.list[0].self = a; return a", "tool_failed", /list[^]*0[^]*self|cycl/i);
   failing("tool with a BigInt in its result", "return { deep: { count: 5n } }", "tool_failed", /deep[^]*count/);
+  failing("tool that returns what fetch gave it", 'return fetch("/blank.html")', "tool_failed", /a Response/);
+  failing("tool that returns an element", "return { found: document.body }", "tool_failed", /found is an? HTMLBodyElement/);
+  failing("tool that returns NaN", "return 0 / 0", "tool_failed", /NaN/);
   failing("tool that never answers", "return new Promise(() => {})", "tool_timeout", /700|time/i);
   failing("tool whose result throws when it is read", "return { get x() { throw new Error('getter') } }", "tool_failed", /getter|x/);
 
@@ -559,7 +560,7 @@ function theTools(test) {
     });
     coded(seen.twice, "duplicate_tool", /mine/);
     coded(seen.native, "duplicate_tool", /search_pages/);
-    for (const key of ["name", "noName", "noExecute"]) coded(seen[key], /^invalid_(tool|config)$/);
+    for (const key of ["name", "noName", "noExecute"]) coded(seen[key], "invalid_tool");
     coded(seen.schema, "invalid_schema");
     assert.equal(seen.still, "first");
     assert.equal(seen.same, true);

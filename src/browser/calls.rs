@@ -1,10 +1,12 @@
 //! What comes back in pieces or from the page: answers of models, and answers to the pump's own questions.
 
 use super::env;
+use super::fetch::{self, Attempt};
 use super::pump::{Deliver, Pump, broken_down};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Input};
 use crate::model::{Answer, Decoder, Wire};
+use std::rc::Rc;
 
 /// How much of an answer that is an error is read, in bytes.
 const ERROR_BODY: usize = 64 * 1024;
@@ -12,9 +14,14 @@ const ERROR_BODY: usize = 64 * 1024;
 /// An answer of a model on its way.
 pub(super) struct Incoming {
     wire: Wire,
+    custom: bool,
     decoder: Decoder,
+    /// Whether the head of an HTTP answer has come.
+    begun: bool,
     /// The head of an answer that is an error, and its body so far.
     refused: Option<Refused>,
+    /// What is tried once more if the key is refused, with another one.
+    again: Option<Rc<Attempt>>,
 }
 
 struct Refused {
@@ -24,9 +31,14 @@ struct Refused {
 }
 
 impl Incoming {
-    pub fn new(wire: Wire, custom: bool) -> Incoming {
-        let decoder = if custom { Decoder::custom() } else { Decoder::new(wire) };
-        Incoming { wire, decoder, refused: None }
+    pub fn http(wire: Wire, again: Option<Rc<Attempt>>) -> Incoming {
+        let decoder = Decoder::new(wire);
+        Incoming { wire, custom: false, decoder, begun: false, refused: None, again }
+    }
+
+    pub fn custom() -> Incoming {
+        let decoder = Decoder::custom();
+        Incoming { wire: Wire::OpenAiChat, custom: true, decoder, begun: false, refused: None, again: None }
     }
 
     fn finish(self) -> Result<Answer, (ErrorInfo, Option<Answer>)> {
@@ -41,10 +53,11 @@ impl Incoming {
 
 /// The head of an HTTP answer has come.
 pub(super) fn head(pump: &Pump, call: CallKey, status: u16, headers: Vec<(String, String)>) {
-    if let Some(incoming) = pump.inner().incoming.borrow_mut().get_mut(call)
-        && !(200..300).contains(&status)
-    {
-        incoming.refused = Some(Refused { status, headers, body: Vec::new() });
+    if let Some(incoming) = pump.inner().incoming.borrow_mut().get_mut(call) {
+        incoming.begun = true;
+        if !(200..300).contains(&status) {
+            incoming.refused = Some(Refused { status, headers, body: Vec::new() });
+        }
     }
 }
 
@@ -97,11 +110,15 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
 
 /// An answer is over: its body has ended, or the request has failed.
 pub(super) fn over(pump: &Pump, call: CallKey, result: Result<(), ErrorInfo>) {
-    let Some(incoming) = pump.inner().incoming.borrow_mut().remove(call) else { return };
+    let Some(mut incoming) = pump.inner().incoming.borrow_mut().remove(call) else { return };
     forget(pump, call);
+    // A function may have given a key that has expired.
+    if let (Some(Refused { status: 401, .. }), Some(attempt)) = (&incoming.refused, incoming.again.take()) {
+        return fetch::begin(pump, call, attempt, true);
+    }
     let result = match result {
-        Ok(()) => incoming.finish(),
-        Err(error) => Err((error, Some(incoming.decoder.snapshot()))),
+        Err(error) if incoming.refused.is_none() => Err((error, Some(incoming.decoder.snapshot()))),
+        _ => incoming.finish(),
     };
     pump.input(Input::Answered { call, result });
 }
@@ -150,22 +167,31 @@ impl Pump {
     /// A function of the page has ended: the JSON of its value, or what it threw.
     pub fn answer(&self, call: CallKey, result: Result<Option<String>, ErrorInfo>) {
         let asked = self.inner().asked.borrow_mut().remove(call);
+        let incoming =
+            self.inner().incoming.borrow().get(call).map(|incoming| (incoming.custom, incoming.begun));
         if let Some(resolve) = asked {
             let value = match result {
                 Ok(json) => json.map_or(wasm_bindgen::JsValue::UNDEFINED, Into::into),
-                Err(_) => wasm_bindgen::JsValue::NULL,
+                Err(error) => crate::json::json(&error.to_json()).into(),
             };
             let _ = resolve.call1(&wasm_bindgen::JsValue::UNDEFINED, &value);
-        } else if self.inner().incoming.borrow().get(call).is_some() {
-            let failed = |error: ErrorInfo| match error.code {
-                Code::ToolFailed => {
-                    ErrorInfo::new(Code::Server, format!("the model's function failed: {}", error.message))
-                }
-                _ => error,
+        } else if let Some(incoming) = incoming {
+            let failed = |error| match incoming {
+                (true, _) => thrown(error, Code::Server, "the model's function failed"),
+                (_, false) => thrown(error, Code::Network, "no answer came"),
+                (_, true) => thrown(error, Code::StreamBroken, "the answer broke off"),
             };
             over(self, call, result.map(|_| ()).map_err(failed));
         } else {
             self.input(Input::Returned { call, result });
         }
+    }
+}
+
+/// What a function of the page threw: with the code it gave itself, or else with this one.
+pub(super) fn thrown(error: ErrorInfo, code: Code, what: &str) -> ErrorInfo {
+    match error.code {
+        Code::ToolFailed => ErrorInfo::new(code, [what, ": ", &error.message].concat()),
+        _ => error,
     }
 }

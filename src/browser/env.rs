@@ -31,6 +31,7 @@ extern "C" {
     #[wasm_bindgen(catch)]
     pub(super) async fn persist() -> Result<JsValue, JsValue>;
     pub(super) fn fresh(scope: &Scope) -> String;
+    pub(super) fn title() -> String;
     pub(super) fn dispose(scope: &Scope);
 }
 

@@ -10,41 +10,63 @@ use super::pump::{Deliver, Pump};
 use super::task;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Given, Http, ModelRequest, Provider};
+use crate::json;
+use crate::model::Wire;
 use crate::model::errors::check_header;
 use crate::object::Object;
 use crate::ports::HttpRequest;
 use js_sys::{Promise, Reflect, Uint8Array};
 use serde_json::Value;
+use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, ReadableStreamDefaultReader, RequestCredentials};
 
+#[wasm_bindgen]
+extern "C" {
+    /// In place of gloo's `send`, which panics where a page has put something else there that gives no `Response` or
+    /// fails with no `Error`.
+    #[wasm_bindgen(js_name = fetch, catch)]
+    fn global_fetch(request: &web_sys::Request) -> Result<Promise, JsValue>;
+}
+
+/// A request as it is made, with what its headers need.
+pub(super) struct Attempt {
+    wire: Wire,
+    http: Http,
+    request: HttpRequest,
+}
+
 /// Begins a model call.
 pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
-    let (wire, custom) = match &request {
-        ModelRequest::Http { wire, .. } => (*wire, false),
-        ModelRequest::Custom { .. } => (crate::model::Wire::OpenAiChat, true),
-    };
-    pump.inner().incoming.borrow_mut().insert(call, Incoming::new(wire, custom));
     match request {
         ModelRequest::Custom { stream, json } => {
-            pump.deliver(Deliver::Call(call, stream, "stream", Some(&json)))
+            pump.inner().incoming.borrow_mut().insert(call, Incoming::custom());
+            pump.deliver(Deliver::Call(call, stream, "stream", Some(&json)));
         }
-        ModelRequest::Http { request, .. } => {
+        ModelRequest::Http { wire, request } => {
             let provider = pump.inner().harness.borrow().config().provider.clone();
             let Some(Provider::Http(http)) = provider else { return };
-            let pump = pump.clone();
-            task::start(async move {
-                if let Err(error) = send(&pump, call, http, request).await {
-                    calls::over(&pump, call, Err(error));
-                }
-            });
+            begin(pump, call, Rc::new(Attempt { wire, http, request }), false);
         }
     }
 }
 
-async fn send(pump: &Pump, call: CallKey, http: Http, request: HttpRequest) -> Result<(), ErrorInfo> {
-    let Some(response) = respond(pump, call, &http, request).await? else { return Ok(()) };
+/// Makes a request: `refused` after the key of the same one was.
+pub(super) fn begin(pump: &Pump, call: CallKey, attempt: Rc<Attempt>, refused: bool) {
+    let asks = matches!(attempt.http.key, Some(Given::Ask(_))) && !refused;
+    let incoming = Incoming::http(attempt.wire, asks.then(|| Rc::clone(&attempt)));
+    pump.inner().incoming.borrow_mut().insert(call, incoming);
+    let pump = pump.clone();
+    task::start(async move {
+        if let Err(error) = send(&pump, call, &attempt, refused).await {
+            calls::over(&pump, call, Err(error));
+        }
+    });
+}
+
+async fn send(pump: &Pump, call: CallKey, attempt: &Attempt, refused: bool) -> Result<(), ErrorInfo> {
+    let Some(response) = respond(pump, call, attempt, refused).await? else { return Ok(()) };
     let head = response.headers().entries().collect();
     calls::head(pump, call, response.status(), head);
     let Some(body) = response.body() else {
@@ -71,45 +93,34 @@ async fn send(pump: &Pump, call: CallKey, http: Http, request: HttpRequest) -> R
 async fn respond(
     pump: &Pump,
     call: CallKey,
-    http: &Http,
-    request: HttpRequest,
+    Attempt { http, request, .. }: &Attempt,
+    refused: bool,
 ) -> Result<Option<gloo_net::http::Response>, ErrorInfo> {
     let controller = env::aborter(&pump.inner().scope);
     pump.inner().aborters.borrow_mut().insert(call, controller.clone());
-    for refused in [false, true] {
-        let key = match &http.key {
-            None => None,
-            Some(Given::Text(key)) => Some(key.clone()),
-            Some(Given::Ask(function)) => Some(ask_key(pump, *function, refused).await?),
-        };
-        // The person may have interrupted while the key was fetched.
-        if pump.inner().incoming.borrow().get(call).is_none() {
-            return Ok(None);
-        }
-        let headers = headers(http, &request.headers, key.as_deref())?;
-        if let Some(function) = http.fetch {
-            let pair = |(name, value): &(String, String)| Value::from([name.as_str(), value].as_slice());
-            let json = Object::new()
-                .text("url", &request.url)
-                .value("headers", headers.iter().map(pair).collect())
-                .text("body", &request.body)
-                .maybe_text("credentials", http.credentials.as_deref())
-                .json();
-            calls::forget(pump, call);
-            pump.deliver(Deliver::Call(call, function, "fetch", Some(&json)));
-            return Ok(None);
-        }
-        let response = fetch(http, &request, &headers, &controller).await?;
-        // A function may have given a key that has expired: it is asked once more.
-        let again = response.status() == 401 && !refused && matches!(http.key, Some(Given::Ask(_)));
-        if !again {
-            return Ok(Some(response));
-        }
-        if let Some(body) = response.body() {
-            let _ = JsFuture::from(body.cancel()).await;
-        }
+    let key = match &http.key {
+        None => None,
+        Some(Given::Text(key)) => Some(key.clone()),
+        Some(Given::Ask(function)) => Some(ask_key(pump, *function, refused).await?),
+    };
+    // The person may have interrupted while the key was fetched.
+    if pump.inner().incoming.borrow().get(call).is_none() {
+        return Ok(None);
     }
-    Ok(None)
+    let headers = headers(http, &request.headers, key.as_deref())?;
+    if let Some(function) = http.fetch {
+        let pair = |(name, value): &(String, String)| Value::from([name.as_str(), value].as_slice());
+        let json = Object::new()
+            .text("url", &request.url)
+            .value("headers", headers.iter().map(pair).collect())
+            .text("body", &request.body)
+            .maybe_text("credentials", http.credentials.as_deref())
+            .json();
+        calls::forget(pump, call);
+        pump.deliver(Deliver::Call(call, function, "fetch", Some(&json)));
+        return Ok(None);
+    }
+    fetch(http, request, &headers, &controller).await.map(Some)
 }
 
 async fn fetch(
@@ -133,7 +144,11 @@ async fn fetch(
         ErrorInfo::new(Code::InvalidConfig, format!("the request cannot be made: {error}"))
             .hint("check the provider's baseUrl and headers")
     })?;
-    request.send().await.map_err(|_| {
+    let answer = async {
+        let response = JsFuture::from(global_fetch(&request.into())?).await?;
+        Ok(response.unchecked_into::<web_sys::Response>().into())
+    };
+    answer.await.map_err(|_: JsValue| {
         ErrorInfo::new(Code::Network, "no answer came: network or CORS").hint(
             "check the connection, the provider's baseUrl, and whether it answers requests from this page's origin",
         )
@@ -172,10 +187,15 @@ async fn ask_key(pump: &Pump, function: u32, refused: bool) -> Result<String, Er
     let json = if refused { "{\"refused\":true}" } else { "{\"refused\":false}" };
     pump.deliver(Deliver::Call(call, function, "apiKey", Some(json)));
     let json = JsFuture::from(promise).await.ok().and_then(|json| json.as_string());
-    match json.and_then(|json| serde_json::from_str(&json).ok()) {
+    match json.and_then(|json| json::parse(&json)) {
         Some(Value::String(key)) if !key.is_empty() => {
             inner.harness.borrow_mut().keep_secret(&key);
             Ok(key)
+        }
+        // An object is what it threw.
+        Some(error @ Value::Object(_)) => {
+            let error = ErrorInfo::from_json(&error);
+            Err(calls::thrown(error, Code::Network, "the function for apiKey failed"))
         }
         _ => Err(ErrorInfo::new(Code::Auth, "the function for apiKey gave no key")
             .hint("let it return the key as a text")),

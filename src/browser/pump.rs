@@ -42,6 +42,8 @@ pub(super) struct Inner {
     sink: Sink,
     pumping: Cell<bool>,
     ended: Cell<bool>,
+    /// A newer version in another tab wants the database.
+    in_the_way: Cell<bool>,
     timer: Cell<Option<(u32, Millis)>>,
     /// Requests of this module that can be aborted.
     pub aborters: RefCell<Few<CallKey, AbortController>>,
@@ -88,7 +90,7 @@ impl Pump {
         scope: Scope,
         sink: Sink,
     ) -> Result<Pump, ErrorInfo> {
-        let holder = env::fresh(&scope);
+        let holder = env::title();
         let options = Options { name: name.clone(), page_tools, holder };
         let inner = Rc::new_cyclic(|weak: &Weak<Inner>| {
             let weak = weak.clone();
@@ -106,6 +108,7 @@ impl Pump {
                 sink,
                 pumping: Cell::new(false),
                 ended: Cell::new(false),
+                in_the_way: Cell::new(false),
                 timer: Cell::new(None),
                 aborters: RefCell::default(),
                 incoming: RefCell::default(),
@@ -250,7 +253,10 @@ impl Pump {
                     pump.deliver(Deliver::Reply(id, Ok(Some(kept.to_string()))));
                 });
             }
-            Action::Close => self.end(None),
+            Action::Close => self.end(self.0.in_the_way.get().then(|| {
+                ErrorInfo::new(Code::WorkspaceClosed, "a newer version of lodger is open in another tab")
+                    .hint("reload the page to get it")
+            })),
         }
     }
 
@@ -324,6 +330,7 @@ impl Pump {
             self.end(Some(StoreError::Deleted.info()));
         } else {
             let now = self.now();
+            self.0.in_the_way.set(true);
             self.0.harness.borrow_mut().make_way(now);
             self.run();
         }

@@ -10,6 +10,7 @@ use super::env::Scope;
 use super::pump::{Deliver, Pump};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, CallKey, Lifecycle, Notice};
+use crate::json;
 use crate::maps::Few;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
@@ -371,7 +372,7 @@ fn run_id(run: &Value) -> String {
 }
 
 fn parse(json: &str) -> Value {
-    serde_json::from_str(json).unwrap_or_default()
+    json::parse(json).unwrap_or_default()
 }
 
 /// The answer to a command, on its way.

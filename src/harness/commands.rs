@@ -6,7 +6,8 @@ use super::pages::Owner;
 use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Waiter, start};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
-use crate::object::{Object, json};
+use crate::json::json;
+use crate::object::Object;
 use crate::ports::{Read, Rows, Table};
 use crate::run::{Outcome, Run};
 use crate::session::{self, Session};
@@ -47,8 +48,12 @@ impl Harness {
             "startAgent" => self.start_agent(id, value)?,
             "configureAgent" => {
                 self.must_run()?;
-                let mut config = self.config.patched(value)?;
-                config.if_running = self.config.if_running;
+                if let Some(name) = ["ifRunning", "resume"].iter().find(|name| value.get(name).is_some()) {
+                    let error =
+                        ErrorInfo::new(Code::InvalidConfig, format!("{name} counts at the start only"));
+                    return Err(error.hint("give it to startAgent"));
+                }
+                let config = self.config.patched(value)?;
                 self.take_config(config);
                 self.reply(id, Ok(None));
             }
@@ -344,7 +349,7 @@ impl Harness {
                     let args = Object::new().text("sessionId", &id).done();
                     let (id, name) = (look.command, "clearConversation".into());
                     let again = super::Input::Command { id, name, args, fresh: String::new() };
-                    return self.deferred.push_back((self.now, again));
+                    return self.deferred.push((self.now, again));
                 }
                 self.begin(start::Purpose::Clear { command: look.command, session: id });
             }

@@ -5,9 +5,10 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::find;
-use crate::model::errors::{check_header, join_url};
+use crate::json::json;
+use crate::model::errors::{check_header, host, join_url};
 use crate::model::{Endpoint, Reasoning, Settings, Wire};
-use crate::object::{Object, json};
+use crate::object::Object;
 use serde_json::{Map, Value};
 
 /// The model where nobody names one.
@@ -368,8 +369,7 @@ fn custom(members: &Map<String, Value>) -> Result<Provider, ErrorInfo> {
 
 /// Whether an address stays on this machine.
 fn loopback(url: &str) -> bool {
-    let host =
-        find::split(url, "//").and_then(|(_, rest)| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    let host = find::split(url, "//").map(|(_, rest)| host(rest)).unwrap_or_default();
     let name = match host.strip_prefix('[') {
         Some(v6) => v6.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
@@ -426,7 +426,7 @@ fn whole(value: &Value, name: &str, least: u64, most: u64) -> Result<u64, ErrorI
 
 fn word(value: &Value, name: &str, words: &[&str]) -> Result<usize, ErrorInfo> {
     let found = value.as_str().and_then(|text| words.iter().position(|word| *word == text));
-    found.ok_or_else(|| invalid(&format!("{name} must be one of \"{}\"", words.join("\", \""))))
+    found.ok_or_else(|| invalid(&format!("{name} must be one of \"{}\"", find::join(words, "\", \""))))
 }
 
 /// The levels of [`Reasoning`], in its order.

@@ -6,7 +6,8 @@
 
 use super::{Action, Harness, Lifecycle, Notice};
 use crate::error::ErrorInfo;
-use crate::object::{Object, json};
+use crate::json::json;
+use crate::object::Object;
 use crate::run::{CallState, Outcome, Run};
 use crate::session;
 use serde_json::Value;
@@ -69,7 +70,7 @@ impl Harness {
             Lifecycle::Stopped => "Stopped".into(),
             Lifecycle::Starting => "Starting".into(),
             Lifecycle::Running => "Running".into(),
-            Lifecycle::Error(error) => Object::new().text("Error", &error.message).done(),
+            Lifecycle::Error(message) => Object::new().text("Error", message).done(),
         };
         let streams = |slot: &super::Slot| slot.session.current().is_some_and(Run::working);
         let is_streaming = self.sessions.values().any(streams);
@@ -282,7 +283,9 @@ impl Harness {
     pub(super) fn view_of(&self, session: &str) -> Value {
         let run = self.session(session).and_then(|s| s.runs.last());
         let status = match &self.lifecycle {
-            Lifecycle::Error(error) => return in_error(error.to_json()),
+            Lifecycle::Error(_) => {
+                return in_error(self.failure.as_ref().map(ErrorInfo::to_json).unwrap_or_default());
+            }
             Lifecycle::Stopped | Lifecycle::Starting => "stopped",
             Lifecycle::Running => match run {
                 None => "ready",

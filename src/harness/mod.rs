@@ -13,6 +13,7 @@ mod commands;
 mod config;
 mod events;
 mod outbox;
+mod outcome;
 mod pages;
 mod runs;
 mod start;
@@ -24,8 +25,9 @@ pub use start::{FORMAT_KEY, check_format};
 use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::journal::Entry;
+use crate::json::json;
 use crate::maps::{Few, Named};
-use crate::object::{Object, json};
+use crate::object::Object;
 use crate::ports::{Millis, Read, Rows, StoreError};
 use crate::session::{Session, Transcript};
 use crate::tools::{Registry, ToolText};
@@ -51,7 +53,7 @@ pub enum Lifecycle {
     /// Ready, or at work.
     Running,
     /// The harness itself has failed; starting it again goes on from what is stored.
-    Error(ErrorInfo),
+    Error(String),
 }
 
 /// How a workspace was opened.
@@ -61,7 +63,7 @@ pub struct Options {
     pub name: String,
     /// Whether the twelve page tools are there.
     pub page_tools: bool,
-    /// Who this instance is, for those who find the lock taken.
+    /// What the page of this instance is called, for those who find the lock taken.
     pub holder: String,
 }
 
@@ -124,6 +126,8 @@ pub struct Harness {
     options: Options,
     now: Millis,
     lifecycle: Lifecycle,
+    /// Why it stands at `Error`, whole.
+    failure: Option<ErrorInfo>,
     closed: bool,
     closing: Option<Option<u32>>,
     epoch: u64,
@@ -150,7 +154,7 @@ pub struct Harness {
     reads: Few<u64, After>,
     read_ids: u64,
     waiters: Vec<Waiter>,
-    deferred: VecDeque<(Millis, Input)>,
+    deferred: Vec<(Millis, Input)>,
     /// What follows at once, of itself.
     inner: VecDeque<Inner>,
     last_draft: Millis,
@@ -180,6 +184,7 @@ impl Harness {
             options,
             now: 0,
             lifecycle: Lifecycle::Stopped,
+            failure: None,
             closed: false,
             closing: None,
             epoch: 0,
@@ -203,7 +208,7 @@ impl Harness {
             reads: Few::default(),
             read_ids: 0,
             waiters: Vec::new(),
-            deferred: VecDeque::new(),
+            deferred: Vec::new(),
             inner: VecDeque::new(),
             last_draft: 0,
             interrupt_reason: String::new(),
@@ -252,7 +257,7 @@ impl Harness {
             return;
         }
         if !self.passes(&input) {
-            self.deferred.push_back((now, input));
+            self.deferred.push((now, input));
             return;
         }
         self.take(input);
@@ -300,7 +305,7 @@ impl Harness {
                 continue;
             }
             let next = self.deferred.iter().position(|(_, input)| self.passes(input));
-            let Some((_, input)) = next.and_then(|at| self.deferred.remove(at)) else { break };
+            let Some((_, input)) = next.map(|at| self.deferred.remove(at)) else { break };
             self.take(input);
         }
         self.tell_views();
@@ -485,7 +490,8 @@ impl Harness {
         self.epoch_commit = None;
         self.page_commit.take_if(|(_, job, _)| !job.is_of_page());
         self.outbox.act(Action::Unlock { epoch: self.epoch });
-        self.lifecycle = Lifecycle::Error(error.clone());
+        self.lifecycle = Lifecycle::Error(error.message.clone());
+        self.failure = Some(error.clone());
         self.tell_status();
         self.tell_error(&error);
         self.tell_status_changed();

@@ -4,10 +4,11 @@
 //! tabs changed is read first, and a commit that comes too late is worked out again. A page tool of a run
 //! commits its changes and its outcome together, so that it happens exactly once.
 
+use super::outcome::{failed_call, returned_entry, tool_value};
 use super::{Action, After, Harness, start};
 use crate::error::ErrorInfo;
 use crate::journal::{Entry, Header, Row};
-use crate::object::json;
+use crate::json::json;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use crate::tools::{ToolText, pages};
 use crate::workspace::{Missed, Op, Outcome, Pending, Plan, Workspace};
@@ -294,7 +295,7 @@ impl Harness {
             Owner::Run { session, run, tool_call } => {
                 let entry = match result {
                     Ok(done) => outcome_entry(tool_call, &done.value),
-                    Err(error) => super::runs::failed_call(tool_call, error),
+                    Err(error) => failed_call(tool_call, error),
                 };
                 self.settle(session, run, &entry);
             }
@@ -304,7 +305,7 @@ impl Harness {
     fn page_job_answer(&mut self, job: &Job, result: Result<Value, ErrorInfo>) {
         let Owner::Command(command) = job.owner else { return };
         let result = result.map(|value| match (&job.what, value) {
-            (What::Tool { .. }, Value::String(text)) => super::runs::tool_value(&ToolText::new(text), false),
+            (What::Tool { .. }, Value::String(text)) => tool_value(&ToolText::new(text), false),
             (_, value) => value,
         });
         let json = result.map(|value| (!value.is_null()).then(|| json(&value)));
@@ -329,5 +330,5 @@ fn done_tool(tool: pages::Done) -> Done {
 
 fn outcome_entry(tool_call: &str, value: &Value) -> Entry {
     let text = ToolText::new(value.as_str().unwrap_or_default().into());
-    super::runs::returned_entry(tool_call, text, false)
+    returned_entry(tool_call, text, false)
 }

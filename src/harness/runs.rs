@@ -1,12 +1,14 @@
 //! Runs: what each journal entry sets going, and what comes back.
 
+use super::outcome::{failed_call, returned_entry, tool_value};
 use super::pages::Owner;
 use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Slot, config, outbox};
 use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::journal::Entry;
+use crate::json;
 use crate::model::{Answer, Block, Delta, DeltaKind, StopReason, Usage, Wire, openai_chat};
-use crate::object::{self, Object};
+use crate::object::Object;
 use crate::ports::{Expect, Millis, Table, Write};
 use crate::run::{CallState, Run};
 use crate::session::{self, Transcript};
@@ -509,7 +511,7 @@ impl Harness {
             CallOwner::Tool(Owner::Command(command)) => {
                 let result = result.map(|json| {
                     let (text, json) = self.tool_text(json);
-                    Some(object::json(&tool_value(&text, json)))
+                    Some(json::json(&tool_value(&text, json)))
                 });
                 self.outbox.tell(Action::Reply { id: command, result });
             }
@@ -519,10 +521,10 @@ impl Harness {
     /// What a tool of the page returned, as text for the model, and whether that is JSON.
     fn tool_text(&self, json: Option<String>) -> (ToolText, bool) {
         let json = json.unwrap_or_default();
-        let (text, json) = match serde_json::from_str::<Value>(&json) {
-            Ok(Value::String(text)) => (text, false),
-            Ok(Value::Null) | Err(_) => (String::new(), false),
-            Ok(_) => (json, true),
+        let (text, json) = match json::parse(&json) {
+            Some(Value::String(text)) => (text, false),
+            Some(Value::Null) | None => (String::new(), false),
+            Some(_) => (json, true),
         };
         let text = ToolText::new(self.scrubbed(text));
         let json = json && text.truncated.is_none();
@@ -530,7 +532,7 @@ impl Harness {
     }
 
     fn instructed(&mut self, session: &str, run: &str, result: Result<Option<String>, ErrorInfo>) {
-        let text = result.map(|json| json.and_then(|json| serde_json::from_str::<Value>(&json).ok()));
+        let text = result.map(|json| json.and_then(|json| json::parse(&json)));
         let text = match text {
             Ok(Some(Value::String(text))) => Ok(text),
             Ok(_) => Err("the function for instructions did not give a text".to_owned()),
@@ -569,7 +571,7 @@ impl Harness {
             return;
         };
         let (session, run, tool_call) = (session.clone(), run.clone(), tool_call.clone());
-        let progress: Value = serde_json::from_str(&self.scrubbed(json.into())).unwrap_or_default();
+        let progress = json::parse(&self.scrubbed(json.into())).unwrap_or_default();
         self.tell_progress(&session, &run, &tool_call, progress);
     }
 
@@ -676,7 +678,7 @@ impl Harness {
                 epoch.into(),
                 model.drafts.into(),
             ];
-            drafts.push((key, object::json(&Value::from(pieces))));
+            drafts.push((key, json::json(&Value::from(pieces))));
         }
         let put = |(key, value)| Write::Put { table: Table::Drafts, key, value };
         drafts.into_iter().map(put).collect()
@@ -687,7 +689,7 @@ impl Harness {
         for slot in self.sessions.values_mut() {
             if slot.head != slot.session.seq() {
                 slot.head = slot.session.seq();
-                let value = object::json(&slot.session.head(self.now));
+                let value = json::json(&slot.session.head(self.now));
                 self.outbox.write(Write::Put {
                     table: Table::Heads,
                     key: vec![slot.session.id.as_str().into()],
@@ -696,38 +698,4 @@ impl Harness {
             }
         }
     }
-}
-
-/// The entry of a tool that has ended.
-pub(super) fn returned_entry(tool_call: &str, text: ToolText, json: bool) -> Entry {
-    Entry::Returned {
-        tool_call: tool_call.into(),
-        cut: text.truncated.map(|bytes| bytes as u64),
-        text: text.text,
-        json,
-        error: None,
-    }
-}
-
-/// The entry of a tool that has failed.
-pub(super) fn failed_call(tool_call: &str, error: ErrorInfo) -> Entry {
-    let text = match &error.hint {
-        Some(hint) => [&error.message, " (", hint, ")"].concat(),
-        None => error.message.clone(),
-    };
-    let text = ToolText::new(text);
-    Entry::Returned {
-        tool_call: tool_call.into(),
-        text: text.text,
-        json: false,
-        error: Some(error),
-        cut: None,
-    }
-}
-
-/// `ToolResult` of the contract.
-pub(super) fn tool_value(text: &ToolText, json: bool) -> Value {
-    let truncated = text.truncated.map(|bytes| Object::new().number("bytes", bytes as u64).done());
-    let result = session::tool_result(&text.text, json);
-    Object::new().value("result", result).maybe("truncated", truncated).done()
 }

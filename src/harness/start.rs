@@ -6,6 +6,7 @@
 use super::{Action, After, Config, DEFAULT_SESSION, Harness, IfRunning, Lifecycle, Slot, outbox};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, Row, blocks_from_json};
+use crate::json;
 use crate::model::Block;
 use crate::ports::{Commit, Durability, Part, Read, Rows, StoreError, Table, Write};
 use crate::session::Session;
@@ -71,7 +72,7 @@ impl Harness {
                 self.reply(command, Ok(None));
                 return Ok(());
             }
-            return Err(already_running("in this page"));
+            return Err(already_running("in this page").hint("stop it first, or pass ifRunning: \"join\""));
         }
         let purpose = Purpose::Run { commands: vec![command], config: Box::new(config) };
         self.begin(purpose);
@@ -101,9 +102,10 @@ impl Harness {
         let Some(start) = &mut self.start else { return };
         if start.holder.is_some() {
             let error = already_running(&match first(1) {
-                Some(holder) if !holder.is_empty() => format!("in another tab ({holder})"),
+                Some(holder) if !holder.is_empty() => format!("in another tab (\"{holder}\")"),
                 _ => "in another tab".into(),
-            });
+            })
+            .hint("stop it there or close that tab; what is stored can be read here");
             if let Some(start) = self.start.take() {
                 self.give_up_start(start, &error);
             }
@@ -143,7 +145,7 @@ impl Harness {
             Ok(session) => session,
             Err(error) => return self.fail(error),
         };
-        let head = part(1).first().and_then(|(_, text)| serde_json::from_str::<Value>(text).ok());
+        let head = part(1).first().and_then(|(_, text)| json::parse(text));
         if head.is_some_and(|head| !session.agrees_with(&head)) {
             let error = ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head");
             return self
@@ -264,7 +266,7 @@ pub(super) fn from_drafts(run: &str, drafts: &Rows) -> Vec<Block> {
     let of_run = || drafts.iter().filter(|(key, _)| key.get(1) == Some(&Part::from(run)));
     let epoch = of_run().filter_map(|(key, _)| key.get(2)).max();
     for (_, text) in of_run().filter(|(key, _)| key.get(2) == epoch) {
-        let pieces: Value = serde_json::from_str(text).unwrap_or_default();
+        let pieces = json::parse(text).unwrap_or_default();
         for piece in pieces.as_array().into_iter().flatten() {
             let number = |n: usize| piece.get(n).and_then(Value::as_u64).unwrap_or_default();
             let (part, start) = (number(0), usize::try_from(number(1)).unwrap_or_default());
@@ -315,5 +317,4 @@ pub(super) fn erasures(session: &str, rows: &Rows) -> Vec<Write> {
 
 fn already_running(place: &str) -> ErrorInfo {
     ErrorInfo::new(Code::AlreadyRunning, format!("the agent is already running {place}"))
-        .hint("stop it there first, or pass ifRunning: \"join\"")
 }

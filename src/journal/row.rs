@@ -2,7 +2,8 @@
 
 use super::{Entry, FORMAT};
 use crate::error::{Code, ErrorInfo};
-use crate::object::{Object, json};
+use crate::json::{self, json};
+use crate::object::Object;
 use crate::ports::Millis;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -35,7 +36,7 @@ impl Header {
     }
 
     fn parse(text: &str) -> Option<(u64, Header)> {
-        let value: Value = serde_json::from_str(text).ok()?;
+        let value = json::parse(text)?;
         let number = |key: &str| value.get(key).and_then(Value::as_u64);
         let word = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
         let header = Header { seq: number("seq")?, at: number("at")?, kind: word("kind")?, run: word("run") };
@@ -106,8 +107,8 @@ impl Row {
             .hint("reload the page to get the newer version"));
         }
         let Some(content) = &self.content else { return Ok((header, None)) };
-        let value = serde_json::from_str(content)
-            .map_err(|_| corrupt(format!("entry {} holds no JSON", header.seq)))?;
+        let value =
+            json::parse(content).ok_or_else(|| corrupt(format!("entry {} holds no JSON", header.seq)))?;
         match Entry::from_json(&header.kind, &value) {
             Some(entry) => Ok((header, Some(entry))),
             None => Err(corrupt(format!("entry {} ({}) is not readable", header.seq, header.kind))),

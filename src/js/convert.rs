@@ -1,6 +1,7 @@
 //! Between JS objects and ours.
 
 use crate::error::{Code, ErrorInfo};
+use crate::json;
 use js_sys::{Object, Reflect};
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
@@ -59,7 +60,7 @@ pub(super) fn plain(value: &JsValue) -> Option<serde_json::Value> {
         return Some(serde_json::Value::Null);
     }
     let json = js_sys::JSON::stringify(value).ok()?.as_string()?;
-    serde_json::from_str(&json).ok()
+    json::parse(&json)
 }
 
 /// `{ code, message, retryable, hint? }`.

@@ -8,9 +8,10 @@
 
 use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{check_header, in_stream, join_url, protocol};
-use super::json::{Body, Members, Reader, is_object, push_text};
+use super::json::{Body, Members, is_object};
 use super::{Block, Delta, Endpoint, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage, Wire};
 use crate::error::ErrorInfo;
+use crate::json::{Reader, push_text};
 use crate::ports::HttpRequest;
 use std::borrow::Cow;
 

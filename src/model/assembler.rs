@@ -6,8 +6,9 @@
 //! call whose arguments may be incomplete is left out. Leaves to others: what the wire's events mean
 //! (`anthropic`, `openai_chat`).
 
-use super::json::{Members, is_object, push_text, text};
+use super::json::{Members, is_object, text};
 use super::{Answer, Block, Delta, DeltaKind, StopReason, Usage, drop_open_server_calls};
+use crate::json::push_text;
 use std::borrow::Cow;
 
 /// What has come so far.

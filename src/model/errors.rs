@@ -296,20 +296,30 @@ pub fn join_url(base: &str, path: &str) -> Result<String, ErrorInfo> {
         None
     };
     let rest = rest.ok_or_else(|| wrong("the base URL does not begin with https:// or http://"))?;
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host(rest);
     if host.is_empty() || host.starts_with(':') {
         return Err(wrong("the base URL names no host"));
     }
-    if host.contains('@') {
+    if find::has(host, "@") {
         return Err(wrong("the base URL contains a user name or a password, which browsers refuse"));
     }
-    if base.contains(['?', '#']) {
+    if find::has(base, "?") || find::has(base, "#") {
         return Err(wrong("the base URL contains a query or a fragment"));
     }
-    if base.contains(|c: char| c.is_whitespace() || c.is_control() || "\\<>\"{}|^`".contains(c)) {
+    let refused = |c: char| {
+        let sign = matches!(c, '\\' | '<' | '>' | '"' | '{' | '}' | '|' | '^' | '`');
+        sign || c.is_whitespace() || c.is_control()
+    };
+    if base.chars().any(refused) {
         return Err(wrong("the base URL contains a character that is not allowed"));
     }
     Ok([base.trim_end_matches('/'), path].concat())
+}
+
+/// The host and port at the beginning of what follows a URL's `//`.
+pub fn host(rest: &str) -> &str {
+    let end = rest.bytes().position(|byte| matches!(byte, b'/' | b'?' | b'#'));
+    end.and_then(|end| rest.get(..end)).unwrap_or(rest)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::find;
+use crate::json::{self, Reader, push_text};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -28,8 +29,36 @@ impl<'a> Node<'a> {
     /// Reads a text. Of the members of objects only those with these names are taken apart.
     pub(super) fn read(json: &'a str, inside: &[&str]) -> Option<Node<'a>> {
         let mut reader = Reader::new(json);
-        let node = reader.node(inside, DEEPEST)?;
+        let node = Node::next(&mut reader, inside, DEEPEST)?;
         reader.space().is_none().then_some(node)
+    }
+
+    /// The value that comes next, taken apart to this depth.
+    fn next(reader: &mut Reader<'a>, inside: &[&str], depth: u8) -> Option<Node<'a>> {
+        let Some(depth) = depth.checked_sub(1) else { return reader.value().map(Node::Raw) };
+        match reader.space()? {
+            b'"' => reader.string().map(Node::Text),
+            b'[' => {
+                let mut items = Vec::new();
+                while reader.item(b'[', b']', items.is_empty())? {
+                    items.push(Node::next(reader, inside, depth)?);
+                }
+                Some(Node::List(items))
+            }
+            b'{' => {
+                let mut members = Vec::new();
+                while reader.item(b'{', b'}', members.is_empty())? {
+                    let name = reader.name()?;
+                    let value = match inside.contains(&name.as_ref()) {
+                        true => Node::next(reader, inside, depth)?,
+                        false => Node::Raw(reader.value()?),
+                    };
+                    members.push((name, value));
+                }
+                Some(Node::Object(Members(members)))
+            }
+            _ => reader.value().map(|_| Node::Nothing),
+        }
     }
 
     /// The members; none when it is no object.
@@ -51,218 +80,6 @@ impl<'a> Node<'a> {
 
 /// No wire nests what is read deeper; what a server nests deeper is not taken apart.
 const DEEPEST: u8 = 16;
-
-/// Reads a text from the front, byte by byte: every event of every stream goes through here, so nothing is copied and
-/// nothing looked at twice. None: this is no JSON.
-pub(super) struct Reader<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> Reader<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        Reader { text, at: 0 }
-    }
-
-    /// Goes over this text, if just this comes next.
-    pub(super) fn exactly(&mut self, text: &str) -> Option<()> {
-        let rest = self.text.as_bytes().get(self.at..)?;
-        self.at += text.len();
-        rest.starts_with(text.as_bytes()).then_some(())
-    }
-
-    /// A number that is whole and not negative.
-    pub(super) fn whole(&mut self) -> Option<u32> {
-        let begin = self.at;
-        self.number()?;
-        self.text.get(begin..self.at)?.parse().ok()
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    /// Goes over white space. Gives what comes then.
-    pub(super) fn space(&mut self) -> Option<u8> {
-        loop {
-            let byte = self.peek()?;
-            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
-                return Some(byte);
-            }
-            self.at += 1;
-        }
-    }
-
-    /// Goes over this byte, if it comes next.
-    fn eat(&mut self, byte: u8) -> bool {
-        let comes = self.space() == Some(byte);
-        self.at += usize::from(comes);
-        comes
-    }
-
-    /// A value, taken apart to this depth.
-    fn node(&mut self, inside: &[&str], depth: u8) -> Option<Node<'a>> {
-        let Some(depth) = depth.checked_sub(1) else { return self.value().map(Node::Raw) };
-        match self.space()? {
-            b'"' => self.string().map(Node::Text),
-            b'[' => {
-                let mut items = Vec::new();
-                while self.item(b'[', b']', items.is_empty())? {
-                    items.push(self.node(inside, depth)?);
-                }
-                Some(Node::List(items))
-            }
-            b'{' => {
-                let mut members = Vec::new();
-                while self.item(b'{', b'}', members.is_empty())? {
-                    let name = self.name()?;
-                    let value = match inside.contains(&name.as_ref()) {
-                        true => self.node(inside, depth)?,
-                        false => Node::Raw(self.value()?),
-                    };
-                    members.push((name, value));
-                }
-                Some(Node::Object(Members(members)))
-            }
-            _ => self.value().map(|_| Node::Nothing),
-        }
-    }
-
-    /// Goes over what stands before the next item of a list or an object. `false`: it was the end.
-    fn item(&mut self, open: u8, close: u8, first: bool) -> Option<bool> {
-        if first && !self.eat(open) {
-            return None;
-        }
-        if self.eat(close) {
-            return Some(false);
-        }
-        (first || self.eat(b',')).then_some(true)
-    }
-
-    /// The name of a member, up to its value.
-    fn name(&mut self) -> Option<Cow<'a, str>> {
-        self.space()?;
-        let name = self.string()?;
-        self.eat(b':').then_some(name)
-    }
-
-    /// The text of a value, however deep. Without recursion: a server may send brackets by the thousand.
-    fn value(&mut self) -> Option<&'a str> {
-        self.space()?;
-        let begin = self.at;
-        // How each object and list that is open ends.
-        let mut open = Vec::new();
-        loop {
-            let close = match self.space()? {
-                b'"' => {
-                    self.quoted()?;
-                    None
-                }
-                b'{' => Some(b'}'),
-                b'[' => Some(b']'),
-                b'-' | b'0'..=b'9' => {
-                    self.number()?;
-                    None
-                }
-                _ => {
-                    self.word()?;
-                    None
-                }
-            };
-            let mut first = close.is_some();
-            open.extend(close);
-            // The value is over, or has begun: on to the next one.
-            loop {
-                let Some(close) = open.last().copied() else { return self.text.get(begin..self.at) };
-                let bracket = if close == b'}' { b'{' } else { b'[' };
-                if self.item(bracket, close, first)? {
-                    if close == b'}' {
-                        self.name()?;
-                    }
-                    break;
-                }
-                first = false;
-                open.pop();
-            }
-        }
-    }
-
-    fn word(&mut self) -> Option<()> {
-        let rest = self.text.as_bytes().get(self.at..)?;
-        let word = [&b"true"[..], b"false", b"null"].into_iter().find(|word| rest.starts_with(word))?;
-        self.at += word.len();
-        Some(())
-    }
-
-    fn number(&mut self) -> Option<()> {
-        self.at += usize::from(self.peek() == Some(b'-'));
-        if self.peek()? == b'0' {
-            self.at += 1;
-        } else {
-            self.digits()?;
-        }
-        if self.peek() == Some(b'.') {
-            self.at += 1;
-            self.digits()?;
-        }
-        if matches!(self.peek(), Some(b'e' | b'E')) {
-            self.at += 1;
-            self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
-            self.digits()?;
-        }
-        Some(())
-    }
-
-    fn digits(&mut self) -> Option<()> {
-        let begin = self.at;
-        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-            self.at += 1;
-        }
-        (self.at > begin).then_some(())
-    }
-
-    /// A string that comes next, borrowed where it has no escapes.
-    pub(super) fn string(&mut self) -> Option<Cow<'a, str>> {
-        let begin = self.at;
-        let escaped = self.quoted()?;
-        let quoted = self.text.get(begin..self.at)?;
-        if escaped {
-            // As a `Value`, because strings are read as that elsewhere too.
-            return match serde_json::from_str(quoted) {
-                Ok(Value::String(text)) => Some(Cow::Owned(text)),
-                _ => None,
-            };
-        }
-        quoted.get(1..quoted.len() - 1).map(Cow::Borrowed)
-    }
-
-    /// Goes over a string. Whether it has escapes.
-    fn quoted(&mut self) -> Option<bool> {
-        let bytes = self.text.as_bytes();
-        if *bytes.get(self.at)? != b'"' {
-            return None;
-        }
-        let mut at = self.at + 1;
-        let mut escaped = false;
-        loop {
-            match *bytes.get(at)? {
-                b'"' => break,
-                b'\\' => {
-                    escaped = true;
-                    at += match bytes.get(at + 1)? {
-                        b'u' if bytes.get(at + 2..at + 6)?.iter().all(u8::is_ascii_hexdigit) => 6,
-                        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => 2,
-                        _ => return None,
-                    };
-                }
-                0..0x20 => return None,
-                _ => at += 1,
-            }
-        }
-        self.at = at + 1;
-        Some(escaped)
-    }
-}
 
 /// The members of an object, in order.
 #[derive(Debug, Default)]
@@ -348,43 +165,14 @@ pub(super) fn is_object(json: &str) -> bool {
     }
     // Half of a surrogate pair passes the quick check, though strict servers refuse it.
     if find::has(json, "\\ud") || find::has(json, "\\uD") {
-        return serde_json::from_str::<Value>(json).is_ok();
+        return json::parse(json).is_some();
     }
     Node::read(json, &[]).is_some()
 }
 
 /// Whether this is the JSON text of a number.
 pub(super) fn is_number(json: &str) -> bool {
-    matches!(serde_json::from_str(json), Ok(Value::Number(_)))
-}
-
-/// Appends a string, quoted and escaped.
-pub(super) fn push_text(out: &mut String, text: &str) {
-    out.push('"');
-    let mut rest = text;
-    while let Some(at) = rest.bytes().position(|b| b < 0x20 || b == b'"' || b == b'\\') {
-        let Some((plain, tail)) = rest.split_at_checked(at) else { break };
-        out.push_str(plain);
-        let mut chars = tail.chars();
-        match chars.next() {
-            Some('"') => out.push_str("\\\""),
-            Some('\\') => out.push_str("\\\\"),
-            Some('\n') => out.push_str("\\n"),
-            Some('\r') => out.push_str("\\r"),
-            Some('\t') => out.push_str("\\t"),
-            Some(control) => {
-                let code = u32::from(control);
-                out.push_str("\\u00");
-                for digit in [code >> 4, code & 15] {
-                    out.extend(char::from_digit(digit, 16));
-                }
-            }
-            None => {}
-        }
-        rest = chars.as_str();
-    }
-    out.push_str(rest);
-    out.push('"');
+    matches!(json::parse(json), Some(Value::Number(_)))
 }
 
 /// A request body under construction: our members, with the page's `providerOptions` over them.

@@ -8,11 +8,13 @@
 
 use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{in_stream, join_url, protocol};
-use super::json::{Body, Members, Node, is_object, push_text, text};
+use super::json::{Body, Members, Node, is_object, text};
 use super::{
     Block, Delta, DeltaKind, Endpoint, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage, Wire,
 };
 use crate::error::ErrorInfo;
+use crate::find;
+use crate::json::push_text;
 use crate::ports::HttpRequest;
 use std::borrow::Cow;
 
@@ -153,7 +155,7 @@ pub(super) fn encode_message(message: &Message, out: &mut String) {
     if texts.is_empty() {
         out.push_str("null");
     } else {
-        push_text(out, &texts.join("\n\n"));
+        push_text(out, &find::join(&texts, "\n\n"));
     }
     if has_calls {
         out.push_str(r#","tool_calls":["#);
@@ -288,6 +290,10 @@ impl Stream {
             }
             if let Some(piece) = choice.node("delta").members() {
                 self.piece(piece, answer, sink);
+            } else if choice.get("message").is_some() {
+                return Err(protocol(
+                    "a choice has a message in place of a delta: stream chunks, or plain text",
+                ));
             }
             match choice.text("finish_reason").as_ref() {
                 "" => {}
@@ -736,7 +742,14 @@ mod tests {
         let answer = decoder.finish().unwrap();
         assert_eq!((answer.blocks, answer.stop), (vec![t("Hello")], Some(StopReason::EndTurn)));
         assert_eq!(Decoder::custom().finish().unwrap().blocks, []);
-        for bad in ["{}", "[]", "{\"text\":\"hi\"}", "no json", "{\"choices\":7}"] {
+        for bad in [
+            "{}",
+            "[]",
+            "{\"text\":\"hi\"}",
+            "no json",
+            "{\"choices\":7}",
+            "{\"choices\":[{\"message\":{\"content\":\"whole\"},\"finish_reason\":\"stop\"}]}",
+        ] {
             assert_eq!(
                 Decoder::custom().push_chunk(bad, &mut |_| ()).unwrap_err().code,
                 Code::Protocol,

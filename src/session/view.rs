@@ -3,6 +3,7 @@
 use super::Session;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Sums;
+use crate::json;
 use crate::model::{Block, Usage};
 use crate::object::Object;
 use crate::run::{Call, CallState, Outcome, Run, Said, Settled, Turn};
@@ -77,9 +78,9 @@ pub fn answer_of(run: &Run, turn: usize) -> Value {
         .done()
 }
 
-/// `Usage` of the contract; `None` before the first answer.
+/// `Usage` of the contract; `None` where nobody has counted.
 pub(crate) fn usage(sums: &Sums) -> Option<Value> {
-    if sums.turns == 0 {
+    if sums.usage == Usage::default() {
         return None;
     }
     let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens } =
@@ -128,7 +129,6 @@ fn part_of(call: &Call) -> Value {
         CallState::Settled(Settled { error: None, .. }) => "completed",
         CallState::Settled(Settled { error: Some(error), .. }) => match error.code {
             Code::UnknownOutcome => "unknown",
-            Code::PermissionDenied => "denied",
             _ => "failed",
         },
     };
@@ -150,7 +150,7 @@ fn part_of(call: &Call) -> Value {
 
 /// Arguments as the page gets them: the JSON they are, else the text that the model wrote.
 pub(crate) fn arguments(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|_| text.into())
+    json::parse(text).unwrap_or_else(|| text.into())
 }
 
 /// A result as the page gets it.

@@ -8,7 +8,7 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::find;
-use crate::object::json;
+use crate::json::{self, json};
 use crate::workspace::args::{kind, whole};
 use serde_json::{Map, Value};
 
@@ -35,8 +35,7 @@ impl Checker {
     /// From the JSON text of a schema.
     pub fn compile(schema: &str) -> Result<Checker, ErrorInfo> {
         let invalid = |text: String| ErrorInfo::new(Code::InvalidSchema, text);
-        let schema: Value =
-            serde_json::from_str(schema).map_err(|_| invalid("the schema is no valid JSON".into()))?;
+        let schema = json::parse(schema).ok_or_else(|| invalid("the schema is no valid JSON".into()))?;
         if !schema.is_object() {
             return Err(invalid(format!("the schema must be an object, not {}", kind(&schema))));
         }
@@ -112,7 +111,7 @@ fn shown(path: &str) -> String {
     match path.strip_prefix('/') {
         None => "the arguments".into(),
         // One step down is a plain name; deeper, the pointer is the shortest exact way to say it.
-        Some(name) if !name.contains('/') => {
+        Some(name) if !find::has(name, "/") => {
             format!("'{}'", find::replace(&find::replace(name, "~1", "/"), "~0", "~"))
         }
         Some(_) => format!("'{path}'"),
@@ -145,7 +144,7 @@ fn check(schema: &Value, value: &Value, at: &str, path: &str, problems: &mut Vec
         && !values.iter().any(|one| same(one, value))
     {
         let list: Vec<String> = values.iter().map(json).collect();
-        say("enum", format!("{} must be one of {}", shown(at), list.join(", ")));
+        say("enum", format!("{} must be one of {}", shown(at), find::join(&list, ", ")));
     }
     match value {
         Value::Number(_) => {
@@ -212,7 +211,7 @@ fn check_object(
             let mut message = format!("unknown field '{name}'{place}");
             if let Some(properties) = properties.filter(|properties| !properties.is_empty()) {
                 let names: Vec<&str> = properties.keys().map(String::as_str).collect();
-                message.push_str(&format!("; the fields are {}", names.join(", ")));
+                message.push_str(&format!("; the fields are {}", find::join(&names, ", ")));
             }
             problems.push(Problem {
                 keyword: "additionalProperties",
@@ -247,7 +246,7 @@ fn has_type(wanted: &Value, value: &Value) -> bool {
 /// The type or types in words: "a string or null".
 fn type_names(wanted: &Value) -> String {
     match wanted {
-        Value::Array(names) => names.iter().map(type_names).collect::<Vec<_>>().join(" or "),
+        Value::Array(names) => find::join(&names.iter().map(type_names).collect::<Vec<_>>(), " or "),
         Value::String(name) => match name.as_str() {
             "null" => name.clone(),
             "object" | "array" | "integer" => format!("an {name}"),

@@ -6,7 +6,8 @@
 //! and the order of tools.
 
 use crate::error::{Code, ErrorInfo};
-use crate::object::{Object, json};
+use crate::json::{self, json};
+use crate::object::Object;
 use crate::workspace::args::Args;
 use serde_json::{Map, Value};
 
@@ -133,8 +134,7 @@ impl Definition {
         }) {
             return Err(invalid(format!("{what} has '{later}', which comes with a later version")));
         }
-        let known: Vec<&str> = KNOWN.iter().chain(LATER).copied().collect();
-        let args = Args::open(value, Code::InvalidTool, &what, &known)?;
+        let args = Args::open(value, Code::InvalidTool, &what, KNOWN)?;
         let name = args.required_text("name")?;
         check_name(name)?;
         let description = args.required_text("description")?;
@@ -265,7 +265,7 @@ impl Definition {
 
     /// The schema as a tree; an empty one if the text is none, which [`Definition::parse`] rules out.
     fn schema(&self) -> Value {
-        serde_json::from_str(&self.input_schema).unwrap_or_else(|_| Value::Object(Map::new()))
+        json::parse(&self.input_schema).unwrap_or_else(|| Value::Object(Map::new()))
     }
 }
 
@@ -356,7 +356,6 @@ mod tests {
             ("concurrency", json!("parallel")),
             ("onResume", json!("fail")),
             ("replace", json!(true)),
-            ("capability", Value::Null),
         ] {
             tool[member] = value;
         }
@@ -407,11 +406,17 @@ mod tests {
             ("timeoutMs", json!(1e15), "'timeoutMs' must be at most 2147483647"),
             ("onResume", json!("later"), "'onResume' must be rerun, ask or fail, not 'later'"),
             ("replace", json!(1), "'replace' must be true or false"),
-            ("inputschema", json!({}), "the tool 'add_to_cart' does not know 'inputschema'; it takes name,"),
+            (
+                "inputschema",
+                json!({}),
+                "the tool 'add_to_cart' does not know 'inputschema'; it takes name, title, description, \
+                 inputSchema, execute, source, readOnly, timeoutMs, concurrency, onResume, replace",
+            ),
         ] {
             let error = Definition::parse(&with(member, value)).unwrap_err();
             assert_eq!(error.code, Code::InvalidTool, "{member}");
             assert!(error.message.contains(message), "{}", error.message);
+            assert!(LATER.iter().all(|later| !error.message.contains(later)), "{}", error.message);
         }
         assert_eq!(Definition::parse(&json!("x")).unwrap_err().code, Code::InvalidTool);
         for (schema, message) in [

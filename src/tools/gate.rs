@@ -7,6 +7,8 @@
 use super::definition::Definition;
 use super::registry::Registry;
 use crate::error::{Code, ErrorInfo};
+use crate::find;
+use crate::json;
 use serde_json::Value;
 
 /// A call that may run.
@@ -32,16 +34,16 @@ pub fn gate<'a>(registry: &'a Registry, name: &str, args: &str) -> Result<Checke
         return Err(if names.is_empty() {
             error
         } else {
-            error.hint(format!("the tools are {}", names.join(", ")))
+            error.hint(format!("the tools are {}", find::join(&names, ", ")))
         });
     };
     let invalid = |text: String| {
         ErrorInfo::new(Code::InvalidArguments, format!("invalid arguments for {name}: {text}"))
     };
-    let value = match serde_json::from_str::<Value>(args) {
-        Ok(value) if value.is_object() => value,
+    let value = match json::parse(args) {
+        Some(value) if value.is_object() => value,
         parsed => {
-            let wrong = if parsed.is_ok() { "no JSON object" } else { "no valid JSON" };
+            let wrong = if parsed.is_some() { "no JSON object" } else { "no valid JSON" };
             let mut quote: String = args.chars().take(QUOTED).collect();
             if quote.len() < args.len() {
                 quote.push('…');
@@ -56,7 +58,7 @@ pub fn gate<'a>(registry: &'a Registry, name: &str, args: &str) -> Result<Checke
         if problems.len() > TOLD {
             told.push(&more);
         }
-        invalid(told.join("; "))
+        invalid(find::join(&told, "; "))
     })?;
     Ok(Checked { definition: &tool.definition, args: value })
 }

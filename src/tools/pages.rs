@@ -8,7 +8,8 @@
 use super::definition::{Definition, OnResume, Origin, Source};
 use super::result::MAX_RESULT_BYTES;
 use crate::error::{Code, ErrorInfo};
-use crate::object::json;
+use crate::find;
+use crate::json::json;
 use crate::ports::{Millis, Read, Rows};
 use crate::workspace::args::whole;
 use crate::workspace::{self, MAX_DEPTH, Op, Outcome, Plan, SEARCH_LIMIT, Workspace};
@@ -309,7 +310,7 @@ fn pairs(map: &Map<String, Value>) -> String {
         Value::String(text) => format!("{name} = {text}"),
         value => format!("{name} = {}", json(value)),
     };
-    map.iter().map(pair).collect::<Vec<_>>().join(", ")
+    find::join(&map.iter().map(pair).collect::<Vec<_>>(), ", ")
 }
 
 fn tree(nodes: &Value) -> String {

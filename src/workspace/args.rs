@@ -5,7 +5,8 @@
 //! members mean.
 
 use crate::error::{Code, ErrorInfo};
-use crate::object::json;
+use crate::find;
+use crate::json::json;
 use serde_json::{Map, Value};
 
 /// An object whose members are asked for by name.
@@ -23,7 +24,7 @@ impl<'a> Args<'a> {
             return Err(ErrorInfo::new(code, format!("{what} takes an object, not {}", kind(value))));
         };
         if let Some(name) = map.keys().find(|name| !known.contains(&name.as_str())) {
-            let takes = if known.is_empty() { "nothing".to_string() } else { known.join(", ") };
+            let takes = if known.is_empty() { "nothing".to_string() } else { find::join(known, ", ") };
             return Err(ErrorInfo::new(code, format!("{what} does not know '{name}'; it takes {takes}")));
         }
         Ok(Args { map, code, what })

@@ -6,6 +6,7 @@
 
 use super::args::whole;
 use crate::error::{Code, ErrorInfo};
+use crate::json;
 use crate::object::Object;
 use crate::ports::Millis;
 use serde_json::{Map, Value};
@@ -76,7 +77,7 @@ impl Page {
 
     /// Reads a stored text.
     pub fn from_stored(text: &str) -> Result<Page, ErrorInfo> {
-        let value: Value = serde_json::from_str(text).map_err(|_| corrupt("a page row", "JSON"))?;
+        let value = json::parse(text).ok_or_else(|| corrupt("a page row", "JSON"))?;
         let slug = value.get("slug").and_then(Value::as_str).ok_or_else(|| corrupt("a page row", "slug"))?;
         let bad = |name: &str| corrupt(&format!("the page '{slug}'"), name);
         let text =

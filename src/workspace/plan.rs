@@ -9,8 +9,9 @@
 use super::page::{Page, corrupt};
 use super::{MAX_DEPTH, Op, REV, Workspace, links, search, slug, text};
 use crate::error::{Code, ErrorInfo};
+use crate::json::{self, json};
 use crate::maps::{self, Named};
-use crate::object::{Object, json};
+use crate::object::Object;
 use crate::ports::{Expect, Key, Millis, Part, Read, Rows, Table, Write};
 use serde_json::{Map, Value};
 
@@ -99,7 +100,7 @@ impl Pending {
                 continue;
             }
             let bad = || corrupt(&format!("version {version} of the page '{}'", self.slug), "the row");
-            let mut row: Value = serde_json::from_str(text).map_err(|_| bad())?;
+            let mut row = json::parse(text).ok_or_else(bad)?;
             row.as_object_mut().ok_or_else(bad)?.insert("version".into(), (*version).into());
             versions.push(row);
         }
@@ -124,7 +125,7 @@ impl Missed {
         for (key, text) in rows {
             let Some(Part::Number(rev)) = key.first() else { continue };
             let bad = || corrupt(&format!("change {rev}"), "the row");
-            let changed: Value = serde_json::from_str(text).map_err(|_| bad())?;
+            let changed = json::parse(text).ok_or_else(bad)?;
             for slug in changed.as_array().ok_or_else(bad)? {
                 slugs.insert(slug.as_str().ok_or_else(bad)?, ());
             }

@@ -854,7 +854,11 @@ impl World {
             23 => ("wait", json!({ "runId": run, "timeoutMs": self.rng.u32(..900) })),
             24 => ("result", json!({ "runId": run })),
             25 => ("stopAgent", json!({})),
-            26 if faults.changes => ("configureAgent", self.random_config()),
+            26 if faults.changes => {
+                let mut patch = self.random_config();
+                patch.as_object_mut().unwrap().remove("resume");
+                ("configureAgent", patch)
+            }
             27 if faults.changes => ("tools.unregister", json!({ "name": TOOLS[self.rng.usize(..6)].0 })),
             28 if faults.changes => {
                 self.equip(page);

@@ -2,13 +2,13 @@
 //
 // Decides: that sending to a stopped agent starts it first, and what a refused command becomes: a problem that is
 // shown, never an exception that is lost. Leaves to others: drawing. Everything here is the package's public surface;
-// `view()` alone would do for a plain chat, the events add what is not conversation (times of tools, retries).
+// `view()` alone would do for a plain chat, the events add what is not conversation (times of tools).
 import type { ErrorInfo, Snapshot, Status, Workspace } from "lodger";
 import { Changing } from "./shell/changing.ts";
 import type { Settings } from "./settings.ts";
 
 /** The states in which a run works. */
-const WORKING = new Set<Snapshot["status"]>(["submitted", "streaming", "waiting"]);
+const WORKING = new Set<Snapshot["status"]>(["submitted", "streaming"]);
 
 /** One agent of one workspace. */
 export class Agent extends Changing {
@@ -16,8 +16,6 @@ export class Agent extends Changing {
   snapshot: Snapshot;
   /** The last command that was refused, until the next one. */
   problem: ErrorInfo | null = null;
-  /** A retry that is being waited for. */
-  retry: { attempt: number; until: number } | null = null;
   /** When the current run began and when it last gave a sign of life, in milliseconds of `performance.now()`. */
   since = 0;
   lastSign = 0;
@@ -41,13 +39,6 @@ export class Agent extends Changing {
     workspace.addEventListener("agent:status-changed", () => this.changed());
     workspace.addEventListener("agent:session-started", () => {
       this.since = this.lastSign = performance.now();
-      this.retry = null;
-    });
-    workspace.addEventListener("agent:message-chunk", () => (this.retry = null));
-    workspace.addEventListener("agent:notice", ({ detail }) => {
-      if (detail.kind !== "retry") return;
-      this.retry = { attempt: detail.attempt ?? 1, until: performance.now() + (detail.delayMs ?? 0) };
-      this.changed();
     });
     workspace.addEventListener("agent:tool-call", ({ detail }) => {
       const now = performance.now();
@@ -67,14 +58,14 @@ export class Agent extends Changing {
   }
 
   /** The lifecycle as one word. */
-  get lifecycle(): "Stopped" | "Starting" | "Running" | "Suspended" | "Error" {
+  get lifecycle(): "Stopped" | "Starting" | "Running" | "Error" {
     const { lifecycle } = this.status;
     return typeof lifecycle === "string" ? lifecycle : "Error";
   }
 
   /** Whether the agent takes messages. */
   get running(): boolean {
-    return this.lifecycle === "Running" || this.lifecycle === "Suspended";
+    return this.lifecycle === "Running";
   }
 
   /** Whether a run works right now. */

@@ -76,6 +76,22 @@ export const tests = {
     await page.getByTestId("key").waitFor();
   },
 
+  async "a failed answer is tried again, from where it broke"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "break off once");
+    const note = page.getByTestId("system-message").filter({ hasText: "Error:" });
+    await note.waitFor();
+    await settled(page);
+    await note.getByRole("button", { name: "Try again" }).click();
+    await page.getByTestId("assistant-message").filter({ hasText: "This time it holds." }).waitFor();
+    await settled(page);
+    assert.equal(await page.getByTestId("user-message").count(), 1);
+    // What is past cannot be tried again.
+    assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 0);
+  },
+
   async "a refused key is an error below the question, with the settings at hand"({ page, base, model, visit }) {
     await open(page, base);
     await useModel(visit, model);

@@ -39,6 +39,17 @@ export const tests = {
     assert.equal(await page.getByRole("treeitem", { name: "Large Page" }).count(), 1);
   },
 
+  async "Start, then the question by hand: the answer names the page"({ page, base }) {
+    await open(page, base);
+    await page.getByTestId("start-agent").click();
+    await running(page);
+    await page.getByTestId("composer").fill("What pages mention dragons?");
+    await page.getByTestId("composer").press("Enter");
+    await page.getByTestId("tool-card").first().waitFor();
+    await page.getByTestId("assistant-message").filter({ hasText: "Dragon Lore" }).waitFor();
+    await settled(page);
+  },
+
   async "Start alone takes the offline model"({ page, base }) {
     await open(page, base);
     await page.getByTestId("start-agent").click();

@@ -48,7 +48,11 @@ async function answer({ messages }, response, cors, state) {
   response.writeHead(200, { ...cors, "content-type": "text/event-stream" });
   const stream = new Stream(response);
   stream.begin();
-  if (/think/.test(asked)) {
+  if (/break off once/.test(asked)) {
+    state.broken = !state.broken;
+    await stream.text(state.broken ? ["This is only half"] : ["This time it holds."]);
+    if (state.broken) return response.end();
+  } else if (/think/.test(asked)) {
     await stream.block({ type: "thinking", thinking: "", signature: "" }, WORDS.map((thinking) => ({ type: "thinking_delta", thinking })).concat({ type: "signature_delta", signature: "c2lnbmVk" }));
     await stream.text(["I have ", "thought ", "about it."]);
   } else if (/use tools/.test(asked) && !results) {

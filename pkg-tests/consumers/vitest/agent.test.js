@@ -1,5 +1,5 @@
 // An app's own test in Node: the whole harness, a scripted model, nothing in a browser.
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { deleteWorkspace, invoke, openWorkspace } from "lodger";
 import { offline } from "lodger/offline";
 import { scriptedModel } from "lodger/testing";
@@ -85,6 +85,36 @@ describe("fake timers", () => {
     expect(await failed).toBe("tool_timeout");
     expect((await done).text).toBe("It took too long.");
     await ws.close();
+  });
+
+  describe("that begin after the workspace was opened", () => {
+    let ws;
+    const hang = { name: "hang", description: "Hangs.", inputSchema: { type: "object", properties: {} }, execute: () => new Promise(() => {}) };
+    beforeEach(async () => {
+      ws = await open("opened before");
+      ws.tools.register(hang);
+      await ws.startAgent({ provider: scriptedModel([{ tool: "hang" }, "It took too long."]), toolTimeoutMs: 5_000 });
+    });
+    afterEach(() => ws.close());
+
+    test("a tool that hangs is given up", async () => {
+      vi.useFakeTimers();
+      const { result } = await ws.sendMessage("Go");
+      let over = false;
+      result.then(() => (over = true));
+      for (let i = 0; i < 100 && !over; i++) await vi.advanceTimersByTimeAsync(100);
+      expect((await result).text).toBe("It took too long.");
+    });
+
+    test("and end before it is closed", async () => {
+      vi.useFakeTimers();
+      const { runId } = await ws.sendMessage("Go");
+      const waiting = ws.wait(runId, { timeoutMs: 300 });
+      vi.useRealTimers();
+      const second = ws.wait(runId, { timeoutMs: 200 });
+      expect((await second).status).toBe("timeout");
+      expect((await waiting).status).toBe("timeout");
+    });
   });
 
   test("the clock is the app's, if it gives one", async () => {

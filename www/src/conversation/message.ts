@@ -20,6 +20,8 @@ type View =
 
 /** What a message asks of its surroundings. */
 export interface Surroundings {
+  /** Nothing comes after it. */
+  last: boolean;
   /** The last message of a run that works. */
   growing: boolean;
   /** The run is held: it goes on when someone says so. */
@@ -118,12 +120,12 @@ export class MessageView {
     this.#groups = groups;
   }
 
-  #endNote(message: Message, { growing, held }: Surroundings): void {
-    const key = growing ? "" : held ? "held" : `${message.status}:${message.error?.code ?? ""}:${message.error?.message ?? ""}`;
+  #endNote(message: Message, { growing, held, last }: Surroundings): void {
+    const key = growing ? "" : held ? "held" : `${last}:${message.status}:${message.error?.code ?? ""}:${message.error?.message ?? ""}`;
     if (key === this.#noteKey) return;
     this.#noteKey = key;
     this.#note?.remove();
-    this.#note = growing ? null : held ? heldNote() : message.error ? errorNote(message.error) : message.status === "interrupted" ? interruptedNote() : message.status === "partial" && message.role === "assistant" ? cutNote() : null;
+    this.#note = growing ? null : held ? heldNote() : message.error ? errorNote(message.error, last) : message.status === "interrupted" ? interruptedNote() : message.status === "partial" && message.role === "assistant" ? cutNote() : null;
     if (this.#note) this.element.after(this.#note);
   }
 
@@ -184,11 +186,11 @@ function heldNote(): HTMLElement {
   return note("warn", "history", "The page went away in the middle of this answer. Nothing is lost: continue it, or write something else.", button("continue", "Continue", true));
 }
 
-/** An error with what to do about it. */
-export function errorNote(error: ErrorInfo): HTMLElement {
+/** An error with what to do about it. Only the last run can be tried again: any run that failed, from where it broke. */
+export function errorNote(error: ErrorInfo, last: boolean): HTMLElement {
   const { text, hint } = told(error);
   const settings = SETTINGS.has(error.code);
-  const element = note("danger", "alert", text, settings ? button("settings", "Open settings") : null, error.retryable || settings ? button("continue", "Try again") : null);
+  const element = note("danger", "alert", text, settings ? button("settings", "Open settings") : null, last ? button("continue", error.code === "max_turns_exceeded" ? "Continue" : "Try again") : null);
   if (hint) element.querySelector("p")?.append(h("span", { class: "hint" }, hint));
   element.dataset["code"] = error.code;
   return element;

@@ -144,7 +144,7 @@ export class ConversationPanel extends Component {
   #act(action: string, element: HTMLElement): void {
     const { agent } = this;
     switch (action) {
-      case "start": void agent.start().then((ok) => ok && this.composer.input.focus()); break;
+      case "start": void this.#start(); break;
       case "stop-agent": void agent.stop(); break;
       case "continue": void agent.resume(); break;
       case "ask": void this.#try(element.dataset["question"] ?? ""); break;
@@ -158,6 +158,14 @@ export class ConversationPanel extends Component {
       // "settings" and "clear" are the shell's: they open a dialog.
       default: break;
     }
+  }
+
+  /** Who just looks (the offline model, no page, no word yet) gets the samples too: there would be nothing to ask about. */
+  async #start(): Promise<void> {
+    const { agent, pages } = this;
+    const looks = agent.settings.choice.provider === "offline" && pages.empty && agent.snapshot.messages.length === 0;
+    if (looks && !pages.busy) await pages.loadSamples();
+    if (await agent.start()) this.composer.input.focus();
   }
 
   /** The questions are about the samples: an empty workspace gets them first. */

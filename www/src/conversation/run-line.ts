@@ -34,15 +34,14 @@ export class RunLine {
     }
     if (!working) return;
     const now = performance.now();
-    setText(this.#phase, this.#words(now));
+    setText(this.#phase, this.#words());
     const seconds = Math.floor((now - this.agent.since) / 1000);
     const quiet = Math.floor((now - this.agent.lastSign) / 1000);
     setText(this.#clock, `${seconds > 0 ? `${seconds} s` : ""}${now - this.agent.lastSign > QUIET_AFTER ? ` · quiet for ${quiet} s` : ""}`);
   }
 
-  #words(now: number): string {
-    const { snapshot, retry } = this.agent;
-    if (retry) return `Trying again in ${Math.max(0, Math.ceil((retry.until - now) / 1000))} s (attempt ${retry.attempt})`;
+  #words(): string {
+    const { snapshot } = this.agent;
     const message = snapshot.messages[snapshot.messages.length - 1];
     const parts = message?.role === "assistant" ? message.parts : [];
     // Later calls wait for their turn behind the one that runs.

@@ -137,6 +137,7 @@ export class Thread {
       if (fresh || view.message !== message || i >= messages.length - 2 || previous?.status !== snapshot.status) {
         const growing = last && working && message.role === "assistant";
         view.update(message, {
+          last,
           growing,
           held: last && snapshot.status === "held" && message.role === "assistant",
           toolTime: (id) => this.#toolTime(id),
@@ -171,7 +172,7 @@ export class Thread {
     if (key !== this.#failureKey) {
       this.#failureKey = key;
       this.#failure?.remove();
-      this.#failure = error ? errorNote(error) : null;
+      this.#failure = error ? errorNote(error, true) : null;
     }
     if (this.#failure && this.#list.lastChild !== this.#failure) this.#list.append(this.#failure);
   }

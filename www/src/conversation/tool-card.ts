@@ -19,7 +19,6 @@ const STATES: Record<State, { icon: IconName; word: string }> = {
   started: { icon: "running", word: "running" },
   completed: { icon: "done", word: "done" },
   failed: { icon: "failed", word: "failed" },
-  denied: { icon: "ban", word: "denied" },
   unknown: { icon: "help", word: "outcome unknown" },
   cancelled: { icon: "stop", word: "cancelled" },
 };

@@ -35,7 +35,7 @@ export class ToolGroup {
     const first = cards[0]?.element;
     if (first && first.previousSibling !== this.element) first.before(this.element);
 
-    const failed = cards.filter((c) => c.state === "failed" || c.state === "denied").length;
+    const failed = cards.filter((c) => c.state === "failed").length;
     const works = cards.some((c) => c.state === "started" || c.state === "receiving" || c.state === "waiting");
     const done = cards.filter((c) => c.state === "completed").length;
     const state: State = works ? "started" : failed ? "failed" : cards.every((c) => c.state === "completed") ? "completed" : cards.some((c) => c.state === "unknown") ? "unknown" : "cancelled";

@@ -26,11 +26,10 @@ const FEATURES: [&str; 7] = [
 
 /// Once as small as it gets, then with its control flow made anew, then small again; functions of one sort beside each
 /// other. Below the stack lies nothing: pointers may be folded into offsets.
-const PASSES: [&str; 9] = [
+const PASSES: [&str; 8] = [
     "--low-memory-unused",
     "--dae-optimizing",
     "-Oz",
-    "--merge-similar-functions",
     "--flatten",
     "--rereloop",
     "-Oz",

@@ -10,6 +10,9 @@ pub const WASM_FILE: &str = "lodger.wasm";
 /// Files at the root that the package has as well.
 pub const TEXTS: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
+/// What stands between these in the README is about the repository: it links to files that the package has not.
+const ONLY_HERE: [&str; 2] = ["<!-- only here, not in the npm package -->\n", "<!-- end -->\n"];
+
 /// What `exports` names, besides the modules.
 const TYPES: [&str; 3] = ["index.d.ts", "offline.d.ts", "testing.d.ts"];
 
@@ -29,11 +32,22 @@ pub fn assemble(project: &Project, modules: &Path, wasm: &[u8]) -> Result<()> {
         ensure!(pkg.join(name).is_file(), "js/{name} is missing: the package's `exports` name it");
     }
     for text in TEXTS {
-        fs::copy(project.root.join(text), pkg.join(text)).with_context(|| format!("{text} is missing"))?;
+        let read =
+            fs::read_to_string(project.root.join(text)).with_context(|| format!("{text} is missing"))?;
+        fs::write(pkg.join(text), for_npm(&read))?;
     }
     fs::write(pkg.join(WASM_FILE), wasm)?;
     fs::write(pkg.join("package.json"), manifest(project))?;
     Ok(())
+}
+
+/// The text without what is about the repository only.
+fn for_npm(text: &str) -> String {
+    let [begin, end] = ONLY_HERE;
+    let mut parts = text.split(begin);
+    let first = parts.next().unwrap_or_default();
+    let kept = parts.map(|part| part.split_once(end).map_or(part, |(_, rest)| rest));
+    std::iter::once(first).chain(kept).collect()
 }
 
 /// A text and not a JSON value: the order of conditions in `exports` has a meaning (the first that fits is taken).

@@ -6,7 +6,6 @@ use super::Profile;
 use crate::command::{Cmd, cargo, which};
 use crate::project::{Project, WASM};
 use anyhow::{Context, Result, ensure};
-use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use wasm_bindgen_cli_support::Bindgen;
@@ -97,17 +96,17 @@ pub fn bind(project: &Project, profile: Profile, wasm: &Path) -> Result<Bindings
     for (path, code) in output.local_modules() {
         renames.push((format!("./snippets/{path}"), format!("./{}", our_module(project, path, code)?)));
     }
-    // The functions by which JavaScript calls closures are exported under their mangled names, of 150 letters each.
-    let mangled = output.wasm().exports.iter().filter(|export| export.name.starts_with("_R"));
-    renames.extend(mangled.enumerate().map(|(n, export)| (export.name.clone(), format!("closure{n}"))));
-    // The functions that the glue gives bear hashes, which no compression makes smaller.
-    let mut known = HashMap::new();
-    for import in output.wasm().imports.iter() {
-        if let Some(plain) = without_hash(&import.name) {
-            let count = known.entry(plain.to_owned()).and_modify(|count| *count += 1).or_insert(1);
-            let short = if *count == 1 { plain.to_owned() } else { format!("{plain}{count}") };
-            renames.push((import.name.clone(), short));
-        }
+    // Names that only the module and its glue know: hashes that no compression makes smaller, mangled paths of 150
+    // letters. Who looks for a fault makes a debug build.
+    if profile == Profile::Release {
+        let module = output.wasm();
+        let imports = module.imports.iter().map(|import| &import.name);
+        let exports = || module.exports.iter().map(|export| &export.name);
+        let internal = imports.chain(exports()).filter(|name| name.starts_with("__"));
+        renames.extend(internal.enumerate().map(|(n, name)| (name.clone(), short_name(n))));
+        // The glue has functions of these names, which must not be words of JavaScript.
+        let closures = exports().filter(|name| name.starts_with("_R"));
+        renames.extend(closures.enumerate().map(|(n, name)| (name.clone(), format!("closure{n}"))));
     }
     // The loader calls it by a name that is ours.
     renames.push(("__wbg_reset_state".to_owned(), "reset".to_owned()));
@@ -132,12 +131,11 @@ pub fn bind(project: &Project, profile: Profile, wasm: &Path) -> Result<Bindings
     Ok(Bindings { wasm: out.join(format!("{GLUE}_bg.wasm")), glue })
 }
 
-/// `append` of `__wbg_append_0123456789abcdef`. What ends in a digit stays: a number may be put behind it.
-fn without_hash(import: &str) -> Option<&str> {
-    let (name, hash) = import.strip_prefix("__wbg_")?.rsplit_once('_')?;
-    let is_hash = hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_plain = !name.ends_with(|last: char| last.is_ascii_digit());
-    (is_hash && is_plain).then_some(name)
+/// `a`, `b` and so on to `z`, then `ab`, `bb`.
+fn short_name(n: usize) -> String {
+    let letter = char::from(b'a' + (n % 26) as u8);
+    let more = if n < 26 { String::new() } else { short_name(n / 26) };
+    format!("{letter}{more}")
 }
 
 /// wasm-bindgen copies each module that the crate imports to `snippets/<hash>/js/<name>.js`. The package has that
@@ -155,12 +153,12 @@ fn our_module(project: &Project, path: &str, code: &str) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     #[test]
-    fn hashes_are_told_from_names() {
-        assert_eq!(without_hash("__wbg_set_body_877d5251e78ca815"), Some("set_body"));
-        for other in ["__wbg_host_new", "__wbindgen_cast_0000000000000001"] {
-            assert_eq!(without_hash(other), None);
-        }
+    fn short_names_differ() {
+        let names: HashSet<String> = (0..2000).map(short_name).collect();
+        assert_eq!(names.len(), 2000);
+        assert!(names.iter().all(|name| (1..=3).contains(&name.len())));
     }
 }

@@ -1,0 +1,42 @@
+//! What the end of a tool call becomes: an entry for the journal, or a result for the page.
+
+use crate::error::ErrorInfo;
+use crate::journal::Entry;
+use crate::object::Object;
+use crate::session;
+use crate::tools::ToolText;
+use serde_json::Value;
+
+/// The entry of a tool that has ended.
+pub(super) fn returned_entry(tool_call: &str, text: ToolText, json: bool) -> Entry {
+    Entry::Returned {
+        tool_call: tool_call.into(),
+        cut: text.truncated.map(|bytes| bytes as u64),
+        text: text.text,
+        json,
+        error: None,
+    }
+}
+
+/// The entry of a tool that has failed.
+pub(super) fn failed_call(tool_call: &str, error: ErrorInfo) -> Entry {
+    let text = match &error.hint {
+        Some(hint) => [&error.message, " (", hint, ")"].concat(),
+        None => error.message.clone(),
+    };
+    let text = ToolText::new(text);
+    Entry::Returned {
+        tool_call: tool_call.into(),
+        text: text.text,
+        json: false,
+        error: Some(error),
+        cut: None,
+    }
+}
+
+/// `ToolResult` of the contract.
+pub(super) fn tool_value(text: &ToolText, json: bool) -> Value {
+    let truncated = text.truncated.map(|bytes| Object::new().number("bytes", bytes as u64).done());
+    let result = session::tool_result(&text.text, json);
+    Object::new().value("result", result).maybe("truncated", truncated).done()
+}
