@@ -12,6 +12,7 @@ use super::number::decimal;
 use super::uri;
 use super::validate::{Outcome, validate};
 use super::violation::fitting;
+use crate::json::parse;
 use serde_json::Value;
 
 /// One thing that was repaired.
@@ -104,7 +105,7 @@ fn candidates(schema: &Compiled, node: Id, key: Key, at: &str, value: &Value) ->
             candidates.push(("number_text", Some(number)));
         }
         if only(OBJECT | ARRAY)
-            && let Ok(parsed @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text)
+            && let Some(parsed @ (Value::Object(_) | Value::Array(_))) = parse(text)
         {
             candidates.push(("json_text", Some(parsed)));
         }
@@ -123,7 +124,7 @@ fn candidates(schema: &Compiled, node: Id, key: Key, at: &str, value: &Value) ->
 /// The number that a text is, if it is exactly that.
 fn number(text: &str) -> Option<Value> {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
-    let value: Value = serde_json::from_str(text).ok()?;
+    let value = parse(text)?;
     let Value::Number(number) = &value else { return None };
     // White space around it, or more digits than a float keeps.
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));

@@ -1,7 +1,7 @@
 //! Numbers, compared and divided as they are written and not as a float rounds them.
 
 use crate::find;
-use crate::object::json;
+use crate::json::json;
 use serde_json::{Number, Value};
 use std::cmp::Ordering;
 

@@ -9,7 +9,8 @@ use super::keywords::{ARRAY, INTEGER, Key, NUMBER, OBJECT, TYPES, types_of};
 use super::uri;
 use super::validate::{DEEPEST, Detail, Finding, KEPT, Outcome, Stopped};
 use crate::find;
-use crate::object::{Object, json};
+use crate::json::json;
+use crate::object::Object;
 use serde_json::Value;
 
 /// One thing that is wrong with a value.
@@ -178,7 +179,7 @@ impl Finding<'_> {
             (Key::MaxProperties, _) => things("at most ", " field", " fields"),
             (Key::MultipleOf, _) => {
                 let of = match node.arg(self.key) {
-                    Some(Arg::Number(of)) => of.to_string(),
+                    Some(Arg::Number(of)) => json(&Value::Number(of.clone())),
                     _ => String::new(),
                 };
                 [&here, " must be a multiple of ", &of, &sent()].concat()
