@@ -245,6 +245,33 @@ fn a_new_run_goes_on_where_one_has_failed() {
     assert_eq!(world.fails(0, "resume", json!({})).code, Code::NothingToResume);
 }
 
+/// What was shown is not lost by going on: it stays until the new answer says something, and when that comes to less.
+#[test]
+fn going_on_loses_nothing_of_what_was_shown() {
+    let said =
+        |world: &mut World| history(world)[1]["parts"][0]["text"].as_str().unwrap_or_default().to_owned();
+    let mut world = started();
+    send(&mut world, "one");
+    world.streams(0, 0, "a long beginning of an answer");
+    world.pass(0, 1000);
+    let mut world = lost(world, json!({}));
+    world.must(0, "resume", json!({}));
+    assert_eq!(said(&mut world), "a long beginning of an answer");
+    // Lost once more, after less.
+    world.streams(0, 0, "a long");
+    assert_eq!(said(&mut world), "a long");
+    world.pass(0, 1000);
+    let mut world = lost(world, json!({}));
+    assert_eq!(said(&mut world), "a long beginning of an answer");
+    world.must(0, "resume", json!({}));
+    world.breaks(0, ErrorInfo::new(Code::Auth, "invalid x-api-key"));
+    assert_eq!(said(&mut world), "a long beginning of an answer");
+    assert_eq!(history(&mut world)[1]["status"], "failed");
+    // Without a provider that can be asked, nothing is touched.
+    world.must(0, "configureAgent", json!({ "provider": null }));
+    assert_eq!(world.fails(0, "resume", json!({})).code, Code::NotConfigured);
+}
+
 /// A conversation must not end with the model's own words: not every model goes on from them.
 #[test]
 fn a_run_that_goes_on_after_a_whole_answer_says_so() {

@@ -234,9 +234,10 @@ impl Harness {
 
     /// The assistant's message of a run, from this turn on, with what streams.
     fn answer(&self, session: &str, run: &Run, turn: usize) -> Value {
-        let mut answer = session::answer_of(run, turn);
+        let streams = self.streaming_parts(session, &run.id);
+        let mut answer = session::answer(run, turn, !streams.is_empty());
         if let Some(parts) = answer.get_mut("parts").and_then(Value::as_array_mut) {
-            parts.extend(self.streaming_parts(session, &run.id));
+            parts.extend(streams);
         }
         answer
     }

@@ -63,6 +63,8 @@ pub(super) struct LiveModel {
     base: usize,
     /// Whether a tool call began since the page was told last.
     fresh_call: bool,
+    /// Whether the page still shows what this call had said before it was made again.
+    replaces: bool,
 }
 
 impl LiveModel {
@@ -149,11 +151,12 @@ impl Harness {
             part.told_units += if text.is_ascii() { text.len() } else { text.encode_utf16().count() };
             part.told = until;
         }
-        let fresh_call = std::mem::take(&mut model.fresh_call);
+        let replaced = !news.is_empty() && std::mem::take(&mut model.replaces);
+        let fresh_call = std::mem::take(&mut model.fresh_call) || replaced;
         if news.is_empty() && !fresh_call {
             return;
         }
-        // The part of a call that begins must be there before text that comes after it.
+        // The part of a call that begins must be there before text that comes after it; what is replaced must be gone.
         if fresh_call {
             self.tell_message(&session, &run, false);
         }
@@ -331,7 +334,10 @@ impl Harness {
     fn call_model(&mut self, session: &str, run: &str, call: u64) {
         let key = self.key();
         let request = self.request(session);
-        let base = self.session(session).and_then(|s| s.run(run)).map_or(0, Run::shown_before_last);
+        let folded = self.session(session).and_then(|s| s.run(run));
+        let base = folded.map_or(0, Run::shown_before_last);
+        let last = folded.and_then(|run| run.turns.last());
+        let replaces = last.is_some_and(|turn| !turn.had.is_empty());
         self.models.insert(
             key,
             LiveModel {
@@ -343,6 +349,7 @@ impl Harness {
                 drafts: 0,
                 base,
                 fresh_call: false,
+                replaces,
             },
         );
         match request {
@@ -354,9 +361,7 @@ impl Harness {
     /// The request that goes on with a session's conversation.
     fn request(&mut self, session: &str) -> Result<ModelRequest, ErrorInfo> {
         if !self.config.configured() {
-            return Err(ErrorInfo::new(Code::NotConfigured, "LLM provider not configured").hint(
-                "give startAgent a provider: {kind: \"anthropic\", apiKey}, or offline() from lodger/offline",
-            ));
+            return Err(not_configured());
         }
         let wire = self.config.wire();
         let system = match &self.config.instructions {
@@ -383,7 +388,7 @@ impl Harness {
                 let json = openai_chat::chat_request(&settings, &specs, messages)?;
                 Ok(ModelRequest::Custom { stream: *stream, json })
             }
-            None => Err(ErrorInfo::new(Code::NotConfigured, "LLM provider not configured")),
+            None => Err(not_configured()),
         }
     }
 
@@ -698,4 +703,10 @@ impl Harness {
             }
         }
     }
+}
+
+/// There is nobody to ask.
+pub(super) fn not_configured() -> ErrorInfo {
+    ErrorInfo::new(Code::NotConfigured, "LLM provider not configured")
+        .hint("give startAgent a provider: {kind: \"anthropic\", apiKey}, or offline() from lodger/offline")
 }

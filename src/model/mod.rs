@@ -141,6 +141,14 @@ impl Block {
             Block::ToolResult { .. } | Block::Extra(_) | Block::Raw(_) => false,
         }
     }
+
+    /// How much of it a page shows, in bytes of text.
+    pub fn shown_len(&self) -> usize {
+        match self {
+            Block::Text(text) | Block::Thinking { text, .. } => text.len(),
+            _ => 0,
+        }
+    }
 }
 
 /// Leaves out the provider's own tool calls that have no result. A paused answer that nobody goes on with must

@@ -110,8 +110,28 @@ pub struct Turn {
     pub call: u64,
     /// What the model has said.
     pub said: Said,
+    /// What it had said the last time, when the page went away in the middle: shown until this time says something, and
+    /// kept when this time comes to less.
+    pub had: Vec<Block>,
     /// The tool calls of a whole answer, in its order.
     pub calls: Vec<Call>,
+}
+
+impl Turn {
+    /// The blocks there are, of this time or the last.
+    pub fn blocks(&self) -> &[Block] {
+        match &self.said {
+            Said::Nothing => &self.had,
+            said => said.blocks(),
+        }
+    }
+
+    /// Whichever says more: what came this time, or the last.
+    fn more(&mut self, blocks: &[Block]) -> Vec<Block> {
+        let said = |blocks: &[Block]| blocks.iter().map(Block::shown_len).sum::<usize>();
+        let had = std::mem::take(&mut self.had);
+        if said(&had) > said(blocks) { had } else { blocks.to_vec() }
+    }
 }
 
 /// How a run ended, as everyone is told.
@@ -227,7 +247,7 @@ impl Run {
 
     /// How many parts the assistant's message shows before its last turn.
     pub fn shown_before_last(&self) -> usize {
-        let blocks = self.turns.iter().rev().skip(1).flat_map(|turn| turn.said.blocks());
+        let blocks = self.turns.iter().rev().skip(1).flat_map(Turn::blocks);
         blocks.filter(|block| block.is_shown()).count()
     }
 
@@ -244,7 +264,7 @@ impl Run {
 
     /// The text of all answers together, as the page gets it at the end.
     pub fn text(&self) -> String {
-        let blocks = self.turns.iter().flat_map(|turn| turn.said.blocks());
+        let blocks = self.turns.iter().flat_map(Turn::blocks);
         blocks
             .filter_map(|block| if let Block::Text(text) = block { Some(text.as_str()) } else { None })
             .collect()
@@ -257,16 +277,20 @@ impl Run {
         }
         match entry {
             Entry::Called { call } => {
-                let turn = Turn { call: *call, said: Said::Nothing, calls: Vec::new() };
+                let mut turn = Turn { call: *call, said: Said::Nothing, had: Vec::new(), calls: Vec::new() };
                 self.calls = *call;
                 match self.turns.last_mut() {
-                    Some(last) if !matches!(last.said, Said::Whole { .. }) => *last = turn,
+                    Some(last) if !matches!(last.said, Said::Whole { .. }) => {
+                        turn.had = last.blocks().to_vec();
+                        *last = turn;
+                    }
                     _ => self.turns.push(turn),
                 }
             }
             Entry::Answered { call, blocks, stop, usage, wire, model, .. } => {
                 self.sums.add(usage);
                 let turn = self.awaited_turn(*call)?;
+                turn.had.clear();
                 turn.calls = blocks.iter().filter_map(asked).collect();
                 turn.said = Said::Whole {
                     blocks: blocks.clone(),
@@ -279,7 +303,8 @@ impl Run {
                 if *usage != Usage::default() {
                     self.sums.add(usage);
                 }
-                self.awaited_turn(*call)?.said = Said::Cut(blocks.clone());
+                let turn = self.awaited_turn(*call)?;
+                turn.said = Said::Cut(turn.more(blocks));
                 self.ending = Some((Outcome::Failed, Some(error.clone())));
             }
             Entry::Ordered { tool_call } => self.open(tool_call)?.state = CallState::Ordered,
@@ -296,7 +321,7 @@ impl Run {
                         Said::Partial(had) | Said::Cut(had) if blocks.is_empty() => {
                             turn.said = Said::Cut(std::mem::take(had));
                         }
-                        said => *said = Said::Cut(blocks.clone()),
+                        _ => turn.said = Said::Cut(turn.more(blocks)),
                     }
                     for call in &mut turn.calls {
                         let error = match call.state {
@@ -315,7 +340,7 @@ impl Run {
                 self.held = true;
                 if let Some(turn) = self.turns.last_mut() {
                     if turn.said == Said::Nothing {
-                        turn.said = Said::Partial(blocks.clone());
+                        turn.said = Said::Partial(turn.more(blocks));
                     }
                     for call in turn.calls.iter_mut().filter(|call| call.state == CallState::Ordered) {
                         call.state = CallState::Lost;

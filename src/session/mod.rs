@@ -11,8 +11,8 @@ mod view;
 
 pub use replay::{Difference, replay};
 pub use transcript::Transcript;
+pub(crate) use view::{answer, arguments, prompt_of, text_part, usage};
 pub use view::{answer_of, history, tool_result};
-pub(crate) use view::{arguments, prompt_of, text_part, usage};
 
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Cause, Entry, GENESIS, Header, Row, Sums};

@@ -54,6 +54,11 @@ pub(crate) fn prompt_of(run: &Run) -> Option<Value> {
 
 /// The assistant's message, with the parts of its turns from this one on.
 pub fn answer_of(run: &Run, turn: usize) -> Value {
+    answer(run, turn, false)
+}
+
+/// The same while the last turn's answer streams: what it had said before it was made again is not shown any more.
+pub(crate) fn answer(run: &Run, turn: usize, streams: bool) -> Value {
     let status = match run.ended.as_ref().map(|ended| ended.outcome) {
         None => "partial",
         Some(Outcome::Completed) => "complete",
@@ -68,7 +73,7 @@ pub fn answer_of(run: &Run, turn: usize) -> Value {
     Object::new()
         .text("id", &run.answer_id())
         .text("role", "assistant")
-        .value("parts", parts(run.turns.get(turn..).unwrap_or_default()).into())
+        .value("parts", parts(run.turns.get(turn..).unwrap_or_default(), streams).into())
         .number("createdAt", run.started_at)
         .text("runId", &run.id)
         .text("status", status)
@@ -97,11 +102,12 @@ pub(crate) fn usage(sums: &Sums) -> Option<Value> {
     Some(usage.done())
 }
 
-fn parts(turns: &[Turn]) -> Vec<Value> {
+fn parts(turns: &[Turn], streams: bool) -> Vec<Value> {
     let mut parts = Vec::new();
     for turn in turns {
         let mut calls = turn.calls.iter();
-        for block in turn.said.blocks().iter().filter(|block| block.is_shown()) {
+        let blocks = if streams { turn.said.blocks() } else { turn.blocks() };
+        for block in blocks.iter().filter(|block| block.is_shown()) {
             parts.push(match block {
                 Block::Text(text) => text_part("text", text),
                 Block::Thinking { text, .. } => text_part("thinking", text),

@@ -95,5 +95,5 @@ fn line(document: &Document, log: &Element, role: &str) -> Result<Element, JsVal
 }
 
 fn said(error: lodger::error::ErrorInfo) -> JsValue {
-    error.message.into()
+    error.message.as_str().into()
 }
