@@ -11,6 +11,7 @@ mod memory;
 pub use memory::MemoryStore;
 
 use crate::error::{Code, ErrorInfo};
+use std::rc::Rc;
 
 /// Milliseconds since the epoch.
 pub type Millis = u64;
@@ -228,4 +229,45 @@ pub struct HttpRequest {
     pub headers: Vec<(String, String)>,
     /// The body; the method is always POST.
     pub body: String,
+}
+
+/// A pattern that is ready: whether it matches anywhere in a text.
+pub type Pattern = Rc<dyn Fn(&str) -> bool>;
+
+/// Regular expressions with the meaning that ECMA-262 gives them, which is what JSON Schema asks for. The core has
+/// no engine of its own: a browser brings one.
+pub trait Patterns {
+    /// Makes a pattern ready, with or without the flag `u`. The error says what is wrong with the pattern. How long a
+    /// match takes is the engine's affair.
+    fn compile(&self, pattern: &str, unicode: bool) -> Result<Pattern, String>;
+}
+
+/// The regular expressions that the host brings, if it brings any. Without them a schema that has a pattern is refused.
+#[derive(Clone, Default)]
+pub struct PatternEngine(Option<Rc<dyn Patterns>>);
+
+impl PatternEngine {
+    /// The host's.
+    pub fn new(patterns: Rc<dyn Patterns>) -> PatternEngine {
+        PatternEngine(Some(patterns))
+    }
+
+    /// What compiles patterns.
+    pub fn patterns(&self) -> Rc<dyn Patterns> {
+        self.0.clone().unwrap_or_else(|| Rc::new(NoPatterns))
+    }
+}
+
+impl std::fmt::Debug for PatternEngine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "PatternEngine" } else { "no engine" })
+    }
+}
+
+struct NoPatterns;
+
+impl Patterns for NoPatterns {
+    fn compile(&self, _: &str, _: bool) -> Result<Pattern, String> {
+        Err("this host has no regular expressions".into())
+    }
 }

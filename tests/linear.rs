@@ -10,7 +10,7 @@
 use lodger::error::ErrorInfo;
 use lodger::harness::{Action, CallKey, Harness, Input, ModelRequest, Notice, Options};
 use lodger::model::{Answer, Block, StopReason, Usage};
-use lodger::ports::{MemoryStore, Read, Table, Write};
+use lodger::ports::{MemoryStore, PatternEngine, Read, Table, Write};
 use lodger::session::Session;
 use serde_json::{Value, json};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -212,7 +212,9 @@ fn loading_twice_the_journal_takes_twice_the_work() {
     let work = |turns: usize| {
         let rows = rows(turns);
         let before = (TIMES.get(), BYTES.get());
-        let session = Session::load("default", rows.iter().map(|(_, text)| text.as_str())).unwrap();
+        let session =
+            Session::load("default", &PatternEngine::default(), rows.iter().map(|(_, text)| text.as_str()))
+                .unwrap();
         assert_eq!(session.seq() as usize, rows.len());
         (TIMES.get() - before.0, BYTES.get() - before.1)
     };

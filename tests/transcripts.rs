@@ -20,7 +20,7 @@ mod support;
 use fastrand::Rng;
 use lodger::journal::Row;
 use lodger::model::Wire;
-use lodger::ports::{Commit, MemoryStore, Table, Write};
+use lodger::ports::{Commit, MemoryStore, PatternEngine, Table, Write};
 use lodger::run::Outcome;
 use lodger::session::{self, Transcript};
 use serde_json::{Value, json};
@@ -205,5 +205,7 @@ fn a_row_that_was_changed_is_found() {
     rows[1] = text.replacen("\"at\":1", "\"at\":2", 1);
     assert_ne!(rows[1], text);
     assert!(!Row::from_text(&rows[1]).unwrap().follows(Row::from_text(&rows[0]).unwrap().hash()));
-    assert!(session::Session::load(SESSION, rows.iter().map(String::as_str)).is_err());
+    assert!(
+        session::Session::load(SESSION, &PatternEngine::default(), rows.iter().map(String::as_str)).is_err()
+    );
 }

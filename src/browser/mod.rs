@@ -9,12 +9,14 @@ mod calls;
 mod env;
 mod fetch;
 mod idb;
+mod patterns;
 mod pump;
 mod store;
 mod task;
 mod workspace;
 
 pub use env::Scope;
+pub use patterns::Engine;
 pub use pump::{Deliver, Pump, break_down};
 pub use store::{Store, delete};
 #[cfg(feature = "npm")]

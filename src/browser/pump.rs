@@ -2,13 +2,14 @@
 
 use super::calls::Incoming;
 use super::env::{self, Scope};
+use super::patterns::Engine;
 use super::store::Store;
 use super::{calls, fetch, task};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, CallKey, FORMAT_KEY, Harness, Input, Options, check_format};
 use crate::maps::Few;
 use crate::object::Object;
-use crate::ports::{Millis, Read, StoreError, Table};
+use crate::ports::{Millis, PatternEngine, Read, StoreError, Table};
 use js_sys::{Function, Promise};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -100,7 +101,7 @@ impl Pump {
                 }
             });
             Inner {
-                harness: RefCell::new(Harness::new(options)),
+                harness: RefCell::new(Harness::with(options, PatternEngine::new(Rc::new(Engine)))),
                 store: Store::new(&name, in_memory, &scope, gone),
                 scope,
                 name,

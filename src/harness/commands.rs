@@ -312,11 +312,12 @@ impl Harness {
     pub(super) fn look(&mut self, look: Look, rows: &[Rows]) {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
-        let mut session = match Session::load(DEFAULT_SESSION, part(0).iter().map(|(_, text)| text.as_str()))
-        {
-            Ok(session) => session,
-            Err(error) => return self.reply_now(look.command, Err(error)),
-        };
+        let mut session =
+            match Session::load(DEFAULT_SESSION, &self.engine, part(0).iter().map(|(_, text)| text.as_str()))
+            {
+                Ok(session) => session,
+                Err(error) => return self.reply_now(look.command, Err(error)),
+            };
         // What a lost page left reads as it will once the agent is started; here it is only looked at.
         if let Some(run) = session.current().filter(|run| run.working()).map(|run| run.id.clone()) {
             let blocks = start::from_drafts(&run, part(1));

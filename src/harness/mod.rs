@@ -29,7 +29,7 @@ use crate::journal::Entry;
 use crate::json::json;
 use crate::maps::{Few, Named};
 use crate::object::Object;
-use crate::ports::{Millis, Read, Rows, StoreError};
+use crate::ports::{Millis, PatternEngine, Read, Rows, StoreError};
 use crate::session::{Session, Transcript};
 use crate::tools::{Policy, Registry, ToolText};
 use crate::workspace::Workspace;
@@ -139,6 +139,7 @@ pub struct Harness {
     /// What the function for the instructions gave.
     instructions: Option<String>,
     registry: Registry,
+    engine: PatternEngine,
     /// What may be done and what is asked about, by the present configuration.
     policy: Policy,
     /// Configuration or tools are not yet as the journals have them.
@@ -185,7 +186,12 @@ enum Inner {
 impl Harness {
     /// The harness of a workspace that was just opened; it does not run yet.
     pub fn new(options: Options) -> Harness {
-        let mut registry = Registry::default();
+        Harness::with(options, PatternEngine::default())
+    }
+
+    /// The same with regular expressions for the schemas of its tools.
+    pub fn with(options: Options, engine: PatternEngine) -> Harness {
+        let mut registry = Registry::with(engine.clone());
         for definition in crate::tools::pages::definitions().into_iter().filter(|_| options.page_tools) {
             // Their schemas compile and their names differ: a test of `tools/` says so.
             let registered = registry.register(definition, false);
@@ -204,6 +210,7 @@ impl Harness {
             secrets: Vec::new(),
             instructions: None,
             registry,
+            engine,
             policy: Policy::default(),
             changed: false,
             page_questions: Vec::new(),

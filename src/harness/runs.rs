@@ -297,7 +297,7 @@ impl Harness {
                 self.tell_message(session, run, false);
             }
             Entry::LookedUp { tool_call } => self.look_up(session, run, tool_call),
-            Entry::Ordered { tool_call } => self.order(session, run, tool_call),
+            Entry::Ordered { tool_call, .. } => self.order(session, run, tool_call),
             Entry::Refused { tool_call, .. } | Entry::Unknown { tool_call } => {
                 if matches!(entry, Entry::Refused { .. }) {
                     self.tell_call(session, run, tool_call, "started", false);

@@ -141,10 +141,12 @@ impl Harness {
     pub(super) fn load(&mut self, rows: &[Rows]) {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
-        let session = match Session::load(DEFAULT_SESSION, part(0).iter().map(|(_, text)| text.as_str())) {
-            Ok(session) => session,
-            Err(error) => return self.fail(error),
-        };
+        let session =
+            match Session::load(DEFAULT_SESSION, &self.engine, part(0).iter().map(|(_, text)| text.as_str()))
+            {
+                Ok(session) => session,
+                Err(error) => return self.fail(error),
+            };
         let head = part(1).first().and_then(|(_, text)| json::parse(text));
         if head.is_some_and(|head| !session.agrees_with(&head)) {
             let error = ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head");

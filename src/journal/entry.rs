@@ -217,6 +217,8 @@ entries! {
     Decision Ordered = "ordered" {
         /// Which tool call.
         tool_call: String,
+        /// What of its arguments was repaired, if anything was: where, and how.
+        repairs: Option<Value>,
     }
     /// A tool call is left to whoever answers it by `tools.resolve`.
     Decision Handed = "handed" {
@@ -492,7 +494,11 @@ mod tests {
             answered(StopReason::Refusal(Some("why".into()))),
             Entry::Failed { call: 1, error: error.clone(), blocks: vec![], usage },
             Entry::Refused { tool_call: "a".into(), error: error.clone() },
-            Entry::Ordered { tool_call: "a".into() },
+            Entry::Ordered { tool_call: "a".into(), repairs: None },
+            Entry::Ordered {
+                tool_call: "a".into(),
+                repairs: Some(json!([{"at": "/n", "what": "number_text"}])),
+            },
             Entry::Returned {
                 tool_call: "a".into(),
                 text: "x".into(),

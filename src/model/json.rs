@@ -272,7 +272,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(3);
         let (mut taken, mut refused) = (0, 0);
         for _ in 0..50_000 {
-            let text = crate::json::damaged(&mut random);
+            let text = damaged(&mut random);
             let theirs = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
             let ours = Reader::new(&text).value().is_some_and(|value| text.trim() == value);
             assert_eq!(ours, theirs, "{text}");

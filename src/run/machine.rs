@@ -4,9 +4,11 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, Sums};
 use crate::json::json;
 use crate::model::{Block, StopReason, Usage};
+use crate::object::Object;
 use crate::ports::Millis;
 use crate::tools::policy::{bound_to, fingerprint};
-use crate::tools::{Checked, Definition, OnResume, Origin, Policy, Registry, Verdict, gate};
+use crate::tools::schema::Repair;
+use crate::tools::{Checked, OnResume, Origin, Policy, Registry, Verdict, gate};
 
 /// What decisions depend on besides the journal of the run.
 #[derive(Clone, Copy, Debug)]
@@ -417,7 +419,7 @@ impl Run {
                     CallState::Allowed(question.definition.clone())
                 };
             }
-            Entry::Ordered { tool_call } => self.open(tool_call)?.state = CallState::Ordered,
+            Entry::Ordered { tool_call, .. } => self.open(tool_call)?.state = CallState::Ordered,
             Entry::Handed { tool_call } => self.open(tool_call)?.state = CallState::Handed,
             Entry::LookedUp { tool_call } => self.open(tool_call)?.state = CallState::LookedUp,
             Entry::NotFound { tool_call } => {
@@ -616,7 +618,7 @@ impl Run {
         match verdict {
             Verdict::Deny => Entry::Refused { tool_call, error: not_allowed(&tool.name) },
             Verdict::Ask if !granted => ask(call, &checked, reason),
-            Verdict::Allow | Verdict::Ask => order(call, tool),
+            Verdict::Allow | Verdict::Ask => order(call, &checked),
         }
     }
 
@@ -725,7 +727,7 @@ fn next_of_allowed(call: &Call, definition: &str, rules: &Rules<'_>) -> Entry {
     if fingerprint(tool) != definition {
         return ask(call, &checked, "definition_changed");
     }
-    order(call, tool)
+    order(call, &checked)
 }
 
 /// What becomes of a call whose page went away while it ran.
@@ -742,19 +744,21 @@ fn next_of_lost(call: &Call, rules: &Rules<'_>) -> Entry {
         return Entry::Refused { tool_call, error };
     }
     match gate(rules.tools, rules.policy, &call.name, &call.arguments) {
-        Ok(_) if tool.on_resume == OnResume::Rerun => Entry::Ordered { tool_call },
+        Ok(checked) if tool.on_resume == OnResume::Rerun => order(call, &checked),
         Ok(checked) => ask(call, &checked, UNKNOWN),
         // It cannot be run again: what became of it stays unknown.
         Err(_) => Entry::Unknown { tool_call },
     }
 }
 
-fn order(call: &Call, tool: &Definition) -> Entry {
+fn order(call: &Call, checked: &Checked<'_>) -> Entry {
     let tool_call = call.id.clone();
-    match tool.origin {
-        Origin::Person => Entry::Handed { tool_call },
-        Origin::Page | Origin::Host(_) => Entry::Ordered { tool_call },
+    if checked.definition.origin == Origin::Person {
+        return Entry::Handed { tool_call };
     }
+    let repair = |repair: &Repair| Object::new().text("at", &repair.path).text("what", repair.what).done();
+    let repairs = (!checked.repairs.is_empty()).then(|| checked.repairs.iter().map(repair).collect());
+    Entry::Ordered { tool_call, repairs }
 }
 
 fn ask(call: &Call, checked: &Checked<'_>, reason: &str) -> Entry {

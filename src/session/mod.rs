@@ -19,7 +19,7 @@ use crate::journal::{Cause, Entry, GENESIS, Header, Row, Sums};
 use crate::maps::Named;
 use crate::model::Block;
 use crate::object::Object;
-use crate::ports::Millis;
+use crate::ports::{Millis, PatternEngine};
 use crate::run::{CallState, Ended, Grant, Prompt, Rules, Run};
 use crate::tools::{Policy, Registry, Source};
 use serde_json::Value;
@@ -61,6 +61,7 @@ pub struct Session {
     pub tools_record: Value,
     /// How often the conversation was cleared: a transcript of an earlier one is of no use.
     pub generation: u64,
+    engine: PatternEngine,
     seq: u64,
     hash: String,
     call_ids: Named<()>,
@@ -81,15 +82,25 @@ impl Session {
             tools: Registry::default(),
             tools_record: Value::Null,
             generation: 0,
+            engine: PatternEngine::default(),
             seq: 0,
             hash: GENESIS.into(),
             call_ids: Named::default(),
         }
     }
 
+    /// The same with regular expressions for the schemas of its tools.
+    pub fn with(id: &str, engine: &PatternEngine) -> Session {
+        Session { engine: engine.clone(), ..Session::new(id) }
+    }
+
     /// Folds stored rows, checking the chain.
-    pub fn load<'a>(id: &str, rows: impl IntoIterator<Item = &'a str>) -> Result<Session, ErrorInfo> {
-        let mut session = Session::new(id);
+    pub fn load<'a>(
+        id: &str,
+        engine: &PatternEngine,
+        rows: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Session, ErrorInfo> {
+        let mut session = Session::with(id, engine);
         for text in rows {
             let row = Row::from_text(text)?;
             if !row.follows(&session.hash) {
@@ -310,7 +321,7 @@ impl Session {
             self.config = config.clone();
         }
         if let Some(tools) = tools {
-            self.tools = Registry::from_record(tools).ok()?;
+            self.tools = Registry::from_record(tools, &self.engine).ok()?;
             self.tools_record = tools.clone();
         }
         Some(())

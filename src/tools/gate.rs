@@ -8,6 +8,7 @@
 use super::definition::Definition;
 use super::policy::Policy;
 use super::registry::Registry;
+use super::schema::{Repair, Repaired};
 use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::json;
@@ -20,12 +21,12 @@ pub struct Checked<'a> {
     pub definition: &'a Definition,
     /// Its arguments: an object that fits the schema.
     pub args: Value,
+    /// What was repaired to make them fit.
+    pub repairs: Vec<Repair>,
 }
 
 /// How much of arguments that are no JSON is quoted, in characters.
 const QUOTED: usize = 200;
-/// How many problems of one call are told.
-const TOLD: usize = 8;
 
 /// Checks a call: the tool's name and the arguments as JSON text.
 pub fn gate<'a>(
@@ -57,27 +58,26 @@ pub fn gate<'a>(
     let invalid = |text: String| {
         ErrorInfo::new(Code::InvalidArguments, format!("invalid arguments for {name}: {text}"))
     };
-    let value = match json::parse(args) {
-        Some(value) if value.is_object() => value,
-        parsed => {
-            let wrong = if parsed.is_some() { "no JSON object" } else { "no valid JSON" };
-            let mut quote: String = args.chars().take(QUOTED).collect();
-            if quote.len() < args.len() {
-                quote.push('…');
-            }
-            return Err(invalid(format!("{wrong}: {quote}")));
+    let quoted = |wrong: &str| {
+        let mut quote: String = args.chars().take(QUOTED).collect();
+        if quote.len() < args.len() {
+            quote.push('…');
         }
+        invalid(format!("{wrong}: {quote}"))
     };
-    tool.checker.check(&value).map_err(|problems| {
-        let mut told: Vec<&str> =
-            problems.iter().take(TOLD).map(|problem| problem.message.as_str()).collect();
-        let more = format!("and {} more", problems.len().saturating_sub(TOLD));
-        if problems.len() > TOLD {
-            told.push(&more);
-        }
-        invalid(find::join(&told, "; "))
-    })?;
-    Ok(Checked { definition: &tool.definition, args: value })
+    let value = json::parse(args).ok_or_else(|| quoted("no valid JSON"))?;
+    let checked = if tool.definition.coerce {
+        tool.schema.coerce(value)
+    } else {
+        Repaired { report: tool.schema.validate(&value), value, repairs: Vec::new() }
+    };
+    if !checked.value.is_object() {
+        return Err(quoted("no JSON object"));
+    }
+    if !checked.report.is_valid() {
+        return Err(invalid(checked.report.told()));
+    }
+    Ok(Checked { definition: &tool.definition, args: checked.value, repairs: checked.repairs })
 }
 
 #[cfg(test)]
@@ -168,12 +168,12 @@ mod tests {
         let registry = registry();
         let error = gate(&registry, &Policy::default(), "find", "{}").unwrap_err();
         assert_eq!(error.message, "invalid arguments for find: missing 'query' field");
-        let names: Vec<String> = (0..20).map(|n| format!("a{n}")).collect();
+        let names: Vec<String> = (0..32).map(|n| format!("a{n}")).collect();
         let schema = json!({"type": "object", "required": names}).to_string();
         let mut registry = registry;
         let tool = Definition { input_schema: schema, ..registry.get("find").unwrap().definition.clone() };
         registry.register(tool, true).unwrap();
         let error = gate(&registry, &Policy::default(), "find", "{}").unwrap_err();
-        assert!(error.message.ends_with("missing 'a7' field; and 12 more"), "{}", error.message);
+        assert!(error.message.ends_with("missing 'a19' field; and 12 more"), "{}", error.message);
     }
 }

@@ -714,7 +714,7 @@ mod tests {
                 "search_pages",
                 json!({"query": "x", "limit": 0}),
                 Code::InvalidArguments,
-                "'limit' must be at least 1",
+                "'limit' must be a whole number of at least 1 and of at most 50; you sent 0",
             ),
             ("read_page", json!({"slug": "a", "page": 1}), Code::InvalidArguments, "unknown field 'page'"),
             (

@@ -3,11 +3,13 @@
 //! Decides the order and that no name comes twice. Promises: `replace` keeps the place; each tool's schema has
 //! been compiled once, when the tool came. Leaves to others: whether a call may run (`gate`).
 
-use super::arguments::Checker;
 use super::definition::Definition;
 use super::policy::Policy;
+use super::schema::{Options, Schema};
 use crate::error::{Code, ErrorInfo};
+use crate::json;
 use crate::model::ToolSpec;
+use crate::ports::PatternEngine;
 use serde_json::Value;
 
 /// A tool that can be called.
@@ -16,13 +18,14 @@ pub struct Tool {
     /// What it is.
     pub definition: Definition,
     /// What its arguments must be.
-    pub checker: Checker,
+    pub schema: Schema,
 }
 
 /// The tools.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     tools: Vec<Tool>,
+    engine: PatternEngine,
 }
 
 impl Registry {
@@ -36,9 +39,14 @@ impl Registry {
         self.definitions().map(Definition::to_record).collect()
     }
 
+    /// None, with regular expressions for the schemas to come.
+    pub fn with(engine: PatternEngine) -> Self {
+        Registry { tools: Vec::new(), engine }
+    }
+
     /// The tools of a record; functions of the page are not in it.
-    pub fn from_record(record: &Value) -> Result<Registry, ErrorInfo> {
-        let mut registry = Registry::new();
+    pub fn from_record(record: &Value, engine: &PatternEngine) -> Result<Registry, ErrorInfo> {
+        let mut registry = Registry::with(engine.clone());
         for tool in record.as_array().into_iter().flatten() {
             registry.register(Definition::from_record(tool)?, false)?;
         }
@@ -47,7 +55,11 @@ impl Registry {
 
     /// Adds a tool at the end, or, with `replace`, puts it in place of the one of its name.
     pub fn register(&mut self, definition: Definition, replace: bool) -> Result<(), ErrorInfo> {
-        let checker = Checker::compile(&definition.input_schema).map_err(|error| {
+        let options =
+            Options { patterns: self.engine.patterns(), formats: definition.formats, documents: &[] };
+        let schema = json::parse(&definition.input_schema).unwrap_or_default();
+        let schema = Schema::compile(&schema, &options).map_err(|error| {
+            let error = error.info();
             ErrorInfo::new(error.code, format!("the tool '{}': {}", definition.name, error.message))
         })?;
         let found = self.tools.iter_mut().find(|tool| tool.definition.name == definition.name);
@@ -58,11 +70,11 @@ impl Registry {
             )
             .hint("register it with { replace: true }, or unregister the other first")),
             Some(tool) => {
-                *tool = Tool { definition, checker };
+                *tool = Tool { definition, schema };
                 Ok(())
             }
             None => {
-                self.tools.push(Tool { definition, checker });
+                self.tools.push(Tool { definition, schema });
                 Ok(())
             }
         }
@@ -156,7 +168,7 @@ mod tests {
         let bad = Definition { input_schema: r#"{"type":"object","required":1}"#.into(), ..tool("a", "bad") };
         let error = registry.register(bad, true).unwrap_err();
         assert_eq!(error.code, Code::InvalidSchema);
-        assert_eq!(error.message, "the tool 'a': '/required' must be a list of names");
+        assert_eq!(error.message, "the tool 'a': '/required' must be a list of names, not a number");
         assert_eq!(names(&registry), [("a", "first")]);
     }
 }

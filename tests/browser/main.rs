@@ -10,6 +10,7 @@ mod faults;
 mod fetch;
 mod host;
 mod lock;
+mod patterns;
 mod store;
 mod workspace;
 

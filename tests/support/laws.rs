@@ -6,7 +6,7 @@
 //! that names it. Leaves to others: making things happen (`sim`).
 
 use lodger::journal::{Cause, Entry, GENESIS, Row};
-use lodger::ports::{Commit, Durability, Key, MemoryStore, Part, Read, Rows, Table, Write};
+use lodger::ports::{Commit, Durability, Key, MemoryStore, Part, PatternEngine, Read, Rows, Table, Write};
 use lodger::run::{CallState, Outcome, Run};
 use lodger::session::{self, Session};
 use lodger::tools::Source;
@@ -220,7 +220,7 @@ impl Journal {
                     }
                 }
                 Entry::Handed { tool_call } => self.may_run(&run, tool_call)?,
-                Entry::Ordered { tool_call } => {
+                Entry::Ordered { tool_call, .. } => {
                     self.may_run(&run, tool_call)?;
                     *self.ordered.entry((run, tool_call.clone())).or_default() += 1;
                 }
@@ -299,7 +299,8 @@ impl Journal {
     pub fn audit(&self, disk: &MemoryStore) -> Law {
         let rows = disk.read(&Read::all(Table::Entries, vec![SESSION.into()]));
         let texts = || rows.iter().map(|(_, text)| text.as_str());
-        let loaded = Session::load(SESSION, texts()).map_err(|e| e.message.clone())?;
+        let loaded =
+            Session::load(SESSION, &PatternEngine::default(), texts()).map_err(|e| e.message.clone())?;
         same(&loaded, &self.fold, "the fold of the store")?;
         let head = disk.read(&Read::all(Table::Heads, vec![SESSION.into()]));
         if let Some((_, head)) = head.first() {

@@ -1,8 +1,10 @@
-//! What the browser tests need beyond Rust and Node: installed where that can be done, else named.
+//! What the tests need beyond Rust and Node: installed where that can be done, else named.
 
 use crate::command::{Cmd, cargo, which};
-use crate::project::Project;
+use crate::project::{Project, files};
+use crate::stamp::{Stamp, digest};
 use anyhow::{Context, Result, bail, ensure};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A WebDriver and the variable by which the test runner is told of it.
@@ -61,4 +63,49 @@ pub fn test_runner(project: &Project) -> Result<PathBuf> {
     let args = ["build", "--quiet", "--package", "test-runner"];
     Cmd::new(cargo()).args(args).in_dir(&project.root).run()?;
     Ok(project.target.join("debug").join("wasm-bindgen-test-runner"))
+}
+
+/// The official suite for JSON Schema 2020-12 with its remote documents and the draft's meta-schemas, laid out as
+/// `tests/schema/suite.rs` reads them. They come in two packages for Python, which `xtask/suite/` locks.
+pub fn schema_suite(project: &Project) -> Result<PathBuf> {
+    let locked = project.root.join("xtask/suite/requirements.txt");
+    let dir = project.cache("suite");
+    let stamp = Stamp::at(dir.join(".fetched"));
+    let inputs = digest(std::slice::from_ref(&locked))?;
+    if stamp.holds(&inputs) {
+        return Ok(dir);
+    }
+    println!("fetching the JSON Schema test suite");
+    let python = |args: &[&str]| Cmd::new("python3").args(args).in_dir(&dir);
+    let fetched = dir.join("fetched");
+    let _ = fs::remove_dir_all(&dir);
+    fs::create_dir_all(&fetched)?;
+    if python(&["-m", "pip", "--version"]).captured().is_err() {
+        debian(&[("/usr/bin/pip3", "python3-pip")]).context("the suite is fetched by pip")?;
+    }
+    python(&["-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes", "--dest", "fetched"])
+        .args(["--no-binary", "jsonschema", "--only-binary", "jsonschema-specifications"])
+        .arg("--requirement")
+        .arg(&locked)
+        .captured()?;
+    for file in files(&fetched)? {
+        let kind =
+            if file.extension().is_some_and(|extension| extension == "whl") { "zipfile" } else { "tarfile" };
+        python(&["-m", kind, "-e"]).arg(&file).arg("unpacked").captured()?;
+    }
+    let unpacked = fs::read_dir(dir.join("unpacked"))?.map(|entry| Ok(entry?.path()));
+    for package in unpacked.collect::<Result<Vec<PathBuf>>>()? {
+        for (from, to) in
+            [("json/tests", "tests"), ("json/remotes", "remotes"), ("schemas/draft202012", "meta")]
+        {
+            if package.join(from).is_dir() {
+                fs::rename(package.join(from), dir.join(to))?;
+            }
+        }
+    }
+    for part in ["tests/draft2020-12", "remotes", "meta"] {
+        ensure!(dir.join(part).is_dir(), "the packages brought no {part}");
+    }
+    stamp.set(&inputs)?;
+    Ok(dir)
 }
