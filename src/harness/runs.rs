@@ -411,7 +411,8 @@ impl Harness {
             Some(config::Given::Ask(_)) => self.instructions.clone().unwrap_or_default(),
             None => String::new(),
         };
-        let settings = self.config.settings(crate::prompt::system(&system));
+        let mark = self.session(session).map(|session| session.mark.clone()).unwrap_or_default();
+        let settings = self.config.settings(crate::prompt::system(&system, &mark));
         let Some(Slot { session, transcript, .. }) = self.sessions.get_mut(session) else {
             return Err(ErrorInfo::new(Code::SessionNotFound, "the session is gone"));
         };

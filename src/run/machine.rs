@@ -8,7 +8,7 @@ use crate::object::Object;
 use crate::ports::Millis;
 use crate::tools::policy::{bound_to, fingerprint};
 use crate::tools::schema::Repair;
-use crate::tools::{Checked, OnResume, Origin, Policy, Registry, Verdict, gate};
+use crate::tools::{Checked, OnResume, Origin, Policy, Registry, Source, Verdict, gate};
 
 /// What decisions depend on besides the journal of the run.
 #[derive(Clone, Copy, Debug)]
@@ -156,6 +156,8 @@ pub struct Call {
     pub arguments: String,
     /// Where it stands.
     pub state: CallState,
+    /// Where the result comes from; `None`: no tool has said it.
+    pub source: Option<Source>,
     /// How often a person was asked about it.
     questions: u64,
     /// What the page's `decide` has said.
@@ -334,6 +336,14 @@ impl Run {
     /// The tool call with this id.
     pub fn call(&self, id: &str) -> Option<&Call> {
         self.turns.iter().rev().flat_map(|turn| &turn.calls).find(|call| call.id == id)
+    }
+
+    /// Says where the result of a call comes from.
+    pub(crate) fn comes_from(&mut self, id: &str, source: Source) {
+        let mut calls = self.turns.iter_mut().rev().flat_map(|turn| &mut turn.calls);
+        if let Some(call) = calls.find(|call| call.id == id) {
+            call.source = Some(source);
+        }
     }
 
     /// The tool calls that are not over.
@@ -679,6 +689,7 @@ fn asked(block: &Block) -> Option<Call> {
         name: name.clone(),
         arguments: arguments.clone(),
         state: CallState::Asked,
+        source: None,
         questions: 0,
         judged: None,
         looked_up: false,

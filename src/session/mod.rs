@@ -27,6 +27,9 @@ use serde_json::Value;
 /// How many model calls a run may make where the page does not say.
 pub const DEFAULT_MAX_TURNS: u64 = 20;
 
+/// How long the mark of a conversation is, in hexadecimal digits.
+const MARK: usize = 12;
+
 /// A run that is over, for those who still ask after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Past {
@@ -61,6 +64,8 @@ pub struct Session {
     pub tools_record: Value,
     /// How often the conversation was cleared: a transcript of an earlier one is of no use.
     pub generation: u64,
+    /// What frames the results of tools in this conversation.
+    pub mark: String,
     engine: PatternEngine,
     seq: u64,
     hash: String,
@@ -82,6 +87,7 @@ impl Session {
             tools: Registry::default(),
             tools_record: Value::Null,
             generation: 0,
+            mark: String::new(),
             engine: PatternEngine::default(),
             seq: 0,
             hash: GENESIS.into(),
@@ -172,6 +178,10 @@ impl Session {
         }
         self.seq = header.seq;
         self.hash = row.hash().into();
+        // The conversation's mark comes from the row that it begins with: nobody knows it before.
+        if self.mark.is_empty() || header.kind == "cleared" {
+            self.mark = self.hash.get(..MARK).unwrap_or_default().into();
+        }
         Ok(())
     }
 
@@ -284,7 +294,10 @@ impl Session {
                 }));
                 if let Entry::Returned { tool_call, .. } = entry {
                     let tool = run.call(tool_call).and_then(|call| self.tools.get(&call.name));
-                    if tool.is_some_and(|tool| tool.definition.source == Source::External) {
+                    // Of a tool that went away while it ran, nothing is known.
+                    let source = tool.map_or(Source::External, |tool| tool.definition.source);
+                    run.comes_from(tool_call, source);
+                    if source == Source::External {
                         self.outside_at = Some(header.seq);
                     }
                 }

@@ -6,6 +6,7 @@
 
 use super::Session;
 use crate::model::{Block, Message, Role, StopReason, Wire, drop_open_server_calls};
+use crate::prompt::framed;
 use crate::run::{Call, CallState, Said, Turn};
 
 /// The serialized conversation of one session for one wire, extended as the session goes on.
@@ -13,6 +14,7 @@ use crate::run::{Call, CallState, Said, Turn};
 pub struct Transcript {
     wire: Wire,
     generation: u64,
+    mark: String,
     text: String,
     runs: usize,
     turns: usize,
@@ -30,6 +32,7 @@ impl Transcript {
         Transcript {
             wire,
             generation: session.generation,
+            mark: session.mark.clone(),
             text: String::new(),
             runs: 0,
             turns: 0,
@@ -86,7 +89,8 @@ impl Transcript {
                 true
             }
             Said::Whole { blocks, stop, wire, .. } => {
-                let results: Option<Vec<Block>> = turn.calls.iter().map(result).collect();
+                let results: Option<Vec<Block>> =
+                    turn.calls.iter().map(|call| result(call, &self.mark)).collect();
                 let Some(results) = results else { return false };
                 let mut blocks = blocks.clone();
                 if last && *stop == StopReason::Pause {
@@ -118,11 +122,14 @@ impl Transcript {
     }
 }
 
-fn result(call: &Call) -> Option<Block> {
+fn result(call: &Call, mark: &str) -> Option<Block> {
     let CallState::Settled(settled) = &call.state else { return None };
     Some(Block::ToolResult {
         id: call.id.clone(),
-        text: settled.text.clone(),
+        text: match call.source {
+            Some(source) => framed(&settled.text, source, mark),
+            None => settled.text.clone(),
+        },
         is_error: settled.error.is_some(),
     })
 }

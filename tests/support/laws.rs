@@ -215,7 +215,7 @@ impl Journal {
                 Entry::Returned { tool_call, .. } => {
                     let name = self.call_name(&run, tool_call)?;
                     let tool = self.fold.tools.get(&name);
-                    if tool.is_some_and(|tool| tool.definition.source == Source::External) {
+                    if tool.is_none_or(|tool| tool.definition.source == Source::External) {
                         self.outside = header.seq;
                     }
                 }
