@@ -252,6 +252,7 @@ impl<'a> Body<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::damaged;
 
     #[test]
     fn every_string_reads_back() {
@@ -272,7 +273,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(3);
         let (mut taken, mut refused) = (0, 0);
         for _ in 0..50_000 {
-            let text = crate::json::damaged(&mut random);
+            let text = damaged(&mut random);
             let theirs = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
             let ours = Reader::new(&text).value().is_some_and(|value| text.trim() == value);
             assert_eq!(ours, theirs, "{text}");
