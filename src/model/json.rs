@@ -252,6 +252,7 @@ impl<'a> Body<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::damaged;
 
     #[test]
     fn every_string_reads_back() {
