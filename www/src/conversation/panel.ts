@@ -27,6 +27,8 @@ export class ConversationPanel extends Component {
   offersSamples = false;
   thread!: Thread;
   composer!: Composer;
+  /** A question waits for the samples. */
+  #trying = false;
   #wasWorking = false;
   #still: ReturnType<typeof setInterval> | undefined;
   #told = "";
@@ -164,15 +166,18 @@ export class ConversationPanel extends Component {
   async #start(): Promise<void> {
     const { agent, pages } = this;
     const looks = agent.settings.choice.provider === "offline" && pages.empty && agent.snapshot.messages.length === 0;
-    if (looks && !pages.busy) await pages.loadSamples();
+    if (looks) await pages.loadSamples();
     if (await agent.start()) this.composer.input.focus();
   }
 
   /** The questions are about the samples: an empty workspace gets them first. */
   async #try(question: string): Promise<void> {
-    if (this.pages.busy) return;
+    if (this.#trying) return;
+    this.#trying = true;
     this.composer.input.focus();
+    await this.pages.loaded();
     if (this.pages.empty) await this.pages.loadSamples();
+    this.#trying = false;
     this.composer.ask(question);
   }
 

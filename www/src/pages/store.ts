@@ -36,6 +36,7 @@ export class PageStore extends Changing {
   /** Whether the open page is being edited: then it is not read again. */
   editing = false;
   busy = "";
+  #loading: Promise<void> | null = null;
   #again = false;
   #refreshing: Promise<void> | null = null;
   #noticeTimer: ReturnType<typeof setTimeout> | undefined;
@@ -91,7 +92,16 @@ export class PageStore extends Changing {
   }
 
   /** Makes the sample pages; those that exist already stay as they are. */
-  async loadSamples(): Promise<void> {
+  loadSamples(): Promise<void> {
+    return (this.#loading ??= this.#makeSamples().finally(() => (this.#loading = null)));
+  }
+
+  /** Done when the samples are there, if someone has asked for them. */
+  async loaded(): Promise<void> {
+    await this.#loading;
+  }
+
+  async #makeSamples(): Promise<void> {
     await this.act("Loading samples", async () => {
       for (const { title, content } of samples()) {
         if (!this.slugOf(title)) await this.workspace.pages.create({ title, content });
