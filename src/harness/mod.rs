@@ -548,7 +548,7 @@ impl Harness {
             Value::Object(members) => {
                 let mut scrubbed = Object::new();
                 for (name, value) in members {
-                    scrubbed.value(&name, self.scrubbed_value(value));
+                    scrubbed.value(&self.scrubbed(name), self.scrubbed_value(value));
                 }
                 scrubbed.done()
             }

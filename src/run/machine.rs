@@ -128,7 +128,7 @@ impl Turn {
 
     /// Whichever says more: what came this time, or the last.
     fn more(&mut self, blocks: &[Block]) -> Vec<Block> {
-        let said = |blocks: &[Block]| blocks.iter().map(Block::shown_len).sum::<usize>();
+        let said = |blocks: &[Block]| blocks.iter().map(Block::said_len).sum::<usize>();
         let had = std::mem::take(&mut self.had);
         if said(&had) > said(blocks) { had } else { blocks.to_vec() }
     }
