@@ -133,6 +133,10 @@ impl Harness {
     pub fn flush(&mut self, now: Millis, call: CallKey) {
         self.now = self.now.max(now);
         self.tell_news(call, false);
+        // Not by a timer: the page may be gone before it fires.
+        if self.now >= self.last_draft + DRAFT_MS && self.models.values().any(LiveModel::has_news) {
+            self.write_drafts();
+        }
     }
 
     /// Tells what of an answer was not told. `last`: nothing more comes of it.
