@@ -338,8 +338,7 @@ impl Harness {
         }
         let calls = self.calls.values().filter_map(|call| call.deadline);
         let waits = self.waiters.iter().filter_map(|waiter| waiter.until);
-        let draft = self.models.values().any(LiveModel::has_news).then_some(self.last_draft + runs::DRAFT_MS);
-        calls.chain(waits).chain(draft).chain(self.outbox.due()).min()
+        calls.chain(waits).chain(self.draft_due()).chain(self.outbox.due()).min()
     }
 
     fn take(&mut self, input: Input) {
@@ -376,9 +375,7 @@ impl Harness {
             let error = ErrorInfo::new(Code::ToolTimeout, format!("the tool did not end within {limit} ms"));
             self.returned(key, Err(error.hint("try again with less work, or go on without it")));
         }
-        if now >= self.last_draft + runs::DRAFT_MS {
-            self.write_drafts();
-        }
+        self.draft_if_due();
     }
 
     /// Sends the next commit if one is due. `false`: nothing changed.

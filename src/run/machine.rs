@@ -503,11 +503,7 @@ fn end(outcome: Outcome, code: Option<Code>) -> Entry {
 }
 
 fn refusal(error: ErrorInfo) -> Settled {
-    let text = match &error.hint {
-        Some(hint) => [&error.message, " (", hint, ")"].concat(),
-        None => error.message.clone(),
-    };
-    Settled { text, json: false, error: Some(error), cut: None }
+    Settled { text: error.for_model(), json: false, error: Some(error), cut: None }
 }
 
 fn not_run() -> ErrorInfo {
