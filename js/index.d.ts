@@ -154,7 +154,8 @@ export interface Workspace extends EventTarget {
   /** Aborts the run that works; without one, nothing happens. */
   interrupt(target?: { sessionId?: "default"; runId?: string }): void;
   /**
-   * A run that a lost page left goes on, under its own id; one that works already is given as it is. After a failed run
+   * A run that a lost page left goes on, under its own id: finished tools are not run again, the answer that was cut is
+   * asked for again and takes the place of what was shown of it. A run that works already is given as it is. After a failed run
    * a new one goes on from where it broke: tools that have ended are not run again, the call that failed is made again.
    *
    * @throws {LodgerError} `nothing_to_resume` (no run, or the last one has ended well), `not_running`.
@@ -175,7 +176,11 @@ export interface Workspace extends EventTarget {
    * @throws {LodgerError} `message_not_found`
    */
   history(options?: { sessionId?: "default"; limit?: number; before?: string }): Promise<Message[]>;
-  /** Interrupts, then erases the conversation's content. */
+  /**
+   * Interrupts, then erases the conversation's content.
+   *
+   * @throws {LodgerError} `already_running` where the agent runs in another tab.
+   */
   clearConversation(sessionId?: "default"): Promise<void>;
   /** For user interfaces: one subscription gives all there is to draw. The same object each time. */
   view(sessionId?: "default"): View;
@@ -575,7 +580,10 @@ export interface Detail { workspace: string; sessionId?: string; runId?: string;
 export interface WorkspaceEvents {
   "agent:status-changed": Detail & Status;
   "agent:session-started": Detail & { startedAt: number };
-  /** `shown = shown.slice(0, offset) + text` of that part: right also after a retry or a resume. One event a network read. */
+  /**
+   * `shown = shown.slice(0, offset) + text` of that part. An answer that `resume()` asks for again begins with its first
+   * part at offset 0: what was shown of it before is gone then, until the run ends with less (a view does this by itself).
+   */
   "agent:message-chunk": Detail & { messageId: string; part: number; offset: number; text: string; kind: "text" | "thinking" };
   /** One `started` a call (again with `progress`), then one `completed` or `failed`. */
   "agent:tool-call": Detail & { toolCallId: string; tool: string; status: "started" | "completed" | "failed"; arguments: unknown; progress?: unknown; result?: unknown; error?: ErrorInfo };

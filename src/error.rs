@@ -200,6 +200,14 @@ impl ErrorInfo {
             .done()
     }
 
+    /// What a model reads: the message, and in brackets what to do.
+    pub fn for_model(&self) -> String {
+        match &self.hint {
+            Some(hint) => [&self.message, " (", hint, ")"].concat(),
+            None => self.message.clone(),
+        }
+    }
+
     /// Reads the public form back; an unknown code reads as `protocol`.
     pub fn from_json(value: &Value) -> Self {
         let text = |key: &str| value.get(key).and_then(Value::as_str);

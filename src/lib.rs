@@ -9,10 +9,10 @@
 //!
 //! | room | what it decides |
 //! |---|---|
+//! | [`find`] | one text in another; texts joined |
 //! | [`maps`] | maps and sorting that are small in the module |
 //! | [`json`] | JSON: read byte by byte, as a tree, and written |
 //! | [`object`] | JSON objects, put together member by member |
-//! | [`find`] | one text in another; texts joined |
 //! | [`error`] | the stable codes, and what to do about each |
 //! | [`ports`] | what the core asks of the world, as data; a store in memory |
 //! | [`model`] | conversations, and one codec for each wire |
@@ -85,7 +85,6 @@ pub mod prompt;
 pub mod run;
 pub mod session;
 pub mod tools;
-
 pub mod workspace;
 
 /// What the README shows is compiled and run.

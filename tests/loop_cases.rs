@@ -264,6 +264,8 @@ fn going_on_loses_nothing_of_what_was_shown() {
     let mut world = lost(world, json!({}));
     assert_eq!(said(&mut world), "a long beginning of an answer");
     world.must(0, "resume", json!({}));
+    // Thinking says nothing to the person, however long.
+    world.thinks(0, 0, &"hm ".repeat(100));
     world.breaks(0, ErrorInfo::new(Code::Auth, "invalid x-api-key"));
     assert_eq!(said(&mut world), "a long beginning of an answer");
     assert_eq!(history(&mut world)[1]["status"], "failed");
@@ -348,7 +350,8 @@ fn no_key_that_was_ever_given_gets_out() {
     let mut world = World::calm();
     world.equip(0);
     start(&mut world, json!({ "provider": provider(old), "instructions": format!("Say {old}.") }));
-    let message = json!({ "text": "one", "idempotencyKey": old, "metadata": { "k": [format!("<{old}>")] } });
+    let message =
+        json!({ "text": "one", "idempotencyKey": old, "metadata": { "k": [format!("<{old}>")], old: 1 } });
     let run = world.must(0, "sendMessage", message.clone());
     assert_eq!(world.must(0, "sendMessage", message), run, "the same key, the same run");
     world.must(0, "configureAgent", json!({ "provider": provider(new) }));

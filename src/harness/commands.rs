@@ -231,10 +231,15 @@ impl Harness {
             continues: None,
         };
         self.append(session, Some(&run), &entry);
-        let accepted = self.session(session).and_then(|s| s.run(&run)).map(accepted);
+        self.accept(id, session, &run);
+        Ok(())
+    }
+
+    /// Answers a command whose value is a run, and lets the run go on.
+    fn accept(&mut self, id: u32, session: &str, run: &str) {
+        let accepted = self.session(session).and_then(|session| session.run(run)).map(accepted);
         self.reply_value(id, &accepted.unwrap_or_default());
         self.advance(session);
-        Ok(())
     }
 
     /// A held run goes on; after a failed one, a new run does.
@@ -264,9 +269,7 @@ impl Harness {
         } else if held {
             self.append(DEFAULT_SESSION, Some(&run), &Entry::Resumed {});
         }
-        let accepted = self.session(DEFAULT_SESSION).and_then(|s| s.run(&run)).map(accepted);
-        self.reply_value(id, &accepted.unwrap_or_default());
-        self.advance(DEFAULT_SESSION);
+        self.accept(id, DEFAULT_SESSION, &run);
         Ok(())
     }
 

@@ -364,8 +364,7 @@ impl Harness {
         }
         let calls = self.calls.values().filter_map(|call| call.deadline);
         let waits = self.waiters.iter().filter_map(|waiter| waiter.until);
-        let draft = self.models.values().any(LiveModel::has_news).then_some(self.last_draft + runs::DRAFT_MS);
-        calls.chain(waits).chain(draft).chain(self.outbox.due()).chain(self.first_deadline()).min()
+        calls.chain(waits).chain(self.draft_due()).chain(self.outbox.due()).chain(self.first_deadline()).min()
     }
 
     fn take(&mut self, input: Input) {
@@ -403,9 +402,7 @@ impl Harness {
             self.returned(key, Err(error.hint("try again with less work, or go on without it")));
         }
         self.expire_questions();
-        if now >= self.last_draft + runs::DRAFT_MS {
-            self.write_drafts();
-        }
+        self.draft_if_due();
     }
 
     /// Sends the next commit if one is due. `false`: nothing changed.
@@ -575,7 +572,7 @@ impl Harness {
             Value::Object(members) => {
                 let mut scrubbed = Object::new();
                 for (name, value) in members {
-                    scrubbed.value(&name, self.scrubbed_value(value));
+                    scrubbed.value(&self.scrubbed(name), self.scrubbed_value(value));
                 }
                 scrubbed.done()
             }

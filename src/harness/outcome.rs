@@ -20,11 +20,7 @@ pub(super) fn returned_entry(tool_call: &str, text: ToolText, json: bool) -> Ent
 
 /// The entry of a tool that has failed.
 pub(super) fn failed_call(tool_call: &str, error: ErrorInfo) -> Entry {
-    let text = match &error.hint {
-        Some(hint) => [&error.message, " (", hint, ")"].concat(),
-        None => error.message.clone(),
-    };
-    let text = ToolText::new(text);
+    let text = ToolText::new(error.for_model());
     Entry::Returned {
         tool_call: tool_call.into(),
         text: text.text,

@@ -17,7 +17,7 @@ use crate::tools::{OnResume, Origin, ToolText, gate};
 use serde_json::Value;
 
 /// How often the text of an answer is written down while it streams, in milliseconds.
-pub(super) const DRAFT_MS: Millis = 250;
+const DRAFT_MS: Millis = 250;
 
 /// One part of an answer that streams.
 #[derive(Debug)]
@@ -140,6 +140,20 @@ impl Harness {
     pub fn flush(&mut self, now: Millis, call: CallKey) {
         self.now = self.now.max(now);
         self.tell_news(call, false);
+        // Not by a timer: the page may be gone before it fires.
+        self.draft_if_due();
+    }
+
+    /// When the text that streams is to be written down, if some is not.
+    pub(super) fn draft_due(&self) -> Option<Millis> {
+        self.models.values().any(LiveModel::has_news).then_some(self.last_draft + DRAFT_MS)
+    }
+
+    /// Writes it down if that time has come.
+    pub(super) fn draft_if_due(&mut self) {
+        if self.draft_due().is_some_and(|due| due <= self.now) {
+            self.write_drafts();
+        }
     }
 
     /// Tells what of an answer was not told. `last`: nothing more comes of it.

@@ -142,10 +142,10 @@ impl Block {
         }
     }
 
-    /// How much of it a page shows, in bytes of text.
-    pub fn shown_len(&self) -> usize {
+    /// How much it says to the person, in bytes: thinking is not said.
+    pub fn said_len(&self) -> usize {
         match self {
-            Block::Text(text) | Block::Thinking { text, .. } => text.len(),
+            Block::Text(text) => text.len(),
             _ => 0,
         }
     }

@@ -191,7 +191,7 @@ impl Turn {
 
     /// Whichever says more: what came this time, or the last.
     fn more(&mut self, blocks: &[Block]) -> Vec<Block> {
-        let said = |blocks: &[Block]| blocks.iter().map(Block::shown_len).sum::<usize>();
+        let said = |blocks: &[Block]| blocks.iter().map(Block::said_len).sum::<usize>();
         let had = std::mem::take(&mut self.had);
         if said(&had) > said(blocks) { had } else { blocks.to_vec() }
     }
@@ -792,11 +792,7 @@ fn not_allowed(tool: &str) -> ErrorInfo {
 }
 
 fn refusal(error: ErrorInfo) -> Settled {
-    let text = match &error.hint {
-        Some(hint) => [&error.message, " (", hint, ")"].concat(),
-        None => error.message.clone(),
-    };
-    Settled { text, json: false, error: Some(error), cut: None }
+    Settled { text: error.for_model(), json: false, error: Some(error), cut: None }
 }
 
 fn not_run() -> ErrorInfo {

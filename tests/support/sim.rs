@@ -652,8 +652,17 @@ impl World {
 
     /// Streams some text of the model call's first part.
     pub fn streams(&mut self, page: usize, part: u32, text: &str) {
+        self.delta(page, part, lodger::model::DeltaKind::Text, text);
+    }
+
+    /// The same with thinking.
+    pub fn thinks(&mut self, page: usize, part: u32, text: &str) {
+        self.delta(page, part, lodger::model::DeltaKind::Thinking, text);
+    }
+
+    fn delta(&mut self, page: usize, part: u32, kind: lodger::model::DeltaKind, text: &str) {
         let (call, _) = self.model(page);
-        let delta = Delta { part, kind: lodger::model::DeltaKind::Text, text };
+        let delta = Delta { part, kind, text };
         assert!(self.pages[page].harness.delta(call, delta));
         self.pages[page].harness.flush(self.now, call);
         self.pump(page);
@@ -1122,7 +1131,10 @@ pub fn check_request(wire: Wire, body: &Value, signed: &Signed, paused: bool) ->
 pub fn paused(session: &Session, wire: Wire) -> bool {
     for run in session.runs.iter().rev() {
         for turn in run.turns.iter().rev() {
-            if let Said::Whole { stop, wire: of, .. } = &turn.said {
+            // What a refusal said is not sent.
+            if let Said::Whole { stop, wire: of, .. } = &turn.said
+                && !matches!(stop, StopReason::Refusal(_))
+            {
                 return turn.calls.is_empty() && *stop == StopReason::Pause && Wire::parse(of) == Some(wire);
             }
         }
