@@ -91,9 +91,25 @@ fn status(world: &World) -> &Value {
     &world.pages[0].told.status
 }
 
-/// The messages of the request that is in the air.
+/// The messages of the request that is in the air, without the system prompt and the frames around results.
 fn sent(world: &World) -> Vec<Value> {
-    world.model(0).1.body["messages"].as_array().unwrap().clone()
+    let messages = world.model(0).1.body["messages"].as_array().unwrap().clone();
+    let others = messages.into_iter().filter(|message| message["role"] != "system");
+    let unframed = |mut message: Value| {
+        if let Some(text) = message["content"].as_str().and_then(|text| inside(text)) {
+            message["content"] = text.into();
+        }
+        message
+    };
+    others.map(unframed).collect()
+}
+
+/// What stands in a frame.
+fn inside(text: &str) -> Option<String> {
+    let (first, rest) = text.strip_prefix("<result source=\"")?.split_once(">\n")?;
+    let mark = first.split_once("\" ").unwrap().1;
+    let inside = rest.strip_suffix(&format!("\n</result {mark}>"));
+    Some(inside.expect("a frame that is not closed").into())
 }
 
 fn running() -> Value {
@@ -1037,8 +1053,9 @@ fn instructions_by_a_function_are_asked_for_once_a_run_and_recorded() {
         let (key, called) = world.pages[0].called.first_key_value().map(|(k, c)| (*k, c.clone())).unwrap();
         assert_eq!((called.kind, called.function), ("instructions", 51));
         world.returns(0, key, Ok(Some(json!(format!("You are {n}.")).to_string())));
-        assert_eq!(sent(&world)[0]["role"], "system");
-        assert!(sent(&world)[0]["content"].as_str().unwrap().contains(&format!("You are {n}.")));
+        let system = &world.model(0).1.body["messages"][0];
+        assert_eq!(system["role"], "system");
+        assert!(system["content"].as_str().unwrap().starts_with(&format!("You are {n}.\n\n")), "{system}");
         world.answers(0, asks(&[(n, "get_fact")]));
         returns(&mut world, n, "x");
         world.answers(0, says("done"));

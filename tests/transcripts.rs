@@ -21,7 +21,7 @@ use fastrand::Rng;
 use lodger::journal::Row;
 use lodger::model::Wire;
 use lodger::ports::{Commit, MemoryStore, PatternEngine, Table, Write};
-use lodger::run::Outcome;
+use lodger::run::{Outcome, Run};
 use lodger::session::{self, Transcript};
 use serde_json::{Value, json};
 use support::laws::{Journal, SESSION};
@@ -145,6 +145,15 @@ impl Page<'_> {
     /// Sends a message. The request is judged as it is made (a law of the simulator); the other wire's here.
     fn sends_a_message(&self, place: &dyn Fn() -> String) -> usize {
         let mut page = self.start();
+        // A run that waited for a person waits again: whoever does not answer interrupts it.
+        if page.pages[0]
+            .harness
+            .session(SESSION)
+            .and_then(|session| session.current())
+            .is_some_and(Run::waiting)
+        {
+            page.must(0, "interrupt", json!({}));
+        }
         let accepted = page.ask(0, "sendMessage", json!({ "text": "and now?" }));
         assert!(matches!(accepted, Some(Ok(_))), "{}: {accepted:?}", place());
         assert_eq!(page.pages[0].models.len(), 1, "{}: no request", place());

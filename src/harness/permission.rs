@@ -57,7 +57,14 @@ impl Harness {
                 Some(judged) => (verdict, reason) = (judged, "decide"),
                 None => {
                     let consulted = Consulted { command, tool: tool.name.clone(), args: args.clone() };
-                    let request = request_of(&format!("call-{command}"), tool, &args, "", reason);
+                    let request = request_of(
+                        &format!("call-{command}"),
+                        &tool.name,
+                        tool.capability.as_deref(),
+                        &args,
+                        "",
+                        reason,
+                    );
                     self.ask_page(CallOwner::Decide(consulted), function, "decide", request);
                     return Ok(());
                 }
@@ -74,7 +81,14 @@ impl Harness {
             }
             Verdict::Ask if !granted => {
                 let id = format!("ask_call-{command}");
-                let mut detail = request_of(&format!("call-{command}"), tool, &args, &id, reason);
+                let mut detail = request_of(
+                    &format!("call-{command}"),
+                    &tool.name,
+                    tool.capability.as_deref(),
+                    &args,
+                    &id,
+                    reason,
+                );
                 let deadline = self.question_deadline();
                 let tool = tool.name.clone();
                 self.page_questions.push(PageQuestion {
@@ -143,7 +157,12 @@ impl Harness {
         };
         let args = session::arguments(&call.arguments);
         let reason = self.policy.verdict(&tool, false).1;
-        self.ask_page(owner, function, "decide", request_of(tool_call, &tool, &args, "", reason));
+        self.ask_page(
+            owner,
+            function,
+            "decide",
+            request_of(tool_call, &tool.name, tool.capability.as_deref(), &args, "", reason),
+        );
     }
 
     /// What `decide` says. When it throws, says something else or nothing, a person is asked.
@@ -239,12 +258,9 @@ impl Harness {
 
     fn told_question(&self, folded: &session::Session, call: &Call, question: &Question) -> Value {
         let args = session::arguments(&call.arguments);
-        match folded.tools.get(&call.name) {
-            Some(tool) => {
-                request_of(&call.id, &tool.definition, &args, &question.id, &question.reason).done()
-            }
-            None => Value::Null,
-        }
+        // The tool may be gone since.
+        let capability = folded.tools.get(&call.name).and_then(|tool| tool.definition.capability.as_deref());
+        request_of(&call.id, &call.name, capability, &args, &question.id, &question.reason).done()
     }
 
     /// All questions of a session that nobody has answered.
@@ -256,12 +272,12 @@ impl Harness {
             of_run.map(|(call, question)| self.told_question(folded, call, question)).collect();
         if session == DEFAULT_SESSION {
             for asked in &self.page_questions {
-                if let Some(tool) = self.registry.get(&asked.tool) {
-                    let call = format!("call-{}", asked.command);
-                    let request =
-                        request_of(&call, &tool.definition, &asked.args, &asked.id, asked.reason).done();
-                    questions.push(request);
-                }
+                let tool = self.registry.get(&asked.tool);
+                let capability = tool.and_then(|tool| tool.definition.capability.as_deref());
+                let call = format!("call-{}", asked.command);
+                let mut request =
+                    request_of(&call, &asked.tool, capability, &asked.args, &asked.id, asked.reason);
+                questions.push(request.done());
             }
         }
         questions
@@ -435,13 +451,20 @@ impl Harness {
 }
 
 /// `PermissionRequest` of the contract; `decide` gets it before there is a question.
-fn request_of(tool_call: &str, tool: &Definition, args: &Value, request: &str, reason: &str) -> Object {
+fn request_of(
+    tool_call: &str,
+    tool: &str,
+    capability: Option<&str>,
+    args: &Value,
+    request: &str,
+    reason: &str,
+) -> Object {
     let mut object = Object::new();
     object
         .text("requestId", request)
         .text("toolCallId", tool_call)
-        .text("tool", &tool.name)
-        .maybe_text("capability", tool.capability.as_deref())
+        .text("tool", tool)
+        .maybe_text("capability", capability)
         .value("arguments", args.clone())
         .text("explanation", explanation(reason))
         .text("reason", reason);

@@ -162,6 +162,8 @@ pub struct Call {
     questions: u64,
     /// What the page's `decide` has said.
     judged: Option<Verdict>,
+    /// The definition of the tool that a person has allowed for this call.
+    allowed: Option<String>,
     /// The tool does not know what became of it.
     looked_up: bool,
 }
@@ -426,6 +428,7 @@ impl Run {
                         None => error,
                     }))
                 } else {
+                    call.allowed = Some(question.definition.clone());
                     CallState::Allowed(question.definition.clone())
                 };
             }
@@ -585,7 +588,7 @@ impl Run {
                     None => Some(self.next_of_asked(call, rules)),
                 },
                 CallState::Allowed(definition) => Some(next_of_allowed(call, definition, rules)),
-                CallState::Lost => Some(next_of_lost(call, rules)),
+                CallState::Lost => Some(self.next_of_lost(call, rules)),
             };
             match entry {
                 // A place has to become free first.
@@ -629,6 +632,31 @@ impl Run {
             Verdict::Deny => Entry::Refused { tool_call, error: not_allowed(&tool.name) },
             Verdict::Ask if !granted => ask(call, &checked, reason),
             Verdict::Allow | Verdict::Ask => order(call, &checked),
+        }
+    }
+
+    /// What becomes of a call whose page went away while it ran.
+    fn next_of_lost(&self, call: &Call, rules: &Rules<'_>) -> Entry {
+        let tool_call = call.id.clone();
+        let Some(tool) = rules.tools.get(&call.name) else { return Entry::Unknown { tool_call } };
+        let tool = &tool.definition;
+        if tool.lookup.is_some() && !call.looked_up {
+            return Entry::LookedUp { tool_call };
+        }
+        if tool.on_resume == OnResume::Fail {
+            let mut error = unknown_outcome();
+            error.code = Code::ToolFailed;
+            return Entry::Refused { tool_call, error };
+        }
+        match gate(rules.tools, rules.policy, &call.name, &call.arguments) {
+            Ok(_) if tool.on_resume == OnResume::Rerun => match &call.allowed {
+                Some(definition) => next_of_allowed(call, definition, rules),
+                // What may be done may have changed since.
+                None => self.next_of_asked(call, rules),
+            },
+            Ok(checked) => ask(call, &checked, UNKNOWN),
+            // It cannot be run again: what became of it stays unknown.
+            Err(_) => Entry::Unknown { tool_call },
         }
     }
 
@@ -692,6 +720,7 @@ fn asked(block: &Block) -> Option<Call> {
         source: None,
         questions: 0,
         judged: None,
+        allowed: None,
         looked_up: false,
     })
 }
@@ -739,27 +768,6 @@ fn next_of_allowed(call: &Call, definition: &str, rules: &Rules<'_>) -> Entry {
         return ask(call, &checked, "definition_changed");
     }
     order(call, &checked)
-}
-
-/// What becomes of a call whose page went away while it ran.
-fn next_of_lost(call: &Call, rules: &Rules<'_>) -> Entry {
-    let tool_call = call.id.clone();
-    let Some(tool) = rules.tools.get(&call.name) else { return Entry::Unknown { tool_call } };
-    let tool = &tool.definition;
-    if tool.lookup.is_some() && !call.looked_up {
-        return Entry::LookedUp { tool_call };
-    }
-    if tool.on_resume == OnResume::Fail {
-        let mut error = unknown_outcome();
-        error.code = Code::ToolFailed;
-        return Entry::Refused { tool_call, error };
-    }
-    match gate(rules.tools, rules.policy, &call.name, &call.arguments) {
-        Ok(checked) if tool.on_resume == OnResume::Rerun => order(call, &checked),
-        Ok(checked) => ask(call, &checked, UNKNOWN),
-        // It cannot be run again: what became of it stays unknown.
-        Err(_) => Entry::Unknown { tool_call },
-    }
 }
 
 fn order(call: &Call, checked: &Checked<'_>) -> Entry {

@@ -16,7 +16,7 @@ use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{Action, CallKey, Harness, Input, Lifecycle, ModelRequest, Notice, Options};
 use lodger::model::{Answer, Delta, StopReason, Wire};
 use lodger::ports::{Commit, MemoryStore, Millis, Read, Rows, StoreError, Table, Write};
-use lodger::run::{CallState, Said};
+use lodger::run::{CallState, Run, Said};
 use lodger::session::Session;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -1103,6 +1103,10 @@ impl World {
         self.pages.truncate(1);
         let provider = json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" });
         self.must(0, "startAgent", json!({ "provider": provider }));
+        // A run that waited for a person waits again: whoever does not answer interrupts it.
+        if self.pages[0].harness.session(SESSION).and_then(Session::current).is_some_and(Run::waiting) {
+            self.must(0, "interrupt", json!({}));
+        }
         let accepted = self.must(0, "sendMessage", json!({ "text": "one more" }));
         self.answers(0, script::answer(vec![lodger::model::Block::Text("yes".into())], StopReason::EndTurn));
         let result = self.must(0, "result", json!({ "runId": accepted["runId"] }));
