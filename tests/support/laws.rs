@@ -47,6 +47,8 @@ pub struct Journal {
     outside: u64,
     /// The runs that were lost once.
     pub lost: BTreeSet<String>,
+    /// The runs that waited for a person once.
+    pub waited: BTreeSet<String>,
     /// How many entries of each kind there were.
     pub kinds: BTreeMap<String, u64>,
     /// The latest `cleared`.
@@ -73,6 +75,7 @@ impl Journal {
             unknown: BTreeSet::new(),
             outside: 0,
             lost: BTreeSet::new(),
+            waited: BTreeSet::new(),
             kinds: BTreeMap::new(),
             cleared: 0,
             hash: GENESIS.into(),
@@ -225,6 +228,8 @@ impl Journal {
                     *self.ordered.entry((run, tool_call.clone())).or_default() += 1;
                 }
                 Entry::Lost { .. } => drop(self.lost.insert(run)),
+                // Whoever waits for a person is not lost with its page, and may be ended by one that never told of it.
+                Entry::PermissionAsked { .. } | Entry::Handed { .. } => drop(self.waited.insert(run)),
                 Entry::Cleared { .. } => {
                     self.cleared = header.seq;
                     self.always.clear();
@@ -493,7 +498,7 @@ impl Told {
         told.seq += 1;
         law(detail["seq"] == told.seq, || format!("seq should be {}", told.seq))?;
         let stored = journal.fold.run_times(run);
-        let lost = journal.lost.contains(run);
+        let lost = journal.lost.contains(run) || journal.waited.contains(run);
         let fold = session.and_then(|session| session.run(run));
         let phase = detail["phase"].as_str().unwrap_or_default();
         // A held run that is ended and never goes on is not begun again in this epoch.
