@@ -124,8 +124,7 @@ impl Harness {
                 });
                 let mut event = self.detail(DEFAULT_SESSION, None);
                 event.all(detail.done());
-                self.send("agent:permission-required", event, false);
-                self.tell_views();
+                self.send_now("agent:permission-required", event);
                 Ok(())
             }
             Verdict::Allow | Verdict::Ask => {
@@ -332,11 +331,12 @@ impl Harness {
 
     /// All questions of a session that nobody has answered.
     pub(super) fn questions(&self, session: &str) -> Vec<Value> {
-        let Some(folded) = self.session(session) else { return Vec::new() };
-        let run = folded.current().filter(|run| !run.held);
-        let of_run = run.into_iter().flat_map(|run| run.parts()).flat_map(|run| run.questions());
-        let mut questions: Vec<Value> =
-            of_run.map(|(call, question)| self.told_question(folded, call, question)).collect();
+        let mut questions = Vec::new();
+        if let Some(folded) = self.session(session) {
+            let parts = folded.current().filter(|run| !run.held).into_iter().flat_map(Run::parts);
+            let asked = parts.flat_map(Run::questions);
+            questions.extend(asked.map(|(call, question)| self.told_question(folded, call, question)));
+        }
         if session == DEFAULT_SESSION {
             for asked in &self.page_questions {
                 let tool = self.registry.get(&asked.tool);
@@ -405,8 +405,7 @@ impl Harness {
         let PageQuestion { command, tool, args, definition, .. } = self.page_questions.remove(at);
         let mut event = self.detail(DEFAULT_SESSION, None);
         event.text("requestId", request).text("answer", answer);
-        self.send("agent:permission-resolved", event, false);
-        self.tell_views();
+        self.send_now("agent:permission-resolved", event);
         let found = self.registry.get(&tool).map(|tool| tool.definition.clone());
         let tool = found.filter(|tool| fingerprint(tool) == definition);
         match tool {
