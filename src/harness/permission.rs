@@ -291,22 +291,23 @@ impl Harness {
         }
     }
 
-    /// All calls that wait for a person.
+    /// All calls that wait for a person, and those that other runs carry out.
     pub(super) fn tell_waiting_calls(&mut self, session: &str) {
         let Some(run) = self.session(session).and_then(session::Session::current) else { return };
         let mut waiting = Vec::new();
         for part in run.parts() {
             for call in part.open_calls() {
-                if matches!(call.state, CallState::Waiting(_) | CallState::Handed) {
-                    waiting.push((part.id.clone(), call.id.clone(), call.state == CallState::Handed));
+                let asked = matches!(call.state, CallState::Waiting(_));
+                if asked || matches!(call.state, CallState::Handed | CallState::Delegated) {
+                    waiting.push((part.id.clone(), call.id.clone(), asked));
                 }
             }
         }
-        for (run, call, handed) in waiting {
-            if handed {
-                self.tell_call(session, &run, &call, "started", true);
-            } else {
+        for (run, call, asked) in waiting {
+            if asked {
                 self.tell_question(session, &run, &call);
+            } else {
+                self.tell_call(session, &run, &call, "started", true);
             }
         }
     }

@@ -682,6 +682,11 @@ impl World {
     /// The model answers, streaming all of it first.
     pub fn answers(&mut self, page: usize, answer: Answer) {
         let (call, _) = self.model(page);
+        self.answers_call(page, call, answer);
+    }
+
+    /// One of several model calls answers with this.
+    pub fn answers_call(&mut self, page: usize, call: CallKey, answer: Answer) {
         self.pages[page].models.get_mut(&call).unwrap().plan = Some(Plan::whole(answer));
         self.stream(page, call, usize::MAX);
         self.stream(page, call, 1);
@@ -707,6 +712,11 @@ impl World {
         self.pages[page].called.remove(&call);
         self.handle(page, Input::Returned { call, result });
         self.settle(page);
+    }
+
+    /// A function of the page says how far it is.
+    pub fn progresses(&mut self, page: usize, call: CallKey, json: &str) {
+        self.handle(page, Input::Progress { call, json: json.into() });
     }
 
     /// The events of these types that a page was told, without their common members.
