@@ -12,7 +12,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::run::{Call, CallState, Question};
+use crate::run::{Call, CallState, Question, Run};
 use crate::session;
 use crate::tools::policy::fingerprint;
 use crate::tools::{Checked, Definition, Origin, ToolText, Verdict};
@@ -42,6 +42,17 @@ pub(super) struct Consulted {
     pub args: Value,
 }
 
+/// How far a call of the page's own code has come.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stage {
+    /// It has passed the gate.
+    Checked,
+    /// The page's own schema has found nothing wrong.
+    Valid,
+    /// `decide` has said this.
+    Judged(Verdict),
+}
+
 impl Harness {
     /// `tools.execute`, past the gate: it runs, is asked about, or is refused.
     pub(super) fn page_call(
@@ -49,14 +60,25 @@ impl Harness {
         command: u32,
         tool: &Definition,
         args: Value,
-        judged: Option<Verdict>,
+        stage: Stage,
     ) -> Result<(), ErrorInfo> {
+        let consulted = || Consulted { command, tool: tool.name.clone(), args: args.clone() };
+        if let (Stage::Checked, Some(function)) = (stage, tool.validate) {
+            let owner = CallOwner::Validate(consulted());
+            let mut request = Object::new();
+            request.value("args", args);
+            self.ask_page(owner, function, "validate", request);
+            return Ok(());
+        }
+        let judged = match stage {
+            Stage::Judged(verdict) => Some(verdict),
+            Stage::Checked | Stage::Valid => None,
+        };
         let (mut verdict, mut reason) = self.policy.verdict(tool, false);
         if let (true, Some(function)) = (verdict != Verdict::Deny, self.config.decide) {
             match judged {
                 Some(judged) => (verdict, reason) = (judged, "decide"),
                 None => {
-                    let consulted = Consulted { command, tool: tool.name.clone(), args: args.clone() };
                     let request = request_of(
                         &format!("call-{command}"),
                         &tool.name,
@@ -65,7 +87,7 @@ impl Harness {
                         "",
                         reason,
                     );
-                    self.ask_page(CallOwner::Decide(consulted), function, "decide", request);
+                    self.ask_page(CallOwner::Decide(consulted()), function, "decide", request);
                     return Ok(());
                 }
             }
@@ -120,12 +142,9 @@ impl Harness {
         match origin {
             Origin::Page => self.page_tool(owner, name, args),
             Origin::Host(function) => self.call_tool(owner, function, &args, timeout, false),
-            Origin::Person => {
-                let error = ErrorInfo::new(Code::ToolFailed, format!("{name} has no execute function"));
-                self.reply_now(
-                    command,
-                    Err(error.hint("it is answered by tools.resolve when a model calls it")),
-                );
+            Origin::Person | Origin::Delegate | Origin::Skill => {
+                let error = ErrorInfo::new(Code::ToolFailed, format!("{name} is of use to a model only"));
+                self.reply_now(command, Err(error.hint("let a model call it, in a run")));
             }
         }
     }
@@ -138,7 +157,7 @@ impl Harness {
     fn ask_page(&mut self, owner: CallOwner, function: u32, kind: &'static str, mut request: Object) {
         let call = self.key();
         let limit = self.config.tool_timeout_ms;
-        self.calls.insert(call, LiveCall { owner, deadline: None, limit });
+        self.calls.insert(call, LiveCall::new(owner, limit));
         self.outbox.act(Action::CallPage { call, function, kind, json: Some(request.json()) });
     }
 
@@ -170,19 +189,57 @@ impl Harness {
         let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
         let verdict = said.as_ref().and_then(Value::as_str).and_then(Verdict::parse).unwrap_or(Verdict::Ask);
         match owner {
-            CallOwner::Decide(Consulted { command, tool, args }) => {
-                let checked = self.registry.get(&tool).map(|tool| tool.definition.clone());
-                let done = match checked {
-                    Some(tool) => self.page_call(command, &tool, args, Some(verdict)),
-                    None => Err(ErrorInfo::new(Code::ToolNotFound, format!("no tool is called '{tool}'"))),
-                };
-                if let Err(error) = done {
-                    self.reply_now(command, Err(error));
-                }
-            }
+            CallOwner::Decide(consulted) => self.page_call_goes_on(consulted, Stage::Judged(verdict)),
             CallOwner::DecideForRun { session, run, tool_call } => {
                 let entry = Entry::Judged { tool_call, verdict: verdict.as_str().into() };
                 self.inner_settle(session, run, entry);
+            }
+            _ => {}
+        }
+    }
+
+    /// A call of the page's own code goes on, if its tool is still there.
+    fn page_call_goes_on(&mut self, Consulted { command, tool, args }: Consulted, stage: Stage) {
+        let checked = self.registry.get(&tool).map(|tool| tool.definition.clone());
+        let done = match checked {
+            Some(tool) => self.page_call(command, &tool, args, stage),
+            None => Err(ErrorInfo::new(Code::ToolNotFound, format!("no tool is called '{tool}'"))),
+        };
+        if let Err(error) = done {
+            self.reply_now(command, Err(error));
+        }
+    }
+
+    /// The page's own schema is asked about the arguments of a call of a run.
+    pub(super) fn inspect(&mut self, session: &str, run: &str, tool_call: &str) {
+        let (session, run, tool_call) = (session.to_owned(), run.to_owned(), tool_call.to_owned());
+        let call = self.call_of(&session, &run, &tool_call).cloned();
+        let owner = CallOwner::ValidateForRun { session, run, tool_call };
+        let tool = call.as_ref().and_then(|call| self.registry.get(&call.name));
+        let (Some(call), Some(function)) = (&call, tool.and_then(|tool| tool.definition.validate)) else {
+            let error = ErrorInfo::new(Code::ToolNotFound, "the tool is gone");
+            return self.validated(owner, Err(error));
+        };
+        let mut request = Object::new();
+        request.value("args", session::arguments(&call.arguments));
+        self.ask_page(owner, function, "validate", request);
+    }
+
+    /// What it says: what is wrong with them, or nothing.
+    pub(super) fn validated(&mut self, owner: CallOwner, result: Result<Option<String>, ErrorInfo>) {
+        let error = match result {
+            Err(error) => Some(self.scrubbed_error(error)),
+            Ok(json) => {
+                let said = json.and_then(|json| crate::json::parse(&json));
+                let wrong = said.as_ref().and_then(Value::as_str).map(|said| self.scrubbed(said.into()));
+                wrong.map(|wrong| ErrorInfo::new(Code::InvalidArguments, ToolText::cut(wrong).text))
+            }
+        };
+        match (owner, error) {
+            (CallOwner::Validate(consulted), Some(error)) => self.reply_now(consulted.command, Err(error)),
+            (CallOwner::Validate(consulted), None) => self.page_call_goes_on(consulted, Stage::Valid),
+            (CallOwner::ValidateForRun { session, run, tool_call }, error) => {
+                self.inner_settle(session, run, Entry::Validated { tool_call, error });
             }
             _ => {}
         }
@@ -226,22 +283,32 @@ impl Harness {
         self.tell_message(session, run, false);
     }
 
-    /// All that waits for a person in a run that goes on waiting after a reload.
+    /// A run that waited for a person waits again after a reload.
     pub(super) fn tell_questions_again(&mut self, session: &str) {
+        let run = self.session(session).and_then(session::Session::current).filter(|run| run.waiting());
+        if let Some(run) = run.map(|run| run.id.clone()) {
+            self.tell_begin(session, &run);
+            self.tell_waiting_calls(session);
+        }
+    }
+
+    /// All calls that wait for a person.
+    pub(super) fn tell_waiting_calls(&mut self, session: &str) {
         let Some(run) = self.session(session).and_then(session::Session::current) else { return };
-        if !run.waiting() {
-            return;
+        let mut waiting = Vec::new();
+        for part in run.parts() {
+            for call in part.open_calls() {
+                if matches!(call.state, CallState::Waiting(_) | CallState::Handed) {
+                    waiting.push((part.id.clone(), call.id.clone(), call.state == CallState::Handed));
+                }
+            }
         }
-        let id = run.id.clone();
-        let questions: Vec<String> = run.questions().map(|(call, _)| call.id.clone()).collect();
-        let handed = run.open_calls().filter(|call| call.state == CallState::Handed);
-        let handed: Vec<String> = handed.map(|call| call.id.clone()).collect();
-        self.tell_begin(session, &id);
-        for call in questions {
-            self.tell_question(session, &id, &call);
-        }
-        for call in handed {
-            self.tell_call(session, &id, &call, "started", true);
+        for (run, call, handed) in waiting {
+            if handed {
+                self.tell_call(session, &run, &call, "started", true);
+            } else {
+                self.tell_question(session, &run, &call);
+            }
         }
     }
 
@@ -267,7 +334,7 @@ impl Harness {
     pub(super) fn questions(&self, session: &str) -> Vec<Value> {
         let Some(folded) = self.session(session) else { return Vec::new() };
         let run = folded.current().filter(|run| !run.held);
-        let of_run = run.into_iter().flat_map(|run| run.questions());
+        let of_run = run.into_iter().flat_map(|run| run.parts()).flat_map(|run| run.questions());
         let mut questions: Vec<Value> =
             of_run.map(|(call, question)| self.told_question(folded, call, question)).collect();
         if session == DEFAULT_SESSION {
@@ -302,8 +369,11 @@ impl Harness {
         }
         let asked = self.sessions.iter().find_map(|(id, slot)| {
             let run = slot.session.current().filter(|run| !run.held)?;
-            let (call, _) = run.questions().find(|(_, question)| question.id == request)?;
-            Some((id.to_owned(), run.id.clone(), call.id.clone()))
+            let of_part = |run: &Run| {
+                let (call, _) = run.questions().find(|(_, question)| question.id == request)?;
+                Some((id.to_owned(), run.id.clone(), call.id.clone()))
+            };
+            run.parts().find_map(of_part)
         });
         let Some((session, run, tool_call)) = asked else { return Err(not_asked(request)) };
         self.answer_question(&session, &run, tool_call, request, answer, word);
@@ -377,8 +447,11 @@ impl Harness {
         while let Some(at) = self.question_deadlines.iter().position(|(deadline, ..)| due(Some(*deadline))) {
             let (_, session, tool_call) = self.question_deadlines.remove(at);
             let asked = self.session(&session).and_then(session::Session::current).and_then(|run| {
-                let (_, question) = run.questions().find(|(call, _)| call.id == tool_call)?;
-                Some((run.id.clone(), question.id.clone()))
+                let of_part = |run: &Run| {
+                    let (_, question) = run.questions().find(|(call, _)| call.id == tool_call)?;
+                    Some((run.id.clone(), question.id.clone()))
+                };
+                run.parts().find_map(of_part)
             });
             if let Some((run, request)) = asked {
                 let word = "nobody answered in time";
@@ -401,10 +474,9 @@ impl Harness {
         answer: &Value,
     ) -> Result<(), ErrorInfo> {
         let waits = self.sessions.iter().find_map(|(id, slot)| {
-            let run = slot.session.current()?;
-            let handed = |call: &&Call| call.id == tool_call && call.state == CallState::Handed;
-            run.open_calls().find(handed)?;
-            Some((id.to_owned(), run.id.clone()))
+            let handed = |call: &Call| call.id == tool_call && call.state == CallState::Handed;
+            let part = slot.session.current()?.parts().find(|run| run.open_calls().any(handed))?;
+            Some((id.to_owned(), part.id.clone()))
         });
         let Some((session, run)) = waits else { return Err(not_asked(tool_call)) };
         let entry = match (answer.get("result"), answer.get("error").and_then(Value::as_str)) {

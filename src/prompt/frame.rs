@@ -17,8 +17,8 @@ pub fn framed(text: &str, source: Source, mark: &str) -> String {
         }
         Source::Workspace | Source::System => text,
     };
-    // Whoever has seen an earlier turn knows the mark.
-    let text = find::replace(text, mark, "");
+    // Whoever has seen an earlier turn knows the mark. What stands for it keeps its two sides from becoming one.
+    let text = find::replace(text, mark, "…");
     ["<result source=\"", source.as_str(), "\" ", mark, ">\n", &text, "\n</result ", mark, ">"].concat()
 }
 

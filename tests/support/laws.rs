@@ -47,7 +47,8 @@ pub struct Journal {
     outside: u64,
     /// The runs that were lost once.
     pub lost: BTreeSet<String>,
-    /// The runs that waited for a person once.
+    /// The runs that waited for a person once: they are not lost with their page, and a page that never told of them
+    /// may end them.
     pub waited: BTreeSet<String>,
     /// How many entries of each kind there were.
     pub kinds: BTreeMap<String, u64>,
@@ -181,15 +182,17 @@ impl Journal {
         if let Some(entry) = &entry {
             if entry.cause() == Cause::Decision {
                 let made = self.fold.next();
-                law(made.as_ref() == Some(entry), || {
-                    format!("entry {} is {entry:?}, and a replay makes {made:?}", header.seq)
-                })?;
+                let same = made
+                    .as_ref()
+                    .is_some_and(|(run, made)| header.run.as_ref() == Some(run) && made == entry);
+                law(same, || format!("entry {} is {entry:?}, and a replay makes {made:?}", header.seq))?;
             }
             let (_, again) = self.fold.row(header.at, header.run.as_deref(), entry);
             law(again.to_text() == text, || format!("entry {} has other bytes in a replay", header.seq))?;
             let run = header.run.clone().unwrap_or_default();
             match entry {
                 Entry::PermissionAsked { tool_call, request, reason, .. } => {
+                    self.waited.insert(run.clone());
                     if reason == "unknown_outcome" {
                         self.unknown.insert((run.clone(), tool_call.clone()));
                     }
@@ -222,14 +225,15 @@ impl Journal {
                         self.outside = header.seq;
                     }
                 }
-                Entry::Handed { tool_call } => self.may_run(&run, tool_call)?,
+                Entry::Handed { tool_call } => {
+                    self.may_run(&run, tool_call)?;
+                    self.waited.insert(run);
+                }
                 Entry::Ordered { tool_call, .. } => {
                     self.may_run(&run, tool_call)?;
                     *self.ordered.entry((run, tool_call.clone())).or_default() += 1;
                 }
                 Entry::Lost { .. } => drop(self.lost.insert(run)),
-                // Whoever waits for a person is not lost with its page, and may be ended by one that never told of it.
-                Entry::PermissionAsked { .. } | Entry::Handed { .. } => drop(self.waited.insert(run)),
                 Entry::Cleared { .. } => {
                     self.cleared = header.seq;
                     self.always.clear();
