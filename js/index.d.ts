@@ -135,8 +135,12 @@ export interface Workspace extends EventTarget {
    * `newer_version`.
    */
   startAgent(config?: AgentConfig): Promise<void>;
-  /** Changes the given members, from the next model call on. @throws {LodgerError} `not_running` */
-  configureAgent(patch: Omit<AgentConfig, "ifRunning" | "resume">): Promise<void>;
+  /**
+   * Changes the given members, from the next model call on; `null` gives one its default back.
+   *
+   * @throws {LodgerError} `not_running`
+   */
+  configureAgent(patch: { [K in Exclude<keyof AgentConfig, "ifRunning" | "resume">]?: AgentConfig[K] | null }): Promise<void>;
   /** Interrupts what runs, then stops. A stopped agent stays stopped. */
   stopAgent(): Promise<void>;
 
@@ -380,8 +384,11 @@ export interface ToolCallPart {
   arguments: unknown;
   /** The question that waits for a person, while it does. */
   requestId?: string;
-  /** `receiving`: its arguments still come. `waiting`: for its turn. `unknown`: the page was lost while it ran. */
-  status: "receiving" | "waiting" | "started" | "completed" | "failed" | "unknown";
+  /**
+   * `receiving`: its arguments still come. `waiting`: for its turn, or for a person. `denied`: nobody has allowed it, so
+   * it was not run. `unknown`: the page was lost while it ran.
+   */
+  status: "receiving" | "waiting" | "started" | "completed" | "failed" | "denied" | "unknown";
   progress?: unknown;
   result?: unknown;
   error?: ErrorInfo;

@@ -1251,6 +1251,7 @@ fn what_is_denied_is_not_run_and_the_model_is_told_why() {
     assert!(world.pages[0].called.is_empty());
     let told = last(&world, "agent:tool-call");
     assert_eq!((&told["status"], &told["error"]["code"]), (&json!("failed"), &json!("permission_denied")));
+    assert_eq!(history(&mut world)[1]["parts"][0]["status"], "denied");
     assert!(sent(&world)[2]["content"].as_str().unwrap().contains("not on Sundays"));
     assert_eq!(last(&world, "agent:permission-resolved")["answer"], "deny");
     // The first answer counts.
