@@ -1411,6 +1411,23 @@ fn a_tool_without_a_function_waits_for_its_answer_also_after_a_reload() {
 }
 
 #[test]
+fn a_tool_without_a_function_waits_only_as_long_as_it_says() {
+    let mut world = started();
+    let boss = json!({ "name": "ask_boss", "description": "d", "inputSchema": { "type": "object" }, "timeoutMs": 500, "replace": true });
+    world.must(0, "tools.register", boss);
+    send(&mut world, "ask the boss");
+    world.answers(0, asks(&[("a", "ask_boss")]));
+    world.pass(0, 499);
+    assert_eq!(status(&world), &waiting());
+    world.pass(0, 1);
+    let told = last(&world, "agent:tool-call");
+    assert_eq!((&told["status"], &told["error"]["code"]), (&json!("failed"), &json!("tool_timeout")));
+    assert!(sent(&world)[2]["content"].as_str().unwrap().contains("nobody answered in time"));
+    let late = json!({ "toolCallId": "a", "answer": { "result": "no" } });
+    assert_eq!(world.fails(0, "tools.resolve", late).code, Code::RequestNotFound);
+}
+
+#[test]
 fn a_lost_call_is_looked_up_before_anyone_is_asked() {
     for (known, asks_a_person) in [(Some("{\"result\":\"paid\"}"), false), (None, true)] {
         let mut world = started();
