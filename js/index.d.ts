@@ -59,6 +59,8 @@ export interface Commands {
   get_conversation_history: { args: {}; value: Message[] };
   get_agent_settings: { args: {}; value: AgentSettings };
   execute_tool: { args: { tool: string; arguments?: object }; value: ToolResult };
+  /** Answers a question, like `resolvePermission`. */
+  respond_permission_request: { args: { requestId: string; answer: PermissionAnswer; reason?: string }; value: void };
   list_tools: { args: {}; value: ToolDefinition[] };
   "agent.wait": { args: { runId: string; timeoutMs?: number }; value: WaitResult };
 }
@@ -133,8 +135,12 @@ export interface Workspace extends EventTarget {
    * `newer_version`.
    */
   startAgent(config?: AgentConfig): Promise<void>;
-  /** Changes the given members, from the next model call on. @throws {LodgerError} `not_running` */
-  configureAgent(patch: Omit<AgentConfig, "ifRunning" | "resume">): Promise<void>;
+  /**
+   * Changes the given members, from the next model call on; `null` gives one its default back.
+   *
+   * @throws {LodgerError} `not_running`
+   */
+  configureAgent(patch: { [K in Exclude<keyof AgentConfig, "ifRunning" | "resume">]?: AgentConfig[K] | null }): Promise<void>;
   /** Interrupts what runs, then stops. A stopped agent stays stopped. */
   stopAgent(): Promise<void>;
 
@@ -207,8 +213,8 @@ export interface Workspace extends EventTarget {
   removeEventListener(type: string, listener: EventListenerOrEventListenerObject | null, options?: EventListenerOptions | boolean): void;
 }
 
-/** `Error`: the harness itself is lost; start it again. */
-export type Lifecycle = "Stopped" | "Starting" | "Running" | { Error: string };
+/** `Suspended`: its run waits for a person. `Error`: the harness itself is lost; start it again. */
+export type Lifecycle = "Stopped" | "Starting" | "Running" | "Suspended" | { Error: string };
 export interface Status {
   lifecycle: Lifecycle;
   /** Whether a run works. */
@@ -378,8 +384,11 @@ export interface ToolCallPart {
   arguments: unknown;
   /** The question that waits for a person, while it does. */
   requestId?: string;
-  /** `receiving`: its arguments still come. `waiting`: for its turn. `unknown`: the page was lost while it ran. */
-  status: "receiving" | "waiting" | "started" | "completed" | "failed" | "unknown";
+  /**
+   * `receiving`: its arguments still come. `waiting`: for its turn, or for a person. `denied`: nobody has allowed it, so
+   * it was not run. `unknown`: the page was lost while it ran.
+   */
+  status: "receiving" | "waiting" | "started" | "completed" | "failed" | "denied" | "unknown";
   progress?: unknown;
   result?: unknown;
   error?: ErrorInfo;
@@ -447,6 +456,13 @@ export interface Tool<S = JsonSchema> {
   timeoutMs?: number;
   /** Whether it may run beside the other calls of its turn. Default: only if all of them are read-only. */
   concurrency?: "parallel" | "serial";
+  /**
+   * Mends arguments where that cannot change their meaning: JSON in a string, one value for a list of it, "42" where
+   * only an integer fits, `null` for what may be absent. Default true.
+   */
+  coerce?: boolean;
+  /** Whether the schema's `format` decides; else it is a remark. Default false. */
+  formats?: boolean;
   /**
    * The page was lost while it ran: run it again, ask a person whether to, or tell the model that it failed. Default:
    * `rerun` for read-only tools, else `ask`.

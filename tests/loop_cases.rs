@@ -1138,6 +1138,7 @@ fn what_is_denied_is_not_run_and_the_model_is_told_why() {
     assert!(world.pages[0].called.is_empty());
     let told = last(&world, "agent:tool-call");
     assert_eq!((&told["status"], &told["error"]["code"]), (&json!("failed"), &json!("permission_denied")));
+    assert_eq!(history(&mut world)[1]["parts"][0]["status"], "denied");
     assert!(sent(&world)[2]["content"].as_str().unwrap().contains("not on Sundays"));
     assert_eq!(last(&world, "agent:permission-resolved")["answer"], "deny");
     // The first answer counts.
@@ -1294,6 +1295,23 @@ fn a_tool_without_a_function_waits_for_its_answer_also_after_a_reload() {
     assert_eq!(sent(&world)[2]["content"], "yes");
     let again = json!({ "toolCallId": "a", "answer": { "result": "no" } });
     assert_eq!(world.fails(0, "tools.resolve", again).code, Code::RequestNotFound);
+}
+
+#[test]
+fn a_tool_without_a_function_waits_only_as_long_as_it_says() {
+    let mut world = started();
+    let boss = json!({ "name": "ask_boss", "description": "d", "inputSchema": { "type": "object" }, "timeoutMs": 500, "replace": true });
+    world.must(0, "tools.register", boss);
+    send(&mut world, "ask the boss");
+    world.answers(0, asks(&[("a", "ask_boss")]));
+    world.pass(0, 499);
+    assert_eq!(status(&world), &waiting());
+    world.pass(0, 1);
+    let told = last(&world, "agent:tool-call");
+    assert_eq!((&told["status"], &told["error"]["code"]), (&json!("failed"), &json!("tool_timeout")));
+    assert!(sent(&world)[2]["content"].as_str().unwrap().contains("nobody answered in time"));
+    let late = json!({ "toolCallId": "a", "answer": { "result": "no" } });
+    assert_eq!(world.fails(0, "tools.resolve", late).code, Code::RequestNotFound);
 }
 
 #[test]

@@ -160,7 +160,7 @@ pub struct Harness {
     page_questions: Vec<permission::PageQuestion>,
     /// Whether the page was last told that it waits for a person.
     told_suspended: bool,
-    /// When a question of a run is not waited for any longer: its session and tool call.
+    /// When a question of a run, or a call that somebody answers, is not waited for any longer: session and tool call.
     question_deadlines: Vec<(Millis, String, String)>,
     sessions: Named<Slot>,
     /// The sessions that a view watches, with the state that it was told last.

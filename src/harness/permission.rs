@@ -282,6 +282,20 @@ impl Harness {
         self.tell_message(session, run, false);
     }
 
+    /// A call waits for `tools.resolve`: as long as it takes, or as its tool says.
+    pub(super) fn tell_handed(&mut self, session: &str, run: &str, tool_call: &str) {
+        if let Some(limit) = self.limit_of(session, run, tool_call) {
+            let deadline = self.now.saturating_add(limit);
+            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
+        }
+        self.tell_call(session, run, tool_call, "started", true);
+    }
+
+    fn limit_of(&self, session: &str, run: &str, tool_call: &str) -> Option<u64> {
+        let name = &self.call_of(session, run, tool_call)?.name;
+        self.session(session)?.tools.get(name)?.definition.timeout_ms
+    }
+
     /// A run that waited for a person waits again after a reload.
     pub(super) fn tell_questions_again(&mut self, session: &str) {
         let run = self.session(session).and_then(session::Session::current).filter(|run| run.waiting());
@@ -297,17 +311,16 @@ impl Harness {
         let mut waiting = Vec::new();
         for part in run.parts() {
             for call in part.open_calls() {
-                let asked = matches!(call.state, CallState::Waiting(_));
-                if asked || matches!(call.state, CallState::Handed | CallState::Delegated) {
-                    waiting.push((part.id.clone(), call.id.clone(), asked));
+                if matches!(call.state, CallState::Waiting(_) | CallState::Handed | CallState::Delegated) {
+                    waiting.push((part.id.clone(), call.id.clone(), call.state.clone()));
                 }
             }
         }
-        for (run, call, asked) in waiting {
-            if asked {
-                self.tell_question(session, &run, &call);
-            } else {
-                self.tell_call(session, &run, &call, "started", true);
+        for (run, call, state) in waiting {
+            match state {
+                CallState::Handed => self.tell_handed(session, &run, &call),
+                CallState::Delegated => self.tell_call(session, &run, &call, "started", true),
+                _ => self.tell_question(session, &run, &call),
             }
         }
     }
@@ -447,20 +460,28 @@ impl Harness {
         while let Some(at) = self.question_deadlines.iter().position(|(deadline, ..)| due(Some(*deadline))) {
             let (_, session, tool_call) = self.question_deadlines.remove(at);
             let asked = self.session(&session).and_then(session::Session::current).and_then(|run| {
-                let of_part = |run: &Run| {
-                    let (_, question) = run.questions().find(|(call, _)| call.id == tool_call)?;
-                    Some((run.id.clone(), question.id.clone()))
+                let of_part = |run: &Run| match &run.open_calls().find(|call| call.id == tool_call)?.state {
+                    CallState::Waiting(question) => Some((run.id.clone(), Some(question.id.clone()))),
+                    CallState::Handed => Some((run.id.clone(), None)),
+                    _ => None,
                 };
                 run.parts().find_map(of_part)
             });
-            if let Some((run, request)) = asked {
-                let word = "nobody answered in time";
-                self.answer_question(&session, &run, tool_call, &request, "deny", Some(word));
+            let word = "nobody answered in time";
+            match asked {
+                Some((run, Some(request))) => {
+                    self.answer_question(&session, &run, tool_call, &request, "deny", Some(word));
+                }
+                Some((run, None)) => {
+                    let entry = failed_call(&tool_call, ErrorInfo::new(Code::ToolTimeout, word));
+                    self.settle(&session, &run, &entry);
+                }
+                None => {}
             }
         }
     }
 
-    /// When the first question is not waited for any longer.
+    /// When the first question or call is not waited for any longer.
     pub(super) fn first_deadline(&self) -> Option<Millis> {
         let of_runs = self.question_deadlines.iter().map(|(deadline, ..)| *deadline);
         self.page_questions.iter().filter_map(|asked| asked.deadline).chain(of_runs).min()

@@ -369,7 +369,7 @@ impl Harness {
                 self.tell_message(session, &top, false);
             }
             Entry::Handed { tool_call } => {
-                self.tell_call(session, run, tool_call, "started", true);
+                self.tell_handed(session, run, tool_call);
                 self.tell_message(session, run, false);
             }
             Entry::LookedUp { tool_call } => self.look_up(session, run, tool_call),

@@ -140,6 +140,7 @@ fn part_of(call: &Call) -> Value {
         CallState::Settled(Settled { error: None, .. }) => "completed",
         CallState::Settled(Settled { error: Some(error), .. }) => match error.code {
             Code::UnknownOutcome => "unknown",
+            Code::PermissionDenied => "denied",
             _ => "failed",
         },
     };
