@@ -100,6 +100,10 @@ const KINDS = {
     }
   },
 
+  async validate(wrong, { args }) {
+    return toJson(await wrong(args), "validate()");
+  },
+
   async decide(decide, request) {
     return toJson(await decide(request), "decide()");
   },

@@ -7,6 +7,7 @@
 //! acting (`browser/`, or the simulator in `tests/`), one run's decisions (`run/`), what a journal adds up to
 //! (`session/`).
 
+mod account;
 mod action;
 mod args;
 mod commands;
@@ -117,6 +118,8 @@ struct Waiter {
 enum After {
     /// The epoch and whoever held it.
     Epoch,
+    /// The skills of the account; `starting`: a start waits for them.
+    Account { starting: bool },
     /// The journal, head and drafts of a session that is taken over.
     Load,
     /// A journal, only to look at.
@@ -426,6 +429,7 @@ impl Harness {
             }
             Input::Committed { commit, result } => self.committed(commit, result),
             Input::Read { read, result } => self.read_done(read, result),
+            Input::Account { read, result } => self.account_read(read, result),
             Input::Answered { call, result } => self.answered(call, result),
             Input::Returned { call, result } => self.returned(call, result),
             Input::Progress { call, json } => self.progress(call, &json),
@@ -504,6 +508,7 @@ impl Harness {
         match after {
             After::Epoch => self.epoch_read(&rows),
             After::Load => self.load(&rows),
+            After::Account { .. } => {}
             After::Look(look) => self.look(look, &rows),
             After::Erase { command, session } => {
                 for write in rows.iter().flat_map(|rows| start::erasures(&session, rows)) {
@@ -519,6 +524,7 @@ impl Harness {
     fn read_failed(&mut self, after: After, error: &ErrorInfo) {
         match after {
             After::Epoch | After::Load => self.fail(error.clone()),
+            After::Account { .. } => {}
             After::Look(look) => self.reply_now(look.command, Err(error.clone())),
             After::Erase { command, .. } => self.erased(command, Err(error.clone())),
             After::Pages(refresh) => {
@@ -550,7 +556,7 @@ impl Harness {
             if let After::Erase { command, .. } = after {
                 unanswered.push(*command);
             }
-            !matches!(after, After::Epoch | After::Load | After::Erase { .. })
+            !matches!(after, After::Epoch | After::Account { .. } | After::Load | After::Erase { .. })
         });
         for command in unanswered {
             self.reply_now(command, Err(error.clone()));

@@ -126,6 +126,8 @@ pub struct Page {
     pub closed: bool,
     commit: Option<(u64, Commit)>,
     reads: Vec<OpenRead>,
+    /// Exchanges with the account that have come to nothing yet, and what they will give.
+    accounts: Vec<(u64, Vec<String>)>,
     wants_lock: bool,
     /// Whether it has the lock, as far as it knows.
     has_lock: bool,
@@ -143,6 +145,7 @@ pub struct Page {
 enum What {
     Commit,
     Read,
+    Account,
     Lock,
     Stream,
     Call,
@@ -179,6 +182,8 @@ pub struct World {
     pub now: Millis,
     pub disk: MemoryStore,
     pub pages: Vec<Page>,
+    /// What the workspaces of the origin give to each other.
+    pub account: BTreeMap<(String, String), String>,
     pub journal: Journal,
     pub signed: Signed,
     /// What happened how often.
@@ -198,6 +203,7 @@ impl World {
             now: 1_000_000,
             disk: MemoryStore::new(),
             pages: Vec::new(),
+            account: BTreeMap::new(),
             journal: Journal::new(),
             signed: Signed::new(),
             seen: BTreeMap::new(),
@@ -254,6 +260,7 @@ impl World {
             closed: false,
             commit: None,
             reads: Vec::new(),
+            accounts: Vec::new(),
             wants_lock: false,
             has_lock: false,
             robbed: false,
@@ -356,6 +363,12 @@ impl World {
                 let at_once = page.commit.is_none() && self.rng.bool();
                 let rows = at_once.then(|| reads.iter().map(|read| self.disk.read(read)).collect());
                 page.reads.push(OpenRead { id, reads, rows });
+            }
+            Action::Account { id, workspace, skills } => {
+                self.account.retain(|(of, _), _| *of != workspace);
+                self.account.extend(skills.into_iter().map(|(name, row)| ((workspace.clone(), name), row)));
+                let rows = self.account.values().cloned().collect();
+                self.pages[at].accounts.push((id, rows));
             }
             Action::CallModel { call, request } => self.called_model(at, call, request)?,
             Action::CallPage { call, function, kind, json } => {
@@ -610,6 +623,12 @@ impl World {
         }
     }
 
+    /// The account answers.
+    fn finish_account(&mut self, page: usize) {
+        let (read, rows) = self.pages[page].accounts.remove(0);
+        self.handle(page, Input::Account { read, result: Ok(rows) });
+    }
+
     // The calm side.
 
     /// Finishes commits, reads and locks until the page waits for a model, a function, the time or a person.
@@ -619,6 +638,8 @@ impl World {
                 self.answer_lock(page);
             } else if !self.pages[page].reads.is_empty() {
                 self.finish_read(page, 0, false);
+            } else if !self.pages[page].accounts.is_empty() {
+                self.finish_account(page);
             } else if self.pages[page].commit.is_some() {
                 self.finish_commit(page, Ok(()));
             } else {
@@ -739,6 +760,7 @@ impl World {
         let weights = [
             (What::Commit, if page.commit.is_some() { 220 } else { 0 }),
             (What::Read, if page.reads.is_empty() { 0 } else { 100 }),
+            (What::Account, if page.accounts.is_empty() { 0 } else { 100 }),
             (What::Lock, if page.wants_lock { 60 } else { 0 }),
             (What::Stream, if page.models.is_empty() { 0 } else { 200 }),
             (What::Call, if page.called.is_empty() { 0 } else { 140 }),
@@ -766,6 +788,7 @@ impl World {
                 let fails = faults.reads && self.rng.u8(..40) == 0;
                 self.finish_read(at, which, fails);
             }
+            What::Account => self.finish_account(at),
             What::Lock => self.answer_lock(at),
             What::Stream => {
                 let call = *self.pages[at].models.keys().next().unwrap();
