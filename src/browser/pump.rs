@@ -145,6 +145,11 @@ impl Pump {
         self.input(Input::Progress { call, json });
     }
 
+    /// A tool has ended whose call nobody waits for any more.
+    pub fn late(&self) {
+        self.input(Input::Late);
+    }
+
     /// Something happened. Nothing does after the end.
     pub fn input(&self, input: Input) {
         if self.0.ended.get() || broken_down() {

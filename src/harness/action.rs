@@ -71,6 +71,8 @@ pub enum Input {
         /// JSON.
         json: String,
     },
+    /// A tool has ended whose call nobody waits for any more; what it said is dropped.
+    Late,
     /// Time has passed.
     Tick,
 }

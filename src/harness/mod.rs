@@ -187,6 +187,8 @@ pub struct Harness {
     last_draft: Millis,
     /// Why the run that ends next was interrupted.
     interrupt_reason: String,
+    /// How much came that nobody waited for any more.
+    dropped: u64,
 }
 
 /// Something that follows at once, without the world.
@@ -252,6 +254,7 @@ impl Harness {
             inner: VecDeque::new(),
             last_draft: 0,
             interrupt_reason: String::new(),
+            dropped: 0,
         };
         harness.tell_tools();
         harness
@@ -310,6 +313,11 @@ impl Harness {
     /// Where the harness stands.
     pub fn lifecycle(&self) -> &Lifecycle {
         &self.lifecycle
+    }
+
+    /// How many results and pieces of answers came too late: nobody waited for them any more, and they were dropped.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
     }
 
     /// A session in its hands.
@@ -433,6 +441,7 @@ impl Harness {
             Input::Answered { call, result } => self.answered(call, result),
             Input::Returned { call, result } => self.returned(call, result),
             Input::Progress { call, json } => self.progress(call, &json),
+            Input::Late => self.dropped += 1,
             Input::Tick => self.tick(),
         }
     }

@@ -489,9 +489,8 @@ impl World {
 
     fn called_tool(&mut self, at: usize, function: u32, args: &Value) -> Law {
         self.note("tool calls");
-        let (Some(run), Some(call)) = (args["runId"].as_str(), args["toolCallId"].as_str()) else {
-            return Ok(());
-        };
+        let call = args["toolCallId"].as_str().ok_or("a tool runs for no call")?;
+        let Some(run) = args["runId"].as_str() else { return self.page_may_run(at, function, call) };
         let session = self.pages[at].harness.session(SESSION).ok_or("a tool of no session")?;
         let state = session.run(run).and_then(|run| run.call(call)).map(|call| call.state.clone());
         law(state == Some(CallState::Ordered), || format!("{call} runs, and it is {state:?}"))?;
@@ -499,6 +498,41 @@ impl World {
             Some((_, _, false, more)) => self.journal.run_tool(run, call, more.contains("rerun")),
             _ => Ok(()),
         }
+    }
+
+    /// A tool that the page's own code calls runs by the configuration of this moment, and by what a person has said.
+    fn page_may_run(&self, at: usize, function: u32, call: &str) -> Law {
+        let page = &self.pages[at];
+        let Some((name, _, read_only, more)) = TOOLS.iter().find(|tool| tool.1 == function) else {
+            return Ok(());
+        };
+        let more: Value = serde_json::from_str(more).unwrap();
+        let config = page.harness.config().record();
+        let needed = more["capability"].as_str();
+        let held =
+            |held: &Value| held.as_array().is_none_or(|held| held.iter().any(|held| held.as_str() == needed));
+        law(needed.is_none() || held(&config["capabilities"]), || {
+            format!("{name} runs without its capability")
+        })?;
+        let reads = matches!(config["processType"].as_str(), Some("Researcher" | "SkillComposer"));
+        law(*read_only || !reads, || format!("{name} runs in a process that only reads"))?;
+        let rules = &config["permissions"];
+        let standard =
+            if more["destructive"] == true { "ask" } else { rules["default"].as_str().unwrap_or("allow") };
+        let by_capability = needed.and_then(|needed| rules["capabilities"][needed].as_str());
+        let rule = rules["tools"][*name].as_str().or(by_capability).unwrap_or(standard);
+        let resolved = |(kind, detail): &(&str, Value)| {
+            *kind == "agent:permission-resolved"
+                && detail["requestId"] == format!("ask_{call}")
+                && detail["answer"] != "deny"
+        };
+        let allowed = page.told.events.iter().any(resolved);
+        law(rule != "deny" || allowed, || format!("{name} runs though it is denied"))?;
+        let session = page.harness.session(SESSION);
+        let always = session.is_some_and(|session| session.grants.iter().any(|grant| grant.tool == *name));
+        // What `decide` says in advance goes before the rule.
+        let asks = rule == "ask" && rules["decide"] != true;
+        law(!asks || allowed || always, || format!("{name} ({call}) runs, and nobody has allowed it"))
     }
 
     /// The page asks for something; gives the number of the command.
