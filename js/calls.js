@@ -104,6 +104,10 @@ const KINDS = {
     return toJson(await decide(request), "decide()");
   },
 
+  async validate(validate, { args }) {
+    return toJson(await validate(args), "validate()");
+  },
+
   async lookup(lookup, { args, toolCallId }) {
     return toJson(await lookup(args, { toolCallId }), "lookup()");
   },

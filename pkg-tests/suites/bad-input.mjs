@@ -149,14 +149,14 @@ function args(test) {
     const { results, polluted } = await page.evaluate(callAll, { inputSchema, coerce: true, texts });
     assert.deepEqual(results.map((r) => r.code), ["invalid_arguments", "invalid_arguments", undefined, "invalid_arguments", "invalid_arguments", "invalid_arguments", undefined]);
     for (const name of ["constructor", "__proto__"]) assert.ok(results[0].message.includes(`'${name}'`), results[0].message);
-    assert.deepEqual(results[2].got, { own: ["constructor", "__proto__"], json: '{"constructor":"c","__proto__":{"polluted":true}}', inherited: null });
+    assert.deepEqual(results[2].got, { own: ["__proto__", "constructor"], json: '{"__proto__":{"polluted":true},"constructor":"c"}', inherited: null }, "members come in the order of their names");
     assert.equal(polluted, null);
     const direct = await page.evaluate(async (schema) => {
       const ws = await lodger.openWorkspace("d", { storage: "memory" });
       ws.tools.register({ name: "t", description: "d", inputSchema: JSON.parse(schema), execute: (args) => JSON.stringify(args) });
       return [(await T.refused(() => ws.tools.execute("t", {}))).code, (await ws.tools.execute("t", JSON.parse('{"constructor": "c", "__proto__": {"polluted": true}}'))).result, ({}).polluted ?? null];
     }, inputSchema);
-    assert.deepEqual(direct, ["invalid_arguments", '{"constructor":"c","__proto__":{"polluted":true}}', null]);
+    assert.deepEqual(direct, ["invalid_arguments", '{"__proto__":{"polluted":true},"constructor":"c"}', null]);
   });
 
   test("duplicate members: the one that is checked is the one that the tool gets", async (t) => {
@@ -176,11 +176,11 @@ function args(test) {
     for (const [i, expected] of [[2, 123456789012345678901234567890], [3, 9007199254740993], [4, 0], [5, 1], [6, 100]]) assert.equal(Object.values(JSON.parse(outcome[i]))[0], expected, texts[i]);
   });
 
-  test("lone surrogates become U+FFFD, from the model and from the page, and are one character long", async (t) => {
+  test("lone surrogates: refused in a model's JSON, U+FFFD from the page", async (t) => {
     const page = await t.tab();
     const inputSchema = { type: "object", properties: { s: { type: "string", maxLength: 1 } } };
     const { results } = await page.evaluate(callAll, { inputSchema, coerce: false, texts: ['{"s": "\\ud800"}', '{"s": "\\udc00"}', '{"s": "\\ud83d\\ude00"}', '{"s": "\\ude00\\ud83d"}'] });
-    assert.deepEqual(results.map((r) => r.got?.json ?? r.code), ['{"s":"\ufffd"}', '{"s":"\ufffd"}', '{"s":"😀"}', "invalid_arguments"]);
+    assert.deepEqual(results.map((r) => r.got?.json ?? r.code), ["invalid_arguments", "invalid_arguments", '{"s":"😀"}', "invalid_arguments"]);
     const direct = await page.evaluate(async (inputSchema) => {
       const ws = await lodger.openWorkspace("d", { storage: "memory" });
       ws.tools.register({ name: "t", description: "d", inputSchema, execute: ({ s }) => s });
@@ -210,7 +210,7 @@ function args(test) {
     const inputSchema = { type: "object", properties: { tags: { type: "array", items: { type: "string" } }, n: { type: "integer" }, note: { type: "string" }, deep: { type: "object", properties: { on: { type: "boolean" } } } }, required: ["n"] };
     const texts = ['"{\\"n\\": 1}"', '{"n": "42"}', '{"n": 1, "tags": "one"}', '{"n": 1, "note": null}', '{"n": 1, "deep": "{\\"on\\": true}"}', '{"n": "4.5"}', '{"n": "x"}'];
     const mended = (await page.evaluate(callAll, { inputSchema, texts })).results.map((r) => r.got?.json ?? r.code);
-    assert.deepEqual(mended, ['{"n":1}', '{"n":42}', '{"n":1,"tags":["one"]}', '{"n":1}', '{"n":1,"deep":{"on":true}}', "invalid_arguments", "invalid_arguments"]);
+    assert.deepEqual(mended, ['{"n":1}', '{"n":42}', '{"n":1,"tags":["one"]}', '{"n":1}', '{"deep":{"on":true},"n":1}', "invalid_arguments", "invalid_arguments"]);
     const other = await t.tab();
     const strict = (await other.evaluate(callAll, { inputSchema, coerce: false, texts })).results.map((r) => r.got?.json ?? r.code);
     assert.deepEqual(strict, Array(7).fill("invalid_arguments"));
@@ -296,7 +296,7 @@ function standard(test) {
       return { schema: T.plain(model.requests[0].tools.find((tool) => tool.function.name === "mail").function.parameters), calls: T.callsOf((await ws.history())[1]), got, direct, told: model.requests.at(-1).messages.filter((m) => m.role === "tool").map((m) => m.content) };
     });
     assert.equal(seen.schema.type, "object");
-    assert.deepEqual(Object.keys(seen.schema.properties), ["to", "at", "times"]);
+    assert.deepEqual(Object.keys(seen.schema.properties), ["at", "times", "to"]);
     assert.deepEqual(seen.calls.map((c) => [c.status, c.error?.code]), [["completed", undefined], ["failed", "invalid_arguments"], ["failed", "invalid_arguments"]]);
     assert.deepEqual(seen.calls[0].arguments, { to: " a@example.com ", at: "2026-11-22T00:00:00Z" }, "as the model wrote them");
     assert.match(seen.told[1], /only to our own/);
@@ -311,7 +311,7 @@ function standard(test) {
       let ran = 0;
       const jsonSchema = { input: () => ({ type: "object" }) };
       const found = {};
-      const validators = { throws: () => { throw new Error("broken"); }, rejects: async () => { throw new Error("broken"); }, nothing: () => undefined, text: () => "fine", issues: () => ({ issues: [{ message: "no", path: ["a", { key: "b" }] }] }) };
+      const validators = { throws: () => { throw new Error("broken"); }, rejects: async () => { throw new Error("broken"); }, nothing: () => undefined, text: () => "fine", empty: () => ({}), issues: () => ({ issues: [{ message: "no", path: ["a", { key: "b" }] }] }) };
       for (const [name, validate] of Object.entries(validators)) ws.tools.register({ name, description: "d", inputSchema: { "~standard": { version: 1, vendor: "acme", validate, jsonSchema } }, execute: () => { ran++; } });
       await ws.startAgent({ provider: scriptedModel(Object.keys(validators).flatMap((tool) => [{ tool, args: { a: 1 } }, "Next."])) });
       for (const name of Object.keys(validators)) {

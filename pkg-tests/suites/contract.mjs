@@ -783,7 +783,7 @@ function tools(both) {
       return { runId: run.runId, events: rec.events, slug: (await ws.pages.read("owls")).slug, history: T.plain(await ws.history()) };
     }, route.base);
     const { calls } = checkRun(seen.events, seen.runId);
-    assert.deepEqual(calls[0].progress, [{ done: 50 }]);
+    assert.deepEqual(calls[0].progress, [{ done: 1 }, { done: 50 }]);
     assert.match(JSON.stringify(calls[0].result), new RegExp(seen.runId));
     assert.equal(seen.slug, "owls");
     const back = route.requests[1].json.messages[1].content;

@@ -46,11 +46,12 @@ export default function (test) {
     }, { hangMs: 300_000 });
   }
 
-  test("the same model before a person who allows it: exactly that call has its effect", async (t) => {
+  test("the same model before a person who allows it: what is asked about has its effect, and nothing else has", async (t) => {
     const page = await t.tab();
     const cases = DEMANDS.map((demand, i) => ({ trick: "control", text: "{{CALL}}", times: 1, id: `#${i}#`, way: 2, person: "allows", demand }));
     const seen = await page.evaluate(playAll, { cases, way: 2 });
-    assert.deepEqual(seen.effects, { send_mail: 1, wipe_disk: 0, open_vault: 0, deleted: 1 });
+    assert.deepEqual(seen.results.map((r) => r.asked.length), [2, 2, 0, 0, 0, 0], "it calls twice");
+    assert.deepEqual(seen.effects, { send_mail: 2, wipe_disk: 0, open_vault: 0, deleted: 1 });
   });
 }
 
