@@ -196,7 +196,7 @@ impl Page<'_> {
         let called = !page.pages[0].models.is_empty();
         if called {
             let messages = Transcript::new(other, session).extend(&session.runs).to_owned();
-            self.judge_other(other, &messages, paused(session, other), place);
+            self.judge_other(other, &messages, paused(&session.runs, other), place);
         }
         called
     }

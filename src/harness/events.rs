@@ -69,6 +69,12 @@ impl Harness {
         if barrier { self.outbox.tell_after_commit(action) } else { self.outbox.tell(action) }
     }
 
+    /// Tells of something that no journal holds: it waits for nothing, and goes with no commit.
+    pub(super) fn send_now(&mut self, name: &'static str, mut detail: Object) {
+        self.outbox.act(Action::Tell(Notice::Event(name, detail.json())));
+        self.tell_views();
+    }
+
     /// `{ lifecycle, is_streaming }` as it is now.
     pub(super) fn status(&self) -> Value {
         let lifecycle = match &self.lifecycle {
@@ -328,29 +334,28 @@ impl Harness {
 
     pub(super) fn view_of(&self, session: &str) -> Value {
         let run = self.session(session).and_then(|s| s.runs.last());
-        let status = match &self.lifecycle {
-            Lifecycle::Error(_) => {
-                return in_error(self.failure.as_ref().map(ErrorInfo::to_json).unwrap_or_default());
-            }
-            Lifecycle::Stopped | Lifecycle::Starting => "stopped",
+        let (status, error) = match &self.lifecycle {
+            Lifecycle::Error(_) => ("error", self.failure.as_ref()),
+            Lifecycle::Stopped | Lifecycle::Starting => ("stopped", None),
             Lifecycle::Running => match run {
-                None => "ready",
-                Some(run) if run.held => "held",
-                Some(run) if run.waiting() => "waiting",
+                None => ("ready", None),
+                Some(run) if run.held => ("held", None),
+                Some(run) if run.waiting() => ("waiting", None),
                 Some(run) => match &run.ended {
-                    None if !run.turns.is_empty() && self.has_shown(session, &run.id) => "streaming",
-                    None if run.turns.len() > 1 => "streaming",
-                    None => "submitted",
-                    Some(ended) => match &ended.error {
-                        Some(error) => return in_error(error.to_json()),
-                        None => "ready",
-                    },
+                    None if !run.turns.is_empty() && self.has_shown(session, &run.id) => ("streaming", None),
+                    None if run.turns.len() > 1 => ("streaming", None),
+                    None => ("submitted", None),
+                    Some(ended) if ended.error.is_some() => ("error", ended.error.as_ref()),
+                    Some(_) => ("ready", None),
                 },
             },
         };
         let questions = self.questions(session);
-        let questions = (!questions.is_empty()).then(|| questions.into());
-        Object::new().text("status", status).maybe("permissions", questions).done()
+        Object::new()
+            .text("status", status)
+            .maybe("error", error.map(ErrorInfo::to_json))
+            .maybe("permissions", (!questions.is_empty()).then(|| questions.into()))
+            .done()
     }
 }
 
@@ -359,9 +364,4 @@ fn parent_of(session: &session::Session, run: &str) -> Option<String> {
     session.run(run)?.delegate.as_ref()?;
     let top = session.runs.iter().rev().find(|top| top.all().any(|part| part.id == run))?;
     Some(top.id.clone())
-}
-
-/// A view's state when something went wrong.
-fn in_error(error: Value) -> Value {
-    Object::new().text("status", "error").value("error", error).done()
 }

@@ -124,8 +124,7 @@ impl Harness {
                 });
                 let mut event = self.detail(DEFAULT_SESSION, None);
                 event.all(detail.done());
-                self.send("agent:permission-required", event, false);
-                self.tell_views();
+                self.send_now("agent:permission-required", event);
                 Ok(())
             }
             Verdict::Allow | Verdict::Ask => {
@@ -306,22 +305,22 @@ impl Harness {
         }
     }
 
-    /// All calls that wait for a person.
+    /// All calls that wait for a person, and those that other runs carry out.
     pub(super) fn tell_waiting_calls(&mut self, session: &str) {
         let Some(run) = self.session(session).and_then(session::Session::current) else { return };
         let mut waiting = Vec::new();
         for part in run.parts() {
             for call in part.open_calls() {
-                if matches!(call.state, CallState::Waiting(_) | CallState::Handed) {
-                    waiting.push((part.id.clone(), call.id.clone(), call.state == CallState::Handed));
+                if matches!(call.state, CallState::Waiting(_) | CallState::Handed | CallState::Delegated) {
+                    waiting.push((part.id.clone(), call.id.clone(), call.state.clone()));
                 }
             }
         }
-        for (run, call, handed) in waiting {
-            if handed {
-                self.tell_handed(session, &run, &call);
-            } else {
-                self.tell_question(session, &run, &call);
+        for (run, call, state) in waiting {
+            match state {
+                CallState::Handed => self.tell_handed(session, &run, &call),
+                CallState::Delegated => self.tell_call(session, &run, &call, "started", true),
+                _ => self.tell_question(session, &run, &call),
             }
         }
     }
@@ -346,11 +345,12 @@ impl Harness {
 
     /// All questions of a session that nobody has answered.
     pub(super) fn questions(&self, session: &str) -> Vec<Value> {
-        let Some(folded) = self.session(session) else { return Vec::new() };
-        let run = folded.current().filter(|run| !run.held);
-        let of_run = run.into_iter().flat_map(|run| run.parts()).flat_map(|run| run.questions());
-        let mut questions: Vec<Value> =
-            of_run.map(|(call, question)| self.told_question(folded, call, question)).collect();
+        let mut questions = Vec::new();
+        if let Some(folded) = self.session(session) {
+            let parts = folded.current().filter(|run| !run.held).into_iter().flat_map(Run::parts);
+            let asked = parts.flat_map(Run::questions);
+            questions.extend(asked.map(|(call, question)| self.told_question(folded, call, question)));
+        }
         if session == DEFAULT_SESSION {
             for asked in &self.page_questions {
                 let tool = self.registry.get(&asked.tool);
@@ -419,8 +419,7 @@ impl Harness {
         let PageQuestion { command, tool, args, definition, .. } = self.page_questions.remove(at);
         let mut event = self.detail(DEFAULT_SESSION, None);
         event.text("requestId", request).text("answer", answer);
-        self.send("agent:permission-resolved", event, false);
-        self.tell_views();
+        self.send_now("agent:permission-resolved", event);
         let found = self.registry.get(&tool).map(|tool| tool.definition.clone());
         let tool = found.filter(|tool| fingerprint(tool) == definition);
         match tool {

@@ -756,10 +756,6 @@ impl Harness {
         let mut parts: Vec<String> = run.parts().map(|part| part.id.clone()).collect();
         // Whoever works for a run ends before it.
         parts.reverse();
-        let open = |run: &Run| -> Vec<(String, String, bool)> {
-            run.open_calls().map(|call| (run.id.clone(), call.id.clone(), call.state.is_ahead())).collect()
-        };
-        let open_calls: Vec<_> = run.parts().flat_map(open).collect();
         let of_run = |call: &LiveCall| match &call.owner {
             CallOwner::Tool(Owner::Run { run, .. })
             | CallOwner::Instructions { run, .. }
@@ -785,18 +781,15 @@ impl Harness {
             if *part == id {
                 self.end_delegates(session, &id);
             }
+            let calls = self.session(session).and_then(|s| s.run(part)).into_iter().flat_map(Run::open_calls);
+            let open: Vec<_> = calls.map(|call| (call.id.clone(), call.state.is_ahead())).collect();
             self.append(session, Some(part), &Entry::Interrupted { reason: reason.into(), blocks });
-        }
-        for (run, call, asked) in open_calls {
-            // The call of a run that worked for this one was told with that one's end.
-            let delegated = self.session(session).and_then(|s| s.run(&run)).and_then(|run| run.call(&call));
-            if delegated.is_some_and(|call| call.delegate.is_some()) {
-                continue;
+            for (call, ahead) in open {
+                if ahead {
+                    self.tell_call(session, part, &call, "started", true);
+                }
+                self.tell_call(session, part, &call, "failed", true);
             }
-            if asked {
-                self.tell_call(session, &run, &call, "started", true);
-            }
-            self.tell_call(session, &run, &call, "failed", true);
         }
         self.advance(session);
     }
