@@ -209,8 +209,9 @@ export class Workspace extends EventTarget {
     const args = checked({ ...tool, inputSchema: standard?.json ?? inputSchema, execute: undefined, lookup: undefined, replace }, `tool "${name}"`, "invalid_tool");
     // A method keeps its object; without one it is `undefined`, which the host reads as "a person answers".
     const give = (fn, call) => fn && this.#calls.addOnce((call ?? fn).bind(tool));
-    const parsed = (fn) => standard && (async (given, context) => fn.call(tool, await standard.parse(given), context));
-    const registration = { args: { ...args, execute: give(execute, parsed(execute)), lookup: give(lookup, parsed(lookup)), validate: give(standard?.wrong) } };
+    // What the schema makes of the arguments is never stored: it is made anew for whoever gets them.
+    const read = (fn) => (standard && fn ? async (given, context) => fn.call(tool, await standard.output(given), context) : undefined);
+    const registration = { args: { ...args, execute: give(execute, read(execute)), lookup: give(lookup, read(lookup)), validate: give(standard?.wrong) } };
     const before = this.#registrations.get(name);
     this.#registrations.set(name, registration);
 
@@ -535,24 +536,23 @@ function standardSchema(name, schema) {
   if (!give) {
     throw failure("invalid_schema", `The inputSchema of "${name}" (${standard.vendor}) has no JSON Schema for the model.`, "Give one that has (zod 4.2, ArkType), or a JSON Schema made from it.");
   }
-  const told = (issues) => {
-    const lines = issues.slice(0, 20).map(({ message, path }) => `${(path ?? []).map((step) => step?.key ?? step).join(".") || "arguments"}: ${message}`);
-    return `invalid arguments for ${name}: ${lines.join("; ")}`;
+  const validate = async (args) => {
+    const result = await standard.validate(args);
+    if (result !== null && typeof result === "object" && (result.issues || "value" in result)) return result;
+    throw new TypeError(`the inputSchema of "${name}" (${standard.vendor}) gave neither a value nor issues`);
   };
-  return {
-    json: give(),
-    /** What is wrong with them; the gate asks before anyone is asked to allow the call. */
-    async wrong(args) {
-      const { issues } = await standard.validate(args);
-      return issues && told(issues);
-    },
-    /** What the tool gets: the schema may fill in and convert. */
-    async parse(args) {
-      const { issues, value } = await standard.validate(args);
-      if (!issues) return value;
-      throw Object.assign(new TypeError(told(issues)), { code: "invalid_arguments" });
-    },
+  const told = (issues) => issues.slice(0, 20).map(({ message, path }) => `${(path ?? []).map((step) => step?.key ?? step).join(".") || "arguments"}: ${message}`);
+  /** What is wrong with the arguments, if anything is. */
+  const wrong = async (args) => {
+    const { issues } = await validate(args);
+    return issues && `invalid arguments for ${name}: ${told(issues).join("; ")}`;
   };
+  const output = async (args) => {
+    const { issues, value } = await validate(args);
+    if (issues) throw Object.assign(new TypeError(`invalid arguments for ${name}: ${told(issues).join("; ")}`), { code: "invalid_arguments" });
+    return value;
+  };
+  return { json: give(), wrong, output };
 }
 
 const duplicate = (name) =>
