@@ -240,8 +240,12 @@ impl Harness {
         for call in questions {
             self.tell_question(session, &id, &call);
         }
-        for call in handed {
-            self.tell_call(session, &id, &call, "started", true);
+        for call in &handed {
+            self.tell_call(session, &id, call, "started", true);
+        }
+        // The message says that they wait; an event alone says that they run.
+        if !handed.is_empty() {
+            self.tell_message(session, &id, false);
         }
     }
 
