@@ -197,7 +197,8 @@ export class Workspace extends EventTarget {
     if (this.#ended) throw this.#ended;
     onlyKnown(options, ["replace", "signal"], "The options of register", "invalid_arguments");
     const { replace, signal } = options;
-    const { name, execute, lookup, inputSchema } = tool ?? {};
+    if (tool === null || typeof tool !== "object") throw failure("invalid_tool", "A tool is an object with a name, a description and an inputSchema.");
+    const { name, execute, lookup, inputSchema } = tool;
     for (const [member, fn] of [["execute", execute], ["lookup", lookup]]) {
       if (fn !== undefined && typeof fn !== "function") throw failure("invalid_tool", `The tool "${name}": ${member} must be a function.`);
     }

@@ -59,6 +59,8 @@ export interface Commands {
   get_conversation_history: { args: {}; value: Message[] };
   get_agent_settings: { args: {}; value: AgentSettings };
   execute_tool: { args: { tool: string; arguments?: object }; value: ToolResult };
+  /** Answers a question, like `resolvePermission`. */
+  respond_permission_request: { args: { requestId: string; answer: PermissionAnswer; reason?: string }; value: void };
   list_tools: { args: {}; value: ToolDefinition[] };
   "agent.wait": { args: { runId: string; timeoutMs?: number }; value: WaitResult };
 }
@@ -211,8 +213,7 @@ export interface Workspace extends EventTarget {
   removeEventListener(type: string, listener: EventListenerOrEventListenerObject | null, options?: EventListenerOptions | boolean): void;
 }
 
-/** `Error`: the harness itself is lost; start it again. */
-/** `Suspended`: a run waits for a person. */
+/** `Suspended`: its run waits for a person. `Error`: the harness itself is lost; start it again. */
 export type Lifecycle = "Stopped" | "Starting" | "Running" | "Suspended" | { Error: string };
 export interface Status {
   lifecycle: Lifecycle;
@@ -455,6 +456,13 @@ export interface Tool<S = JsonSchema> {
   timeoutMs?: number;
   /** Whether it may run beside the other calls of its turn. Default: only if all of them are read-only. */
   concurrency?: "parallel" | "serial";
+  /**
+   * Mends arguments where that cannot change their meaning: JSON in a string, one value for a list of it, "42" where
+   * only an integer fits, `null` for what may be absent. Default true.
+   */
+  coerce?: boolean;
+  /** Whether the schema's `format` decides; else it is a remark. Default false. */
+  formats?: boolean;
   /**
    * The page was lost while it ran: run it again, ask a person whether to, or tell the model that it failed. Default:
    * `rerun` for read-only tools, else `ask`.

@@ -124,6 +124,17 @@ fn everything_happened(seen: &BTreeMap<String, u64>) {
         "resumed",
         "ended",
         "cleared",
+        "inspected",
+        "validated",
+        "consulted",
+        "judged",
+        "permission_asked",
+        "permission_answered",
+        "revoked",
+        "handed",
+        "looked_up",
+        "not_found",
+        "delegated",
     ];
     let events = [
         "commits: conflict",
@@ -141,6 +152,7 @@ fn everything_happened(seen: &BTreeMap<String, u64>) {
         "locks that are refused",
         "tool calls",
         "model calls",
+        "delegates: model calls",
     ];
     let kinds = kinds.map(|kind| format!("entries: {kind}"));
     let missing: Vec<_> =

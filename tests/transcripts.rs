@@ -163,7 +163,7 @@ impl Page<'_> {
         assert!(last.contains("and now?"), "{}: the message is not the last: {last}", place());
         let session = page.pages[0].harness.session(SESSION).expect("a session");
         let other = if self.anthropic { Wire::OpenAiChat } else { Wire::Anthropic };
-        self.judge_other(other, Transcript::new(other, session).extend(session), false, place);
+        self.judge_other(other, Transcript::new(other, session).extend(&session.runs), false, place);
         messages.len()
     }
 
@@ -195,8 +195,8 @@ impl Page<'_> {
         let other = if self.anthropic { Wire::OpenAiChat } else { Wire::Anthropic };
         let called = !page.pages[0].models.is_empty();
         if called {
-            let messages = Transcript::new(other, session).extend(session).to_owned();
-            self.judge_other(other, &messages, paused(session, other), place);
+            let messages = Transcript::new(other, session).extend(&session.runs).to_owned();
+            self.judge_other(other, &messages, paused(&session.runs, other), place);
         }
         called
     }

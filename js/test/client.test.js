@@ -30,13 +30,17 @@ both("a command is answered by its value or by a LodgerError", async (open) => {
 
 both("the members and their arguments cross by name", async (open) => {
   const sent = [];
-  const names = ["history", "clearConversation", "wait", "tools.execute", "persist", ...["create", "read", "tree", "search", "update", "rename", "move", "delete", "trash", "restore", "backlinks", "outgoingLinks", "versions"].map((name) => `pages.${name}`)];
+  const names = ["history", "clearConversation", "wait", "resolvePermission", "tools.execute", "tools.resolve", "tools.grants", "tools.revoke", "persist", ...["create", "read", "tree", "search", "update", "rename", "move", "delete", "trash", "restore", "backlinks", "outgoingLinks", "versions"].map((name) => `pages.${name}`)];
   const commands = Object.fromEntries(names.map((name) => [name, (args) => void sent.push([name, args])]));
   const { workspace: w } = await open({ ...commands, storage: () => ({ kind: "memory", bytes: 1, quota: 2, persisted: false }) });
   await w.history({ limit: 3, before: "m1" });
   await w.clearConversation();
   await w.wait("r", { timeoutMs: 5 });
+  await w.resolvePermission("ask_1", "deny", { reason: "not now" });
   await w.tools.execute("add", { a: 1 });
+  await w.tools.resolve("call_1", { result: 3 });
+  await w.tools.grants();
+  await w.tools.revoke("add", "default");
   await w.pages.create({ title: "T", parentSlug: null });
   await w.pages.read("s");
   await w.pages.tree();
@@ -57,7 +61,11 @@ both("the members and their arguments cross by name", async (open) => {
     ["history", { limit: 3, before: "m1" }],
     ["clearConversation", {}],
     ["wait", { timeoutMs: 5, runId: "r" }],
+    ["resolvePermission", { reason: "not now", requestId: "ask_1", answer: "deny" }],
     ["tools.execute", { name: "add", args: { a: 1 } }],
+    ["tools.resolve", { toolCallId: "call_1", answer: { result: 3 } }],
+    ["tools.grants", {}],
+    ["tools.revoke", { tool: "add", sessionId: "default" }],
     ["pages.create", { title: "T", parentSlug: null }],
     ["pages.read", { slug: "s" }],
     ["pages.tree", {}],
@@ -419,7 +427,8 @@ both("the undo function undoes its own registration only", async (open) => {
 both("a tool that is no tool is refused at once, also a second one of its name", async (open) => {
   const { workspace } = await open();
   const code = (work) => { try { work(); } catch (error) { return error.code; } };
-  assert.equal(code(() => workspace.tools.register({ ...TOOL })), "invalid_tool");
+  assert.equal(code(() => workspace.tools.register({ ...TOOL, execute: "add" })), "invalid_tool");
+  assert.equal(code(() => workspace.tools.register({ ...TOOL, execute() {}, lookup: true })), "invalid_tool");
   assert.equal(code(() => workspace.tools.register(null)), "invalid_tool");
   assert.equal(code(() => workspace.tools.register({ ...TOOL, inputSchema: { "~standard": {} }, execute() {} })), "invalid_schema");
   workspace.tools.register({ ...TOOL, execute() {} });
@@ -428,6 +437,49 @@ both("a tool that is no tool is refused at once, also a second one of its name",
   await turns();
   assert.equal(workspace.tools.unregister("add"), false);
   workspace.tools.register({ ...TOOL, execute() {} });
+});
+
+both("a tool without a function is told as one, so that its calls wait for an answer", async (open) => {
+  const o = await open();
+  const undo = o.workspace.tools.register(TOOL);
+  await turns();
+  assert.deepEqual(o.host.commandsSent("tools.register"), [TOOL]);
+  undo();
+  await turns();
+  assert.deepEqual(o.host.commandsSent("tools.unregister"), [{ name: "add" }]);
+});
+
+both("decide and lookup are called with what they are told, and what they say goes back", async (open) => {
+  const o = await open();
+  const asked = [];
+  const decide = (request) => { asked.push(request); return "ask"; };
+  await o.workspace.startAgent({ permissions: { default: "ask", decide } });
+  const { decide: { $fn }, ...rules } = o.host.config.permissions;
+  assert.deepEqual(rules, { default: "ask" });
+  const decided = o.host.call($fn, "decide", { tool: "add", arguments: { a: 1 } });
+  o.workspace.tools.register({ ...TOOL, execute() {}, lookup({ a }, { toolCallId }) { return { result: `${this.name} ${a} ${toolCallId}` }; } });
+  await turns();
+  const looked = o.host.call(o.host.tools.get("add").lookup.$fn, "lookup", { args: { a: 1 }, toolCallId: "c1" });
+  await turns();
+  assert.deepEqual(asked, [{ tool: "add", arguments: { a: 1 } }]);
+  assert.deepEqual([o.host.answers(decided), o.host.answers(looked)].map(([{ json }]) => JSON.parse(json)), ["ask", { result: "add 1 c1" }]);
+  // Any other option stays none of a function's.
+  await o.workspace.configureAgent({ permissions: { tools: { add: () => "allow" } } });
+  assert.deepEqual(o.host.config.permissions, { tools: { add: { $fn: 0 } } });
+});
+
+both("a question can be answered in place, by whoever got the event", async (open) => {
+  const target = new EventTarget();
+  const answers = [];
+  const o = await open({ resolvePermission: (args) => { answers.push(args); if (answers.length > 1) refuse("request_not_found"); } }, { target });
+  const details = [];
+  for (const at of [o.workspace, target]) at.addEventListener("agent:permission-required", ({ detail }) => details.push(detail));
+  o.host.event("permission-required", { requestId: "ask_1", tool: "add" });
+  await turns();
+  assert.equal(details.length, 2);
+  await details[0].respond("allow_once", { reason: "fine" });
+  assert.equal((await rejection(details[1].respond("deny"))).code, "request_not_found");
+  assert.deepEqual(answers, [{ requestId: "ask_1", answer: "allow_once", reason: "fine" }, { requestId: "ask_1", answer: "deny" }]);
 });
 
 test("what the host refuses is thrown by register in direct mode, and told by an event over a port", async () => {

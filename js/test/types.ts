@@ -1,9 +1,10 @@
 // Checked by `tsc --strict`, never run: what the types must allow, and what they must refuse.
 
 import init, { deleteWorkspace, invoke, LodgerError, openWorkspace } from "lodger";
-import type { AgentConfig, ErrorCode, Lifecycle, Message, Part, Provider, Run, Snapshot, Status, Tool, View, Workspace } from "lodger";
+import type { AgentConfig, ErrorCode, Lifecycle, Message, Part, PermissionAnswer, PermissionRequest, Provider, Run, Snapshot, Status, Tool, View, Workspace } from "lodger";
 import { offline } from "lodger/offline";
 import { scriptedModel } from "lodger/testing";
+import { z } from "zod";
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const same = <A, B>(_: Same<A, B>) => {};
@@ -24,6 +25,13 @@ export async function use(): Promise<void> {
   same<typeof undo, () => void>(true);
   await ws.startAgent({ ifRunning: "join", instructions: "You help in this shop.", provider: { kind: "anthropic", apiKey: () => fetch("/token").then((r) => r.text()) } });
   ws.view().subscribe((s) => s.messages.map((message) => message.parts));
+
+  await ws.startAgent({ capabilities: ["PagesRead", "Mail"], processType: "Researcher", maxParallelTools: 2,
+    permissions: { default: "ask", tools: { t: "deny" }, capabilities: { Mail: "allow" }, timeoutMs: 5, decide: async ({ tool, arguments: args }) => (tool && args ? "ask" : "deny") } });
+  // @ts-expect-error
+  await ws.startAgent({ permissions: { default: "maybe" } });
+  // @ts-expect-error
+  await ws.startAgent({ processType: "Librarian" });
 
   const config: AgentConfig = { provider: offline({ delayMs: 20 }), maxTurns: 3, resume: "auto", reasoning: "low" };
   await ws.startAgent(config);
@@ -64,7 +72,7 @@ export async function use(): Promise<void> {
   const status: Status = ws.status();
   const lifecycle: Lifecycle = status.lifecycle;
   if (typeof lifecycle === "object") lifecycle.Error.trim();
-  else same<typeof lifecycle, "Stopped" | "Starting" | "Running">(true);
+  else same<typeof lifecycle, "Stopped" | "Starting" | "Running" | "Suspended">(true);
   const messages: Message[] = await ws.history({ limit: 5, before: "m1" });
   const text = (part: Part) => (part.type === "tool-call" ? `${part.tool} ${part.status}` : part.text);
   messages.flatMap(({ parts }) => parts.map(text));
@@ -84,14 +92,39 @@ export async function use(): Promise<void> {
   ws.addEventListener("agent:message-chunk", ({ detail }) => detail.text.slice(detail.offset));
   ws.addEventListener("agent:tool-call", ({ detail }) => same<typeof detail.status, "started" | "completed" | "failed">(true));
   document.addEventListener("agent:error", ({ detail }) => same<typeof detail.code, ErrorCode>(true));
+  document.addEventListener("agent:permission-required", async ({ detail }) => {
+    same<typeof detail.requestId, string>(true);
+    await detail.respond("allow_once");
+    await detail.respond("deny", { reason: "not now" });
+    // @ts-expect-error
+    await detail.respond("maybe");
+  });
+  ws.addEventListener("agent:permission-resolved", ({ detail }) => same<typeof detail.answer, PermissionAnswer>(true));
+  await ws.resolvePermission("ask", "always_allow", { reason: "r" });
+  const asked: readonly PermissionRequest[] = ws.view().getSnapshot().permissions;
+  await invoke("respond_permission_request", { requestId: asked[0]!.requestId, answer: "deny", reason: "r" });
   ws.addEventListener("something-else", (event) => event.type);
 
   const tool: Tool = { name: "t", description: "d", inputSchema: { type: "object" }, execute: (args, { signal, onProgress, runId }) => (onProgress(args), signal.aborted, runId) };
   ws.tools.register(tool, { replace: true, signal: new AbortController().signal });
-  // @ts-expect-error a tool without a function
   ws.tools.register({ name: "t", description: "d", inputSchema: { type: "object" } });
-  // @ts-expect-error a later version's member
-  ws.tools.register({ ...tool, destructive: true });
+  ws.tools.register({ ...tool, title: "T", source: "External", capability: "Mail", destructive: true, openWorld: false, annotations: { readOnlyHint: true }, coerce: false, formats: true,
+    timeoutMs: 5, concurrency: "serial", onResume: "ask", lookup: async (args, { toolCallId }) => ({ result: [args, toolCallId] }) });
+  // @ts-expect-error
+  ws.tools.register({ ...tool, onResume: "again" });
+  // @ts-expect-error
+  ws.tools.register({ ...tool, dangerous: true });
+  // A Standard Schema: `execute` gets what it makes of the arguments.
+  ws.tools.register({ name: "z", description: "d", inputSchema: z.object({ to: z.string(), times: z.coerce.number(), at: z.iso.datetime().transform((text) => new Date(text)).optional() }),
+    execute: (args) => { same<typeof args, { to: string; times: number; at?: Date | undefined }>(true); return args.at?.getTime(); },
+    lookup: ({ to }) => ({ result: to.trim() }) });
+  // @ts-expect-error not what the schema gives
+  ws.tools.register({ name: "z", description: "d", inputSchema: z.object({ to: z.string() }), execute: ({ too }) => too });
+  await ws.tools.resolve("call", { result: [1] });
+  await ws.tools.resolve("call", { error: "no" });
+  // @ts-expect-error
+  await ws.tools.resolve("call", { text: "no" });
+  for (const grant of await ws.tools.grants()) await ws.tools.revoke(grant.tool, grant.sessionId);
   same<ReturnType<typeof ws.tools.unregister>, boolean>(true);
   (await ws.tools.execute("t", {})).truncated?.bytes.toFixed();
 

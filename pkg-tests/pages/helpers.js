@@ -9,7 +9,7 @@ try {
   globalThis.broken = String(error?.stack ?? error);
 }
 
-const TYPES = ["agent:status-changed", "agent:session-started", "agent:message-chunk", "agent:tool-call",
+const TYPES = ["agent:status-changed", "agent:session-started", "agent:message-chunk", "agent:tool-call", "agent:permission-required", "agent:permission-resolved",
   "agent:session-completed", "agent:session-interrupted", "agent:error", "agent:lifecycle"];
 const plain = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 
@@ -104,6 +104,7 @@ globalThis.T = {
         settings: () => invoke("get_agent_settings"),
         tools: () => invoke("list_tools"),
         execute: (tool, args) => invoke("execute_tool", { tool, arguments: args }),
+        respond: (requestId, answer, reason) => invoke("respond_permission_request", { requestId, answer, reason }),
       };
     }
     let ws;
@@ -119,6 +120,7 @@ globalThis.T = {
       settings: () => ws.invoke("get_agent_settings"),
       tools: async () => ws.tools.definitions(),
       execute: (tool, args) => ws.tools.execute(tool, args),
+      respond: (requestId, answer, reason) => ws.resolvePermission(requestId, answer, { reason }),
       get ws() { return ws; },
     };
   },

@@ -40,9 +40,9 @@ function module(test) {
     assert.deepEqual(seen.module, ["LodgerError", "default", "deleteWorkspace", "init", "invoke", "openWorkspace"]);
     assert.equal(seen.same, true);
     assert.equal(seen.isTarget, true);
-    assert.deepEqual(seen.workspace.filter((n) => n !== "addEventListener" && n !== "removeEventListener"), ["clearConversation", "close", "configureAgent", "history", "interrupt", "invoke", "name", "pages", "resume", "run", "sendMessage",
+    assert.deepEqual(seen.workspace.filter((n) => n !== "addEventListener" && n !== "removeEventListener"), ["clearConversation", "close", "configureAgent", "history", "interrupt", "invoke", "name", "pages", "resolvePermission", "resume", "run", "sendMessage",
       "startAgent", "status", "stopAgent", "storage", "tools", "view", "wait"]);
-    assert.deepEqual(seen.tools, ["definitions", "execute", "register", "unregister"]);
+    assert.deepEqual(seen.tools, ["definitions", "execute", "grants", "register", "resolve", "revoke", "unregister"]);
     assert.deepEqual(seen.pages, ["backlinks", "create", "delete", "move", "outgoingLinks", "read", "rename", "restore", "search", "trash", "tree", "update", "versions"]);
     assert.deepEqual(seen.view, ["getSnapshot", "subscribe"]);
     assert.deepEqual(seen.error, [true, true, "LodgerError"]);

@@ -1,6 +1,7 @@
 // Pages that go away: reloads, crashes, a second tab, a module that panics, a storage that is lost. After each, the
 // history is whole, no tool with effects ran twice, and the next message is answered with a valid request.
 import assert from "node:assert/strict";
+import { crasher, crashHooks } from "../lib/crash.mjs";
 import { checkRun } from "../lib/events.mjs";
 import { gate, pause, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";
@@ -158,10 +159,12 @@ function reloads(test) {
     assert.deepEqual(route.violations, []);
   });
 
-  for (const [title, tool, expected] of [
-    ["a tool with effects that was running is unknown, and not run again", { name: "charge" }, { runs: 1, status: "unknown", error: true }],
+  for (const [title, tool, expected, answer] of [
+    ["a person is asked about a tool with effects that was running; no: its outcome stays unknown", { name: "charge" }, { runs: 1, status: "unknown", error: true }, "deny"],
+    ["a person is asked about a tool with effects that was running; yes: it runs again", { name: "charge" }, { runs: 2, status: "completed", error: false }, "allow_once"],
     ["a read-only tool that was running is run again", { name: "get_rate", readOnly: true }, { runs: 2, status: "completed", error: false }],
     ['onResume: "rerun" runs again, whatever it is', { name: "charge", onResume: "rerun" }, { runs: 2, status: "completed", error: false }],
+    ['onResume: "ask" asks, whatever it is', { name: "get_rate", onResume: "ask" }, { runs: 2, status: "completed", error: false }, "allow_once"],
     ['onResume: "fail" is told as failed', { name: "get_rate", onResume: "fail" }, { runs: 1, status: "failed", error: true }],
   ]) {
     test(`reload inside a tool: ${title}`, async (t) => {
@@ -181,12 +184,15 @@ function reloads(test) {
       await page.reload();
       await t.ready(page);
       await begin(false);
-      const seen = await page.evaluate(async () => {
+      const seen = await page.evaluate(async (answer) => {
+        const asked = [];
+        ws.addEventListener("agent:permission-required", ({ detail }) => { asked.push([detail.tool, detail.reason]); detail.respond(answer); });
         const run = await ws.resume();
         const { text } = await run.result;
-        return { text, history: T.plain(await ws.history()) };
-      });
+        return { text, asked, history: T.plain(await ws.history()) };
+      }, answer);
       assert.equal(seen.text.includes("Understood."), true);
+      assert.deepEqual(seen.asked, answer ? [[tool.name, "unknown_outcome"]] : []);
       assert.equal(route.effects.length, expected.runs, "how often it ran");
       const call = seen.history[1].parts.find((p) => p.type === "tool-call");
       assert.equal(call.status, expected.status);
@@ -228,35 +234,6 @@ const shopModel = (body) => {
   return slowly(message(FINAL));
 };
 
-/** Counts the moments of a run in the page (commits before and after, every event, inside the tool) and stops at one. */
-function crashHooks() {
-  const moments = (globalThis.moments = []);
-  const hit = (globalThis.hit = (name) => {
-    if (!globalThis.armed) return;
-    moments.push(name);
-    if (name === globalThis.crashAt) T.signal(globalThis.crashSignal, { name, accepted: globalThis.accepted });
-  });
-  const transaction = IDBDatabase.prototype.transaction;
-  let commits = 0;
-  IDBDatabase.prototype.transaction = function (...args) {
-    const tx = transaction.apply(this, args);
-    if (args[1] === "readwrite" && globalThis.armed) {
-      const n = ++commits;
-      hit(`commit ${n} asked`);
-      tx.addEventListener("complete", () => hit(`commit ${n} stored`));
-    }
-    return tx;
-  };
-  const seen = {};
-  for (const type of ["status-changed", "session-started", "message-chunk", "tool-call", "session-completed", "lifecycle"]) {
-    document.addEventListener(`agent:${type}`, ({ detail }) => {
-      const name = `${type} ${detail.status ?? detail.phase ?? ""}`.trim();
-      seen[name] = (seen[name] ?? 0) + 1;
-      hit(`event ${name} ${seen[name]}`);
-    });
-  }
-}
-
 /** In the page: starts the shop's run, armed to crash at `crashAt`; gives the moments when it went through. */
 const shopRun = (page, base, crashAt, crashSignal, name = "life") => page.evaluate(async ([base, crashAt, crashSignal, name]) => {
   globalThis.ws = await lodger.openWorkspace(name);
@@ -275,16 +252,6 @@ const shopRun = (page, base, crashAt, crashSignal, name = "life") => page.evalua
 const REGISTER_CHARGE = `globalThis.registerCharge = (ws, base) => ws.tools.register({ name: "charge", description: "Charges the card.",
   inputSchema: { type: "object", properties: { amount: { type: "number" } }, required: ["amount"] },
   execute: async () => { globalThis.hit?.("tool before its effect"); await fetch(base + "/effect", { method: "POST" }); globalThis.hit?.("tool after its effect"); return "charged"; } });`;
-
-/** Gives a function that crashes this tab, even while its main thread stands still, and resolves when it is gone. */
-async function crasher(t, page) {
-  const cdp = await (await t.context()).newCDPSession(page);
-  return async () => {
-    const gone = new Promise((done) => page.once("crash", done));
-    cdp.send("Page.crash").catch(() => {}); // it never answers
-    await gone;
-  };
-}
 
 function crashes(test) {
   let rehearsal; // the moments of a run that is let through, asked once
@@ -342,6 +309,8 @@ function crashes(test) {
       const goOn = i % 2 === 0 && back.view === "held";
       const seen = await tab.evaluate(async (goOn) => {
         let resumed;
+        // Who is asked what became of the charge does not know, and lets it not run again.
+        ws.addEventListener("agent:permission-required", ({ detail }) => detail.respond("deny"));
         if (goOn) { const run = await ws.resume(); resumed = { runId: run.runId, ...T.plain(await run.result) }; }
         const { text } = await ws.run("Are you there?");
         return { resumed, text, history: T.plain(await ws.history()), tree: T.plain(await ws.pages.tree()) };

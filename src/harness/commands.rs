@@ -53,6 +53,7 @@ impl Harness {
                     return Err(error.hint("give it to startAgent"));
                 }
                 let config = self.config.patched(value)?;
+                self.own_tools_fit(&config)?;
                 self.take_config(config);
                 self.reply(id, Ok(None));
             }
@@ -304,7 +305,7 @@ impl Harness {
     fn execute(&mut self, id: u32, name: &str, args: &Value) -> Result<(), ErrorInfo> {
         let text = if args.is_null() { "{}".to_owned() } else { json(args) };
         let (tool, args) = permission::owned(gate(&self.registry, &self.policy, name, &text)?);
-        self.page_call(id, &tool, args, None)
+        self.page_call(id, &tool, args, permission::Stage::Checked)
     }
 
     fn look_at(&mut self, look: Look) {
@@ -384,7 +385,7 @@ impl Harness {
         self.append(session, None, &Entry::Cleared { sums });
         self.outbox.strictly();
         if let Some(slot) = self.sessions.get_mut(session) {
-            slot.transcript = None;
+            slot.transcripts.clear();
         }
         if self.watched.contains_key(session) {
             self.tell_history(session);

@@ -9,6 +9,7 @@ use crate::json::json;
 use crate::model::errors::{check_header, host, join_url};
 use crate::model::{Endpoint, Reasoning, Settings, Wire};
 use crate::object::Object;
+use crate::prompt::{self, Skill};
 use crate::tools::Verdict;
 use crate::tools::policy::PROCESS_TYPES;
 use serde_json::{Map, Value};
@@ -130,6 +131,8 @@ pub struct Config {
     pub question_ms: Option<u64>,
     /// How many tools may run at once.
     pub max_parallel: Option<u64>,
+    /// What the agent knows how to do.
+    pub skills: Vec<Skill>,
     /// Whether runs that a lost page left go on of themselves.
     pub resume_auto: bool,
     /// What to do when a harness runs already.
@@ -154,6 +157,7 @@ impl Default for Config {
             decide: None,
             question_ms: None,
             max_parallel: None,
+            skills: Vec::new(),
             resume_auto: false,
             if_running: IfRunning::Reject,
         }
@@ -206,7 +210,8 @@ impl Config {
                 "maxParallelTools" => {
                     config.max_parallel = optional(value, name, |v, n| whole(v, n, 1, 1_000))?;
                 }
-                "providers" | "fallback" | "skills" | "budgets" | "models" => return Err(later(name)),
+                "skills" => config.skills = if null { Vec::new() } else { Skill::all(value)? },
+                "providers" | "fallback" | "budgets" | "models" => return Err(later(name)),
                 _ => return Err(unknown(name)),
             }
         }
@@ -243,6 +248,11 @@ impl Config {
         }
         self.permissions = Some(rules.done());
         Ok(())
+    }
+
+    /// Whether its agent may delegate.
+    pub fn delegates(&self) -> bool {
+        self.process_type.as_deref() == Some("Orchestrator")
     }
 
     /// Whether there is a provider that can be asked.
@@ -319,6 +329,7 @@ impl Config {
             .maybe_text("processType", self.process_type.as_deref())
             .maybe("permissions", self.permissions.clone())
             .maybe("maxParallelTools", self.max_parallel.map(Value::from))
+            .maybe("skills", prompt::record(&self.skills))
             .done()
     }
 

@@ -51,10 +51,14 @@ impl Harness {
         detail.text("sessionId", session);
         if let Some(run) = run {
             detail.number("epoch", self.epoch);
-            detail.text("runId", run);
             if let Some(slot) = self.sessions.get_mut(session) {
-                slot.told += 1;
-                detail.number("seq", slot.told);
+                if let Some(parent) = parent_of(&slot.session, run) {
+                    detail.text("parentRunId", &parent);
+                }
+                detail.text("runId", run);
+                let told = slot.told.get(run).map_or(1, |told| told + 1);
+                slot.told.insert(run, told);
+                detail.number("seq", told);
             }
         }
         detail
@@ -63,6 +67,12 @@ impl Harness {
     pub(super) fn send(&mut self, name: &'static str, mut detail: Object, barrier: bool) {
         let action = Action::Tell(Notice::Event(name, detail.json()));
         if barrier { self.outbox.tell_after_commit(action) } else { self.outbox.tell(action) }
+    }
+
+    /// Tells of something that no journal holds: it waits for nothing, and goes with no commit.
+    pub(super) fn send_now(&mut self, name: &'static str, mut detail: Object) {
+        self.outbox.act(Action::Tell(Notice::Event(name, detail.json())));
+        self.tell_views();
     }
 
     /// `{ lifecycle, is_streaming }` as it is now.
@@ -144,6 +154,9 @@ impl Harness {
     pub(super) fn tell_end(&mut self, session: &str, run: &str) {
         let Some(run) = self.session(session).and_then(|s| s.run(run)).cloned() else { return };
         let Some(ended) = &run.ended else { return };
+        if run.delegate.is_some() {
+            return self.tell_delegate_end(session, &run, ended);
+        }
         self.outbox.tell_after_commit(self.status_notice());
         self.tell_message(session, &run.id, false);
         let mut detail = self.detail(session, Some(&run.id));
@@ -173,14 +186,31 @@ impl Harness {
         detail.maybe("error", ended.error.as_ref().map(ErrorInfo::to_json));
         self.send("agent:lifecycle", detail, true);
         self.status_changed(true);
+        self.tell_waiters(&run, ended);
+    }
+
+    fn tell_waiters(&mut self, run: &Run, ended: &crate::run::Ended) {
         for waiter in self.waiters.extract_if(.., |waiter| waiter.run == run.id) {
             let value = match waiter.until {
                 Some(_) => wait_result(&run.id, run.started_at, ended),
-                None => run_result(&run),
+                None => run_result(run),
             };
             self.outbox
                 .tell_after_commit(Action::Reply { id: waiter.command, result: Ok(Some(json(&value))) });
         }
+    }
+
+    /// A run that worked for another has ended: it shows as its call there.
+    fn tell_delegate_end(&mut self, session: &str, run: &Run, ended: &crate::run::Ended) {
+        if let Some(delegate) = &run.delegate
+            && let Some(top) = self.session(session).and_then(session::Session::current)
+        {
+            let top = top.id.clone();
+            let status = if ended.outcome == Outcome::Completed { "completed" } else { "failed" };
+            self.tell_call(session, &top, &delegate.tool_call, status, false);
+            self.tell_message(session, &top, false);
+        }
+        self.tell_waiters(run, ended);
     }
 
     pub(super) fn tell_call(
@@ -232,6 +262,14 @@ impl Harness {
             return;
         }
         let Some(folded) = self.session(session).and_then(|s| s.run(run)) else { return };
+        // A run that works for another shows as its call there.
+        let folded = match folded.delegate {
+            Some(_) => match self.session(session).and_then(session::Session::current) {
+                Some(top) => top,
+                None => return,
+            },
+            None => folded,
+        };
         // What earlier turns have shown stays as it is: a long run is not told anew with each of its turns.
         let (turn, from) = match folded.turns.len().checked_sub(1) {
             Some(last) if !both => (last, folded.shown_before_last()),
@@ -296,33 +334,34 @@ impl Harness {
 
     pub(super) fn view_of(&self, session: &str) -> Value {
         let run = self.session(session).and_then(|s| s.runs.last());
-        let status = match &self.lifecycle {
-            Lifecycle::Error(_) => {
-                return in_error(self.failure.as_ref().map(ErrorInfo::to_json).unwrap_or_default());
-            }
-            Lifecycle::Stopped | Lifecycle::Starting => "stopped",
+        let (status, error) = match &self.lifecycle {
+            Lifecycle::Error(_) => ("error", self.failure.as_ref()),
+            Lifecycle::Stopped | Lifecycle::Starting => ("stopped", None),
             Lifecycle::Running => match run {
-                None => "ready",
-                Some(run) if run.held => "held",
-                Some(run) if run.waiting() => "waiting",
+                None => ("ready", None),
+                Some(run) if run.held => ("held", None),
+                Some(run) if run.waiting() => ("waiting", None),
                 Some(run) => match &run.ended {
-                    None if !run.turns.is_empty() && self.has_shown(session, &run.id) => "streaming",
-                    None if run.turns.len() > 1 => "streaming",
-                    None => "submitted",
-                    Some(ended) => match &ended.error {
-                        Some(error) => return in_error(error.to_json()),
-                        None => "ready",
-                    },
+                    None if !run.turns.is_empty() && self.has_shown(session, &run.id) => ("streaming", None),
+                    None if run.turns.len() > 1 => ("streaming", None),
+                    None => ("submitted", None),
+                    Some(ended) if ended.error.is_some() => ("error", ended.error.as_ref()),
+                    Some(_) => ("ready", None),
                 },
             },
         };
         let questions = self.questions(session);
-        let questions = (!questions.is_empty()).then(|| questions.into());
-        Object::new().text("status", status).maybe("permissions", questions).done()
+        Object::new()
+            .text("status", status)
+            .maybe("error", error.map(ErrorInfo::to_json))
+            .maybe("permissions", (!questions.is_empty()).then(|| questions.into()))
+            .done()
     }
 }
 
-/// A view's state when something went wrong.
-fn in_error(error: Value) -> Value {
-    Object::new().text("status", "error").value("error", error).done()
+/// The run that this one works for.
+fn parent_of(session: &session::Session, run: &str) -> Option<String> {
+    session.run(run)?.delegate.as_ref()?;
+    let top = session.runs.iter().rev().find(|top| top.all().any(|part| part.id == run))?;
+    Some(top.id.clone())
 }

@@ -30,8 +30,9 @@ use crate::json::json;
 use crate::maps::{Few, Named};
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine, Read, Rows, StoreError};
+use crate::prompt::{self, Skill};
 use crate::session::{Session, Transcript};
-use crate::tools::{Policy, Registry, ToolText};
+use crate::tools::{Policy, Registry, ToolText, own};
 use crate::workspace::Workspace;
 use outbox::Outbox;
 use runs::{LiveCall, LiveModel};
@@ -72,9 +73,10 @@ pub struct Options {
 #[derive(Debug)]
 struct Slot {
     session: Session,
-    transcript: Option<Transcript>,
-    /// How many events of the present run were told in this epoch.
-    told: u64,
+    /// What the models of the present run, and of those that work for it, were sent.
+    transcripts: Named<Transcript>,
+    /// How many events of the present run, and of those that work for it, were told in this epoch.
+    told: Named<u64>,
     /// Whether the run's instructions were asked for, and given.
     instructed: Instructed,
     /// Up to which entry its head is written.
@@ -83,7 +85,13 @@ struct Slot {
 
 impl Slot {
     fn new(session: Session) -> Slot {
-        Slot { session, transcript: None, told: 0, instructed: Instructed::No, head: 0 }
+        Slot {
+            session,
+            transcripts: Named::default(),
+            told: Named::default(),
+            instructed: Instructed::No,
+            head: 0,
+        }
     }
 }
 
@@ -142,13 +150,17 @@ pub struct Harness {
     engine: PatternEngine,
     /// What may be done and what is asked about, by the present configuration.
     policy: Policy,
+    /// The skills that count: the page's, and the account's.
+    skills: Vec<Skill>,
+    /// The skills that the account of this origin has.
+    account: Vec<Skill>,
     /// Configuration or tools are not yet as the journals have them.
     changed: bool,
     /// Calls of the page's own code that wait for a person.
     page_questions: Vec<permission::PageQuestion>,
     /// Whether the page was last told that it waits for a person.
     told_suspended: bool,
-    /// When a question of a run is not waited for any longer: its session and tool call.
+    /// When a question of a run, or a call that somebody answers, is not waited for any longer: session and tool call.
     question_deadlines: Vec<(Millis, String, String)>,
     sessions: Named<Slot>,
     /// The sessions that a view watches, with the state that it was told last.
@@ -212,6 +224,8 @@ impl Harness {
             registry,
             engine,
             policy: Policy::default(),
+            skills: Vec::new(),
+            account: Vec::new(),
             changed: false,
             page_questions: Vec::new(),
             told_suspended: false,
@@ -253,8 +267,36 @@ impl Harness {
         }
         self.config = config;
         self.policy = Policy::from_record(&self.config.record());
+        self.skills = prompt::merged(&self.config.skills, &self.account);
+        self.equip();
         self.changed = true;
         self.tell_tools();
+    }
+
+    /// Puts the harness's own tools there, as far as the configuration wants them.
+    fn equip(&mut self) {
+        let names: Vec<&str> = prompt::offered(&self.skills).map(|skill| skill.name.as_str()).collect();
+        let skills = (!names.is_empty()).then(|| own::use_skill(names.into_iter()));
+        let wanted = [(own::DELEGATE, self.config.delegates().then(own::delegate)), (own::USE_SKILL, skills)];
+        for (name, definition) in wanted {
+            // A tool of the page with the name of ours stays: then the skills of other workspaces are not to be had here.
+            let _ = self.registry.set_own(name, definition);
+        }
+    }
+
+    /// Whether the names are free that a configuration needs for the harness's own tools.
+    fn own_tools_fit(&self, config: &Config) -> Result<(), ErrorInfo> {
+        let needed = [
+            (own::DELEGATE, config.delegates(), "an Orchestrator"),
+            (own::USE_SKILL, !config.skills.is_empty(), "skills"),
+        ];
+        match needed.iter().find(|(name, needed, _)| *needed && self.registry.is_taken(name)) {
+            Some((name, _, what)) => {
+                let message = format!("the page has a tool called '{name}', which {what} would need");
+                Err(ErrorInfo::new(Code::DuplicateTool, message).hint("give the page's tool another name"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The present configuration, secrets included: for whoever sends a request.
@@ -364,7 +406,9 @@ impl Harness {
         }
         let calls = self.calls.values().filter_map(|call| call.deadline);
         let waits = self.waiters.iter().filter_map(|waiter| waiter.until);
-        calls.chain(waits).chain(self.draft_due()).chain(self.outbox.due()).chain(self.first_deadline()).min()
+        let progress = self.calls.values().filter_map(LiveCall::progress_due);
+        let others = [self.draft_due(), self.outbox.due(), self.first_deadline()].into_iter().flatten();
+        calls.chain(waits).chain(progress).chain(others).min()
     }
 
     fn take(&mut self, input: Input) {
@@ -401,6 +445,7 @@ impl Harness {
             let error = ErrorInfo::new(Code::ToolTimeout, format!("the tool did not end within {limit} ms"));
             self.returned(key, Err(error.hint("try again with less work, or go on without it")));
         }
+        self.tell_late_progress();
         self.expire_questions();
         self.draft_if_due();
     }

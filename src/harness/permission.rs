@@ -12,7 +12,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::run::{Call, CallState, Question};
+use crate::run::{Call, CallState, Question, Run};
 use crate::session;
 use crate::tools::policy::fingerprint;
 use crate::tools::{Checked, Definition, Origin, ToolText, Verdict};
@@ -42,6 +42,17 @@ pub(super) struct Consulted {
     pub args: Value,
 }
 
+/// How far a call of the page's own code has come.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stage {
+    /// It has passed the gate.
+    Checked,
+    /// The page's own schema has found nothing wrong.
+    Valid,
+    /// `decide` has said this.
+    Judged(Verdict),
+}
+
 impl Harness {
     /// `tools.execute`, past the gate: it runs, is asked about, or is refused.
     pub(super) fn page_call(
@@ -49,14 +60,25 @@ impl Harness {
         command: u32,
         tool: &Definition,
         args: Value,
-        judged: Option<Verdict>,
+        stage: Stage,
     ) -> Result<(), ErrorInfo> {
+        let consulted = || Consulted { command, tool: tool.name.clone(), args: args.clone() };
+        if let (Stage::Checked, Some(function)) = (stage, tool.validate) {
+            let owner = CallOwner::Validate(consulted());
+            let mut request = Object::new();
+            request.value("args", args);
+            self.ask_page(owner, function, "validate", request);
+            return Ok(());
+        }
+        let judged = match stage {
+            Stage::Judged(verdict) => Some(verdict),
+            Stage::Checked | Stage::Valid => None,
+        };
         let (mut verdict, mut reason) = self.policy.verdict(tool, false);
         if let (true, Some(function)) = (verdict != Verdict::Deny, self.config.decide) {
             match judged {
                 Some(judged) => (verdict, reason) = (judged, "decide"),
                 None => {
-                    let consulted = Consulted { command, tool: tool.name.clone(), args: args.clone() };
                     let request = request_of(
                         &format!("call-{command}"),
                         &tool.name,
@@ -65,7 +87,7 @@ impl Harness {
                         "",
                         reason,
                     );
-                    self.ask_page(CallOwner::Decide(consulted), function, "decide", request);
+                    self.ask_page(CallOwner::Decide(consulted()), function, "decide", request);
                     return Ok(());
                 }
             }
@@ -102,8 +124,7 @@ impl Harness {
                 });
                 let mut event = self.detail(DEFAULT_SESSION, None);
                 event.all(detail.done());
-                self.send("agent:permission-required", event, false);
-                self.tell_views();
+                self.send_now("agent:permission-required", event);
                 Ok(())
             }
             Verdict::Allow | Verdict::Ask => {
@@ -120,12 +141,9 @@ impl Harness {
         match origin {
             Origin::Page => self.page_tool(owner, name, args),
             Origin::Host(function) => self.call_tool(owner, function, &args, timeout, false),
-            Origin::Person => {
-                let error = ErrorInfo::new(Code::ToolFailed, format!("{name} has no execute function"));
-                self.reply_now(
-                    command,
-                    Err(error.hint("it is answered by tools.resolve when a model calls it")),
-                );
+            Origin::Person | Origin::Delegate | Origin::Skill => {
+                let error = ErrorInfo::new(Code::ToolFailed, format!("{name} is of use to a model only"));
+                self.reply_now(command, Err(error.hint("let a model call it, in a run")));
             }
         }
     }
@@ -138,7 +156,7 @@ impl Harness {
     fn ask_page(&mut self, owner: CallOwner, function: u32, kind: &'static str, mut request: Object) {
         let call = self.key();
         let limit = self.config.tool_timeout_ms;
-        self.calls.insert(call, LiveCall { owner, deadline: None, limit });
+        self.calls.insert(call, LiveCall::new(owner, limit));
         self.outbox.act(Action::CallPage { call, function, kind, json: Some(request.json()) });
     }
 
@@ -170,19 +188,57 @@ impl Harness {
         let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
         let verdict = said.as_ref().and_then(Value::as_str).and_then(Verdict::parse).unwrap_or(Verdict::Ask);
         match owner {
-            CallOwner::Decide(Consulted { command, tool, args }) => {
-                let checked = self.registry.get(&tool).map(|tool| tool.definition.clone());
-                let done = match checked {
-                    Some(tool) => self.page_call(command, &tool, args, Some(verdict)),
-                    None => Err(ErrorInfo::new(Code::ToolNotFound, format!("no tool is called '{tool}'"))),
-                };
-                if let Err(error) = done {
-                    self.reply_now(command, Err(error));
-                }
-            }
+            CallOwner::Decide(consulted) => self.page_call_goes_on(consulted, Stage::Judged(verdict)),
             CallOwner::DecideForRun { session, run, tool_call } => {
                 let entry = Entry::Judged { tool_call, verdict: verdict.as_str().into() };
                 self.inner_settle(session, run, entry);
+            }
+            _ => {}
+        }
+    }
+
+    /// A call of the page's own code goes on, if its tool is still there.
+    fn page_call_goes_on(&mut self, Consulted { command, tool, args }: Consulted, stage: Stage) {
+        let checked = self.registry.get(&tool).map(|tool| tool.definition.clone());
+        let done = match checked {
+            Some(tool) => self.page_call(command, &tool, args, stage),
+            None => Err(ErrorInfo::new(Code::ToolNotFound, format!("no tool is called '{tool}'"))),
+        };
+        if let Err(error) = done {
+            self.reply_now(command, Err(error));
+        }
+    }
+
+    /// The page's own schema is asked about the arguments of a call of a run.
+    pub(super) fn inspect(&mut self, session: &str, run: &str, tool_call: &str) {
+        let (session, run, tool_call) = (session.to_owned(), run.to_owned(), tool_call.to_owned());
+        let call = self.call_of(&session, &run, &tool_call).cloned();
+        let owner = CallOwner::ValidateForRun { session, run, tool_call };
+        let tool = call.as_ref().and_then(|call| self.registry.get(&call.name));
+        let (Some(call), Some(function)) = (&call, tool.and_then(|tool| tool.definition.validate)) else {
+            let error = ErrorInfo::new(Code::ToolNotFound, "the tool is gone");
+            return self.validated(owner, Err(error));
+        };
+        let mut request = Object::new();
+        request.value("args", session::arguments(&call.arguments));
+        self.ask_page(owner, function, "validate", request);
+    }
+
+    /// What it says: what is wrong with them, or nothing.
+    pub(super) fn validated(&mut self, owner: CallOwner, result: Result<Option<String>, ErrorInfo>) {
+        let error = match result {
+            Err(error) => Some(self.scrubbed_error(error)),
+            Ok(json) => {
+                let said = json.and_then(|json| crate::json::parse(&json));
+                let wrong = said.as_ref().and_then(Value::as_str).map(|said| self.scrubbed(said.into()));
+                wrong.map(|wrong| ErrorInfo::new(Code::InvalidArguments, ToolText::cut(wrong).text))
+            }
+        };
+        match (owner, error) {
+            (CallOwner::Validate(consulted), Some(error)) => self.reply_now(consulted.command, Err(error)),
+            (CallOwner::Validate(consulted), None) => self.page_call_goes_on(consulted, Stage::Valid),
+            (CallOwner::ValidateForRun { session, run, tool_call }, error) => {
+                self.inner_settle(session, run, Entry::Validated { tool_call, error });
             }
             _ => {}
         }
@@ -226,26 +282,48 @@ impl Harness {
         self.tell_message(session, run, false);
     }
 
-    /// All that waits for a person in a run that goes on waiting after a reload.
+    /// A call waits for `tools.resolve`: as long as it takes, or as its tool says.
+    pub(super) fn tell_handed(&mut self, session: &str, run: &str, tool_call: &str) {
+        if let Some(limit) = self.limit_of(session, run, tool_call) {
+            let deadline = self.now.saturating_add(limit);
+            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
+        }
+        self.tell_call(session, run, tool_call, "started", true);
+        // The message says that it waits; an event alone says that it runs.
+        self.tell_message(session, run, false);
+    }
+
+    fn limit_of(&self, session: &str, run: &str, tool_call: &str) -> Option<u64> {
+        let name = &self.call_of(session, run, tool_call)?.name;
+        self.session(session)?.tools.get(name)?.definition.timeout_ms
+    }
+
+    /// A run that waited for a person waits again after a reload.
     pub(super) fn tell_questions_again(&mut self, session: &str) {
+        let run = self.session(session).and_then(session::Session::current).filter(|run| run.waiting());
+        if let Some(run) = run.map(|run| run.id.clone()) {
+            self.tell_begin(session, &run);
+            self.tell_waiting_calls(session);
+        }
+    }
+
+    /// All calls that wait for a person, and those that other runs carry out.
+    pub(super) fn tell_waiting_calls(&mut self, session: &str) {
         let Some(run) = self.session(session).and_then(session::Session::current) else { return };
-        if !run.waiting() {
-            return;
+        let mut waiting = Vec::new();
+        for part in run.parts() {
+            for call in part.open_calls() {
+                if matches!(call.state, CallState::Waiting(_) | CallState::Handed | CallState::Delegated) {
+                    waiting.push((part.id.clone(), call.id.clone(), call.state.clone()));
+                }
+            }
         }
-        let id = run.id.clone();
-        let questions: Vec<String> = run.questions().map(|(call, _)| call.id.clone()).collect();
-        let handed = run.open_calls().filter(|call| call.state == CallState::Handed);
-        let handed: Vec<String> = handed.map(|call| call.id.clone()).collect();
-        self.tell_begin(session, &id);
-        for call in questions {
-            self.tell_question(session, &id, &call);
-        }
-        for call in &handed {
-            self.tell_call(session, &id, call, "started", true);
-        }
-        // The message says that they wait; an event alone says that they run.
-        if !handed.is_empty() {
-            self.tell_message(session, &id, false);
+        for (run, call, state) in waiting {
+            match state {
+                CallState::Handed => self.tell_handed(session, &run, &call),
+                CallState::Delegated => self.tell_call(session, &run, &call, "started", true),
+                _ => self.tell_question(session, &run, &call),
+            }
         }
     }
 
@@ -269,11 +347,12 @@ impl Harness {
 
     /// All questions of a session that nobody has answered.
     pub(super) fn questions(&self, session: &str) -> Vec<Value> {
-        let Some(folded) = self.session(session) else { return Vec::new() };
-        let run = folded.current().filter(|run| !run.held);
-        let of_run = run.into_iter().flat_map(|run| run.questions());
-        let mut questions: Vec<Value> =
-            of_run.map(|(call, question)| self.told_question(folded, call, question)).collect();
+        let mut questions = Vec::new();
+        if let Some(folded) = self.session(session) {
+            let parts = folded.current().filter(|run| !run.held).into_iter().flat_map(Run::parts);
+            let asked = parts.flat_map(Run::questions);
+            questions.extend(asked.map(|(call, question)| self.told_question(folded, call, question)));
+        }
         if session == DEFAULT_SESSION {
             for asked in &self.page_questions {
                 let tool = self.registry.get(&asked.tool);
@@ -306,8 +385,11 @@ impl Harness {
         }
         let asked = self.sessions.iter().find_map(|(id, slot)| {
             let run = slot.session.current().filter(|run| !run.held)?;
-            let (call, _) = run.questions().find(|(_, question)| question.id == request)?;
-            Some((id.to_owned(), run.id.clone(), call.id.clone()))
+            let of_part = |run: &Run| {
+                let (call, _) = run.questions().find(|(_, question)| question.id == request)?;
+                Some((id.to_owned(), run.id.clone(), call.id.clone()))
+            };
+            run.parts().find_map(of_part)
         });
         let Some((session, run, tool_call)) = asked else { return Err(not_asked(request)) };
         self.answer_question(&session, &run, tool_call, request, answer, word);
@@ -339,8 +421,7 @@ impl Harness {
         let PageQuestion { command, tool, args, definition, .. } = self.page_questions.remove(at);
         let mut event = self.detail(DEFAULT_SESSION, None);
         event.text("requestId", request).text("answer", answer);
-        self.send("agent:permission-resolved", event, false);
-        self.tell_views();
+        self.send_now("agent:permission-resolved", event);
         let found = self.registry.get(&tool).map(|tool| tool.definition.clone());
         let tool = found.filter(|tool| fingerprint(tool) == definition);
         match tool {
@@ -381,17 +462,28 @@ impl Harness {
         while let Some(at) = self.question_deadlines.iter().position(|(deadline, ..)| due(Some(*deadline))) {
             let (_, session, tool_call) = self.question_deadlines.remove(at);
             let asked = self.session(&session).and_then(session::Session::current).and_then(|run| {
-                let (_, question) = run.questions().find(|(call, _)| call.id == tool_call)?;
-                Some((run.id.clone(), question.id.clone()))
+                let of_part = |run: &Run| match &run.open_calls().find(|call| call.id == tool_call)?.state {
+                    CallState::Waiting(question) => Some((run.id.clone(), Some(question.id.clone()))),
+                    CallState::Handed => Some((run.id.clone(), None)),
+                    _ => None,
+                };
+                run.parts().find_map(of_part)
             });
-            if let Some((run, request)) = asked {
-                let word = "nobody answered in time";
-                self.answer_question(&session, &run, tool_call, &request, "deny", Some(word));
+            let word = "nobody answered in time";
+            match asked {
+                Some((run, Some(request))) => {
+                    self.answer_question(&session, &run, tool_call, &request, "deny", Some(word));
+                }
+                Some((run, None)) => {
+                    let entry = failed_call(&tool_call, ErrorInfo::new(Code::ToolTimeout, word));
+                    self.settle(&session, &run, &entry);
+                }
+                None => {}
             }
         }
     }
 
-    /// When the first question is not waited for any longer.
+    /// When the first question or call is not waited for any longer.
     pub(super) fn first_deadline(&self) -> Option<Millis> {
         let of_runs = self.question_deadlines.iter().map(|(deadline, ..)| *deadline);
         self.page_questions.iter().filter_map(|asked| asked.deadline).chain(of_runs).min()
@@ -405,10 +497,9 @@ impl Harness {
         answer: &Value,
     ) -> Result<(), ErrorInfo> {
         let waits = self.sessions.iter().find_map(|(id, slot)| {
-            let run = slot.session.current()?;
-            let handed = |call: &&Call| call.id == tool_call && call.state == CallState::Handed;
-            run.open_calls().find(handed)?;
-            Some((id.to_owned(), run.id.clone()))
+            let handed = |call: &Call| call.id == tool_call && call.state == CallState::Handed;
+            let part = slot.session.current()?.parts().find(|run| run.open_calls().any(handed))?;
+            Some((id.to_owned(), part.id.clone()))
         });
         let Some((session, run)) = waits else { return Err(not_asked(tool_call)) };
         let entry = match (answer.get("result"), answer.get("error").and_then(Value::as_str)) {

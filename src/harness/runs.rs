@@ -11,9 +11,10 @@ use crate::json;
 use crate::model::{Answer, Block, Delta, DeltaKind, StopReason, Usage, Wire, openai_chat};
 use crate::object::Object;
 use crate::ports::{Expect, Millis, Table, Write};
+use crate::prompt;
 use crate::run::{CallState, Run};
 use crate::session::{self, Transcript};
-use crate::tools::{OnResume, Origin, ToolText, gate};
+use crate::tools::{OnResume, Origin, Policy, ToolText, gate};
 use serde_json::Value;
 
 /// How often the text of an answer is written down while it streams, in milliseconds.
@@ -96,7 +97,21 @@ pub(super) struct LiveCall {
     pub deadline: Option<Millis>,
     /// How long it may take, for the message.
     pub limit: u64,
+    /// What it has told of its progress.
+    progress: Progress,
 }
+
+/// What a call has told of its progress: the page hears of it at most every [`PROGRESS_MS`].
+#[derive(Debug, Default)]
+struct Progress {
+    /// The last that the page has not heard of.
+    news: Option<Value>,
+    /// When it heard of it.
+    told: Option<Millis>,
+}
+
+/// How often a page is told of a call's progress, in milliseconds.
+const PROGRESS_MS: Millis = 100;
 
 /// Who wants the result of a function.
 #[derive(Clone, Debug)]
@@ -105,6 +120,10 @@ pub(super) enum CallOwner {
     Tool(Owner),
     /// The instructions of a session's run.
     Instructions { session: String, run: String },
+    /// What the page's own schema says of a call of the page's own code.
+    Validate(Consulted),
+    /// What it says of a call of a run.
+    ValidateForRun { session: String, run: String, tool_call: String },
     /// What `decide` says of a call of the page's own code.
     Decide(Consulted),
     /// What it says of a call of a run.
@@ -114,9 +133,22 @@ pub(super) enum CallOwner {
 }
 
 impl LiveCall {
+    /// A call that waits to be made.
+    pub fn new(owner: CallOwner, limit: u64) -> LiveCall {
+        LiveCall { owner, deadline: None, limit, progress: Progress::default() }
+    }
+
+    /// When the page is to hear of its progress.
+    pub fn progress_due(&self) -> Option<Millis> {
+        self.progress.news.as_ref().and(self.progress.told).map(|told| told + PROGRESS_MS)
+    }
+
     /// Whether the page's own code asked for it.
     pub fn is_of_page(&self) -> bool {
-        matches!(self.owner, CallOwner::Tool(Owner::Command(_)) | CallOwner::Decide(_))
+        matches!(
+            self.owner,
+            CallOwner::Tool(Owner::Command(_)) | CallOwner::Decide(_) | CallOwner::Validate(_)
+        )
     }
 }
 
@@ -171,6 +203,11 @@ impl Harness {
             }
             part.told_units += if text.is_ascii() { text.len() } else { text.encode_utf16().count() };
             part.told = until;
+        }
+        // What a run says that works for another is told with its call.
+        let of_another = self.sessions.get(&session).and_then(|slot| slot.session.run(&run));
+        if of_another.is_some_and(|run| run.delegate.is_some()) {
+            return;
         }
         let replaced = !news.is_empty() && std::mem::take(&mut model.replaces);
         let fresh_call = std::mem::take(&mut model.fresh_call) || replaced;
@@ -260,18 +297,36 @@ impl Harness {
             }
         }
         while let Some(slot) = self.sessions.get(session) {
-            let Some(entry) = slot.session.next() else { return };
-            let Some(run) = slot.session.current().map(|run| run.id.clone()) else { return };
-            if let Entry::Called { .. } = entry {
-                if !self.ready_to_call(session, &run) {
+            let Some(next) = slot.session.next() else { return };
+            if let Entry::Called { .. } = next.1 {
+                if !self.ready_to_call(session) {
                     return;
                 }
                 // What was recorded just now may have changed the decision: fewer turns, for one.
-                if self.session(session).and_then(session::Session::next).as_ref() != Some(&entry) {
+                if self.session(session).and_then(session::Session::next).as_ref() != Some(&next) {
                     continue;
                 }
             }
+            let (run, entry) = next;
             self.append(session, Some(&run), &entry);
+        }
+    }
+
+    /// A run begins, or goes on in this epoch.
+    fn begin_telling(&mut self, session: &str, run: &str) {
+        if let Some(slot) = self.sessions.get_mut(session) {
+            slot.told.clear();
+            slot.instructed = Instructed::No;
+        }
+        self.tell_begin(session, run);
+    }
+
+    /// What a run may do by the present configuration.
+    pub(super) fn policy_of(&self, session: &str, run: &str) -> Policy {
+        let run = self.session(session).and_then(|session| session.run(run));
+        match run.and_then(|run| run.delegate.as_ref()) {
+            Some(delegate) => delegate.policy(&self.policy),
+            None => self.policy.clone(),
         }
     }
 
@@ -280,18 +335,11 @@ impl Harness {
         let run = run.unwrap_or_default();
         match entry {
             Entry::Prompt { .. } => {
-                if let Some(slot) = self.sessions.get_mut(session) {
-                    slot.told = 0;
-                    slot.instructed = Instructed::No;
-                }
-                self.tell_begin(session, run);
+                self.begin_telling(session, run);
             }
             Entry::Resumed {} => {
-                if let Some(slot) = self.sessions.get_mut(session) {
-                    slot.told = 0;
-                    slot.instructed = Instructed::No;
-                }
-                self.tell_begin(session, run);
+                self.begin_telling(session, run);
+                self.tell_waiting_calls(session);
             }
             Entry::Called { call } => {
                 self.tell_message(session, run, false);
@@ -301,15 +349,26 @@ impl Harness {
                 self.drop_drafts(session, run);
                 self.tell_message(session, run, false);
             }
+            Entry::Inspected { tool_call } => self.inspect(session, run, tool_call),
+            Entry::Validated { tool_call, error } => {
+                if error.is_some() {
+                    self.tell_call(session, run, tool_call, "started", false);
+                    self.tell_call(session, run, tool_call, "failed", false);
+                    self.tell_message(session, run, false);
+                }
+            }
             Entry::Consulted { tool_call } => self.consult(session, run, tool_call),
             Entry::PermissionAsked { tool_call, .. } => self.tell_question(session, run, tool_call),
             Entry::PermissionAnswered { tool_call, .. } => {
                 self.answered_question(session, run, tool_call, entry);
             }
-            Entry::Handed { tool_call } => {
-                self.tell_call(session, run, tool_call, "started", true);
-                self.tell_message(session, run, false);
+            Entry::Delegated { tool_call, .. } => {
+                let top = self.session(session).and_then(session::Session::current).map(|top| top.id.clone());
+                let top = top.unwrap_or_default();
+                self.tell_call(session, &top, tool_call, "started", false);
+                self.tell_message(session, &top, false);
             }
+            Entry::Handed { tool_call } => self.tell_handed(session, run, tool_call),
             Entry::LookedUp { tool_call } => self.look_up(session, run, tool_call),
             Entry::Ordered { tool_call, .. } => self.order(session, run, tool_call),
             Entry::Refused { tool_call, .. } | Entry::Unknown { tool_call } => {
@@ -327,7 +386,13 @@ impl Harness {
             // Who watches is told the whole conversation by the start that found the run.
             Entry::Lost { .. } | Entry::Interrupted { .. } => self.drop_drafts(session, run),
             Entry::Ended { .. } => {
-                self.outbox.strictly();
+                // What a run that works for another has done is safe with the end of that one.
+                if self.session(session).and_then(session::Session::current).is_none() {
+                    self.outbox.strictly();
+                }
+                if let Some(slot) = self.sessions.get_mut(session) {
+                    slot.transcripts.remove(run);
+                }
                 self.tell_end(session, run);
             }
             Entry::Cleared { .. }
@@ -341,8 +406,9 @@ impl Harness {
     }
 
     /// Whether everything is known that a model call needs; what is not is asked for, or recorded first.
-    fn ready_to_call(&mut self, session: &str, run: &str) -> bool {
+    fn ready_to_call(&mut self, session: &str) -> bool {
         let Some(slot) = self.sessions.get_mut(session) else { return false };
+        let run = slot.session.current().map(|run| run.id.clone()).unwrap_or_default();
         if let Some(config::Given::Ask(function)) = self.config.instructions {
             match slot.instructed {
                 Instructed::Asked => return false,
@@ -350,9 +416,9 @@ impl Harness {
                 Instructed::No => {
                     slot.instructed = Instructed::Asked;
                     let call = self.key();
-                    let owner = CallOwner::Instructions { session: session.into(), run: run.into() };
+                    let owner = CallOwner::Instructions { session: session.into(), run };
                     let limit = self.config.tool_timeout_ms;
-                    self.calls.insert(call, LiveCall { owner, deadline: None, limit });
+                    self.calls.insert(call, LiveCall::new(owner, limit));
                     self.outbox.act(Action::CallPage { call, function, kind: "instructions", json: None });
                     return false;
                 }
@@ -389,7 +455,7 @@ impl Harness {
 
     fn call_model(&mut self, session: &str, run: &str, call: u64) {
         let key = self.key();
-        let request = self.request(session);
+        let request = self.request(session, run);
         let folded = self.session(session).and_then(|s| s.run(run));
         let base = folded.map_or(0, Run::shown_before_last);
         let last = folded.and_then(|run| run.turns.last());
@@ -415,7 +481,7 @@ impl Harness {
     }
 
     /// The request that goes on with a session's conversation.
-    fn request(&mut self, session: &str) -> Result<ModelRequest, ErrorInfo> {
+    fn request(&mut self, session: &str, run: &str) -> Result<ModelRequest, ErrorInfo> {
         if !self.config.configured() {
             return Err(not_configured());
         }
@@ -425,17 +491,26 @@ impl Harness {
             Some(config::Given::Ask(_)) => self.instructions.clone().unwrap_or_default(),
             None => String::new(),
         };
-        let mark = self.session(session).map(|session| session.mark.clone()).unwrap_or_default();
-        let settings = self.config.settings(crate::prompt::system(&system, &mark));
-        let Some(Slot { session, transcript, .. }) = self.sessions.get_mut(session) else {
+        let Some(Slot { session, transcripts, .. }) = self.sessions.get_mut(session) else {
             return Err(ErrorInfo::new(Code::SessionNotFound, "the session is gone"));
         };
-        let transcript = match transcript {
-            Some(transcript) if transcript.serves(wire, session) => transcript,
-            stale => stale.insert(Transcript::new(wire, session)),
+        let policy = session.policy_of(run);
+        let mut system = prompt::system(&system, &self.skills, &session.tools, &policy, &session.mark);
+        let working = session.run(run).filter(|run| run.delegate.is_some());
+        if let Some(delegate) = working.and_then(|run| run.delegate.as_ref()) {
+            system = prompt::delegate(&system, &delegate.process);
+        }
+        let settings = self.config.settings(system);
+        // The conversation is one, over all its runs; whoever works for a run has a conversation of its own.
+        let key = if working.is_some() { run } else { "" };
+        if !transcripts.get(key).is_some_and(|transcript| transcript.serves(wire, session)) {
+            transcripts.insert(key, Transcript::new(wire, session));
+        }
+        let Some(transcript) = transcripts.get_mut(key) else {
+            return Err(ErrorInfo::new(Code::SessionNotFound, "the session is gone"));
         };
-        let messages = transcript.extend(session);
-        let specs = session.tools.specs(&session.policy);
+        let messages = transcript.extend(working.map_or(session.runs.as_slice(), std::slice::from_ref));
+        let specs = session.tools.specs(&policy);
         match &self.config.provider {
             Some(config::Provider::Http(http)) => {
                 let request = wire.request(&http.endpoint, &settings, &specs, messages)?;
@@ -486,8 +561,7 @@ impl Harness {
 
     /// Takes up an input entry of a run, and everything that follows.
     pub(super) fn settle(&mut self, session: &str, run: &str, entry: &Entry) {
-        let current = self.session(session).and_then(session::Session::current);
-        if current.is_none_or(|current| current.id != run) {
+        if self.session(session).and_then(|session| session.open_run(run)).is_none() {
             return;
         }
         self.append(session, Some(run), entry);
@@ -506,7 +580,8 @@ impl Harness {
             return;
         };
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
-        let checked = gate(&self.registry, &self.policy, &name, &arguments).map(|checked| {
+        let policy = self.policy_of(session, run);
+        let checked = gate(&self.registry, &policy, &name, &arguments).map(|checked| {
             let tool = checked.definition;
             let again = tool.read_only && tool.on_resume == OnResume::Rerun;
             (tool.origin, again, tool.timeout_ms, checked.args)
@@ -528,8 +603,17 @@ impl Harness {
         match origin {
             Origin::Page => self.page_tool(owner, name, args),
             Origin::Host(function) => self.call_tool(owner, function, &args, timeout, barrier),
-            // What has no function is handed over, never ordered.
-            Origin::Person => {}
+            Origin::Skill => {
+                let name = args.get("name").and_then(Value::as_str).unwrap_or_default();
+                let body = prompt::skill(name, &self.skills, &self.registry, &policy);
+                let entry = match body {
+                    Ok(body) => returned_entry(tool_call, ToolText::new(self.scrubbed(body)), false),
+                    Err(error) => failed_call(tool_call, error),
+                };
+                self.inner_settle(session.into(), run.into(), entry);
+            }
+            // Others carry these out: they are never ordered.
+            Origin::Person | Origin::Delegate => {}
         }
     }
 
@@ -551,7 +635,7 @@ impl Harness {
             Owner::Command(_) => given.text("toolCallId", &format!("call-{call}")),
         };
         let json = given.json();
-        self.calls.insert(call, LiveCall { owner: CallOwner::Tool(owner), deadline: None, limit });
+        self.calls.insert(call, LiveCall::new(CallOwner::Tool(owner), limit));
         let action = Action::CallPage { call, function, kind: "tool", json: Some(json) };
         if barrier {
             self.outbox.strictly();
@@ -564,7 +648,8 @@ impl Harness {
     pub(super) fn returned(&mut self, call: CallKey, result: Result<Option<String>, ErrorInfo>) {
         let Some(LiveCall { owner, .. }) = self.calls.remove(call) else { return };
         match owner {
-            CallOwner::Instructions { session, run } => self.instructed(&session, &run, result),
+            CallOwner::Instructions { session, .. } => self.instructed(&session, result),
+            CallOwner::Validate(_) | CallOwner::ValidateForRun { .. } => self.validated(owner, result),
             CallOwner::Decide(_) | CallOwner::DecideForRun { .. } => self.judged(owner, result),
             CallOwner::Lookup { .. } => self.looked_up(owner, result),
             CallOwner::Tool(Owner::Run { session, run, tool_call }) => {
@@ -600,7 +685,7 @@ impl Harness {
         (text, json)
     }
 
-    fn instructed(&mut self, session: &str, run: &str, result: Result<Option<String>, ErrorInfo>) {
+    fn instructed(&mut self, session: &str, result: Result<Option<String>, ErrorInfo>) {
         let text = result.map(|json| json.and_then(|json| json::parse(&json)));
         let text = match text {
             Ok(Some(Value::String(text))) => Ok(text),
@@ -620,28 +705,42 @@ impl Harness {
             Err(message) => {
                 // The call is ordered and fails at once: a run's end always has a recorded reason.
                 slot.instructed = Instructed::Yes;
-                let Some(called) = slot.session.next().filter(|entry| matches!(entry, Entry::Called { .. }))
-                else {
-                    return;
-                };
-                let Entry::Called { call } = called else { return };
-                self.store(session, Some(run), &called);
+                let Some((run, Entry::Called { call })) = slot.session.next() else { return };
+                self.store(session, Some(&run), &Entry::Called { call });
                 let error = ErrorInfo::new(Code::InvalidConfig, message);
                 let entry = Entry::Failed { call, error, blocks: Vec::new(), usage: Usage::default() };
-                self.settle(session, run, &entry);
+                self.settle(session, &run, &entry);
             }
         }
     }
 
+    /// A call says how far it is. What comes sooner than the page is to hear of it takes the place of what waits.
     pub(super) fn progress(&mut self, call: CallKey, json: &str) {
-        let Some(LiveCall { owner: CallOwner::Tool(Owner::Run { session, run, tool_call }), .. }) =
-            self.calls.get(call)
-        else {
-            return;
-        };
-        let (session, run, tool_call) = (session.clone(), run.clone(), tool_call.clone());
         let progress = json::parse(&self.scrubbed(json.into())).unwrap_or_default();
-        self.tell_progress(&session, &run, &tool_call, progress);
+        let now = self.now;
+        let Some(live) = self.calls.get_mut(call) else { return };
+        live.progress.news = Some(progress);
+        if live.progress.told.is_none_or(|told| told + PROGRESS_MS <= now) {
+            self.tell_progress_of(call);
+        }
+    }
+
+    /// Tells of the progress that waited.
+    pub(super) fn tell_late_progress(&mut self) {
+        let now = self.now;
+        for call in self.calls.keys(|call| call.progress_due().is_some_and(|due| due <= now)) {
+            self.tell_progress_of(call);
+        }
+    }
+
+    fn tell_progress_of(&mut self, call: CallKey) {
+        let now = self.now;
+        let Some(live) = self.calls.get_mut(call) else { return };
+        let Some(news) = live.progress.news.take() else { return };
+        live.progress.told = Some(now);
+        let CallOwner::Tool(Owner::Run { session, run, tool_call }) = &live.owner else { return };
+        let (session, run, tool_call) = (session.clone(), run.clone(), tool_call.clone());
+        self.tell_progress(&session, &run, &tool_call, news);
     }
 
     /// Stops the run of a session, if it has one. A held one too where `held` says so.
@@ -651,37 +750,57 @@ impl Harness {
             return;
         }
         let id = run.id.clone();
-        let open: Vec<(String, bool)> =
-            run.open_calls().map(|call| (call.id.clone(), call.state.is_ahead())).collect();
-        let models = self.models.keys(|model| model.session == session && model.run == id);
-        let mut blocks = Vec::new();
-        for key in models {
-            self.tell_news(key, true);
-            if let Some(model) = self.models.remove(key) {
-                blocks = self.scrubbed_blocks(model.blocks());
-            }
-            self.outbox.abort(key);
-        }
+        let mut parts: Vec<String> = run.parts().map(|part| part.id.clone()).collect();
+        // Whoever works for a run ends before it.
+        parts.reverse();
         let of_run = |call: &LiveCall| match &call.owner {
             CallOwner::Tool(Owner::Run { run, .. })
             | CallOwner::Instructions { run, .. }
+            | CallOwner::ValidateForRun { run, .. }
             | CallOwner::DecideForRun { run, .. }
-            | CallOwner::Lookup { run, .. } => *run == id,
-            CallOwner::Tool(Owner::Command(_)) | CallOwner::Decide(_) => false,
+            | CallOwner::Lookup { run, .. } => parts.contains(run),
+            CallOwner::Tool(Owner::Command(_)) | CallOwner::Decide(_) | CallOwner::Validate(_) => false,
         };
         for key in self.calls.keys(of_run) {
             self.calls.remove(key);
             self.outbox.abort(key);
         }
         self.interrupt_reason = reason.into();
-        self.append(session, Some(&id), &Entry::Interrupted { reason: reason.into(), blocks });
-        for (call, asked) in open {
-            if asked {
-                self.tell_call(session, &id, &call, "started", true);
+        for part in &parts {
+            let mut blocks = Vec::new();
+            for key in self.models.keys(|model| model.session == session && model.run == *part) {
+                self.tell_news(key, true);
+                if let Some(model) = self.models.remove(key) {
+                    blocks = self.scrubbed_blocks(model.blocks());
+                }
+                self.outbox.abort(key);
             }
-            self.tell_call(session, &id, &call, "failed", true);
+            if *part == id {
+                self.end_delegates(session, &id);
+            }
+            let calls = self.session(session).and_then(|s| s.run(part)).into_iter().flat_map(Run::open_calls);
+            let open: Vec<_> = calls.map(|call| (call.id.clone(), call.state.is_ahead())).collect();
+            self.append(session, Some(part), &Entry::Interrupted { reason: reason.into(), blocks });
+            for (call, ahead) in open {
+                if ahead {
+                    self.tell_call(session, part, &call, "started", true);
+                }
+                self.tell_call(session, part, &call, "failed", true);
+            }
         }
         self.advance(session);
+    }
+
+    /// Those that worked for a run and were interrupted end.
+    fn end_delegates(&mut self, session: &str, top: &str) {
+        while let Some((run, entry @ Entry::Ended { .. })) =
+            self.session(session).and_then(session::Session::next)
+        {
+            if run == top {
+                return;
+            }
+            self.append(session, Some(&run), &entry);
+        }
     }
 
     /// A held run goes on.

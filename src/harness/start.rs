@@ -74,6 +74,7 @@ impl Harness {
             }
             return Err(already_running("in this page").hint("stop it first, or pass ifRunning: \"join\""));
         }
+        self.own_tools_fit(&config)?;
         let purpose = Purpose::Run { commands: vec![command], config: Box::new(config) };
         self.begin(purpose);
         self.lifecycle = Lifecycle::Starting;
@@ -203,12 +204,14 @@ impl Harness {
 
     /// A run that was at work when its page went away is held, with what the drafts kept of its answer.
     fn lose(&mut self, session: &str, drafts: &Rows) {
-        let Some(run) = self.session(session).and_then(Session::current).filter(|run| run.working()) else {
-            return;
-        };
-        let run = run.id.clone();
-        let blocks = from_drafts(&run, drafts);
-        self.append(session, Some(&run), &Entry::Lost { blocks });
+        let run = self.session(session).and_then(Session::current).filter(|run| run.working());
+        let working = run.into_iter().flat_map(|run| run.parts()).filter(|run| run.working());
+        let mut working: Vec<String> = working.map(|run| run.id.clone()).collect();
+        working.reverse();
+        for run in working {
+            let blocks = from_drafts(&run, drafts);
+            self.append(session, Some(&run), &Entry::Lost { blocks });
+        }
     }
 
     /// Nothing was taken, so everything is as it was before.

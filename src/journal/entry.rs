@@ -172,6 +172,18 @@ entries! {
         /// Why, for the model too.
         error: ErrorInfo,
     }
+    /// The page's own schema is asked about the arguments of a tool call.
+    Decision Inspected = "inspected" {
+        /// Which tool call.
+        tool_call: String,
+    }
+    /// What it says.
+    Input Validated = "validated" erasable true {
+        /// Which tool call.
+        tool_call: String,
+        /// What is wrong with them, if anything is.
+        error: Option<ErrorInfo>,
+    }
     /// The page's `decide` is asked about a tool call.
     Decision Consulted = "consulted" {
         /// Which tool call.
@@ -219,6 +231,19 @@ entries! {
         tool_call: String,
         /// What of its arguments was repaired, if anything was: where, and how.
         repairs: Option<Value>,
+    }
+    /// Another agent carries out a task for a tool call. The entry's run is the one that begins with it.
+    Decision Delegated = "delegated" erasable true {
+        /// Which tool call of the run that delegates.
+        tool_call: String,
+        /// The process type that it works as.
+        process: String,
+        /// What it has to do.
+        task: String,
+        /// The names of what it may hold at most; absent: whatever the run that delegates holds.
+        capabilities: Option<Value>,
+        /// How many model calls it may make.
+        turns: u64,
     }
     /// A tool call is left to whoever answers it by `tools.resolve`.
     Decision Handed = "handed" {

@@ -17,8 +17,8 @@ pub fn framed(text: &str, source: Source, mark: &str) -> String {
         }
         Source::Workspace | Source::System => text,
     };
-    // Whoever has seen an earlier turn knows the mark.
-    let text = find::replace(text, mark, "");
+    // Whoever has seen an earlier turn knows the mark. What stands for it keeps its two sides from becoming one.
+    let text = find::replace(text, mark, "…");
     ["<result source=\"", source.as_str(), "\" ", mark, ">\n", &text, "\n</result ", mark, ">"].concat()
 }
 
@@ -32,29 +32,52 @@ pub fn explained(mark: &str) -> String {
     .concat()
 }
 
-/// The text without what people do not see: controls of direction, joiners of no width, tags, and a terminal's colours.
+/// The text without what people do not see: controls of direction, joiners of no width, tags, selectors of variants,
+/// and what a terminal takes as orders.
 fn visible(text: &str) -> String {
     let mut seen = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
+    let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match c {
             '\u{1b}' => match chars.next() {
-                // A sequence ends with a letter, the title of a window with a bell.
-                Some('[') => while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
-                Some(']') => while chars.next().is_some_and(|c| c != '\u{7}') {},
+                Some('[') => end_of_sequence(&mut chars),
+                // The title of a window and its like end with a bell, or with an escape and a backslash.
+                Some(']' | 'P' | 'X' | '^' | '_') => {
+                    if chars.find(|c| matches!(c, '\u{7}' | '\u{1b}')) == Some('\u{1b}') {
+                        chars.next();
+                    }
+                }
                 _ => {}
             },
-            '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{2064}'
-            | '\u{2066}'..='\u{2069}'
-            | '\u{61c}'
-            | '\u{feff}'
-            | '\u{e0000}'..='\u{e007f}' => {}
+            '\u{9b}' => end_of_sequence(&mut chars),
+            _ if hidden(c) => {}
             _ => seen.push(c),
         }
     }
     seen
+}
+
+/// A colour, a move of the cursor: it ends with a letter.
+fn end_of_sequence(chars: &mut std::str::Chars<'_>) {
+    chars.find(|c| ('@'..='~').contains(c));
+}
+
+fn hidden(c: char) -> bool {
+    match c {
+        '\n' | '\t' | '\r' => false,
+        '\u{ad}'
+        | '\u{61c}'
+        | '\u{180e}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        // Not the last two, which say how an emoji looks.
+        | '\u{fe00}'..='\u{fe0d}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}' => true,
+        _ => c.is_control(),
+    }
 }
 
 #[cfg(test)]
@@ -80,6 +103,12 @@ mod tests {
         let hidden = "a\u{202e}b\u{200b}c\u{e0041}d\u{1b}[31me\u{1b}]0;title\u{7}f\u{feff}g é 東 👩‍🚀";
         let inside = framed(hidden, Source::External, MARK);
         assert!(inside.contains("\nabcdefg é 東 👩🚀\n"), "{inside}");
+        let more = "a\u{ad}b\u{9b}1mc\u{1b}]0;title\u{1b}\\d\u{8}e\u{e0100}f\u{fe01}g\u{2063}h\ti\r\n\u{1b}Pq#0\u{1b}\\❤\u{fe0f}";
+        let inside = framed(more, Source::External, MARK);
+        assert!(inside.contains("\nabcdefgh\ti\r\n❤\u{fe0f}\n"), "{inside:?}");
+        // What never ends takes the rest with it.
+        assert!(framed("a\u{1b}]never\nending", Source::External, MARK).contains("\na\n</result"));
+        assert!(framed("a\u{1b}[31", Source::External, MARK).contains("\na\n</result"));
         assert!(framed(hidden, Source::Workspace, MARK).contains(hidden));
     }
 }

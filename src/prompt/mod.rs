@@ -1,16 +1,43 @@
 //! What the model is told besides the conversation.
 //!
-//! Decides the system prompt, and how what tools say is told from words that count (`frame`). Promises: no clock and no
-//! random value in it, so that a provider's prompt cache holds. Leaves to others: the tools' definitions, which go by the
-//! provider's own slot (`model/`).
+//! Decides the system prompt, what a skill is and says (`skills`), and how what tools say is told from words that count
+//! (`frame`). Promises: no clock and no random value in it, so that a provider's prompt cache holds. Leaves to others:
+//! the tools' definitions, which go by the provider's own slot (`model/`).
 
 mod frame;
+mod skills;
 
 pub use frame::framed;
+pub use skills::{Scope, Skill, from_rows, merged, offered, record, skill, to_row};
 
-/// The system prompt: the page's instructions, then what the frame with this mark means.
-pub fn system(instructions: &str, mark: &str) -> String {
-    let instructions = instructions.trim();
-    let explained = frame::explained(mark);
-    if instructions.is_empty() { explained } else { [instructions, "\n\n", &explained].concat() }
+use crate::find;
+use crate::tools::{Policy, Registry};
+
+/// The system prompt: the page's instructions, the assistant and its tools, the skills, and what the frame with this
+/// mark means.
+pub fn system(
+    instructions: &str,
+    skills: &[Skill],
+    registry: &Registry,
+    policy: &Policy,
+    mark: &str,
+) -> String {
+    let parts = [
+        instructions.trim().to_owned(),
+        skills::assistant(skills, registry, policy),
+        skills::list(skills),
+        frame::explained(mark),
+    ];
+    let said: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    find::join(&said, "\n\n")
+}
+
+/// The same for a run that works for another.
+pub fn delegate(system: &str, process: &str) -> String {
+    let task = "Another agent has given you the task that follows. You see nothing of its conversation, and it reads only your last answer: say there all that it needs to know.";
+    let duty = match process {
+        "Researcher" => "You are a Researcher: you only read.",
+        _ => "You are a Worker: you carry out just this task.",
+    };
+    [system, "\n\n", duty, " ", task].concat()
 }

@@ -8,7 +8,8 @@ use crate::object::Object;
 use crate::ports::Millis;
 use crate::tools::policy::{bound_to, fingerprint};
 use crate::tools::schema::Repair;
-use crate::tools::{Checked, OnResume, Origin, Policy, Registry, Source, Verdict, gate};
+use crate::tools::{Checked, OnResume, Origin, Policy, Registry, Source, ToolText, Verdict, gate};
+use serde_json::Value;
 
 /// What decisions depend on besides the journal of the run.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +24,28 @@ pub struct Rules<'a> {
     pub grants: &'a [Grant],
     /// The number of the last entry that brought text from outside.
     pub outside_at: Option<u64>,
+    /// How many tools run, of the run and of those that work for it.
+    pub running: u64,
+}
+
+/// What makes a run another's delegate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delegate {
+    /// The tool call that it carries out.
+    pub tool_call: String,
+    /// The process type that it works as.
+    pub process: String,
+    /// What it may hold at most; `None`: whatever the run that delegates holds.
+    pub capabilities: Option<Vec<String>>,
+    /// How many model calls it may make.
+    pub turns: u64,
+}
+
+impl Delegate {
+    /// What it may do under the rules of the run that delegates.
+    pub fn policy(&self, of: &Policy) -> Policy {
+        of.delegated(&self.process, self.capabilities.as_deref())
+    }
 }
 
 /// What a person has always allowed, until the agent is stopped or the conversation cleared.
@@ -60,7 +83,7 @@ pub struct Prompt {
     /// What the page added for the model.
     pub context: Option<String>,
     /// The page's own notes.
-    pub metadata: Option<serde_json::Value>,
+    pub metadata: Option<Value>,
     /// The page's idempotency key.
     pub idempotency: Option<String>,
     /// The failed run before it that it goes on with: then there is no message of a person.
@@ -87,6 +110,20 @@ pub enum Said {
         /// The model's name for itself.
         model: Option<String>,
     },
+}
+
+impl Prompt {
+    /// What another run has asked for.
+    fn task(task: &str) -> Prompt {
+        Prompt {
+            message: String::new(),
+            text: task.into(),
+            context: None,
+            metadata: None,
+            idempotency: None,
+            continues: None,
+        }
+    }
 }
 
 impl Said {
@@ -117,6 +154,8 @@ pub struct Settled {
 pub enum CallState {
     /// The model has asked for it.
     Asked,
+    /// The page's own schema is asked about its arguments.
+    Inspected,
     /// The page's `decide` is asked about it.
     Consulted,
     /// A person is asked about it.
@@ -125,6 +164,8 @@ pub enum CallState {
     Allowed(String),
     /// It was ordered and has not come back.
     Ordered,
+    /// Another run carries it out.
+    Delegated,
     /// Someone will answer it by `tools.resolve`.
     Handed,
     /// The tool is asked whether it took effect before the page went away.
@@ -140,7 +181,11 @@ impl CallState {
     pub fn is_ahead(&self) -> bool {
         matches!(
             self,
-            CallState::Asked | CallState::Consulted | CallState::Waiting(_) | CallState::Allowed(_)
+            CallState::Asked
+                | CallState::Inspected
+                | CallState::Consulted
+                | CallState::Waiting(_)
+                | CallState::Allowed(_)
         )
     }
 }
@@ -158,6 +203,10 @@ pub struct Call {
     pub state: CallState,
     /// Where the result comes from; `None`: no tool has said it.
     pub source: Option<Source>,
+    /// The run that carries it out, if one does.
+    pub delegate: Option<Box<Run>>,
+    /// The page's own schema has found nothing wrong with its arguments.
+    valid: bool,
     /// How often a person was asked about it.
     questions: u64,
     /// What the page's `decide` has said.
@@ -263,8 +312,12 @@ pub struct Run {
     pub held: bool,
     /// Its end, once there is one.
     pub ended: Option<Ended>,
-    /// What it has used up.
+    /// What it has used up, with those that worked for it.
     pub sums: Sums,
+    /// What it works for, if another run has begun it.
+    pub delegate: Option<Delegate>,
+    /// Whether it has read text from outside.
+    pub outside: bool,
     /// Why the next decision is to end it.
     ending: Option<(Outcome, Option<ErrorInfo>)>,
     /// How many model calls it has made, given-up ones too.
@@ -282,6 +335,8 @@ impl Run {
             held: false,
             ended: None,
             sums: Sums::default(),
+            delegate: None,
+            outside: false,
             ending: None,
             calls: 0,
         }
@@ -301,7 +356,11 @@ impl Run {
 
     /// Whether it does nothing until a person answers.
     pub fn waiting(&self) -> bool {
-        let asked = |call: &Call| matches!(call.state, CallState::Waiting(_) | CallState::Handed);
+        let asked = |call: &Call| match call.state {
+            CallState::Waiting(_) | CallState::Handed => true,
+            CallState::Delegated => call.delegate.as_ref().is_some_and(|run| run.waiting()),
+            _ => false,
+        };
         let idle = |call: &Call| asked(call) || call.state == CallState::Asked;
         self.ended.is_none()
             && !self.held
@@ -310,12 +369,38 @@ impl Run {
             && self.open_calls().all(idle)
     }
 
-    /// The questions that no person has answered yet.
+    /// The questions that no person has answered yet, of its own calls.
     pub fn questions(&self) -> impl Iterator<Item = (&Call, &Question)> {
         self.open_calls().filter_map(|call| match &call.state {
             CallState::Waiting(question) => Some((call, question)),
             _ => None,
         })
+    }
+
+    /// The runs that work for it now.
+    pub fn delegates(&self) -> impl Iterator<Item = &Run> {
+        let open = self.open_calls().filter(|call| call.state == CallState::Delegated);
+        open.filter_map(|call| call.delegate.as_deref())
+    }
+
+    /// The run and those that work for it now.
+    pub fn parts(&self) -> impl Iterator<Item = &Run> {
+        std::iter::once(self).chain(self.delegates())
+    }
+
+    /// The run and all that ever worked for it.
+    pub fn all(&self) -> impl Iterator<Item = &Run> {
+        let calls = self.turns.iter().flat_map(|turn| &turn.calls);
+        std::iter::once(self).chain(calls.filter_map(|call| call.delegate.as_deref()))
+    }
+
+    /// The run or one that works for it now, by its id.
+    pub(crate) fn part_mut(&mut self, id: &str) -> Option<&mut Run> {
+        if self.id == id {
+            return Some(self);
+        }
+        let calls = &mut self.turns.last_mut()?.calls;
+        calls.iter_mut().filter_map(|call| call.delegate.as_deref_mut()).find(|run| run.id == id)
     }
 
     /// The id of the assistant's message, known from the beginning.
@@ -345,6 +430,7 @@ impl Run {
         let mut calls = self.turns.iter_mut().rev().flat_map(|turn| &mut turn.calls);
         if let Some(call) = calls.find(|call| call.id == id) {
             call.source = Some(source);
+            self.outside |= source == Source::External;
         }
     }
 
@@ -362,8 +448,74 @@ impl Run {
             .collect()
     }
 
-    /// Takes up one entry of this run. `None`: the entry does not fit where the run stands.
-    pub fn fold(&mut self, at: Millis, entry: &Entry) -> Option<()> {
+    /// Takes up one entry of the run with this id: this one, or one that works for it. `None`: the entry does not fit
+    /// where the run stands.
+    pub fn fold(&mut self, id: &str, at: Millis, entry: &Entry) -> Option<()> {
+        if let Entry::Delegated { tool_call, process, task, capabilities, turns } = entry {
+            let name = |name: &Value| name.as_str().map(String::from);
+            let names = |names: &Value| names.as_array().map(|names| names.iter().filter_map(name).collect());
+            let call = self.open(tool_call)?;
+            let mut run = Run::new(id.into(), at, Prompt::task(task));
+            run.delegate = Some(Delegate {
+                tool_call: tool_call.clone(),
+                process: process.clone(),
+                capabilities: capabilities.as_ref().and_then(names),
+                turns: *turns,
+            });
+            call.delegate = Some(Box::new(run));
+            call.state = CallState::Delegated;
+            return Some(());
+        }
+        if id == self.id {
+            return self.fold_own(at, entry);
+        }
+        let before = self.part_mut(id)?.sums;
+        let run = self.part_mut(id)?;
+        run.fold_own(at, entry)?;
+        let (after, done) = (run.sums, run.ended.clone().map(|ended| run.reported(&ended)));
+        if after != before
+            && let Entry::Answered { usage, .. } | Entry::Failed { usage, .. } = entry
+        {
+            self.sums.add(usage);
+        }
+        if let Some((settled, source)) = done {
+            let tool_call = self.part_mut(id)?.delegate.as_ref()?.tool_call.clone();
+            self.settle(&tool_call, settled)?;
+            self.comes_from(&tool_call, source);
+        }
+        Some(())
+    }
+
+    /// What the run that delegates reads of this one, which has ended.
+    fn reported(&self, ended: &Ended) -> (Settled, Source) {
+        let source = if self.outside { Source::External } else { Source::Workspace };
+        let blocks = self.turns.last().map(Turn::blocks).unwrap_or_default();
+        let texts = blocks.iter().filter_map(|block| match block {
+            Block::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let said: String = texts.collect();
+        let process = self.delegate.as_ref().map_or("", |delegate| &delegate.process);
+        let (text, error) = match (ended.outcome, &ended.error) {
+            (Outcome::Completed, _) => (said, None),
+            (Outcome::Interrupted, _) => (String::new(), Some(interrupted())),
+            (Outcome::Failed, error) => {
+                let why = error.as_ref().map_or("", |error| &error.message);
+                let error =
+                    ErrorInfo::new(Code::ToolFailed, format!("the {process} could not finish: {why}"));
+                (said, Some(error))
+            }
+        };
+        let text = match &error {
+            None => text,
+            Some(error) if text.is_empty() => error.for_model(),
+            Some(error) => [&error.for_model(), "\n\nWhat it said last:\n", &text].concat(),
+        };
+        let ToolText { text, truncated } = ToolText::new(text);
+        (Settled { text, json: false, error, cut: truncated.map(|bytes| bytes as u64) }, source)
+    }
+
+    fn fold_own(&mut self, at: Millis, entry: &Entry) -> Option<()> {
         if self.ended.is_some() {
             return None;
         }
@@ -398,6 +550,15 @@ impl Run {
                 let turn = self.awaited_turn(*call)?;
                 turn.said = Said::Cut(turn.more(blocks));
                 self.ending = Some((Outcome::Failed, Some(error.clone())));
+            }
+            Entry::Inspected { tool_call } => self.open(tool_call)?.state = CallState::Inspected,
+            Entry::Validated { tool_call, error } => {
+                let call = self.open(tool_call)?;
+                call.valid = error.is_none();
+                call.state = match error {
+                    None => CallState::Asked,
+                    Some(error) => CallState::Settled(refusal(error.clone())),
+                };
             }
             Entry::Consulted { tool_call } => self.open(tool_call)?.state = CallState::Consulted,
             Entry::Judged { tool_call, verdict } => {
@@ -460,11 +621,8 @@ impl Run {
                             CallState::Settled(_) => continue,
                             CallState::Lost | CallState::LookedUp => unknown_outcome(),
                             CallState::Waiting(question) if question.reason == UNKNOWN => unknown_outcome(),
-                            CallState::Asked
-                            | CallState::Consulted
-                            | CallState::Waiting(_)
-                            | CallState::Allowed(_) => not_run(),
-                            CallState::Ordered | CallState::Handed => interrupted(),
+                            CallState::Ordered | CallState::Handed | CallState::Delegated => interrupted(),
+                            _ => not_run(),
                         };
                         call.state = CallState::Settled(refusal(error));
                     }
@@ -481,13 +639,19 @@ impl Run {
                     for call in &mut turn.calls {
                         match call.state {
                             CallState::Ordered | CallState::LookedUp => call.state = CallState::Lost,
-                            CallState::Consulted => call.state = CallState::Asked,
+                            CallState::Consulted | CallState::Inspected => call.state = CallState::Asked,
                             _ => {}
                         }
                     }
                 }
             }
-            Entry::Resumed {} => self.held = false,
+            Entry::Resumed {} => {
+                self.held = false;
+                let calls = self.turns.last_mut().into_iter().flat_map(|turn| &mut turn.calls);
+                for run in calls.filter_map(|call| call.delegate.as_deref_mut()) {
+                    run.held = false;
+                }
+            }
             Entry::Ended { .. } => {
                 let mut ended = Run::ended_by(at, entry)?;
                 let known = self.ending.take().and_then(|(_, error)| error);
@@ -500,16 +664,35 @@ impl Run {
             | Entry::Stopped {}
             | Entry::Revoked { .. }
             | Entry::Prompt { .. }
+            | Entry::Delegated { .. }
             | Entry::Cleared { .. } => return None,
         }
         Some(())
     }
 
-    /// The entry that comes next of itself; `None`: something from outside is awaited, or nothing is left.
-    pub fn next(&self, rules: &Rules<'_>) -> Option<Entry> {
+    /// The entry that comes next of itself, and whose it is: this run's, or that of one that works for it. `None`:
+    /// something from outside is awaited, or nothing is left.
+    pub fn next(&self, rules: &Rules<'_>) -> Option<(String, Entry)> {
         if self.ended.is_some() || self.held {
             return None;
         }
+        for run in self.delegates() {
+            let Some(delegate) = &run.delegate else { continue };
+            let policy = delegate.policy(rules.policy);
+            let rules = Rules { policy: &policy, max_turns: delegate.turns, ..*rules };
+            if let Some(next) = run.next(&rules) {
+                return Some(next);
+            }
+        }
+        let entry = self.next_own(rules)?;
+        let id = match &entry {
+            Entry::Delegated { tool_call, .. } => [&self.id, "_", tool_call].concat(),
+            _ => self.id.clone(),
+        };
+        Some((id, entry))
+    }
+
+    fn next_own(&self, rules: &Rules<'_>) -> Option<Entry> {
         if let Some((outcome, error)) = &self.ending {
             return Some(end(*outcome, error.as_ref().map(|error| error.code)));
         }
@@ -571,14 +754,16 @@ impl Run {
     ) -> Option<Option<Entry>> {
         let beside = |call: &Call| rules.tools.get(&call.name).is_none_or(|tool| tool.definition.parallel);
         let together = turn.calls.iter().all(beside);
-        let running = turn.calls.iter().filter(|call| call.state == CallState::Ordered).count() as u64;
-        let full = rules.policy.parallel.is_some_and(|most| running >= most);
+        let delegated = turn.calls.iter().filter(|call| call.state == CallState::Delegated).count() as u64;
+        let full = rules.policy.parallel.is_some_and(|most| rules.running + delegated >= most);
         let mut awaited = false;
         for call in &turn.calls {
             let tool_call = call.id.clone();
             let entry = match &call.state {
                 CallState::Settled(_) => continue,
                 CallState::Ordered
+                | CallState::Delegated
+                | CallState::Inspected
                 | CallState::Consulted
                 | CallState::Waiting(_)
                 | CallState::Handed
@@ -592,7 +777,7 @@ impl Run {
             };
             match entry {
                 // A place has to become free first.
-                Some(Entry::Ordered { .. }) if full => awaited = true,
+                Some(Entry::Ordered { .. } | Entry::Delegated { .. }) if full => awaited = true,
                 Some(entry) => return Some(Some(entry)),
                 None => awaited = true,
             }
@@ -610,10 +795,13 @@ impl Run {
             Ok(checked) => checked,
             Err(error) => return Entry::Refused { tool_call, error },
         };
+        let tool = checked.definition;
+        if tool.validate.is_some() && !call.valid {
+            return Entry::Inspected { tool_call };
+        }
         if let Some(error) = self.again_and_again(call) {
             return Entry::Refused { tool_call, error };
         }
-        let tool = checked.definition;
         let definition = fingerprint(tool);
         let of_tool = |grant: &&Grant| grant.tool == tool.name && grant.definition == definition;
         let grant = rules.grants.iter().rev().find(of_tool);
@@ -631,7 +819,7 @@ impl Run {
         match verdict {
             Verdict::Deny => Entry::Refused { tool_call, error: not_allowed(&tool.name) },
             Verdict::Ask if !granted => ask(call, &checked, reason),
-            Verdict::Allow | Verdict::Ask => order(call, &checked),
+            Verdict::Allow | Verdict::Ask => order(call, &checked, rules),
         }
     }
 
@@ -718,6 +906,8 @@ fn asked(block: &Block) -> Option<Call> {
         arguments: arguments.clone(),
         state: CallState::Asked,
         source: None,
+        delegate: None,
+        valid: false,
         questions: 0,
         judged: None,
         allowed: None,
@@ -767,17 +957,39 @@ fn next_of_allowed(call: &Call, definition: &str, rules: &Rules<'_>) -> Entry {
     if fingerprint(tool) != definition {
         return ask(call, &checked, "definition_changed");
     }
-    order(call, &checked)
+    order(call, &checked, rules)
 }
 
-fn order(call: &Call, checked: &Checked<'_>) -> Entry {
+fn order(call: &Call, checked: &Checked<'_>, rules: &Rules<'_>) -> Entry {
     let tool_call = call.id.clone();
-    if checked.definition.origin == Origin::Person {
-        return Entry::Handed { tool_call };
+    match checked.definition.origin {
+        Origin::Person => return Entry::Handed { tool_call },
+        Origin::Delegate => return delegated(tool_call, &checked.args, rules),
+        Origin::Page | Origin::Host(_) | Origin::Skill => {}
     }
     let repair = |repair: &Repair| Object::new().text("at", &repair.path).text("what", repair.what).done();
     let repairs = (!checked.repairs.is_empty()).then(|| checked.repairs.iter().map(repair).collect());
     Entry::Ordered { tool_call, repairs }
+}
+
+/// A task for another run. It gets no more than what is held here.
+fn delegated(tool_call: String, args: &Value, rules: &Rules<'_>) -> Entry {
+    let text = |name: &str| args.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let capabilities = args.get("capabilities").filter(|names| names.is_array());
+    let names = capabilities.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    if let Some(name) = names.into_iter().find(|name| !rules.policy.holds(name)) {
+        let message = format!("the capability {name} is not held here, so nobody else gets it");
+        let error = ErrorInfo::new(Code::PermissionDenied, message);
+        return Entry::Refused { tool_call, error: error.hint("leave it out") };
+    }
+    let turns = args.get("maxTurns").and_then(Value::as_u64).unwrap_or(rules.max_turns);
+    Entry::Delegated {
+        tool_call,
+        process: text("process"),
+        task: text("task"),
+        capabilities: capabilities.cloned(),
+        turns: turns.min(rules.max_turns),
+    }
 }
 
 fn ask(call: &Call, checked: &Checked<'_>, reason: &str) -> Entry {

@@ -11,5 +11,5 @@
 mod machine;
 
 pub use machine::{
-    Call, CallState, Ended, Grant, Outcome, Prompt, Question, Rules, Run, Said, Settled, Turn,
+    Call, CallState, Delegate, Ended, Grant, Outcome, Prompt, Question, Rules, Run, Said, Settled, Turn,
 };

@@ -131,9 +131,26 @@ impl Session {
         self.runs.last().filter(|run| run.ended.is_none())
     }
 
-    /// The run with this id, of the present conversation.
+    /// The run with this id, of the present conversation: one that a message began, or that works for such a one.
     pub fn run(&self, id: &str) -> Option<&Run> {
-        self.runs.iter().rev().find(|run| run.id == id)
+        let newest_first = || self.runs.iter().rev();
+        newest_first()
+            .find(|run| run.id == id)
+            .or_else(|| self.current()?.delegates().find(|run| run.id == id))
+            .or_else(|| newest_first().flat_map(Run::all).find(|run| run.id == id))
+    }
+
+    /// The run with this id, if it has not ended.
+    pub fn open_run(&self, id: &str) -> Option<&Run> {
+        self.current()?.parts().find(|run| run.id == id)
+    }
+
+    /// What this run may do.
+    pub fn policy_of(&self, run: &str) -> Policy {
+        match self.run(run).and_then(|run| run.delegate.as_ref()) {
+            Some(delegate) => delegate.policy(&self.policy),
+            None => self.policy.clone(),
+        }
     }
 
     /// When a run began and how it ended, of any conversation.
@@ -144,10 +161,13 @@ impl Session {
         }
     }
 
-    /// What the next decision is, if there is one to make.
-    pub fn next(&self) -> Option<Entry> {
+    /// What the next decision is, if there is one to make, and of which run.
+    pub fn next(&self) -> Option<(String, Entry)> {
         let max_turns = self.config.get("maxTurns").and_then(Value::as_u64).unwrap_or(DEFAULT_MAX_TURNS);
-        self.current()?.next(&Rules {
+        let current = self.current()?;
+        let calls = current.parts().flat_map(Run::open_calls);
+        current.next(&Rules {
+            running: calls.filter(|call| call.state == CallState::Ordered).count() as u64,
             tools: &self.tools,
             max_turns,
             policy: &self.policy,
@@ -249,8 +269,10 @@ impl Session {
                     return None;
                 }
                 for run in self.runs.drain(..) {
-                    let ended = run.ended.map(Ended::without_words);
-                    self.past.insert(&run.id, Past { started_at: run.started_at, ended });
+                    for run in run.all() {
+                        let ended = run.ended.clone().map(Ended::without_words);
+                        self.past.insert(&run.id, Past { started_at: run.started_at, ended });
+                    }
                 }
                 self.sums = *sums;
                 self.call_ids.clear();
@@ -283,10 +305,12 @@ impl Session {
                 if header.run.as_ref().is_some_and(|id| self.past.contains_key(id)) {
                     return Some(());
                 }
-                let run = self.runs.last_mut().filter(|run| header.run.as_deref() == Some(&run.id))?;
-                let before = run.sums;
-                let granted = granted_by(run, entry);
-                run.fold(header.at, entry)?;
+                let (top, id) = (self.runs.last_mut()?, header.run.as_deref()?);
+                let before = top.sums;
+                let granted = top.part_mut(id).and_then(|run| granted_by(run, entry));
+                top.fold(id, header.at, entry)?;
+                let sums = top.sums;
+                let run = top.part_mut(id)?;
                 self.grants.extend(granted.map(|(tool, definition)| Grant {
                     tool,
                     definition,
@@ -301,7 +325,11 @@ impl Session {
                         self.outside_at = Some(header.seq);
                     }
                 }
-                if run.sums != before
+                // What a delegate says of text from outside is text from outside.
+                if run.delegate.is_some() && run.ended.is_some() && run.outside {
+                    self.outside_at = Some(header.seq);
+                }
+                if sums != before
                     && let Entry::Answered { usage, .. } | Entry::Failed { usage, .. } = entry
                 {
                     self.sums.add(usage);
@@ -322,7 +350,7 @@ impl Session {
         if !Entry::erasable(&header.kind) {
             return None;
         }
-        if header.kind == "prompt" {
+        if matches!(header.kind.as_str(), "prompt" | "delegated") {
             self.past.insert(header.run.as_ref()?, Past { started_at: header.at, ended: None });
         }
         Some(())

@@ -31,16 +31,20 @@ pub fn replay<'a>(
             session.accept(&header, row.read()?.1.as_ref(), &row)?;
             continue;
         };
-        let made = if is_input(&stored) { Some(stored) } else { session.next() };
+        let made = if is_input(&stored) {
+            Some((header.run.clone(), stored))
+        } else {
+            session.next().map(|(run, entry)| (Some(run), entry))
+        };
         let (header, row) = match &made {
-            Some(entry) => session.row(header.at, header.run.as_deref(), entry),
+            Some((run, entry)) => session.row(header.at, run.as_deref(), entry),
             None => (header, row),
         };
         if made.is_none() || row.to_text() != text {
             let made = made.map(|_| row.to_text());
             return Ok(Err(Difference { seq: header.seq, stored: text.into(), made }));
         }
-        session.accept(&header, made.as_ref(), &row)?;
+        session.accept(&header, made.as_ref().map(|(_, entry)| entry), &row)?;
     }
     Ok(Ok(()))
 }

@@ -7,7 +7,7 @@
 use super::Session;
 use crate::model::{Block, Message, Role, StopReason, Wire, drop_open_server_calls};
 use crate::prompt::framed;
-use crate::run::{Call, CallState, Said, Turn};
+use crate::run::{Call, CallState, Run, Said, Turn};
 
 /// The serialized conversation of one session for one wire, extended as the session goes on.
 #[derive(Clone, Debug)]
@@ -46,9 +46,9 @@ impl Transcript {
         self.wire == wire && self.generation == session.generation
     }
 
-    /// Takes up what was settled since the last time and gives the whole.
-    pub fn extend(&mut self, session: &Session) -> &str {
-        while let Some(run) = session.runs.get(self.runs) {
+    /// Takes up what was settled since the last time, of a conversation's runs, and gives the whole.
+    pub fn extend(&mut self, runs: &[Run]) -> &str {
+        while let Some(run) = runs.get(self.runs) {
             if !self.prompted && run.prompt.continues.is_none() {
                 let mut blocks = vec![Block::Text(run.prompt.text.clone())];
                 blocks.extend(run.prompt.context.clone().map(Block::Text));
@@ -56,8 +56,7 @@ impl Transcript {
             }
             self.prompted = true;
             // The next run makes the call again that broke off here.
-            let made_again =
-                session.runs.get(self.runs + 1).is_some_and(|run| run.prompt.continues.is_some());
+            let made_again = runs.get(self.runs + 1).is_some_and(|run| run.prompt.continues.is_some());
             while let Some(turn) = run.turns.get(self.turns) {
                 let last = run.ended.is_some() && self.turns + 1 == run.turns.len();
                 let replaced = last && made_again && matches!(turn.said, Said::Cut(_));

@@ -130,11 +130,12 @@ pub(crate) fn text_part(kind: &str, text: &str) -> Value {
 fn part_of(call: &Call) -> Value {
     let status = match &call.state {
         CallState::Asked
+        | CallState::Inspected
         | CallState::Consulted
         | CallState::Waiting(_)
         | CallState::Allowed(_)
         | CallState::Handed => "waiting",
-        CallState::Ordered => "started",
+        CallState::Ordered | CallState::Delegated => "started",
         CallState::Lost | CallState::LookedUp => "unknown",
         CallState::Settled(Settled { error: None, .. }) => "completed",
         CallState::Settled(Settled { error: Some(error), .. }) => match error.code {
@@ -159,9 +160,15 @@ fn part_of(call: &Call) -> Value {
         .value("arguments", arguments(&call.arguments))
         .text("status", status)
         .maybe_text("requestId", request)
+        .maybe("progress", call.delegate.as_deref().map(progress))
         .maybe("result", result)
         .maybe("error", error)
         .done()
+}
+
+/// How far a run has come that works for another.
+fn progress(run: &Run) -> Value {
+    Object::new().text("runId", &run.id).number("turns", run.turns.len() as u64).done()
 }
 
 /// Arguments as the page gets them: the JSON they are, else the text that the model wrote.

@@ -76,6 +76,15 @@ pub enum Origin {
     Host(u32),
     /// Whoever answers by `tools.resolve`.
     Person,
+    /// Another run.
+    Delegate,
+    /// The skills that the page gave.
+    Skill,
+}
+
+impl Origin {
+    /// Those that have a name in the journal.
+    const NAMED: [(&str, Origin); 2] = [("delegate", Origin::Delegate), ("skill", Origin::Skill)];
 }
 
 /// A tool.
@@ -111,6 +120,8 @@ pub struct Definition {
     pub formats: bool,
     /// The function that knows whether a lost call took effect.
     pub lookup: Option<u32>,
+    /// The function that says whether arguments are valid, in place of the schema.
+    pub validate: Option<u32>,
     /// Who carries it out.
     pub origin: Origin,
 }
@@ -133,6 +144,7 @@ const KNOWN: &[&str] = &[
     "formats",
     "onResume",
     "lookup",
+    "validate",
     "replace",
 ];
 const HINTS: &[&str] = &["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
@@ -149,7 +161,7 @@ impl Definition {
         let invalid = |text: String| ErrorInfo::new(Code::InvalidTool, text);
         let args = Args::open(value, Code::InvalidTool, &what, KNOWN)?;
         let name = args.required_text("name")?;
-        check_name(name)?;
+        check_name(name, Code::InvalidTool, "tool")?;
         let description = args.required_text("description")?;
         if description.trim().is_empty() {
             return Err(invalid(format!("{what} has an empty 'description'"))
@@ -226,6 +238,7 @@ impl Definition {
             formats: args.flag("formats")?.unwrap_or(false),
             on_resume,
             lookup: function("lookup")?,
+            validate: function("validate")?,
             origin: function("execute")?.map_or(Origin::Person, Origin::Host),
         })
     }
@@ -256,6 +269,9 @@ impl Definition {
             Origin::Page => None,
             Origin::Host(function) => Some(function.into()),
             Origin::Person => Some(Value::Null),
+            named => {
+                Origin::NAMED.iter().find(|(_, origin)| *origin == named).map(|(name, _)| (*name).into())
+            }
         };
         self.named()
             .text("inputSchema", &self.input_schema)
@@ -266,6 +282,7 @@ impl Definition {
             .flag("coerce", self.coerce)
             .flag("formats", self.formats)
             .maybe("lookup", self.lookup.map(Value::from))
+            .maybe("validate", self.validate.map(Value::from))
             .text("onResume", self.on_resume.as_str())
             .maybe_text("title", self.title.as_deref())
             .maybe("timeoutMs", self.timeout_ms.map(Value::from))
@@ -284,6 +301,12 @@ impl Definition {
         let text = |name: &str| record.get(name).and_then(Value::as_str).ok_or_else(|| bad(name));
         let flag = |name: &str| record.get(name).and_then(Value::as_bool).ok_or_else(|| bad(name));
         let function = |number: &Value| number.as_u64().and_then(|n| u32::try_from(n).ok());
+        let numbered =
+            |name: &str| record.get(name).map(|number| function(number).ok_or_else(|| bad(name))).transpose();
+        let named = |word: &Value| {
+            let word = word.as_str();
+            Origin::NAMED.iter().find(|(name, _)| Some(*name) == word).map(|(_, origin)| *origin)
+        };
         Ok(Definition {
             name: text("name")?.into(),
             title: record.get("title").map(|_| text("title")).transpose()?.map(String::from),
@@ -297,10 +320,8 @@ impl Definition {
             parallel: flag("parallel")?,
             coerce: flag("coerce")?,
             formats: flag("formats")?,
-            lookup: record
-                .get("lookup")
-                .map(|number| function(number).ok_or_else(|| bad("lookup")))
-                .transpose()?,
+            lookup: numbered("lookup")?,
+            validate: numbered("validate")?,
             timeout_ms: match record.get("timeoutMs") {
                 None => None,
                 Some(timeout) => Some(timeout.as_u64().ok_or_else(|| bad("timeoutMs"))?),
@@ -309,6 +330,7 @@ impl Definition {
             origin: match record.get("fn") {
                 None => Origin::Page,
                 Some(Value::Null) => Origin::Person,
+                Some(word @ Value::String(_)) => named(word).ok_or_else(|| bad("fn"))?,
                 Some(number) => Origin::Host(function(number).ok_or_else(|| bad("fn"))?),
             },
         })
@@ -321,13 +343,13 @@ impl Definition {
 }
 
 /// A name that every provider takes.
-fn check_name(name: &str) -> Result<(), ErrorInfo> {
+pub(crate) fn check_name(name: &str, code: Code, what: &str) -> Result<(), ErrorInfo> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if (1..=64).contains(&name.len()) && name.bytes().all(fits) {
         return Ok(());
     }
     let shown: String = name.chars().take(80).collect();
-    Err(ErrorInfo::new(Code::InvalidTool, format!("'{shown}' is no name for a tool"))
+    Err(ErrorInfo::new(code, format!("'{shown}' is no name for a {what}"))
         .hint("a name has 1 to 64 letters, digits, hyphens and underscores"))
 }
 
@@ -388,6 +410,7 @@ mod tests {
                 coerce: true,
                 formats: false,
                 lookup: None,
+                validate: None,
                 on_resume: OnResume::Ask,
                 origin: Origin::Host(3),
             }

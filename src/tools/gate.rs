@@ -5,10 +5,10 @@
 //! that does not pass has changed nothing. Leaves to others: permission (`policy` says, `run` asks), running the tool,
 //! then cutting what it says (`result`).
 
-use super::definition::Definition;
+use super::definition::{Definition, Origin};
 use super::policy::Policy;
 use super::registry::Registry;
-use super::schema::{Repair, Repaired};
+use super::schema::{Repair, Repaired, Report};
 use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::json;
@@ -48,8 +48,12 @@ pub fn gate<'a>(
     };
     let denied = |text: String| ErrorInfo::new(Code::PermissionDenied, text);
     if !policy.offers(&tool.definition) {
-        let process = policy.process();
-        return Err(denied(format!("a {process} only reads, and {name} changes something")));
+        return Err(denied(match (policy.process(), tool.definition.origin) {
+            (process @ ("Researcher" | "SkillComposer"), origin) if origin != Origin::Delegate => {
+                format!("a {process} only reads, and {name} changes something")
+            }
+            _ => "only an Orchestrator delegates".into(),
+        }));
     }
     if let Some(capability) = policy.missing(&tool.definition) {
         return Err(denied(format!("{name} is unavailable: it requires the {capability} capability"))
@@ -66,7 +70,10 @@ pub fn gate<'a>(
         invalid(format!("{wrong}: {quote}"))
     };
     let value = json::parse(args).ok_or_else(|| quoted("no valid JSON"))?;
-    let checked = if tool.definition.coerce {
+    let checked = if tool.definition.validate.is_some() {
+        // The page's own schema decides: its function is asked next.
+        Repaired { report: Report::default(), value, repairs: Vec::new() }
+    } else if tool.definition.coerce {
         tool.schema.coerce(value)
     } else {
         Repaired { report: tool.schema.validate(&value), value, repairs: Vec::new() }

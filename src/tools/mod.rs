@@ -1,12 +1,13 @@
 //! Tools: what the model may do, and the checks before it is done.
 //!
 //! Decides which tools there are (`registry`), what one is (`definition`), whether a call may run (`gate`,
-//! `policy`), what JSON Schema says of a value (`schema`), how much of a result is kept (`result`), and the twelve tools
+//! `policy`), the harness's own tools (`own`), what JSON Schema says of a value (`schema`), how much of a result is kept (`result`), and the twelve tools
 //! on the workspace's pages (`pages`). Promises: a call that may not run, or cannot, is an error with a code, which is
 //! an answer to the model. Leaves to others: running the page's own functions (`run/`, `js/`).
 
 pub mod definition;
 pub mod gate;
+pub mod own;
 pub mod pages;
 pub mod policy;
 pub mod registry;

@@ -127,6 +127,7 @@ pub fn definitions() -> Vec<Definition> {
         coerce: true,
         formats: false,
         lookup: None,
+        validate: None,
         // The change and its outcome are one commit: without an outcome there was no change.
         on_resume: OnResume::Rerun,
         origin: Origin::Page,

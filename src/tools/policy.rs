@@ -5,7 +5,7 @@
 //! default where it destroys something, or could send out what an outsider's text asks for. Leaves to others: asking
 //! (`run`, `harness`), and the order of all checks (`gate`).
 
-use super::definition::{Definition, Source};
+use super::definition::{Definition, Origin, Source};
 use crate::journal::sha256;
 use crate::json::json;
 use serde_json::Value;
@@ -83,9 +83,30 @@ impl Policy {
         }
     }
 
+    /// What a run may do that another one has begun: what that one may do, as this process type, and of its
+    /// capabilities no more than these.
+    pub fn delegated(&self, process: &str, capabilities: Option<&[String]>) -> Policy {
+        let mut policy = self.clone();
+        policy.process = Some(process.into());
+        if let Some(names) = capabilities {
+            policy.capabilities = Some(names.iter().filter(|name| self.holds(name)).cloned().collect());
+        }
+        policy
+    }
+
     /// Whether the process type has this tool.
     pub fn offers(&self, tool: &Definition) -> bool {
-        tool.read_only || !matches!(self.process.as_deref(), Some("Researcher" | "SkillComposer"))
+        match self.process.as_deref() {
+            Some("Orchestrator") => true,
+            _ if tool.origin == Origin::Delegate => false,
+            Some("Researcher" | "SkillComposer") => tool.read_only,
+            _ => true,
+        }
+    }
+
+    /// Whether a capability is held.
+    pub fn holds(&self, name: &str) -> bool {
+        self.capabilities.as_ref().is_none_or(|held| held.iter().any(|held| held == name))
     }
 
     /// The process type, for a sentence.
@@ -95,9 +116,12 @@ impl Policy {
 
     /// The capability that the tool needs and nobody holds.
     pub fn missing<'a>(&self, tool: &'a Definition) -> Option<&'a str> {
-        let needed = tool.capability.as_deref()?;
-        let held = self.capabilities.as_ref().is_none_or(|held| held.iter().any(|held| held == needed));
-        (!held).then_some(needed)
+        tool.capability.as_deref().filter(|needed| !self.holds(needed))
+    }
+
+    /// The mark of a tool whose capability nobody holds.
+    pub fn unavailable(&self, tool: &Definition) -> Option<String> {
+        Some(["[UNAVAILABLE: Requires ", self.missing(tool)?, " capability]"].concat())
     }
 
     /// What the rules say of a call, and the word for why. `outside`: the conversation holds text from outside that

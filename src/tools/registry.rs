@@ -3,7 +3,7 @@
 //! Decides the order and that no name comes twice. Promises: `replace` keeps the place; each tool's schema has
 //! been compiled once, when the tool came. Leaves to others: whether a call may run (`gate`).
 
-use super::definition::Definition;
+use super::definition::{Definition, Origin};
 use super::policy::Policy;
 use super::schema::{Options, Schema};
 use crate::error::{Code, ErrorInfo};
@@ -19,6 +19,13 @@ pub struct Tool {
     pub definition: Definition,
     /// What its arguments must be.
     pub schema: Schema,
+}
+
+impl Tool {
+    /// Whether it is the harness's own.
+    fn is_own(&self) -> bool {
+        matches!(self.definition.origin, Origin::Delegate | Origin::Skill)
+    }
 }
 
 /// The tools.
@@ -64,11 +71,13 @@ impl Registry {
         })?;
         let found = self.tools.iter_mut().find(|tool| tool.definition.name == definition.name);
         match found {
-            Some(_) if !replace => Err(ErrorInfo::new(
-                Code::DuplicateTool,
-                format!("a tool called '{}' is registered already", definition.name),
-            )
-            .hint("register it with { replace: true }, or unregister the other first")),
+            Some(tool) if !replace || (tool.is_own() && tool.definition.origin != definition.origin) => {
+                Err(ErrorInfo::new(
+                    Code::DuplicateTool,
+                    format!("a tool called '{}' is registered already", definition.name),
+                )
+                .hint("register it with { replace: true }, or unregister the other first"))
+            }
             Some(tool) => {
                 *tool = Tool { definition, schema };
                 Ok(())
@@ -80,11 +89,27 @@ impl Registry {
         }
     }
 
-    /// Takes a tool away; whether there was one of this name.
+    /// Takes a tool of the page away; whether there was one of this name.
     pub fn unregister(&mut self, name: &str) -> bool {
         let before = self.tools.len();
-        self.tools.retain(|tool| tool.definition.name != name);
+        self.tools.retain(|tool| tool.is_own() || tool.definition.name != name);
         self.tools.len() < before
+    }
+
+    /// Whether the page has a tool of this name.
+    pub fn is_taken(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|tool| !tool.is_own())
+    }
+
+    /// Puts a tool of the harness itself there, or takes it away.
+    pub fn set_own(&mut self, name: &str, definition: Option<Definition>) -> Result<(), ErrorInfo> {
+        match definition {
+            Some(definition) => self.register(definition, true),
+            None => {
+                self.tools.retain(|tool| !tool.is_own() || tool.definition.name != name);
+                Ok(())
+            }
+        }
     }
 
     /// The tool of this name.
@@ -104,10 +129,8 @@ impl Registry {
         offered
             .map(|tool| ToolSpec {
                 name: tool.name.clone(),
-                description: match policy.missing(tool) {
-                    Some(capability) => {
-                        ["[UNAVAILABLE: Requires ", capability, " capability] ", &tool.description].concat()
-                    }
+                description: match policy.unavailable(tool) {
+                    Some(mark) => [&mark, " ", &tool.description].concat(),
                     None => tool.description.clone(),
                 },
                 input_schema: tool.input_schema.clone(),

@@ -47,7 +47,8 @@ pub struct Journal {
     outside: u64,
     /// The runs that were lost once.
     pub lost: BTreeSet<String>,
-    /// The runs that waited for a person once.
+    /// The runs that waited for a person once: they are not lost with their page, and a page that never told of them
+    /// may end them.
     pub waited: BTreeSet<String>,
     /// How many entries of each kind there were.
     pub kinds: BTreeMap<String, u64>,
@@ -181,15 +182,17 @@ impl Journal {
         if let Some(entry) = &entry {
             if entry.cause() == Cause::Decision {
                 let made = self.fold.next();
-                law(made.as_ref() == Some(entry), || {
-                    format!("entry {} is {entry:?}, and a replay makes {made:?}", header.seq)
-                })?;
+                let same = made
+                    .as_ref()
+                    .is_some_and(|(run, made)| header.run.as_ref() == Some(run) && made == entry);
+                law(same, || format!("entry {} is {entry:?}, and a replay makes {made:?}", header.seq))?;
             }
             let (_, again) = self.fold.row(header.at, header.run.as_deref(), entry);
             law(again.to_text() == text, || format!("entry {} has other bytes in a replay", header.seq))?;
             let run = header.run.clone().unwrap_or_default();
             match entry {
                 Entry::PermissionAsked { tool_call, request, reason, .. } => {
+                    self.waited.insert(run.clone());
                     if reason == "unknown_outcome" {
                         self.unknown.insert((run.clone(), tool_call.clone()));
                     }
@@ -222,14 +225,19 @@ impl Journal {
                         self.outside = header.seq;
                     }
                 }
-                Entry::Handed { tool_call } => self.may_run(&run, tool_call)?,
+                Entry::Handed { tool_call } => {
+                    self.may_run(&run, tool_call)?;
+                    self.waited.insert(run);
+                }
+                Entry::Delegated { tool_call, .. } => {
+                    let parent = self.fold.current().map(|run| run.id.clone()).unwrap_or_default();
+                    self.may_run(&parent, tool_call)?;
+                }
                 Entry::Ordered { tool_call, .. } => {
                     self.may_run(&run, tool_call)?;
                     *self.ordered.entry((run, tool_call.clone())).or_default() += 1;
                 }
                 Entry::Lost { .. } => drop(self.lost.insert(run)),
-                // Whoever waits for a person is not lost with its page, and may be ended by one that never told of it.
-                Entry::PermissionAsked { .. } | Entry::Handed { .. } => drop(self.waited.insert(run)),
                 Entry::Cleared { .. } => {
                     self.cleared = header.seq;
                     self.always.clear();
@@ -243,7 +251,10 @@ impl Journal {
         self.at = header.at;
         self.rows.push(text.into());
         *self.kinds.entry(header.kind.clone()).or_default() += 1;
-        Ok(header.kind)
+        // What works for another run is safe with the end of that one.
+        let of_another =
+            header.run.as_ref().and_then(|run| self.fold.run(run)).is_some_and(|run| run.delegate.is_some());
+        Ok(if of_another { format!("{} of a delegate", header.kind) } else { header.kind })
     }
 
     fn call_name(&self, run: &str, tool_call: &str) -> Result<String, String> {
@@ -257,11 +268,17 @@ impl Journal {
         let tool =
             &self.fold.tools.get(&name).ok_or_else(|| format!("{name} runs and is not there"))?.definition;
         let config = &self.fold.config;
+        let delegate = self.fold.run(run).and_then(|run| run.delegate.as_ref());
         let held = |needed: &str| {
+            let given = delegate.and_then(|delegate| delegate.capabilities.as_ref());
             config["capabilities"].as_array().is_none_or(|held| held.iter().any(|held| held == needed))
+                && given.is_none_or(|given| given.iter().any(|given| given == needed))
         };
         law(tool.capability.as_deref().is_none_or(held), || format!("{name} runs without its capability"))?;
-        let reads = matches!(config["processType"].as_str(), Some("Researcher" | "SkillComposer"));
+        let process = delegate.map(|delegate| delegate.process.as_str());
+        let process = process.or(config["processType"].as_str());
+        let reads = matches!(process, Some("Researcher" | "SkillComposer"));
+        law(name != "delegate" || process == Some("Orchestrator"), || "nobody else delegates".into())?;
         law(tool.read_only || !reads, || format!("{name} runs in a process that only reads"))?;
         let rules = &config["permissions"];
         let capability = tool.capability.clone().unwrap_or_default();
@@ -501,6 +518,15 @@ impl Told {
         let lost = journal.lost.contains(run) || journal.waited.contains(run);
         let fold = session.and_then(|session| session.run(run));
         let phase = detail["phase"].as_str().unwrap_or_default();
+        // What works for another run shows as its call: it has no beginning and no end of its own.
+        if let Some(parent) = detail["parentRunId"].as_str() {
+            law(
+                matches!(kind, "agent:tool-call" | "agent:permission-required" | "agent:permission-resolved"),
+                || "a run that works for another tells of itself".into(),
+            )?;
+            law(journal.fold.run_times(parent).is_some(), || "of a run that nobody knows".into())?;
+            told.stage = Stage::Open;
+        }
         // A held run that is ended and never goes on is not begun again in this epoch.
         if told.stage == Stage::Unheard && lost && phase != "start" {
             told.stage = Stage::Open;

@@ -10,6 +10,7 @@
 )]
 
 pub mod anthropic_rules;
+pub mod calm;
 pub mod laws;
 pub mod openai_rules;
 pub mod script;

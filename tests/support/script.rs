@@ -160,6 +160,11 @@ pub fn arguments_for(tool: &str, n: u32) -> String {
         "read_page" | "get_backlinks" | "get_outgoing_links" | "read_page_history" | "delete_page" => {
             format!("{{\"slug\":\"{slug}\"}}")
         }
+        "delegate" => {
+            let process = ["Researcher", "Worker"][n as usize % 2];
+            format!("{{\"process\":\"{process}\",\"task\":\"task {n}\",\"maxTurns\":{}}}", n % 3 + 1)
+        }
+        "use_skill" => "{\"name\":\"greet\"}".into(),
         _ => format!("{{\"to\":\"p{n}\"}}"),
     }
 }

@@ -155,7 +155,7 @@ enum What {
 }
 
 /// The tools that every page registers: name, function, whether it only reads, more members.
-const TOOLS: [(&str, u32, bool, &str); 10] = [
+const TOOLS: [(&str, u32, bool, &str); 11] = [
     ("get_fact", 1, true, "{}"),
     ("list_slowly", 2, true, r#"{"timeoutMs":400}"#),
     ("send_mail", 3, false, "{}"),
@@ -165,6 +165,7 @@ const TOOLS: [(&str, u32, bool, &str); 10] = [
     ("wipe", 7, false, r#"{"destructive":true,"capability":"Wipe","openWorld":false}"#),
     ("read_news", 8, true, r#"{"source":"External"}"#),
     ("pay", 9, false, r#"{"lookup":{"$fn":53},"capability":"Pay"}"#),
+    ("fill_form", 10, false, r#"{"validate":{"$fn":54}}"#),
     // Nobody but a person answers it.
     ("ask_boss", 0, false, r#"{"openWorld":false}"#),
 ];
@@ -454,12 +455,22 @@ impl World {
         let body: Value = serde_json::from_str(&json).map_err(|_| "a request that is no JSON")?;
         let session = page.harness.session(SESSION).ok_or("a model is called without a session")?;
         let run = session.current().ok_or("a model is called without a run")?;
-        law(run.awaited().is_some(), || "a model is called and not awaited".into())?;
-        check_request(wire, &body, &self.signed, paused(session, wire))
-            .map_err(|why| format!("{why}, in {body}"))?;
-        law(page.models.is_empty(), || "two model calls at once".into())?;
+        // One call for each run that awaits one: this run, and those that work for it.
+        let awaited: Vec<&Run> = run.parts().filter(|run| run.awaited().is_some()).collect();
+        law(page.models.len() < awaited.len(), || "more model calls than are awaited".into())?;
+        let delegated = json.contains("Another agent has given you the task");
+        let paused = if delegated {
+            let parts = awaited.iter().filter(|run| run.delegate.is_some());
+            parts.copied().any(|run| paused(std::slice::from_ref(run), wire))
+        } else {
+            paused(&session.runs, wire)
+        };
+        check_request(wire, &body, &self.signed, paused).map_err(|why| format!("{why}, in {body}"))?;
         page.models.insert(call, Model { wire, body, plan: None });
         self.note("model calls");
+        if delegated {
+            self.note("delegates: model calls");
+        }
         Ok(())
     }
 
@@ -671,6 +682,11 @@ impl World {
     /// The model answers, streaming all of it first.
     pub fn answers(&mut self, page: usize, answer: Answer) {
         let (call, _) = self.model(page);
+        self.answers_call(page, call, answer);
+    }
+
+    /// One of several model calls answers with this.
+    pub fn answers_call(&mut self, page: usize, call: CallKey, answer: Answer) {
         self.pages[page].models.get_mut(&call).unwrap().plan = Some(Plan::whole(answer));
         self.stream(page, call, usize::MAX);
         self.stream(page, call, 1);
@@ -696,6 +712,11 @@ impl World {
         self.pages[page].called.remove(&call);
         self.handle(page, Input::Returned { call, result });
         self.settle(page);
+    }
+
+    /// A function of the page says how far it is.
+    pub fn progresses(&mut self, page: usize, call: CallKey, json: &str) {
+        self.handle(page, Input::Progress { call, json: json.into() });
     }
 
     /// The events of these types that a page was told, without their common members.
@@ -809,6 +830,7 @@ impl World {
                     5..9 if called.kind == "decide" => {
                         Some(["\"allow\"", "\"ask\"", "\"deny\"", "7"][n as usize - 5].into())
                     }
+                    5..8 if called.kind == "validate" => None,
                     5..8 if called.kind == "lookup" => Some("{\"result\":\"it was paid\"}".into()),
                     5 => None,
                     6 => Some("\"\"".into()),
@@ -954,7 +976,7 @@ impl World {
         // Those of the last times: some are over, and answering them again must be refused.
         let mut waits: Vec<_> = page.told.events.iter().rev().filter_map(asked).take(3).collect();
         let run = page.harness.session(SESSION).and_then(|session| session.current());
-        for call in run.into_iter().flat_map(|run| run.open_calls()) {
+        for call in run.into_iter().flat_map(|run| run.parts()).flat_map(|run| run.open_calls()) {
             if call.state == CallState::Handed {
                 waits.push((call.id.clone(), false));
             }
@@ -1001,9 +1023,14 @@ impl World {
         if self.rng.u8(..2) == 0 {
             config["permissions"] = self.random_permissions();
         }
-        match self.rng.u8(..6) {
+        if self.rng.u8(..4) == 0 {
+            let skill = json!({ "name": "greet", "description": "To greet.", "template": "Say {{word}}. {{tools}}", "variables": { "word": "hello" } });
+            config["skills"] = json!([skill]);
+        }
+        match self.rng.u8(..7) {
             0 => config["capabilities"] = json!(["Pay"]),
             1 => config["processType"] = ["Researcher", "Worker"][self.rng.usize(..2)].into(),
+            3 | 4 => config["processType"] = "Orchestrator".into(),
             2 => config["maxParallelTools"] = 1.into(),
             _ => {}
         }
@@ -1132,8 +1159,8 @@ pub fn check_request(wire: Wire, body: &Value, signed: &Signed, paused: bool) ->
 
 /// Whether a call goes on from an answer that the provider of this wire paused: it was the last that came whole since a
 /// person has said something.
-pub fn paused(session: &Session, wire: Wire) -> bool {
-    for run in session.runs.iter().rev() {
+pub fn paused(runs: &[Run], wire: Wire) -> bool {
+    for run in runs.iter().rev() {
         for turn in run.turns.iter().rev() {
             // What a refusal said is not sent.
             if let Said::Whole { stop, wire: of, .. } = &turn.said

@@ -1,0 +1,40 @@
+// Tabs that crash at a chosen moment: the moments of a run counted in the page, and the crash itself from outside.
+
+/** Counts the moments of a run in the page (commits before and after, every event, inside the tool) and stops at one. */
+export function crashHooks() {
+  const moments = (globalThis.moments = []);
+  const hit = (globalThis.hit = (name) => {
+    if (!globalThis.armed) return;
+    moments.push(name);
+    if (name === globalThis.crashAt) T.signal(globalThis.crashSignal, { name, accepted: globalThis.accepted, ...globalThis.witnessed });
+  });
+  const transaction = IDBDatabase.prototype.transaction;
+  let commits = 0;
+  IDBDatabase.prototype.transaction = function (...args) {
+    const tx = transaction.apply(this, args);
+    if (args[1] === "readwrite" && globalThis.armed) {
+      const n = ++commits;
+      hit(`commit ${n} asked`);
+      tx.addEventListener("complete", () => hit(`commit ${n} stored`));
+    }
+    return tx;
+  };
+  const seen = {};
+  for (const type of ["status-changed", "session-started", "message-chunk", "tool-call", "permission-required", "permission-resolved", "session-completed", "lifecycle"]) {
+    document.addEventListener(`agent:${type}`, ({ detail }) => {
+      const name = `${type} ${detail.status ?? detail.phase ?? ""}`.trim();
+      seen[name] = (seen[name] ?? 0) + 1;
+      hit(`event ${name} ${seen[name]}`);
+    });
+  }
+}
+
+/** Gives a function that crashes this tab, even while its main thread stands still, and resolves when it is gone. */
+export async function crasher(t, page) {
+  const cdp = await (await t.context()).newCDPSession(page);
+  return async () => {
+    const gone = new Promise((done) => page.once("crash", done));
+    cdp.send("Page.crash").catch(() => {}); // it never answers
+    await gone;
+  };
+}

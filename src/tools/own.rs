@@ -1,0 +1,62 @@
+//! The tools of the harness itself: to give a task to another run, and to read a skill.
+//!
+//! Decides what the model is told of them. Promises: they are there only where the configuration wants them, and no
+//! tool of the page takes their place. Leaves to others: carrying them out (`run/`, `harness/`).
+
+use super::definition::{Definition, OnResume, Origin, Source};
+use crate::object::Object;
+use serde_json::Value;
+
+/// The name of the tool that delegates.
+pub const DELEGATE: &str = "delegate";
+/// The name of the tool that reads a skill.
+pub const USE_SKILL: &str = "use_skill";
+
+const TASK: &str = r#"{"type":"object","properties":{"process":{"type":"string","enum":["Researcher","Worker"],"description":"A Researcher only reads; a Worker may also change things."},"task":{"type":"string","minLength":1,"description":"All that it needs to know: it does not see this conversation."},"capabilities":{"type":"array","items":{"type":"string"},"description":"What it may hold at most; left out: what you hold."},"maxTurns":{"type":"integer","minimum":1,"description":"How many model calls it may make."}},"required":["process","task"],"additionalProperties":false}"#;
+
+/// The tool of an Orchestrator.
+pub fn delegate() -> Definition {
+    let told = "Gives a task to another agent, which works on it alone with the tools here, and returns its last answer. It cannot delegate.";
+    own(DELEGATE, told, TASK.into(), Origin::Delegate)
+}
+
+/// The tool that reads one of these skills.
+pub fn use_skill<'a>(names: impl Iterator<Item = &'a str>) -> Definition {
+    let names: Value = names.collect();
+    let name = Object::new().text("type", "string").value("enum", names).done();
+    let schema = Object::new()
+        .text("type", "object")
+        .value("properties", Object::new().value("name", name).done())
+        .value("required", vec!["name"].into())
+        .flag("additionalProperties", false)
+        .json();
+    own(
+        USE_SKILL,
+        "Gives the instructions of a skill. Read them before you do what it is for.",
+        schema,
+        Origin::Skill,
+    )
+}
+
+fn own(name: &str, description: &str, input_schema: String, origin: Origin) -> Definition {
+    Definition {
+        name: name.into(),
+        title: None,
+        description: description.into(),
+        input_schema,
+        source: Source::System,
+        capability: None,
+        // What a delegate does passes the gate on its own.
+        read_only: origin == Origin::Skill,
+        destructive: false,
+        open_world: false,
+        parallel: true,
+        timeout_ms: None,
+        coerce: true,
+        formats: false,
+        lookup: None,
+        validate: None,
+        on_resume: OnResume::Rerun,
+        origin,
+    }
+}
