@@ -371,10 +371,7 @@ impl Harness {
                 self.tell_call(session, &top, tool_call, "started", false);
                 self.tell_message(session, &top, false);
             }
-            Entry::Handed { tool_call } => {
-                self.tell_handed(session, run, tool_call);
-                self.tell_message(session, run, false);
-            }
+            Entry::Handed { tool_call } => self.tell_handed(session, run, tool_call),
             Entry::LookedUp { tool_call } => self.look_up(session, run, tool_call),
             Entry::Ordered { tool_call, .. } => self.order(session, run, tool_call),
             Entry::Refused { tool_call, .. } | Entry::Unknown { tool_call } => {
