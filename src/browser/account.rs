@@ -62,10 +62,9 @@ async fn with(
     let all = [Read::all(Table::Meta, vec![SKILL.into()])];
     let rows = store.read(&all).await?.pop().unwrap_or_default();
     let key = |name: &str| vec![SKILL.into(), workspace.into(), Part::from(name)];
-    let mut given: Rows = skills.into_iter().map(|(name, row)| (key(&name), row)).collect();
-    given.sort_by(|(one, _), (other, _)| one.cmp(other));
-    let is_ours = |(key, _): &&(Vec<Part>, String)| key.get(1) == Some(&Part::from(workspace));
-    if rows.iter().filter(is_ours).eq(given.iter()) {
+    let given: Rows = skills.into_iter().map(|(name, row)| (key(&name), row)).collect();
+    let ours = rows.iter().filter(|(key, _)| key.get(1) == Some(&Part::from(workspace)));
+    if ours.count() == given.len() && given.iter().all(|row| rows.contains(row)) {
         return Ok(rows.into_iter().map(|(_, row)| row).collect());
     }
     let prefix = vec![SKILL.into(), workspace.into()];
