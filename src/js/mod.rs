@@ -3,6 +3,8 @@
 //! `js/PROTOCOL.md` has the messages. Promises: exported handles are cheap clones with `&self` methods only; a
 //! message that is none is answered, not a panic; a panic reaches every client before the module stops.
 
+#[cfg(feature = "bench")]
+mod bench;
 mod convert;
 
 use crate::browser::{self, Deliver, Pump, Scope};
