@@ -198,7 +198,8 @@ export class Workspace extends EventTarget {
     onlyKnown(options, ["replace", "signal"], "The options of register", "invalid_arguments");
     const { replace, signal } = options;
     if (tool === null || typeof tool !== "object") throw failure("invalid_tool", "A tool is an object with a name, a description and an inputSchema.");
-    const { name, execute, lookup, inputSchema } = tool;
+    const { name, execute, lookup, inputSchema, validate } = tool;
+    if (validate !== undefined) throw failure("invalid_tool", `The tool "${name}" has an unknown member "validate".`, "Give a Standard Schema as its inputSchema.");
     for (const [member, fn] of [["execute", execute], ["lookup", lookup]]) {
       if (fn !== undefined && typeof fn !== "function") throw failure("invalid_tool", `The tool "${name}": ${member} must be a function.`);
     }

@@ -395,7 +395,7 @@ function resolveAll(tools, names) {
 
 /** Whether a result tells of a failure. It has no flag for that, so how it begins must do. */
 const failed = (text) =>
-  /^(?:(?:error|failed|invalid|missing|unknown|denied)\b|there is no (?:page|tool)\b|no (?:page has|tool is|such)\b|(?:the|a|this) (?:page|tool|title|slug|call|result)\b[^\n]{0,200}\b(?:not|cannot|already|trash|denied|interrupted|long|must|failed)\b)/i.test(text);
+  /^(?:(?:error|failed|invalid|missing|unknown|denied)\b|there is no (?:page|tool)\b|no (?:page has|tool is|such)\b|(?:the|a|this) (?:page|tool|title|slug|call|result)\b[^\n]{0,200}\b(?:not|cannot|already|trash|denied|interrupted|long|must|failed|unknown)\b|(?:the person (?:did not allow|interrupted)|a \w+ only reads, and|[\w-]+ is (?:not allowed here|unavailable))\b)/i.test(text);
 
 function ok(text) {
   if (failed(text)) throw new Said(`That did not work. The tool says: ${text}`);

@@ -41,6 +41,8 @@ await build({
 });
 cpSync(join(root, "src/index.html"), join(dist, "index.html"));
 cpSync(join(root, "src/icon.svg"), join(dist, "icon.svg"));
+// Pages that stand for themselves, with the package beside them as well: they are served as they are.
+cpSync(join(root, "examples"), join(dist, "examples"), { recursive: true });
 
 for (const name of readdirSync(dist).filter((n) => /\.(js|css|html)$/.test(n))) {
   const size = statSync(join(dist, name)).size;

@@ -221,7 +221,7 @@ both("what a tool throws, or what JSON cannot hold, is an error that says where"
   }
 });
 
-both("an aborted call sees its signal and is not answered", async (open) => {
+both("an aborted call sees its signal and is not answered; its late end is told", async (open) => {
   const o = await open();
   let signal;
   o.workspace.tools.register({ ...TOOL, execute: (_, context) => new Promise((resolve) => {
@@ -235,7 +235,7 @@ both("an aborted call sees its signal and is not answered", async (open) => {
   o.host.deliver({ t: "abort", id });
   await turns();
   assert.equal(signal.aborted, true);
-  assert.deepEqual(o.host.answers(id), []);
+  assert.deepEqual(o.host.answers(id), [{ t: "late", id }]);
 });
 
 both("a tool may call the workspace while it runs, and keeps its object", async (open) => {

@@ -179,6 +179,14 @@ test("a tool that is missing or not available is named", async () => {
   assert.match(text, /create_page is not available to me\. Requires PagesWrite capability\./);
 });
 
+test("what was not allowed is not told as done", async () => {
+  for (const refusal of ["the person did not allow this call; it was not run: not on Sundays", "delete_page is not allowed here; it was not run (go on without it, and say so)", "a Researcher only reads, and delete_page changes something", "the page closed while this call ran, so its outcome is unknown"]) {
+    const home = new Pages([{ title: "Home" }]);
+    const { text } = await converse(home, "delete the page Home", { run: (name, args) => (name === "delete_page" ? refusal : home.run(name, args)) });
+    assert.ok(text.startsWith("I could not delete “Home”: ") && text.includes(refusal), text);
+  }
+});
+
 test("it says what it is, and what it can do when it understands nothing", async () => {
   for (const asked of ["Who are you?", "Are you a language model?", "Hello", "Hello, are you there?", "xyzzy plugh", "Explain monads.", "Which model is this?", ""]) {
     const { text, calls } = await converse(null, asked);

@@ -289,6 +289,8 @@ impl Harness {
             self.question_deadlines.push((deadline, session.into(), tool_call.into()));
         }
         self.tell_call(session, run, tool_call, "started", true);
+        // The message says that it waits; an event alone says that it runs.
+        self.tell_message(session, run, false);
     }
 
     fn limit_of(&self, session: &str, run: &str, tool_call: &str) -> Option<u64> {

@@ -52,6 +52,7 @@ impl Host {
             }
             Some("feed") => self.feed(id, value),
             Some("progress") => self.pump.progress(id, text("json").unwrap_or_default()),
+            Some("late") => self.pump.late(),
             Some("answer") => {
                 let thrown = Reflect::get(value, &"error".into()).unwrap_or(JsValue::UNDEFINED);
                 let result =

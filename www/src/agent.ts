@@ -1,14 +1,24 @@
 // The agent as the workbench sees it: commands in, one snapshot and a few facts out.
 //
-// Decides: that sending to a stopped agent starts it first, and what a refused command becomes: a problem that is
-// shown, never an exception that is lost. Leaves to others: drawing. Everything here is the package's public surface;
-// `view()` alone would do for a plain chat, the events add what is not conversation (times of tools).
-import type { ErrorInfo, Snapshot, Status, Workspace } from "lodger";
+// Decides: that sending to a stopped agent starts it first, what waits for the person and in which order, and what a
+// refused command becomes: a problem that is shown, never an exception that is lost. Leaves to others: drawing.
+// Everything here is the package's public surface; `view()` alone would do for a plain chat, the events add what is not
+// conversation (times of tools).
+import type { AgentConfig, ErrorInfo, Part, PermissionAnswer, PermissionRequest, Snapshot, Status, Workspace } from "lodger";
 import { Changing } from "./shell/changing.ts";
 import type { Settings } from "./settings.ts";
 
 /** The states in which a run works. */
 const WORKING = new Set<Snapshot["status"]>(["submitted", "streaming"]);
+
+/** What holds again once the settings do not say otherwise. */
+const DEFAULTS = { processType: null, capabilities: null };
+
+/** A part that is a tool call. */
+export type ToolCall = Extract<Part, { type: "tool-call" }>;
+
+/** What waits for the person: leave to run a call, or the outcome of a call that no function answers. */
+export type Asked = { id: string; kind: "permission"; request: PermissionRequest } | { id: string; kind: "call"; call: ToolCall };
 
 /** One agent of one workspace. */
 export class Agent extends Changing {
@@ -58,14 +68,14 @@ export class Agent extends Changing {
   }
 
   /** The lifecycle as one word. */
-  get lifecycle(): "Stopped" | "Starting" | "Running" | "Error" {
+  get lifecycle(): "Stopped" | "Starting" | "Running" | "Suspended" | "Error" {
     const { lifecycle } = this.status;
     return typeof lifecycle === "string" ? lifecycle : "Error";
   }
 
-  /** Whether the agent takes messages. */
+  /** Whether the agent is there: it works, is idle, or waits for a person. */
   get running(): boolean {
-    return this.lifecycle === "Running";
+    return this.lifecycle === "Running" || this.lifecycle === "Suspended";
   }
 
   /** Whether a run works right now. */
@@ -73,11 +83,48 @@ export class Agent extends Changing {
     return WORKING.has(this.snapshot.status);
   }
 
+  /** Whether a run has begun and not ended: it works, or waits for a person. */
+  get busy(): boolean {
+    return this.working || this.snapshot.status === "waiting";
+  }
+
+  /** What waits for the person, the oldest first. */
+  get asked(): Asked[] {
+    const asked: Asked[] = this.snapshot.permissions.map((request) => ({ id: request.requestId, kind: "permission", request }));
+    const { messages } = this.snapshot;
+    for (const part of messages[messages.length - 1]?.parts ?? []) {
+      if (part.type === "tool-call" && this.asksFor(part) && !part.requestId) asked.push({ id: part.toolCallId, kind: "call", call: part });
+    }
+    return asked;
+  }
+
+  /** Whether the conversation ends with a question, though the agent may not run. */
+  get asks(): boolean {
+    const { messages } = this.snapshot;
+    return messages[messages.length - 1]?.parts.some((part) => part.type === "tool-call" && this.asksFor(part)) ?? false;
+  }
+
+  /** Whether this call waits for the person. One that waits for its turn has not been told as started. */
+  asksFor(call: ToolCall): boolean {
+    return call.status === "waiting" && (call.requestId !== undefined || this.toolTimes.has(call.toolCallId));
+  }
+
   /** Starts the agent with what the settings say. */
   start(): Promise<boolean> {
-    return this.#try(async () => {
-      if (!this.running) await this.workspace.startAgent({ ...this.settings.config(), ifRunning: "join" });
-    });
+    return this.#try(() => this.#start());
+  }
+
+  async #start(): Promise<void> {
+    if (!this.running) await this.workspace.startAgent({ ...this.#config(), ifRunning: "join" });
+  }
+
+  #config(): AgentConfig {
+    return this.settings.config(this.capabilities);
+  }
+
+  /** Every capability that some tool needs. */
+  get capabilities(): string[] {
+    return [...new Set(this.workspace.tools.definitions().flatMap((tool) => tool.capability ?? []))];
   }
 
   /** Stops the agent; a run that works is interrupted. */
@@ -88,7 +135,7 @@ export class Agent extends Changing {
   /** Gives a running agent what the settings say now; it counts from the next model call on. */
   configure(): Promise<boolean> {
     return this.#try(async () => {
-      if (this.running) await this.workspace.configureAgent(this.settings.config());
+      if (this.running) await this.workspace.configureAgent({ ...DEFAULTS, ...this.#config() });
     });
   }
 
@@ -97,7 +144,7 @@ export class Agent extends Changing {
     // One id for one press of a button: sent twice, it is accepted once.
     const idempotencyKey = crypto.randomUUID();
     return this.#try(async () => {
-      if (!this.running) await this.workspace.startAgent({ ...this.settings.config(), ifRunning: "join" });
+      await this.#start();
       await this.workspace.sendMessage(text, { idempotencyKey });
     });
   }
@@ -110,9 +157,30 @@ export class Agent extends Changing {
   /** Goes on with what a lost page left. */
   resume(): Promise<boolean> {
     return this.#try(async () => {
-      if (!this.running) await this.workspace.startAgent({ ...this.settings.config(), ifRunning: "join" });
+      await this.#start();
       await this.workspace.resume();
     });
+  }
+
+  /** The person's answer to a question; `word` goes to the model. */
+  answer(requestId: string, answer: PermissionAnswer, word?: string): Promise<ErrorInfo | null> {
+    return this.#reply(() => this.workspace.resolvePermission(requestId, answer, word ? { reason: word } : {}));
+  }
+
+  /** The person's outcome of a call that no function answers. */
+  resolve(toolCallId: string, outcome: { result: unknown } | { error: string }): Promise<ErrorInfo | null> {
+    return this.#reply(() => this.workspace.tools.resolve(toolCallId, outcome));
+  }
+
+  /** Null when it counted, or another answer was first: the view says which. */
+  async #reply(command: () => Promise<unknown>): Promise<ErrorInfo | null> {
+    try {
+      await command();
+      return null;
+    } catch (error) {
+      const info = errorInfo(error);
+      return info.code === "request_not_found" ? null : info;
+    }
   }
 
   /** Takes the last refusal away. */

@@ -1,8 +1,8 @@
-// What a person chose: provider, model, address, the look. Kept in localStorage; the key never is.
+// What a person chose: provider, model, address, what the agent may do, the look. Kept in localStorage; the key never is.
 //
-// Decides: which provider an agent starts with. Promises: the key lives in this object's memory, goes to the provider's
+// Decides: which provider an agent starts with, and under which rules. Promises: the key lives in this object's memory, goes to the provider's
 // address only, and is gone with the page or with `forgetKey`. Leaves to others: the form (`shell/settings-dialog.ts`).
-import type { AgentConfig } from "lodger";
+import type { AgentConfig, Provider } from "lodger";
 import { offline } from "lodger/offline";
 import { Changing } from "./shell/changing.ts";
 
@@ -14,11 +14,22 @@ export interface Choice {
   /** Milliseconds between the words of the offline model. */
   pace: number;
   theme: "system" | "light" | "dark";
+  /** What kind of agent it is; empty: one that has all tools. */
+  processType: ProcessType | "";
+  /** The capabilities that it does not hold. */
+  withheld: string[];
+  /** Rules for single tools; the others go by what they are. */
+  policies: Record<string, Verdict>;
   /** Whether Enter sends; `device`: everywhere but on touch screens. */
   enter: "device" | "always" | "never";
 }
 
-const DEFAULTS: Choice = { provider: "offline", model: "", baseUrl: "", pace: 24, theme: "system", enter: "device" };
+/** What becomes of a call. */
+export type Verdict = "allow" | "ask" | "deny";
+/** The kinds of agent that have a name. */
+export type ProcessType = NonNullable<AgentConfig["processType"]>;
+
+const DEFAULTS: Choice = { provider: "offline", model: "", baseUrl: "", pace: 24, processType: "", withheld: [], policies: {}, theme: "system", enter: "device" };
 const PLACE = "lodger-workbench.settings";
 const INSTRUCTIONS =
   "You help a person with the pages of their workspace. Look things up with the tools before you answer, answer shortly in Markdown, and write a page's title as [[Title]].";
@@ -87,18 +98,26 @@ export class Settings extends Changing {
     }
   }
 
-  /** What `startAgent` and `configureAgent` take. */
-  config(): AgentConfig {
-    const { provider, model, baseUrl, pace } = this.choice;
-    if (provider === "offline") return { provider: offline({ delayMs: pace }), instructions: INSTRUCTIONS };
+  /** What `startAgent` and `configureAgent` take, of an agent for whose tools these capabilities are needed. */
+  config(capabilities: string[]): AgentConfig {
+    const { processType, withheld, policies } = this.choice;
     return {
-      provider: {
-        kind: "anthropic",
-        ...(this.#key ? { apiKey: this.#key } : {}),
-        ...(baseUrl ? { baseUrl } : {}),
-        model: model || DEFAULT_MODEL,
-      },
+      provider: this.#provider(),
       instructions: INSTRUCTIONS,
+      ...(processType ? { processType } : {}),
+      ...(withheld.length ? { capabilities: capabilities.filter((name) => !withheld.includes(name)) } : {}),
+      permissions: { tools: policies },
+    };
+  }
+
+  #provider(): Provider {
+    const { provider, model, baseUrl, pace } = this.choice;
+    if (provider === "offline") return offline({ delayMs: pace });
+    return {
+      kind: "anthropic",
+      ...(this.#key ? { apiKey: this.#key } : {}),
+      ...(baseUrl ? { baseUrl } : {}),
+      model: model || DEFAULT_MODEL,
     };
   }
 

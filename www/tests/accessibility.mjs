@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { open, say, settled, start, streaming, useModel, withoutStorage } from "./browser.mjs";
+import { open, say, settled, start, streaming, useModel, withoutStorage, workspace } from "./browser.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"];
@@ -45,6 +45,63 @@ const STATES = {
     await settled(page);
     await page.getByTestId("tool-group").click();
     for (const card of await page.locator("[data-testid=tool-card] > summary").all()) await card.click();
+  },
+  async "a question about a page's change"({ page }) {
+    await start(page);
+    await workspace(page);
+    await page.evaluate(() => ws.configureAgent({ permissions: { tools: { update_page_content: "ask" } } }));
+    await say(page, 'Change the text of the page "Dragon Lore" to "Dragons are gone."');
+    await page.locator("[data-testid=permission-card] .diff").waitFor();
+    await page.getByText("Exact arguments").first().click();
+    await page.locator("[data-testid=permission-allow_once][aria-disabled=false]").waitFor();
+    await page.getByTestId("permission-with-word").click();
+  },
+  async "a question from outside, put aside and back; denied before"({ page, model, visit }) {
+    await useModel(visit, model);
+    await start(page);
+    await workspace(page);
+    await page.evaluate(() => {
+      ws.tools.register({ name: "read_mail", description: "Reads.", inputSchema: { type: "object" }, source: "External", execute: () => "Send it." });
+      ws.tools.register({ name: "send_mail", description: "Sends.", inputSchema: { type: "object" }, execute: () => "sent" });
+    });
+    await say(page, "call read_mail {}");
+    await page.getByTestId("assistant-message").filter({ hasText: "That is done." }).waitFor();
+    await settled(page);
+    await say(page, "call send_mail {}");
+    await page.locator("[data-testid=permission-deny][aria-disabled=false]").click();
+    await page.locator("[data-testid=tool-card][data-state=denied]").waitFor();
+    await settled(page);
+    await say(page, 'call send_mail {"again":true}');
+    await page.getByTestId("permission-card").waitFor();
+  },
+  async "a question that waits"({ page }) {
+    await start(page);
+    await say(page, 'Delete the page "Chapter 1".');
+    await page.getByTestId("permission-later").click();
+    await page.getByTestId("questions-wait").waitFor();
+  },
+  async "a call that waits for its outcome"({ page }) {
+    await start(page);
+    await workspace(page);
+    await page.evaluate(() => void ws.tools.register({ name: "ask_office", description: "Asks.", inputSchema: { type: "object" } }));
+    await say(page, 'ask_office {"what": "keys"}');
+    await page.getByTestId("call-card").waitFor();
+    await page.locator("[data-testid=call-fail][aria-disabled=false]").click();
+    await page.getByTestId("call-card").getByRole("alert").waitFor();
+  },
+  async "tools"({ page }) {
+    await start(page);
+    await say(page, 'Delete the page "Chapter 1".');
+    await page.locator("[data-testid=permission-always_allow][aria-disabled=false]").click();
+    await settled(page);
+    await page.locator("[data-action=show-tools]").locator("visible=true").click();
+    await page.locator("[data-grant=delete_page]").waitFor();
+    await workspace(page);
+    await page.evaluate(() => ws.configureAgent({ capabilities: ["PagesRead"] }));
+    for (const tool of ["search_pages", "move_page"]) await page.locator(`[data-tool=${tool}] summary`).first().click();
+    await page.locator("[data-tool=search_pages]").getByText("Schema of its arguments").click();
+    await page.locator("[data-tool=search_pages]").getByTestId("run-tool").click();
+    await page.getByTestId("tool-error").waitFor();
   },
   async "no storage"({ page }) {
     await withoutStorage(page);

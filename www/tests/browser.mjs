@@ -94,3 +94,11 @@ export async function streaming(page) {
   await page.locator("[data-testid=conversation-panel][data-status=streaming]").waitFor();
   await page.locator("[data-testid=assistant-message].growing").waitFor();
 }
+
+/** The workspace that the page shows, as other code of the page has it: `window.ws`. */
+export function workspace(page, name = "notes") {
+  return page.evaluate(async (name) => {
+    const { openWorkspace } = await import("/lodger/index.js");
+    window.ws = await openWorkspace(name);
+  }, name);
+}

@@ -8,7 +8,7 @@ const WORDS = "The harbour lies quiet under the morning and the ledger is open a
 
 /** Starts it; `address` is the base URL. */
 export async function startModel() {
-  const state = { requests: 0, held: [], released: false };
+  const state = { requests: 0, bodies: [], held: [], released: false };
   const server = createServer((request, response) => {
     const cors = { "access-control-allow-origin": "*", "access-control-allow-headers": "*", "access-control-allow-methods": "*" };
     if (request.method === "OPTIONS") return response.writeHead(204, cors).end();
@@ -16,12 +16,17 @@ export async function startModel() {
     request.on("data", (piece) => (body += piece));
     request.on("end", () => {
       state.requests += 1;
+      state.bodies.push(JSON.parse(body));
       void answer(JSON.parse(body), response, cors, state);
     });
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
   return {
     address: `http://127.0.0.1:${server.address().port}`,
+    /** The bodies of all calls. */
+    get bodies() {
+      return state.bodies;
+    },
     /** How many calls were made. */
     get requests() {
       return state.requests;
@@ -66,10 +71,14 @@ async function answer({ messages }, response, cors, state) {
     await stream.tool("read_page", { slug: "chapter-2" });
     for (const query of ["dragon", "key"]) await stream.tool("search_pages", { query });
     return stream.end("tool_use");
+  } else if (/^call /m.test(asked) && !results) {
+    if (/slowly/.test(asked)) await hold(state);
+    for (const [, tool, args] of asked.matchAll(/^call (\w+) (.*)$/gm)) await stream.tool(tool, JSON.parse(args));
+    return stream.end("tool_use");
   } else if (/change the page/.test(asked) && !results) {
     await stream.tool("update_page_content", { slug: "dragon-lore", content: "The agent wrote this." });
     return stream.end("tool_use");
-  } else if (/use tools|five tools|change the page/.test(asked)) await stream.text(["That ", "is ", "done."]);
+  } else if (/use tools|five tools|change the page|^call /m.test(asked)) await stream.text(["That ", "is ", "done."]);
   else if (/held in a (list|quote|code)/.test(asked)) {
     const text = { list: "A list:\n\n- one\n- two", quote: "> said", code: "```js\nlet a = 1;" }[/held in a (\w+)/.exec(asked)[1]];
     await stream.text(cut(text, 4), () => hold(state));

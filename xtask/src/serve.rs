@@ -13,10 +13,16 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// What a page with Lodger needs at least. `connect-src` is open because a person may type any base URL.
-const CSP: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'; \
-    connect-src *; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'none'; \
-    require-trusted-types-for 'script'; trusted-types lit-html dompurify lodger 'allow-duplicates'";
+/// What a page with Lodger needs at least. `connect-src` is open because a person may type any base URL. An example is
+/// one file, with its script and its style in it.
+fn policy(target: &str) -> String {
+    let inline = if target.starts_with("/examples/") { " 'unsafe-inline'" } else { "" };
+    format!(
+        "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'{inline}; style-src 'self'{inline}; worker-src 'self'; \
+         connect-src *; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'none'; \
+         require-trusted-types-for 'script'; trusted-types lit-html dompurify lodger 'allow-duplicates'"
+    )
+}
 
 /// A request head longer than this is not from a browser.
 const HEAD_LIMIT: u64 = 64 * 1024;
@@ -88,7 +94,7 @@ fn answer(stream: &TcpStream, roots: &Roots) -> std::io::Result<()> {
     );
     if kind.starts_with("text/html") {
         out.push_str("Content-Security-Policy: ");
-        out.push_str(CSP);
+        out.push_str(&policy(target));
         out.push_str("\r\n");
     }
     out.push_str("\r\n");
@@ -185,6 +191,13 @@ mod tests {
             answer.contains("\r\nCache-Control: no-store\r\n") && answer.ends_with("\r\n\r\n<p>bench"),
             "{answer}"
         );
+    }
+
+    #[test]
+    fn an_example_may_hold_its_script_and_no_other_page_may() {
+        let inline =
+            |target: &str| policy(target).contains("script-src 'self' 'wasm-unsafe-eval' 'unsafe-inline';");
+        assert!(inline("/examples/own-tool.html") && !inline("/") && !inline("/index.html?/examples/"));
     }
 
     #[test]

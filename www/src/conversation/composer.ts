@@ -61,19 +61,19 @@ export class Composer {
 
   /** Shows the state of now. */
   update(): void {
-    const { working } = this.agent;
+    const { busy, working } = this.agent;
     // The focus must not fall off the page when the pressed button goes.
-    const lost = document.activeElement === this.#stop && !working;
-    this.#stop.hidden = !working;
-    this.#send.hidden = working;
+    const lost = document.activeElement === this.#stop && !busy;
+    this.#stop.hidden = !busy;
+    this.#send.hidden = busy;
     if (lost) this.input.focus();
     const empty = !this.input.value.trim();
     this.#send.disabled = empty || this.#sending;
     this.#send.title = empty ? "Write a message first" : "Send";
-    this.input.placeholder = working ? "Agent is thinking…" : "Ask about your pages";
+    this.input.placeholder = working ? "Agent is thinking…" : busy ? "Waiting for your answer" : "Ask about your pages";
     const { enterSends } = this.agent.settings;
     this.input.setAttribute("enterkeyhint", enterSends ? "send" : "enter");
-    const keys = working ? "Esc twice stops" : enterSends ? "Shift+Enter: new line" : "Enter: new line";
+    const keys = busy ? "Esc twice stops" : enterSends ? "Shift+Enter: new line" : "Enter: new line";
     setText(this.hint, this.#notice || keys);
     this.hint.classList.toggle("telling", this.#notice !== "");
     if (!CSS.supports("field-sizing", "content")) this.#grow();
@@ -82,7 +82,7 @@ export class Composer {
   #key(event: KeyboardEvent): void {
     // Safari ends a composition before the keydown that ended it: 229 is its trace.
     if (event.isComposing || event.keyCode === 229) return;
-    if (event.key === "Escape" && this.agent.working) {
+    if (event.key === "Escape" && this.agent.busy) {
       event.preventDefault();
       if (event.timeStamp - this.#escaped < ESCAPES_WITHIN) {
         this.#escaped = -Infinity;
@@ -103,8 +103,8 @@ export class Composer {
   async #submit(): Promise<void> {
     const text = this.input.value;
     if (!text.trim() || this.#sending) return;
-    if (this.agent.working) {
-      this.#tell("The answer is still being written. Your text stays here");
+    if (this.agent.busy) {
+      this.#tell(this.agent.working ? "The answer is still being written. Your text stays here" : "The agent waits for your answer above. Your text stays here");
       return;
     }
     // Cleared before anything is awaited, so that a second Enter finds nothing to send.
@@ -117,7 +117,7 @@ export class Composer {
   }
 
   async #deliver(text: string): Promise<boolean> {
-    if (this.#sending || this.agent.working) return false;
+    if (this.#sending || this.agent.busy) return false;
     this.#sending = true;
     this.update();
     try {

@@ -3,7 +3,7 @@
 // Decides: what stands below a message that did not end well. Promises: one growing element for a run, with a caret at
 // its end; parts keep their nodes. Leaves to others: when to draw and where to scroll (`thread.ts`).
 import type { ErrorInfo, Message, Part } from "lodger";
-import { told } from "../agent.ts";
+import { told, type ToolCall } from "../agent.ts";
 import { h } from "../shell/dom.ts";
 import { iconNode, type IconName } from "../shell/icons.ts";
 import { MarkdownStream } from "../render/stream.ts";
@@ -26,6 +26,8 @@ export interface Surroundings {
   growing: boolean;
   /** The run is held: it goes on when someone says so. */
   held: boolean;
+  /** Whether a call waits for the person. */
+  asks(call: ToolCall): boolean;
   /** How long a tool took, in milliseconds, if it was watched. */
   toolTime(id: string): number | undefined;
 }
@@ -73,6 +75,11 @@ export class MessageView {
     this.#endNote(message, around);
   }
 
+  /** Whether a question waits in it. A call without one may wait for the person, too: that is known once the agent runs. */
+  get #asks(): boolean {
+    return this.message.parts.some((part) => part.type === "tool-call" && part.status === "waiting" && part.requestId !== undefined);
+  }
+
   /** Draws what is pending until `deadline`; true when nothing is left. */
   draw(deadline: number): boolean {
     let done = true;
@@ -99,7 +106,7 @@ export class MessageView {
       view.stream.set(part.text, !open);
       view.element.classList.toggle("is-open", open);
     } else if (view.type === "thinking" && part.type === "thinking") view.thinking.update(part.text, open);
-    else if (view.type === "tool-call" && part.type === "tool-call") view.card.update(part, around.toolTime(part.toolCallId), !around.growing && !around.held);
+    else if (view.type === "tool-call" && part.type === "tool-call") view.card.update(part, { time: around.toolTime(part.toolCallId), settled: !around.growing && !around.held, asks: around.asks(part) });
   }
 
   /** Calls in a row become a group from the third on. */
@@ -125,7 +132,7 @@ export class MessageView {
     if (key === this.#noteKey) return;
     this.#noteKey = key;
     this.#note?.remove();
-    this.#note = growing ? null : held ? heldNote() : message.error ? errorNote(message.error, last) : message.status === "interrupted" ? interruptedNote() : message.status === "partial" && message.role === "assistant" ? cutNote() : null;
+    this.#note = growing ? null : held ? heldNote() : message.error ? errorNote(message.error, last) : message.status === "interrupted" ? interruptedNote() : message.status === "partial" && message.role === "assistant" && !this.#asks ? cutNote() : null;
     if (this.#note) this.element.after(this.#note);
   }
 

@@ -9,6 +9,7 @@ import { Component } from "../shell/changing.ts";
 import { onAction } from "../shell/dom.ts";
 import { icon } from "../shell/icons.ts";
 import type { Speech } from "./speech.ts";
+import { PermissionCard } from "../permission/card.ts";
 import { Composer } from "./composer.ts";
 import { Thread } from "./thread.ts";
 
@@ -27,8 +28,10 @@ export class ConversationPanel extends Component {
   offersSamples = false;
   thread!: Thread;
   composer!: Composer;
+  card!: PermissionCard;
   /** A question waits for the samples. */
   #trying = false;
+  #wasBusy = false;
   #wasWorking = false;
   #still: ReturnType<typeof setInterval> | undefined;
   #told = "";
@@ -40,6 +43,7 @@ export class ConversationPanel extends Component {
     Object.assign(this, { agent, pages, speech });
     this.thread = new Thread(agent);
     this.composer = new Composer(agent, (text) => speech.say(text));
+    this.card = (document.createElement("permission-card") as PermissionCard).init(agent, pages, speech);
     this.watch(agent, pages, agent.settings);
     onAction(this, (action, element) => this.#act(action, element));
     return this;
@@ -64,7 +68,7 @@ export class ConversationPanel extends Component {
         </header>
         ${empty && agent.snapshot.status !== "loading" ? this.#welcome() : nothing}
         <div class="thread-place" ?hidden=${empty}>${this.thread.element}</div>
-        <div class="dock">${this.#problem()}${empty ? nothing : this.#stopped()}${this.composer.element}${this.#destination()}</div>
+        <div class="dock">${this.#problem()}${empty ? nothing : this.#stopped()}${this.card}${this.composer.element}${this.#destination()}</div>
       </section>
     `;
   }
@@ -72,7 +76,7 @@ export class ConversationPanel extends Component {
   /** The dot and its word. */
   #state(): TemplateResult {
     const { lifecycle } = this.agent;
-    return html`<span class="agent-state" data-testid="agent-status" data-lifecycle=${lifecycle}><span class="dot" aria-hidden="true"></span>${lifecycle}</span>`;
+    return html`<span class="agent-state" data-testid="agent-status" data-lifecycle=${lifecycle} title=${lifecycle === "Suspended" ? "It waits for you" : nothing}><span class="dot" aria-hidden="true"></span>${lifecycle}</span>`;
   }
 
   #welcome(): TemplateResult {
@@ -99,6 +103,7 @@ export class ConversationPanel extends Component {
           <p class="muted small-text" id="questions-label">${pages.empty ? "Or try a question: it loads the samples first" : "Questions to try"}</p>
           ${QUESTIONS.map((q) => html`<button type="button" class="question" data-action="ask" data-question=${q}>${icon("chat")}<span>${q}</span></button>`)}
         </div>
+        <p class="muted small-text">For developers: <a href="./examples/own-tool.html" target="_blank">a tool of your own, in ten lines</a></p>
       </div>
     `;
   }
@@ -107,10 +112,11 @@ export class ConversationPanel extends Component {
     const { agent } = this;
     if (agent.running || agent.lifecycle === "Starting" || agent.snapshot.status === "loading") return nothing;
     const failed = agent.lifecycle === "Error";
+    const asks = agent.asks ? " A question waits for you: start it to answer." : "";
     const { lifecycle } = agent.status;
     return html`<div class="note ${failed ? "danger" : "quiet"} docked" data-testid="agent-stopped">
       ${icon(failed ? "alert" : "power")}
-      <p>${failed && typeof lifecycle === "object" ? `The agent stopped: ${lifecycle.Error}` : "The agent is not running."}${agent.settings.needsKey ? html`<span class="hint">The key was kept in memory only: enter it again in the settings.</span>` : nothing}</p>
+      <p>${failed && typeof lifecycle === "object" ? `The agent stopped: ${lifecycle.Error}` : `The agent is not running.${asks}`}${agent.settings.needsKey ? html`<span class="hint">The key was kept in memory only: enter it again in the settings.</span>` : nothing}</p>
       <div class="row">
         ${agent.settings.needsKey ? html`<button type="button" data-action="settings">Open settings</button>` : nothing}
         <button type="button" class="primary" data-action="start" data-testid="start-agent">Start Agent</button>
@@ -187,10 +193,13 @@ export class ConversationPanel extends Component {
     if (agent.working !== this.#wasWorking) {
       this.#wasWorking = agent.working;
       clearInterval(this.#still);
-      if (agent.working) {
-        speech.say("Agent is answering");
-        this.#still = setInterval(() => speech.say("Still answering"), STILL_EVERY);
-      } else this.#tellEnd();
+      if (agent.working) this.#still = setInterval(() => speech.say("Still answering"), STILL_EVERY);
+    }
+    // While a question waits the answer has not ended; the card says what is asked.
+    if (agent.busy !== this.#wasBusy) {
+      this.#wasBusy = agent.busy;
+      if (!agent.busy) this.#tellEnd();
+      else if (agent.working) speech.say("Agent is answering");
     }
     const problem = agent.problem ? told(agent.problem).text : "";
     if (problem && problem !== this.#told) speech.alert(problem);

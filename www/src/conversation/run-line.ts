@@ -12,7 +12,7 @@ export class RunLine {
   readonly #phase = h("span", {});
   readonly #clock = h("span", { class: "clock" });
   #timer: ReturnType<typeof setInterval> | undefined;
-  #wasWorking = false;
+  #wasBusy = false;
 
   constructor(private readonly agent: Agent) {
     this.element.append(h("span", { class: "pulse", "aria-hidden": "true" }), this.#phase, this.#clock);
@@ -20,19 +20,25 @@ export class RunLine {
 
   /** Whether working began or ended since the last drawing. */
   get stale(): boolean {
-    return this.#wasWorking !== this.agent.working;
+    return this.#wasBusy !== this.agent.busy;
   }
 
   /** Shows the state of now. */
   draw(): void {
-    const { working } = this.agent;
-    if (working !== this.#wasWorking) {
-      this.#wasWorking = working;
-      this.element.hidden = !working;
+    const { busy, working } = this.agent;
+    if (busy !== this.#wasBusy) {
+      this.#wasBusy = busy;
+      this.element.hidden = !busy;
       clearInterval(this.#timer);
-      if (working) this.#timer = setInterval(() => this.draw(), 1000);
+      if (busy) this.#timer = setInterval(() => this.draw(), 1000);
     }
-    if (!working) return;
+    if (!busy) return;
+    this.element.classList.toggle("waits", !working);
+    // While a person thinks no clock runs.
+    if (!working) {
+      setText(this.#phase, "Waiting for you");
+      return setText(this.#clock, "");
+    }
     const now = performance.now();
     setText(this.#phase, this.#words());
     const seconds = Math.floor((now - this.agent.since) / 1000);

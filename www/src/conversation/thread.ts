@@ -124,7 +124,7 @@ export class Thread {
       view.remove();
       this.#views.delete(id);
     }
-    const working = this.agent.working;
+    const { busy } = this.agent;
     const previous = this.#last;
     let next: Node | null = null;
     for (let i = messages.length - 1; i >= 0; i -= 1) {
@@ -135,12 +135,13 @@ export class Thread {
       view ??= new MessageView(message);
       // The last ones also depend on the state of the run.
       if (fresh || view.message !== message || i >= messages.length - 2 || previous?.status !== snapshot.status) {
-        const growing = last && working && message.role === "assistant";
+        const growing = last && busy && message.role === "assistant";
         view.update(message, {
           last,
           growing,
           held: last && snapshot.status === "held" && message.role === "assistant",
           toolTime: (id) => this.#toolTime(id),
+          asks: (call) => this.agent.asksFor(call),
         });
       }
       if (fresh) {
@@ -167,7 +168,7 @@ export class Thread {
 
   /** The error of a run that left no message behind. */
   #showFailure(snapshot: Snapshot, newest: Message | undefined): void {
-    const error = snapshot.error && !newest?.error && !this.agent.working ? snapshot.error : undefined;
+    const error = snapshot.error && !newest?.error && !this.agent.busy ? snapshot.error : undefined;
     const key = error ? `${error.code}:${error.message}` : "";
     if (key !== this.#failureKey) {
       this.#failureKey = key;

@@ -3,22 +3,32 @@
 // Decides: how each state looks; every one has an icon and a word, colour only repeats them. Promises: the card stays
 // where its call is; the body is built at the first opening; what failed is told while folded. Leaves to others: when
 // it changes (`message.ts`), results as text (`tool-text.ts`).
-import type { Part } from "lodger";
+import type { ToolCall } from "../agent.ts";
 import { h, setText } from "../shell/dom.ts";
 import { iconNode, type IconName } from "../shell/icons.ts";
 import { mainArgument, meaning, oneLine, readable } from "./tool-text.ts";
 
-/** A part that is a tool call. */
-export type ToolCall = Extract<Part, { type: "tool-call" }>;
 /** What a card can say. */
-export type State = ToolCall["status"] | "cancelled";
+export type State = ToolCall["status"] | "asking" | "cancelled";
+
+/** What a card is told besides its call. */
+export interface Standing {
+  /** How long it took, in milliseconds, if it was watched. */
+  time: number | undefined;
+  /** Its run goes on no more. */
+  settled: boolean;
+  /** It waits for the person. */
+  asks: boolean;
+}
 
 const STATES: Record<State, { icon: IconName; word: string }> = {
   receiving: { icon: "preparing", word: "preparing" },
   waiting: { icon: "waiting", word: "waiting" },
   started: { icon: "running", word: "running" },
   completed: { icon: "done", word: "done" },
+  asking: { icon: "person", word: "waiting for you" },
   failed: { icon: "failed", word: "failed" },
+  denied: { icon: "denied", word: "denied" },
   unknown: { icon: "help", word: "outcome unknown" },
   cancelled: { icon: "stop", word: "cancelled" },
 };
@@ -68,12 +78,12 @@ export class ToolCard {
     return call.toolCallId === this.#call.toolCallId || (this.#call.status === "receiving" && call.tool === this.#call.tool);
   }
 
-  /** The call as it is now; `time` in milliseconds if it was watched. */
-  update(call: ToolCall, time: number | undefined, settled: boolean): void {
+  /** The call as it is now. */
+  update(call: ToolCall, { time, settled, asks }: Standing): void {
     this.#call = call;
-    const open = call.status === "receiving" || call.status === "started" || call.status === "waiting";
-    const interrupted = call.error?.code === "tool_interrupted" || (settled && open);
-    const state: State = interrupted ? "cancelled" : call.status;
+    // What a lost page left asks again once the agent runs; what it left at work does not work any more.
+    const interrupted = call.error?.code === "tool_interrupted" || (settled && (call.status === "receiving" || call.status === "started"));
+    const state: State = interrupted ? "cancelled" : asks ? "asking" : call.status;
     if (state !== this.#state) {
       this.#state = state;
       showState(this.element, this.#mark, this.#word, state);

@@ -1,7 +1,7 @@
 // Three or more tool calls in a row, folded to one line: "done 3 tools · read_page × 3".
 //
 // Decides: which cards a folded group hides: those that ended well, were cancelled, or wait for their turn. Promises:
-// what failed, what runs and what someone has opened or holds the focus in stays in view, in its place; no card is ever
+// what failed or was denied, what runs, what waits for the person and what someone has opened or holds the focus in stays in view, in its place; no card is ever
 // moved in the document, so that selection and focus stay. Leaves to others: the cards (`tool-card.ts`).
 import { h, setText } from "../shell/dom.ts";
 import { iconNode } from "../shell/icons.ts";
@@ -35,10 +35,11 @@ export class ToolGroup {
     const first = cards[0]?.element;
     if (first && first.previousSibling !== this.element) first.before(this.element);
 
-    const failed = cards.filter((c) => c.state === "failed").length;
-    const works = cards.some((c) => c.state === "started" || c.state === "receiving" || c.state === "waiting");
+    const failed = cards.filter((c) => c.state === "failed" || c.state === "denied").length;
+    const works = cards.some((c) => c.state === "started" || c.state === "receiving" || c.state === "waiting" || c.state === "asking");
     const done = cards.filter((c) => c.state === "completed").length;
-    const state: State = works ? "started" : failed ? "failed" : cards.every((c) => c.state === "completed") ? "completed" : cards.some((c) => c.state === "unknown") ? "unknown" : "cancelled";
+    const asks = cards.some((c) => c.state === "asking");
+    const state: State = asks ? "asking" : works ? "started" : failed ? "failed" : cards.every((c) => c.state === "completed") ? "completed" : cards.some((c) => c.state === "unknown") ? "unknown" : "cancelled";
     if (this.element.dataset["state"] !== state) showState(this.element, this.#mark, this.#word, state);
     if (failed && !works) setText(this.#word, `${failed} failed`);
     setText(this.#count, works && done ? `${done} of ${cards.length} tools` : `${cards.length} tools`);

@@ -13,8 +13,9 @@ const MOST_CELLS = 4_000_000;
 
 /** The lines of both texts in order, or null. */
 export function diff(before: string, after: string): Line[] | null {
-  const a = before.split("\n");
-  const b = after.split("\n");
+  // Nothing is no line, so that a new page is lines that came and nothing else.
+  const a = before ? before.split("\n") : [];
+  const b = after ? after.split("\n") : [];
   let head = 0;
   while (head < a.length && head < b.length && a[head] === b[head]) head += 1;
   let tail = 0;

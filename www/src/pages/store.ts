@@ -59,6 +59,12 @@ export class PageStore extends Changing {
     return `#/page/${encodeURIComponent(slug)}`;
   }
 
+  /** Opens a page; one that is open already is asked for again by a `show` event, as its address does not change. */
+  show(slug: string): void {
+    if (location.hash === PageStore.href(slug)) this.dispatchEvent(new Event("show"));
+    else location.hash = PageStore.href(slug);
+  }
+
   /** Reads the tree and the open page again; calls that come meanwhile are joined. */
   refresh(byAgent = false): Promise<void> {
     this.#again = Boolean(this.#refreshing);

@@ -89,7 +89,7 @@ export class PageTree extends Component {
   #click(event: Event, slug: string): void {
     event.stopPropagation();
     this.#focus = slug;
-    location.hash = PageStore.href(slug);
+    this.pages.show(slug);
   }
 
   #fold(slug: string, close: boolean): void {
@@ -120,7 +120,7 @@ export class PageTree extends Component {
         else go(item.parentElement?.closest<HTMLElement>("[role=treeitem]"));
         break;
       case "Enter":
-      case " ": location.hash = PageStore.href(slug); break;
+      case " ": this.pages.show(slug); break;
       case "Delete": void this.pages.delete(slug, item.getAttribute("aria-label") ?? slug); break;
       default: {
         // Typing a letter goes to the next title that begins with it; only while the tree has the focus.

@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { Component } from "../shell/changing.ts";
 import { icon } from "../shell/icons.ts";
-import { diff, hunks } from "./diff.ts";
+import { diffView } from "./diff-view.ts";
 import type { PageStore } from "./store.ts";
 
 type Version = { version: number; at: number; content: string };
@@ -65,18 +65,12 @@ export class PageVersions extends Component {
   }
 
   #detail(v: Version, before: Version | undefined): TemplateResult {
-    const lines = before ? diff(before.content, v.content) : null;
-    const shown = lines ? hunks(lines) : null;
     return html`<div class="version-detail">
       ${!before
         ? html`<p class="muted">The first version, ${v.content.length.toLocaleString("en")} characters.</p>`
-        : !shown
-          ? html`<p class="muted">Too much changed to show line by line.</p>`
-          : shown.length === 0
-            ? html`<p class="muted">The text is the same; something else of the page changed.</p>`
-            : html`<div class="diff" role="group" tabindex="0" aria-label=${`Changes of version ${v.version}`}>
-                ${shown.map((line) => (line ? html`<div class=${line.kind}><span aria-hidden="true">${line.kind === "added" ? "+" : line.kind === "removed" ? "−" : " "}</span>${line.kind === "same" ? nothing : html`<span class="visually-hidden">${line.kind}: </span>`}${line.text || " "}</div>` : html`<div class="gap" aria-hidden="true">⋯</div>`))}
-              </div>`}
+        : v.content === before.content
+          ? html`<p class="muted">The text is the same; something else of the page changed.</p>`
+          : diffView(before.content, v.content, `Changes of version ${v.version}`)}
       ${v.version === this.pages.open?.page.version ? nothing : html`<button type="button" @click=${() => this.#restore(v)}>${icon("undo")}Restore this version</button>`}
     </div>`;
   }

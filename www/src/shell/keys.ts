@@ -11,6 +11,7 @@ const KEYS: [string, string][] = [
   ["Shift+Enter", "New line"],
   ["Esc Esc", "Stop the answer, in the message field"],
   ["Ctrl+.", "Stop the answer, anywhere"],
+  ["Alt+Shift+P", "To the question that waits, and there Esc: later"],
   ["F6, Shift+F6", "Next or previous part of the page"],
   ["Ctrl+Enter", "Save the page that is edited"],
   ["Arrows, Home, End", "Move in the page tree"],
@@ -21,6 +22,8 @@ const KEYS: [string, string][] = [
 /** What the keys do. */
 export interface KeyActions {
   stop(): void;
+  /** To what waits for the person; nothing is answered by it. */
+  question(): void;
   help(): void;
 }
 
@@ -31,6 +34,10 @@ export function installKeys(actions: KeyActions): void {
     if (event.key === "F6") {
       event.preventDefault();
       cycle(event.shiftKey ? -1 : 1);
+    } else if (event.altKey && event.shiftKey && event.code === "KeyP") {
+      // By its place: with Alt the letter may be another one.
+      event.preventDefault();
+      actions.question();
     } else if ((event.ctrlKey || event.metaKey) && event.key === ".") {
       event.preventDefault();
       actions.stop();

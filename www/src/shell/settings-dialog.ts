@@ -1,14 +1,16 @@
-// The settings: who answers, with which key and model, from where; and what this browser keeps.
+// The settings: who answers, with which key and model, from where; what the agent may do; and what this browser keeps.
 //
 // Promises: the key is never stored, never shown after it was typed (only its last four characters) and never filled in
 // by the browser's password manager; what the form says about where it goes is what the provider will do.
 import { html, nothing, type TemplateResult } from "lit";
 import type { Agent } from "../agent.ts";
-import { ANTHROPIC_URL, DEFAULT_MODEL, type Choice, type Settings } from "../settings.ts";
+import { ANTHROPIC_URL, DEFAULT_MODEL, type Choice, type ProcessType, type Settings } from "../settings.ts";
 import { Component } from "./changing.ts";
 import { icon } from "./icons.ts";
 
 type Storage = { kind: string; bytes: number; quota: number; persisted: boolean; persist(): Promise<boolean> };
+
+const PROCESS_TYPES: [ProcessType | "", string][] = [["", "All tools"], ["Orchestrator", "Orchestrator: all tools, and delegates"], ["Worker", "Worker: all tools"], ["Researcher", "Researcher: only reads"], ["SkillComposer", "Skill composer: only reads"]];
 
 /** The dialog. */
 export class SettingsDialog extends Component {
@@ -56,6 +58,7 @@ export class SettingsDialog extends Component {
           </fieldset>
           ${draft.provider === "anthropic" ? this.#anthropic() : this.#offline()}
           ${this.#error ? html`<p class="danger-text" role="alert">${icon("alert")}${this.#error}</p>` : nothing}
+          ${this.#may()}
           <fieldset><legend>This browser</legend>
             <div class="field-row">
               <label for="theme">Look</label>
@@ -109,6 +112,21 @@ export class SettingsDialog extends Component {
         <input id="base-url" type="url" autocomplete="off" spellcheck="false" placeholder=${ANTHROPIC_URL} .value=${this.#draft.baseUrl} @input=${(e: Event) => this.#set({ baseUrl: value(e).trim() })} aria-describedby="base-about" />
         <p id="base-about" class="about">Only for a proxy of your own. A proxy that adds the key needs none here.</p>
       </div>`;
+  }
+
+  #may(): TemplateResult {
+    const { processType, withheld } = this.#draft;
+    const held = (name: string, on: boolean) => this.#set({ withheld: on ? withheld.filter((other) => other !== name) : [...withheld, name] });
+    return html`<fieldset><legend>What the agent may do</legend>
+      <div class="field-row">
+        <label for="process-type">Kind</label>
+        <select id="process-type" data-testid="process-type" @change=${(e: Event) => this.#set({ processType: value(e) as ProcessType | "" })}>${options(PROCESS_TYPES, processType)}</select>
+      </div>
+      <div class="capabilities" role="group" aria-label="Capabilities">
+        ${this.agent.capabilities.map((name) => html`<label><input type="checkbox" .checked=${!withheld.includes(name)} @change=${(e: Event) => held(name, (e.target as HTMLInputElement).checked)} /><code>${name}</code></label>`)}
+      </div>
+      <p class="about">What it does not hold it cannot use, and cannot ask for. Rules for single tools stand under Tools.</p>
+    </fieldset>`;
   }
 
   #kept(): TemplateResult {

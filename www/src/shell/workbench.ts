@@ -1,7 +1,7 @@
 // The frame: header, three regions, dialogs.
 //
 // Decides: what stands beside what. Wide: three columns. Narrow (below 900 px): one region at a time, chosen by tabs;
-// the conversation first. Leaves to others: everything inside a region.
+// the conversation first. Page and tools share the middle. Leaves to others: everything inside a region.
 import { html, nothing, type TemplateResult } from "lit";
 import type { Agent } from "../agent.ts";
 import { ConversationPanel } from "../conversation/panel.ts";
@@ -9,6 +9,7 @@ import { Speech } from "../conversation/speech.ts";
 import { PageView } from "../pages/page.ts";
 import type { PageStore } from "../pages/store.ts";
 import { PageTree } from "../pages/tree.ts";
+import { ToolsPanel } from "../tools/panel.ts";
 import { AskDialog } from "./ask-dialog.ts";
 import { Component } from "./changing.ts";
 import { onAction } from "./dom.ts";
@@ -17,8 +18,8 @@ import { installKeys, KeysDialog } from "./keys.ts";
 import { SettingsDialog } from "./settings-dialog.ts";
 import { WarningStrip } from "./warnings.ts";
 
-type Region = "chat" | "page" | "pages";
-const TABS: [Region, string, IconName][] = [["chat", "Chat", "chat"], ["page", "Page", "book"], ["pages", "Pages", "tree"]];
+type Region = "chat" | "page" | "pages" | "tools";
+const TABS: [Region, string, IconName][] = [["chat", "Chat", "chat"], ["page", "Page", "book"], ["pages", "Pages", "tree"], ["tools", "Tools", "tools"]];
 const THEMES = { system: ["monitor", "Look: as the system"], light: ["sun", "Look: light"], dark: ["moon", "Look: dark"] } as const;
 
 /** The whole workbench. */
@@ -29,12 +30,15 @@ export class Workbench extends Component {
   #panel!: ConversationPanel;
   #tree!: PageTree;
   #page!: PageView;
+  #tools!: ToolsPanel;
   #settings!: SettingsDialog;
   #warnings!: WarningStrip;
   #ask = document.createElement("ask-dialog") as AskDialog;
   #keys = document.createElement("keys-dialog") as KeysDialog;
   readonly #narrow = matchMedia("(max-width: 899px)");
-  #wasWorking = false;
+  #wasBusy = false;
+  /** An answer ended while nobody looked. */
+  #answered = false;
 
   /** Gives the workbench its agent and pages; before it enters the page. */
   init(agent: Agent, pages: PageStore): this {
@@ -43,6 +47,7 @@ export class Workbench extends Component {
     this.#panel = (document.createElement("conversation-panel") as ConversationPanel).init(agent, pages, new Speech(document.body));
     this.#tree = (document.createElement("page-tree") as PageTree).init(pages);
     this.#page = (document.createElement("page-view") as PageView).init(pages);
+    this.#tools = (document.createElement("tools-panel") as ToolsPanel).init(agent, pages);
     this.#settings = (document.createElement("settings-dialog") as SettingsDialog).init(agent);
     this.#warnings = (document.createElement("warning-strip") as WarningStrip).init(agent);
     this.watch(agent, agent.settings, pages);
@@ -50,8 +55,12 @@ export class Workbench extends Component {
     this.#narrow.addEventListener("change", () => this.requestUpdate());
     // A link to a page, wherever it stands, shows the page.
     addEventListener("hashchange", () => /^#\/./.test(location.hash) && this.#show("page"));
-    document.addEventListener("visibilitychange", () => !document.hidden && this.#title(false));
-    installKeys({ stop: () => this.#panel.composer.stop(), help: () => this.#keys.show() });
+    pages.addEventListener("show", () => this.#show("page"));
+    document.addEventListener("visibilitychange", () => {
+      this.#answered &&= document.hidden;
+      this.#title();
+    });
+    installKeys({ stop: () => this.#panel.composer.stop(), question: () => this.#question(), help: () => this.#keys.show() });
     return this;
   }
 
@@ -60,11 +69,16 @@ export class Workbench extends Component {
     const narrow = this.#narrow.matches;
     this.#panel.offersSamples = narrow;
     this.#page.welcomes = !narrow;
+    const tools = this.#region === "tools";
+    this.#page.hidden = tools;
+    this.#tools.hidden = !tools;
+    const asked = agent.asked.length;
     const look = THEMES[agent.settings.choice.theme];
     return html`
       <header class="top">
         <h1><img src="./icon.svg" alt="" width="24" height="24" />Lodger<span class="workspace-name">${agent.workspace.name}</span></h1>
         <div class="row">
+          <button type="button" class="ghost wide-only" data-action=${tools ? "show-page" : "show-tools"} aria-pressed=${tools} data-testid="open-tools">${icon("tools")}Tools</button>
           <button type="button" class="ghost icon-only wide-only" data-action="keys" aria-label="Keys" title="Keys (Ctrl+/)">${icon("keyboard")}</button>
           <button type="button" class="ghost icon-only" data-action="theme" aria-label=${look[1]} title=${look[1]}>${icon(look[0])}</button>
           <button type="button" class="ghost" data-action="settings" data-testid="open-settings">${icon("settings")}Settings</button>
@@ -73,12 +87,12 @@ export class Workbench extends Component {
       ${this.#warnings}
       ${narrow
         ? html`<nav class="tabs" aria-label="Parts of the workbench">
-            ${TABS.map(([region, label, name]) => html`<button type="button" data-action=${`show-${region}`} aria-current=${region === this.#region ? "page" : nothing}>${icon(name)}${label}</button>`)}
+            ${TABS.map(([region, label, name]) => html`<button type="button" data-action=${`show-${region}`} aria-current=${region === this.#region ? "page" : nothing}>${icon(name)}${label}${region === "chat" && asked ? html`<span class="tab-mark" data-testid="chat-mark"><span aria-hidden="true">${asked}</span><span class="visually-hidden">${asked === 1 ? ", a question waits" : `, ${asked} questions wait`}</span></span>` : nothing}</button>`)}
           </nav>`
         : nothing}
       <main class="columns" data-shown=${narrow ? this.#region : "all"}>
         <div class="column column-pages">${this.#tree}</div>
-        <div class="column column-page">${this.#page}</div>
+        <div class="column column-page">${this.#page}${this.#tools}</div>
         <div class="column column-chat">${this.#panel}</div>
       </main>
       ${pages.notice
@@ -90,10 +104,11 @@ export class Workbench extends Component {
   }
 
   override updated(): void {
-    if (this.agent.working !== this.#wasWorking) {
-      this.#wasWorking = this.agent.working;
-      this.#title(!this.agent.working && document.hidden);
+    if (this.agent.busy !== this.#wasBusy) {
+      this.#wasBusy = this.agent.busy;
+      this.#answered = !this.agent.busy && document.hidden;
     }
+    this.#title();
   }
 
   #act(action: string): void {
@@ -117,6 +132,8 @@ export class Workbench extends Component {
       case "show-chat": this.#show("chat"); break;
       case "show-page": this.#show("page"); break;
       case "show-pages": this.#show("pages"); break;
+      case "show-tools": this.#show("tools"); break;
+      case "question": this.#question(); break;
       default: break;
     }
   }
@@ -124,7 +141,15 @@ export class Workbench extends Component {
   #show(region: Region): void {
     this.#region = region;
     this.requestUpdate();
+    if (region === "tools") this.#tools.look();
     if (region === "chat") void this.updateComplete.then(() => this.#panel.thread.update());
+  }
+
+  /** To what waits for the person, wherever it stands. */
+  #question(): void {
+    if (this.agent.asked.length === 0) return;
+    if (this.#narrow.matches) this.#show("chat");
+    void this.updateComplete.then(() => this.#panel.card.show());
   }
 
   async #clear(): Promise<void> {
@@ -152,9 +177,9 @@ export class Workbench extends Component {
     if (parent !== null && parent !== (page.parentSlug ?? "")) await this.pages.move(page.slug, parent || null);
   }
 
-  /** A hidden tab tells in its title that the answer is there. */
-  #title(answered: boolean): void {
-    document.title = answered ? "● Answer ready · Lodger" : "Lodger";
+  /** The title tells what waits for the person, and in a hidden tab that the answer is there. */
+  #title(): void {
+    document.title = this.agent.asked.length ? "● Your answer is needed · Lodger" : this.#answered ? "● Answer ready · Lodger" : "Lodger";
   }
 }
 customElements.define("lodger-workbench", Workbench);

@@ -1,0 +1,17 @@
+// Text as it is, for someone who decides by it: what a browser would not show becomes visible.
+//
+// Promises: no character hides another or turns the order of the line around (bidi controls, zero-width characters, tag
+// characters, fillers, control characters); everything else stays as it is. Emoji keep their variation selector.
+
+/** Characters without a shape of their own, line ends and tabs apart. */
+const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\u2028\u2029\u034f\u115f\u1160\u3164\uffa0]|[\ud800-\udfff]/gu;
+
+/** The text, with the code points of what cannot be seen. */
+export function visible(text: string): string {
+  return text.replace(UNSEEN, (c) => `‹U+${(c.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}›`);
+}
+
+/** A JSON value, readable and exact. */
+export function exactJson(value: unknown): string {
+  return visible(JSON.stringify(value, null, 2) ?? "");
+}

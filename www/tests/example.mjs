@@ -1,0 +1,34 @@
+// The example: a page of its own, ten lines, with a tool of its own.
+import assert from "node:assert/strict";
+import { open } from "./browser.mjs";
+
+export const tests = {
+  async "the tool of the example runs, and the conversation is there again"({ page, base }) {
+    await page.goto(new URL("/examples/own-tool.html", base).href);
+    const box = page.getByLabel("Message");
+    // The form sends once the agent has started.
+    await page.waitForFunction(() => document.forms[0].onsubmit);
+    for (const sides of [20, 2]) {
+      await box.fill(`roll_dice {"sides": ${sides}}`);
+      await box.press("Enter");
+      await page.waitForFunction((sides) => document.querySelectorAll(".assistant").length === (sides === 20 ? 1 : 2) && /says: \d+$/.test([...document.querySelectorAll(".assistant")].at(-1).textContent), sides);
+      const rolled = Number((await page.locator(".assistant").last().innerText()).match(/(\d+)$/)[1]);
+      assert.ok(rolled >= 1 && rolled <= sides, `${rolled} of ${sides}`);
+    }
+    await box.fill("What tools do you have?");
+    await box.press("Enter");
+    await page.locator(".assistant").nth(2).filter({ hasText: "I have 1 tool" }).waitFor();
+    await page.reload();
+    await page.locator(".assistant").nth(2).filter({ hasText: "I have 1 tool" }).waitFor();
+    assert.equal(await page.locator(".user").count(), 3);
+  },
+
+  async "the workbench and its tools panel link to it"({ page, base }) {
+    await open(page, base);
+    const [other] = await Promise.all([page.context().waitForEvent("page"), page.getByRole("link", { name: "a tool of your own" }).click()]);
+    await other.getByRole("heading", { name: "A tool of your own" }).waitFor();
+    await other.close();
+    await page.getByTestId("open-tools").click();
+    assert.equal(await page.getByTestId("own-tool").evaluate((a) => a.href), new URL("/examples/own-tool.html", base).href);
+  },
+};
