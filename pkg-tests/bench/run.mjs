@@ -1,5 +1,6 @@
 // Lodger beside a bare drain, a hand-written loop and the Anthropic SDK: one page, one server, one run, medians.
-//   node bench/run.mjs [--package DIR|TGZ] [--runs 5] [--deltas 20000,100000] [--turns 200] [--json FILE]
+//   node bench/run.mjs [--package DIR|TGZ] [--runs 5] [--deltas 20000,100000] [--turns 200] [--json FILE] [--gate DIR]
+// `--gate`: the module with what only the benchmark calls, as `cargo xtask bench` builds it; then the gate is measured too.
 // CPU is the main thread's, by the browser's own counter (`ThreadTime` of Performance.getMetrics in thread ticks).
 import fs from "node:fs/promises";
 import path from "node:path";
@@ -9,10 +10,11 @@ import { build } from "esbuild";
 import { launch } from "../lib/browser.mjs";
 import { installPackage, ROOT, WORK } from "../lib/package.mjs";
 import { site } from "../lib/site.mjs";
+import { gateBench } from "./gate.mjs";
 import { benchServer, textOf } from "./server.mjs";
 
 const { values } = parseArgs({ options: { package: { type: "string", default: path.join(ROOT, "..", "pkg") }, runs: { type: "string", default: "5" }, deltas: { type: "string", default: "20000,100000" },
-  turns: { type: "string", default: "200" }, json: { type: "string", default: path.join(WORK, "bench.json") } } });
+  turns: { type: "string", default: "200" }, json: { type: "string", default: path.join(WORK, "bench.json") }, gate: { type: "string" } } });
 const RUNS = Math.max(1, Number(values.runs));
 const DELTAS = values.deltas.split(",").map(Number);
 const TURNS = Number(values.turns);
@@ -90,6 +92,11 @@ for (const kind of ["reads", "changes"]) {
   results.toolLoop[kind] = { turns: TURNS, lodger: middle(samples.lodger), bare: middle(samples.bare) };
 }
 
+if (values.gate) {
+  const definitions = await page.evaluate(() => ws.tools.definitions().filter((tool) => tool.name !== "step"));
+  results.gate = await gateBench({ browser, web, dir: values.gate, runs: RUNS, definitions, median });
+}
+
 const compress = (body) => ({ raw: body.length, gzip: zlib.gzipSync(body, { level: 9 }).length, brotli: zlib.brotliCompressSync(body).length });
 for (const [name, body] of loaded) results.sizes[name.replace("/lodger/", "")] = compress(body);
 const sum = (key) => Object.values(results.sizes).reduce((total, s) => total + s[key], 0);
@@ -111,6 +118,17 @@ for (const [kind, { lodger, bare }] of Object.entries(results.toolLoop)) {
   console.log(`  ${"bare fetches".padEnd(26)} ${ms(bare.cpu)}${ms(bare.wall)}`);
   console.log(`  ${"Lodger".padEnd(26)} ${ms(lodger.cpu)}${ms(lodger.wall)}   ${times(lodger.cpu, bare.cpu).trim()} CPU, ${times(lodger.wall, bare.wall).trim()} wall\n`);
 }
+if (results.gate) {
+  const turn = results.toolLoop.reads.lodger.cpu / TURNS;
+  console.log("the bytes of a call's arguments to a verdict, µs     ours      ajv    ratio");
+  for (const [group, title] of [["pages", "the twelve page tools"], ["wild", "50 schemas as met in the wild"]]) {
+    const { ours, ajv, ratio, median, worst } = results.gate[group];
+    console.log(`  ${title.padEnd(46)} ${ours.toFixed(2).padStart(8)} ${ajv.toFixed(2).padStart(8)} ${ratio.toFixed(2).padStart(8)}   median of the schemas ${median.toFixed(2)}, worst ${worst.ratio.toFixed(2)} (${worst.name})`);
+  }
+  const { ours } = results.gate.pages;
+  console.log(`  ours: copy into the module, parse, check, repair where that is needed; ajv: TextDecoder, JSON.parse, compiled ajv (first error only)`);
+  console.log(`  of a tool turn of ${(turn * 1000).toFixed(0)} µs (CPU, above) the gate takes ${ours.toFixed(1)} µs: ${((ours / (turn * 1000)) * 100).toFixed(1)} %\n`);
+}
 console.log("what import and openWorkspace load        raw     gzip   brotli");
 for (const [name, s] of Object.entries(results.sizes)) console.log(`  ${name.padEnd(36)} ${String(s.raw).padStart(8)} ${String(s.gzip).padStart(8)} ${String(s.brotli).padStart(8)}`);
 console.log(`  ${"together".padEnd(36)} ${String(total.raw).padStart(8)} ${String(total.gzip).padStart(8)} ${String(total.brotli).padStart(8)}\n`);
@@ -123,6 +141,7 @@ const { lodger, bare } = results.toolLoop.reads;
 goals.push([`${TURNS} turns: CPU at most 1.3 times the bare fetches`, lodger.cpu / bare.cpu, 1.3], [`${TURNS} turns: wall at most 1.3 times the bare fetches`, lodger.wall / bare.wall, 1.3]);
 if (large > small) goals.push([`linear: ${large} against ${small} deltas, per delta at most 1.1`, (results.streams[large].lodger.cpu / large) / (results.streams[small].lodger.cpu / small), 1.1]);
 goals.push(["size: at most 150 KB brotli", total.brotli / 1024, 150]);
+if (results.gate) for (const [group, title] of [["pages", "page tools"], ["wild", "50 schemas"]]) goals.push([`the gate, ${title}: at most 1.5 times JSON.parse and ajv`, results.gate[group].ratio, 1.5]);
 for (const [goal, value, limit] of goals) console.log(`${value <= limit ? "reached" : "MISSED "}  ${goal}: ${value.toFixed(2)}`);
 
 results.total = total;

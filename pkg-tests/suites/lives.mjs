@@ -159,7 +159,7 @@ function reloads(test) {
     assert.deepEqual(route.violations, []);
   });
 
-  for (const [title, tool, expected, answer] of [
+  for (const [title, tool, expected, says] of [
     ["a person is asked about a tool with effects that was running; no: its outcome stays unknown", { name: "charge" }, { runs: 1, status: "unknown", error: true }, "deny"],
     ["a person is asked about a tool with effects that was running; yes: it runs again", { name: "charge" }, { runs: 2, status: "completed", error: false }, "allow_once"],
     ["a read-only tool that was running is run again", { name: "get_rate", readOnly: true }, { runs: 2, status: "completed", error: false }],
@@ -184,15 +184,15 @@ function reloads(test) {
       await page.reload();
       await t.ready(page);
       await begin(false);
-      const seen = await page.evaluate(async (answer) => {
+      const seen = await page.evaluate(async (says) => {
         const asked = [];
-        ws.addEventListener("agent:permission-required", ({ detail }) => { asked.push([detail.tool, detail.reason]); detail.respond(answer); });
+        ws.addEventListener("agent:permission-required", ({ detail }) => { asked.push([detail.tool, detail.reason]); detail.respond(says); });
         const run = await ws.resume();
         const { text } = await run.result;
         return { text, asked, history: T.plain(await ws.history()) };
-      }, answer);
+      }, says);
       assert.equal(seen.text.includes("Understood."), true);
-      assert.deepEqual(seen.asked, answer ? [[tool.name, "unknown_outcome"]] : []);
+      assert.deepEqual(seen.asked, says ? [[tool.name, "unknown_outcome"]] : []);
       assert.equal(route.effects.length, expected.runs, "how often it ran");
       const call = seen.history[1].parts.find((p) => p.type === "tool-call");
       assert.equal(call.status, expected.status);
