@@ -1,8 +1,8 @@
 // The functions of the page, and the calls that a host makes to them.
 //
 // Decides how each kind of function is called and how its value goes back. Promises: every call that is not aborted
-// is answered exactly once, whatever the function does; an aborted one is not answered, its signal fires, and its
-// reader or iterator is let go. Leaves to others: what an answer leads to.
+// is answered exactly once, whatever the function does; an aborted one is not answered (when a tool ends too late, just
+// that is told), its signal fires, and its reader or iterator is let go. Leaves to others: what an answer leads to.
 
 import { NotJson, toJson } from "./json.js";
 
@@ -72,7 +72,11 @@ export class Calls {
     const controller = new AbortController();
     this.#running.set(id, controller);
     const { signal } = controller;
-    const send = (message) => this.#running.get(id) === controller && this.#send({ ...message, id });
+    const send = (message) => {
+      const wanted = this.#running.get(id) === controller;
+      if (wanted) this.#send({ ...message, id });
+      return wanted;
+    };
     let answer = {};
     try {
       const target = this.#functions.get(fn);
@@ -83,7 +87,7 @@ export class Calls {
     } catch (error) {
       answer = { error: thrown(error) };
     }
-    send({ t: "answer", ...answer });
+    if (!send({ t: "answer", ...answer }) && kind === "tool") this.#send({ t: "late", id });
     if (this.#running.get(id) === controller) this.#running.delete(id);
   }
 }
@@ -98,6 +102,10 @@ const KINDS = {
       if (error instanceof NotJson) throw Object.assign(error, { name: "TypeError", code: "tool_failed" });
       throw error;
     }
+  },
+
+  async validate(wrong, { args }) {
+    return toJson(await wrong(args), "validate()");
   },
 
   async decide(decide, request) {

@@ -198,7 +198,8 @@ export class Workspace extends EventTarget {
     onlyKnown(options, ["replace", "signal"], "The options of register", "invalid_arguments");
     const { replace, signal } = options;
     if (tool === null || typeof tool !== "object") throw failure("invalid_tool", "A tool is an object with a name, a description and an inputSchema.");
-    const { name, execute, lookup, inputSchema } = tool;
+    const { name, execute, lookup, inputSchema, validate } = tool;
+    if (validate !== undefined) throw failure("invalid_tool", `The tool "${name}" has an unknown member "validate".`, "Give a Standard Schema as its inputSchema.");
     for (const [member, fn] of [["execute", execute], ["lookup", lookup]]) {
       if (fn !== undefined && typeof fn !== "function") throw failure("invalid_tool", `The tool "${name}": ${member} must be a function.`);
     }
@@ -208,8 +209,9 @@ export class Workspace extends EventTarget {
     const args = checked({ ...tool, inputSchema: standard?.json ?? inputSchema, execute: undefined, lookup: undefined, replace }, `tool "${name}"`, "invalid_tool");
     // A method keeps its object; without one it is `undefined`, which the host reads as "a person answers".
     const give = (fn, call) => fn && this.#calls.addOnce((call ?? fn).bind(tool));
-    const validated = standard ? async (given, context) => execute.call(tool, await standard.validate(given), context) : undefined;
-    const registration = { args: { ...args, execute: give(execute, validated), lookup: give(lookup) } };
+    // What the schema makes of the arguments is never stored: it is made anew for whoever gets them.
+    const read = (fn) => (standard && fn ? async (given, context) => fn.call(tool, await standard.output(given), context) : undefined);
+    const registration = { args: { ...args, execute: give(execute, read(execute)), lookup: give(lookup, read(lookup)), validate: give(standard?.wrong) } };
     const before = this.#registrations.get(name);
     this.#registrations.set(name, registration);
 
@@ -252,8 +254,8 @@ export class Workspace extends EventTarget {
     this.#drop(registration);
   }
 
-  #drop({ args: { execute, lookup } }) {
-    for (const sign of [execute, lookup]) if (sign) this.#calls.remove(sign);
+  #drop({ args: { execute, lookup, validate } }) {
+    for (const sign of [execute, lookup, validate]) if (sign) this.#calls.remove(sign);
   }
 
   #unregister(name) {
@@ -534,15 +536,23 @@ function standardSchema(name, schema) {
   if (!give) {
     throw failure("invalid_schema", `The inputSchema of "${name}" (${standard.vendor}) has no JSON Schema for the model.`, "Give one that has (zod 4.2, ArkType), or a JSON Schema made from it.");
   }
-  return {
-    json: give(),
-    async validate(args) {
-      const { issues, value } = await standard.validate(args);
-      if (!issues) return value;
-      const told = issues.slice(0, 20).map(({ message, path }) => `${(path ?? []).map((step) => step?.key ?? step).join(".") || "arguments"}: ${message}`);
-      throw Object.assign(new TypeError(`invalid arguments for ${name}: ${told.join("; ")}`), { code: "invalid_arguments" });
-    },
+  const validate = async (args) => {
+    const result = await standard.validate(args);
+    if (result !== null && typeof result === "object" && (result.issues || "value" in result)) return result;
+    throw new TypeError(`the inputSchema of "${name}" (${standard.vendor}) gave neither a value nor issues`);
   };
+  const told = (issues) => issues.slice(0, 20).map(({ message, path }) => `${(path ?? []).map((step) => step?.key ?? step).join(".") || "arguments"}: ${message}`);
+  /** What is wrong with the arguments, if anything is. */
+  const wrong = async (args) => {
+    const { issues } = await validate(args);
+    return issues && `invalid arguments for ${name}: ${told(issues).join("; ")}`;
+  };
+  const output = async (args) => {
+    const { issues, value } = await validate(args);
+    if (issues) throw Object.assign(new TypeError(`invalid arguments for ${name}: ${told(issues).join("; ")}`), { code: "invalid_arguments" });
+    return value;
+  };
+  return { json: give(), wrong, output };
 }
 
 const duplicate = (name) =>

@@ -179,6 +179,9 @@ export async function estimate() {
   return { usage, quota, persisted: (await storage?.persisted?.()) ?? false };
 }
 
+/** Whether there is a database of this name; where the browser does not tell, there may be. */
+export const hasDatabase = async (name) => (await globalThis.indexedDB?.databases?.())?.some((database) => database.name === name) ?? true;
+
 /** Asks the browser to keep the origin's data when space is short: whether it will. */
 export const persist = async () => (await globalThis.navigator?.storage?.persist?.()) ?? false;
 

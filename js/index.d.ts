@@ -249,9 +249,14 @@ export interface AgentConfig {
   maxParallelTools?: number;
   /** What the agent holds: `PagesRead`, `PagesWrite`, `PagesOrganize`, `PagesDelete`, and the app's own. Default all. */
   capabilities?: string[];
-  /** `Researcher` and `SkillComposer` have the tools that only read. Default: all tools. */
+  /**
+   * `Researcher` and `SkillComposer` have the tools that only read. An `Orchestrator` has one more, `delegate`: it gives a
+   * task to a Researcher or a Worker, whose run shows as that call (`Detail.parentRunId`). Default: all tools.
+   */
   processType?: "Orchestrator" | "Researcher" | "Worker" | "SkillComposer";
   permissions?: Permissions;
+  /** What the agent knows how to do: listed for the model, which reads one with `use_skill` when it wants it. */
+  skills?: Skill[];
   /** What happens to a run that a lost page left: it waits for `resume()`, or goes on by itself. Default `"hold"`. */
   resume?: "hold" | "auto";
   /**
@@ -485,6 +490,28 @@ export interface ToolContext {
 /** `available`: the process type has it and its capability is held. */
 export interface ToolDefinition { name: string; description: string; inputSchema: object; source: string; capability?: string; readOnly: boolean; available: boolean }
 
+/**
+ * What an agent knows how to do. One called `general_assistant` takes the place of the built-in one, which tells the
+ * model of its tools under `## Available Tools`.
+ */
+export interface Skill {
+  /** 1 to 64 letters, digits, hyphens and underscores. */
+  name: string;
+  /** When it is of use: the model chooses by this. */
+  description: string;
+  /** What it says. `{{name}}` stands for a variable, `{{tools}}` for the list of its tools. */
+  template: string;
+  /** A variable that the template names and nobody gives is an error, and so is the other way round. */
+  variables?: Record<string, string>;
+  /** The tools that `{{tools}}` lists. Default: all. */
+  tools?: string[];
+  /**
+   * `account`: there for all workspaces of this origin, as long as this workspace's last start gives it. Of two with one
+   * name the workspace's own counts. Default `workspace`.
+   */
+  scope?: "workspace" | "account";
+}
+
 /** `always_allow` holds until the agent is stopped, the conversation cleared, or it is revoked; for this definition of the tool. */
 export type PermissionAnswer = "allow_once" | "always_allow" | "deny";
 export interface PermissionRequest {
@@ -590,7 +617,7 @@ export interface SearchHit { slug: string; title: string; snippet: string; score
 // ---------------------------------------------------------------- events
 
 /** In every detail; the run's members where there is a run. `seq` counts a run's events within one `epoch`. */
-export interface Detail { workspace: string; sessionId?: string; runId?: string; seq?: number; epoch?: number }
+export interface Detail { workspace: string; sessionId?: string; runId?: string; parentRunId?: string; seq?: number; epoch?: number }
 
 /** The `detail` of each event. They are dispatched on the Workspace, then on its target, with one and the same detail. */
 export interface WorkspaceEvents {

@@ -322,6 +322,31 @@ fn a_template_names_its_variables() {
     assert!(with(unknown).message.contains("no name for a skill"));
 }
 
+/// An account's skills are there in all workspaces of the origin; a workspace's own of the same name counts first.
+#[test]
+fn skills_of_the_account_are_everywhere() {
+    let mut shared = skill("greet");
+    shared["scope"] = "account".into();
+    let world = started_with(json!({ "skills": [shared, skill("sell")] }));
+    let row = world.account.values().next().cloned().unwrap();
+    assert_eq!(world.account.len(), 1);
+
+    let mut world = World::calm();
+    world.account.insert(("another".into(), "greet".into()), row);
+    world.equip(0);
+    world.settle(0);
+    start(&mut world, json!({}));
+    send(&mut world, "hello");
+    assert!(request(&world).0.contains("- greet: When greet is wanted."));
+    world.answers(0, says("Hello."));
+    let mut own = skill("greet");
+    own["description"] = "Our own way.".into();
+    world.must(0, "configureAgent", json!({ "skills": [own] }));
+    send(&mut world, "hello");
+    assert!(request(&world).0.contains("- greet: Our own way."));
+    assert!(!request(&world).0.contains("When greet"));
+}
+
 /// The page's own `general_assistant` takes the place of the built-in one.
 #[test]
 fn the_assistant_can_be_written_anew() {

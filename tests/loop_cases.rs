@@ -547,11 +547,12 @@ fn a_tool_that_takes_too_long_is_aborted_and_the_run_goes_on() {
     world.pass(0, 1);
     assert!(!world.pages[0].called.contains_key(&key), "it was not aborted");
     assert_eq!(last(&world, "agent:tool-call")["error"]["code"], "tool_timeout");
-    // What it says later changes nothing.
+    // What it says later changes nothing, and is counted.
     let before = world.journal.fold.seq();
     world.returns(0, key, Ok(Some("\"late\"".into())));
     world.pass(0, 200);
     assert!(world.journal.rows[before as usize..].iter().all(|row| !row.contains("late")));
+    assert_eq!(world.pages[0].harness.dropped(), 1);
     world.answers(0, says("without it"));
     assert_eq!(last(&world, "agent:session-completed")["text"], "without it");
 }

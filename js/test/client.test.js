@@ -221,7 +221,7 @@ both("what a tool throws, or what JSON cannot hold, is an error that says where"
   }
 });
 
-both("an aborted call sees its signal and is not answered", async (open) => {
+both("an aborted call sees its signal and is not answered; its late end is told", async (open) => {
   const o = await open();
   let signal;
   o.workspace.tools.register({ ...TOOL, execute: (_, context) => new Promise((resolve) => {
@@ -235,7 +235,7 @@ both("an aborted call sees its signal and is not answered", async (open) => {
   o.host.deliver({ t: "abort", id });
   await turns();
   assert.equal(signal.aborted, true);
-  assert.deepEqual(o.host.answers(id), []);
+  assert.deepEqual(o.host.answers(id), [{ t: "late", id }]);
 });
 
 both("a tool may call the workspace while it runs, and keeps its object", async (open) => {
@@ -466,6 +466,39 @@ both("decide and lookup are called with what they are told, and what they say go
   // Any other option stays none of a function's.
   await o.workspace.configureAgent({ permissions: { tools: { add: () => "allow" } } });
   assert.deepEqual(o.host.config.permissions, { tools: { add: { $fn: 0 } } });
+});
+
+both("a Standard Schema: its JSON Schema crosses, it says what is wrong, and execute and lookup get what it makes", async (open) => {
+  const o = await open();
+  const validate = async ({ n }) => (Number.isInteger(Number(n)) ? { value: { n: Number(n) } } : { issues: [{ message: "no number", path: ["n", { key: 0 }] }, { message: "and sad" }] });
+  const schema = { "~standard": { version: 1, vendor: "acme", validate, jsonSchema: { input: ({ target }) => ({ type: "object", $comment: target }) } } };
+  const got = [];
+  const undo = o.workspace.tools.register({ ...TOOL, inputSchema: schema, execute(args, { toolCallId }) { got.push(this.name, args, toolCallId); }, lookup: (args) => { got.push(args); return null; } });
+  await turns();
+  const [{ inputSchema, execute, lookup, validate: given }] = o.host.commandsSent("tools.register");
+  assert.deepEqual(inputSchema, { type: "object", $comment: "draft-2020-12" });
+  const asked = [o.host.call(given.$fn, "validate", { args: { n: "5" } }), o.host.call(given.$fn, "validate", { args: { n: "x" } }), o.host.call(execute.$fn, "tool", { args: { n: "5" }, toolCallId: "c" }), o.host.call(execute.$fn, "tool", { args: { n: "x" }, toolCallId: "c" }), o.host.call(lookup.$fn, "lookup", { args: { n: "6" }, toolCallId: "c" })];
+  await turns();
+  const [fine, wrong, ran, refused, looked] = asked.map((id) => o.host.answers(id)[0]);
+  assert.deepEqual([fine.json, fine.error, JSON.parse(wrong.json)], [undefined, undefined, "invalid arguments for add: n.0: no number; arguments: and sad"]);
+  assert.deepEqual([ran.error, refused.error.code, looked.json], [undefined, "invalid_arguments", "null"]);
+  assert.deepEqual(got, ["add", { n: 5 }, "c", { n: 6 }]);
+  undo();
+  await turns();
+  const gone = o.host.call(given.$fn, "validate", { args: {} });
+  await turns();
+  assert.match(o.host.answers(gone)[0].error.message, /no function/);
+});
+
+both("a Standard Schema that says nothing is no yes", async (open) => {
+  const o = await open();
+  for (const [i, result] of [undefined, null, "fine", {}, true].entries()) {
+    o.workspace.tools.register({ ...TOOL, name: `t${i}`, inputSchema: { "~standard": { version: 1, vendor: "acme", validate: () => result, jsonSchema: { input: () => ({ type: "object" }) } } }, execute() {} });
+  }
+  await turns();
+  const asked = o.host.commandsSent("tools.register").map(({ validate }) => o.host.call(validate.$fn, "validate", { args: {} }));
+  await turns();
+  for (const id of asked) assert.match(o.host.answers(id)[0].error.message, /neither a value nor issues/);
 });
 
 both("a question can be answered in place, by whoever got the event", async (open) => {

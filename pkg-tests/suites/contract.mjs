@@ -771,8 +771,9 @@ function tools(both) {
       const rec = T.record(document, ws);
       ws.tools.register({ name: "note", description: "Notes.", inputSchema: { type: "object", properties: { text: { type: "string" } } },
         execute: async ({ text }, { onProgress, runId, toolCallId }) => {
-          onProgress({ done: 1 });
-          onProgress({ done: 2 });
+          for (let done = 1; done <= 50; done++) onProgress({ done });
+          // At most ten a second are told: the first at once, of those that follow the last.
+          await rec.seen((e) => e.detail.progress?.done === 50);
           const page = await ws.pages.create({ title: text });
           return { slug: page.slug, runId, toolCallId, messages: (await ws.history()).length };
         } });
@@ -782,7 +783,7 @@ function tools(both) {
       return { runId: run.runId, events: rec.events, slug: (await ws.pages.read("owls")).slug, history: T.plain(await ws.history()) };
     }, route.base);
     const { calls } = checkRun(seen.events, seen.runId);
-    assert.deepEqual(calls[0].progress, [{ done: 1 }, { done: 2 }]);
+    assert.deepEqual(calls[0].progress, [{ done: 1 }, { done: 50 }]);
     assert.match(JSON.stringify(calls[0].result), new RegExp(seen.runId));
     assert.equal(seen.slug, "owls");
     const back = route.requests[1].json.messages[1].content;

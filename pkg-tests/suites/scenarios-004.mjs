@@ -101,7 +101,7 @@ const ROWS = [
     title: "6 the system prompt says which tools there are", ask: "What tools do you have access to?", script: [`I have ${TWELVE.join(", ")}.`],
     check({ system, tools, text }) {
       const listed = availableTools(system);
-      assert.deepEqual(listed.map((line) => TWELVE.find((name) => line.includes(name))), TWELVE, "all of them, in their order");
+      assert.deepEqual(listed.map((line) => line.match(/[a-z_]+/)[0]), TWELVE, "all of them, in their order");
       assert.doesNotMatch(system, /UNAVAILABLE/);
       for (const { name, description } of tools) assert.doesNotMatch(name + description, /UNAVAILABLE/);
       for (const name of ["search_pages", "read_page", "get_page_tree", "create_page"]) assert.ok(text.includes(name), text);

@@ -5,6 +5,7 @@
 //! module cannot let go (locks, fetches, timers, connections) is held on the JS side (`/js/env.js`), in a
 //! scope that can be disposed without the module. Leaves to others: the shapes of messages (`js/`).
 
+mod account;
 mod calls;
 mod env;
 mod fetch;

@@ -4,7 +4,7 @@ use super::calls::Incoming;
 use super::env::{self, Scope};
 use super::patterns::Engine;
 use super::store::Store;
-use super::{calls, fetch, task};
+use super::{account, calls, fetch, task};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, CallKey, FORMAT_KEY, Harness, Input, Options, check_format};
 use crate::maps::Few;
@@ -145,6 +145,11 @@ impl Pump {
         self.input(Input::Progress { call, json });
     }
 
+    /// A tool has ended whose call nobody waits for any more.
+    pub fn late(&self) {
+        self.input(Input::Late);
+    }
+
     /// Something happened. Nothing does after the end.
     pub fn input(&self, input: Input) {
         if self.0.ended.get() || broken_down() {
@@ -231,6 +236,14 @@ impl Pump {
                 task::start(async move {
                     let result = pump.0.store.commit(&commit).await;
                     pump.input(Input::Committed { commit: id, result });
+                });
+            }
+            Action::Account { id, workspace, skills } => {
+                let pump = self.clone();
+                task::start(async move {
+                    let Inner { needs_lock, scope, .. } = &*pump.0;
+                    let result = account::exchange(&workspace, skills, !needs_lock, scope).await;
+                    pump.input(Input::Account { read: id, result });
                 });
             }
             Action::Draft { writes } => self.0.store.write_at_once(writes),

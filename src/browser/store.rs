@@ -2,6 +2,7 @@
 //!
 //! Promises: a [`Commit`] and a [`Read`] mean the same in both; [`MemoryStore`] says what that is.
 
+use super::account;
 use super::env::Scope;
 use super::idb::{Idb, delete_database};
 use crate::ports::{Commit, MemoryStore, Read, Rows, StoreError, Write};
@@ -24,10 +25,17 @@ impl Store {
     /// another connection deletes the database (`true`) or wants to upgrade it; it is in the way until
     /// [`Store::close`].
     pub fn new(name: &str, in_memory: bool, scope: &Scope, gone: Rc<dyn Fn(bool)>) -> Store {
-        if in_memory {
-            return Store(Kind::Memory(Rc::default()));
-        }
-        Store(Kind::Idb(Idb::new(database_name(name), scope.clone(), gone)))
+        if in_memory { Store::in_memory() } else { Store::of_database(database_name(name), scope, gone) }
+    }
+
+    /// A store in memory, with nothing in it.
+    pub(super) fn in_memory() -> Store {
+        Store(Kind::Memory(Rc::default()))
+    }
+
+    /// The store that a database with just this name is.
+    pub(super) fn of_database(name: String, scope: &Scope, gone: Rc<dyn Fn(bool)>) -> Store {
+        Store(Kind::Idb(Idb::new(name, scope.clone(), gone)))
     }
 
     /// Does all of it, or nothing.
@@ -82,12 +90,13 @@ impl Store {
     }
 }
 
-/// Deletes a workspace's data. Connections of other tabs close by themselves.
+/// Deletes a workspace's data, and what it gave to the account. Connections of other tabs close by themselves.
 ///
 /// # Errors
 /// There is no IndexedDB, or another tab keeps the database open for too long.
 pub async fn delete(name: &str) -> Result<(), StoreError> {
-    delete_database(&database_name(name)).await
+    delete_database(&database_name(name)).await?;
+    account::forget(name).await
 }
 
 fn database_name(workspace: &str) -> String {

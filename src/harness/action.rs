@@ -43,6 +43,13 @@ pub enum Input {
         /// What it gave.
         result: Result<Vec<Rows>, StoreError>,
     },
+    /// The skills of the account, as [`Action::Account`] gave them, of all workspaces, in the order of their names.
+    Account {
+        /// Which exchange.
+        read: u64,
+        /// What came of it.
+        result: Result<Vec<String>, StoreError>,
+    },
     /// A model call is over.
     Answered {
         /// Which one.
@@ -64,6 +71,8 @@ pub enum Input {
         /// JSON.
         json: String,
     },
+    /// A tool has ended whose call nobody waits for any more; what it said is dropped.
+    Late,
     /// Time has passed.
     Tick,
 }
@@ -94,6 +103,16 @@ pub enum Action {
     Unlock {
         /// The epoch.
         epoch: u64,
+    },
+    /// Keep these skills for all workspaces of the origin, in place of what this workspace gave before, then say
+    /// [`Input::Account`].
+    Account {
+        /// Its number.
+        id: u64,
+        /// This workspace.
+        workspace: String,
+        /// Their names, and the rows to keep.
+        skills: Vec<(String, String)>,
     },
     /// Store this, then say [`Input::Committed`].
     Commit {

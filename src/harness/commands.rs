@@ -54,6 +54,9 @@ impl Harness {
                 }
                 let config = self.config.patched(value)?;
                 self.own_tools_fit(&config)?;
+                if config.skills != self.config.skills {
+                    self.give_to_account(&config.skills, false);
+                }
                 self.take_config(config);
                 self.reply(id, Ok(None));
             }

@@ -7,6 +7,7 @@
 //! acting (`browser/`, or the simulator in `tests/`), one run's decisions (`run/`), what a journal adds up to
 //! (`session/`).
 
+mod account;
 mod action;
 mod args;
 mod commands;
@@ -117,6 +118,8 @@ struct Waiter {
 enum After {
     /// The epoch and whoever held it.
     Epoch,
+    /// The skills of the account; `starting`: a start waits for them.
+    Account { starting: bool },
     /// The journal, head and drafts of a session that is taken over.
     Load,
     /// A journal, only to look at.
@@ -184,6 +187,8 @@ pub struct Harness {
     last_draft: Millis,
     /// Why the run that ends next was interrupted.
     interrupt_reason: String,
+    /// How much came that nobody waited for any more.
+    dropped: u64,
 }
 
 /// Something that follows at once, without the world.
@@ -249,6 +254,7 @@ impl Harness {
             inner: VecDeque::new(),
             last_draft: 0,
             interrupt_reason: String::new(),
+            dropped: 0,
         };
         harness.tell_tools();
         harness
@@ -307,6 +313,11 @@ impl Harness {
     /// Where the harness stands.
     pub fn lifecycle(&self) -> &Lifecycle {
         &self.lifecycle
+    }
+
+    /// How many results and pieces of answers came too late: nobody waited for them any more, and they were dropped.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
     }
 
     /// A session in its hands.
@@ -426,9 +437,11 @@ impl Harness {
             }
             Input::Committed { commit, result } => self.committed(commit, result),
             Input::Read { read, result } => self.read_done(read, result),
+            Input::Account { read, result } => self.account_read(read, result),
             Input::Answered { call, result } => self.answered(call, result),
             Input::Returned { call, result } => self.returned(call, result),
             Input::Progress { call, json } => self.progress(call, &json),
+            Input::Late => self.dropped += 1,
             Input::Tick => self.tick(),
         }
     }
@@ -504,6 +517,7 @@ impl Harness {
         match after {
             After::Epoch => self.epoch_read(&rows),
             After::Load => self.load(&rows),
+            After::Account { .. } => {}
             After::Look(look) => self.look(look, &rows),
             After::Erase { command, session } => {
                 for write in rows.iter().flat_map(|rows| start::erasures(&session, rows)) {
@@ -519,6 +533,7 @@ impl Harness {
     fn read_failed(&mut self, after: After, error: &ErrorInfo) {
         match after {
             After::Epoch | After::Load => self.fail(error.clone()),
+            After::Account { .. } => {}
             After::Look(look) => self.reply_now(look.command, Err(error.clone())),
             After::Erase { command, .. } => self.erased(command, Err(error.clone())),
             After::Pages(refresh) => {
@@ -550,7 +565,7 @@ impl Harness {
             if let After::Erase { command, .. } = after {
                 unanswered.push(*command);
             }
-            !matches!(after, After::Epoch | After::Load | After::Erase { .. })
+            !matches!(after, After::Epoch | After::Account { .. } | After::Load | After::Erase { .. })
         });
         for command in unanswered {
             self.reply_now(command, Err(error.clone()));

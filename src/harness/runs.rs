@@ -155,7 +155,10 @@ impl LiveCall {
 impl Harness {
     /// A piece of an answer. `false`: nobody wants it any more.
     pub fn delta(&mut self, call: CallKey, delta: Delta<'_>) -> bool {
-        let Some(model) = self.models.get_mut(call) else { return false };
+        let Some(model) = self.models.get_mut(call) else {
+            self.dropped += 1;
+            return false;
+        };
         let index = delta.part as usize;
         while model.parts.len() <= index {
             let kind = delta.kind;
@@ -632,7 +635,7 @@ impl Harness {
         given.value("args", args.clone());
         match &owner {
             Owner::Run { run, tool_call, .. } => given.text("toolCallId", tool_call).text("runId", run),
-            Owner::Command(_) => given.text("toolCallId", &format!("call-{call}")),
+            Owner::Command(command) => given.text("toolCallId", &format!("call-{command}")),
         };
         let json = given.json();
         self.calls.insert(call, LiveCall::new(CallOwner::Tool(owner), limit));
@@ -646,7 +649,10 @@ impl Harness {
     }
 
     pub(super) fn returned(&mut self, call: CallKey, result: Result<Option<String>, ErrorInfo>) {
-        let Some(LiveCall { owner, .. }) = self.calls.remove(call) else { return };
+        let Some(LiveCall { owner, .. }) = self.calls.remove(call) else {
+            self.dropped += 1;
+            return;
+        };
         match owner {
             CallOwner::Instructions { session, .. } => self.instructed(&session, result),
             CallOwner::Validate(_) | CallOwner::ValidateForRun { .. } => self.validated(owner, result),

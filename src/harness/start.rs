@@ -44,7 +44,7 @@ pub(super) enum Purpose {
 /// A start on its way.
 #[derive(Debug)]
 pub(super) struct Start {
-    purpose: Purpose,
+    pub purpose: Purpose,
     before: Lifecycle,
     /// The epoch's row as it was read.
     stored_epoch: Option<String>,
@@ -131,6 +131,11 @@ impl Harness {
             return self.fail(error.info());
         }
         self.outbox.act(Action::Announce { epoch: self.epoch });
+        self.start_with_account();
+    }
+
+    /// Reads the journal of the workspace that was taken.
+    pub(super) fn load_session(&mut self) {
         let session = match &self.start {
             Some(Start { purpose: Purpose::Clear { session, .. }, .. }) => session.as_str(),
             _ => DEFAULT_SESSION,

@@ -3,6 +3,8 @@
 //! `js/PROTOCOL.md` has the messages. Promises: exported handles are cheap clones with `&self` methods only; a
 //! message that is none is answered, not a panic; a panic reaches every client before the module stops.
 
+#[cfg(feature = "bench")]
+mod bench;
 mod convert;
 
 use crate::browser::{self, Deliver, Pump, Scope};
@@ -50,6 +52,7 @@ impl Host {
             }
             Some("feed") => self.feed(id, value),
             Some("progress") => self.pump.progress(id, text("json").unwrap_or_default()),
+            Some("late") => self.pump.late(),
             Some("answer") => {
                 let thrown = Reflect::get(value, &"error".into()).unwrap_or(JsValue::UNDEFINED);
                 let result =

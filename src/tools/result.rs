@@ -48,7 +48,10 @@ impl ToolText {
 }
 
 fn marker(cut: usize, whole: usize) -> String {
-    format!("\n\n[The result is cut here: {cut} of {whole} bytes are left out. Ask for a smaller part.]")
+    format!(
+        "\n\n[The result is cut here: {cut} of {whole} bytes are left out. To read on, call the tool again for the next \
+         part, with its offset and limit if it has them, or for less.]"
+    )
 }
 
 #[cfg(test)]
@@ -82,7 +85,7 @@ mod tests {
                 assert_eq!(
                     tail,
                     format!(
-                        "\n\n[The result is cut here: {} of {} bytes are left out. Ask for a smaller part.]",
+                        "\n\n[The result is cut here: {} of {} bytes are left out. To read on, call the tool again for the next part, with its offset and limit if it has them, or for less.]",
                         whole.len() - kept,
                         whole.len()
                     )

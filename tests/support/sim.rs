@@ -126,6 +126,8 @@ pub struct Page {
     pub closed: bool,
     commit: Option<(u64, Commit)>,
     reads: Vec<OpenRead>,
+    /// Exchanges with the account that have come to nothing yet, and what they will give.
+    accounts: Vec<(u64, Vec<String>)>,
     wants_lock: bool,
     /// Whether it has the lock, as far as it knows.
     has_lock: bool,
@@ -143,6 +145,7 @@ pub struct Page {
 enum What {
     Commit,
     Read,
+    Account,
     Lock,
     Stream,
     Call,
@@ -179,6 +182,8 @@ pub struct World {
     pub now: Millis,
     pub disk: MemoryStore,
     pub pages: Vec<Page>,
+    /// What the workspaces of the origin give to each other.
+    pub account: BTreeMap<(String, String), String>,
     pub journal: Journal,
     pub signed: Signed,
     /// What happened how often.
@@ -198,6 +203,7 @@ impl World {
             now: 1_000_000,
             disk: MemoryStore::new(),
             pages: Vec::new(),
+            account: BTreeMap::new(),
             journal: Journal::new(),
             signed: Signed::new(),
             seen: BTreeMap::new(),
@@ -254,6 +260,7 @@ impl World {
             closed: false,
             commit: None,
             reads: Vec::new(),
+            accounts: Vec::new(),
             wants_lock: false,
             has_lock: false,
             robbed: false,
@@ -356,6 +363,12 @@ impl World {
                 let at_once = page.commit.is_none() && self.rng.bool();
                 let rows = at_once.then(|| reads.iter().map(|read| self.disk.read(read)).collect());
                 page.reads.push(OpenRead { id, reads, rows });
+            }
+            Action::Account { id, workspace, skills } => {
+                self.account.retain(|(of, _), _| *of != workspace);
+                self.account.extend(skills.into_iter().map(|(name, row)| ((workspace.clone(), name), row)));
+                let rows = self.account.values().cloned().collect();
+                self.pages[at].accounts.push((id, rows));
             }
             Action::CallModel { call, request } => self.called_model(at, call, request)?,
             Action::CallPage { call, function, kind, json } => {
@@ -476,9 +489,8 @@ impl World {
 
     fn called_tool(&mut self, at: usize, function: u32, args: &Value) -> Law {
         self.note("tool calls");
-        let (Some(run), Some(call)) = (args["runId"].as_str(), args["toolCallId"].as_str()) else {
-            return Ok(());
-        };
+        let call = args["toolCallId"].as_str().ok_or("a tool runs for no call")?;
+        let Some(run) = args["runId"].as_str() else { return self.page_may_run(at, function, call) };
         let session = self.pages[at].harness.session(SESSION).ok_or("a tool of no session")?;
         let state = session.run(run).and_then(|run| run.call(call)).map(|call| call.state.clone());
         law(state == Some(CallState::Ordered), || format!("{call} runs, and it is {state:?}"))?;
@@ -486,6 +498,41 @@ impl World {
             Some((_, _, false, more)) => self.journal.run_tool(run, call, more.contains("rerun")),
             _ => Ok(()),
         }
+    }
+
+    /// A tool that the page's own code calls runs by the configuration of this moment, and by what a person has said.
+    fn page_may_run(&self, at: usize, function: u32, call: &str) -> Law {
+        let page = &self.pages[at];
+        let Some((name, _, read_only, more)) = TOOLS.iter().find(|tool| tool.1 == function) else {
+            return Ok(());
+        };
+        let more: Value = serde_json::from_str(more).unwrap();
+        let config = page.harness.config().record();
+        let needed = more["capability"].as_str();
+        let held =
+            |held: &Value| held.as_array().is_none_or(|held| held.iter().any(|held| held.as_str() == needed));
+        law(needed.is_none() || held(&config["capabilities"]), || {
+            format!("{name} runs without its capability")
+        })?;
+        let reads = matches!(config["processType"].as_str(), Some("Researcher" | "SkillComposer"));
+        law(*read_only || !reads, || format!("{name} runs in a process that only reads"))?;
+        let rules = &config["permissions"];
+        let standard =
+            if more["destructive"] == true { "ask" } else { rules["default"].as_str().unwrap_or("allow") };
+        let by_capability = needed.and_then(|needed| rules["capabilities"][needed].as_str());
+        let rule = rules["tools"][*name].as_str().or(by_capability).unwrap_or(standard);
+        let resolved = |(kind, detail): &(&str, Value)| {
+            *kind == "agent:permission-resolved"
+                && detail["requestId"] == format!("ask_{call}")
+                && detail["answer"] != "deny"
+        };
+        let allowed = page.told.events.iter().any(resolved);
+        law(rule != "deny" || allowed, || format!("{name} runs though it is denied"))?;
+        let session = page.harness.session(SESSION);
+        let always = session.is_some_and(|session| session.grants.iter().any(|grant| grant.tool == *name));
+        // What `decide` says in advance goes before the rule.
+        let asks = rule == "ask" && rules["decide"] != true;
+        law(!asks || allowed || always, || format!("{name} ({call}) runs, and nobody has allowed it"))
     }
 
     /// The page asks for something; gives the number of the command.
@@ -610,6 +657,12 @@ impl World {
         }
     }
 
+    /// The account answers.
+    fn finish_account(&mut self, page: usize) {
+        let (read, rows) = self.pages[page].accounts.remove(0);
+        self.handle(page, Input::Account { read, result: Ok(rows) });
+    }
+
     // The calm side.
 
     /// Finishes commits, reads and locks until the page waits for a model, a function, the time or a person.
@@ -619,6 +672,8 @@ impl World {
                 self.answer_lock(page);
             } else if !self.pages[page].reads.is_empty() {
                 self.finish_read(page, 0, false);
+            } else if !self.pages[page].accounts.is_empty() {
+                self.finish_account(page);
             } else if self.pages[page].commit.is_some() {
                 self.finish_commit(page, Ok(()));
             } else {
@@ -739,6 +794,7 @@ impl World {
         let weights = [
             (What::Commit, if page.commit.is_some() { 220 } else { 0 }),
             (What::Read, if page.reads.is_empty() { 0 } else { 100 }),
+            (What::Account, if page.accounts.is_empty() { 0 } else { 100 }),
             (What::Lock, if page.wants_lock { 60 } else { 0 }),
             (What::Stream, if page.models.is_empty() { 0 } else { 200 }),
             (What::Call, if page.called.is_empty() { 0 } else { 140 }),
@@ -766,6 +822,7 @@ impl World {
                 let fails = faults.reads && self.rng.u8(..40) == 0;
                 self.finish_read(at, which, fails);
             }
+            What::Account => self.finish_account(at),
             What::Lock => self.answer_lock(at),
             What::Stream => {
                 let call = *self.pages[at].models.keys().next().unwrap();

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 /// What `import "lodger"` may cost a page, in bytes of brotli. A higher gate needs figures in ARCHITECTURE.md.
-const GATE: usize = 195_000;
+const GATE: usize = 200_000;
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Profile {
@@ -59,7 +59,7 @@ fn make(project: &Project, profile: Profile) -> Result<()> {
     }
     let started = Instant::now();
     stamp(project).clear();
-    let built = wasm::compile(project, profile)?;
+    let built = wasm::compile(project, profile, "npm")?;
     let bindings = wasm::bind(project, profile, &built)?;
     let small = match profile {
         Profile::Release => opt::shrink(project, &bindings.wasm)?,
@@ -71,6 +71,18 @@ fn make(project: &Project, profile: Profile) -> Result<()> {
     stamp(project).set(&digests(project, profile)?)?;
     println!("pkg/ made in {:.0} s", started.elapsed().as_secs_f32());
     Ok(())
+}
+
+/// The module with what only the benchmark calls, built as the package's, in a folder with its glue.
+pub fn bench(project: &Project) -> Result<PathBuf> {
+    let built = wasm::compile(project, Profile::Release, "bench")?;
+    let bindings = wasm::bind(project, Profile::Release, &built)?;
+    let small = opt::shrink(project, &bindings.wasm)?;
+    let dir = project.cache("bench");
+    let _ = fs::remove_dir_all(&dir);
+    modules::copy(project, &bindings.glue, &dir)?;
+    fs::write(dir.join(package::WASM_FILE), &small.stripped)?;
+    Ok(dir)
 }
 
 /// Rust's standard library for wasm is there, or is put there.

@@ -10,7 +10,7 @@ use crate::project::Project;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The modules that the package's `exports` name. `node.js` is `index.js` for Node, which reads the wasm from the disk.
 const ENTRIES: [&str; 4] = ["index.js", "node.js", "offline.js", "testing.js"];
@@ -20,17 +20,7 @@ pub fn bundle(project: &Project, profile: Profile, glue: &str) -> Result<PathBuf
     let dir = project.cache("modules");
     let _ = fs::remove_dir_all(&dir);
     let (sources, out) = (dir.join("js"), dir.join("out"));
-    fs::create_dir_all(&sources)?;
-    for entry in fs::read_dir(project.root.join("js")).context("the project has no js/")? {
-        let path = entry?.path();
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-        if path.is_file() && name.ends_with(".js") {
-            fs::copy(&path, sources.join(name))?;
-        }
-    }
-    let glue_path = sources.join(GLUE).with_extension("js");
-    ensure!(!glue_path.exists(), "js/ has a {GLUE}.js of its own: the build makes it");
-    fs::write(glue_path, glue)?;
+    copy(project, glue, &sources)?;
     for entry in ENTRIES {
         ensure!(sources.join(entry).is_file(), "js/{entry} is missing: the package's `exports` name it");
     }
@@ -45,6 +35,22 @@ pub fn bundle(project: &Project, profile: Profile, glue: &str) -> Result<PathBuf
     }
     cmd.captured().context("the modules in js/ cannot be joined")?;
     Ok(out)
+}
+
+/// The modules as they were written, with the glue beside them.
+pub fn copy(project: &Project, glue: &str, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(project.root.join("js")).context("the project has no js/")? {
+        let path = entry?.path();
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        if path.is_file() && name.ends_with(".js") {
+            fs::copy(&path, to.join(name))?;
+        }
+    }
+    let glue_path = to.join(GLUE).with_extension("js");
+    ensure!(!glue_path.exists(), "js/ has a {GLUE}.js of its own: the build makes it");
+    fs::write(glue_path, glue)?;
+    Ok(())
 }
 
 /// A module of the package and all that it imports at once; what it imports later, by `import()`, is not among them.

@@ -20,13 +20,13 @@ pub struct Bindings {
     pub glue: String,
 }
 
-pub fn compile(project: &Project, profile: Profile) -> Result<PathBuf> {
+pub fn compile(project: &Project, profile: Profile, features: &str) -> Result<PathBuf> {
     ensure_target()?;
     let dir = project.cache("wasm");
     // `--crate-type cdylib`: Cargo leaves out link-time optimisation where an rlib is made by the same call.
     let mut cmd = Cmd::new(cargo())
         .args(["rustc", "--package", "lodger", "--lib", "--crate-type", "cdylib", "--target", WASM])
-        .args(["--features", "npm"])
+        .args(["--features", features])
         .args(["--config", &rustflags(project)])
         .arg("--target-dir")
         .arg(&dir)

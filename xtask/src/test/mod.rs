@@ -97,7 +97,7 @@ pub fn bench(project: &Project) -> Result<()> {
     tools::chromium()?;
     let dir = project.root.join("pkg-tests");
     npm_ci(&dir)?;
-    Cmd::new("node").arg("bench/run.mjs").in_dir(&dir).run()
+    Cmd::new("node").args(["bench/run.mjs", "--gate"]).arg(build::bench(project)?).in_dir(&dir).run()
 }
 
 fn host(project: &Project, tally: &mut Tally) {

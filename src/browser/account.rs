@@ -1,0 +1,77 @@
+//! What all workspaces of one origin share: their account's skills.
+//!
+//! Promises: who has none to give makes no database; a connection is held no longer than one exchange. Leaves to others:
+//! what a skill is, and which one counts (`prompt/`).
+
+use super::env::{self, Scope};
+use super::store::Store;
+use crate::ports::{Commit, Durability, Part, Read, Rows, StoreError, Table, Write};
+use std::rc::Rc;
+
+/// The database. No workspace's has a name like this one.
+const NAME: &str = "lodger-account";
+
+/// How the keys of skills begin; the workspace and the skill's name follow.
+const SKILL: &str = "skill";
+
+thread_local! {
+    /// What the workspaces in memory share, as long as the page lives.
+    static MEMORY: Store = Store::in_memory();
+}
+
+/// Keeps the skills that a workspace gives in place of those it gave before; the rows of all workspaces, in order.
+///
+/// # Errors
+/// The database cannot be opened, or fails.
+pub(super) async fn exchange(
+    workspace: &str,
+    skills: Vec<(String, String)>,
+    in_memory: bool,
+    scope: &Scope,
+) -> Result<Vec<String>, StoreError> {
+    if in_memory {
+        let store = MEMORY.with(Store::clone);
+        return with(&store, workspace, skills).await;
+    }
+    if skills.is_empty() && !exists().await {
+        return Ok(Vec::new());
+    }
+    let store = Store::of_database(NAME.into(), scope, Rc::new(|_| {}));
+    let rows = with(&store, workspace, skills).await;
+    store.close();
+    rows
+}
+
+/// A workspace is deleted: what it gave goes with it.
+///
+/// # Errors
+/// As [`exchange`].
+pub(super) async fn forget(workspace: &str) -> Result<(), StoreError> {
+    exchange(workspace, Vec::new(), false, &Scope::new()).await.map(|_| ())
+}
+
+async fn exists() -> bool {
+    env::has_database(NAME).await.map_or(true, |has| has.is_truthy())
+}
+
+async fn with(
+    store: &Store,
+    workspace: &str,
+    skills: Vec<(String, String)>,
+) -> Result<Vec<String>, StoreError> {
+    let all = [Read::all(Table::Meta, vec![SKILL.into()])];
+    let rows = store.read(&all).await?.pop().unwrap_or_default();
+    let key = |name: &str| vec![SKILL.into(), workspace.into(), Part::from(name)];
+    let given: Rows = skills.into_iter().map(|(name, row)| (key(&name), row)).collect();
+    let ours = rows.iter().filter(|(key, _)| key.get(1) == Some(&Part::from(workspace)));
+    if ours.count() == given.len() && given.iter().all(|row| rows.contains(row)) {
+        return Ok(rows.into_iter().map(|(_, row)| row).collect());
+    }
+    let prefix = vec![SKILL.into(), workspace.into()];
+    let mut writes = vec![Write::DeletePrefix { table: Table::Meta, prefix }];
+    let put = |(key, value)| Write::Put { table: Table::Meta, key, value };
+    writes.extend(given.into_iter().map(put));
+    store.commit(&Commit { expect: Vec::new(), writes, durability: Durability::Strict }).await?;
+    let rows = store.read(&all).await?.pop().unwrap_or_default();
+    Ok(rows.into_iter().map(|(_, row)| row).collect())
+}

@@ -1,0 +1,45 @@
+//! The skills of the account: what this workspace gives to all workspaces of the origin, and what it gets from them.
+//!
+//! Promises: what a workspace gives is what its configuration says now; what it gives no longer is gone for all. Leaves
+//! to others: where they are kept (`browser/`), what a skill is (`prompt/`).
+
+use super::start::Purpose;
+use super::{Action, After, Harness};
+use crate::ports::StoreError;
+use crate::prompt::{self, Scope, Skill};
+
+impl Harness {
+    /// Gives the skills of this configuration to the account, and asks for those of the others.
+    pub(super) fn give_to_account(&mut self, skills: &[Skill], starting: bool) {
+        let given = skills.iter().filter(|skill| skill.scope == Scope::Account);
+        let skills = given.map(|skill| (skill.name.clone(), prompt::to_row(skill))).collect();
+        self.read_ids += 1;
+        self.reads.insert(self.read_ids, After::Account { starting });
+        self.outbox.act(Action::Account { id: self.read_ids, workspace: self.options.name.clone(), skills });
+    }
+
+    /// The same for a start that has the workspace.
+    pub(super) fn start_with_account(&mut self) {
+        let skills = match self.start.as_ref().map(|start| &start.purpose) {
+            Some(Purpose::Run { config, .. }) => config.skills.clone(),
+            _ => return self.load_session(),
+        };
+        self.give_to_account(&skills, true);
+    }
+
+    /// The account's skills have come.
+    pub(super) fn account_read(&mut self, read: u64, result: Result<Vec<String>, StoreError>) {
+        let Some(After::Account { starting }) = self.reads.remove(read) else { return };
+        match result {
+            Ok(rows) => self.account = prompt::from_rows(rows.iter().map(String::as_str)),
+            Err(error) if starting => return self.fail(error.info()),
+            // It was another configuration of a running agent: what it gave is there at the next start.
+            Err(_) => return,
+        }
+        if starting {
+            self.load_session();
+        } else {
+            self.take_config(self.config.clone());
+        }
+    }
+}
