@@ -342,6 +342,15 @@ impl Workspace {
         self.0.add(give, async |give: &F, _, _| give().await.map(Value::from))
     }
 
+    /// A closure for `permissions.decide`: it gets a `PermissionRequest` of `index.d.ts` and says `allow`, `ask` or `deny`.
+    /// It is kept until the workspace is closed. A person answers by the command `resolvePermission`.
+    pub fn decide<F>(&self, decide: F) -> Value
+    where
+        F: AsyncFn(Value) -> Result<String, String> + 'static,
+    {
+        self.0.add(decide, async |decide: &F, request, _| decide(request).await.map(Value::from))
+    }
+
     /// A closure for `provider.stream`: a model of the app's own, with `"kind": "custom"`. It gets the
     /// `ChatRequest` and is done when it returns. It is kept until the workspace is closed.
     pub fn model<F>(&self, stream: F) -> Value

@@ -76,7 +76,7 @@ pub fn sent(world: &World) -> Vec<Value> {
     let messages = world.model(0).1.body["messages"].as_array().unwrap().clone();
     let others = messages.into_iter().filter(|message| message["role"] != "system");
     let unframed = |mut message: Value| {
-        if let Some(text) = message["content"].as_str().and_then(|text| inside(text)) {
+        if let Some(text) = message["content"].as_str().and_then(inside) {
             message["content"] = text.into();
         }
         message
