@@ -1,6 +1,6 @@
 // The example: a page of its own, ten lines, with a tool of its own.
 import assert from "node:assert/strict";
-import { open } from "./browser.mjs";
+import { open, workspace } from "./browser.mjs";
 
 export const tests = {
   async "the tool of the example runs, and the conversation is there again"({ page, base }) {
@@ -8,16 +8,20 @@ export const tests = {
     const box = page.getByLabel("Message");
     // The form sends once the agent has started.
     await page.waitForFunction(() => document.forms[0].onsubmit);
+    await workspace(page, "own-tool");
+    const idle = () => page.waitForFunction(() => ws.view().getSnapshot().status === "ready");
     for (const sides of [20, 2]) {
       await box.fill(`roll_dice {"sides": ${sides}}`);
       await box.press("Enter");
       await page.waitForFunction((sides) => document.querySelectorAll(".assistant").length === (sides === 20 ? 1 : 2) && /says: \d+$/.test([...document.querySelectorAll(".assistant")].at(-1).textContent), sides);
+      await idle();
       const rolled = Number((await page.locator(".assistant").last().innerText()).match(/(\d+)$/)[1]);
       assert.ok(rolled >= 1 && rolled <= sides, `${rolled} of ${sides}`);
     }
     await box.fill("What tools do you have?");
     await box.press("Enter");
     await page.locator(".assistant").nth(2).filter({ hasText: "I have 1 tool" }).waitFor();
+    await idle();
     await page.reload();
     await page.locator(".assistant").nth(2).filter({ hasText: "I have 1 tool" }).waitFor();
     assert.equal(await page.locator(".user").count(), 3);

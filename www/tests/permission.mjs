@@ -322,6 +322,19 @@ export const tests = {
     assert.deepEqual(await pages(page, "chapter-1"), ["chapter-1"]);
   },
 
+  async "what a delegate wants is asked about like all else"({ page, base, model, visit }) {
+    await ready({ page, base, model, visit });
+    await page.getByTestId("open-settings").click();
+    await page.getByTestId("process-type").selectOption("Orchestrator");
+    await page.getByTestId("save-settings").click();
+    await say(page, `call delegate ${JSON.stringify({ process: "Worker", task: DELETE })}`);
+    await card(page).getByText("“Chapter 1” goes to the trash").waitFor();
+    await answer(page, "allow_once");
+    await done(page, 1);
+    assert.deepEqual(await pages(page, "chapter-1"), []);
+    assert.deepEqual(await page.getByTestId("tool-card").evaluateAll((cards) => cards.map((c) => c.dataset.state)), ["completed"]);
+  },
+
   "on a narrow screen the question marks its tab, and the shortcut leads there": {
     visitor: { width: 390, height: 800 },
     async run({ page, base, model, visit }) {

@@ -1,8 +1,9 @@
-// The five pictures of the README: node tests/screenshots.mjs --base http://127.0.0.1:4173
-// (empty, streaming, tool card, dark, narrow), into screenshots/.
+// The pictures of the README: node tests/screenshots.mjs --base http://127.0.0.1:4173
+// (empty, streaming, tool card, a question, tools, dark, narrow), into screenshots/.
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { launch, open, say, settled, start, visitor } from "./browser.mjs";
+import { rule } from "./permission.mjs";
 
 const at = process.argv.indexOf("--base");
 const base = at < 0 ? process.env.LODGER_DEMO_URL : process.argv[at + 1];
@@ -44,6 +45,27 @@ const PICTURES = {
       await answered(t);
       await t.page.locator("[data-testid=tool-card] > summary").first().click();
       await t.page.getByRole("log").evaluate((log) => (log.scrollTop = 0));
+    },
+  },
+  permission: {
+    async reach({ page }) {
+      await start(page);
+      await rule(page, "update_page_content", "ask");
+      await page.getByTestId("open-tools").click();
+      await say(page, 'Change the text of the page "Dragon Lore" to "Dragons breathe fire and hoard treasure. They are patient."');
+      await page.locator("[data-testid=permission-card] .diff").waitFor();
+      await page.locator("[data-testid=permission-allow_once][aria-disabled=false]").waitFor();
+    },
+  },
+  tools: {
+    async reach({ page }) {
+      await start(page);
+      await rule(page, "create_page", "ask");
+      const tool = page.locator("[data-tool=search_pages]");
+      await tool.locator("summary").first().click();
+      await tool.getByLabel("query").fill("dragon");
+      await tool.getByTestId("run-tool").click();
+      await tool.getByTestId("tool-result").waitFor();
     },
   },
   dark: { colorScheme: "dark", reach: chapters },

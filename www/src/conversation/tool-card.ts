@@ -136,6 +136,8 @@ function heading(text: string): HTMLElement {
 
 function progress(value: unknown): string {
   if (value === undefined || value === null) return "";
+  // What a delegate tells: how far it is.
+  if (typeof value === "object" && "turns" in value) return `turn ${String(value.turns)}`;
   return typeof value === "string" ? value : typeof value === "number" ? `${Math.round(value <= 1 ? value * 100 : value)} %` : oneLine(value);
 }
 

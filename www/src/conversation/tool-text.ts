@@ -41,7 +41,7 @@ export function oneLine(result: Json): string {
 export function mainArgument(args: Json): string {
   if (typeof args !== "object" || args === null) return "";
   const a = args as Record<string, unknown>;
-  const value = ["query", "title", "slug", "root_slug"].map((k) => a[k]).find((v) => typeof v === "string") ?? Object.values(a).find((v) => typeof v === "string" || typeof v === "number");
+  const value = ["query", "title", "slug", "root_slug", "task"].map((k) => a[k]).find((v) => typeof v === "string") ?? Object.values(a).find((v) => typeof v === "string" || typeof v === "number");
   return value === undefined ? "" : clip(String(value), 48);
 }
 
