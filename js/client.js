@@ -536,6 +536,13 @@ function standardSchema(name, schema) {
   if (!give) {
     throw failure("invalid_schema", `The inputSchema of "${name}" (${standard.vendor}) has no JSON Schema for the model.`, "Give one that has (zod 4.2, ArkType), or a JSON Schema made from it.");
   }
+  const json = () => {
+    try {
+      return give();
+    } catch (error) {
+      throw failure("invalid_schema", `The inputSchema of "${name}" (${standard.vendor}) gives no JSON Schema: ${error?.message ?? error}`, "Leave out what JSON Schema cannot say.");
+    }
+  };
   const validate = async (args) => {
     const result = await standard.validate(args);
     if (result !== null && typeof result === "object" && (result.issues || "value" in result)) return result;
@@ -552,7 +559,7 @@ function standardSchema(name, schema) {
     if (issues) throw Object.assign(new TypeError(`invalid arguments for ${name}: ${told(issues).join("; ")}`), { code: "invalid_arguments" });
     return value;
   };
-  return { json: give(), wrong, output };
+  return { json: json(), wrong, output };
 }
 
 const duplicate = (name) =>
