@@ -2,7 +2,8 @@
 
 use super::args::Args;
 use super::events::{run_result, wait_result};
-use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Waiter, permission, start};
+use super::page_calls::{PageCall, Stage};
+use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Waiter, start};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json::json;
@@ -10,7 +11,7 @@ use crate::object::Object;
 use crate::ports::{Read, Rows, Table};
 use crate::run::{Outcome, Run};
 use crate::session::{self, Session};
-use crate::tools::{Definition, gate};
+use crate::tools::Definition;
 use serde_json::Value;
 
 /// How long `wait` waits where nobody says, in milliseconds.
@@ -138,8 +139,10 @@ impl Harness {
             }
             "tools.execute" => {
                 let args = none(&["name", "args"])?;
-                let given = args.get("args").unwrap_or(&Value::Null);
-                self.execute(id, args.needed("name")?, given)?;
+                let given = args.get("args").filter(|args| !args.is_null()).cloned();
+                let given = given.unwrap_or_else(|| Object::new().done());
+                let call = PageCall { command: id, tool: args.needed("name")?.into(), args: given };
+                self.page_call(call, Stage::Asked);
             }
             "tools.resolve" => {
                 let args = none(&["toolCallId", "answer"])?;
@@ -303,12 +306,6 @@ impl Harness {
                 self.reply_now(command, Err(error));
             }
         }
-    }
-
-    fn execute(&mut self, id: u32, name: &str, args: &Value) -> Result<(), ErrorInfo> {
-        let text = if args.is_null() { "{}".to_owned() } else { json(args) };
-        let (tool, args) = permission::owned(gate(&self.registry, &self.policy, name, &text)?);
-        self.page_call(id, &tool, args, permission::Stage::Checked)
     }
 
     fn look_at(&mut self, look: Look) {

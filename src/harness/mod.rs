@@ -15,6 +15,7 @@ mod config;
 mod events;
 mod outbox;
 mod outcome;
+mod page_calls;
 mod pages;
 mod permission;
 mod runs;
@@ -160,7 +161,7 @@ pub struct Harness {
     /// Configuration or tools are not yet as the journals have them.
     changed: bool,
     /// Calls of the page's own code that wait for a person.
-    page_questions: Vec<permission::PageQuestion>,
+    page_questions: Vec<page_calls::PageQuestion>,
     /// Whether the page was last told that it waits for a person.
     told_suspended: bool,
     /// When a question of a run, or a call that somebody answers, is not waited for any longer: session and tool call.

@@ -5,7 +5,7 @@
 //! it was asked about. Leaves to others: whether to ask at all (`tools::policy`, `run`).
 
 use super::outcome::failed_call;
-use super::pages::Owner;
+use super::page_calls::Stage;
 use super::runs::{CallOwner, LiveCall};
 use super::{Action, DEFAULT_SESSION, Harness};
 use crate::error::{Code, ErrorInfo};
@@ -14,146 +14,28 @@ use crate::object::Object;
 use crate::ports::Millis;
 use crate::run::{Call, CallState, Question, Run};
 use crate::session;
-use crate::tools::policy::fingerprint;
-use crate::tools::{Checked, Definition, Origin, ToolText, Verdict};
+use crate::tools::{ToolText, Verdict};
 use serde_json::Value;
+
+/// Why a question that has a time limit is answered no.
+const NO_ANSWER: &str = "nobody answered in time";
 
 /// The answers there are.
 const ANSWERS: [&str; 3] = ["allow_once", "always_allow", "deny"];
 
-/// A call of the page's own code that waits for a person. It goes with the page, so no journal holds it.
-#[derive(Debug)]
-pub(super) struct PageQuestion {
-    command: u32,
-    id: String,
-    tool: String,
-    args: Value,
-    definition: String,
-    reason: &'static str,
-    /// When nobody's answer counts any more.
-    deadline: Option<Millis>,
-}
-
-/// A call of the page's own code that `decide` is asked about.
-#[derive(Clone, Debug)]
-pub(super) struct Consulted {
-    pub command: u32,
-    pub tool: String,
-    pub args: Value,
-}
-
-/// How far a call of the page's own code has come.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Stage {
-    /// It has passed the gate.
-    Checked,
-    /// The page's own schema has found nothing wrong.
-    Valid,
-    /// `decide` has said this.
-    Judged(Verdict),
-}
-
 impl Harness {
-    /// `tools.execute`, past the gate: it runs, is asked about, or is refused.
-    pub(super) fn page_call(
-        &mut self,
-        command: u32,
-        tool: &Definition,
-        args: Value,
-        stage: Stage,
-    ) -> Result<(), ErrorInfo> {
-        let consulted = || Consulted { command, tool: tool.name.clone(), args: args.clone() };
-        if let (Stage::Checked, Some(function)) = (stage, tool.validate) {
-            let owner = CallOwner::Validate(consulted());
-            let mut request = Object::new();
-            request.value("args", args);
-            self.ask_page(owner, function, "validate", request);
-            return Ok(());
-        }
-        let judged = match stage {
-            Stage::Judged(verdict) => Some(verdict),
-            Stage::Checked | Stage::Valid => None,
-        };
-        let (mut verdict, mut reason) = self.policy.verdict(tool, false);
-        if let (true, Some(function)) = (verdict != Verdict::Deny, self.config.decide) {
-            match judged {
-                Some(judged) => (verdict, reason) = (judged, "decide"),
-                None => {
-                    let request = request_of(
-                        &format!("call-{command}"),
-                        &tool.name,
-                        tool.capability.as_deref(),
-                        &args,
-                        "",
-                        reason,
-                    );
-                    self.ask_page(CallOwner::Decide(consulted()), function, "decide", request);
-                    return Ok(());
-                }
-            }
-        }
-        let definition = fingerprint(tool);
-        let granted = self.session(DEFAULT_SESSION).is_some_and(|session| {
-            session.grants.iter().any(|grant| grant.tool == tool.name && grant.definition == definition)
-        });
-        match verdict {
-            Verdict::Deny => {
-                let message = format!("{} is not allowed here; it was not run", tool.name);
-                Err(ErrorInfo::new(Code::PermissionDenied, message))
-            }
-            Verdict::Ask if !granted => {
-                let id = format!("ask_call-{command}");
-                let mut detail = request_of(
-                    &format!("call-{command}"),
-                    &tool.name,
-                    tool.capability.as_deref(),
-                    &args,
-                    &id,
-                    reason,
-                );
-                let deadline = self.question_deadline();
-                let tool = tool.name.clone();
-                self.page_questions.push(PageQuestion {
-                    command,
-                    id,
-                    tool,
-                    args,
-                    definition,
-                    reason,
-                    deadline,
-                });
-                let mut event = self.detail(DEFAULT_SESSION, None);
-                event.all(detail.done());
-                self.send_now("agent:permission-required", event);
-                Ok(())
-            }
-            Verdict::Allow | Verdict::Ask => {
-                self.run_for_page(command, tool, args);
-                Ok(())
-            }
-        }
-    }
-
-    /// Runs a tool that the page's own code has called.
-    fn run_for_page(&mut self, command: u32, tool: &Definition, args: Value) {
-        let (name, origin, timeout) = (tool.name.clone(), tool.origin, tool.timeout_ms);
-        let owner = Owner::Command(command);
-        match origin {
-            Origin::Page => self.page_tool(owner, name, args),
-            Origin::Host(function) => self.call_tool(owner, function, &args, timeout, false),
-            Origin::Person | Origin::Delegate | Origin::Skill => {
-                let error = ErrorInfo::new(Code::ToolFailed, format!("{name} is of use to a model only"));
-                self.reply_now(command, Err(error.hint("let a model call it, in a run")));
-            }
-        }
-    }
-
-    fn question_deadline(&self) -> Option<Millis> {
+    pub(super) fn question_deadline(&self) -> Option<Millis> {
         self.config.question_ms.map(|limit| self.now.saturating_add(limit))
     }
 
     /// Calls a function of the page about a call.
-    fn ask_page(&mut self, owner: CallOwner, function: u32, kind: &'static str, mut request: Object) {
+    pub(super) fn ask_page(
+        &mut self,
+        owner: CallOwner,
+        function: u32,
+        kind: &'static str,
+        mut request: Object,
+    ) {
         let call = self.key();
         let limit = self.config.tool_timeout_ms;
         self.calls.insert(call, LiveCall::new(owner, limit));
@@ -188,24 +70,12 @@ impl Harness {
         let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
         let verdict = said.as_ref().and_then(Value::as_str).and_then(Verdict::parse).unwrap_or(Verdict::Ask);
         match owner {
-            CallOwner::Decide(consulted) => self.page_call_goes_on(consulted, Stage::Judged(verdict)),
+            CallOwner::Decide(call) => self.page_call(call, Stage::Judged(verdict)),
             CallOwner::DecideForRun { session, run, tool_call } => {
                 let entry = Entry::Judged { tool_call, verdict: verdict.as_str().into() };
                 self.inner_settle(session, run, entry);
             }
             _ => {}
-        }
-    }
-
-    /// A call of the page's own code goes on, if its tool is still there.
-    fn page_call_goes_on(&mut self, Consulted { command, tool, args }: Consulted, stage: Stage) {
-        let checked = self.registry.get(&tool).map(|tool| tool.definition.clone());
-        let done = match checked {
-            Some(tool) => self.page_call(command, &tool, args, stage),
-            None => Err(ErrorInfo::new(Code::ToolNotFound, format!("no tool is called '{tool}'"))),
-        };
-        if let Err(error) = done {
-            self.reply_now(command, Err(error));
         }
     }
 
@@ -235,8 +105,8 @@ impl Harness {
             }
         };
         match (owner, error) {
-            (CallOwner::Validate(consulted), Some(error)) => self.reply_now(consulted.command, Err(error)),
-            (CallOwner::Validate(consulted), None) => self.page_call_goes_on(consulted, Stage::Valid),
+            (CallOwner::Validate(call), Some(error)) => self.reply_now(call.command, Err(error)),
+            (CallOwner::Validate(call), None) => self.page_call(call, Stage::Valid),
             (CallOwner::ValidateForRun { session, run, tool_call }, error) => {
                 self.inner_settle(session, run, Entry::Validated { tool_call, error });
             }
@@ -354,14 +224,7 @@ impl Harness {
             questions.extend(asked.map(|(call, question)| self.told_question(folded, call, question)));
         }
         if session == DEFAULT_SESSION {
-            for asked in &self.page_questions {
-                let tool = self.registry.get(&asked.tool);
-                let capability = tool.and_then(|tool| tool.definition.capability.as_deref());
-                let call = format!("call-{}", asked.command);
-                let mut request =
-                    request_of(&call, &asked.tool, capability, &asked.args, &asked.id, asked.reason);
-                questions.push(request.done());
-            }
+            questions.extend(self.page_questions.iter().map(|asked| self.told_page_question(asked)));
         }
         questions
     }
@@ -378,8 +241,7 @@ impl Harness {
             let message = "an answer is \"allow_once\", \"always_allow\" or \"deny\"";
             return Err(ErrorInfo::new(Code::InvalidArguments, message));
         }
-        if self.page_questions.iter().any(|asked| asked.id == request) {
-            self.answer_page_question(request, answer);
+        if self.answer_page_question(request, answer, word) {
             self.reply(command, Ok(None));
             return Ok(());
         }
@@ -416,28 +278,6 @@ impl Harness {
         self.settle(session, run, &entry);
     }
 
-    fn answer_page_question(&mut self, request: &str, answer: &str) {
-        let Some(at) = self.page_questions.iter().position(|asked| asked.id == request) else { return };
-        let PageQuestion { command, tool, args, definition, .. } = self.page_questions.remove(at);
-        let mut event = self.detail(DEFAULT_SESSION, None);
-        event.text("requestId", request).text("answer", answer);
-        self.send_now("agent:permission-resolved", event);
-        let found = self.registry.get(&tool).map(|tool| tool.definition.clone());
-        let tool = found.filter(|tool| fingerprint(tool) == definition);
-        match tool {
-            // What was asked about is there no more.
-            None => self.reply_now(command, Err(not_asked(request))),
-            Some(_) if answer == "deny" => {
-                let message = "the person did not allow this call; it was not run";
-                self.reply_now(command, Err(ErrorInfo::new(Code::PermissionDenied, message)));
-            }
-            Some(tool) => match self.policy.missing(&tool) {
-                Some(_) => self.reply_now(command, Err(not_asked(request))),
-                None => self.run_for_page(command, &tool, args),
-            },
-        }
-    }
-
     /// An answer is stored.
     pub(super) fn answered_question(&mut self, session: &str, run: &str, tool_call: &str, entry: &Entry) {
         let Entry::PermissionAnswered { request, answer, .. } = entry else { return };
@@ -456,8 +296,8 @@ impl Harness {
         let now = self.now;
         let due = |deadline: Option<Millis>| deadline.is_some_and(|deadline| deadline <= now);
         while let Some(asked) = self.page_questions.iter().find(|asked| due(asked.deadline)) {
-            let id = asked.id.clone();
-            self.answer_page_question(&id, "deny");
+            let id = asked.id();
+            self.answer_page_question(&id, "deny", Some(NO_ANSWER));
         }
         while let Some(at) = self.question_deadlines.iter().position(|(deadline, ..)| due(Some(*deadline))) {
             let (_, session, tool_call) = self.question_deadlines.remove(at);
@@ -469,13 +309,12 @@ impl Harness {
                 };
                 run.parts().find_map(of_part)
             });
-            let word = "nobody answered in time";
             match asked {
                 Some((run, Some(request))) => {
-                    self.answer_question(&session, &run, tool_call, &request, "deny", Some(word));
+                    self.answer_question(&session, &run, tool_call, &request, "deny", Some(NO_ANSWER));
                 }
                 Some((run, None)) => {
-                    let entry = failed_call(&tool_call, ErrorInfo::new(Code::ToolTimeout, word));
+                    let entry = failed_call(&tool_call, ErrorInfo::new(Code::ToolTimeout, NO_ANSWER));
                     self.settle(&session, &run, &entry);
                 }
                 None => {}
@@ -546,7 +385,7 @@ impl Harness {
 }
 
 /// `PermissionRequest` of the contract; `decide` gets it before there is a question.
-fn request_of(
+pub(super) fn request_of(
     tool_call: &str,
     tool: &str,
     capability: Option<&str>,
@@ -580,13 +419,8 @@ fn explanation(reason: &str) -> &'static str {
     }
 }
 
-fn not_asked(id: &str) -> ErrorInfo {
+pub(super) fn not_asked(id: &str) -> ErrorInfo {
     let id: String = id.chars().take(80).collect();
     ErrorInfo::new(Code::RequestNotFound, format!("nothing called \"{id}\" waits for an answer"))
         .hint("it was answered already, or the run has ended")
-}
-
-/// The tool that a checked call is for, and its arguments.
-pub(super) fn owned(checked: Checked<'_>) -> (Definition, Value) {
-    (checked.definition.clone(), checked.args)
 }

@@ -1,8 +1,8 @@
 //! Runs: what each journal entry sets going, and what comes back.
 
 use super::outcome::{failed_call, returned_entry, tool_value};
+use super::page_calls::PageCall;
 use super::pages::Owner;
-use super::permission::Consulted;
 use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Slot, config, outbox};
 use crate::error::{Code, ErrorInfo};
 use crate::find;
@@ -121,11 +121,11 @@ pub(super) enum CallOwner {
     /// The instructions of a session's run.
     Instructions { session: String, run: String },
     /// What the page's own schema says of a call of the page's own code.
-    Validate(Consulted),
+    Validate(PageCall),
     /// What it says of a call of a run.
     ValidateForRun { session: String, run: String, tool_call: String },
     /// What `decide` says of a call of the page's own code.
-    Decide(Consulted),
+    Decide(PageCall),
     /// What it says of a call of a run.
     DecideForRun { session: String, run: String, tool_call: String },
     /// What became of a call that was lost.
@@ -404,6 +404,7 @@ impl Harness {
             | Entry::Stopped {}
             | Entry::Judged { .. }
             | Entry::NotFound { .. }
+            | Entry::Granted { .. }
             | Entry::Revoked { .. } => {}
         }
     }

@@ -220,6 +220,13 @@ entries! {
         /// A word to the model.
         reason: Option<String>,
     }
+    /// A person has always allowed a tool, asked about a call of the page's own code.
+    Input Granted = "granted" {
+        /// Which tool.
+        tool: String,
+        /// The SHA-256 of the definition that was allowed.
+        definition: String,
+    }
     /// What a person has always allowed is not allowed any more.
     Input Revoked = "revoked" {
         /// Which tool.

@@ -662,6 +662,7 @@ impl Run {
             Entry::Started { .. }
             | Entry::Configured { .. }
             | Entry::Stopped {}
+            | Entry::Granted { .. }
             | Entry::Revoked { .. }
             | Entry::Prompt { .. }
             | Entry::Delegated { .. }

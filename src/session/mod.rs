@@ -263,6 +263,11 @@ impl Session {
             Entry::Configured { config, tools } => self.configure(config.as_ref(), tools.as_ref())?,
             // What was always allowed was allowed until now.
             Entry::Stopped {} => self.grants.clear(),
+            Entry::Granted { tool, definition } => self.grants.push(Grant {
+                tool: tool.clone(),
+                definition: definition.clone(),
+                seq: header.seq,
+            }),
             Entry::Revoked { tool } => self.grants.retain(|grant| grant.tool != *tool),
             Entry::Cleared { sums } => {
                 if self.current().is_some() {

@@ -216,6 +216,7 @@ impl Journal {
                 Entry::Judged { tool_call, verdict } => {
                     self.judged.insert((run, tool_call.clone()), verdict.clone());
                 }
+                Entry::Granted { tool, .. } => drop(self.always.insert(tool.clone(), header.seq)),
                 Entry::Revoked { tool } => drop(self.always.remove(tool)),
                 Entry::Stopped {} => self.always.clear(),
                 Entry::Returned { tool_call, .. } => {

@@ -1,4 +1,4 @@
-//! Delegation and skills, case by case, on a calm world.
+//! Delegates, skills, a page's own schema and its own calls, case by case, on a calm world.
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(
     clippy::unwrap_used,
@@ -434,4 +434,83 @@ fn progress_is_told_ten_times_a_second_at_most() {
     assert_eq!(told, [0, 99, 199, 299], "the first at once, then the last of each tenth of a second");
     returns(&mut world, "a", "done");
     assert_eq!(last(&world, "agent:tool-call")["status"], "completed");
+}
+
+// Calls of the page's own code
+
+/// `tools.execute` of `send_mail`, which the configuration asks about: the number of the command.
+fn executed(world: &mut World) -> u32 {
+    let id = world.command(0, "tools.execute", json!({ "name": "send_mail", "args": { "to": "x" } }));
+    world.settle(0);
+    assert_eq!(world.pages[0].asked[&id].answer, None, "it was not asked about");
+    id
+}
+
+fn refused_with(world: &World, id: u32) -> (Code, Option<String>) {
+    let answer = world.pages[0].asked[&id].answer.clone();
+    let error = answer.expect("no answer").expect_err("it ran");
+    (error.code, error.hint.clone())
+}
+
+fn asking() -> Value {
+    json!({ "permissions": { "tools": { "send_mail": "ask" } } })
+}
+
+#[test]
+fn a_pages_own_call_waits_alone_and_what_is_always_allowed_is_listed() {
+    let mut world = started_with(asking());
+    let first = executed(&mut world);
+    assert_eq!(status(&world), &running(), "the agent waits for a call of the page's own code");
+    let asked = question(&world);
+    assert_eq!(asked["toolCallId"], format!("call-{first}"));
+    resolve(&mut world, "always_allow");
+    let key = world.running(0, &format!("call-{first}"));
+    world.returns(0, key, Ok(Some("\"sent\"".into())));
+    assert_eq!(
+        world.must(0, "tools.grants", json!({})),
+        json!([{ "tool": "send_mail", "sessionId": "default" }])
+    );
+    // The model's call of it is covered too, and a reload keeps that.
+    let mut world = lost(world, asking());
+    send(&mut world, "mail it");
+    world.answers(0, asks(&[("a", "send_mail")]));
+    world.running(0, "a");
+}
+
+#[test]
+fn what_may_be_done_is_looked_at_again_when_a_person_has_allowed_it() {
+    for change in [
+        json!({ "processType": "Researcher" }),
+        json!({ "permissions": { "tools": { "send_mail": "deny" } } }),
+    ] {
+        let mut world = started_with(asking());
+        let id = executed(&mut world);
+        let request = question(&world)["requestId"].clone();
+        world.must(0, "configureAgent", change);
+        world.must(0, "resolvePermission", json!({ "requestId": request, "answer": "allow_once" }));
+        assert!(world.pages[0].called.is_empty());
+        assert_eq!(refused_with(&world, id).0, Code::PermissionDenied);
+    }
+    // Another tool under the same name is another tool.
+    let mut world = started_with(asking());
+    let id = executed(&mut world);
+    let other = json!({ "name": "send_mail", "description": "Sends it to all.", "inputSchema": {}, "execute": { "$fn": 3 }, "replace": true });
+    world.must(0, "tools.register", other);
+    resolve(&mut world, "allow_once");
+    assert_eq!(refused_with(&world, id).0, Code::RequestNotFound);
+}
+
+#[test]
+fn the_word_of_a_denial_reaches_the_pages_code() {
+    let mut world = started_with(asking());
+    let id = executed(&mut world);
+    let request = question(&world)["requestId"].clone();
+    world.must(
+        0,
+        "resolvePermission",
+        json!({ "requestId": request, "answer": "deny", "reason": "not now" }),
+    );
+    assert_eq!(refused_with(&world, id), (Code::PermissionDenied, Some("not now".into())));
+    let again = json!({ "requestId": request, "answer": "allow_once" });
+    assert_eq!(world.fails(0, "resolvePermission", again).code, Code::RequestNotFound);
 }

@@ -1,0 +1,184 @@
+//! Calls of the page's own code (`tools.execute`): the same gate, schema, `decide` and person as for a model's.
+//!
+//! Decides how such a call goes on from one answer to the next. Promises: what may be done is looked at again after each
+//! of them; only that call waits, the agent does not. Such a call goes with its page, so no journal holds it, and it needs
+//! no running harness. Leaves to others: what a question says, and who answers (`permission`).
+
+use super::pages::Owner;
+use super::permission::{not_asked, request_of};
+use super::runs::CallOwner;
+use super::{DEFAULT_SESSION, Harness};
+use crate::error::{Code, ErrorInfo};
+use crate::journal::Entry;
+use crate::json::json;
+use crate::object::Object;
+use crate::ports::Millis;
+use crate::tools::policy::fingerprint;
+use crate::tools::{Definition, Origin, Verdict, gate};
+use serde_json::Value;
+
+/// A call.
+#[derive(Clone, Debug)]
+pub(super) struct PageCall {
+    /// Who is answered.
+    pub command: u32,
+    /// The tool's name.
+    pub tool: String,
+    /// The arguments as they were given.
+    pub args: Value,
+}
+
+impl PageCall {
+    /// Its id, for the tool and for a question about it.
+    fn id(&self) -> String {
+        format!("call-{}", self.command)
+    }
+}
+
+/// A call that waits for a person.
+#[derive(Debug)]
+pub(super) struct PageQuestion {
+    call: PageCall,
+    definition: String,
+    reason: &'static str,
+    /// When nobody's answer counts any more.
+    pub deadline: Option<Millis>,
+}
+
+impl PageQuestion {
+    /// Its id.
+    pub fn id(&self) -> String {
+        ["ask_", &self.call.id()].concat()
+    }
+}
+
+/// How far a call has come.
+#[derive(Clone, Debug)]
+pub(super) enum Stage {
+    /// It is new.
+    Asked,
+    /// The page's own schema has found nothing wrong.
+    Valid,
+    /// `decide` has said this.
+    Judged(Verdict),
+    /// A person has allowed it, with this definition of the tool.
+    Allowed(String),
+}
+
+impl Harness {
+    /// Goes on with a call: it runs, somebody is asked, or it is refused.
+    pub(super) fn page_call(&mut self, call: PageCall, stage: Stage) {
+        let command = call.command;
+        if let Err(error) = self.next_of_page_call(call, &stage) {
+            self.reply_now(command, Err(error));
+        }
+    }
+
+    fn next_of_page_call(&mut self, call: PageCall, stage: &Stage) -> Result<(), ErrorInfo> {
+        let checked = gate(&self.registry, &self.policy, &call.tool, &json(&call.args))?;
+        let (tool, args) = (checked.definition.clone(), checked.args);
+        let (mut verdict, mut reason) = self.policy.verdict(&tool, false);
+        if let Stage::Allowed(definition) = stage {
+            if *definition != fingerprint(&tool) {
+                return Err(not_asked(&["ask_", &call.id()].concat()));
+            }
+            if verdict != Verdict::Deny {
+                self.run_for_page(&call, &tool, args);
+                return Ok(());
+            }
+        }
+        if let (Stage::Asked, Some(function)) = (stage, tool.validate) {
+            let mut request = Object::new();
+            request.value("args", args);
+            self.ask_page(CallOwner::Validate(call), function, "validate", request);
+            return Ok(());
+        }
+        if let (true, Some(function)) = (verdict != Verdict::Deny, self.config.decide) {
+            let Stage::Judged(judged) = stage else {
+                let request = request_about(&call, Some(&tool), &args, "", reason);
+                self.ask_page(CallOwner::Decide(call), function, "decide", request);
+                return Ok(());
+            };
+            (verdict, reason) = (*judged, "decide");
+        }
+        let definition = fingerprint(&tool);
+        let granted = self.session(DEFAULT_SESSION).is_some_and(|session| {
+            session.grants.iter().any(|grant| grant.tool == tool.name && grant.definition == definition)
+        });
+        match verdict {
+            Verdict::Deny => {
+                let message = format!("{} is not allowed here; it was not run", tool.name);
+                Err(ErrorInfo::new(Code::PermissionDenied, message))
+            }
+            Verdict::Ask if !granted => {
+                let question = PageQuestion { call, definition, reason, deadline: self.question_deadline() };
+                let mut event = self.detail(DEFAULT_SESSION, None);
+                event.all(self.told_page_question(&question));
+                self.page_questions.push(question);
+                self.send_now("agent:permission-required", event);
+                Ok(())
+            }
+            Verdict::Allow | Verdict::Ask => {
+                self.run_for_page(&call, &tool, args);
+                Ok(())
+            }
+        }
+    }
+
+    fn run_for_page(&mut self, call: &PageCall, tool: &Definition, args: Value) {
+        let owner = Owner::Command(call.command);
+        match tool.origin {
+            Origin::Page => self.page_tool(owner, tool.name.clone(), args),
+            Origin::Host(function) => self.call_tool(owner, function, &args, tool.timeout_ms, false),
+            Origin::Person | Origin::Delegate | Origin::Skill => {
+                let error =
+                    ErrorInfo::new(Code::ToolFailed, format!("{} is of use to a model only", tool.name));
+                self.reply_now(call.command, Err(error.hint("let a model call it, in a run")));
+            }
+        }
+    }
+
+    /// `PermissionRequest` of the contract.
+    pub(super) fn told_page_question(&self, asked: &PageQuestion) -> Value {
+        let tool = self.registry.get(&asked.call.tool).map(|tool| &tool.definition);
+        request_about(&asked.call, tool, &asked.call.args, &asked.id(), asked.reason).done()
+    }
+
+    /// A person answers. `false`: this question is none of the page's own code.
+    pub(super) fn answer_page_question(&mut self, request: &str, answer: &str, word: Option<&str>) -> bool {
+        let Some(at) = self.page_questions.iter().position(|asked| asked.id() == request) else {
+            return false;
+        };
+        let PageQuestion { call, definition, .. } = self.page_questions.remove(at);
+        let mut event = self.detail(DEFAULT_SESSION, None);
+        event.text("requestId", request).text("answer", answer);
+        self.send_now("agent:permission-resolved", event);
+        if answer == "deny" {
+            let message = "the person did not allow this call; it was not run";
+            let mut error = ErrorInfo::new(Code::PermissionDenied, message);
+            if let Some(word) = word {
+                error = error.hint(word);
+            }
+            self.reply_now(call.command, Err(error));
+            return true;
+        }
+        // Where no agent runs there is no session that it could hold for.
+        if answer == "always_allow" && self.session(DEFAULT_SESSION).is_some() {
+            let granted = Entry::Granted { tool: call.tool.clone(), definition: definition.clone() };
+            self.append(DEFAULT_SESSION, None, &granted);
+        }
+        self.page_call(call, Stage::Allowed(definition));
+        true
+    }
+}
+
+fn request_about(
+    call: &PageCall,
+    tool: Option<&Definition>,
+    args: &Value,
+    request: &str,
+    reason: &str,
+) -> Object {
+    let capability = tool.and_then(|tool| tool.capability.as_deref());
+    request_of(&call.id(), &call.tool, capability, args, request, reason)
+}
