@@ -30,7 +30,11 @@ export async function gateBench({ browser, web, dir, runs, definitions, median }
         if (run) samples[name].push(us);
       }
     }
-    const single = await page.evaluate(([names, passes]) => names.map((name) => [name, timeGate("ours", passes, name), timeGate("ajv", passes, name)]), [tools.map((tool) => tool.name), PASSES]);
+    // One schema alone is soon through: the best of a few.
+    const single = await page.evaluate(([names, passes]) => {
+      const best = (contender, name) => Math.min(...[1, 2, 3].map(() => timeGate(contender, passes, name)));
+      return names.map((name) => [name, best("ours", name), best("ajv", name)]);
+    }, [tools.map((tool) => tool.name), PASSES]);
     const each = single.map(([name, ours, ajv]) => ({ name, ours, ajv, ratio: ours / ajv })).sort((a, b) => b.ratio - a.ratio);
     const [ours, ajv] = [median(samples.ours), median(samples.ajv)];
     results[group] = { schemas: tools.length, cases, ours, ajv, ratio: ours / ajv, median: median(each.map((e) => e.ratio)), worst: each[0], each };
