@@ -207,6 +207,9 @@ export class Workspace extends EventTarget {
     if (checkSignal(signal)?.aborted) return () => {};
     const standard = inputSchema?.["~standard"] && standardSchema(name, inputSchema);
     const args = checked({ ...tool, inputSchema: standard?.json ?? inputSchema, execute: undefined, lookup: undefined, replace }, `tool "${name}"`, "invalid_tool");
+    if (typeof args.inputSchema === "string") throw failure("invalid_schema", `The inputSchema of "${name}" must be an object with a JSON Schema.`);
+    // As text: models read the properties in their order, which no map keeps.
+    if (args.inputSchema) args.inputSchema = JSON.stringify(args.inputSchema);
     // A method keeps its object; without one it is `undefined`, which the host reads as "a person answers".
     const give = (fn, call) => fn && this.#calls.addOnce((call ?? fn).bind(tool));
     // What the schema makes of the arguments is never stored: it is made anew for whoever gets them.

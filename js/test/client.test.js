@@ -476,7 +476,7 @@ both("a Standard Schema: its JSON Schema crosses, it says what is wrong, and exe
   const undo = o.workspace.tools.register({ ...TOOL, inputSchema: schema, execute(args, { toolCallId }) { got.push(this.name, args, toolCallId); }, lookup: (args) => { got.push(args); return null; } });
   await turns();
   const [{ inputSchema, execute, lookup, validate: given }] = o.host.commandsSent("tools.register");
-  assert.deepEqual(inputSchema, { type: "object", $comment: "draft-2020-12" });
+  assert.deepEqual(JSON.parse(inputSchema), { type: "object", $comment: "draft-2020-12" });
   const asked = [o.host.call(given.$fn, "validate", { args: { n: "5" } }), o.host.call(given.$fn, "validate", { args: { n: "x" } }), o.host.call(execute.$fn, "tool", { args: { n: "5" }, toolCallId: "c" }), o.host.call(execute.$fn, "tool", { args: { n: "x" }, toolCallId: "c" }), o.host.call(lookup.$fn, "lookup", { args: { n: "6" }, toolCallId: "c" })];
   await turns();
   const [fine, wrong, ran, refused, looked] = asked.map((id) => o.host.answers(id)[0]);

@@ -96,7 +96,8 @@ export class FakeHost {
     this.tell("history", []);
     this.tell("view", { status: "ready" });
   }
-  "tools.register"(tool) {
+  "tools.register"(given) {
+    const tool = { ...given, inputSchema: JSON.parse(given.inputSchema ?? "null") };
     if (this.tools.has(tool.name) && !tool.replace) refuse("duplicate_tool", tool.name);
     if (tool.inputSchema?.type !== "object") refuse("invalid_schema", `schema of ${tool.name}`);
     this.tools.set(tool.name, tool);

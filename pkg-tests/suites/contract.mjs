@@ -700,6 +700,19 @@ function views(both) {
 // ------------------------------------------------------------------ tools
 
 function tools(both) {
+  both("tools: the model is told of a schema's properties in their own order", async (t, page) => {
+    const seen = await page.evaluate(async () => {
+      const ws = await T.open("w", { pageTools: false });
+      const properties = { why: { type: "string" }, answer: { type: "string" }, 7: {}, certainty: { type: "number" } };
+      ws.tools.register({ name: "conclude", description: "d", inputSchema: { required: ["why", "answer"], properties }, execute: () => "ok" });
+      const provider = scriptedModel(["Done"]);
+      await ws.startAgent({ provider });
+      await ws.run("Conclude");
+      return [Object.keys(provider.requests[0].tools[0].function.parameters.properties), Object.keys(properties)];
+    });
+    assert.deepEqual(seen[0], seen[1]);
+  });
+
   both("tools: register, undo, replace in place, signal, unregister, definitions", async (t, page) => {
     const seen = await page.evaluate(async () => {
       const ws = await T.open("w", { pageTools: false });

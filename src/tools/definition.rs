@@ -353,18 +353,24 @@ pub(crate) fn check_name(name: &str, code: Code, what: &str) -> Result<(), Error
         .hint("a name has 1 to 64 letters, digits, hyphens and underscores"))
 }
 
-/// The text of a schema for an object; providers refuse any other, and want the type said.
+/// The text of a schema for an object; providers refuse any other, and want the type said. A schema that comes as text
+/// keeps its order: models read the properties of a tool in it.
 fn object_schema(schema: &Value, what: &str) -> Result<String, ErrorInfo> {
     let invalid = |text: &str| ErrorInfo::new(Code::InvalidSchema, format!("{what}: {text}"));
-    let Some(map) = schema.as_object() else {
+    let parsed = schema.as_str().and_then(json::parse);
+    let Some(map) = parsed.as_ref().unwrap_or(schema).as_object() else {
         return Err(invalid("'inputSchema' must be an object with a JSON Schema"));
     };
+    let text = match schema {
+        Value::String(text) => text.trim().to_owned(),
+        _ => json(schema),
+    };
     match map.get("type") {
-        Some(Value::String(text)) if text == "object" => Ok(json(schema)),
+        Some(Value::String(kind)) if kind == "object" => Ok(text),
         None => {
-            let mut map = map.clone();
-            map.insert("type".into(), "object".into());
-            Ok(json(&Value::Object(map)))
+            let rest = text.strip_prefix('{').unwrap_or_default();
+            let comma = if map.is_empty() { "" } else { "," };
+            Ok(["{\"type\":\"object\"", comma, rest].concat())
         }
         Some(_) => Err(invalid("'inputSchema' must have type \"object\", because arguments have names")),
     }
@@ -388,6 +394,22 @@ mod tests {
         let mut tool = tool();
         tool[member] = value;
         tool
+    }
+
+    #[test]
+    fn a_schema_keeps_the_order_of_its_text() {
+        let of = |text: &str| {
+            Definition::parse(&with("inputSchema", text.into()))
+                .map(|tool| tool.input_schema)
+                .map_err(|e| e.code)
+        };
+        let text = r#"{"properties":{"why":{},"answer":{}},"type":"object"}"#;
+        assert_eq!(of(text).unwrap(), text);
+        assert_eq!(of(r#" {"z":1,"a":2}"#).unwrap(), r#"{"type":"object","z":1,"a":2}"#);
+        assert_eq!(of("{ }").unwrap(), r#"{"type":"object" }"#);
+        assert_eq!(of("[]"), Err(Code::InvalidSchema));
+        assert_eq!(of("no json"), Err(Code::InvalidSchema));
+        assert_eq!(of(r#"{"type":"string"}"#), Err(Code::InvalidSchema));
     }
 
     #[test]
