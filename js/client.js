@@ -548,10 +548,11 @@ function standardSchema(name, schema) {
   };
   const validate = async (args) => {
     const result = await standard.validate(args);
-    if (result !== null && typeof result === "object" && (result.issues || "value" in result)) return result;
+    const { issues } = result ?? {};
+    if (result !== null && typeof result === "object" && (Array.isArray(issues) ? issues.length : "value" in result && !issues)) return result;
     throw new TypeError(`the inputSchema of "${name}" (${standard.vendor}) gave neither a value nor issues`);
   };
-  const told = (issues) => issues.slice(0, 20).map(({ message, path }) => `${(path ?? []).map((step) => step?.key ?? step).join(".") || "arguments"}: ${message}`);
+  const told = (issues) => issues.slice(0, 20).map(({ message, path }) => `${(path ?? []).map((step) => String(step?.key ?? step)).join(".") || "arguments"}: ${message}`);
   /** What is wrong with the arguments, if anything is. */
   const wrong = async (args) => {
     const { issues } = await validate(args);

@@ -476,6 +476,15 @@ export interface Tool<S = JsonSchema> {
   /** Whether a call that was lost took effect: its result, or `null`. Asked before `onResume` counts. */
   lookup?(args: OutputOf<S>, context: { toolCallId: string }): { result: unknown } | null | Promise<{ result: unknown } | null>;
 }
+/** The part of standardschema.dev that counts here: zod 4, ArkType and others are such schemas. */
+export interface StandardSchema<O = unknown> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => unknown;
+    readonly types?: { readonly input: unknown; readonly output: O } | undefined;
+  };
+}
 /** What a Standard Schema makes of the arguments; of a JSON Schema nothing is known. */
 export type OutputOf<S> = S extends { readonly "~standard": { readonly types?: { readonly output: infer O } | undefined } } ? O : any;
 export interface ToolContext {
@@ -527,7 +536,7 @@ export interface PermissionRequest {
 }
 /**
  * What is allowed without asking. The rule for the tool counts, then that for its capability; without either, what
- * destroys is asked about and `default` holds for the rest. Whatever it says, once the conversation holds text from
+ * destroys is asked about (denied where `default` is `deny`) and `default` holds for the rest. Whatever it says, once the conversation holds text from
  * outside (`source: "External"`), a tool that can send something out is asked about.
  */
 export interface Permissions {
@@ -536,13 +545,18 @@ export interface Permissions {
   default?: "allow" | "ask" | "deny";
   tools?: Record<string, "allow" | "ask" | "deny">;
   capabilities?: Record<string, "allow" | "ask" | "deny">;
-  /** Asked about each call that is not denied; its word counts in place of the rules. When it throws, a person is asked. */
+  /**
+   * Asked about each call that is not denied; its word counts in place of the rules. When it throws, a person is asked.
+   * `requestId` is empty: nobody has been asked yet.
+   */
   decide?(request: PermissionRequest): "allow" | "ask" | "deny" | Promise<"allow" | "ask" | "deny">;
 }
 export interface Tools {
   /**
    * Adds a tool and gives the function that undoes this registration, and no later one of the same name. Aborting
-   * `signal` undoes it too. `replace` takes the place of a tool of this name.
+   * `signal` undoes it too. `replace` takes the place of a tool of this name. Register before `startAgent`: a call that a
+   * lost page left goes on with the tools that are there then. A `pattern` of its schema is the browser's own RegExp,
+   * which some patterns (`^(a+)+$`) keep busy without end.
    *
    * @throws {LodgerError} `duplicate_tool`, `invalid_tool`, `invalid_schema`.
    */

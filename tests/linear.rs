@@ -111,6 +111,7 @@ impl Page {
     fn act(&mut self, action: Action) {
         match action {
             Action::Lock { .. } => self.handle(Input::Locked(true)),
+            Action::Account { id, .. } => self.handle(Input::Account { read: id, result: Ok(Vec::new()) }),
             Action::Commit { id, commit } => {
                 let value =
                     |write: &Write| if let Write::Put { value, .. } = write { value.len() } else { 0 };

@@ -3,7 +3,7 @@
 use super::args::Args;
 use super::events::{run_result, wait_result};
 use super::page_calls::{PageCall, Stage};
-use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Waiter, start};
+use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Waiter, permission, start};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json::json;
@@ -27,6 +27,7 @@ pub(super) struct Look {
 #[derive(Debug)]
 enum LookFor {
     History { limit: Option<usize>, before: Option<String> },
+    Grants,
     Watch(String),
     Run { id: String, until: Option<u64> },
     Clear(String),
@@ -151,13 +152,17 @@ impl Harness {
             }
             "tools.grants" => {
                 none(&[])?;
-                let grants = self.grants();
-                self.reply_value(id, &grants);
+                if self.session(DEFAULT_SESSION).is_some() {
+                    let grants = self.grants();
+                    self.reply_value(id, &grants);
+                } else {
+                    self.look_at(Look { command: id, what: LookFor::Grants });
+                }
             }
             "tools.revoke" => {
                 let args = none(&["tool", "sessionId"])?;
                 session_id(&args)?;
-                self.revoke(id, args.needed("tool")?);
+                self.revoke(id, args.needed("tool")?)?;
             }
             "resolvePermission" => {
                 let args = none(&["requestId", "answer", "reason"])?;
@@ -190,7 +195,7 @@ impl Harness {
         Ok(())
     }
 
-    fn must_run(&self) -> Result<(), ErrorInfo> {
+    pub(super) fn must_run(&self) -> Result<(), ErrorInfo> {
         match self.lifecycle {
             Lifecycle::Running => Ok(()),
             _ => Err(ErrorInfo::new(Code::NotRunning, "Agent harness is not running")
@@ -334,6 +339,10 @@ impl Harness {
                 let history = session::history(&session, limit, before.as_deref());
                 let result = history.ok_or_else(|| no_message(before.as_deref()));
                 self.reply_now(look.command, result.map(|history| Some(json(&Value::from(history)))));
+            }
+            LookFor::Grants => {
+                let grants = permission::grants_of(&session);
+                self.reply_now(look.command, Ok(Some(json(&grants.into()))));
             }
             LookFor::Watch(id) => {
                 // A start may have come first, and told more than this.

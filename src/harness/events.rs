@@ -226,7 +226,12 @@ impl Harness {
             return;
         };
         let mut part = Object::new();
-        part.value("arguments", session::arguments(&call.arguments));
+        // Whoever answers it gets what a tool would get.
+        let args = match call.state {
+            CallState::Handed => self.args_of(session, run, tool_call),
+            _ => session::arguments(&call.arguments),
+        };
+        part.value("arguments", args);
         part.text("status", status);
         part.text("tool", &call.name);
         part.text("toolCallId", &call.id);

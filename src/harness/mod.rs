@@ -273,11 +273,13 @@ impl Harness {
             self.keep_secret(secret);
         }
         self.config = config;
-        self.policy = Policy::from_record(&self.config.record());
+        let policy = Policy::from_record(&self.config.record());
+        let before = std::mem::replace(&mut self.policy, policy);
         self.skills = prompt::merged(&self.config.skills, &self.account);
         self.equip();
         self.changed = true;
         self.tell_tools();
+        self.drop_what_may_not_run(&before);
     }
 
     /// Puts the harness's own tools there, as far as the configuration wants them.
@@ -395,12 +397,14 @@ impl Harness {
     pub fn poll(&mut self, now: Millis) -> Option<Action> {
         self.now = self.now.max(now);
         loop {
-            if let Some(action) = self.outbox.pop() {
-                // A function's time begins when it is called, not when it was ordered: its commit may be slow.
-                if let Action::CallPage { call, .. } = &action
-                    && let Some(live) = self.calls.get_mut(*call)
-                {
-                    live.deadline = Some(self.now + live.limit);
+            if let Some(mut action) = self.outbox.pop() {
+                if let Action::CallPage { call, function, .. } = &mut action {
+                    let present = self.calls.get(*call).and_then(|live| self.present_function(live));
+                    *function = present.unwrap_or(*function);
+                    // A function's time begins when it is called, not when it was ordered: its commit may be slow.
+                    if let Some(live) = self.calls.get_mut(*call) {
+                        live.deadline = Some(self.now + live.limit);
+                    }
                 }
                 return Some(action);
             }

@@ -70,13 +70,17 @@ impl Harness {
     pub(super) fn page_call(&mut self, call: PageCall, stage: Stage) {
         let command = call.command;
         if let Err(error) = self.next_of_page_call(call, &stage) {
-            self.reply_now(command, Err(error));
+            self.reply_now(command, Err(self.scrubbed_error(error)));
         }
     }
 
     fn next_of_page_call(&mut self, call: PageCall, stage: &Stage) -> Result<(), ErrorInfo> {
         let checked = gate(&self.registry, &self.policy, &call.tool, &json(&call.args))?;
         let (tool, args) = (checked.definition.clone(), checked.args);
+        if matches!(tool.origin, Origin::Person | Origin::Delegate | Origin::Skill) {
+            let message = format!("{} is of use to a model only", tool.name);
+            return Err(ErrorInfo::new(Code::ToolFailed, message).hint("let a model call it, in a run"));
+        }
         let (mut verdict, mut reason) = self.policy.verdict(&tool, false);
         if let Stage::Allowed(definition) = stage {
             if *definition != fingerprint(&tool) {
@@ -129,19 +133,19 @@ impl Harness {
         let owner = Owner::Command(call.command);
         match tool.origin {
             Origin::Page => self.page_tool(owner, tool.name.clone(), args),
-            Origin::Host(function) => self.call_tool(owner, function, &args, tool.timeout_ms, false),
-            Origin::Person | Origin::Delegate | Origin::Skill => {
-                let error =
-                    ErrorInfo::new(Code::ToolFailed, format!("{} is of use to a model only", tool.name));
-                self.reply_now(call.command, Err(error.hint("let a model call it, in a run")));
+            Origin::Host(function) => {
+                self.call_tool(owner, (&tool.name, function), &args, tool.timeout_ms, false)
             }
+            // Refused before.
+            Origin::Person | Origin::Delegate | Origin::Skill => {}
         }
     }
 
     /// `PermissionRequest` of the contract.
     pub(super) fn told_page_question(&self, asked: &PageQuestion) -> Value {
         let tool = self.registry.get(&asked.call.tool).map(|tool| &tool.definition);
-        request_about(&asked.call, tool, &asked.call.args, &asked.id(), asked.reason).done()
+        let args = self.scrubbed_value(asked.call.args.clone());
+        request_about(&asked.call, tool, &args, &asked.id(), asked.reason).done()
     }
 
     /// A person answers. `false`: this question is none of the page's own code.

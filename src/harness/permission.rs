@@ -12,13 +12,10 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::run::{Call, CallState, Question, Run};
+use crate::run::{Call, CallState, Grant, NO_ANSWER, Question, Run};
 use crate::session;
-use crate::tools::{ToolText, Verdict};
+use crate::tools::{ToolText, Verdict, gate};
 use serde_json::Value;
-
-/// Why a question that has a time limit is answered no.
-const NO_ANSWER: &str = "nobody answered in time";
 
 /// The answers there are.
 const ANSWERS: [&str; 3] = ["allow_once", "always_allow", "deny"];
@@ -38,7 +35,7 @@ impl Harness {
     ) {
         let call = self.key();
         let limit = self.config.tool_timeout_ms;
-        self.calls.insert(call, LiveCall::new(owner, limit));
+        self.calls.insert(call, LiveCall::new(owner, "", limit));
         self.outbox.act(Action::CallPage { call, function, kind, json: Some(request.json()) });
     }
 
@@ -55,7 +52,7 @@ impl Harness {
         let Some(tool) = self.registry.get(&call.name).map(|tool| tool.definition.clone()) else {
             return self.judged(owner, Ok(None));
         };
-        let args = session::arguments(&call.arguments);
+        let args = self.args_of(session, run, tool_call);
         let reason = self.policy.verdict(&tool, false).1;
         self.ask_page(
             owner,
@@ -85,12 +82,13 @@ impl Harness {
         let call = self.call_of(&session, &run, &tool_call).cloned();
         let owner = CallOwner::ValidateForRun { session, run, tool_call };
         let tool = call.as_ref().and_then(|call| self.registry.get(&call.name));
-        let (Some(call), Some(function)) = (&call, tool.and_then(|tool| tool.definition.validate)) else {
+        let Some(function) = tool.and_then(|tool| tool.definition.validate) else {
             let error = ErrorInfo::new(Code::ToolNotFound, "the tool is gone");
             return self.validated(owner, Err(error));
         };
         let mut request = Object::new();
-        request.value("args", session::arguments(&call.arguments));
+        let CallOwner::ValidateForRun { session, run, tool_call } = &owner else { return };
+        request.value("args", self.args_of(session, run, tool_call));
         self.ask_page(owner, function, "validate", request);
     }
 
@@ -119,13 +117,10 @@ impl Harness {
         let owner =
             CallOwner::Lookup { session: session.into(), run: run.into(), tool_call: tool_call.into() };
         let call = self.call_of(session, run, tool_call).cloned();
-        let lookup = call.and_then(|call| {
-            let function = self.registry.get(&call.name)?.definition.lookup?;
-            Some((call, function))
-        });
-        let Some((call, function)) = lookup else { return self.looked_up(owner, Ok(None)) };
+        let lookup = call.and_then(|call| self.registry.get(&call.name)?.definition.lookup);
+        let Some(function) = lookup else { return self.looked_up(owner, Ok(None)) };
         let mut request = Object::new();
-        request.value("args", session::arguments(&call.arguments)).text("toolCallId", tool_call);
+        request.value("args", self.args_of(session, run, tool_call)).text("toolCallId", tool_call);
         self.ask_page(owner, function, "lookup", request);
     }
 
@@ -204,15 +199,31 @@ impl Harness {
     /// `PermissionRequest` of the contract.
     fn question_of(&self, session: &str, run: &str, tool_call: &str) -> Option<Value> {
         let folded = self.session(session)?;
-        let (call, question) = folded.run(run)?.questions().find(|(call, _)| call.id == tool_call)?;
-        Some(self.told_question(folded, call, question))
+        let run = folded.run(run)?;
+        let (call, question) = run.questions().find(|(call, _)| call.id == tool_call)?;
+        Some(self.told_question(folded, run, call, question))
     }
 
-    fn told_question(&self, folded: &session::Session, call: &Call, question: &Question) -> Value {
-        let args = session::arguments(&call.arguments);
+    fn told_question(&self, folded: &session::Session, run: &Run, call: &Call, question: &Question) -> Value {
+        let args = self.repaired(folded, run, call);
         // The tool may be gone since.
         let capability = folded.tools.get(&call.name).and_then(|tool| tool.definition.capability.as_deref());
         request_of(&call.id, &call.name, capability, &args, &question.id, &question.reason).done()
+    }
+
+    /// The arguments of a call of a run, as its tool gets them.
+    pub(super) fn args_of(&self, session: &str, run: &str, tool_call: &str) -> Value {
+        let found = self.session(session).and_then(|folded| {
+            let run = folded.run(run)?;
+            Some(self.repaired(folded, run, run.call(tool_call)?))
+        });
+        found.unwrap_or_default()
+    }
+
+    /// The same of a call at hand: an answer is for these.
+    fn repaired(&self, folded: &session::Session, run: &Run, call: &Call) -> Value {
+        let checked = gate(&folded.tools, &folded.policy_of(&run.id), &call.name, &call.arguments);
+        checked.map_or_else(|_| session::arguments(&call.arguments), |checked| checked.args)
     }
 
     /// All questions of a session that nobody has answered.
@@ -220,8 +231,10 @@ impl Harness {
         let mut questions = Vec::new();
         if let Some(folded) = self.session(session) {
             let parts = folded.current().filter(|run| !run.held).into_iter().flat_map(Run::parts);
-            let asked = parts.flat_map(Run::questions);
-            questions.extend(asked.map(|(call, question)| self.told_question(folded, call, question)));
+            for run in parts {
+                let told = |(call, question)| self.told_question(folded, run, call, question);
+                questions.extend(run.questions().map(told));
+            }
         }
         if session == DEFAULT_SESSION {
             questions.extend(self.page_questions.iter().map(|asked| self.told_page_question(asked)));
@@ -253,7 +266,10 @@ impl Harness {
             };
             run.parts().find_map(of_part)
         });
-        let Some((session, run, tool_call)) = asked else { return Err(not_asked(request)) };
+        let Some((session, run, tool_call)) = asked else {
+            self.must_run()?;
+            return Err(not_asked(request));
+        };
         self.answer_question(&session, &run, tool_call, request, answer, word);
         self.reply(command, Ok(None));
         Ok(())
@@ -340,7 +356,10 @@ impl Harness {
             let part = slot.session.current()?.parts().find(|run| run.open_calls().any(handed))?;
             Some((id.to_owned(), part.id.clone()))
         });
-        let Some((session, run)) = waits else { return Err(not_asked(tool_call)) };
+        let Some((session, run)) = waits else {
+            self.must_run()?;
+            return Err(not_asked(tool_call));
+        };
         let entry = match (answer.get("result"), answer.get("error").and_then(Value::as_str)) {
             (None, Some(error)) => {
                 failed_call(tool_call, self.scrubbed_error(ErrorInfo::new(Code::ToolFailed, error)))
@@ -358,17 +377,12 @@ impl Harness {
 
     /// `tools.grants`: what is always allowed.
     pub(super) fn grants(&self) -> Value {
-        let mut grants = Vec::new();
-        for (id, slot) in self.sessions.iter() {
-            for grant in &slot.session.grants {
-                grants.push(Object::new().text("tool", &grant.tool).text("sessionId", id).done());
-            }
-        }
-        Value::from(grants)
+        self.sessions.values().flat_map(|slot| grants_of(&slot.session)).collect()
     }
 
     /// `tools.revoke`: a tool is asked about again.
-    pub(super) fn revoke(&mut self, command: u32, tool: &str) {
+    pub(super) fn revoke(&mut self, command: u32, tool: &str) -> Result<(), ErrorInfo> {
+        self.must_run()?;
         let of = |slot: &super::Slot| slot.session.grants.iter().any(|grant| grant.tool == tool);
         let sessions: Vec<String> =
             self.sessions.iter().filter(|(_, slot)| of(slot)).map(|(id, _)| id.to_owned()).collect();
@@ -376,6 +390,7 @@ impl Harness {
             self.append(&session, None, &Entry::Revoked { tool: tool.into() });
         }
         self.reply(command, Ok(None));
+        Ok(())
     }
 
     fn returned_value(&self, tool_call: &str, result: &Value) -> Entry {
@@ -417,6 +432,12 @@ fn explanation(reason: &str) -> &'static str {
         "definition_changed" => "The tool has changed since it was allowed.",
         _ => "The app asks before it uses this tool.",
     }
+}
+
+/// What is always allowed in a session.
+pub(super) fn grants_of(session: &session::Session) -> Vec<Value> {
+    let grant = |grant: &Grant| Object::new().text("tool", &grant.tool).text("sessionId", &session.id).done();
+    session.grants.iter().map(grant).collect()
 }
 
 pub(super) fn not_asked(id: &str) -> ErrorInfo {

@@ -97,6 +97,8 @@ pub(super) struct LiveCall {
     pub deadline: Option<Millis>,
     /// How long it may take, for the message.
     pub limit: u64,
+    /// The tool that it is for, if it is for one.
+    pub tool: String,
     /// What it has told of its progress.
     progress: Progress,
 }
@@ -134,8 +136,18 @@ pub(super) enum CallOwner {
 
 impl LiveCall {
     /// A call that waits to be made.
-    pub fn new(owner: CallOwner, limit: u64) -> LiveCall {
-        LiveCall { owner, deadline: None, limit, progress: Progress::default() }
+    pub fn new(owner: CallOwner, tool: &str, limit: u64) -> LiveCall {
+        LiveCall { owner, deadline: None, limit, tool: tool.into(), progress: Progress::default() }
+    }
+
+    /// Whether it waits for its commit, and has not begun.
+    fn is_ahead_of(&self) -> Option<(&str, &str, &str)> {
+        match &self.owner {
+            CallOwner::Tool(Owner::Run { session, run, tool_call }) if self.deadline.is_none() => {
+                Some((session, run, tool_call))
+            }
+            _ => None,
+        }
     }
 
     /// When the page is to hear of its progress.
@@ -371,7 +383,7 @@ impl Harness {
                 self.tell_call(session, &top, tool_call, "started", false);
                 self.tell_message(session, &top, false);
             }
-            Entry::Handed { tool_call } => self.tell_handed(session, run, tool_call),
+            Entry::Handed { tool_call, .. } => self.tell_handed(session, run, tool_call),
             Entry::LookedUp { tool_call } => self.look_up(session, run, tool_call),
             Entry::Ordered { tool_call, .. } => self.order(session, run, tool_call),
             Entry::Refused { tool_call, .. } | Entry::Unknown { tool_call } => {
@@ -422,7 +434,7 @@ impl Harness {
                     let call = self.key();
                     let owner = CallOwner::Instructions { session: session.into(), run };
                     let limit = self.config.tool_timeout_ms;
-                    self.calls.insert(call, LiveCall::new(owner, limit));
+                    self.calls.insert(call, LiveCall::new(owner, "", limit));
                     self.outbox.act(Action::CallPage { call, function, kind: "instructions", json: None });
                     return false;
                 }
@@ -606,7 +618,7 @@ impl Harness {
         let owner = Owner::Run { session: session.into(), run: run.into(), tool_call: tool_call.into() };
         match origin {
             Origin::Page => self.page_tool(owner, name, args),
-            Origin::Host(function) => self.call_tool(owner, function, &args, timeout, barrier),
+            Origin::Host(function) => self.call_tool(owner, (&name, function), &args, timeout, barrier),
             Origin::Skill => {
                 let name = args.get("name").and_then(Value::as_str).unwrap_or_default();
                 let body = prompt::skill(name, &self.skills, &self.registry, &policy);
@@ -625,7 +637,7 @@ impl Harness {
     pub(super) fn call_tool(
         &mut self,
         owner: Owner,
-        function: u32,
+        (tool, function): (&str, u32),
         args: &Value,
         timeout: Option<u64>,
         barrier: bool,
@@ -639,7 +651,7 @@ impl Harness {
             Owner::Command(command) => given.text("toolCallId", &format!("call-{command}")),
         };
         let json = given.json();
-        self.calls.insert(call, LiveCall::new(CallOwner::Tool(owner), limit));
+        self.calls.insert(call, LiveCall::new(CallOwner::Tool(owner), tool, limit));
         let action = Action::CallPage { call, function, kind: "tool", json: Some(json) };
         if barrier {
             self.outbox.strictly();
@@ -670,12 +682,52 @@ impl Harness {
                 self.settle(&session, &run, &entry);
             }
             CallOwner::Tool(Owner::Command(command)) => {
-                let result = result.map(|json| {
+                let result = result.map_err(|error| self.scrubbed_error(error)).map(|json| {
                     let (text, json) = self.tool_text(json);
                     Some(json::json(&tool_value(&text, json)))
                 });
                 self.outbox.tell(Action::Reply { id: command, result });
             }
+        }
+    }
+
+    /// The function of a tool call: the tool may have been registered anew while the call waited for its commit.
+    pub(super) fn present_function(&self, live: &LiveCall) -> Option<u32> {
+        match self.registry.get(&live.tool)?.definition.origin {
+            Origin::Host(function) => Some(function),
+            _ => None,
+        }
+    }
+
+    /// Calls that wait for their commit are not made if they would be refused, or asked about, by what holds now.
+    pub(super) fn drop_what_may_not_run(&mut self, before: &Policy) {
+        let waiting = self.calls.values().filter_map(LiveCall::is_ahead_of);
+        let waiting: Vec<_> = waiting
+            .map(|(session, run, call)| (session.to_owned(), run.to_owned(), call.to_owned()))
+            .collect();
+        for (session, run, tool_call) in waiting {
+            let call = self.session(&session).and_then(|s| s.run(&run)).and_then(|run| run.call(&tool_call));
+            let Some((name, arguments)) = call.map(|call| (call.name.clone(), call.arguments.clone())) else {
+                continue;
+            };
+            let checked = gate(&self.registry, &self.policy_of(&session, &run), &name, &arguments);
+            let error = match checked {
+                Err(error) => error,
+                Ok(checked) => {
+                    let tool = checked.definition;
+                    if self.policy.verdict(tool, false).0 <= before.verdict(tool, false).0 {
+                        continue;
+                    }
+                    ErrorInfo::new(Code::PermissionDenied, "the rules have changed; it was not run")
+                        .hint("call it again if it is still wanted")
+                }
+            };
+            let of_call = |live: &LiveCall| live.is_ahead_of().is_some_and(|(.., id)| id == tool_call);
+            for key in self.calls.keys(of_call) {
+                self.calls.remove(key);
+                self.outbox.abort(key);
+            }
+            self.inner_settle(session, run, failed_call(&tool_call, error));
         }
     }
 

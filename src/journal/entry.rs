@@ -202,7 +202,7 @@ entries! {
         tool_call: String,
         /// The id of the question.
         request: String,
-        /// Why: `policy`, `destructive`, `external_text`, `decide`, `unknown_outcome`.
+        /// Why: `policy`, `destructive`, `external_text`, `decide`, `unknown_outcome`, `definition_changed`.
         reason: String,
         /// The SHA-256 of the canonical arguments that the answer is for.
         arguments: String,
@@ -251,11 +251,15 @@ entries! {
         capabilities: Option<Value>,
         /// How many model calls it may make.
         turns: u64,
+        /// As in `ordered`.
+        repairs: Option<Value>,
     }
     /// A tool call is left to whoever answers it by `tools.resolve`.
     Decision Handed = "handed" {
         /// Which tool call.
         tool_call: String,
+        /// As in `ordered`.
+        repairs: Option<Value>,
     }
     /// The tool is asked whether a call that was lost took effect.
     Decision LookedUp = "looked_up" {

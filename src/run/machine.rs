@@ -70,6 +70,9 @@ pub struct Question {
     pub definition: String,
 }
 
+/// Why a question that has a time limit is answered no.
+pub const NO_ANSWER: &str = "nobody answered in time";
+
 /// Why a lost call is asked about.
 const UNKNOWN: &str = "unknown_outcome";
 
@@ -451,7 +454,7 @@ impl Run {
     /// Takes up one entry of the run with this id: this one, or one that works for it. `None`: the entry does not fit
     /// where the run stands.
     pub fn fold(&mut self, id: &str, at: Millis, entry: &Entry) -> Option<()> {
-        if let Entry::Delegated { tool_call, process, task, capabilities, turns } = entry {
+        if let Entry::Delegated { tool_call, process, task, capabilities, turns, .. } = entry {
             let name = |name: &Value| name.as_str().map(String::from);
             let names = |names: &Value| names.as_array().map(|names| names.iter().filter_map(name).collect());
             let call = self.open(tool_call)?;
@@ -584,8 +587,11 @@ impl Run {
                 call.state = if answer == "deny" {
                     let unknown = question.reason == UNKNOWN;
                     let error = if unknown { unknown_outcome() } else { denied() };
-                    CallState::Settled(refusal(match reason {
-                        Some(word) => error.hint(word.as_str()),
+                    CallState::Settled(refusal(match reason.as_deref() {
+                        Some(NO_ANSWER) if !unknown => {
+                            ErrorInfo::new(Code::PermissionDenied, [NO_ANSWER, "; it was not run"].concat())
+                        }
+                        Some(word) => error.hint(word),
                         None => error,
                     }))
                 } else {
@@ -594,7 +600,7 @@ impl Run {
                 };
             }
             Entry::Ordered { tool_call, .. } => self.open(tool_call)?.state = CallState::Ordered,
-            Entry::Handed { tool_call } => self.open(tool_call)?.state = CallState::Handed,
+            Entry::Handed { tool_call, .. } => self.open(tool_call)?.state = CallState::Handed,
             Entry::LookedUp { tool_call } => self.open(tool_call)?.state = CallState::LookedUp,
             Entry::NotFound { tool_call } => {
                 let call = self.open(tool_call)?;
@@ -674,16 +680,22 @@ impl Run {
     /// The entry that comes next of itself, and whose it is: this run's, or that of one that works for it. `None`:
     /// something from outside is awaited, or nothing is left.
     pub fn next(&self, rules: &Rules<'_>) -> Option<(String, Entry)> {
-        if self.ended.is_some() || self.held {
+        if self.ended.is_some() {
             return None;
         }
         for run in self.delegates() {
-            let Some(delegate) = &run.delegate else { continue };
+            // What was interrupted ends, also under a run that is held.
+            let Some(delegate) = run.delegate.as_ref().filter(|_| !self.held || run.ending.is_some()) else {
+                continue;
+            };
             let policy = delegate.policy(rules.policy);
             let rules = Rules { policy: &policy, max_turns: delegate.turns, ..*rules };
             if let Some(next) = run.next(&rules) {
                 return Some(next);
             }
+        }
+        if self.held {
+            return None;
         }
         let entry = self.next_own(rules)?;
         let id = match &entry {
@@ -858,7 +870,7 @@ impl Run {
             _ => None,
         });
         let (_, first) = last.next()?;
-        let error = first.error.as_ref()?;
+        first.error.as_ref()?;
         let same = |(other, settled): (&Call, &Settled)| {
             other.name == call.name
                 && same_arguments(&other.arguments, &call.arguments)
@@ -873,8 +885,9 @@ impl Run {
         });
         let times = settled.take(IN_A_ROW).filter(|pair| same(*pair)).count();
         (times == IN_A_ROW).then(|| {
+            // Not in the words of what failed: they may be an outsider's.
             let message =
-                format!("not run: this very call has failed {IN_A_ROW} times in a row: {}", error.message);
+                format!("not run: this very call has failed {IN_A_ROW} times in a row in the same way");
             ErrorInfo::new(Code::ToolFailed, message).hint("do something else, or tell the person")
         })
     }
@@ -963,18 +976,17 @@ fn next_of_allowed(call: &Call, definition: &str, rules: &Rules<'_>) -> Entry {
 
 fn order(call: &Call, checked: &Checked<'_>, rules: &Rules<'_>) -> Entry {
     let tool_call = call.id.clone();
-    match checked.definition.origin {
-        Origin::Person => return Entry::Handed { tool_call },
-        Origin::Delegate => return delegated(tool_call, &checked.args, rules),
-        Origin::Page | Origin::Host(_) | Origin::Skill => {}
-    }
     let repair = |repair: &Repair| Object::new().text("at", &repair.path).text("what", repair.what).done();
     let repairs = (!checked.repairs.is_empty()).then(|| checked.repairs.iter().map(repair).collect());
-    Entry::Ordered { tool_call, repairs }
+    match checked.definition.origin {
+        Origin::Person => Entry::Handed { tool_call, repairs },
+        Origin::Delegate => delegated(tool_call, &checked.args, repairs, rules),
+        Origin::Page | Origin::Host(_) | Origin::Skill => Entry::Ordered { tool_call, repairs },
+    }
 }
 
 /// A task for another run. It gets no more than what is held here.
-fn delegated(tool_call: String, args: &Value, rules: &Rules<'_>) -> Entry {
+fn delegated(tool_call: String, args: &Value, repairs: Option<Value>, rules: &Rules<'_>) -> Entry {
     let text = |name: &str| args.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let capabilities = args.get("capabilities").filter(|names| names.is_array());
     let names = capabilities.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
@@ -990,6 +1002,7 @@ fn delegated(tool_call: String, args: &Value, rules: &Rules<'_>) -> Entry {
         task: text("task"),
         capabilities: capabilities.cloned(),
         turns: turns.min(rules.max_turns),
+        repairs,
     }
 }
 

@@ -11,5 +11,6 @@
 mod machine;
 
 pub use machine::{
-    Call, CallState, Delegate, Ended, Grant, Outcome, Prompt, Question, Rules, Run, Said, Settled, Turn,
+    Call, CallState, Delegate, Ended, Grant, NO_ANSWER, Outcome, Prompt, Question, Rules, Run, Said, Settled,
+    Turn,
 };

@@ -70,14 +70,15 @@ pub fn gate<'a>(
         invalid(format!("{wrong}: {quote}"))
     };
     let value = json::parse(args).ok_or_else(|| quoted("no valid JSON"))?;
-    let checked = if tool.definition.validate.is_some() {
-        // The page's own schema decides: its function is asked next.
-        Repaired { report: Report::default(), value, repairs: Vec::new() }
-    } else if tool.definition.coerce {
+    let mut checked = if tool.definition.coerce {
         tool.schema.coerce(value)
     } else {
         Repaired { report: tool.schema.validate(&value), value, repairs: Vec::new() }
     };
+    if tool.definition.validate.is_some() {
+        // The page's own schema decides: its function is asked next.
+        checked.report = Report::default();
+    }
     if !checked.value.is_object() {
         return Err(quoted("no JSON object"));
     }

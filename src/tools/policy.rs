@@ -10,8 +10,8 @@ use crate::journal::sha256;
 use crate::json::json;
 use serde_json::Value;
 
-/// What becomes of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What becomes of a call, the freest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// It runs.
     Allow,
@@ -87,6 +87,8 @@ impl Policy {
     /// capabilities no more than these.
     pub fn delegated(&self, process: &str, capabilities: Option<&[String]>) -> Policy {
         let mut policy = self.clone();
+        // Who only reads has nobody who writes.
+        let process = if self.reads_only() { "Researcher" } else { process };
         policy.process = Some(process.into());
         if let Some(names) = capabilities {
             policy.capabilities = Some(names.iter().filter(|name| self.holds(name)).cloned().collect());
@@ -94,13 +96,16 @@ impl Policy {
         policy
     }
 
+    fn reads_only(&self) -> bool {
+        matches!(self.process.as_deref(), Some("Researcher" | "SkillComposer"))
+    }
+
     /// Whether the process type has this tool.
     pub fn offers(&self, tool: &Definition) -> bool {
         match self.process.as_deref() {
             Some("Orchestrator") => true,
             _ if tool.origin == Origin::Delegate => false,
-            Some("Researcher" | "SkillComposer") => tool.read_only,
-            _ => true,
+            _ => tool.read_only || !self.reads_only(),
         }
     }
 
@@ -133,11 +138,11 @@ impl Policy {
         let by_capability = tool.capability.as_deref().and_then(|name| named(&self.by_capability, name));
         let (verdict, why) = match named(&self.tools, &tool.name).or(by_capability) {
             Some(verdict) => (verdict, "policy"),
-            None if tool.destructive => (Verdict::Ask, "destructive"),
+            None if tool.destructive && self.default != Some(Verdict::Deny) => (Verdict::Ask, "destructive"),
             None => (self.default.unwrap_or(Verdict::Allow), "policy"),
         };
         match verdict {
-            Verdict::Allow if outside && tool.open_world => (Verdict::Ask, "external_text"),
+            Verdict::Allow | Verdict::Ask if outside && tool.open_world => (Verdict::Ask, "external_text"),
             _ => (verdict, why),
         }
     }
@@ -194,9 +199,12 @@ mod tests {
         // A rule of the page's does not lift what an outsider's text may have asked for.
         assert_eq!(policy(config.clone()).verdict(&mail, true), (Verdict::Ask, "external_text"));
         config["permissions"]["tools"] = json!({"other": "allow"});
-        assert_eq!(policy(config.clone()).verdict(&mail, true), (Verdict::Ask, "policy"));
+        assert_eq!(policy(config.clone()).verdict(&mail, true), (Verdict::Ask, "external_text"));
         config["permissions"]["capabilities"] = json!({});
+        assert_eq!(policy(config.clone()).verdict(&mail, false), (Verdict::Deny, "policy"));
+        config["permissions"]["default"] = json!("allow");
         assert_eq!(policy(config.clone()).verdict(&mail, false), (Verdict::Ask, "destructive"));
+        config["permissions"]["default"] = json!("deny");
         assert_eq!(policy(config).verdict(&tool(json!({})), true), (Verdict::Deny, "policy"));
     }
 

@@ -226,7 +226,7 @@ impl Journal {
                         self.outside = header.seq;
                     }
                 }
-                Entry::Handed { tool_call } => {
+                Entry::Handed { tool_call, .. } => {
                     self.may_run(&run, tool_call)?;
                     self.waited.insert(run);
                 }
@@ -283,7 +283,8 @@ impl Journal {
         law(tool.read_only || !reads, || format!("{name} runs in a process that only reads"))?;
         let rules = &config["permissions"];
         let capability = tool.capability.clone().unwrap_or_default();
-        let standard = if tool.destructive { "ask" } else { rules["default"].as_str().unwrap_or("allow") };
+        let default = rules["default"].as_str().unwrap_or("allow");
+        let standard = if tool.destructive && default != "deny" { "ask" } else { default };
         let rule = rules["tools"][&name]
             .as_str()
             .or(rules["capabilities"][&capability].as_str())

@@ -517,8 +517,8 @@ impl World {
         let reads = matches!(config["processType"].as_str(), Some("Researcher" | "SkillComposer"));
         law(*read_only || !reads, || format!("{name} runs in a process that only reads"))?;
         let rules = &config["permissions"];
-        let standard =
-            if more["destructive"] == true { "ask" } else { rules["default"].as_str().unwrap_or("allow") };
+        let default = rules["default"].as_str().unwrap_or("allow");
+        let standard = if more["destructive"] == true && default != "deny" { "ask" } else { default };
         let by_capability = needed.and_then(|needed| rules["capabilities"][needed].as_str());
         let rule = rules["tools"][*name].as_str().or(by_capability).unwrap_or(standard);
         let resolved = |(kind, detail): &(&str, Value)| {
