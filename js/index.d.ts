@@ -296,7 +296,10 @@ export interface CustomProvider {
   stream(request: ChatRequest, context: { signal: AbortSignal }): AsyncIterable<ChatChunk | string>;
 }
 
-/** A request in the shape of OpenAI's chat completions. */
+/**
+ * A request in the shape of OpenAI's chat completions. The result of a tool stands between two lines, `<result
+ * source="…" mark>` and `</result mark>`: the system message says what they mean.
+ */
 export interface ChatRequest {
   model: string;
   messages: ChatMessage[];
@@ -555,8 +558,8 @@ export interface Tools {
   /**
    * Adds a tool and gives the function that undoes this registration, and no later one of the same name. Aborting
    * `signal` undoes it too. `replace` takes the place of a tool of this name. Register before `startAgent`: a call that a
-   * lost page left goes on with the tools that are there then. A `pattern` of its schema is the browser's own RegExp,
-   * which some patterns (`^(a+)+$`) keep busy without end.
+   * lost page left goes on with the tools that are there then. A `pattern` of its schema is the browser's own RegExp; one
+   * that keeps it busy without end, as `^(a+)+$` does, is refused where that shows.
    *
    * @throws {LodgerError} `duplicate_tool`, `invalid_tool`, `invalid_schema`.
    */

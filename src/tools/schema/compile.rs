@@ -5,6 +5,7 @@
 //! value, and a schema beyond the bounds are refused with their place. Leaves to others: what the keywords mean.
 
 use super::Options;
+use super::backtrack;
 use super::format::Format;
 use super::keywords::{KEYWORDS, Key, Takes, Vocabularies, types};
 use super::uri;
@@ -509,6 +510,12 @@ impl<'a> Compiler<'a> {
 
     /// Makes a pattern ready. The standard wants the flag `u`; many patterns that are in use are only valid without it.
     fn pattern(&self, pattern: &str) -> Result<Pattern, String> {
+        if backtrack::is_endless(pattern) {
+            return Err(
+                "can keep the browser busy without end: a group that is repeated holds only what is repeated"
+                    .into(),
+            );
+        }
         let engine = &self.options.patterns;
         engine
             .compile(pattern, true)

@@ -2,20 +2,23 @@
 //!
 //! Decides all of the standard that is about validity, and what of a model's arguments is repaired (`coerce`).
 //! Promises: a schema is made ready once and then never looked up again; what is malformed, loops, or would be too much
-//! work is refused when it is compiled; no value makes validation run away; nothing is fetched. Leaves to others:
-//! regular expressions (the port [`Patterns`]), and documents that a schema refers to, which are handed in.
+//! work is refused when it is compiled, patterns that would keep their engine busy without end among them; no value
+//! makes validation run away otherwise; nothing is fetched. Leaves to others: regular expressions (the port
+//! [`Patterns`]), and documents that a schema refers to, which are handed in.
 //!
 //! | file | what it decides |
 //! |---|---|
 //! | `keywords` | what each keyword takes, in which order they count, vocabularies, types |
 //! | `compile` | from documents to a list of nodes in which every reference is a place |
 //! | `uri` | what a reference means under a base |
+//! | `backtrack` | which patterns keep an engine busy without end |
 //! | `validate` | whether a value fits |
 //! | `number` | comparing exactly, within bounds of work |
 //! | `format` | what the formats are |
 //! | `violation` | what is wrong, as a value and as a sentence |
 //! | `coerce` | what is repaired |
 
+mod backtrack;
 mod coerce;
 mod compile;
 mod format;
