@@ -36,7 +36,10 @@ pub(super) fn is_endless(pattern: &str) -> bool {
                 groups.push(Group::default());
                 // What a group begins with says how it is kept, not what it matches.
                 if chars.next_if_eq(&'?').is_some() {
-                    while chars.next_if(|c| matches!(c, '<' | '=' | '!' | ':')).is_some() {}
+                    let named = chars.next_if_eq(&'<').is_some();
+                    if chars.next_if(|c| matches!(c, '=' | '!' | ':')).is_none() && named {
+                        chars.by_ref().find(|c| *c == '>');
+                    }
                 }
                 continue;
             }
