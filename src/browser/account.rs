@@ -4,7 +4,7 @@
 //! what a skill is, and which one counts (`prompt/`).
 
 use super::env::{self, Scope};
-use super::store::Store;
+use super::store::{self, Store};
 use crate::ports::{Commit, Durability, Part, Read, Rows, StoreError, Table, Write};
 use std::rc::Rc;
 
@@ -42,12 +42,13 @@ pub(super) async fn exchange(
     rows
 }
 
-/// A workspace is deleted: what it gave goes with it.
+/// Deletes a workspace's data, and what it gave to the account. Connections of other tabs close by themselves.
 ///
 /// # Errors
-/// As [`exchange`].
-pub(super) async fn forget(workspace: &str) -> Result<(), StoreError> {
-    exchange(workspace, Vec::new(), false, &Scope::new()).await.map(|_| ())
+/// There is no IndexedDB, or another tab keeps the database open for too long.
+pub async fn delete(workspace: &str) -> Result<(), StoreError> {
+    store::delete(workspace).await?;
+    exchange(workspace, Vec::new(), false, &Scope::new()).await.map(drop)
 }
 
 async fn exists() -> bool {

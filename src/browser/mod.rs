@@ -16,10 +16,11 @@ mod store;
 mod task;
 mod workspace;
 
+pub use account::delete;
 pub use env::Scope;
 pub use patterns::Engine;
 pub use pump::{Deliver, Pump, break_down};
-pub use store::{Store, delete};
+pub use store::Store;
 #[cfg(feature = "npm")]
 pub use task::promise;
 pub use workspace::{Answer, Event, Listener, Status, ToolContext, Workspace, WorkspaceOptions};

@@ -2,7 +2,6 @@
 //!
 //! Promises: a [`Commit`] and a [`Read`] mean the same in both; [`MemoryStore`] says what that is.
 
-use super::account;
 use super::env::Scope;
 use super::idb::{Idb, delete_database};
 use crate::ports::{Commit, MemoryStore, Read, Rows, StoreError, Write};
@@ -90,13 +89,12 @@ impl Store {
     }
 }
 
-/// Deletes a workspace's data, and what it gave to the account. Connections of other tabs close by themselves.
+/// Deletes a workspace's data. Connections of other tabs close by themselves.
 ///
 /// # Errors
 /// There is no IndexedDB, or another tab keeps the database open for too long.
-pub async fn delete(name: &str) -> Result<(), StoreError> {
-    delete_database(&database_name(name)).await?;
-    account::forget(name).await
+pub(super) async fn delete(name: &str) -> Result<(), StoreError> {
+    delete_database(&database_name(name)).await
 }
 
 fn database_name(workspace: &str) -> String {

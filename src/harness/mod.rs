@@ -10,6 +10,7 @@
 mod account;
 mod action;
 mod args;
+mod calls;
 mod commands;
 mod config;
 mod events;
@@ -20,6 +21,7 @@ mod pages;
 mod permission;
 mod runs;
 mod start;
+mod streaming;
 
 pub use action::{Action, CallKey, Input, ModelRequest, Notice};
 pub use config::{Config, Function, Given, Http, IfRunning, Provider};
@@ -36,10 +38,11 @@ use crate::prompt::{self, Skill};
 use crate::session::{Session, Transcript};
 use crate::tools::{Policy, Registry, ToolText, own};
 use crate::workspace::Workspace;
+use calls::LiveCall;
 use outbox::Outbox;
-use runs::{LiveCall, LiveModel};
 use serde_json::Value;
 use std::collections::VecDeque;
+use streaming::LiveModel;
 
 /// What stands in place of a key.
 const REDACTED: &str = "[REDACTED]";

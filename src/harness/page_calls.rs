@@ -4,9 +4,9 @@
 //! of them; only that call waits, the agent does not. Such a call goes with its page, so no journal holds it, and it needs
 //! no running harness. Leaves to others: what a question says, and who answers (`permission`).
 
+use super::calls::CallOwner;
 use super::pages::Owner;
 use super::permission::{not_asked, request_of};
-use super::runs::CallOwner;
 use super::{DEFAULT_SESSION, Harness};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;

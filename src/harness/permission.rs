@@ -4,9 +4,9 @@
 //! told after its entry is stored and answered once; the first answer counts, for just the arguments and the definition
 //! it was asked about. Leaves to others: whether to ask at all (`tools::policy`, `run`).
 
+use super::calls::{CallOwner, LiveCall};
 use super::outcome::failed_call;
 use super::page_calls::Stage;
-use super::runs::{CallOwner, LiveCall};
 use super::{Action, DEFAULT_SESSION, Harness};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;

@@ -1,276 +1,22 @@
 //! Runs: what each journal entry sets going, and what comes back.
 
-use super::outcome::{failed_call, returned_entry, tool_value};
-use super::page_calls::PageCall;
+use super::calls::{CallOwner, LiveCall};
+use super::outcome::{failed_call, returned_entry};
 use super::pages::Owner;
+use super::streaming::LiveModel;
 use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Slot, config, outbox};
 use crate::error::{Code, ErrorInfo};
-use crate::find;
 use crate::journal::Entry;
 use crate::json;
-use crate::model::{Answer, Block, Delta, DeltaKind, StopReason, Usage, Wire, openai_chat};
-use crate::object::Object;
-use crate::ports::{Expect, Millis, Table, Write};
+use crate::model::{Answer, Block, StopReason, Usage, openai_chat};
+use crate::ports::{Expect, Table, Write};
 use crate::prompt;
 use crate::run::{CallState, Run};
 use crate::session::{self, Transcript};
 use crate::tools::{OnResume, Origin, Policy, ToolText, gate};
 use serde_json::Value;
 
-/// How often the text of an answer is written down while it streams, in milliseconds.
-const DRAFT_MS: Millis = 250;
-
-/// One part of an answer that streams.
-#[derive(Debug)]
-struct Streamed {
-    kind: DeltaKind,
-    text: String,
-    /// How much of it was told, in bytes, and in UTF-16 units as pages count.
-    told: usize,
-    told_units: usize,
-    /// How much of it is in a draft, in bytes.
-    drafted: usize,
-}
-
-impl Streamed {
-    /// Up to where the text can be told: a key in it is replaced, and what may be the beginning of one waits.
-    fn tellable(&mut self, secrets: &[String], last: bool) -> usize {
-        let mut held = 0;
-        for secret in secrets {
-            let Some(news) = self.text.get(self.told..) else { continue };
-            if find::has(news, secret) {
-                let clean = find::replace(news, secret, super::REDACTED);
-                self.text.truncate(self.told);
-                self.text.push_str(&clean);
-            }
-            let Some(news) = self.text.get(self.told..) else { continue };
-            let begins = |n: &usize| secret.get(..*n).is_some_and(|beginning| news.ends_with(beginning));
-            held = held.max((1..secret.len().min(news.len() + 1)).rev().find(begins).unwrap_or(0));
-        }
-        self.text.len() - if last { 0 } else { held }
-    }
-}
-
-/// A model call in the air.
-#[derive(Debug)]
-pub(super) struct LiveModel {
-    session: String,
-    run: String,
-    call: u64,
-    /// What it was asked by; the configuration may change while it answers.
-    wire: Wire,
-    parts: Vec<Streamed>,
-    drafts: u64,
-    /// How many shown parts the run had before this answer.
-    base: usize,
-    /// Whether a tool call began since the page was told last.
-    fresh_call: bool,
-    /// Whether the page still shows what this call had said before it was made again.
-    replaces: bool,
-}
-
-impl LiveModel {
-    /// Whether there is text that no draft holds.
-    pub fn has_news(&self) -> bool {
-        self.parts.iter().any(|part| part.drafted < part.told && part.kind != DeltaKind::ToolCall)
-    }
-
-    /// What has come, as far as it can stand alone.
-    fn blocks(&self) -> Vec<Block> {
-        self.parts.iter().filter_map(|part| block(part.kind, &part.text)).collect()
-    }
-}
-
-fn block(kind: DeltaKind, text: &str) -> Option<Block> {
-    match kind {
-        DeltaKind::Text => Some(Block::Text(text.into())),
-        DeltaKind::Thinking => Some(Block::Thinking { text: text.into(), signature: None }),
-        DeltaKind::ToolCall => None,
-    }
-}
-
-/// A function of the page that was called.
-#[derive(Debug)]
-pub(super) struct LiveCall {
-    pub owner: CallOwner,
-    /// `None`: it waits for its commit and was not called yet.
-    pub deadline: Option<Millis>,
-    /// How long it may take, for the message.
-    pub limit: u64,
-    /// The tool that it is for, if it is for one.
-    pub tool: String,
-    /// What it has told of its progress.
-    progress: Progress,
-}
-
-/// What a call has told of its progress: the page hears of it at most every [`PROGRESS_MS`].
-#[derive(Debug, Default)]
-struct Progress {
-    /// The last that the page has not heard of.
-    news: Option<Value>,
-    /// When it heard of it.
-    told: Option<Millis>,
-}
-
-/// How often a page is told of a call's progress, in milliseconds.
-const PROGRESS_MS: Millis = 100;
-
-/// Who wants the result of a function.
-#[derive(Clone, Debug)]
-pub(super) enum CallOwner {
-    /// A tool call.
-    Tool(Owner),
-    /// The instructions of a session's run.
-    Instructions { session: String, run: String },
-    /// What the page's own schema says of a call of the page's own code.
-    Validate(PageCall),
-    /// What it says of a call of a run.
-    ValidateForRun { session: String, run: String, tool_call: String },
-    /// What `decide` says of a call of the page's own code.
-    Decide(PageCall),
-    /// What it says of a call of a run.
-    DecideForRun { session: String, run: String, tool_call: String },
-    /// What became of a call that was lost.
-    Lookup { session: String, run: String, tool_call: String },
-}
-
-impl LiveCall {
-    /// A call that waits to be made.
-    pub fn new(owner: CallOwner, tool: &str, limit: u64) -> LiveCall {
-        LiveCall { owner, deadline: None, limit, tool: tool.into(), progress: Progress::default() }
-    }
-
-    /// Whether it waits for its commit, and has not begun.
-    fn is_ahead_of(&self) -> Option<(&str, &str, &str)> {
-        match &self.owner {
-            CallOwner::Tool(Owner::Run { session, run, tool_call }) if self.deadline.is_none() => {
-                Some((session, run, tool_call))
-            }
-            _ => None,
-        }
-    }
-
-    /// When the page is to hear of its progress.
-    pub fn progress_due(&self) -> Option<Millis> {
-        self.progress.news.as_ref().and(self.progress.told).map(|told| told + PROGRESS_MS)
-    }
-
-    /// Whether the page's own code asked for it.
-    pub fn is_of_page(&self) -> bool {
-        matches!(
-            self.owner,
-            CallOwner::Tool(Owner::Command(_)) | CallOwner::Decide(_) | CallOwner::Validate(_)
-        )
-    }
-}
-
 impl Harness {
-    /// A piece of an answer. `false`: nobody wants it any more.
-    pub fn delta(&mut self, call: CallKey, delta: Delta<'_>) -> bool {
-        let Some(model) = self.models.get_mut(call) else {
-            self.dropped += 1;
-            return false;
-        };
-        let index = delta.part as usize;
-        while model.parts.len() <= index {
-            let kind = delta.kind;
-            model.fresh_call |= kind == DeltaKind::ToolCall;
-            model.parts.push(Streamed { kind, text: String::new(), told: 0, told_units: 0, drafted: 0 });
-        }
-        if let Some(part) = model.parts.get_mut(index) {
-            part.text.push_str(delta.text);
-        }
-        true
-    }
-
-    /// Everything of one network read has come: the page is told, in one event a part.
-    pub fn flush(&mut self, now: Millis, call: CallKey) {
-        self.now = self.now.max(now);
-        self.tell_news(call, false);
-        // Not by a timer: the page may be gone before it fires.
-        self.draft_if_due();
-    }
-
-    /// When the text that streams is to be written down, if some is not.
-    pub(super) fn draft_due(&self) -> Option<Millis> {
-        self.models.values().any(LiveModel::has_news).then_some(self.last_draft + DRAFT_MS)
-    }
-
-    /// Writes it down if that time has come.
-    pub(super) fn draft_if_due(&mut self) {
-        if self.draft_due().is_some_and(|due| due <= self.now) {
-            self.write_drafts();
-        }
-    }
-
-    /// Tells what of an answer was not told. `last`: nothing more comes of it.
-    fn tell_news(&mut self, call: CallKey, last: bool) {
-        let Some(model) = self.models.get_mut(call) else { return };
-        let (session, run) = (model.session.clone(), model.run.clone());
-        let mut news = Vec::new();
-        for (index, part) in model.parts.iter_mut().enumerate() {
-            let until = part.tellable(&self.secrets, last);
-            let Some(text) = part.text.get(part.told..until).filter(|text| !text.is_empty()) else {
-                continue;
-            };
-            if part.kind != DeltaKind::ToolCall {
-                news.push((model.base + index, part.kind, part.told_units, text.to_owned()));
-            }
-            part.told_units += if text.is_ascii() { text.len() } else { text.encode_utf16().count() };
-            part.told = until;
-        }
-        // What a run says that works for another is told with its call.
-        let of_another = self.sessions.get(&session).and_then(|slot| slot.session.run(&run));
-        if of_another.is_some_and(|run| run.delegate.is_some()) {
-            return;
-        }
-        let replaced = !news.is_empty() && std::mem::take(&mut model.replaces);
-        let fresh_call = std::mem::take(&mut model.fresh_call) || replaced;
-        if news.is_empty() && !fresh_call {
-            return;
-        }
-        // The part of a call that begins must be there before text that comes after it; what is replaced must be gone.
-        if fresh_call {
-            self.tell_message(&session, &run, false);
-        }
-        if let Some(message) =
-            self.sessions.get(&session).and_then(|slot| slot.session.run(&run)).map(Run::answer_id)
-        {
-            for (part, kind, offset, text) in news {
-                let kind = if kind == DeltaKind::Thinking { "thinking" } else { "text" };
-                let mut detail = self.detail(&session, Some(&run));
-                detail.text("kind", kind).text("messageId", &message).text("text", &text);
-                detail.number("offset", offset as u64).number("part", part as u64);
-                self.send("agent:message-chunk", detail, false);
-            }
-        }
-        self.tell_views();
-    }
-
-    /// The parts of a run's answer that stream and are in no entry yet.
-    pub(super) fn streaming_parts(&self, session: &str, run: &str) -> Vec<Value> {
-        let model = self.models.values().find(|model| model.session == session && model.run == run);
-        let parts = model.map(|model| model.parts.as_slice()).unwrap_or_default();
-        let told = |part: &Streamed| part.text.get(..part.told).unwrap_or_default().to_owned();
-        let part = |(index, part): (usize, &Streamed)| match part.kind {
-            DeltaKind::Text => session::text_part("text", &told(part)),
-            DeltaKind::Thinking => session::text_part("thinking", &told(part)),
-            DeltaKind::ToolCall => Object::new()
-                .text("type", "tool-call")
-                .text("toolCallId", &format!("receiving-{index}"))
-                .text("tool", &part.text)
-                .value("arguments", Object::new().done())
-                .text("status", "receiving")
-                .done(),
-        };
-        parts.iter().enumerate().map(part).collect()
-    }
-
-    /// Whether a run has shown anything of the answer that it awaits.
-    pub(super) fn has_shown(&self, session: &str, run: &str) -> bool {
-        self.models.values().any(|m| m.session == session && m.run == run && !m.parts.is_empty())
-    }
-
     /// Appends an entry, writes it, and sets going what follows from it alone.
     pub(super) fn append(&mut self, session: &str, run: Option<&str>, entry: &Entry) {
         if self.store(session, run, entry) {
@@ -476,20 +222,8 @@ impl Harness {
         let base = folded.map_or(0, Run::shown_before_last);
         let last = folded.and_then(|run| run.turns.last());
         let replaces = last.is_some_and(|turn| !turn.had.is_empty());
-        self.models.insert(
-            key,
-            LiveModel {
-                session: session.into(),
-                run: run.into(),
-                call,
-                wire: self.config.wire(),
-                parts: Vec::new(),
-                drafts: 0,
-                base,
-                fresh_call: false,
-                replaces,
-            },
-        );
+        let model = LiveModel::new(session, run, call, self.config.wire(), base, replaces);
+        self.models.insert(key, model);
         match request {
             Ok(request) => self.outbox.act(Action::CallModel { call: key, request }),
             Err(error) => self.inner.push_back(Inner::NotCalled(key, error)),
@@ -633,118 +367,7 @@ impl Harness {
         }
     }
 
-    /// Calls a tool of the page.
-    pub(super) fn call_tool(
-        &mut self,
-        owner: Owner,
-        (tool, function): (&str, u32),
-        args: &Value,
-        timeout: Option<u64>,
-        barrier: bool,
-    ) {
-        let limit = timeout.unwrap_or(self.config.tool_timeout_ms);
-        let call = self.key();
-        let mut given = Object::new();
-        given.value("args", args.clone());
-        match &owner {
-            Owner::Run { run, tool_call, .. } => given.text("toolCallId", tool_call).text("runId", run),
-            Owner::Command(command) => given.text("toolCallId", &format!("call-{command}")),
-        };
-        let json = given.json();
-        self.calls.insert(call, LiveCall::new(CallOwner::Tool(owner), tool, limit));
-        let action = Action::CallPage { call, function, kind: "tool", json: Some(json) };
-        if barrier {
-            self.outbox.strictly();
-            self.outbox.act_after_commit(action);
-        } else {
-            self.outbox.act(action);
-        }
-    }
-
-    pub(super) fn returned(&mut self, call: CallKey, result: Result<Option<String>, ErrorInfo>) {
-        let Some(LiveCall { owner, .. }) = self.calls.remove(call) else {
-            self.dropped += 1;
-            return;
-        };
-        match owner {
-            CallOwner::Instructions { session, .. } => self.instructed(&session, result),
-            CallOwner::Validate(_) | CallOwner::ValidateForRun { .. } => self.validated(owner, result),
-            CallOwner::Decide(_) | CallOwner::DecideForRun { .. } => self.judged(owner, result),
-            CallOwner::Lookup { .. } => self.looked_up(owner, result),
-            CallOwner::Tool(Owner::Run { session, run, tool_call }) => {
-                let entry = match result {
-                    Ok(json) => {
-                        let (text, json) = self.tool_text(json);
-                        returned_entry(&tool_call, text, json)
-                    }
-                    Err(error) => failed_call(&tool_call, self.scrubbed_error(error)),
-                };
-                self.settle(&session, &run, &entry);
-            }
-            CallOwner::Tool(Owner::Command(command)) => {
-                let result = result.map_err(|error| self.scrubbed_error(error)).map(|json| {
-                    let (text, json) = self.tool_text(json);
-                    Some(json::json(&tool_value(&text, json)))
-                });
-                self.outbox.tell(Action::Reply { id: command, result });
-            }
-        }
-    }
-
-    /// The function of a tool call: the tool may have been registered anew while the call waited for its commit.
-    pub(super) fn present_function(&self, live: &LiveCall) -> Option<u32> {
-        match self.registry.get(&live.tool)?.definition.origin {
-            Origin::Host(function) => Some(function),
-            _ => None,
-        }
-    }
-
-    /// Calls that wait for their commit are not made if they would be refused, or asked about, by what holds now.
-    pub(super) fn drop_what_may_not_run(&mut self, before: &Policy) {
-        let waiting = self.calls.values().filter_map(LiveCall::is_ahead_of);
-        let waiting: Vec<_> = waiting
-            .map(|(session, run, call)| (session.to_owned(), run.to_owned(), call.to_owned()))
-            .collect();
-        for (session, run, tool_call) in waiting {
-            let call = self.session(&session).and_then(|s| s.run(&run)).and_then(|run| run.call(&tool_call));
-            let Some((name, arguments)) = call.map(|call| (call.name.clone(), call.arguments.clone())) else {
-                continue;
-            };
-            let checked = gate(&self.registry, &self.policy_of(&session, &run), &name, &arguments);
-            let error = match checked {
-                Err(error) => error,
-                Ok(checked) => {
-                    let tool = checked.definition;
-                    if self.policy.verdict(tool, false).0 <= before.verdict(tool, false).0 {
-                        continue;
-                    }
-                    ErrorInfo::new(Code::PermissionDenied, "the rules have changed; it was not run")
-                        .hint("call it again if it is still wanted")
-                }
-            };
-            let of_call = |live: &LiveCall| live.is_ahead_of().is_some_and(|(.., id)| id == tool_call);
-            for key in self.calls.keys(of_call) {
-                self.calls.remove(key);
-                self.outbox.abort(key);
-            }
-            self.inner_settle(session, run, failed_call(&tool_call, error));
-        }
-    }
-
-    /// What a tool of the page returned, as text for the model, and whether that is JSON.
-    pub(super) fn tool_text(&self, json: Option<String>) -> (ToolText, bool) {
-        let json = json.unwrap_or_default();
-        let (text, json) = match json::parse(&json) {
-            Some(Value::String(text)) => (text, false),
-            Some(Value::Null) | None => (String::new(), false),
-            Some(_) => (json, true),
-        };
-        let text = ToolText::new(self.scrubbed(text));
-        let json = json && text.truncated.is_none();
-        (text, json)
-    }
-
-    fn instructed(&mut self, session: &str, result: Result<Option<String>, ErrorInfo>) {
+    pub(super) fn instructed(&mut self, session: &str, result: Result<Option<String>, ErrorInfo>) {
         let text = result.map(|json| json.and_then(|json| json::parse(&json)));
         let text = match text {
             Ok(Some(Value::String(text))) => Ok(text),
@@ -771,35 +394,6 @@ impl Harness {
                 self.settle(session, &run, &entry);
             }
         }
-    }
-
-    /// A call says how far it is. What comes sooner than the page is to hear of it takes the place of what waits.
-    pub(super) fn progress(&mut self, call: CallKey, json: &str) {
-        let progress = json::parse(&self.scrubbed(json.into())).unwrap_or_default();
-        let now = self.now;
-        let Some(live) = self.calls.get_mut(call) else { return };
-        live.progress.news = Some(progress);
-        if live.progress.told.is_none_or(|told| told + PROGRESS_MS <= now) {
-            self.tell_progress_of(call);
-        }
-    }
-
-    /// Tells of the progress that waited.
-    pub(super) fn tell_late_progress(&mut self) {
-        let now = self.now;
-        for call in self.calls.keys(|call| call.progress_due().is_some_and(|due| due <= now)) {
-            self.tell_progress_of(call);
-        }
-    }
-
-    fn tell_progress_of(&mut self, call: CallKey) {
-        let now = self.now;
-        let Some(live) = self.calls.get_mut(call) else { return };
-        let Some(news) = live.progress.news.take() else { return };
-        live.progress.told = Some(now);
-        let CallOwner::Tool(Owner::Run { session, run, tool_call }) = &live.owner else { return };
-        let (session, run, tool_call) = (session.clone(), run.clone(), tool_call.clone());
-        self.tell_progress(&session, &run, &tool_call, news);
     }
 
     /// Stops the run of a session, if it has one. A held one too where `held` says so.
@@ -875,63 +469,6 @@ impl Harness {
     /// The row that says whose journals these are.
     pub(super) fn guard(&self) -> Expect {
         outbox::expect(Table::Meta, vec!["epoch".into()], Some(self.epoch.to_string()))
-    }
-
-    fn drop_drafts(&mut self, session: &str, run: &str) {
-        self.outbox
-            .write(Write::DeletePrefix { table: Table::Drafts, prefix: vec![session.into(), run.into()] });
-    }
-
-    /// Writes down the text that streams and is in no draft yet.
-    pub(super) fn write_drafts(&mut self) {
-        self.last_draft = self.now;
-        for write in self.drafts(false) {
-            self.outbox.write(write);
-        }
-        self.outbox.hurry();
-    }
-
-    /// Writes down all that streams, at once: the page may be gone before a commit that waits for its turn.
-    pub(super) fn draft_at_once(&mut self) {
-        self.last_draft = self.now;
-        let writes = self.drafts(true);
-        if !writes.is_empty() {
-            self.outbox.act(Action::Draft { writes });
-        }
-    }
-
-    /// The drafts of what streams: under the epoch, so that a former holder's are told apart.
-    fn drafts(&mut self, whole: bool) -> Vec<Write> {
-        let epoch = self.epoch;
-        let mut drafts = Vec::new();
-        for model in self.models.values_mut().filter(|model| whole || model.has_news()) {
-            let mut pieces = Vec::new();
-            for (index, part) in model.parts.iter_mut().enumerate() {
-                let start = if whole { 0 } else { part.drafted };
-                let news = part.text.get(start..part.told).filter(|text| !text.is_empty());
-                let Some(block) = news.and_then(|text| block(part.kind, text)) else { continue };
-                let blocks = crate::journal::blocks_to_json(&[block]);
-                let block = blocks.get(0).cloned().unwrap_or_default();
-                pieces.push(Value::Array(vec![index.into(), start.into(), block]));
-                if !whole {
-                    // What is written at once may be lost with the page: the next draft says it again.
-                    part.drafted = part.told;
-                }
-            }
-            if pieces.is_empty() {
-                continue;
-            }
-            model.drafts += 1;
-            let key = vec![
-                model.session.as_str().into(),
-                model.run.as_str().into(),
-                epoch.into(),
-                model.drafts.into(),
-            ];
-            drafts.push((key, json::json(&Value::from(pieces))));
-        }
-        let put = |(key, value)| Write::Put { table: Table::Drafts, key, value };
-        drafts.into_iter().map(put).collect()
     }
 
     /// Writes the heads of the sessions that have changed.

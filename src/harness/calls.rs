@@ -1,0 +1,233 @@
+//! Calls of the page's functions that are on their way.
+//!
+//! Decides whose a result is, how often progress is told, and which calls that have not begun are not wanted any more.
+//! Promises: a function is called once, and what nobody waits for any more is dropped and counted. Leaves to others:
+//! whether a tool may run (`run`, `tools`), and what its result leads to (`runs`).
+
+use super::outcome::{failed_call, returned_entry, tool_value};
+use super::page_calls::PageCall;
+use super::pages::Owner;
+use super::{Action, CallKey, Harness};
+use crate::error::{Code, ErrorInfo};
+use crate::json;
+use crate::object::Object;
+use crate::ports::Millis;
+use crate::tools::{Origin, Policy, ToolText, gate};
+use serde_json::Value;
+
+/// A function of the page that was called.
+#[derive(Debug)]
+pub(super) struct LiveCall {
+    pub owner: CallOwner,
+    /// `None`: it waits for its commit and was not called yet.
+    pub deadline: Option<Millis>,
+    /// How long it may take, for the message.
+    pub limit: u64,
+    /// The tool that it is for, if it is for one.
+    pub tool: String,
+    /// What it has told of its progress.
+    progress: Progress,
+}
+
+/// What a call has told of its progress: the page hears of it at most every [`PROGRESS_MS`].
+#[derive(Debug, Default)]
+struct Progress {
+    /// The last that the page has not heard of.
+    news: Option<Value>,
+    /// When it heard of it.
+    told: Option<Millis>,
+}
+
+/// How often a page is told of a call's progress, in milliseconds.
+const PROGRESS_MS: Millis = 100;
+
+/// Who wants the result of a function.
+#[derive(Clone, Debug)]
+pub(super) enum CallOwner {
+    /// A tool call.
+    Tool(Owner),
+    /// The instructions of a session's run.
+    Instructions { session: String, run: String },
+    /// What the page's own schema says of a call of the page's own code.
+    Validate(PageCall),
+    /// What it says of a call of a run.
+    ValidateForRun { session: String, run: String, tool_call: String },
+    /// What `decide` says of a call of the page's own code.
+    Decide(PageCall),
+    /// What it says of a call of a run.
+    DecideForRun { session: String, run: String, tool_call: String },
+    /// What became of a call that was lost.
+    Lookup { session: String, run: String, tool_call: String },
+}
+
+impl LiveCall {
+    /// A call that waits to be made.
+    pub fn new(owner: CallOwner, tool: &str, limit: u64) -> LiveCall {
+        LiveCall { owner, deadline: None, limit, tool: tool.into(), progress: Progress::default() }
+    }
+
+    /// Whether it waits for its commit, and has not begun.
+    fn is_ahead_of(&self) -> Option<(&str, &str, &str)> {
+        match &self.owner {
+            CallOwner::Tool(Owner::Run { session, run, tool_call }) if self.deadline.is_none() => {
+                Some((session, run, tool_call))
+            }
+            _ => None,
+        }
+    }
+
+    /// When the page is to hear of its progress.
+    pub fn progress_due(&self) -> Option<Millis> {
+        self.progress.news.as_ref().and(self.progress.told).map(|told| told + PROGRESS_MS)
+    }
+
+    /// Whether the page's own code asked for it.
+    pub fn is_of_page(&self) -> bool {
+        matches!(
+            self.owner,
+            CallOwner::Tool(Owner::Command(_)) | CallOwner::Decide(_) | CallOwner::Validate(_)
+        )
+    }
+}
+
+impl Harness {
+    /// Calls a tool of the page.
+    pub(super) fn call_tool(
+        &mut self,
+        owner: Owner,
+        (tool, function): (&str, u32),
+        args: &Value,
+        timeout: Option<u64>,
+        barrier: bool,
+    ) {
+        let limit = timeout.unwrap_or(self.config.tool_timeout_ms);
+        let call = self.key();
+        let mut given = Object::new();
+        given.value("args", args.clone());
+        match &owner {
+            Owner::Run { run, tool_call, .. } => given.text("toolCallId", tool_call).text("runId", run),
+            Owner::Command(command) => given.text("toolCallId", &format!("call-{command}")),
+        };
+        let json = given.json();
+        self.calls.insert(call, LiveCall::new(CallOwner::Tool(owner), tool, limit));
+        let action = Action::CallPage { call, function, kind: "tool", json: Some(json) };
+        if barrier {
+            self.outbox.strictly();
+            self.outbox.act_after_commit(action);
+        } else {
+            self.outbox.act(action);
+        }
+    }
+
+    pub(super) fn returned(&mut self, call: CallKey, result: Result<Option<String>, ErrorInfo>) {
+        let Some(LiveCall { owner, .. }) = self.calls.remove(call) else {
+            self.dropped += 1;
+            return;
+        };
+        match owner {
+            CallOwner::Instructions { session, .. } => self.instructed(&session, result),
+            CallOwner::Validate(_) | CallOwner::ValidateForRun { .. } => self.validated(owner, result),
+            CallOwner::Decide(_) | CallOwner::DecideForRun { .. } => self.judged(owner, result),
+            CallOwner::Lookup { .. } => self.looked_up(owner, result),
+            CallOwner::Tool(Owner::Run { session, run, tool_call }) => {
+                let entry = match result {
+                    Ok(json) => {
+                        let (text, json) = self.tool_text(json);
+                        returned_entry(&tool_call, text, json)
+                    }
+                    Err(error) => failed_call(&tool_call, self.scrubbed_error(error)),
+                };
+                self.settle(&session, &run, &entry);
+            }
+            CallOwner::Tool(Owner::Command(command)) => {
+                let result = result.map_err(|error| self.scrubbed_error(error)).map(|json| {
+                    let (text, json) = self.tool_text(json);
+                    Some(json::json(&tool_value(&text, json)))
+                });
+                self.outbox.tell(Action::Reply { id: command, result });
+            }
+        }
+    }
+
+    /// The function of a tool call: the tool may have been registered anew while the call waited for its commit.
+    pub(super) fn present_function(&self, live: &LiveCall) -> Option<u32> {
+        match self.registry.get(&live.tool)?.definition.origin {
+            Origin::Host(function) => Some(function),
+            _ => None,
+        }
+    }
+
+    /// Calls that wait for their commit are not made if they would be refused, or asked about, by what holds now.
+    pub(super) fn drop_what_may_not_run(&mut self, before: &Policy) {
+        let waiting = self.calls.values().filter_map(LiveCall::is_ahead_of);
+        let waiting: Vec<_> = waiting
+            .map(|(session, run, call)| (session.to_owned(), run.to_owned(), call.to_owned()))
+            .collect();
+        for (session, run, tool_call) in waiting {
+            let call = self.session(&session).and_then(|s| s.run(&run)).and_then(|run| run.call(&tool_call));
+            let Some((name, arguments)) = call.map(|call| (call.name.clone(), call.arguments.clone())) else {
+                continue;
+            };
+            let checked = gate(&self.registry, &self.policy_of(&session, &run), &name, &arguments);
+            let error = match checked {
+                Err(error) => error,
+                Ok(checked) => {
+                    let tool = checked.definition;
+                    if self.policy.verdict(tool, false).0 <= before.verdict(tool, false).0 {
+                        continue;
+                    }
+                    ErrorInfo::new(Code::PermissionDenied, "the rules have changed; it was not run")
+                        .hint("call it again if it is still wanted")
+                }
+            };
+            let of_call = |live: &LiveCall| live.is_ahead_of().is_some_and(|(.., id)| id == tool_call);
+            for key in self.calls.keys(of_call) {
+                self.calls.remove(key);
+                self.outbox.abort(key);
+            }
+            self.inner_settle(session, run, failed_call(&tool_call, error));
+        }
+    }
+
+    /// What a tool of the page returned, as text for the model, and whether that is JSON.
+    pub(super) fn tool_text(&self, json: Option<String>) -> (ToolText, bool) {
+        let json = json.unwrap_or_default();
+        let (text, json) = match json::parse(&json) {
+            Some(Value::String(text)) => (text, false),
+            Some(Value::Null) | None => (String::new(), false),
+            Some(_) => (json, true),
+        };
+        let text = ToolText::new(self.scrubbed(text));
+        let json = json && text.truncated.is_none();
+        (text, json)
+    }
+
+    /// A call says how far it is. What comes sooner than the page is to hear of it takes the place of what waits.
+    pub(super) fn progress(&mut self, call: CallKey, json: &str) {
+        let progress = json::parse(&self.scrubbed(json.into())).unwrap_or_default();
+        let now = self.now;
+        let Some(live) = self.calls.get_mut(call) else { return };
+        live.progress.news = Some(progress);
+        if live.progress.told.is_none_or(|told| told + PROGRESS_MS <= now) {
+            self.tell_progress_of(call);
+        }
+    }
+
+    /// Tells of the progress that waited.
+    pub(super) fn tell_late_progress(&mut self) {
+        let now = self.now;
+        for call in self.calls.keys(|call| call.progress_due().is_some_and(|due| due <= now)) {
+            self.tell_progress_of(call);
+        }
+    }
+
+    fn tell_progress_of(&mut self, call: CallKey) {
+        let now = self.now;
+        let Some(live) = self.calls.get_mut(call) else { return };
+        let Some(news) = live.progress.news.take() else { return };
+        live.progress.told = Some(now);
+        let CallOwner::Tool(Owner::Run { session, run, tool_call }) = &live.owner else { return };
+        let (session, run, tool_call) = (session.clone(), run.clone(), tool_call.clone());
+        self.tell_progress(&session, &run, &tool_call, news);
+    }
+}

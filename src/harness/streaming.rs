@@ -1,0 +1,270 @@
+//! Answers that stream: what has come, what was told of it, and what is written down.
+//!
+//! Decides how much of a text can be told while it may still become a key, and when it is written down. Promises: no delta
+//! passes a run's machine; one event a part and network read; what was shown survives its page. Leaves to others: the whole
+//! answer (`runs`).
+
+use super::{Action, CallKey, Harness, REDACTED};
+use crate::find;
+use crate::journal::blocks_to_json;
+use crate::json;
+use crate::model::{Block, Delta, DeltaKind, Wire};
+use crate::object::Object;
+use crate::ports::{Millis, Table, Write};
+use crate::run::Run;
+use crate::session;
+use serde_json::Value;
+
+/// How often the text of an answer is written down while it streams, in milliseconds.
+const DRAFT_MS: Millis = 250;
+
+/// One part of an answer that streams.
+#[derive(Debug)]
+struct Streamed {
+    kind: DeltaKind,
+    text: String,
+    /// How much of it was told, in bytes, and in UTF-16 units as pages count.
+    told: usize,
+    told_units: usize,
+    /// How much of it is in a draft, in bytes.
+    drafted: usize,
+}
+
+impl Streamed {
+    /// Up to where the text can be told: a key in it is replaced, and what may be the beginning of one waits.
+    fn tellable(&mut self, secrets: &[String], last: bool) -> usize {
+        let mut held = 0;
+        for secret in secrets {
+            let Some(news) = self.text.get(self.told..) else { continue };
+            if find::has(news, secret) {
+                let clean = find::replace(news, secret, REDACTED);
+                self.text.truncate(self.told);
+                self.text.push_str(&clean);
+            }
+            let Some(news) = self.text.get(self.told..) else { continue };
+            let begins = |n: &usize| secret.get(..*n).is_some_and(|beginning| news.ends_with(beginning));
+            held = held.max((1..secret.len().min(news.len() + 1)).rev().find(begins).unwrap_or(0));
+        }
+        self.text.len() - if last { 0 } else { held }
+    }
+}
+
+/// A model call in the air.
+#[derive(Debug)]
+pub(super) struct LiveModel {
+    pub session: String,
+    pub run: String,
+    pub call: u64,
+    /// What it was asked by; the configuration may change while it answers.
+    pub wire: Wire,
+    parts: Vec<Streamed>,
+    drafts: u64,
+    /// How many shown parts the run had before this answer.
+    base: usize,
+    /// Whether a tool call began since the page was told last.
+    fresh_call: bool,
+    /// Whether the page still shows what this call had said before it was made again.
+    replaces: bool,
+}
+
+impl LiveModel {
+    /// A call that was just made. `base`: how many shown parts the run had before; `replaces`: whether the page still
+    /// shows what this call had said before it was made again.
+    pub fn new(session: &str, run: &str, call: u64, wire: Wire, base: usize, replaces: bool) -> LiveModel {
+        let (session, run) = (session.into(), run.into());
+        LiveModel {
+            session,
+            run,
+            call,
+            wire,
+            parts: Vec::new(),
+            drafts: 0,
+            base,
+            fresh_call: false,
+            replaces,
+        }
+    }
+
+    /// Whether there is text that no draft holds.
+    pub fn has_news(&self) -> bool {
+        self.parts.iter().any(|part| part.drafted < part.told && part.kind != DeltaKind::ToolCall)
+    }
+
+    /// What has come, as far as it can stand alone.
+    pub fn blocks(&self) -> Vec<Block> {
+        self.parts.iter().filter_map(|part| block(part.kind, &part.text)).collect()
+    }
+}
+
+fn block(kind: DeltaKind, text: &str) -> Option<Block> {
+    match kind {
+        DeltaKind::Text => Some(Block::Text(text.into())),
+        DeltaKind::Thinking => Some(Block::Thinking { text: text.into(), signature: None }),
+        DeltaKind::ToolCall => None,
+    }
+}
+
+impl Harness {
+    /// A piece of an answer. `false`: nobody wants it any more.
+    pub fn delta(&mut self, call: CallKey, delta: Delta<'_>) -> bool {
+        let Some(model) = self.models.get_mut(call) else {
+            self.dropped += 1;
+            return false;
+        };
+        let index = delta.part as usize;
+        while model.parts.len() <= index {
+            let kind = delta.kind;
+            model.fresh_call |= kind == DeltaKind::ToolCall;
+            model.parts.push(Streamed { kind, text: String::new(), told: 0, told_units: 0, drafted: 0 });
+        }
+        if let Some(part) = model.parts.get_mut(index) {
+            part.text.push_str(delta.text);
+        }
+        true
+    }
+
+    /// Everything of one network read has come: the page is told, in one event a part.
+    pub fn flush(&mut self, now: Millis, call: CallKey) {
+        self.now = self.now.max(now);
+        self.tell_news(call, false);
+        // Not by a timer: the page may be gone before it fires.
+        self.draft_if_due();
+    }
+
+    /// When the text that streams is to be written down, if some is not.
+    pub(super) fn draft_due(&self) -> Option<Millis> {
+        self.models.values().any(LiveModel::has_news).then_some(self.last_draft + DRAFT_MS)
+    }
+
+    /// Writes it down if that time has come.
+    pub(super) fn draft_if_due(&mut self) {
+        if self.draft_due().is_some_and(|due| due <= self.now) {
+            self.write_drafts();
+        }
+    }
+
+    /// Tells what of an answer was not told. `last`: nothing more comes of it.
+    pub(super) fn tell_news(&mut self, call: CallKey, last: bool) {
+        let Some(model) = self.models.get_mut(call) else { return };
+        let (session, run) = (model.session.clone(), model.run.clone());
+        let mut news = Vec::new();
+        for (index, part) in model.parts.iter_mut().enumerate() {
+            let until = part.tellable(&self.secrets, last);
+            let Some(text) = part.text.get(part.told..until).filter(|text| !text.is_empty()) else {
+                continue;
+            };
+            if part.kind != DeltaKind::ToolCall {
+                news.push((model.base + index, part.kind, part.told_units, text.to_owned()));
+            }
+            part.told_units += if text.is_ascii() { text.len() } else { text.encode_utf16().count() };
+            part.told = until;
+        }
+        // What a run says that works for another is told with its call.
+        let of_another = self.sessions.get(&session).and_then(|slot| slot.session.run(&run));
+        if of_another.is_some_and(|run| run.delegate.is_some()) {
+            return;
+        }
+        let replaced = !news.is_empty() && std::mem::take(&mut model.replaces);
+        let fresh_call = std::mem::take(&mut model.fresh_call) || replaced;
+        if news.is_empty() && !fresh_call {
+            return;
+        }
+        // The part of a call that begins must be there before text that comes after it; what is replaced must be gone.
+        if fresh_call {
+            self.tell_message(&session, &run, false);
+        }
+        if let Some(message) =
+            self.sessions.get(&session).and_then(|slot| slot.session.run(&run)).map(Run::answer_id)
+        {
+            for (part, kind, offset, text) in news {
+                let kind = if kind == DeltaKind::Thinking { "thinking" } else { "text" };
+                let mut detail = self.detail(&session, Some(&run));
+                detail.text("kind", kind).text("messageId", &message).text("text", &text);
+                detail.number("offset", offset as u64).number("part", part as u64);
+                self.send("agent:message-chunk", detail, false);
+            }
+        }
+        self.tell_views();
+    }
+
+    /// The parts of a run's answer that stream and are in no entry yet.
+    pub(super) fn streaming_parts(&self, session: &str, run: &str) -> Vec<Value> {
+        let model = self.models.values().find(|model| model.session == session && model.run == run);
+        let parts = model.map(|model| model.parts.as_slice()).unwrap_or_default();
+        let told = |part: &Streamed| part.text.get(..part.told).unwrap_or_default().to_owned();
+        let part = |(index, part): (usize, &Streamed)| match part.kind {
+            DeltaKind::Text => session::text_part("text", &told(part)),
+            DeltaKind::Thinking => session::text_part("thinking", &told(part)),
+            DeltaKind::ToolCall => Object::new()
+                .text("type", "tool-call")
+                .text("toolCallId", &format!("receiving-{index}"))
+                .text("tool", &part.text)
+                .value("arguments", Object::new().done())
+                .text("status", "receiving")
+                .done(),
+        };
+        parts.iter().enumerate().map(part).collect()
+    }
+
+    /// Whether a run has shown anything of the answer that it awaits.
+    pub(super) fn has_shown(&self, session: &str, run: &str) -> bool {
+        self.models.values().any(|m| m.session == session && m.run == run && !m.parts.is_empty())
+    }
+
+    pub(super) fn drop_drafts(&mut self, session: &str, run: &str) {
+        self.outbox
+            .write(Write::DeletePrefix { table: Table::Drafts, prefix: vec![session.into(), run.into()] });
+    }
+
+    /// Writes down the text that streams and is in no draft yet.
+    pub(super) fn write_drafts(&mut self) {
+        self.last_draft = self.now;
+        for write in self.drafts(false) {
+            self.outbox.write(write);
+        }
+        self.outbox.hurry();
+    }
+
+    /// Writes down all that streams, at once: the page may be gone before a commit that waits for its turn.
+    pub(super) fn draft_at_once(&mut self) {
+        self.last_draft = self.now;
+        let writes = self.drafts(true);
+        if !writes.is_empty() {
+            self.outbox.act(Action::Draft { writes });
+        }
+    }
+
+    /// The drafts of what streams: under the epoch, so that a former holder's are told apart.
+    fn drafts(&mut self, whole: bool) -> Vec<Write> {
+        let epoch = self.epoch;
+        let mut drafts = Vec::new();
+        for model in self.models.values_mut().filter(|model| whole || model.has_news()) {
+            let mut pieces = Vec::new();
+            for (index, part) in model.parts.iter_mut().enumerate() {
+                let start = if whole { 0 } else { part.drafted };
+                let news = part.text.get(start..part.told).filter(|text| !text.is_empty());
+                let Some(block) = news.and_then(|text| block(part.kind, text)) else { continue };
+                let blocks = blocks_to_json(&[block]);
+                let block = blocks.get(0).cloned().unwrap_or_default();
+                pieces.push(Value::Array(vec![index.into(), start.into(), block]));
+                if !whole {
+                    // What is written at once may be lost with the page: the next draft says it again.
+                    part.drafted = part.told;
+                }
+            }
+            if pieces.is_empty() {
+                continue;
+            }
+            model.drafts += 1;
+            let key = vec![
+                model.session.as_str().into(),
+                model.run.as_str().into(),
+                epoch.into(),
+                model.drafts.into(),
+            ];
+            drafts.push((key, json::json(&Value::from(pieces))));
+        }
+        let put = |(key, value)| Write::Put { table: Table::Drafts, key, value };
+        drafts.into_iter().map(put).collect()
+    }
+}
