@@ -169,9 +169,9 @@ export interface Workspace extends EventTarget {
   resume(runId?: string): Promise<Run>;
   /**
    * A person's answer to a question (`agent:permission-required`, `Snapshot.permissions`). The first one counts, also
-   * after a reload. `reason` is a word to the model.
+   * after a reload (once the agent has been started). `reason` is a word to the model; page code finds it in `error.hint`.
    *
-   * @throws {LodgerError} `request_not_found` (it was answered, or its run has ended), `invalid_arguments`.
+   * @throws {LodgerError} `request_not_found` (it was answered, or its run has ended), `not_running`, `invalid_arguments`.
    */
   resolvePermission(requestId: string, answer: PermissionAnswer, options?: { reason?: string }): Promise<void>;
   /** What the harness does, at once. */
@@ -540,7 +540,8 @@ export interface PermissionRequest {
 /**
  * What is allowed without asking. The rule for the tool counts, then that for its capability; without either, what
  * destroys is asked about (denied where `default` is `deny`) and `default` holds for the rest. Whatever it says, once the conversation holds text from
- * outside (`source: "External"`), a tool that can send something out is asked about.
+ * outside (`source: "External"`), a tool that can send something out is asked about, unless a person has always allowed
+ * it after that text came.
  */
 export interface Permissions {
   /** How long a person may think; nobody's answer is a no. Default: as long as it takes. */
@@ -549,7 +550,8 @@ export interface Permissions {
   tools?: Record<string, "allow" | "ask" | "deny">;
   capabilities?: Record<string, "allow" | "ask" | "deny">;
   /**
-   * Asked about each call that is not denied; its word counts in place of the rules. When it throws, a person is asked.
+   * Asked about each call that is not denied; its word counts in place of the rules, but no `allow` of it passes text
+   * from outside. When it throws or says something else, a person is asked.
    * `requestId` is empty: nobody has been asked yet.
    */
   decide?(request: PermissionRequest): "allow" | "ask" | "deny" | Promise<"allow" | "ask" | "deny">;
@@ -569,7 +571,8 @@ export interface Tools {
   /** All tools, in order of registration. */
   definitions(): ToolDefinition[];
   /**
-   * Runs a tool as the agent would, without one.
+   * Runs a tool as the agent would, without one: past all checks, and a person where one is asked. Only this call waits
+   * then, the agent does not.
    *
    * @throws {LodgerError} `tool_not_found`, `permission_denied`, `invalid_arguments`, `tool_failed`, `tool_timeout`.
    */

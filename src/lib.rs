@@ -52,6 +52,8 @@
 //!     now += 1;
 //!     match action {
 //!         Action::Lock { .. } => harness.handle(now, Input::Locked(true)),
+//!         // The skills that workspaces share: there is only this one.
+//!         Action::Account { id, .. } => harness.handle(now, Input::Account { read: id, result: Ok(vec![]) }),
 //!         Action::Commit { id, commit } => {
 //!             harness.handle(now, Input::Committed { commit: id, result: store.commit(&commit) });
 //!         }
