@@ -245,7 +245,10 @@ export interface AgentConfig {
   maxTurns?: number;
   /** How long a tool may take. Default 60,000. */
   toolTimeoutMs?: number;
-  /** How many tools of one answer may run at once. Default: all that may run beside others. */
+  /**
+   * How many tools may run at once: those of an answer wait for their turn, `tools.execute` is refused with `busy`.
+   * Default: all that may run beside others.
+   */
   maxParallelTools?: number;
   /** What the agent holds: `PagesRead`, `PagesWrite`, `PagesOrganize`, `PagesDelete`, and the app's own. Default all. */
   capabilities?: string[];
@@ -574,7 +577,7 @@ export interface Tools {
    * Runs a tool as the agent would, without one: past all checks, and a person where one is asked. Only this call waits
    * then, the agent does not.
    *
-   * @throws {LodgerError} `tool_not_found`, `permission_denied`, `invalid_arguments`, `tool_failed`, `tool_timeout`.
+   * @throws {LodgerError} `tool_not_found`, `permission_denied`, `invalid_arguments`, `busy`, `tool_failed`, `tool_timeout`.
    */
   execute(name: string, args: object): Promise<ToolResult>;
   /** Answers a call of a tool without `execute`, also after a reload. @throws {LodgerError} `request_not_found`. */

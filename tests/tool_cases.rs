@@ -665,3 +665,17 @@ fn what_only_a_model_can_use_is_refused_before_anyone_is_asked() {
     let error = world.fails(0, "tools.execute", json!({ "name": "ask_boss", "args": {} }));
     assert_eq!(error.code, Code::ToolFailed);
 }
+
+#[test]
+fn no_more_tools_run_at_once_than_may_whoever_calls_them() {
+    let mut world = started_with(json!({ "maxParallelTools": 1 }));
+    let first = world.command(0, "tools.execute", json!({ "name": "get_fact", "args": {} }));
+    world.settle(0);
+    let error = world.fails(0, "tools.execute", json!({ "name": "get_fact", "args": {} }));
+    assert_eq!(error.code, Code::Busy);
+    let key = world.running(0, &format!("call-{first}"));
+    world.returns(0, key, Ok(None));
+    world.command(0, "tools.execute", json!({ "name": "get_fact", "args": {} }));
+    world.settle(0);
+    assert_eq!(world.pages[0].called.len(), 1);
+}

@@ -87,8 +87,7 @@ impl Harness {
                 return Err(not_asked(&["ask_", &call.id()].concat()));
             }
             if verdict != Verdict::Deny {
-                self.run_for_page(&call, &tool, args);
-                return Ok(());
+                return self.run_for_page(&call, &tool, args);
             }
         }
         if let (Stage::Asked, Some(function)) = (stage, tool.validate) {
@@ -122,14 +121,16 @@ impl Harness {
                 self.send_now("agent:permission-required", event);
                 Ok(())
             }
-            Verdict::Allow | Verdict::Ask => {
-                self.run_for_page(&call, &tool, args);
-                Ok(())
-            }
+            Verdict::Allow | Verdict::Ask => self.run_for_page(&call, &tool, args),
         }
     }
 
-    fn run_for_page(&mut self, call: &PageCall, tool: &Definition, args: Value) {
+    fn run_for_page(&mut self, call: &PageCall, tool: &Definition, args: Value) -> Result<(), ErrorInfo> {
+        let running = self.calls.values().filter(|live| matches!(live.owner, CallOwner::Tool(_))).count();
+        if self.policy.parallel.is_some_and(|most| running as u64 >= most) {
+            let error = ErrorInfo::new(Code::Busy, "as many tools run as maxParallelTools allows");
+            return Err(error.hint("call it again when one of them has ended"));
+        }
         let owner = Owner::Command(call.command);
         match tool.origin {
             Origin::Page => self.page_tool(owner, tool.name.clone(), args),
@@ -139,6 +140,7 @@ impl Harness {
             // Refused before.
             Origin::Person | Origin::Delegate | Origin::Skill => {}
         }
+        Ok(())
     }
 
     /// `PermissionRequest` of the contract.
