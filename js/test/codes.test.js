@@ -36,7 +36,7 @@ test("what index.d.ts names exists: every code, event and state comes from somew
   const rustText = (file) => [...read(`../../src/${file}`).matchAll(/"([a-z]+)"/g)].map(([, text]) => text);
   const states = (pattern) => types.match(pattern)[1].match(/\w+(?=")/g);
   for (const [pattern, files, ours] of [
-    [/interface ToolCallPart \{[\s\S]*?  status: (.*);/, ["session/view.rs", "harness/runs.rs", "harness/events.rs"], []],
+    [/interface ToolCallPart \{[\s\S]*?  status: (.*);/, ["session/view.rs", "harness/runs.rs", "harness/events.rs", "harness/streaming.rs"], []],
     [/interface Snapshot \{[\s\S]*?  status: (.*);/, ["harness/events.rs"], ["loading"]],
   ]) {
     const made = new Set([...files.flatMap(rustText), ...ours]);
