@@ -108,8 +108,8 @@ pub enum Said {
         blocks: Vec<Block>,
         /// Why it stopped.
         stop: StopReason,
-        /// The wire it came by.
-        wire: String,
+        /// Who has answered: [`Peer::name`](crate::model::Peer).
+        provider: String,
         /// The model's name for itself.
         model: Option<String>,
     },
@@ -534,7 +534,7 @@ impl Run {
                     _ => self.turns.push(turn),
                 }
             }
-            Entry::Answered { call, blocks, stop, usage, wire, model, .. } => {
+            Entry::Answered { call, blocks, stop, usage, provider, model, .. } => {
                 self.sums.add(usage);
                 let turn = self.awaited_turn(*call)?;
                 turn.had.clear();
@@ -542,7 +542,7 @@ impl Run {
                 turn.said = Said::Whole {
                     blocks: blocks.clone(),
                     stop: stop.clone(),
-                    wire: wire.clone(),
+                    provider: provider.clone(),
                     model: model.clone(),
                 };
             }
