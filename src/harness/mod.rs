@@ -27,7 +27,7 @@ pub use action::{Action, CallKey, Input, ModelRequest, Notice};
 pub use config::{Config, Function, Given, Http, IfRunning, Provider};
 pub use start::{FORMAT_KEY, check_format};
 
-use crate::error::{Code, ErrorInfo};
+use crate::error::{Code, ErrorInfo, Provided};
 use crate::find;
 use crate::journal::Entry;
 use crate::json::json;
@@ -651,6 +651,10 @@ impl Harness {
     /// An error from outside as the journal keeps it: without keys, and no longer than a result.
     fn scrubbed_error(&self, mut error: ErrorInfo) -> ErrorInfo {
         error.message = ToolText::cut(self.scrubbed(std::mem::take(&mut error.message))).text;
+        let Provided { code, request, .. } = &mut error.provider;
+        for text in [code, request].into_iter().flatten() {
+            *text = self.scrubbed(std::mem::take(text));
+        }
         error
     }
 
