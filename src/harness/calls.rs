@@ -164,11 +164,10 @@ impl Harness {
             .map(|(session, run, call)| (session.to_owned(), run.to_owned(), call.to_owned()))
             .collect();
         for (session, run, tool_call) in waiting {
-            let call = self.session(&session).and_then(|s| s.run(&run)).and_then(|run| run.call(&tool_call));
-            let Some((name, arguments)) = call.map(|call| (call.name.clone(), call.arguments.clone())) else {
-                continue;
-            };
-            let checked = gate(&self.registry, &self.policy_of(&session, &run), &name, &arguments);
+            let Some(working) = self.run(&session, &run) else { continue };
+            let Some(call) = working.call(&tool_call) else { continue };
+            let policy = working.policy(&self.policy);
+            let checked = gate(&self.registry, &policy, &call.name, &call.arguments);
             let error = match checked {
                 Err(error) => error,
                 Ok(checked) => {

@@ -13,7 +13,7 @@ use crate::journal::Entry;
 use crate::json::json;
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::tools::policy::fingerprint;
+use crate::tools::policy::{self, fingerprint};
 use crate::tools::{Definition, Origin, Verdict, gate};
 use serde_json::Value;
 
@@ -104,16 +104,12 @@ impl Harness {
             };
             (verdict, reason) = (*judged, "decide");
         }
-        let definition = fingerprint(&tool);
-        let granted = self.session(DEFAULT_SESSION).is_some_and(|session| {
-            session.grants.iter().any(|grant| grant.tool == tool.name && grant.definition == definition)
-        });
+        let session = self.session(DEFAULT_SESSION);
+        let granted = session.is_some_and(|session| session.grants.iter().any(|grant| grant.covers(&tool)));
         match verdict {
-            Verdict::Deny => {
-                let message = format!("{} is not allowed here; it was not run", tool.name);
-                Err(ErrorInfo::new(Code::PermissionDenied, message))
-            }
+            Verdict::Deny => Err(policy::not_allowed(&tool)),
             Verdict::Ask if !granted => {
+                let definition = fingerprint(&tool);
                 let question = PageQuestion { call, definition, reason, deadline: self.question_deadline() };
                 let mut event = self.detail(DEFAULT_SESSION, None);
                 event.all(self.told_page_question(&question));
@@ -160,8 +156,7 @@ impl Harness {
         event.text("requestId", request).text("answer", answer);
         self.send_now("agent:permission-resolved", event);
         if answer == "deny" {
-            let message = "the person did not allow this call; it was not run";
-            let mut error = ErrorInfo::new(Code::PermissionDenied, message);
+            let mut error = policy::denied();
             if let Some(word) = word {
                 error = error.hint(word);
             }
