@@ -623,7 +623,7 @@ impl Harness {
             self.models.remove(key);
             self.outbox.abort(key);
         }
-        for key in self.calls.keys(|call| !call.is_of_page()) {
+        for key in self.calls.keys(|call| call.owner.run().is_some()) {
             self.calls.remove(key);
             self.outbox.abort(key);
         }

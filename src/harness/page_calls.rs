@@ -4,7 +4,7 @@
 //! of them; only that call waits, the agent does not. Such a call goes with its page, so no journal holds it, and it needs
 //! no running harness. Leaves to others: what a question says, and who answers (`permission`).
 
-use super::calls::CallOwner;
+use super::calls::{About, CallOwner};
 use super::pages::Owner;
 use super::permission::{not_asked, request_of};
 use super::{DEFAULT_SESSION, Harness};
@@ -93,13 +93,13 @@ impl Harness {
         if let (Stage::Asked, Some(function)) = (stage, tool.validate) {
             let mut request = Object::new();
             request.value("args", args);
-            self.ask_page(CallOwner::Validate(call), function, "validate", request);
+            self.ask_page(CallOwner::Validate(About::Page(call)), function, "validate", request);
             return Ok(());
         }
         if let (true, Some(function)) = (verdict != Verdict::Deny, self.config.decide) {
             let Stage::Judged(judged) = stage else {
                 let request = request_about(&call, Some(&tool), &args, "", reason);
-                self.ask_page(CallOwner::Decide(call), function, "decide", request);
+                self.ask_page(CallOwner::Decide(About::Page(call)), function, "decide", request);
                 return Ok(());
             };
             (verdict, reason) = (*judged, "decide");

@@ -4,7 +4,7 @@
 //! told after its entry is stored and answered once; the first answer counts, for just the arguments and the definition
 //! it was asked about. Leaves to others: whether to ask at all (`tools::policy`, `run`).
 
-use super::calls::{CallOwner, LiveCall};
+use super::calls::{About, CallOwner, LiveCall, RunCall};
 use super::outcome::failed_call;
 use super::page_calls::Stage;
 use super::{Action, DEFAULT_SESSION, Harness};
@@ -41,50 +41,44 @@ impl Harness {
 
     /// `decide` is asked about a call of a run.
     pub(super) fn consult(&mut self, session: &str, run: &str, tool_call: &str) {
-        let owner =
-            CallOwner::DecideForRun { session: session.into(), run: run.into(), tool_call: tool_call.into() };
+        let about = About::Run(RunCall::new(session, run, tool_call));
         let (Some(tool), Some(function)) = (self.tool_of(session, run, tool_call), self.config.decide) else {
             // The tool, or the page that decides, has gone since: a person is asked.
-            return self.judged(owner, Ok(None));
+            return self.judged(about, Ok(None));
         };
         let args = self.args_of(session, run, tool_call);
         let reason = self.policy.verdict(tool, false).1;
         let request = request_of(tool_call, &tool.name, tool.capability.as_deref(), &args, "", reason);
-        self.ask_page(owner, function, "decide", request);
+        self.ask_page(CallOwner::Decide(about), function, "decide", request);
     }
 
     /// What `decide` says. When it throws, says something else or nothing, a person is asked.
-    pub(super) fn judged(&mut self, owner: CallOwner, result: Result<Option<String>, ErrorInfo>) {
+    pub(super) fn judged(&mut self, about: About, result: Result<Option<String>, ErrorInfo>) {
         let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
         let verdict = said.as_ref().and_then(Value::as_str).and_then(Verdict::parse).unwrap_or(Verdict::Ask);
-        match owner {
-            CallOwner::Decide(call) => self.page_call(call, Stage::Judged(verdict)),
-            CallOwner::DecideForRun { session, run, tool_call } => {
+        match about {
+            About::Page(call) => self.page_call(call, Stage::Judged(verdict)),
+            About::Run(RunCall { session, run, tool_call }) => {
                 let entry = Entry::Judged { tool_call, verdict: verdict.as_str().into() };
                 self.inner_settle(session, run, entry);
             }
-            _ => {}
         }
     }
 
     /// The page's own schema is asked about the arguments of a call of a run.
     pub(super) fn inspect(&mut self, session: &str, run: &str, tool_call: &str) {
-        let owner = CallOwner::ValidateForRun {
-            session: session.into(),
-            run: run.into(),
-            tool_call: tool_call.into(),
-        };
+        let about = About::Run(RunCall::new(session, run, tool_call));
         let Some(function) = self.tool_of(session, run, tool_call).and_then(|tool| tool.validate) else {
             let error = ErrorInfo::new(Code::ToolNotFound, "the tool is gone");
-            return self.validated(owner, Err(error));
+            return self.validated(about, Err(error));
         };
         let mut request = Object::new();
         request.value("args", self.args_of(session, run, tool_call));
-        self.ask_page(owner, function, "validate", request);
+        self.ask_page(CallOwner::Validate(about), function, "validate", request);
     }
 
     /// What it says: what is wrong with them, or nothing.
-    pub(super) fn validated(&mut self, owner: CallOwner, result: Result<Option<String>, ErrorInfo>) {
+    pub(super) fn validated(&mut self, about: About, result: Result<Option<String>, ErrorInfo>) {
         let error = match result {
             Err(error) => Some(self.scrubbed_error(error)),
             Ok(json) => {
@@ -93,31 +87,29 @@ impl Harness {
                 wrong.map(|wrong| ErrorInfo::new(Code::InvalidArguments, ToolText::cut(wrong).text))
             }
         };
-        match (owner, error) {
-            (CallOwner::Validate(call), Some(error)) => self.reply_now(call.command, Err(error)),
-            (CallOwner::Validate(call), None) => self.page_call(call, Stage::Valid),
-            (CallOwner::ValidateForRun { session, run, tool_call }, error) => {
+        match (about, error) {
+            (About::Page(call), Some(error)) => self.reply_now(call.command, Err(error)),
+            (About::Page(call), None) => self.page_call(call, Stage::Valid),
+            (About::Run(RunCall { session, run, tool_call }), error) => {
                 self.inner_settle(session, run, Entry::Validated { tool_call, error });
             }
-            _ => {}
         }
     }
 
     /// The tool is asked what became of a call that was lost.
     pub(super) fn look_up(&mut self, session: &str, run: &str, tool_call: &str) {
-        let owner =
-            CallOwner::Lookup { session: session.into(), run: run.into(), tool_call: tool_call.into() };
+        let of = RunCall::new(session, run, tool_call);
         let Some(function) = self.tool_of(session, run, tool_call).and_then(|tool| tool.lookup) else {
-            return self.looked_up(owner, Ok(None));
+            return self.looked_up(of, Ok(None));
         };
         let mut request = Object::new();
         request.value("args", self.args_of(session, run, tool_call)).text("toolCallId", tool_call);
-        self.ask_page(owner, function, "lookup", request);
+        self.ask_page(CallOwner::Lookup(of), function, "lookup", request);
     }
 
     /// What the tool knows of it: `{ result }`, or nothing.
-    pub(super) fn looked_up(&mut self, owner: CallOwner, result: Result<Option<String>, ErrorInfo>) {
-        let CallOwner::Lookup { session, run, tool_call } = owner else { return };
+    pub(super) fn looked_up(&mut self, of: RunCall, result: Result<Option<String>, ErrorInfo>) {
+        let RunCall { session, run, tool_call } = of;
         let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
         let entry = match said.as_ref().and_then(|said| said.get("result")) {
             Some(result) => self.returned_value(&tool_call, result),

@@ -1,6 +1,6 @@
 //! Runs: what each journal entry sets going, and what comes back.
 
-use super::calls::{CallOwner, LiveCall};
+use super::calls::{CallOwner, LiveCall, RunCall};
 use super::outcome::{failed_call, returned_entry};
 use super::pages::Owner;
 use super::streaming::LiveModel;
@@ -335,7 +335,7 @@ impl Harness {
         let barrier = !again && matches!(origin, Origin::Host(_));
         self.tell_call(session, run, tool_call, "started", barrier);
         self.tell_message(session, run, false);
-        let owner = Owner::Run { session: session.into(), run: run.into(), tool_call: tool_call.into() };
+        let owner = Owner::Run(RunCall::new(session, run, tool_call));
         match origin {
             Origin::Page => self.page_tool(owner, name, args),
             Origin::Host(function) => self.call_tool(owner, (&name, function), &args, timeout, barrier),
@@ -392,15 +392,9 @@ impl Harness {
         let mut parts: Vec<String> = run.parts().map(|part| part.id.clone()).collect();
         // Whoever works for a run ends before it.
         parts.reverse();
-        let of_run = |call: &LiveCall| match &call.owner {
-            CallOwner::Tool(Owner::Run { run, .. })
-            | CallOwner::Instructions { run, .. }
-            | CallOwner::ValidateForRun { run, .. }
-            | CallOwner::DecideForRun { run, .. }
-            | CallOwner::Lookup { run, .. } => parts.contains(run),
-            CallOwner::Tool(Owner::Command(_)) | CallOwner::Decide(_) | CallOwner::Validate(_) => false,
-        };
-        for key in self.calls.keys(of_run) {
+        let of_part =
+            |call: &LiveCall| call.owner.run().is_some_and(|run| parts.iter().any(|part| part == run));
+        for key in self.calls.keys(of_part) {
             self.calls.remove(key);
             self.outbox.abort(key);
         }
