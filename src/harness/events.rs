@@ -4,8 +4,9 @@
 //! event, lifecycle, status, all of them after its commit; `seq` counts a run's events one by one. The page's
 //! mirror of the status always changes before the events that tell of it.
 
-use super::{Action, Harness, Lifecycle, Notice};
+use super::{Action, Harness, Lifecycle, Notice, Provider};
 use crate::error::ErrorInfo;
+use crate::journal::Entry;
 use crate::json::json;
 use crate::object::Object;
 use crate::run::{CallState, Outcome, Run};
@@ -123,6 +124,24 @@ impl Harness {
         detail.text("workspace", &self.options.name);
         detail.all(error.to_json());
         self.send("agent:error", detail, false);
+    }
+
+    /// The same provider is asked again, or another one: the page is told who, when and why.
+    pub(super) fn tell_notice(&mut self, session: &str, run: &str, entry: &Entry) {
+        let Some(folded) = self.run(session, run) else { return };
+        let error = folded.trouble().map(ErrorInfo::to_json);
+        let provider = match folded.on.clone() {
+            Some(name) => Some(name),
+            None => self.config.provider.as_ref().map(Provider::name),
+        };
+        let mut detail = self.detail(session, Some(run));
+        detail.maybe_text("provider", provider.as_deref()).maybe("error", error);
+        if let Entry::Retrying { attempt, delay } = entry {
+            detail.text("kind", "retry").number("attempt", *attempt).number("delayMs", *delay);
+        } else {
+            detail.text("kind", "fallback");
+        }
+        self.send("agent:notice", detail, false);
     }
 
     pub(super) fn tell_tools(&mut self) {

@@ -22,9 +22,10 @@ mod permission;
 mod runs;
 mod start;
 mod streaming;
+mod watch;
 
 pub use action::{Action, CallKey, Input, ModelRequest, Notice};
-pub use config::{Config, Function, Given, Http, IfRunning, Provider};
+pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
 pub use start::{FORMAT_KEY, check_format};
 
 use crate::error::{Code, ErrorInfo, Provided};
@@ -452,7 +453,10 @@ impl Harness {
         let calls = self.calls.values().filter_map(|call| call.deadline);
         let waits = self.waiters.iter().filter_map(|waiter| waiter.until);
         let progress = self.calls.values().filter_map(LiveCall::progress_due);
-        let others = [self.draft_due(), self.outbox.due(), self.first_deadline()].into_iter().flatten();
+        let silent = self.models.values().filter_map(|model| model.watch.due()).min();
+        let again = self.retries().map(|(_, _, at)| at).min();
+        let others =
+            [self.draft_due(), self.outbox.due(), self.first_deadline(), again, silent].into_iter().flatten();
         calls.chain(waits).chain(progress).chain(others).min()
     }
 
@@ -492,6 +496,13 @@ impl Harness {
             let error = ErrorInfo::new(Code::ToolTimeout, format!("the tool did not end within {limit} ms"));
             self.returned(key, Err(error.hint("try again with less work, or go on without it")));
         }
+        let due = self.retries().filter(|(_, _, at)| *at <= now);
+        for (session, run) in
+            due.map(|(session, run, _)| (session.to_owned(), run.to_owned())).collect::<Vec<_>>()
+        {
+            self.inner_settle(session, run, Entry::Due {});
+        }
+        self.give_up_silent();
         self.tell_late_progress();
         self.expire_questions();
         self.draft_if_due();

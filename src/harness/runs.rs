@@ -9,12 +9,13 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json;
 use crate::model::{Answer, Block, StopReason, Usage, openai_chat};
-use crate::ports::{Expect, Table, Write};
+use crate::ports::{Expect, Millis, Table, Write};
 use crate::prompt;
 use crate::run::{CallState, Run};
 use crate::session::{self, Transcript};
 use crate::tools::{OnResume, Origin, ToolText, gate};
 use serde_json::Value;
+use std::rc::Rc;
 
 impl Harness {
     /// Appends an entry, writes it, and sets going what follows from it alone.
@@ -101,6 +102,7 @@ impl Harness {
                 self.drop_drafts(session, run);
                 self.tell_message(session, run, false);
             }
+            Entry::Retrying { .. } | Entry::FellBack { .. } => self.tell_notice(session, run, entry),
             Entry::Inspected { tool_call } => self.inspect(session, run, tool_call),
             Entry::Validated { tool_call, error } => {
                 if error.is_some() {
@@ -150,6 +152,7 @@ impl Harness {
             | Entry::Started { .. }
             | Entry::Configured { .. }
             | Entry::Stopped {}
+            | Entry::Due {}
             | Entry::Judged { .. }
             | Entry::NotFound { .. }
             | Entry::Granted { .. }
@@ -212,7 +215,10 @@ impl Harness {
         let base = folded.map_or(0, Run::shown_before_last);
         let last = folded.and_then(|run| run.turns.last());
         let replaces = last.is_some_and(|turn| !turn.had.is_empty());
-        let model = LiveModel::new(session, run, call, self.config.peer().name, base, replaces);
+        let on = folded.and_then(|run| run.on.as_deref());
+        let watch = self.watch(on, folded);
+        let provider = self.config.peer(on).name;
+        let model = LiveModel::new(session, run, call, provider, base, replaces, watch);
         self.models.insert(key, model);
         match request {
             Ok(request) => self.outbox.act(Action::CallModel { call: key, request }),
@@ -222,10 +228,12 @@ impl Harness {
 
     /// The request that goes on with a session's conversation.
     fn request(&mut self, session: &str, run: &str) -> Result<ModelRequest, ErrorInfo> {
-        if !self.config.configured() {
+        let on = self.run(session, run).and_then(|run| run.on.clone());
+        let on = on.as_deref();
+        let Some(provider) = self.config.serving(on).filter(|provider| provider.configured()) else {
             return Err(not_configured());
-        }
-        let peer = self.config.peer();
+        };
+        let peer = provider.peer();
         let system = match &self.config.instructions {
             Some(config::Given::Text(text)) => text.clone(),
             Some(config::Given::Ask(_)) => self.instructions.clone().unwrap_or_default(),
@@ -239,7 +247,7 @@ impl Harness {
         if let Some(delegate) = &asking.delegate {
             system = prompt::delegate(&system, &delegate.process);
         }
-        let settings = self.config.settings(system);
+        let settings = self.config.settings(on, system);
         // The conversation is one, over all its runs; whoever works for a run has a conversation of its own.
         let (key, runs) = match asking.delegate {
             Some(_) => (run, std::slice::from_ref(asking)),
@@ -250,17 +258,15 @@ impl Harness {
         }
         let messages = transcripts.get_mut(key).ok_or_else(gone)?.extend(runs);
         let specs = session.tools.specs(&policy);
-        match &self.config.provider {
-            Some(config::Provider::Http(http)) => {
-                let wire = http.preset.wire;
-                let request = wire.request(&http.endpoint, &settings, &specs, messages)?;
-                Ok(ModelRequest::Http { wire, request })
+        match provider {
+            config::Provider::Http(http) => {
+                let request = http.preset.wire.request(&http.endpoint, &settings, &specs, messages)?;
+                Ok(ModelRequest::Http { http: Rc::clone(http), request })
             }
-            Some(config::Provider::Custom { stream, .. }) => {
+            config::Provider::Custom { stream, .. } => {
                 let json = openai_chat::chat_request(&settings, &specs, messages)?;
                 Ok(ModelRequest::Custom { stream: *stream, json })
             }
-            None => Err(not_configured()),
         }
     }
 
@@ -284,9 +290,29 @@ impl Harness {
                 error: self.scrubbed_error(error),
                 blocks: self.scrubbed_blocks(model.blocks()),
                 usage: answer.map_or(Usage::default(), |answer| answer.usage),
+                draw: self.draw(&run, model.call),
             },
         };
         self.settle(&session, &run, &entry);
+    }
+
+    /// The runs that wait before they ask their model again: session, run, and until when.
+    pub(super) fn retries(&self) -> impl Iterator<Item = (&str, &str, Millis)> {
+        let working = |slot: &'_ Slot| slot.session.current().filter(|run| !run.held).is_some();
+        let slots = self.sessions.iter().filter(move |(_, slot)| working(slot));
+        slots.flat_map(|(session, slot)| {
+            let parts = slot.session.current().into_iter().flat_map(Run::parts);
+            parts.filter_map(move |run| Some((session, run.id.as_str(), run.again_at?)))
+        })
+    }
+
+    /// A draw from 0 to 999. Each run's id is random, so those who failed together do not draw the same.
+    fn draw(&self, run: &str, call: u64) -> u64 {
+        let mut hash = self.now ^ call.rotate_left(32);
+        for byte in run.bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+        (hash >> 20) % 1000
     }
 
     fn scrubbed_blocks(&self, mut blocks: Vec<Block>) -> Vec<Block> {
@@ -377,7 +403,8 @@ impl Harness {
                 let Some((run, Entry::Called { call })) = slot.session.next() else { return };
                 self.store(session, Some(&run), &Entry::Called { call });
                 let error = ErrorInfo::new(Code::InvalidConfig, message);
-                let entry = Entry::Failed { call, error, blocks: Vec::new(), usage: Usage::default() };
+                let (blocks, usage, draw) = (Vec::new(), Usage::default(), self.draw(&run, call));
+                let entry = Entry::Failed { call, error, blocks, usage, draw };
                 self.settle(session, &run, &entry);
             }
         }

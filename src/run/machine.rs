@@ -1,5 +1,6 @@
 //! The fold and the next decision.
 
+use super::retry::Broke;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, Sums};
 use crate::json::{json, texts};
@@ -25,6 +26,8 @@ pub struct Rules<'a> {
     pub policy: &'a Policy,
     /// What a person has always allowed.
     pub grants: &'a [Grant],
+    /// The names of the providers that take over, in their order, as recorded.
+    pub fallback: &'a [String],
     /// The number of the last entry that brought text from outside.
     pub outside_at: Option<u64>,
     /// How many tools run, of the run and of those that work for it.
@@ -316,6 +319,14 @@ pub struct Run {
     pub delegate: Option<Delegate>,
     /// Whether it has read text from outside.
     pub outside: bool,
+    /// The name of the provider that has taken over; `None`: the one that is asked first.
+    pub on: Option<String>,
+    /// When the model is asked again that has failed.
+    pub again_at: Option<Millis>,
+    /// How often the provider was asked for the present answer.
+    tries: u64,
+    /// The model call that has failed last, until the model is called again.
+    broke: Option<Broke>,
     /// Why the next decision is to end it.
     ending: Option<(Outcome, Option<ErrorInfo>)>,
     /// How many model calls it has made, given-up ones too.
@@ -335,6 +346,10 @@ impl Run {
             sums: Sums::default(),
             delegate: None,
             outside: false,
+            on: None,
+            again_at: None,
+            tries: 0,
+            broke: None,
             ending: None,
             calls: 0,
         }
@@ -407,6 +422,11 @@ impl Run {
         }
         let calls = &mut self.turns.last_mut()?.calls;
         calls.iter_mut().filter_map(|call| call.delegate.as_deref_mut()).find(|run| run.id == id)
+    }
+
+    /// Why the model call has failed that is made again.
+    pub fn trouble(&self) -> Option<&ErrorInfo> {
+        self.broke.as_ref().map(|broke| &broke.error)
     }
 
     /// The id of the assistant's message, known from the beginning.
@@ -523,6 +543,7 @@ impl Run {
             Entry::Called { call } => {
                 let mut turn = Turn { call: *call, said: Said::Nothing, had: Vec::new(), calls: Vec::new() };
                 self.calls = *call;
+                self.broke = None;
                 match self.turns.last_mut() {
                     Some(last) if !matches!(last.said, Said::Whole { .. }) => {
                         turn.had = last.blocks().to_vec();
@@ -532,6 +553,7 @@ impl Run {
                 }
             }
             Entry::Answered { call, blocks, stop, provider, model, .. } => {
+                self.tries = 0;
                 let turn = self.awaited_turn(*call)?;
                 turn.had.clear();
                 turn.calls = blocks.iter().filter_map(asked).collect();
@@ -542,10 +564,24 @@ impl Run {
                     model: model.clone(),
                 };
             }
-            Entry::Failed { call, error, blocks, .. } => {
+            Entry::Failed { call, error, blocks, draw, .. } => {
                 let turn = self.awaited_turn(*call)?;
                 turn.said = Said::Cut(turn.more(blocks));
-                self.ending = Some((Outcome::Failed, Some(error.clone())));
+                self.tries += 1;
+                let shown = !blocks.is_empty();
+                self.broke = Some(Broke { error: error.clone(), shown, draw: *draw, decided: false });
+            }
+            Entry::Retrying { delay, .. } => {
+                self.broke.as_mut()?.decided = true;
+                self.again_at = Some(at.saturating_add(*delay));
+            }
+            Entry::Due {} => {
+                self.again_at.take()?;
+            }
+            Entry::FellBack { to } => {
+                self.broke.as_mut()?.decided = true;
+                self.tries = 0;
+                self.on = Some(to.clone());
             }
             Entry::Inspected { tool_call } => self.open(tool_call)?.state = CallState::Inspected,
             Entry::Validated { tool_call, error } => {
@@ -627,6 +663,7 @@ impl Run {
                     }
                 }
                 self.held = false;
+                (self.again_at, self.broke) = (None, None);
                 self.ending = Some((Outcome::Interrupted, None));
             }
             Entry::Lost { blocks } => {
@@ -653,7 +690,8 @@ impl Run {
             }
             Entry::Ended { .. } => {
                 let mut ended = Run::ended_by(at, entry)?;
-                let known = self.ending.take().and_then(|(_, error)| error);
+                let broke = self.broke.take().map(|broke| broke.error);
+                let known = self.ending.take().and_then(|(_, error)| error).or(broke);
                 ended.error = ended.error.map(|error| known.unwrap_or_else(|| self.failure(error.code)));
                 self.ended = Some(ended);
                 self.held = false;
@@ -702,6 +740,12 @@ impl Run {
         if let Some((outcome, error)) = &self.ending {
             return Some(end(*outcome, error.as_ref().map(|error| error.code)));
         }
+        if let Some(broke) = self.broke.as_ref().filter(|broke| !broke.decided) {
+            return Some(self.next_of_broken(broke, rules));
+        }
+        if self.again_at.is_some() {
+            return None;
+        }
         let call_model = Entry::Called { call: self.calls + 1 };
         let Some(turn) = self.turns.last() else { return Some(call_model) };
         let (blocks, stop) = match &turn.said {
@@ -723,6 +767,21 @@ impl Run {
             StopReason::MaxTokens if blocks.is_empty() => end(Outcome::Failed, Some(Code::OutputLimit)),
             _ => end(Outcome::Completed, None),
         })
+    }
+
+    /// What follows from a model call that came to nothing: another try, another provider, or the end.
+    fn next_of_broken(&self, broke: &Broke, rules: &Rules<'_>) -> Entry {
+        if let Some(delay) = broke.wait(self.tries) {
+            return Entry::Retrying { attempt: self.tries + 1, delay };
+        }
+        let mut others = rules.fallback.iter();
+        if let Some(on) = &self.on {
+            others.by_ref().find(|name| *name == on);
+        }
+        match others.next().filter(|_| broke.falls_back()) {
+            Some(to) => Entry::FellBack { to: to.clone() },
+            None => end(Outcome::Failed, Some(broke.error.code)),
+        }
     }
 
     /// Why a run has failed that the machine itself has ended.

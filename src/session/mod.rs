@@ -58,6 +58,8 @@ pub struct Session {
     pub grants: Vec<Grant>,
     /// The number of the last entry that brought text from outside.
     outside_at: Option<u64>,
+    /// The names of the providers that take over.
+    fallback: Vec<String>,
     /// The tools that decisions go by, as recorded.
     pub tools: Registry,
     /// The tools' record, to see whether it has changed.
@@ -84,6 +86,7 @@ impl Session {
             policy: Policy::default(),
             grants: Vec::new(),
             outside_at: None,
+            fallback: Vec::new(),
             tools: Registry::default(),
             tools_record: Value::Null,
             generation: 0,
@@ -164,6 +167,7 @@ impl Session {
             max_turns,
             policy: &self.policy,
             grants: &self.grants,
+            fallback: &self.fallback,
             outside_at: self.outside_at,
         })
     }
@@ -348,6 +352,9 @@ impl Session {
     fn configure(&mut self, config: Option<&Value>, tools: Option<&Value>) -> Option<()> {
         if let Some(config) = config {
             self.policy = Policy::from_record(config);
+            let names = config.get("fallback").and_then(Value::as_array);
+            let names = names.into_iter().flatten().filter_map(Value::as_str);
+            self.fallback = names.map(String::from).collect();
             self.config = config.clone();
         }
         if let Some(tools) = tools {

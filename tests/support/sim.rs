@@ -462,7 +462,7 @@ impl World {
     fn called_model(&mut self, at: usize, call: CallKey, request: ModelRequest) -> Law {
         let page = &mut self.pages[at];
         let (wire, json) = match request {
-            ModelRequest::Http { wire, request } => (wire, request.body),
+            ModelRequest::Http { http, request } => (http.preset.wire, request.body),
             ModelRequest::Custom { json, .. } => (Wire::OpenAiChat, json),
         };
         let body: Value = serde_json::from_str(&json).map_err(|_| "a request that is no JSON")?;
