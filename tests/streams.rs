@@ -14,7 +14,7 @@
 )]
 
 use lodger::error::{Code, ErrorInfo};
-use lodger::model::{Answer, Block, Decoder, DeltaKind, Message, Role, StopReason, Usage, Wire};
+use lodger::model::{Answer, Block, Decoder, DeltaKind, Dialect, Message, Role, StopReason, Usage, Wire};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -362,10 +362,9 @@ fn check_sent_back(name: &str, answer: &Answer, mut content: Vec<Value>) {
     }
     let expected =
         if content.is_empty() { json!([]) } else { json!([{"role": "assistant", "content": content}]) };
-    let message =
-        Message { role: Role::Assistant, blocks: answer.blocks.clone(), wire: Some(Wire::Anthropic) };
+    let message = Message { role: Role::Assistant, blocks: answer.blocks.clone(), own: true };
     let mut sent = String::new();
-    Wire::Anthropic.encode_message(&message, &mut sent);
+    Wire::Anthropic.encode_message(&Dialect::CHAT, &message, &mut sent);
     assert_eq!(serde_json::from_str::<Value>(&format!("[{sent}]")).unwrap(), expected, "{name}");
 }
 
@@ -608,12 +607,15 @@ fn damaged_streams_never_panic() {
             let whole = decode(wire, [&bytes[..]]);
             let (a, b) = bytes.split_at(random.usize(..bytes.len()));
             assert_eq!(decode(wire, [a, b]), whole);
-            let message =
-                Message { role: Role::Assistant, blocks: answer_of(&whole).blocks.clone(), wire: Some(wire) };
+            let message = Message {
+                role: Role::Assistant,
+                blocks: answer_of(&whole).blocks.clone(),
+                own: random.bool(),
+            };
             let mut sent = String::new();
-            for wire in [Wire::Anthropic, Wire::OpenAiChat] {
+            for &wire in Wire::ALL {
                 sent.clear();
-                wire.encode_message(&message, &mut sent);
+                wire.encode_message(&Dialect::CHAT, &message, &mut sent);
                 assert!(serde_json::from_str::<Vec<Value>>(&format!("[{sent}]")).is_ok(), "{sent}");
             }
         }
@@ -625,7 +627,7 @@ fn random_bytes_never_panic() {
     let mut random = fastrand::Rng::with_seed(43);
     for _ in 0..2000 {
         let bytes: Vec<u8> = (0..random.usize(..300)).map(|_| random.u8(..)).collect();
-        for wire in [Wire::Anthropic, Wire::OpenAiChat] {
+        for &wire in Wire::ALL {
             let (shown, result) = decode(wire, bytes.chunks(random.usize(1..50)));
             assert!(shown.is_empty() && result.is_err());
             let error = wire.error(random.u16(..), &[], &String::from_utf8_lossy(&bytes));

@@ -19,14 +19,14 @@ mod support;
 
 use fastrand::Rng;
 use lodger::journal::Row;
-use lodger::model::Wire;
+use lodger::model::{Dialect, Peer, Wire};
 use lodger::ports::{Commit, MemoryStore, PatternEngine, Table, Write};
 use lodger::run::{Outcome, Run};
 use lodger::session::{self, Transcript};
 use serde_json::{Value, json};
 use support::laws::{Journal, SESSION};
 use support::openai_rules;
-use support::sim::{Faults, World, paused};
+use support::sim::{Faults, World, name_of, paused};
 
 const PREFIXES: usize = 10_000;
 const STEPS: usize = 400;
@@ -163,7 +163,7 @@ impl Page<'_> {
         assert!(last.contains("and now?"), "{}: the message is not the last: {last}", place());
         let session = page.pages[0].harness.session(SESSION).expect("a session");
         let other = if self.anthropic { Wire::OpenAiChat } else { Wire::Anthropic };
-        self.judge_other(other, Transcript::new(other, session).extend(&session.runs), false, place);
+        self.judge_other(other, Transcript::new(peer(other), session).extend(&session.runs), false, place);
         messages.len()
     }
 
@@ -195,11 +195,15 @@ impl Page<'_> {
         let other = if self.anthropic { Wire::OpenAiChat } else { Wire::Anthropic };
         let called = !page.pages[0].models.is_empty();
         if called {
-            let messages = Transcript::new(other, session).extend(&session.runs).to_owned();
+            let messages = Transcript::new(peer(other), session).extend(&session.runs).to_owned();
             self.judge_other(other, &messages, paused(&session.runs, other), place);
         }
         called
     }
+}
+
+fn peer(wire: Wire) -> Peer {
+    Peer { wire, dialect: Dialect::CHAT, name: name_of(wire).into() }
 }
 
 #[test]

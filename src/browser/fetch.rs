@@ -33,7 +33,7 @@ extern "C" {
 /// A request as it is made, with what its headers need.
 pub(super) struct Attempt {
     wire: Wire,
-    http: Http,
+    http: Box<Http>,
     request: HttpRequest,
 }
 
@@ -163,7 +163,8 @@ fn headers(
 ) -> Result<Vec<(String, String)>, ErrorInfo> {
     let mut headers = ours.to_vec();
     if let Some(key) = key {
-        let (name, prefix) = if http.bearer { ("authorization", "Bearer ") } else { http.wire.key_header() };
+        let (name, prefix) =
+            if http.bearer { ("authorization", "Bearer ") } else { http.preset.wire.key_header() };
         headers.push((name.into(), [prefix, key].concat()));
     }
     for (name, value) in &http.headers {

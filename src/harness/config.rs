@@ -7,7 +7,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::json::json;
 use crate::model::errors::{check_header, host, join_url};
-use crate::model::{Endpoint, Reasoning, Settings, Wire};
+use crate::model::{Dialect, Endpoint, PRESETS, Peer, Preset, Reasoning, Settings, Wire};
 use crate::object::Object;
 use crate::ports::MAX_DELAY_MS;
 use crate::prompt::{self, Skill};
@@ -37,7 +37,7 @@ pub enum Given {
 #[derive(Clone, PartialEq, Eq)]
 pub enum Provider {
     /// A model API.
-    Http(Http),
+    Http(Box<Http>),
     /// A function of the page that streams chat chunks.
     Custom {
         /// The function.
@@ -50,8 +50,8 @@ pub enum Provider {
 /// A model API, with its secrets.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Http {
-    /// How it speaks.
-    pub wire: Wire,
+    /// What is known of it.
+    pub preset: &'static Preset,
     /// The key.
     pub key: Option<Given>,
     /// Whether the key goes as `authorization: Bearer`.
@@ -64,28 +64,30 @@ pub struct Http {
     pub fetch: Option<Function>,
     /// Where it is.
     pub endpoint: Endpoint,
+    /// The page has named another address than the preset's.
+    pub elsewhere: bool,
     /// The model this provider is asked for, before the configuration's.
     pub model: Option<String>,
 }
 
 impl Provider {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> String {
         match self {
-            Provider::Http(http) => http.wire.as_str(),
-            Provider::Custom { .. } => "custom",
+            Provider::Http(http) => http.preset.name(),
+            Provider::Custom { .. } => "custom".into(),
         }
     }
 }
 
 impl std::fmt::Debug for Provider {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
+        f.write_str(&self.name())
     }
 }
 
 impl std::fmt::Debug for Http {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.wire.as_str())
+        f.write_str(&self.preset.name())
     }
 }
 
@@ -261,15 +263,23 @@ impl Config {
         match &self.provider {
             None => false,
             Some(Provider::Custom { .. }) => true,
-            Some(Provider::Http(http)) => http.key.is_some() || http.endpoint.base_url.is_some(),
+            Some(Provider::Http(http)) => http.key.is_some() || http.elsewhere || !http.preset.needs_key,
         }
     }
 
-    /// The wire that requests are written for.
-    pub fn wire(&self) -> Wire {
+    /// Whom a conversation is written for.
+    pub fn peer(&self) -> Peer {
         match &self.provider {
-            Some(Provider::Http(http)) => http.wire,
-            _ => Wire::OpenAiChat,
+            Some(Provider::Http(http)) => Peer {
+                wire: http.preset.wire,
+                dialect: http.preset.dialect,
+                // What is somewhere else is someone else: it may not know what this one has signed.
+                name: match http.elsewhere {
+                    true => [&http.preset.name(), " ", &http.endpoint.base_url].concat(),
+                    false => http.preset.name(),
+                },
+            },
+            _ => Peer { wire: Wire::OpenAiChat, dialect: Dialect::CHAT, name: "custom".into() },
         }
     }
 
@@ -317,7 +327,7 @@ impl Config {
             _ => None,
         };
         Object::new()
-            .maybe_text("provider", self.provider.as_ref().map(Provider::name))
+            .maybe_text("provider", self.provider.as_ref().map(Provider::name).as_deref())
             .flag("configured", self.configured())
             .text("model", self.model())
             .maybe_text("instructions", instructions)
@@ -346,30 +356,25 @@ impl Config {
 
 fn provider(value: &Value) -> Result<Option<Provider>, ErrorInfo> {
     let members = object(value, "provider")?;
-    let kind = match members.get("kind") {
-        Some(Value::String(kind)) => kind.as_str(),
-        _ => return Err(invalid("provider.kind must be one of \"anthropic\", \"custom\"")),
-    };
-    let wire = match kind {
-        "anthropic" => Wire::Anthropic,
-        "custom" => return custom(members).map(Some),
-        "openai" | "openai-responses" | "xai" | "ollama" | "openai-compatible" => {
-            return Err(invalid(&format!("provider.kind \"{kind}\" comes with a later version of lodger"))
-                .hint("use kind \"anthropic\", or \"custom\" with a stream function of your own"));
-        }
-        _ => {
-            return Err(invalid(&format!("provider.kind \"{}\" does not exist", shortened(kind)))
-                .hint("use \"anthropic\" or \"custom\""));
-        }
-    };
+    let named = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (kind, preset) = (named("kind"), named("preset"));
+    if kind == "custom" {
+        return custom(members).map(Some);
+    }
+    let Some(preset) = Preset::find(kind, preset) else { return Err(no_preset(kind, preset)) };
     let mut http = Http {
-        wire,
+        preset,
         key: None,
         bearer: false,
         headers: Vec::new(),
         credentials: None,
         fetch: None,
-        endpoint: Endpoint::default(),
+        endpoint: Endpoint {
+            base_url: preset.base_url.unwrap_or_default().into(),
+            api_version: None,
+            dialect: preset.dialect,
+        },
+        elsewhere: false,
         model: None,
     };
     let mut allow_http = false;
@@ -379,7 +384,7 @@ fn provider(value: &Value) -> Result<Option<Provider>, ErrorInfo> {
             continue;
         }
         match name.as_str() {
-            "kind" => {}
+            "kind" | "preset" => {}
             "apiKey" => http.key = Some(key(value)?),
             "auth" => http.bearer = word(value, &path, &["bearer"])? == 0,
             "headers" => {
@@ -395,7 +400,7 @@ fn provider(value: &Value) -> Result<Option<Provider>, ErrorInfo> {
                 http.credentials = value.as_str().map(Into::into);
             }
             "fetch" => http.fetch = Some(function(value, &path)?),
-            "baseUrl" => http.endpoint.base_url = Some(text(value, &path)?),
+            "baseUrl" => (http.endpoint.base_url, http.elsewhere) = (text(value, &path)?, true),
             "allowHttp" => {
                 allow_http =
                     value.as_bool().ok_or_else(|| invalid("provider.allowHttp must be true or false"))?
@@ -406,11 +411,16 @@ fn provider(value: &Value) -> Result<Option<Provider>, ErrorInfo> {
                 http.endpoint.api_version = Some(version);
             }
             "model" => http.model = Some(text(value, &path)?),
-            "preset" | "timeouts" => return Err(later(&path)),
+            "timeouts" => return Err(later(&path)),
             _ => return Err(unknown(&path)),
         }
     }
-    if let Some(base) = &http.endpoint.base_url {
+    if preset.base_url.is_none() && !http.elsewhere {
+        return Err(invalid("provider.baseUrl is missing: the address of the server's API")
+            .hint("set baseUrl, or a preset that knows the address"));
+    }
+    let base = &http.endpoint.base_url;
+    if http.elsewhere {
         join_url(base, "")?;
         if !allow_http && base.starts_with("http:") && !loopback(base) {
             return Err(invalid("provider.baseUrl uses plain http, which would show the key to the network")
@@ -418,10 +428,30 @@ fn provider(value: &Value) -> Result<Option<Provider>, ErrorInfo> {
         }
     }
     if let Some(Given::Text(key)) = &http.key {
-        let (name, prefix) = if http.bearer { ("authorization", "Bearer ") } else { http.wire.key_header() };
+        let (name, prefix) =
+            if http.bearer { ("authorization", "Bearer ") } else { http.preset.wire.key_header() };
         check_header(name, &[prefix, key].concat())?;
     }
-    Ok(Some(Provider::Http(http)))
+    Ok(Some(Provider::Http(Box::new(http))))
+}
+
+/// What to say of a kind or preset that does not exist.
+fn no_preset(kind: &str, preset: &str) -> ErrorInfo {
+    let mut words: Vec<&str> = PRESETS.iter().filter(|row| row.kind == kind).map(|row| row.preset).collect();
+    let (name, value) = if words.is_empty() {
+        words = PRESETS.iter().map(|row| row.kind).chain(["custom"]).collect();
+        words.dedup();
+        ("provider.kind", kind)
+    } else {
+        words.retain(|word| !word.is_empty());
+        ("provider.preset", preset)
+    };
+    let hint = if words.is_empty() {
+        "leave preset out".into()
+    } else {
+        ["use one of \"", &find::join(&words, "\", \""), "\""].concat()
+    };
+    invalid(&format!("{name} \"{}\" does not exist", shortened(value))).hint(hint)
 }
 
 fn custom(members: &Map<String, Value>) -> Result<Provider, ErrorInfo> {
@@ -571,7 +601,8 @@ mod tests {
             (json!({ "budgets": {} }), "budgets"),
             (json!({ "provider": { "kind": "anthropic", "timeouts": {} } }), "provider.timeouts"),
             (json!({ "provider": { "kind": "anthropic", "key": "x" } }), "provider.key"),
-            (json!({ "provider": { "kind": "ollama" } }), "ollama"),
+            (json!({ "provider": { "kind": "anthropic", "preset": "groq" } }), "groq"),
+            (json!({ "provider": { "kind": "openai-compatible" } }), "baseUrl"),
             (json!({ "provider": { "kind": "llama" } }), "llama"),
             (json!({ "maxTurns": "3" }), "maxTurns"),
             (json!({ "ifRunning": "takeover" }), "ifRunning"),

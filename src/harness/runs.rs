@@ -212,7 +212,7 @@ impl Harness {
         let base = folded.map_or(0, Run::shown_before_last);
         let last = folded.and_then(|run| run.turns.last());
         let replaces = last.is_some_and(|turn| !turn.had.is_empty());
-        let model = LiveModel::new(session, run, call, self.config.wire(), base, replaces);
+        let model = LiveModel::new(session, run, call, self.config.peer().name, base, replaces);
         self.models.insert(key, model);
         match request {
             Ok(request) => self.outbox.act(Action::CallModel { call: key, request }),
@@ -225,7 +225,7 @@ impl Harness {
         if !self.config.configured() {
             return Err(not_configured());
         }
-        let wire = self.config.wire();
+        let peer = self.config.peer();
         let system = match &self.config.instructions {
             Some(config::Given::Text(text)) => text.clone(),
             Some(config::Given::Ask(_)) => self.instructions.clone().unwrap_or_default(),
@@ -245,13 +245,14 @@ impl Harness {
             Some(_) => (run, std::slice::from_ref(asking)),
             None => ("", session.runs.as_slice()),
         };
-        if !transcripts.get(key).is_some_and(|transcript| transcript.serves(wire, session)) {
-            transcripts.insert(key, Transcript::new(wire, session));
+        if !transcripts.get(key).is_some_and(|transcript| transcript.serves(&peer, session)) {
+            transcripts.insert(key, Transcript::new(peer, session));
         }
         let messages = transcripts.get_mut(key).ok_or_else(gone)?.extend(runs);
         let specs = session.tools.specs(&policy);
         match &self.config.provider {
             Some(config::Provider::Http(http)) => {
+                let wire = http.preset.wire;
                 let request = wire.request(&http.endpoint, &settings, &specs, messages)?;
                 Ok(ModelRequest::Http { wire, request })
             }
@@ -274,7 +275,7 @@ impl Harness {
                 blocks: self.scrubbed_blocks(slot.session.with_own_ids(blocks)),
                 stop: stop.unwrap_or(StopReason::EndTurn),
                 usage,
-                wire: model.wire.as_str().into(),
+                provider: model.provider.clone(),
                 model: name,
                 id,
             },

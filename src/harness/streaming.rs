@@ -8,7 +8,7 @@ use super::{Action, CallKey, Harness, REDACTED};
 use crate::find;
 use crate::journal::blocks_to_json;
 use crate::json;
-use crate::model::{Block, Delta, DeltaKind, Wire};
+use crate::model::{Block, Delta, DeltaKind};
 use crate::object::Object;
 use crate::ports::{Millis, Table, Write};
 use crate::run::Run;
@@ -55,8 +55,8 @@ pub(super) struct LiveModel {
     pub session: String,
     pub run: String,
     pub call: u64,
-    /// What it was asked by; the configuration may change while it answers.
-    pub wire: Wire,
+    /// Who was asked; the configuration may change while it answers.
+    pub provider: String,
     parts: Vec<Streamed>,
     drafts: u64,
     /// How many shown parts the run had before this answer.
@@ -70,13 +70,20 @@ pub(super) struct LiveModel {
 impl LiveModel {
     /// A call that was just made. `base`: how many shown parts the run had before; `replaces`: whether the page still
     /// shows what this call had said before it was made again.
-    pub fn new(session: &str, run: &str, call: u64, wire: Wire, base: usize, replaces: bool) -> LiveModel {
+    pub fn new(
+        session: &str,
+        run: &str,
+        call: u64,
+        provider: String,
+        base: usize,
+        replaces: bool,
+    ) -> LiveModel {
         let (session, run) = (session.into(), run.into());
         LiveModel {
             session,
             run,
             call,
-            wire,
+            provider,
             parts: Vec::new(),
             drafts: 0,
             base,

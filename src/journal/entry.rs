@@ -147,8 +147,8 @@ entries! {
         stop: StopReason,
         /// What it cost.
         usage: Usage,
-        /// The wire that it came by.
-        wire: String,
+        /// Who has answered: [`Peer::name`](crate::model::Peer).
+        provider: String,
         /// The model's name for itself.
         model: Option<String>,
         /// The provider's id of the answer.
@@ -520,7 +520,7 @@ mod tests {
             blocks: blocks.clone(),
             stop,
             usage,
-            wire: "anthropic".into(),
+            provider: "anthropic".into(),
             model: None,
             id: Some("m".into()),
         };

@@ -8,8 +8,12 @@
 
 use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{check_header, in_stream, join_url, protocol};
+use super::ids::plain;
 use super::json::{Body, Members, is_object};
-use super::{Block, Delta, Endpoint, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage, Wire};
+use super::wire::{self, Codec};
+use super::{
+    Block, Delta, Dialect, Endpoint, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage,
+};
 use crate::error::ErrorInfo;
 use crate::json::{Reader, push_text};
 use crate::ports::HttpRequest;
@@ -22,14 +26,17 @@ const MAX_TOKENS: u32 = 8192;
 /// prompt, and by the member of the body itself the last block of the conversation.
 const CACHE: &str = r#"{"type":"ephemeral"}"#;
 
+/// The row of this wire.
+pub(super) const CODEC: Codec =
+    Codec { key_header: ("x-api-key", ""), encode_message, request, stream: || Box::new(Stream::default()) };
+
 /// The whole request, without the key.
-pub(super) fn request(
+fn request(
     endpoint: &Endpoint,
     settings: &Settings,
     tools: &[ToolSpec],
     messages: &str,
 ) -> Result<HttpRequest, ErrorInfo> {
-    let base = endpoint.base_url.as_deref().unwrap_or("https://api.anthropic.com");
     let version = endpoint.api_version.as_deref().unwrap_or("2023-06-01");
     check_header("anthropic-version", version)?;
     settings.check(tools)?;
@@ -93,7 +100,7 @@ pub(super) fn request(
         out.push(']');
     }
     Ok(HttpRequest {
-        url: join_url(base, "/v1/messages")?,
+        url: join_url(&endpoint.base_url, "/v1/messages")?,
         headers: [
             ("content-type", "application/json"),
             ("anthropic-version", version),
@@ -106,7 +113,7 @@ pub(super) fn request(
 }
 
 /// Appends a message, or nothing.
-pub(super) fn encode_message(message: &Message, out: &mut String) {
+fn encode_message(_: &Dialect, message: &Message, out: &mut String) {
     let start = out.len();
     if start > 0 {
         out.push(',');
@@ -115,7 +122,7 @@ pub(super) fn encode_message(message: &Message, out: &mut String) {
         Role::User => r#"{"role":"user","content":["#,
         Role::Assistant => r#"{"role":"assistant","content":["#,
     });
-    let ours = message.wire == Some(Wire::Anthropic);
+    let ours = message.own;
     // The end of the last block that a message may end with: thinking must not stand last.
     let mut end = None;
     let results = message.blocks.iter().filter(|block| matches!(block, Block::ToolResult { .. }));
@@ -177,15 +184,15 @@ fn encode_block(block: &Block, ours: bool, out: &mut String) -> Written {
         }
         Block::ToolCall { id, name, arguments } => {
             begin(out, r#"{"type":"tool_use","id":"#);
-            push_text(out, &plain(id));
+            push_text(out, &plain(id, 128));
             out.push_str(r#","name":"#);
-            push_text(out, plain(name).get(..128).unwrap_or(&plain(name)));
+            push_text(out, &plain(name, 128));
             out.push_str(r#","input":"#);
             out.push_str(if is_object(arguments) { arguments } else { "{}" });
         }
         Block::ToolResult { id, text, is_error } => {
             begin(out, r#"{"type":"tool_result","tool_use_id":"#);
-            push_text(out, &plain(id));
+            push_text(out, &plain(id, 128));
             if !text.trim().is_empty() {
                 out.push_str(r#","content":"#);
                 push_text(out, text);
@@ -205,38 +212,27 @@ fn encode_block(block: &Block, ours: bool, out: &mut String) -> Written {
     Written::Block
 }
 
-/// An id or a name with nothing but what the API allows in one. Another provider's may have more.
-fn plain(text: &str) -> Cow<'_, str> {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if text.chars().all(allowed) {
-        return Cow::Borrowed(text);
-    }
-    text.chars().map(|c| if allowed(c) { c } else { '_' }).collect()
-}
-
 /// The members of an event that are taken apart with it.
 const INSIDE: &[&str] = &["type", "delta", "text", "thinking", "partial_json"];
 
 /// What must be remembered between events besides the answer.
 #[derive(Debug, Default)]
-pub(super) struct Stream {
+struct Stream {
     /// `message_start` has come.
     begun: bool,
     /// `message_stop` has come; what follows says nothing.
     ended: bool,
 }
 
-impl Stream {
-    /// Whether the answer is whole.
-    pub(super) fn whole(&self, answer: &mut Assembler) -> bool {
+impl wire::Stream for Stream {
+    fn whole(&self, answer: &mut Assembler) -> bool {
         if self.ended && answer.stop.is_none() {
             answer.stop = Some(StopReason::EndTurn);
         }
         self.ended
     }
 
-    /// One event.
-    pub(super) fn event(
+    fn event(
         &mut self,
         name: &str,
         data: &str,
@@ -282,7 +278,9 @@ impl Stream {
             _ => Ok(()),
         }
     }
+}
 
+impl Stream {
     fn message_start(&mut self, event: &Members<'_>, answer: &mut Assembler) -> Result<(), ErrorInfo> {
         let message = event.object("message");
         let id = message.text("id");
@@ -505,7 +503,7 @@ fn usage_of(members: &Members<'_>, usage: &mut Usage) {
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::model::{Answer, Decoder, DeltaKind};
+    use crate::model::{Answer, Decoder, DeltaKind, Wire};
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent
@@ -514,19 +512,23 @@ mod tests {
         Settings { model: "m".into(), ..Settings::default() }
     }
 
+    fn endpoint() -> Endpoint {
+        Endpoint { base_url: "https://api.anthropic.com".into(), ..Endpoint::default() }
+    }
+
     fn body(settings: &Settings, tools: &[ToolSpec], messages: &str) -> Value {
-        let request = request(&Endpoint::default(), settings, tools, messages).unwrap();
+        let request = request(&endpoint(), settings, tools, messages).unwrap();
         serde_json::from_str(&request.body).unwrap()
     }
 
-    fn encode(role: Role, wire: Option<Wire>, blocks: Vec<Block>) -> Value {
+    fn encode(role: Role, own: bool, blocks: Vec<Block>) -> Value {
         let mut out = String::new();
-        encode_message(&Message { role, blocks, wire }, &mut out);
+        encode_message(&Dialect::CHAT, &Message { role, blocks, own }, &mut out);
         serde_json::from_str(&format!("[{out}]")).unwrap()
     }
 
     fn said(blocks: Vec<Block>) -> Value {
-        encode(Role::Assistant, Some(Wire::Anthropic), blocks)
+        encode(Role::Assistant, true, blocks)
     }
 
     fn t(text: &str) -> Block {
@@ -543,7 +545,7 @@ mod tests {
 
     #[test]
     fn a_small_request_says_no_more_than_it_must() {
-        let request = request(&Endpoint::default(), &settings(), &[], "").unwrap();
+        let request = request(&endpoint(), &settings(), &[], "").unwrap();
         assert_eq!(request.url, "https://api.anthropic.com/v1/messages");
         assert_eq!(
             request.headers,
@@ -600,8 +602,8 @@ mod tests {
         let fails = |endpoint: &Endpoint, settings: &Settings, tools: &[ToolSpec]| {
             request(endpoint, settings, tools, "").unwrap_err()
         };
-        let none = Endpoint::default();
-        let base = Endpoint { base_url: Some("localhost".into()), ..none.clone() };
+        let none = endpoint();
+        let base = Endpoint { base_url: "localhost".into(), ..none.clone() };
         let version = Endpoint { api_version: Some("2023\n".into()), ..none.clone() };
         for error in [
             fails(&base, &settings(), &[]),
@@ -648,19 +650,17 @@ mod tests {
     }
 
     #[test]
-    fn only_the_same_wire_gets_what_only_it_understands() {
+    fn only_the_same_provider_gets_what_only_it_understands() {
         let blocks = vec![
             thinking("hm", "sig"),
             t("said"),
             Block::Extra(r#"{"citations":[1]}"#.into()),
             Block::Raw(r#"{"type":"x"}"#.into()),
         ];
-        for wire in [None, Some(Wire::OpenAiChat)] {
-            assert_eq!(
-                encode(Role::Assistant, wire, blocks.clone()),
-                json!([{"role": "assistant", "content": [{"type": "text", "text": "said"}]}])
-            );
-        }
+        assert_eq!(
+            encode(Role::Assistant, false, blocks),
+            json!([{"role": "assistant", "content": [{"type": "text", "text": "said"}]}])
+        );
     }
 
     #[test]
@@ -691,7 +691,7 @@ mod tests {
         assert_eq!(
             encode(
                 Role::User,
-                None,
+                false,
                 vec![t("and?"), result("a", "18 \u{b0}C", false), result("b", " ", true)]
             ),
             json!([{"role": "user", "content": [
@@ -709,7 +709,7 @@ mod tests {
         }
         let mut out = String::new();
         let blocks = vec![call("{\"n\":1.50, \"n2\":1e3}")];
-        encode_message(&Message { role: Role::Assistant, blocks, wire: None }, &mut out);
+        encode_message(&Dialect::CHAT, &Message { role: Role::Assistant, blocks, own: false }, &mut out);
         assert!(out.contains("{\"n\":1.50, \"n2\":1e3}"), "{out}");
     }
 
@@ -721,25 +721,26 @@ mod tests {
         let call = said(vec![call]);
         let result = encode(
             Role::User,
-            None,
+            false,
             vec![Block::ToolResult { id: id.into(), text: "r".into(), is_error: false }],
         );
-        assert_eq!(call[0]["content"][0]["id"], "functions_search_0");
-        assert_eq!(result[0]["content"][0]["tool_use_id"], "functions_search_0");
+        let sent = call[0]["content"][0]["id"].as_str().unwrap();
+        assert!(sent.starts_with("functions_search_0_") && sent.len() < 40, "{sent}");
+        assert_eq!(result[0]["content"][0]["tool_use_id"], sent);
         assert_eq!(call[0]["content"][0]["name"].as_str().map(str::len), Some(128));
     }
 
     #[test]
     fn messages_are_only_appended() {
-        let message = |role, text: &str| Message { role, blocks: vec![t(text)], wire: None };
+        let message = |role, text: &str| Message { role, blocks: vec![t(text)], own: false };
         let mut out = String::new();
-        encode_message(&message(Role::Assistant, " "), &mut out);
+        encode_message(&Dialect::CHAT, &message(Role::Assistant, " "), &mut out);
         assert_eq!(out, "");
-        encode_message(&message(Role::User, "a"), &mut out);
+        encode_message(&Dialect::CHAT, &message(Role::User, "a"), &mut out);
         let before = out.clone();
-        encode_message(&message(Role::Assistant, " "), &mut out);
+        encode_message(&Dialect::CHAT, &message(Role::Assistant, " "), &mut out);
         assert_eq!(out, before);
-        encode_message(&message(Role::Assistant, "b"), &mut out);
+        encode_message(&Dialect::CHAT, &message(Role::Assistant, "b"), &mut out);
         assert!(out.starts_with(&before));
         assert_eq!(serde_json::from_str::<Vec<Value>>(&format!("[{out}]")).unwrap().len(), 2);
     }

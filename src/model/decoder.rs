@@ -2,12 +2,13 @@
 //!
 //! Decides what counts as a whole answer. Promises: the same deltas and the same answer at any split of the
 //! bytes; after an error nothing more is read, and what had come is still there. Leaves to others: what one
-//! event means (`anthropic`, `openai_chat`).
+//! event means (the codecs).
 
 use super::assembler::Assembler;
 use super::errors::{broken, no_stream, protocol};
 use super::sse::Sse;
-use super::{Answer, Delta, DeltaKind, Wire, anthropic, openai_chat};
+use super::wire::Stream;
+use super::{Answer, Delta, DeltaKind, Wire, openai_chat};
 use crate::error::ErrorInfo;
 
 /// How many bytes of a body without events are kept, to say what it is instead.
@@ -17,36 +18,29 @@ const HEAD: usize = 4096;
 #[derive(Debug)]
 pub struct Decoder {
     sse: Sse,
-    codec: Codec,
+    stream: Box<dyn Stream>,
+    /// It reads what a custom provider yields.
+    custom: bool,
     answer: Assembler,
     failed: Option<ErrorInfo>,
     head: Vec<u8>,
 }
 
-/// What a wire must remember besides the answer.
-#[derive(Debug)]
-enum Codec {
-    Anthropic(anthropic::Stream),
-    OpenAiChat(openai_chat::Stream),
-}
-
 impl Decoder {
     /// A decoder for a response body of this wire.
     pub fn new(wire: Wire) -> Self {
-        Self::with(match wire {
-            Wire::Anthropic => Codec::Anthropic(anthropic::Stream::default()),
-            Wire::OpenAiChat => Codec::OpenAiChat(openai_chat::Stream::default()),
-        })
+        Self::with((wire.codec().stream)(), false)
     }
 
     /// A decoder for what a custom provider yields: chat chunks and plain text. When it has nothing more to
     /// yield, the answer is whole.
     pub fn custom() -> Self {
-        Self::with(Codec::OpenAiChat(openai_chat::Stream::custom()))
+        Self::with(openai_chat::custom(), true)
     }
 
-    fn with(codec: Codec) -> Self {
-        Decoder { sse: Sse::default(), codec, answer: Assembler::default(), failed: None, head: Vec::new() }
+    fn with(stream: Box<dyn Stream>, custom: bool) -> Self {
+        let (answer, head) = (Assembler::default(), Vec::new());
+        Decoder { sse: Sse::default(), stream, custom, answer, failed: None, head }
     }
 
     /// The next bytes of the body, split anywhere.
@@ -55,11 +49,8 @@ impl Decoder {
     /// What the provider tells in the stream, or `protocol`. The same again on every later call.
     pub fn push(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), ErrorInfo> {
         self.check()?;
-        let Decoder { sse, codec, answer, head, .. } = self;
-        let result = sse.push(bytes, &mut |name, data| match codec {
-            Codec::Anthropic(stream) => stream.event(name, data, answer, sink),
-            Codec::OpenAiChat(stream) => stream.event(data, answer, sink),
-        });
+        let Decoder { sse, stream, answer, head, .. } = self;
+        let result = sse.push(bytes, &mut |name, data| stream.event(name, data, answer, sink));
         if !sse.dispatched() && head.len() < HEAD {
             head.extend(bytes.iter().take(HEAD - head.len()));
         }
@@ -72,9 +63,10 @@ impl Decoder {
     /// As [`Decoder::push`].
     pub fn push_chunk(&mut self, json: &str, sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), ErrorInfo> {
         self.check()?;
-        let result = match &mut self.codec {
-            Codec::OpenAiChat(stream) => stream.chunk(json, &mut self.answer, sink),
-            Codec::Anthropic(_) => Err(protocol("this wire has no chat chunks")),
+        let result = if self.custom {
+            self.stream.event("", json, &mut self.answer, sink)
+        } else {
+            Err(protocol("this wire has no chat chunks"))
         };
         self.note(result)
     }
@@ -104,7 +96,7 @@ impl Decoder {
     pub fn finish(mut self) -> Result<Answer, (ErrorInfo, Answer)> {
         let error = if let Some(error) = self.failed.take() {
             error
-        } else if !self.whole() {
+        } else if !self.stream.whole(&mut self.answer) {
             if self.sse.dispatched() {
                 broken("the answer broke off in the middle")
             } else {
@@ -119,18 +111,8 @@ impl Decoder {
         Err((error, self.snapshot()))
     }
 
-    /// Whether the wire said that this is all.
-    fn whole(&mut self) -> bool {
-        match &mut self.codec {
-            Codec::Anthropic(stream) => stream.whole(&mut self.answer),
-            Codec::OpenAiChat(stream) => stream.whole(&mut self.answer),
-        }
-    }
-
     fn finished(&self, mut answer: Assembler) -> Answer {
-        if let Codec::OpenAiChat(stream) = &self.codec {
-            answer.usage = stream.usage();
-        }
+        self.stream.complete(&mut answer);
         answer.into_answer()
     }
 

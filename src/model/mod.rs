@@ -1,89 +1,25 @@
 //! What a model is asked and what it answers, whoever the provider is.
 //!
-//! Decides the conversation types and the seam that every codec fits into. Promises: nothing that a provider
-//! sent is lost (what we do not know is kept as raw JSON and goes back as it came); a codec is one module and
-//! one row of [`Wire`]. Leaves to others: sending (`browser/`), what goes into a request (`session/`), and
+//! Decides the conversation types. Promises: nothing that a provider sent is lost (what we do not know is kept as
+//! raw JSON and goes back as it came); a codec is one module and one row of the table in `wire`. Leaves to others: sending (`browser/`), what goes into a request (`session/`), and
 //! what an answer leads to (`run/`).
 
 mod anthropic;
 mod assembler;
 mod decoder;
 pub mod errors;
+mod ids;
 mod json;
 pub mod openai_chat;
+mod presets;
 mod sse;
+mod wire;
 
 pub use decoder::Decoder;
+pub use presets::{Dialect, Effort, Ids, PRESETS, Preset};
+pub use wire::Wire;
 
 use crate::error::{Code, ErrorInfo};
-use crate::ports::HttpRequest;
-
-/// How a provider speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Wire {
-    /// Anthropic Messages.
-    Anthropic,
-    /// OpenAI Chat Completions, and what is shaped like it.
-    OpenAiChat,
-}
-
-impl Wire {
-    /// The stable name: in the journal and in settings.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Wire::Anthropic => "anthropic",
-            Wire::OpenAiChat => "openai-chat",
-        }
-    }
-
-    /// The wire of this name.
-    pub fn parse(text: &str) -> Option<Wire> {
-        match text {
-            "anthropic" => Some(Wire::Anthropic),
-            "openai-chat" => Some(Wire::OpenAiChat),
-            _ => None,
-        }
-    }
-
-    /// Appends a message as one or more objects of this wire's `messages` array, with commas between them and
-    /// to what is there. Nothing when there is nothing that the provider would accept.
-    pub fn encode_message(self, message: &Message, out: &mut String) {
-        match self {
-            Wire::Anthropic => anthropic::encode_message(message, out),
-            Wire::OpenAiChat => openai_chat::encode_message(message, out),
-        }
-    }
-
-    /// The whole request, without the key. `messages` is what [`Wire::encode_message`] has appended so far.
-    ///
-    /// # Errors
-    /// `invalid_config` or `invalid_schema`, naming what cannot be sent.
-    pub fn request(
-        self,
-        endpoint: &Endpoint,
-        settings: &Settings,
-        tools: &[ToolSpec],
-        messages: &str,
-    ) -> Result<HttpRequest, ErrorInfo> {
-        match self {
-            Wire::Anthropic => anthropic::request(endpoint, settings, tools, messages),
-            Wire::OpenAiChat => openai_chat::request(endpoint, settings, tools, messages),
-        }
-    }
-
-    /// The header that carries the key: its name and what stands before the key in its value.
-    pub fn key_header(self) -> (&'static str, &'static str) {
-        match self {
-            Wire::Anthropic => ("x-api-key", ""),
-            Wire::OpenAiChat => ("authorization", "Bearer "),
-        }
-    }
-
-    /// What an answer means that is not 2xx. Its body may be cut anywhere; the provider's words are kept.
-    pub fn error(self, status: u16, headers: &[(String, String)], body: &str) -> ErrorInfo {
-        errors::http(status, headers, body)
-    }
-}
 
 /// Who says a message of the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -125,9 +61,9 @@ pub enum Block {
         is_error: bool,
     },
     /// What the provider added to the block before it (citations, a thought signature): the members of a JSON
-    /// object, as JSON text. Not shown; sent back with that block, to the same wire. Never empty.
+    /// object, as JSON text. Not shown; sent back with that block, to the same provider. Never empty.
     Extra(String),
-    /// Anything else a provider sent, as JSON text, sent back to the same wire as it came.
+    /// Anything else a provider sent, as JSON text, sent back to the same provider as it came.
     Raw(String),
 }
 
@@ -164,6 +100,17 @@ pub fn drop_open_server_calls(blocks: &mut Vec<Block>) {
     });
 }
 
+/// Whom a conversation is written for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// How it speaks.
+    pub wire: Wire,
+    /// Its habits.
+    pub dialect: Dialect,
+    /// What its answers are recorded under: only answers of the same name are its own.
+    pub name: String,
+}
+
 /// One message of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
@@ -171,8 +118,8 @@ pub struct Message {
     pub role: Role,
     /// What is said; never empty.
     pub blocks: Vec<Block>,
-    /// The wire an answer came by: its thinking and raw blocks go back to that wire only.
-    pub wire: Option<Wire>,
+    /// Whether it is an answer of the provider that is asked now: its thinking and raw blocks go back to nobody else.
+    pub own: bool,
 }
 
 /// A tool as the model is told of it.
@@ -197,6 +144,18 @@ pub enum Reasoning {
     Medium,
     /// Much.
     High,
+}
+
+impl Reasoning {
+    /// OpenAI's word for it.
+    fn effort(self) -> &'static str {
+        match self {
+            Reasoning::Off => "none",
+            Reasoning::Low => "low",
+            Reasoning::Medium => "medium",
+            Reasoning::High => "high",
+        }
+    }
 }
 
 /// What a request says besides the conversation.
@@ -239,10 +198,12 @@ impl Settings {
 /// Where a provider is and what it wants to see; no secret in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Endpoint {
-    /// The base URL that the wire's official SDK takes; `None`: the provider's own.
-    pub base_url: Option<String>,
+    /// The base URL, as the wire's official SDK takes it.
+    pub base_url: String,
     /// Anthropic's `anthropic-version`; `None`: 2023-06-01.
     pub api_version: Option<String>,
+    /// Its habits.
+    pub dialect: Dialect,
 }
 
 /// Why a model stopped.

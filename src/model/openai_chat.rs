@@ -8,9 +8,11 @@
 
 use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{in_stream, join_url, protocol};
+use super::ids::plain;
 use super::json::{Body, Members, Node, is_object, text};
+use super::wire::{self, Codec};
 use super::{
-    Block, Delta, DeltaKind, Endpoint, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage, Wire,
+    Block, Delta, DeltaKind, Dialect, Effort, Endpoint, Message, Role, Settings, StopReason, ToolSpec, Usage,
 };
 use crate::error::ErrorInfo;
 use crate::find;
@@ -18,23 +20,33 @@ use crate::json::push_text;
 use crate::ports::HttpRequest;
 use std::borrow::Cow;
 
+/// The row of this wire.
+pub(super) const CODEC: Codec = Codec {
+    key_header: ("authorization", "Bearer "),
+    encode_message,
+    request,
+    stream: || Box::new(Stream::default()),
+};
+
+/// What reads the chunks of a custom provider.
+pub(super) fn custom() -> Box<dyn wire::Stream> {
+    Box::new(Stream { custom: true, ..Stream::default() })
+}
+
 /// The whole request, without the key.
-pub(super) fn request(
+fn request(
     endpoint: &Endpoint,
     settings: &Settings,
     tools: &[ToolSpec],
     messages: &str,
 ) -> Result<HttpRequest, ErrorInfo> {
-    // OpenAI's reasoning models refuse the old name of the limit, other servers know only that.
-    let (base, limit) = match endpoint.base_url.as_deref() {
-        None => ("https://api.openai.com/v1", "max_completion_tokens"),
-        Some(base) => (base, "max_tokens"),
-    };
-    let mut body = body(settings, tools, messages, limit)?;
+    let mut body = body(&endpoint.dialect, settings, tools, messages)?;
     body.raw("stream", "true");
-    body.raw("stream_options", r#"{"include_usage":true}"#);
+    if endpoint.dialect.stream_options {
+        body.raw("stream_options", r#"{"include_usage":true}"#);
+    }
     Ok(HttpRequest {
-        url: join_url(base, "/chat/completions")?,
+        url: join_url(&endpoint.base_url, "/chat/completions")?,
         headers: vec![("content-type".into(), "application/json".into())],
         body: body.finish(),
     })
@@ -45,7 +57,7 @@ pub(super) fn request(
 /// # Errors
 /// `invalid_config` or `invalid_schema`, naming what cannot be sent.
 pub fn chat_request(settings: &Settings, tools: &[ToolSpec], messages: &str) -> Result<String, ErrorInfo> {
-    let mut body = body(settings, tools, messages, "max_tokens")?;
+    let mut body = body(&Dialect::CHAT, settings, tools, messages)?;
     if tools.is_empty() {
         // A `ChatRequest` always has the member.
         body.raw("tools", "[]");
@@ -53,33 +65,30 @@ pub fn chat_request(settings: &Settings, tools: &[ToolSpec], messages: &str) -> 
     Ok(body.finish())
 }
 
-/// What both kinds of request have in common. `limit`: the name of the output limit.
+/// What both kinds of request have in common.
 fn body<'a>(
+    dialect: &Dialect,
     settings: &'a Settings,
     tools: &[ToolSpec],
     messages: &str,
-    limit: &str,
 ) -> Result<Body<'a>, ErrorInfo> {
     settings.check(tools)?;
     let mut body =
         Body::new(messages.len() + settings.system.len() + 4096, settings.provider_options.as_deref())?;
     body.text("model", &settings.model);
     if let Some(tokens) = settings.max_output_tokens {
-        body.raw(limit, &tokens.to_string());
+        body.raw(dialect.limit, &tokens.to_string());
     }
     if let Some(temperature) = &settings.temperature {
         body.raw("temperature", temperature);
     }
     if let Some(effort) = settings.reasoning {
-        body.text(
-            "reasoning_effort",
-            match effort {
-                Reasoning::Off => "none",
-                Reasoning::Low => "low",
-                Reasoning::Medium => "medium",
-                Reasoning::High => "high",
-            },
-        );
+        let effort = effort.effort();
+        match dialect.effort {
+            Effort::Flat => body.text("reasoning_effort", effort),
+            Effort::Nested => body.raw("reasoning", &[r#"{"effort":""#, effort, r#""}"#].concat()),
+            Effort::Untold => {}
+        }
     }
     if !tools.is_empty()
         && let Some(out) = body.member("tools")
@@ -102,7 +111,9 @@ fn body<'a>(
     if let Some(out) = body.member("messages") {
         out.push('[');
         if !settings.system.trim().is_empty() {
-            out.push_str(r#"{"role":"system","content":"#);
+            out.push_str(r#"{"role":"#);
+            push_text(out, dialect.system_role);
+            out.push_str(r#","content":"#);
             push_text(out, &settings.system);
             out.push('}');
             if !messages.is_empty() {
@@ -116,7 +127,7 @@ fn body<'a>(
 }
 
 /// Appends a message as one or more, or nothing.
-pub(super) fn encode_message(message: &Message, out: &mut String) {
+fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
     let begin = |out: &mut String, text: &str| {
         if !out.is_empty() {
             out.push(',');
@@ -126,7 +137,7 @@ pub(super) fn encode_message(message: &Message, out: &mut String) {
     for block in &message.blocks {
         if let Block::ToolResult { id, text, .. } = block {
             begin(out, r#"{"role":"tool","tool_call_id":"#);
-            push_text(out, id);
+            push_text(out, &dialect.ids.map(id));
             out.push_str(r#","content":"#);
             push_text(out, text);
             out.push('}');
@@ -159,13 +170,13 @@ pub(super) fn encode_message(message: &Message, out: &mut String) {
     }
     if has_calls {
         out.push_str(r#","tool_calls":["#);
-        encode_calls(message, out);
+        encode_calls(dialect, message, out);
         out.push(']');
     }
     out.push('}');
 }
 
-fn encode_calls(message: &Message, out: &mut String) {
+fn encode_calls(dialect: &Dialect, message: &Message, out: &mut String) {
     let mut blocks = message.blocks.iter().peekable();
     while let Some(block) = blocks.next() {
         let Block::ToolCall { id, name, arguments } = block else { continue };
@@ -173,13 +184,13 @@ fn encode_calls(message: &Message, out: &mut String) {
             out.push(',');
         }
         out.push_str(r#"{"id":"#);
-        push_text(out, id);
+        push_text(out, &dialect.ids.map(id));
         out.push_str(r#","type":"function","function":{"name":"#);
-        push_text(out, name);
+        push_text(out, &plain(name, 64));
         out.push_str(r#","arguments":"#);
         push_text(out, if is_object(arguments) { arguments } else { "{}" });
         out.push('}');
-        if let (Some(Block::Extra(extra)), Some(Wire::OpenAiChat)) = (blocks.peek(), message.wire)
+        if let (Some(Block::Extra(extra)), true) = (blocks.peek(), message.own)
             && let Some(members) = extra.strip_prefix('{').and_then(|extra| extra.strip_suffix('}'))
         {
             out.push(',');
@@ -194,7 +205,7 @@ const INSIDE: &[&str] = &["choices", "delta", "content", "thinking", "tool_calls
 
 /// What must be remembered between chunks besides the answer.
 #[derive(Debug, Default)]
-pub(super) struct Stream {
+struct Stream {
     /// The end of what is yielded is the end of the answer.
     custom: bool,
     /// `[DONE]` has come; what follows says nothing.
@@ -205,14 +216,8 @@ pub(super) struct Stream {
     refusal: String,
 }
 
-impl Stream {
-    /// For a custom provider.
-    pub(super) fn custom() -> Self {
-        Stream { custom: true, ..Stream::default() }
-    }
-
-    /// Whether the answer is whole.
-    pub(super) fn whole(&self, answer: &mut Assembler) -> bool {
+impl wire::Stream for Stream {
+    fn whole(&self, answer: &mut Assembler) -> bool {
         let ended = self.custom || self.done || answer.stop.is_some();
         let refused = matches!(answer.stop, Some(StopReason::Refusal(_)));
         if ended && (refused || !self.refusal.is_empty()) {
@@ -223,8 +228,31 @@ impl Stream {
         ended
     }
 
+    fn complete(&self, answer: &mut Assembler) {
+        answer.usage = self.usage();
+    }
+
+    fn event(
+        &mut self,
+        _: &str,
+        data: &str,
+        answer: &mut Assembler,
+        sink: &mut dyn FnMut(Delta<'_>),
+    ) -> Result<(), ErrorInfo> {
+        if self.done || data.is_empty() {
+            return Ok(());
+        }
+        if data.trim() == "[DONE]" {
+            self.done = true;
+            return Ok(());
+        }
+        self.chunk(data, answer, sink)
+    }
+}
+
+impl Stream {
     /// What the answer cost so far.
-    pub(super) fn usage(&self) -> Usage {
+    fn usage(&self) -> Usage {
         let usage = Members::of(&self.usage).unwrap_or_default();
         let number = |name| usage.number(name).unwrap_or(0);
         let input = usage.object("prompt_tokens_details");
@@ -244,25 +272,8 @@ impl Stream {
         }
     }
 
-    /// One event of a stream.
-    pub(super) fn event(
-        &mut self,
-        data: &str,
-        answer: &mut Assembler,
-        sink: &mut dyn FnMut(Delta<'_>),
-    ) -> Result<(), ErrorInfo> {
-        if self.done || data.is_empty() {
-            return Ok(());
-        }
-        if data.trim() == "[DONE]" {
-            self.done = true;
-            return Ok(());
-        }
-        self.chunk(data, answer, sink)
-    }
-
     /// One chunk.
-    pub(super) fn chunk(
+    fn chunk(
         &mut self,
         json: &str,
         answer: &mut Assembler,
@@ -388,14 +399,14 @@ fn call_fragment(fragment: &Members<'_>, answer: &mut Assembler, sink: &mut dyn 
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::model::{Answer, Decoder};
+    use crate::model::{Answer, Decoder, Preset, Reasoning, Wire};
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent
 
-    fn encode(role: Role, wire: Option<Wire>, blocks: Vec<Block>) -> Value {
+    fn encode(role: Role, own: bool, blocks: Vec<Block>) -> Value {
         let mut out = String::new();
-        encode_message(&Message { role, blocks, wire }, &mut out);
+        encode_message(&Dialect::CHAT, &Message { role, blocks, own }, &mut out);
         serde_json::from_str(&format!("[{out}]")).unwrap()
     }
 
@@ -424,7 +435,11 @@ mod tests {
         };
         let tool = ToolSpec { name: "a".into(), description: "d".into(), input_schema: "{}".into() };
         let mut messages = String::new();
-        encode_message(&Message { role: Role::User, blocks: vec![t("hi")], wire: None }, &mut messages);
+        encode_message(
+            &Dialect::CHAT,
+            &Message { role: Role::User, blocks: vec![t("hi")], own: false },
+            &mut messages,
+        );
         let request = chat_request(&settings, std::slice::from_ref(&tool), &messages).unwrap();
         assert_eq!(
             serde_json::from_str::<Value>(&request).unwrap(),
@@ -438,22 +453,34 @@ mod tests {
 
     #[test]
     fn the_request_of_a_server() {
-        let settings = Settings { max_output_tokens: Some(9), ..settings() };
-        let send = |base_url: Option<&str>| {
-            let endpoint = Endpoint { base_url: base_url.map(Into::into), api_version: None };
+        let settings = Settings {
+            max_output_tokens: Some(9),
+            system: "be brief".into(),
+            reasoning: Some(Reasoning::Low),
+            ..settings()
+        };
+        let send = |kind: &str, preset: &str| {
+            let preset = Preset::find(kind, preset).unwrap();
+            let base_url = preset.base_url.unwrap_or("http://localhost:8080/v1/").into();
+            let endpoint = Endpoint { base_url, api_version: None, dialect: preset.dialect };
             let request = request(&endpoint, &settings, &[], "").unwrap();
             (request.url, serde_json::from_str::<Value>(&request.body).unwrap())
         };
-        let (url, body) = send(None);
+        let (url, body) = send("openai", "");
         assert_eq!(url, "https://api.openai.com/v1/chat/completions");
         assert_eq!(
             body,
-            json!({"model": "m", "max_completion_tokens": 9, "messages": [], "stream": true,
-                   "stream_options": {"include_usage": true}})
+            json!({"model": "m", "max_completion_tokens": 9, "reasoning_effort": "low", "stream": true,
+                   "stream_options": {"include_usage": true},
+                   "messages": [{"role": "developer", "content": "be brief"}]})
         );
-        let (url, body) = send(Some("http://localhost:8080/v1/"));
+        let (url, body) = send("openai-compatible", "");
         assert_eq!(url, "http://localhost:8080/v1/chat/completions");
-        assert_eq!(body["max_tokens"], 9);
+        assert_eq!((&body["max_tokens"], &body["messages"][0]["role"]), (&json!(9), &json!("system")));
+        let (_, body) = send("openai-compatible", "openrouter");
+        assert_eq!(body["reasoning"], json!({"effort": "low"}));
+        let (_, body) = send("openai-compatible", "mistral");
+        assert_eq!((body.get("stream_options"), body.get("reasoning_effort")), (None, None));
     }
 
     #[test]
@@ -465,24 +492,27 @@ mod tests {
         let function = |name: &str, arguments: &str| json!({"name": name, "arguments": arguments});
         let (x, y) = (function("x", "{\"q\":1}"), function("y", "{}"));
         assert_eq!(
-            encode(Role::Assistant, Some(Wire::OpenAiChat), calls.clone()),
+            encode(Role::Assistant, true, calls.clone()),
             json!([{"role": "assistant", "content": "a", "tool_calls": [
                 {"id": "1", "type": "function", "function": x, "extra_content": {"sig": 1}},
                 {"id": "2", "type": "function", "function": y},
             ]}])
         );
-        let other = encode(Role::Assistant, Some(Wire::Anthropic), calls);
+        let other = encode(Role::Assistant, false, calls);
         assert!(other[0]["tool_calls"][0].get("extra_content").is_none());
         assert_eq!(
-            encode(Role::User, None, vec![t("and"), result("1"), t(" "), t("so?"), result("2")]),
+            encode(Role::User, false, vec![t("and"), result("1"), t(" "), t("so?"), result("2")]),
             json!([
                 {"role": "tool", "tool_call_id": "1", "content": "r"},
                 {"role": "tool", "tool_call_id": "2", "content": "r"},
                 {"role": "user", "content": "and\n\nso?"},
             ])
         );
-        assert_eq!(encode(Role::Assistant, None, vec![call("1", "x", "{}")])[0]["content"], Value::Null);
-        assert_eq!(encode(Role::Assistant, None, vec![thinking, t(" "), Block::Raw("{}".into())]), json!([]));
+        assert_eq!(encode(Role::Assistant, false, vec![call("1", "x", "{}")])[0]["content"], Value::Null);
+        assert_eq!(
+            encode(Role::Assistant, false, vec![thinking, t(" "), Block::Raw("{}".into())]),
+            json!([])
+        );
     }
 
     // ------------------------------------------------------------ what comes

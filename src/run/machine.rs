@@ -111,8 +111,8 @@ pub enum Said {
         blocks: Vec<Block>,
         /// Why it stopped.
         stop: StopReason,
-        /// The wire it came by.
-        wire: String,
+        /// Who has answered: [`Peer::name`](crate::model::Peer).
+        provider: String,
         /// The model's name for itself.
         model: Option<String>,
     },
@@ -531,14 +531,14 @@ impl Run {
                     _ => self.turns.push(turn),
                 }
             }
-            Entry::Answered { call, blocks, stop, wire, model, .. } => {
+            Entry::Answered { call, blocks, stop, provider, model, .. } => {
                 let turn = self.awaited_turn(*call)?;
                 turn.had.clear();
                 turn.calls = blocks.iter().filter_map(asked).collect();
                 turn.said = Said::Whole {
                     blocks: blocks.clone(),
                     stop: stop.clone(),
-                    wire: wire.clone(),
+                    provider: provider.clone(),
                     model: model.clone(),
                 };
             }

@@ -5,14 +5,14 @@
 //! so that a provider's prompt cache holds.
 
 use super::Session;
-use crate::model::{Block, Message, Role, StopReason, Wire, drop_open_server_calls};
+use crate::model::{Block, Message, Peer, Role, StopReason, drop_open_server_calls};
 use crate::prompt::framed;
 use crate::run::{Call, CallState, Run, Said, Turn};
 
-/// The serialized conversation of one session for one wire, extended as the session goes on.
+/// The serialized conversation of one session for one provider, extended as the session goes on.
 #[derive(Clone, Debug)]
 pub struct Transcript {
-    wire: Wire,
+    peer: Peer,
     generation: u64,
     mark: String,
     text: String,
@@ -28,9 +28,9 @@ const GO_ON: &str = "Go on.";
 
 impl Transcript {
     /// An empty one.
-    pub fn new(wire: Wire, session: &Session) -> Transcript {
+    pub fn new(peer: Peer, session: &Session) -> Transcript {
         Transcript {
-            wire,
+            peer,
             generation: session.generation,
             mark: session.mark.clone(),
             text: String::new(),
@@ -41,9 +41,9 @@ impl Transcript {
         }
     }
 
-    /// Whether it can go on for this wire and session.
-    pub fn serves(&self, wire: Wire, session: &Session) -> bool {
-        self.wire == wire && self.generation == session.generation
+    /// Whether it can go on for this provider and session.
+    pub fn serves(&self, peer: &Peer, session: &Session) -> bool {
+        self.peer == *peer && self.generation == session.generation
     }
 
     /// Takes up what was settled since the last time, of a conversation's runs, and gives the whole.
@@ -52,7 +52,7 @@ impl Transcript {
             if !self.prompted && run.prompt.continues.is_none() {
                 let mut blocks = vec![Block::Text(run.prompt.text.clone())];
                 blocks.extend(run.prompt.context.clone().map(Block::Text));
-                self.push(Role::User, blocks, None);
+                self.push(Role::User, blocks, false);
             }
             self.prompted = true;
             // The next run makes the call again that broke off here.
@@ -61,7 +61,7 @@ impl Transcript {
                 let last = run.ended.is_some() && self.turns + 1 == run.turns.len();
                 let replaced = last && made_again && matches!(turn.said, Said::Cut(_));
                 if self.said_last && !replaced {
-                    self.push(Role::User, vec![Block::Text(GO_ON.into())], None);
+                    self.push(Role::User, vec![Block::Text(GO_ON.into())], false);
                 }
                 if !replaced && !self.take(turn, last) {
                     return &self.text;
@@ -84,10 +84,10 @@ impl Transcript {
             Said::Whole { stop: StopReason::Refusal(_), .. } => true,
             Said::Cut(blocks) => {
                 let said = blocks.iter().filter(|block| matches!(block, Block::Text(_)));
-                self.push(Role::Assistant, said.cloned().collect(), Some(self.wire));
+                self.push(Role::Assistant, said.cloned().collect(), false);
                 true
             }
-            Said::Whole { blocks, stop, wire, .. } => {
+            Said::Whole { blocks, stop, provider, .. } => {
                 let results: Option<Vec<Block>> =
                     turn.calls.iter().map(|call| result(call, &self.mark)).collect();
                 let Some(results) = results else { return false };
@@ -96,21 +96,23 @@ impl Transcript {
                     // The provider's own tools will not come back to what they left open.
                     drop_open_server_calls(&mut blocks);
                 }
-                self.push(Role::Assistant, blocks, Wire::parse(wire));
-                self.push(Role::User, results, None);
+                let own = *provider == self.peer.name;
+                self.push(Role::Assistant, blocks, own);
+                self.push(Role::User, results, false);
                 // After a pause the provider that made it goes on with what it has said.
-                self.said_last &= last || *stop != StopReason::Pause || Wire::parse(wire) != Some(self.wire);
+                self.said_last &= last || *stop != StopReason::Pause || !own;
                 true
             }
         }
     }
 
-    fn push(&mut self, role: Role, blocks: Vec<Block>, wire: Option<Wire>) {
+    fn push(&mut self, role: Role, blocks: Vec<Block>, own: bool) {
         if blocks.is_empty() {
             return;
         }
         let mut text = String::new();
-        self.wire.encode_message(&Message { role, blocks, wire }, &mut text);
+        let Peer { wire, dialect, .. } = &self.peer;
+        wire.encode_message(dialect, &Message { role, blocks, own }, &mut text);
         if !text.is_empty() {
             if !self.text.is_empty() {
                 self.text.push(',');

@@ -1210,7 +1210,15 @@ impl World {
 pub fn check_request(wire: Wire, body: &Value, signed: &Signed, paused: bool) -> Law {
     match wire {
         Wire::Anthropic => anthropic_rules::check(body, signed, paused),
-        Wire::OpenAiChat => openai_rules::check(body, paused),
+        _ => openai_rules::check(body, paused),
+    }
+}
+
+/// Under what name the answers of the provider that speaks so are recorded here.
+pub fn name_of(wire: Wire) -> &'static str {
+    match wire {
+        Wire::OpenAiChat => "custom",
+        wire => wire.as_str(),
     }
 }
 
@@ -1220,10 +1228,10 @@ pub fn paused(runs: &[Run], wire: Wire) -> bool {
     for run in runs.iter().rev() {
         for turn in run.turns.iter().rev() {
             // What a refusal said is not sent.
-            if let Said::Whole { stop, wire: of, .. } = &turn.said
+            if let Said::Whole { stop, provider: of, .. } = &turn.said
                 && !matches!(stop, StopReason::Refusal(_))
             {
-                return turn.calls.is_empty() && *stop == StopReason::Pause && Wire::parse(of) == Some(wire);
+                return turn.calls.is_empty() && *stop == StopReason::Pause && of == name_of(wire);
             }
         }
         if run.prompt.continues.is_none() {

@@ -1,0 +1,144 @@
+//! Providers that are known by name: data, not code.
+//!
+//! Decides which names there are, how each provider speaks, where it is, whether it needs a key, and in what it
+//! differs from others on the same wire. Leaves to others: writing and reading (the codecs).
+
+use super::Wire;
+
+/// A provider that is known by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preset {
+    /// The `kind` of a provider.
+    pub kind: &'static str,
+    /// Its `preset`; empty: the kind alone.
+    pub preset: &'static str,
+    /// How it speaks.
+    pub wire: Wire,
+    /// Where it is; `None`: the page has to say.
+    pub base_url: Option<&'static str>,
+    /// Whether it answers nobody without a key.
+    pub needs_key: bool,
+    /// Its habits.
+    pub dialect: Dialect,
+}
+
+/// In what one server differs from another on the same wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dialect {
+    /// The member that limits the output.
+    pub limit: &'static str,
+    /// Whether it takes `stream_options`; without, some servers send no usage.
+    pub stream_options: bool,
+    /// The role of the system prompt.
+    pub system_role: &'static str,
+    /// How it is told how hard to think.
+    pub effort: Effort,
+    /// The member of an assistant's message in which its own thinking goes back to it.
+    pub thinking: Option<&'static str>,
+    /// What it takes as the id of a tool call.
+    pub ids: Ids,
+}
+
+/// How a server is told how hard to think.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// `reasoning_effort: "low"`.
+    Flat,
+    /// `reasoning: { effort: "low" }`.
+    Nested,
+    /// It is not told.
+    Untold,
+}
+
+/// What a server takes as the id of a tool call. What it does not take is mapped, always to the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ids {
+    /// Up to this many letters, digits, `_` and `-`.
+    Plain(usize),
+    /// Nine letters and digits.
+    Nine,
+}
+
+impl Dialect {
+    /// What is shaped like OpenAI's chat and says no more of itself.
+    pub const CHAT: Dialect = Dialect {
+        limit: "max_tokens",
+        stream_options: true,
+        system_role: "system",
+        effort: Effort::Flat,
+        thinking: None,
+        ids: Ids::Plain(40),
+    };
+}
+
+impl Default for Dialect {
+    fn default() -> Self {
+        Dialect::CHAT
+    }
+}
+
+/// A row without habits of its own.
+const fn row(kind: &'static str, wire: Wire, base_url: Option<&'static str>, needs_key: bool) -> Preset {
+    Preset { kind, preset: "", wire, base_url, needs_key, dialect: Dialect::CHAT }
+}
+
+/// A server that is shaped like OpenAI's chat.
+const fn compatible(
+    preset: &'static str,
+    base_url: &'static str,
+    needs_key: bool,
+    dialect: Dialect,
+) -> Preset {
+    let row = row("openai-compatible", Wire::OpenAiChat, Some(base_url), needs_key);
+    Preset { preset, dialect, ..row }
+}
+
+/// The table.
+pub const PRESETS: &[Preset] = &[
+    row("anthropic", Wire::Anthropic, Some("https://api.anthropic.com"), true),
+    Preset {
+        // Its reasoning models refuse the old name of the limit, and call the system prompt's role by another name.
+        dialect: Dialect { limit: "max_completion_tokens", system_role: "developer", ..Dialect::CHAT },
+        ..row("openai", Wire::OpenAiChat, Some("https://api.openai.com/v1"), true)
+    },
+    Preset { preset: "chat", ..row("xai", Wire::OpenAiChat, Some("https://api.x.ai/v1"), true) },
+    row("openai-compatible", Wire::OpenAiChat, None, true),
+    compatible(
+        "openrouter",
+        "https://openrouter.ai/api/v1",
+        true,
+        Dialect { effort: Effort::Nested, ..Dialect::CHAT },
+    ),
+    compatible("groq", "https://api.groq.com/openai/v1", true, Dialect::CHAT),
+    compatible(
+        "deepseek",
+        "https://api.deepseek.com",
+        true,
+        Dialect { thinking: Some("reasoning_content"), ..Dialect::CHAT },
+    ),
+    compatible(
+        "mistral",
+        "https://api.mistral.ai/v1",
+        true,
+        Dialect { stream_options: false, effort: Effort::Untold, ids: Ids::Nine, ..Dialect::CHAT },
+    ),
+    compatible("lmstudio", "http://localhost:1234/v1", false, Dialect::CHAT),
+    compatible("llamacpp", "http://localhost:8080/v1", false, Dialect::CHAT),
+    compatible("vllm", "http://localhost:8000/v1", false, Dialect::CHAT),
+    compatible("ollama", "http://localhost:11434/v1", false, Dialect::CHAT),
+];
+
+impl Preset {
+    /// The row of a kind and a preset; `""` where the page names none.
+    pub fn find(kind: &str, preset: &str) -> Option<&'static Preset> {
+        PRESETS.iter().find(|row| row.kind == kind && row.preset == preset)
+    }
+
+    /// What it is called in the journal and by `get_agent_settings`.
+    pub fn name(&self) -> String {
+        match self.preset {
+            "" => self.kind.into(),
+            preset => [self.kind, "/", preset].concat(),
+        }
+    }
+}
