@@ -523,7 +523,10 @@ impl Told {
         // What works for another run shows as its call: it has no beginning and no end of its own.
         if let Some(parent) = detail["parentRunId"].as_str() {
             law(
-                matches!(kind, "agent:tool-call" | "agent:permission-required" | "agent:permission-resolved"),
+                matches!(
+                    kind,
+                    "agent:tool-call" | "agent:permission-required" | "agent:permission-resolved" | "agent:notice"
+                ),
                 || "a run that works for another tells of itself".into(),
             )?;
             law(journal.fold.run_times(parent).is_some(), || "of a run that nobody knows".into())?;
@@ -550,6 +553,10 @@ impl Told {
             }
             ("agent:tool-call", Stage::Open) => {
                 told.call(detail, fold, run, journal, lost, effectful)?;
+                Stage::Open
+            }
+            ("agent:notice", Stage::Open) => {
+                law(detail["error"]["code"].is_string(), || "a notice does not say what has happened".into())?;
                 Stage::Open
             }
             ("agent:session-completed", Stage::Open) => Stage::Result(Outcome::Completed),
