@@ -141,6 +141,8 @@ impl Harness {
         } else {
             detail.text("kind", "fallback");
         }
+        // Nothing else may happen for a while: what is known of the failure must not be lost with the page.
+        self.outbox.hurry();
         self.send("agent:notice", detail, false);
     }
 
@@ -221,7 +223,9 @@ impl Harness {
         if let Some(delegate) = &run.delegate {
             let top = self.current_id(session);
             let status = if ended.outcome == Outcome::Completed { "completed" } else { "failed" };
-            self.tell_call(session, &top, &delegate.tool_call, status, false);
+            // An interrupt is told when it is stored, and with it whatever it has ended.
+            let barrier = ended.outcome == Outcome::Interrupted;
+            self.tell_call(session, &top, &delegate.tool_call, status, barrier);
             self.tell_message(session, &top, false);
         }
         self.tell_waiters(run, ended);

@@ -103,8 +103,10 @@ impl Provider {
                     false => http.preset.name(),
                 },
             },
-            Provider::Custom { .. } => {
-                Peer { wire: Wire::OpenAiChat, dialect: Dialect::CHAT, name: self.name() }
+            Provider::Custom { model, .. } => {
+                let model = model.as_deref().map(|model| [" ", model].concat());
+                let name = [self.name(), model.unwrap_or_default()].concat();
+                Peer { wire: Wire::OpenAiChat, dialect: Dialect::CHAT, name }
             }
         }
     }
