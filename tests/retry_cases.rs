@@ -29,7 +29,7 @@ fn rows(world: &World) -> Vec<String> {
 
 fn notices(world: &World) -> Vec<Value> {
     let events = world.events(0);
-    events.into_iter().filter(|(kind, _)| *kind == "agent:notice").map(|(_, detail)| detail.clone()).collect()
+    events.iter().filter(|(kind, _)| *kind == "agent:notice").map(|(_, detail)| detail.clone()).collect()
 }
 
 /// Waits as long as the last notice says.
