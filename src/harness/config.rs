@@ -9,6 +9,7 @@ use crate::json::json;
 use crate::model::errors::{check_header, host, join_url};
 use crate::model::{Dialect, Endpoint, PRESETS, Peer, Preset, Reasoning, Settings, Wire};
 use crate::object::Object;
+use crate::ports::MAX_DELAY_MS;
 use crate::prompt::{self, Skill};
 use crate::tools::Verdict;
 use crate::tools::policy::PROCESS_TYPES;
@@ -539,9 +540,6 @@ fn word(value: &Value, name: &str, words: &[&str]) -> Result<usize, ErrorInfo> {
     let found = value.as_str().and_then(|text| words.iter().position(|word| *word == text));
     found.ok_or_else(|| invalid(&format!("{name} must be one of \"{}\"", find::join(words, "\", \""))))
 }
-
-/// The longest delay that a browser's timer takes, in milliseconds.
-const MAX_DELAY_MS: u64 = i32::MAX as u64;
 
 /// The levels of [`Reasoning`], in its order.
 const REASONING: [&str; 4] = ["off", "low", "medium", "high"];

@@ -35,8 +35,9 @@ use crate::maps::{Few, Named};
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine, Read, Rows, StoreError};
 use crate::prompt::{self, Skill};
+use crate::run::{Call, Run};
 use crate::session::{Session, Transcript};
-use crate::tools::{Policy, Registry, ToolText, own};
+use crate::tools::{Definition, Policy, Registry, ToolText, own};
 use crate::workspace::Workspace;
 use calls::LiveCall;
 use outbox::Outbox;
@@ -331,6 +332,31 @@ impl Harness {
         self.sessions.get(id).map(|slot| &slot.session)
     }
 
+    /// The run of a session that has not ended.
+    fn current(&self, session: &str) -> Option<&Run> {
+        self.session(session)?.current()
+    }
+
+    /// Its id, as entries and events name it.
+    fn current_id(&self, session: &str) -> String {
+        self.current(session).map(|run| run.id.clone()).unwrap_or_default()
+    }
+
+    /// A run of a session's present conversation.
+    fn run(&self, session: &str, run: &str) -> Option<&Run> {
+        self.session(session)?.run(run)
+    }
+
+    /// A tool call of such a run.
+    fn call_of(&self, session: &str, run: &str, tool_call: &str) -> Option<&Call> {
+        self.run(session, run)?.call(tool_call)
+    }
+
+    /// The tool of such a call, as it is now.
+    fn tool_of(&self, session: &str, run: &str, tool_call: &str) -> Option<&Definition> {
+        Some(&self.registry.get(&self.call_of(session, run, tool_call)?.name)?.definition)
+    }
+
     /// Something happened, at this time. Follow it by [`Harness::poll`] until that gives nothing more.
     pub fn handle(&mut self, now: Millis, input: Input) {
         // A clock that goes backwards must not: entries are in order of time.
@@ -597,7 +623,7 @@ impl Harness {
             self.models.remove(key);
             self.outbox.abort(key);
         }
-        for key in self.calls.keys(|call| !call.is_of_page()) {
+        for key in self.calls.keys(|call| call.owner.run().is_some()) {
             self.calls.remove(key);
             self.outbox.abort(key);
         }

@@ -180,9 +180,7 @@ impl Harness {
         if fresh_call {
             self.tell_message(&session, &run, false);
         }
-        if let Some(message) =
-            self.sessions.get(&session).and_then(|slot| slot.session.run(&run)).map(Run::answer_id)
-        {
+        if let Some(message) = self.run(&session, &run).map(Run::answer_id) {
             for (part, kind, offset, text) in news {
                 let kind = if kind == DeltaKind::Thinking { "thinking" } else { "text" };
                 let mut detail = self.detail(&session, Some(&run));

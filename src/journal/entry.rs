@@ -317,6 +317,18 @@ entries! {
     }
 }
 
+impl Entry {
+    /// What the model call has used up that this entry tells of. `None`: it tells of none, or of one that failed before
+    /// anybody counted.
+    pub fn usage(&self) -> Option<&Usage> {
+        match self {
+            Entry::Answered { usage, .. } => Some(usage),
+            Entry::Failed { usage, .. } => Some(usage).filter(|usage| **usage != Usage::default()),
+            _ => None,
+        }
+    }
+}
+
 impl Field for String {
     fn put(&self) -> Option<Value> {
         Some(self.as_str().into())

@@ -145,14 +145,6 @@ impl Session {
         self.current()?.parts().find(|run| run.id == id)
     }
 
-    /// What this run may do.
-    pub fn policy_of(&self, run: &str) -> Policy {
-        match self.run(run).and_then(|run| run.delegate.as_ref()) {
-            Some(delegate) => delegate.policy(&self.policy),
-            None => self.policy.clone(),
-        }
-    }
-
     /// When a run began and how it ended, of any conversation.
     pub fn run_times(&self, id: &str) -> Option<(Millis, Option<&Ended>)> {
         match self.run(id) {
@@ -311,16 +303,10 @@ impl Session {
                     return Some(());
                 }
                 let (top, id) = (self.runs.last_mut()?, header.run.as_deref()?);
-                let before = top.sums;
-                let granted = top.part_mut(id).and_then(|run| granted_by(run, entry));
+                let granted = top.part_mut(id).and_then(|run| granted_by(run, entry, header.seq));
                 top.fold(id, header.at, entry)?;
-                let sums = top.sums;
                 let run = top.part_mut(id)?;
-                self.grants.extend(granted.map(|(tool, definition)| Grant {
-                    tool,
-                    definition,
-                    seq: header.seq,
-                }));
+                self.grants.extend(granted);
                 if let Entry::Returned { tool_call, .. } = entry {
                     let tool = run.call(tool_call).and_then(|call| self.tools.get(&call.name));
                     // Of a tool that went away while it ran, nothing is known.
@@ -334,9 +320,7 @@ impl Session {
                 if run.delegate.is_some() && run.ended.is_some() && run.outside {
                     self.outside_at = Some(header.seq);
                 }
-                if sums != before
-                    && let Entry::Answered { usage, .. } | Entry::Failed { usage, .. } = entry
-                {
+                if let Some(usage) = entry.usage() {
                     self.sums.add(usage);
                 }
                 if let Entry::Answered { blocks, .. } = entry {
@@ -374,12 +358,12 @@ impl Session {
     }
 }
 
-/// The tool and definition that this entry always allows.
-fn granted_by(run: &Run, entry: &Entry) -> Option<(String, String)> {
+/// What this entry, of this number, always allows.
+fn granted_by(run: &Run, entry: &Entry, seq: u64) -> Option<Grant> {
     let Entry::PermissionAnswered { tool_call, answer, .. } = entry else { return None };
     let call = run.call(tool_call).filter(|_| answer == "always_allow")?;
     let CallState::Waiting(question) = &call.state else { return None };
-    Some((call.name.clone(), question.definition.clone()))
+    Some(Grant { tool: call.name.clone(), definition: question.definition.clone(), seq })
 }
 
 /// Whether an entry is one that came from outside.
