@@ -7,7 +7,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::json::json;
 use crate::model::errors::{check_header, host, join_url};
-use crate::model::{Dialect, Endpoint, PRESETS, Peer, Preset, Reasoning, Settings, Wire};
+use crate::model::{Catalog, Dialect, Endpoint, Known, PRESETS, Peer, Preset, Reasoning, Settings, Wire};
 use crate::object::Object;
 use crate::ports::MAX_DELAY_MS;
 use crate::prompt::{self, Skill};
@@ -136,6 +136,10 @@ pub struct Config {
     pub max_parallel: Option<u64>,
     /// What the agent knows how to do.
     pub skills: Vec<Skill>,
+    /// What the page knows of models; `None`: what the package knows.
+    pub models: Option<Catalog>,
+    /// What is known of the model.
+    known: Option<Known>,
     /// Whether runs that a lost page left go on of themselves.
     pub resume_auto: bool,
     /// What to do when a harness runs already.
@@ -161,6 +165,8 @@ impl Default for Config {
             question_ms: None,
             max_parallel: None,
             skills: Vec::new(),
+            models: None,
+            known: None,
             resume_auto: false,
             if_running: IfRunning::Reject,
         }
@@ -214,11 +220,27 @@ impl Config {
                     config.max_parallel = optional(value, name, |v, n| whole(v, n, 1, 1_000))?;
                 }
                 "skills" => config.skills = if null { Vec::new() } else { Skill::all(value)? },
-                "providers" | "fallback" | "budgets" | "models" => return Err(later(name)),
+                "models" => config.models = optional(value, name, Catalog::read)?,
+                "providers" | "fallback" | "budgets" => return Err(later(name)),
                 _ => return Err(unknown(name)),
             }
         }
+        config.known = config.look_up();
         Ok(config)
+    }
+
+    /// Reads the package's whole catalog, so it is done once for each change.
+    fn look_up(&self) -> Option<Known> {
+        let (kind, preset) = match self.provider.as_ref()? {
+            Provider::Http(http) => (http.preset.kind, http.preset.preset),
+            Provider::Custom { .. } => ("custom", ""),
+        };
+        self.models.clone().unwrap_or_else(Catalog::own).find(kind, preset, self.model())
+    }
+
+    /// What is known of the model; `None`: nothing, or there is no provider.
+    pub fn known(&self) -> Option<&Known> {
+        self.known.as_ref()
     }
 
     fn take_permissions(&mut self, value: &Value) -> Result<(), ErrorInfo> {
@@ -299,6 +321,7 @@ impl Config {
             model: self.model().into(),
             system,
             max_output_tokens: self.max_output_tokens,
+            output_limit: self.known().and_then(|known| known.output),
             temperature: self.temperature.clone(),
             reasoning: self.reasoning,
             provider_options: self.provider_options.clone(),
@@ -611,6 +634,23 @@ mod tests {
             assert_eq!(error.code, Code::InvalidConfig);
             assert!(error.message.contains(name), "{error}");
         }
+    }
+
+    #[test]
+    fn what_is_known_follows_the_provider_the_model_and_the_pages_own_catalog() {
+        let first = Config::default().patched(&json!({ "provider": { "kind": "anthropic" } })).unwrap();
+        assert_eq!(first.known().unwrap().output, Some(128_000));
+        assert_eq!(first.settings(String::new()).output_limit, Some(128_000));
+        let other = first.patched(&json!({ "model": "claude-haiku-4-5" })).unwrap();
+        assert_eq!(other.known().unwrap().output, Some(64_000));
+        assert_eq!(first.patched(&json!({ "model": "mine" })).unwrap().known(), None);
+        assert_eq!(first.patched(&json!({ "provider": null })).unwrap().known(), None);
+        let models = json!({ "anthropic": { "mine": { "output": 100 } } });
+        let own = first.patched(&json!({ "models": models, "model": "mine" })).unwrap();
+        assert_eq!(own.known().unwrap().output, Some(100));
+        assert!(own.patched(&json!({ "models": null })).unwrap().known().is_none());
+        let named = error(json!({ "models": { "anthropic": { "mine": { "price": "3" } } } }));
+        assert!(named.message.starts_with("models.anthropic.mine.price must"), "{named}");
     }
 
     #[test]

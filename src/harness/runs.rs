@@ -212,7 +212,8 @@ impl Harness {
         let base = folded.map_or(0, Run::shown_before_last);
         let last = folded.and_then(|run| run.turns.last());
         let replaces = last.is_some_and(|turn| !turn.had.is_empty());
-        let model = LiveModel::new(session, run, call, self.config.peer().name, base, replaces);
+        let (peer, known) = (self.config.peer().name, self.config.known().cloned());
+        let model = LiveModel::new(session, run, call, peer, known, base, replaces);
         self.models.insert(key, model);
         match request {
             Ok(request) => self.outbox.act(Action::CallModel { call: key, request }),
@@ -269,22 +270,28 @@ impl Harness {
         let Some(model) = self.models.remove(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());
         let Some(slot) = self.sessions.get(&session) else { return };
+        let cost = |usage: &Usage| model.known.as_ref().and_then(|known| known.cost(usage));
         let entry = match result {
             Ok(Answer { blocks, stop, usage, model: name, id }) => Entry::Answered {
                 call: model.call,
                 blocks: self.scrubbed_blocks(slot.session.with_own_ids(blocks)),
                 stop: stop.unwrap_or(StopReason::EndTurn),
+                cost: cost(&usage),
                 usage,
                 provider: model.provider.clone(),
                 model: name,
                 id,
             },
-            Err((error, answer)) => Entry::Failed {
-                call: model.call,
-                error: self.scrubbed_error(error),
-                blocks: self.scrubbed_blocks(model.blocks()),
-                usage: answer.map_or(Usage::default(), |answer| answer.usage),
-            },
+            Err((error, answer)) => {
+                let usage = answer.map_or(Usage::default(), |answer| answer.usage);
+                Entry::Failed {
+                    call: model.call,
+                    error: self.scrubbed_error(error),
+                    blocks: self.scrubbed_blocks(model.blocks()),
+                    cost: cost(&usage),
+                    usage,
+                }
+            }
         };
         self.settle(&session, &run, &entry);
     }
@@ -377,7 +384,8 @@ impl Harness {
                 let Some((run, Entry::Called { call })) = slot.session.next() else { return };
                 self.store(session, Some(&run), &Entry::Called { call });
                 let error = ErrorInfo::new(Code::InvalidConfig, message);
-                let entry = Entry::Failed { call, error, blocks: Vec::new(), usage: Usage::default() };
+                let entry =
+                    Entry::Failed { call, error, blocks: Vec::new(), usage: Usage::default(), cost: None };
                 self.settle(session, &run, &entry);
             }
         }
