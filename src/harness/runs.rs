@@ -212,7 +212,7 @@ impl Harness {
         let base = folded.map_or(0, Run::shown_before_last);
         let last = folded.and_then(|run| run.turns.last());
         let replaces = last.is_some_and(|turn| !turn.had.is_empty());
-        let (peer, known) = (self.config.peer().name, self.config.known().cloned());
+        let (peer, known) = (self.config.peer().name, self.config.known().copied());
         let model = LiveModel::new(session, run, call, peer, known, base, replaces);
         self.models.insert(key, model);
         match request {

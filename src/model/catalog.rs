@@ -39,14 +39,12 @@ type Prices = [u64; 4];
 const NANO: u64 = 1_000;
 
 /// What is known of one model.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     /// How many tokens a request and its answer may have together.
     pub context: Option<u64>,
     /// How many tokens an answer may have.
     pub output: Option<u64>,
-    /// The day it is retired, `YYYY-MM-DD`.
-    pub ends: Option<String>,
     prices: Option<Prices>,
     /// What a request costs whose prompt has more tokens than this.
     long: Option<(u64, Prices)>,
@@ -159,25 +157,26 @@ fn known(facts: &Value, path: &str) -> Result<Known, ErrorInfo> {
         match name.as_str() {
             "context" => known.context = Some(count(value, &path)?),
             "output" => known.output = Some(count(value, &path)?),
-            "price" => known.prices = Some(prices(value.as_array().map(Vec::as_slice), &path)?),
+            "price" => known.prices = Some(prices(items(value), &path)?),
             "long" => {
-                let (most, rest) = value.as_array().and_then(|items| items.split_first()).unzip();
-                known.long = Some((count(most.unwrap_or(value), &path)?, prices(rest, &path)?));
+                let (most, rest) = items(value).split_first().unwrap_or((value, &[]));
+                known.long = Some((count(most, &path)?, prices(rest, &path)?));
             }
             "can" => {
-                let word = |word: &Value| ABILITIES.iter().position(|known| word.as_str() == Some(known));
-                let words =
-                    value.as_array().and_then(|words| words.iter().map(word).collect::<Option<Vec<_>>>());
-                let words = words.ok_or_else(|| {
+                let mut abilities = Some(0).filter(|_| value.is_array());
+                for word in items(value) {
+                    let at = ABILITIES.iter().position(|ability| word.as_str() == Some(ability));
+                    abilities = abilities.zip(at).map(|(all, at)| all | 1 << at);
+                }
+                if abilities.is_none() {
                     let words = find::join(&ABILITIES, "\", \"");
-                    wrong(&path, &["must be a list of \"", &words, "\""].concat())
-                })?;
-                known.abilities = Some(words.iter().fold(0, |all, word| all | 1 << word));
+                    return Err(wrong(&path, &["must be a list of \"", &words, "\""].concat()));
+                }
+                known.abilities = abilities;
             }
-            "ends" => {
-                let day = value.as_str().ok_or_else(|| wrong(&path, "must be a day, \"YYYY-MM-DD\""))?;
-                known.ends = Some(day.into());
-            }
+            // For people: nothing is decided by it.
+            "ends" if value.is_string() => {}
+            "ends" => return Err(wrong(&path, "must be a day, \"YYYY-MM-DD\"")),
             _ => return Err(wrong(&path, "does not exist")),
         }
     }
@@ -191,18 +190,23 @@ fn count(value: &Value, path: &str) -> Result<u64, ErrorInfo> {
 }
 
 /// Dollars for a million tokens: input and output, and if they differ from the input what the cache costs.
-fn prices(items: Option<&[Value]>, path: &str) -> Result<Prices, ErrorInfo> {
-    let price = |item: &Value| {
-        let dollars = item.as_f64().filter(|dollars| (0.0..=1e6).contains(dollars))?;
-        Some((dollars * 1e6).round() as u64)
-    };
-    let prices: Option<Vec<u64>> = items.and_then(|items| items.iter().map(price).collect());
-    match prices.as_deref() {
-        Some([input, output]) => Ok([*input, *output, *input, *input]),
-        Some([input, output, read]) => Ok([*input, *output, *read, *input]),
-        Some([input, output, read, write]) => Ok([*input, *output, *read, *write]),
-        _ => Err(wrong(path, "must be a list of two to four prices, in dollars for a million tokens")),
+fn prices(items: &[Value], path: &str) -> Result<Prices, ErrorInfo> {
+    let mut whole = (2..=4).contains(&items.len());
+    let mut prices = Prices::default();
+    for (at, price) in prices.iter_mut().enumerate() {
+        let item = items.get(at).or(items.first()).and_then(Value::as_f64);
+        let dollars = item.filter(|dollars| (0.0..=1e6).contains(dollars));
+        whole &= dollars.is_some();
+        *price = (dollars.unwrap_or_default() * 1e6).round() as u64;
     }
+    if !whole {
+        return Err(wrong(path, "must be a list of two to four prices, in dollars for a million tokens"));
+    }
+    Ok(prices)
+}
+
+fn items(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 fn members<'a>(value: &'a Value, path: &str) -> Result<&'a Map<String, Value>, ErrorInfo> {
@@ -243,6 +247,9 @@ mod tests {
                 assert!(provider == "$comment" || own_models[other].is_object(), "{provider} is nobody");
                 continue;
             };
+            for end in models.values().filter_map(|facts| facts["ends"].as_str()) {
+                assert_eq!(undated(&format!("-{end}")), Some(""), "{end} is no day");
+            }
             let ids: Vec<&str> = models.keys().flat_map(|ids| ids.split(' ')).collect();
             for (at, id) in ids.iter().enumerate() {
                 assert!(!ids[..at].iter().any(|other| same(other, id)), "{id} is there twice");
@@ -255,8 +262,6 @@ mod tests {
                     assert!(long.iter().zip([input, output, read, write]).all(|(long, short)| *long > short));
                 }
                 assert_eq!(known.can(Ability::Tools), Some(true), "{id}");
-                let day = known.ends.as_deref().unwrap_or("2026-12-31").as_bytes().to_vec();
-                assert!(day.len() == 10 && day[4] == b'-' && day[7] == b'-', "{id}");
                 found += 1;
             }
         }
@@ -278,7 +283,7 @@ mod tests {
             assert_eq!(own(kind, preset, id).as_ref(), Some(&sonnet), "{id}");
         }
         let gpt = own("openai", "", "gpt-4.1").unwrap();
-        assert_eq!(own("openai", "", "gpt-4.1-2025-04-14"), Some(gpt.clone()));
+        assert_eq!(own("openai", "", "gpt-4.1-2025-04-14"), Some(gpt));
         assert_eq!(own("openai-responses", "", "gpt-4.1"), Some(gpt));
         assert_eq!(own("xai", "chat", "grok-4.7"), own("openai-compatible", "openrouter", "x-ai/grok-4.7"));
         assert!(own("xai", "chat", "grok-4.7").is_some());
@@ -362,6 +367,7 @@ mod tests {
             (json!({ "x": { "m": { "long": [5, 1] } } }), "models.x.m.long must"),
             (json!({ "x": { "m": { "context": 1.5 } } }), "models.x.m.context must"),
             (json!({ "x": { "m": { "can": ["fly"] } } }), "models.x.m.can must"),
+            (json!({ "x": { "m": { "can": "tools" } } }), "models.x.m.can must"),
             (json!({ "x": { "m": { "ends": 5 } } }), "models.x.m.ends must"),
             (json!({ "x": { "m": { "cost": 5 } } }), "models.x.m.cost does not exist"),
         ] {
