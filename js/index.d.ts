@@ -291,7 +291,7 @@ export interface AnthropicProvider {
   model?: string;
 }
 
-/** Any model that the page can reach by itself, an object of a class too. `lodger/offline` and `lodger/testing` give such providers. */
+/** Any model that the page can reach by itself, an object of a class too. `lodger/offline`, `lodger/testing`, `lodger/wllama` and `lodger/prompt-api` give such providers. */
 export interface CustomProvider {
   kind: "custom";
   model?: string;

@@ -3,7 +3,9 @@
 import init, { deleteWorkspace, invoke, LodgerError, openWorkspace } from "lodger";
 import type { AgentConfig, ErrorCode, Lifecycle, Message, Part, PermissionAnswer, PermissionRequest, Provider, Run, Snapshot, Status, Tool, View, Workspace } from "lodger";
 import { offline } from "lodger/offline";
+import { availability, promptApi } from "lodger/prompt-api";
 import { scriptedModel } from "lodger/testing";
+import { wllama, type WllamaEngine } from "lodger/wllama";
 import { z } from "zod";
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
