@@ -159,6 +159,14 @@ export async function use(): Promise<void> {
   // @ts-expect-error
   ws.queue;
 
+  const engine = null as unknown as WllamaEngine;
+  const inPage: Provider[] = [wllama({ engine, model: "/a.gguf" }), wllama({ engine: async () => engine, model: new Blob() }), promptApi(), promptApi({ languages: ["en"] })];
+  same<Awaited<ReturnType<typeof availability>>, "unavailable" | "downloadable" | "downloading" | "available">(true);
+  await wllama({ engine }).load();
+  void inPage;
+  // @ts-expect-error an engine is needed
+  wllama({ model: "/a.gguf" });
+
   const model = scriptedModel(["Hi", { tool: "t", args: { a: 1 } }]);
   await ws.startAgent({ provider: model });
   model.requests[0]?.messages.length.toFixed();

@@ -14,8 +14,7 @@ pub const TEXTS: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 const ONLY_HERE: [&str; 2] = ["<!-- only here, not in the npm package -->\n", "<!-- end -->\n"];
 
 /// What `exports` names, besides the modules.
-const TYPES: [&str; 5] =
-    ["index.d.ts", "offline.d.ts", "prompt-api.d.ts", "testing.d.ts", "wllama.d.ts"];
+const TYPES: [&str; 5] = ["index.d.ts", "offline.d.ts", "prompt-api.d.ts", "testing.d.ts", "wllama.d.ts"];
 
 pub fn assemble(project: &Project, modules: &Path, wasm: &[u8]) -> Result<()> {
     let pkg = project.pkg();
