@@ -18,7 +18,8 @@ export const failure = (code, message) => Object.assign(new Error(message), { na
 export const chunk = (delta, finish_reason = null) => ({ choices: [{ index: 0, delta, finish_reason }] });
 
 /**
- * What to ask: messages of plain text, and the schema that the answer has to fit, if there are tools.
+ * What to ask: messages of plain text; and if there are tools, the schema that the answer has to fit, and the calls that
+ * the model has just had answered (`done`).
  * @param {{ messages?: object[], tools?: object[] }} request
  */
 export function asked({ messages = [], tools = [] }) {
@@ -29,12 +30,14 @@ export function asked({ messages = [], tools = [] }) {
     else told.push({ role, content });
   };
   const names = new Map(); // id of a call -> its tool
+  let done = [];
   for (const message of messages) {
     const text = textOf(message);
     const calls = (message.tool_calls ?? []).map(({ id, function: { name, arguments: args } }) => {
       names.set(id, name);
       return `{"tool": ${JSON.stringify(name)}, "arguments": ${args || "{}"}}`;
     });
+    if (message.role !== "tool") done = (message.tool_calls ?? []).map((call) => call.function);
     if (message.role === "tool") say("user", `The tool ${names.get(message.tool_call_id) ?? ""} gave:\n${text}`);
     else if (calls.length) say("assistant", [text, ...calls].filter(Boolean).join("\n"));
     else if (message.role === "assistant") say("assistant", usable.length ? JSON.stringify({ answer: text }) : text);
@@ -46,7 +49,7 @@ export function asked({ messages = [], tools = [] }) {
   if (messages.at(-1)?.role === "tool") told.at(-1).content += '\n\nIf that is enough, reply {"answer": "…"} in your own words.';
   if (told[0]?.role === "system") told[0].content += `\n\n${rules}`;
   else told.unshift({ role: "system", content: rules });
-  return { messages: told, schema: { anyOf: [...usable.map(callOf), object({ answer: { type: "string" } })] } };
+  return { messages: told, schema: { anyOf: [...usable.map(callOf), ANSWER] }, done };
 }
 
 const textOf = ({ content }) =>
@@ -65,6 +68,8 @@ function line({ name, description = "", parameters = {} }) {
 }
 
 const object = (properties, required = Object.keys(properties)) => ({ type: "object", properties, required, additionalProperties: false });
+
+const ANSWER = object({ answer: { type: "string" } });
 
 const callOf = ({ name, parameters }) => object({ tool: { const: name }, arguments: { type: "object", ...shape(parameters ?? {}, parameters, DEPTH) } });
 
@@ -156,17 +161,33 @@ export class Reply {
   }
 }
 
-/** Pieces of the model's JSON as chat chunks, the last one with the reason of the end that `ended` gives. */
-export async function* chunks(pieces, ended = () => "stop") {
-  const reply = new Reply();
-  for await (const piece of pieces) {
-    const content = reply.text(piece);
-    if (content) yield chunk({ content });
+/**
+ * The model's JSON as chat chunks. `ask` gives the pieces of an answer that is held to a schema, `ended` the reason of its
+ * end. A model that asks for what it has just been told is asked again, for its answer: small ones would never end.
+ */
+export async function* replied(ask, { schema, done }, ended = () => "stop") {
+  const again = (call) => done.some(({ name, arguments: args }) => name === call.name && same(args, call.arguments));
+  for (const held of [schema, ANSWER]) {
+    const reply = new Reply();
+    for await (const piece of ask(held)) {
+      const content = reply.text(piece);
+      if (content) yield chunk({ content });
+    }
+    const { text, call } = reply.end();
+    if (call && held !== ANSWER && again(call)) continue;
+    if (text) yield chunk({ content: text });
+    if (call) yield chunk({ tool_calls: [{ index: 0, id: "call", type: "function", function: call }] });
+    return yield chunk({}, call ? "tool_calls" : ended());
   }
-  const { text, call } = reply.end();
-  if (text) yield chunk({ content: text });
-  if (call) yield chunk({ tool_calls: [{ index: 0, id: "call", type: "function", function: call }] });
-  yield chunk({}, call ? "tool_calls" : ended());
+}
+
+/** Whether two texts are the same JSON but for blanks. */
+function same(one, other) {
+  try {
+    return JSON.stringify(JSON.parse(one || "{}")) === JSON.stringify(JSON.parse(other));
+  } catch {
+    return false;
+  }
 }
 
 // ---------------------------------------------------------------- one after the other

@@ -7,7 +7,7 @@
 //
 // The older forms of the API that browsers had are understood: chunks that repeat what came before, `quotaoverflow`.
 
-import { asked, chunks, failure, turns, unlessAborted } from "./constrained.js";
+import { asked, failure, replied, turns, unlessAborted } from "./constrained.js";
 
 const NONE = "This browser has no built-in model here: `LanguageModel` is there in the windows of Chrome and Edge on the desktop, over https or on localhost. Take another provider.";
 
@@ -45,28 +45,33 @@ export function promptApi({ languages, onProgress } = {}) {
 
   async function* stream(request, { signal }) {
     let end;
-    let model;
     try {
       end = await turn(signal);
-      const { messages, schema } = asked(request);
-      // The browser answers what is asked last; what came before is how the session begins.
-      const last = messages.at(-1)?.role === "user" ? messages.pop() : { role: "user", content: "Go on." };
-      model = await session({ initialPrompts: messages, signal });
-      let overflow = false;
-      const spill = () => (overflow = true);
-      model.addEventListener("contextoverflow", spill);
-      model.addEventListener("quotaoverflow", spill);
-      const constraint = schema ? { responseConstraint: schema, omitResponseConstraintInput: true } : {};
-      const pieces = deltas(model.promptStreaming(last.content, { ...constraint, signal }), signal, () => {
-        if (overflow) throw failure("context_length", TOO_LONG);
-      });
-      if (schema) yield* chunks(pieces);
-      else yield* pieces;
+      const plain = asked(request);
+      if (plain.schema) yield* replied((schema) => pieces(plain.messages, schema, signal), plain);
+      else yield* pieces(plain.messages, undefined, signal);
     } catch (error) {
       if (!signal.aborted) throw failed(error);
     } finally {
-      model?.destroy();
       end?.();
+    }
+  }
+
+  /** What the browser's model says, held to a schema where there is one. */
+  async function* pieces(messages, schema, signal) {
+    // The browser answers what is asked last; what came before is how the session begins.
+    const asks = messages.at(-1)?.role === "user";
+    const model = await session({ initialPrompts: asks ? messages.slice(0, -1) : messages, signal });
+    try {
+      let overflow = false;
+      for (const type of ["contextoverflow", "quotaoverflow"]) model.addEventListener(type, () => (overflow = true));
+      const constraint = schema ? { responseConstraint: schema, omitResponseConstraintInput: true } : {};
+      const answer = model.promptStreaming(asks ? messages.at(-1).content : "Go on.", { ...constraint, signal });
+      yield* deltas(answer, signal, () => {
+        if (overflow) throw failure("context_length", TOO_LONG);
+      });
+    } finally {
+      model.destroy();
     }
   }
 

@@ -6,7 +6,7 @@
 // engine has let go; a load goes on when who waited for it has left. Leaves to others: making the engine, so that this
 // module imports nothing of it.
 
-import { asked, chunk, chunks, failure, turns, unlessAborted } from "./constrained.js";
+import { asked, failure, replied, turns, unlessAborted } from "./constrained.js";
 
 /** The context that is asked for, in tokens. Memory and the time of a first answer grow with it. */
 const CONTEXT = 4096;
@@ -61,12 +61,17 @@ export function wllama({ engine: given, model, name = "wllama", contextTokens = 
       const engine = await unlessAborted(ready(), signal);
       const native = /\btools\b/.test(engine.getChatTemplate() ?? "");
       const { model: _, messages, tools, ...settings } = request;
-      const ask = { max_tokens: LONGEST, ...settings, stream: true, abortSignal: stop.signal };
-      const { schema, ...plain } = asked(request);
-      if (native) Object.assign(ask, { messages }, tools?.length ? { tools, tool_choice: "auto" } : {});
-      else if (schema) Object.assign(ask, plain, { response_format: { type: "json_schema", json_schema: { name: "reply", schema } } });
-      else Object.assign(ask, plain);
-      yield* answer(engine, ask, stop, schema && !native);
+      const base = { max_tokens: LONGEST, ...settings, stream: true, abortSignal: stop.signal };
+      const plain = asked(request);
+      const seen = { reason: "stop", usage: undefined };
+      const ask = (more) => pieces(engine, { ...base, ...more }, stop, seen);
+      if (native) yield* ask({ messages, ...(tools?.length ? { tools, tool_choice: "auto" } : {}) });
+      else if (!plain.schema) yield* ask({ messages: plain.messages });
+      else {
+        const held = (schema) => texts(ask({ messages: plain.messages, response_format: { type: "json_schema", json_schema: { name: "reply", schema } } }));
+        yield* replied(held, plain, () => seen.reason);
+      }
+      if (seen.usage) yield { choices: [], usage: seen.usage };
     } catch (error) {
       if (!signal.aborted) throw answerFailed(error, contextTokens);
     } finally {
@@ -80,41 +85,29 @@ export function wllama({ engine: given, model, name = "wllama", contextTokens = 
   return Object.defineProperty(provider, "load", { value: async () => void (await ready()) });
 }
 
-async function* answer(engine, ask, stop, constrained) {
-  const pieces = (await engine.createChatCompletion(ask))[Symbol.asyncIterator]();
-  let reason = "stop";
-  let usage;
+/** The engine's chunks. Who leaves in the middle stops the engine, and it is free when this has ended. */
+async function* pieces(engine, ask, stop, seen) {
+  const chunks = (await engine.createChatCompletion(ask))[Symbol.asyncIterator]();
+  const next = () => chunks.next().catch((error) => ((over = true), Promise.reject(error)));
   let over = false;
-  const each = {
-    async *[Symbol.asyncIterator]() {
-      for (;;) {
-        const { done, value } = await pieces.next();
-        over ||= done;
-        if (done) return;
-        usage = usageOf(value.timings) ?? usage;
-        reason = value.choices?.[0]?.finish_reason ?? reason;
-        yield value;
-      }
-    },
-  };
   try {
-    if (!constrained) yield* each;
-    else yield* chunks(textsOf(each), () => reason);
-    if (usage) yield { choices: [], usage };
-  } catch (error) {
-    over = true;
-    throw error;
-  } finally {
-    if (!over) {
-      // Left in the middle. The engine is free when it has said so, by an error.
-      stop.abort();
-      for (let more = true; more; ) more = await pieces.next().then(({ done }) => !done, () => false);
+    for (;;) {
+      const { done, value } = await next();
+      over = done;
+      if (done) return;
+      seen.usage = usageOf(value.timings) ?? seen.usage;
+      seen.reason = value.choices?.[0]?.finish_reason ?? seen.reason;
+      yield value;
     }
+  } finally {
+    // It says so by an error.
+    if (!over) stop.abort();
+    while (!over) await next().then(({ done }) => (over = done), () => {});
   }
 }
 
-async function* textsOf(pieces) {
-  for await (const { choices } of pieces) {
+async function* texts(chunks) {
+  for await (const { choices } of chunks) {
     const text = choices?.[0]?.delta?.content;
     if (text) yield text;
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asked, chunks, Reply, turns, unlessAborted } from "../constrained.js";
+import { asked, replied, Reply, turns, unlessAborted } from "../constrained.js";
 import { rejection } from "./fake-host.js";
 
 const tool = (name, description, parameters) => ({ type: "function", function: { name, description, parameters } });
@@ -121,16 +121,34 @@ test("a model that keeps to no form is understood in its own words", () => {
   assert.ok(read("Hello there", 1).pieces > 5, "it streams");
 });
 
+/** What comes of answers, each a list of pieces; and how often the model was asked. */
+async function told(answers, { ended, done = [] } = {}) {
+  const found = [];
+  const schemas = [];
+  const ask = (schema) => answers[schemas.push(schema) - 1];
+  for await (const { choices } of replied(ask, { schema: "both", done }, ended)) found.push([choices[0].delta, choices[0].finish_reason]);
+  return { found, schemas };
+}
+
 test("as chat chunks: text and the reason of the end, or one call", async () => {
-  const all = async (...args) => {
-    const found = [];
-    for await (const { choices } of chunks(...args)) found.push([choices[0].delta, choices[0].finish_reason]);
-    return found;
-  };
-  assert.deepEqual(await all(['{"answer":"a', 'b', '"}']), [[{ content: "a" }, null], [{ content: "b" }, null], [{}, "stop"]]);
-  assert.deepEqual(await all(['{"answer":"a'], () => "length"), [[{ content: "a" }, null], [{}, "length"]]);
-  const [[{ tool_calls }], end] = await all(['{"tool":"now","argum', 'ents":{}}'], () => "length");
+  assert.deepEqual(await told([['{"answer":"a', "b", '"}']]), { found: [[{ content: "a" }, null], [{ content: "b" }, null], [{}, "stop"]], schemas: ["both"] });
+  assert.deepEqual((await told([['{"answer":"a']], { ended: () => "length" })).found, [[{ content: "a" }, null], [{}, "length"]]);
+  const { found: [[{ tool_calls }], end] } = await told([['{"tool":"now","argum', 'ents":{}}']], { ended: () => "length" });
   assert.deepEqual([tool_calls, end], [[{ index: 0, id: "call", type: "function", function: { name: "now", arguments: "{}" } }], [{}, "tool_calls"]]);
+});
+
+test("a model that asks for what it has just been told is held to an answer", async () => {
+  const call = (id, args) => ({ role: "assistant", tool_calls: [{ id, type: "function", function: { name: "get_weather", arguments: args } }] });
+  const result = (id) => ({ role: "tool", tool_call_id: id, content: "18 °C" });
+  const { done } = asked({ messages: [user("?"), call("1", '{"city":"Rome"}'), result("1"), call("2", '{"city": "Paris"}'), result("2")], tools: [WEATHER] });
+  assert.deepEqual(done, [{ name: "get_weather", arguments: '{"city": "Paris"}' }]);
+  assert.deepEqual(asked({ messages: [user("?"), call("1", "{}"), result("1"), user("Again")], tools: [WEATHER] }).done, []);
+  const asks = (city) => [`{"tool":"get_weather","arguments":{"city":"${city}"}}`];
+  const { found, schemas } = await told([asks("Paris"), ['{"answer":"18 °C."}']], { done });
+  assert.deepEqual(found, [[{ content: "18 °C." }, null], [{}, "stop"]]);
+  assert.deepEqual(schemas[1].required, ["answer"]);
+  assert.equal((await told([asks("Rome")], { done })).schemas.length, 1, "another call is one");
+  assert.equal((await told([asks("Paris"), asks("Paris")], { done })).found.at(-1)[1], "tool_calls", "a model that cannot be held calls again");
 });
 
 test("a queue: in order, and who is aborted while waiting takes no turn and holds none up", async () => {

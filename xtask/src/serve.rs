@@ -245,7 +245,7 @@ mod tests {
             let answer = asked(&format!("GET {target} HTTP/1.1\r\n\r\n"), there);
             assert!(answer.starts_with("HTTP/1.1 404"), "{target}: {answer}");
         }
-        assert!(!get("GET / HTTP/1.1\r\n\r\n").contains("blob:;"));
+        assert!(get("GET / HTTP/1.1\r\n\r\n").contains("worker-src 'self';"));
     }
 
     #[test]
