@@ -63,7 +63,7 @@ export function wllama({ engine: given, model, name = "wllama", contextTokens = 
       const { model: _, messages, tools, ...settings } = request;
       const base = { max_tokens: LONGEST, ...settings, stream: true, abortSignal: stop.signal };
       const plain = asked(request);
-      const seen = { reason: "stop", usage: undefined };
+      const seen = { reason: "stop", timings: [] };
       const ask = (more) => pieces(engine, { ...base, ...more }, stop, seen);
       if (native) yield* ask({ messages, ...(tools?.length ? { tools, tool_choice: "auto" } : {}) });
       else if (!plain.schema) yield* ask({ messages: plain.messages });
@@ -71,7 +71,7 @@ export function wllama({ engine: given, model, name = "wllama", contextTokens = 
         const held = (schema) => texts(ask({ messages: plain.messages, response_format: { type: "json_schema", json_schema: { name: "reply", schema } } }));
         yield* replied(held, plain, () => seen.reason);
       }
-      if (seen.usage) yield { choices: [], usage: seen.usage };
+      if (seen.timings.length) yield { choices: [], usage: usageOf(seen.timings) };
     } catch (error) {
       if (!signal.aborted) throw answerFailed(error, contextTokens);
     } finally {
@@ -90,16 +90,18 @@ async function* pieces(engine, ask, stop, seen) {
   const chunks = (await engine.createChatCompletion(ask))[Symbol.asyncIterator]();
   const next = () => chunks.next().catch((error) => ((over = true), Promise.reject(error)));
   let over = false;
+  let timings;
   try {
     for (;;) {
       const { done, value } = await next();
       over = done;
       if (done) return;
-      seen.usage = usageOf(value.timings) ?? seen.usage;
+      timings = value.timings ?? timings;
       seen.reason = value.choices?.[0]?.finish_reason ?? seen.reason;
       yield value;
     }
   } finally {
+    if (timings) seen.timings.push(timings);
     // It says so by an error.
     if (!over) stop.abort();
     while (!over) await next().then(({ done }) => (over = done), () => {});
@@ -113,13 +115,15 @@ async function* texts(chunks) {
   }
 }
 
-/** llama.cpp gives times where a server gives usage. */
-const usageOf = (timings) =>
-  timings && {
-    prompt_tokens: timings.cache_n + timings.prompt_n,
-    completion_tokens: timings.predicted_n,
-    prompt_tokens_details: { cached_tokens: timings.cache_n },
+/** llama.cpp gives times where a server gives usage; a model may have been asked twice. */
+function usageOf(timings) {
+  const sum = (count) => timings.reduce((all, one) => all + count(one), 0);
+  return {
+    prompt_tokens: sum(({ cache_n, prompt_n }) => cache_n + prompt_n),
+    completion_tokens: sum(({ predicted_n }) => predicted_n),
+    prompt_tokens_details: { cached_tokens: sum(({ cache_n }) => cache_n) },
   };
+}
 
 const words = (error) => String(error?.message ?? error).replace(/[.\s]+$/, "");
 

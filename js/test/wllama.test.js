@@ -73,6 +73,13 @@ test("a template without tools: held to JSON, which becomes a call or text that 
   assert.deepEqual([cut.text, cut.reason], ["It", "length"]);
 });
 
+test("a model that calls again what it has just been told is asked twice, and both count", async () => {
+  const engine = new FakeWllama({ answers: [['{"tool":"now","arguments":{}}'], ['{"answer":"Noon."}']] });
+  const messages = [{ role: "user", content: "?" }, { role: "assistant", tool_calls: [{ id: "1", type: "function", function: { name: "now", arguments: "{}" } }] }, { role: "tool", tool_call_id: "1", content: "noon" }];
+  const { text, calls, reason, usage } = await ask(wllama({ engine, model: MODEL }), { tools: TOOLS, messages });
+  assert.deepEqual([text, calls, reason, usage.prompt_tokens, usage.completion_tokens, engine.running], ["Noon.", [], "stop", 14, 10, 0]);
+});
+
 test("a template with tools: the model's own form, as it comes", async () => {
   const chunk = { choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id: "1", type: "function", function: { name: "now", arguments: "{}" } }] }, finish_reason: null }] };
   const engine = new FakeWllama({ template: "{% if tools %}", answers: [Object.assign([chunk], { reason: "tool_calls" }), ["x"]] });
