@@ -14,7 +14,7 @@ export interface WllamaEngine {
 export interface WllamaOptions {
   /**
    * The engine, or a function that makes it when it is first needed:
-   * `async () => new (await import("@wllama/wllama")).Wllama({ default: wasmUrl })`, where `wasmUrl` is the address of the
+   * `async () => new (await import("@wllama/wllama/esm/index.js")).Wllama({ default: wasmUrl })`, where `wasmUrl` is the address of the
    * package's `esm/wasm/wllama.wasm`. Two providers must not share one.
    */
   engine: WllamaEngine | (() => WllamaEngine | Promise<WllamaEngine>);

@@ -1,13 +1,13 @@
 // Models in the page, with the libraries' own types: what the README shows, checked and never run.
 import { CreateMLCEngine, type MLCEngine } from "@mlc-ai/web-llm";
 import type { ChatCompletionMessageParam, ChatCompletionTool } from "@mlc-ai/web-llm/lib/openai_api_protocols";
-import { Wllama } from "@wllama/wllama";
+import { Wllama } from "@wllama/wllama/esm/index.js";
 import type { CustomProvider, Provider } from "lodger";
 import { availability, promptApi } from "lodger/prompt-api";
 import { wllama } from "lodger/wllama";
 
 const paths = { default: "/wllama.wasm" };
-const gguf = wllama({ engine: async () => new (await import("@wllama/wllama")).Wllama(paths), model: new URL("https://models.test/a.gguf"), contextTokens: 2048, loadOptions: { n_threads: 1 }, onProgress: ({ loaded, total }) => loaded / total });
+const gguf = wllama({ engine: async () => new (await import("@wllama/wllama/esm/index.js")).Wllama(paths), model: new URL("https://models.test/a.gguf"), contextTokens: 2048, loadOptions: { n_threads: 1 }, onProgress: ({ loaded, total }) => loaded / total });
 const given = wllama({ engine: new Wllama(paths), model: [new Blob()], name: "mine" });
 const browser = promptApi({ languages: ["en"] });
 
