@@ -6,6 +6,7 @@ use super::pump::{Deliver, Pump, broken_down};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Input};
 use crate::model::{Answer, Decoder, Wire};
+use crate::ports::Millis;
 use std::rc::Rc;
 
 /// How much of an answer that is an error is read, in bytes.
@@ -41,10 +42,10 @@ impl Incoming {
         Incoming { wire: Wire::OpenAiChat, custom: true, decoder, begun: false, refused: None, again: None }
     }
 
-    fn finish(self) -> Result<Answer, (ErrorInfo, Option<Answer>)> {
+    fn finish(self, now: Millis) -> Result<Answer, (ErrorInfo, Option<Answer>)> {
         match self.refused {
             Some(Refused { status, headers, body }) => {
-                Err((self.wire.error(status, &headers, &String::from_utf8_lossy(&body)), None))
+                Err((self.wire.error(status, &headers, &String::from_utf8_lossy(&body), now), None))
             }
             None => self.decoder.finish().map_err(|(error, answer)| (error, Some(answer))),
         }
@@ -59,6 +60,10 @@ pub(super) fn head(pump: &Pump, call: CallKey, status: u16, headers: Vec<(String
             incoming.refused = Some(Refused { status, headers, body: Vec::new() });
         }
     }
+    let now = pump.now();
+    pump.inner().harness.borrow_mut().heard(now, call, false);
+    // The time of the next stage may be shorter.
+    pump.run();
 }
 
 /// One piece of an answer.
@@ -78,6 +83,8 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
         let room = ERROR_BODY.saturating_sub(body.len()).min(bytes.len());
         body.extend_from_slice(bytes.get(..room).unwrap_or_default());
         pump.inner().incoming.borrow_mut().insert(call, incoming);
+        let now = pump.now();
+        pump.inner().harness.borrow_mut().heard(now, call, true);
         return true;
     }
     let result = {
@@ -118,7 +125,7 @@ pub(super) fn over(pump: &Pump, call: CallKey, result: Result<(), ErrorInfo>) {
     }
     let result = match result {
         Err(error) if incoming.refused.is_none() => Err((error, Some(incoming.decoder.snapshot()))),
-        _ => incoming.finish(),
+        _ => incoming.finish(pump.now()),
     };
     pump.input(Input::Answered { call, result });
 }

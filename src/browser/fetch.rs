@@ -9,9 +9,8 @@ use super::env;
 use super::pump::{Deliver, Pump};
 use super::task;
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{CallKey, Given, Http, ModelRequest, Provider};
+use crate::harness::{CallKey, Given, Http, ModelRequest};
 use crate::json;
-use crate::model::Wire;
 use crate::model::errors::check_header;
 use crate::object::Object;
 use crate::ports::HttpRequest;
@@ -32,8 +31,7 @@ extern "C" {
 
 /// A request as it is made, with what its headers need.
 pub(super) struct Attempt {
-    wire: Wire,
-    http: Box<Http>,
+    http: Rc<Http>,
     request: HttpRequest,
 }
 
@@ -44,18 +42,14 @@ pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
             pump.inner().incoming.borrow_mut().insert(call, Incoming::custom());
             pump.deliver(Deliver::Call(call, stream, "stream", Some(&json)));
         }
-        ModelRequest::Http { wire, request } => {
-            let provider = pump.inner().harness.borrow().config().provider.clone();
-            let Some(Provider::Http(http)) = provider else { return };
-            begin(pump, call, Rc::new(Attempt { wire, http, request }), false);
-        }
+        ModelRequest::Http { http, request } => begin(pump, call, Rc::new(Attempt { http, request }), false),
     }
 }
 
 /// Makes a request: `refused` after the key of the same one was.
 pub(super) fn begin(pump: &Pump, call: CallKey, attempt: Rc<Attempt>, refused: bool) {
     let asks = matches!(attempt.http.key, Some(Given::Ask(_))) && !refused;
-    let incoming = Incoming::http(attempt.wire, asks.then(|| Rc::clone(&attempt)));
+    let incoming = Incoming::http(attempt.http.preset.wire, asks.then(|| Rc::clone(&attempt)));
     pump.inner().incoming.borrow_mut().insert(call, incoming);
     let pump = pump.clone();
     task::start(async move {

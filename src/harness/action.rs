@@ -1,10 +1,11 @@
 //! What goes into the harness and what comes out of it.
 
-use super::config::Function;
+use super::config::{Function, Http};
 use crate::error::ErrorInfo;
-use crate::model::{Answer, Wire};
+use crate::model::Answer;
 use crate::ports::{Commit, HttpRequest, Read, Rows, StoreError, Write};
 use serde_json::Value;
+use std::rc::Rc;
 
 /// The number of a call to the page or to a model, unique in this instance.
 pub type CallKey = u32;
@@ -164,10 +165,10 @@ pub enum Action {
 /// How a model is reached.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ModelRequest {
-    /// By HTTP. Headers of the page, the key and the page's `fetch` are in the configuration.
+    /// By HTTP.
     Http {
-        /// How it speaks.
-        wire: Wire,
+        /// Who is asked, with the headers of the page, the key and the page's `fetch`.
+        http: Rc<Http>,
         /// What to send.
         request: HttpRequest,
     },
