@@ -4,8 +4,10 @@
 // refused command becomes: a problem that is shown, never an exception that is lost. Leaves to others: drawing.
 // Everything here is the package's public surface; `view()` alone would do for a plain chat, the events add what is not
 // conversation (times of tools).
-import type { AgentConfig, ErrorInfo, Part, PermissionAnswer, PermissionRequest, Snapshot, Status, Workspace } from "lodger";
+import type { AgentConfig, ErrorInfo, Part, PermissionAnswer, PermissionRequest, Snapshot, Status, Usage, Workspace } from "lodger";
+import { sum } from "./models.ts";
 import { Changing } from "./shell/changing.ts";
+import { service, serviceName } from "./services.ts";
 import type { Settings } from "./settings.ts";
 
 /** The states in which a run works. */
@@ -20,6 +22,18 @@ export type ToolCall = Extract<Part, { type: "tool-call" }>;
 /** What waits for the person: leave to run a call, or the outcome of a call that no function answers. */
 export type Asked = { id: string; kind: "permission"; request: PermissionRequest } | { id: string; kind: "call"; call: ToolCall };
 
+/** A provider that failed and is asked again. */
+export interface Retry {
+  runId: string | undefined;
+  /** Which try comes next, from 2. */
+  attempt: number;
+  /** When, in milliseconds of `performance.now()`. */
+  at: number;
+  /** Who failed, and why. */
+  provider: string;
+  error: ErrorInfo | undefined;
+}
+
 /** One agent of one workspace. */
 export class Agent extends Changing {
   /** What there is to draw of the conversation. */
@@ -31,6 +45,10 @@ export class Agent extends Changing {
   lastSign = 0;
   /** How long each tool took that was watched in this page, in milliseconds. */
   readonly toolTimes = new Map<string, { from: number; to?: number }>();
+  /** What is waited for before the provider is asked again; there until it answers. */
+  retry: Retry | null = null;
+  /** Which provider took over in a run that was watched in this page, in words. */
+  readonly takeovers = new Map<string, string>();
   /** Called after a tool that may have changed pages. */
   onPagesChanged: () => void = () => undefined;
 
@@ -59,7 +77,25 @@ export class Agent extends Changing {
         this.onPagesChanged();
       }
     });
+    workspace.addEventListener("agent:notice", ({ detail }) => {
+      const { kind, runId, attempt = 2, delayMs = 0, provider = "", error } = detail;
+      this.lastSign = performance.now();
+      this.retry = kind === "retry" ? { runId, attempt, at: this.lastSign + delayMs, provider: serviceName(provider), error } : null;
+      if (kind === "fallback" && runId) this.takeovers.set(runId, `${serviceName(provider)} took over${error ? `: ${reason(error)}` : ""}`);
+      this.changed();
+    });
+    for (const type of ["agent:message-chunk", "agent:tool-call", "agent:session-completed", "agent:session-interrupted", "agent:lifecycle"] as const)
+      workspace.addEventListener(type, (event: CustomEvent<{ runId?: string; phase?: string }>) => {
+        if (!this.retry || this.retry.runId !== event.detail.runId || event.detail.phase === "start") return;
+        this.retry = null;
+        this.changed();
+      });
     settings.addEventListener("change", () => this.changed());
+  }
+
+  /** What the conversation has cost so far; null where no answer has told it. */
+  get spent(): Usage | null {
+    return sum(this.snapshot.messages.flatMap(({ usage }) => usage ?? []));
   }
 
   /** The harness: lifecycle and whether a run streams. */
@@ -213,15 +249,50 @@ export class Agent extends Changing {
 const HINTS: Partial<Record<ErrorInfo["code"], string>> = {
   not_configured: "Enter a key in the settings, or take the offline model.",
   already_running: "Stop it there, then start it here. Pages can be read and changed in both.",
+  auth: "Check the key in the settings: it may be mistyped, expired, or another service's.",
+  not_found: "Check the model's name and the address in the settings.",
+  network: "Check the connection and the address in the settings. It may also be that the server does not let this page call it (CORS): a browser does not tell the two apart.",
+  invalid_request: "Try another model in the settings.",
 };
 const TEXTS: Partial<Record<ErrorInfo["code"], string>> = {
   not_configured: "LLM provider not configured",
   already_running: "the agent is running in another tab",
 };
+/** Why a provider is asked again, or another one in its place. */
+const REASONS: Partial<Record<ErrorInfo["code"], string>> = {
+  auth: "its key was refused",
+  permission: "its key may not do this",
+  not_found: "the model was not found",
+  rate_limit: "too many requests",
+  quota: "no credit is left",
+  overloaded: "it is overloaded",
+  server: "it failed",
+  network: "it cannot be reached",
+  timeout: "it took too long",
+  stream_broken: "the answer broke off",
+  not_configured: "it has no key",
+};
 
-/** An error as it is told here: a sentence, and what to do. */
-export function told({ code, message, hint }: ErrorInfo): { text: string; hint: string } {
-  return { text: `Error: ${sentence(TEXTS[code] ?? message)}`, hint: sentence(HINTS[code] ?? hint ?? "", true) };
+/** The cause in a few words. */
+export function reason({ code, message }: ErrorInfo): string {
+  return REASONS[code] ?? message;
+}
+
+/** An error as it is told here: a sentence, and what to do. `provider`: who is asked, for what only it needs. */
+export function told(error: ErrorInfo, provider = ""): { text: string; hint: string } {
+  const { code, hint, retryAfterMs } = error;
+  // What support wants to know stands folded below.
+  const message = error.status === undefined ? error.message : error.message.replace(/ \(HTTP \d+(, request [^)]*)?\)$/, "");
+  const asked = service(provider);
+  const first = code === "network" && asked?.command ? `${asked.help} ${asked.command}` : (HINTS[code] ?? hint ?? "");
+  const pause = retryAfterMs ? ` It asks for a pause of ${duration(retryAfterMs)}.` : "";
+  return { text: `Error: ${sentence(TEXTS[code] ?? message)}`, hint: `${sentence(first, true)}${pause}`.trim() };
+}
+
+/** A length of time in words. */
+export function duration(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
+  return seconds < 100 ? `${seconds} s` : seconds < 6_000 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
 }
 
 /** With one full stop at its end, and a capital at its beginning if it stands alone. */
@@ -233,6 +304,6 @@ export function sentence(text: string, alone = false): string {
 /** Whatever was thrown, in the shape that is shown. By name and code, not `instanceof`: two copies may be loaded. */
 export function errorInfo(error: unknown): ErrorInfo {
   const e = error as Partial<ErrorInfo> | null;
-  const info = { code: e?.code ?? "internal", message: e?.message ?? String(error), retryable: e?.retryable ?? false } as ErrorInfo;
+  const info: ErrorInfo = { code: e?.code ?? ("internal" as ErrorInfo["code"]), message: e?.message ?? String(error), retryable: e?.retryable ?? false };
   return e?.hint ? { ...info, hint: e.hint } : info;
 }

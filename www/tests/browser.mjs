@@ -17,7 +17,7 @@ export async function visitor(browser, base, { width = 1280, height = 800, ...op
   const hosts = new Set([new URL(base).host]);
   const watch = (page) => {
     page.on("pageerror", (error) => wrongs.push(`exception: ${error.message}`));
-    page.on("console", (message) => message.type() === "error" && !/status of 4\d\d/.test(message.text()) && wrongs.push(`console: ${message.text()}`));
+    page.on("console", (message) => message.type() === "error" && !/status of [45]\d\d/.test(message.text()) && wrongs.push(`console: ${message.text()}`));
     page.on("request", (request) => /^https?:/.test(request.url()) && !hosts.has(new URL(request.url()).host) && wrongs.push(`foreign request: ${request.url()}`));
   };
   await context.addInitScript(() => {

@@ -8,15 +8,17 @@ const WORDS = "The harbour lies quiet under the morning and the ledger is open a
 
 /** Starts it; `address` is the base URL. */
 export async function startModel() {
-  const state = { requests: 0, bodies: [], held: [], released: false };
+  const state = { requests: 0, calls: [], bodies: [], held: [], released: false };
   const server = createServer((request, response) => {
-    const cors = { "access-control-allow-origin": "*", "access-control-allow-headers": "*", "access-control-allow-methods": "*" };
+    const cors = { "access-control-allow-origin": "*", "access-control-allow-headers": "*", "access-control-allow-methods": "*", "access-control-expose-headers": "*" };
     if (request.method === "OPTIONS") return response.writeHead(204, cors).end();
     let body = "";
     request.on("data", (piece) => (body += piece));
     request.on("end", () => {
       state.requests += 1;
+      state.calls.push({ path: request.url, key: request.headers["x-api-key"] ?? request.headers.authorization });
       state.bodies.push(JSON.parse(body));
+      if (/chat\/completions$/.test(request.url)) return chat(JSON.parse(body), response, cors);
       void answer(JSON.parse(body), response, cors, state);
     });
   });
@@ -26,6 +28,10 @@ export async function startModel() {
     /** The bodies of all calls. */
     get bodies() {
       return state.bodies;
+    },
+    /** Path and key of all calls. */
+    get calls() {
+      return state.calls;
     },
     /** How many calls were made. */
     get requests() {
@@ -40,16 +46,36 @@ export async function startModel() {
   };
 }
 
-async function answer({ messages }, response, cors, state) {
+/** OpenAI's Chat Completions: always one sentence. */
+function chat({ model }, response, cors) {
+  response.writeHead(200, { ...cors, "content-type": "text/event-stream" });
+  const chunk = (more) => response.write(`data: ${JSON.stringify({ id: "c1", object: "chat.completion.chunk", model, choices: [], ...more })}\n\n`);
+  chunk({ choices: [{ index: 0, delta: { role: "assistant", content: "Said by chat." }, finish_reason: null }] });
+  chunk({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] });
+  chunk({ usage: { prompt_tokens: 1200, completion_tokens: 30, total_tokens: 1230 } });
+  response.end("data: [DONE]\n\n");
+}
+
+/** An answer that is none. */
+function fail(response, cors, status, type, message, headers = {}) {
+  response.writeHead(status, { ...cors, ...headers, "content-type": "application/json", "request-id": "req_test_7" });
+  response.end(JSON.stringify({ type: "error", error: { type, message } }));
+}
+
+async function answer({ model, messages }, response, cors, state) {
   const blocks = messages.flatMap(({ role, content }) => (typeof content === "string" ? [{ role, type: "text", text: content }] : content.map((b) => ({ role, ...b }))));
   const asked = blocks.filter((b) => b.role === "user" && b.type === "text").at(-1)?.text ?? "";
   const results = messages.at(-1).content instanceof Array && messages.at(-1).content.some((b) => b.type === "tool_result");
 
-  if (/refuse the key/.test(asked)) {
-    response.writeHead(401, { ...cors, "content-type": "application/json" });
-    response.end(JSON.stringify({ type: "error", error: { type: "authentication_error", message: "invalid x-api-key" } }));
-    return;
+  if (/refuse the key/.test(asked)) return fail(response, cors, 401, "authentication_error", "invalid x-api-key");
+  if (/too many/.test(asked)) return fail(response, cors, 429, "rate_limit_error", "Number of requests has exceeded your limit", { "retry-after": "60" });
+  if (/busy once/.test(asked) && !state.busy) {
+    state.busy = true;
+    return fail(response, cors, 529, "overloaded_error", "Overloaded", { "retry-after-ms": "1" });
   }
+  if (/another takes over/.test(asked) && model !== "second") return fail(response, cors, 529, "overloaded_error", "Overloaded", { "x-should-retry": "false" });
+  if (/no credit/.test(asked)) return fail(response, cors, 400, "invalid_request_error", "Your credit balance is too low to access the API");
+  if (/too long/.test(asked)) return fail(response, cors, 400, "invalid_request_error", "prompt is too long: 1000001 tokens > 1000000 maximum");
   response.writeHead(200, { ...cors, "content-type": "text/event-stream" });
   const stream = new Stream(response);
   stream.begin();

@@ -4,7 +4,8 @@
 // its end; parts keep their nodes. Leaves to others: when to draw and where to scroll (`thread.ts`).
 import type { ErrorInfo, Message, Part } from "lodger";
 import { told, type ToolCall } from "../agent.ts";
-import { h } from "../shell/dom.ts";
+import { spent } from "../models.ts";
+import { h, setText } from "../shell/dom.ts";
 import { iconNode, type IconName } from "../shell/icons.ts";
 import { MarkdownStream } from "../render/stream.ts";
 import { Thinking } from "./thinking.ts";
@@ -28,6 +29,10 @@ export interface Surroundings {
   held: boolean;
   /** Whether a call waits for the person. */
   asks(call: ToolCall): boolean;
+  /** Which provider took over in its run, if that was watched. */
+  takeover: string | undefined;
+  /** The service that is asked. */
+  provider: string;
   /** How long a tool took, in milliseconds, if it was watched. */
   toolTime(id: string): number | undefined;
 }
@@ -37,6 +42,9 @@ export class MessageView {
   readonly element: HTMLElement;
   readonly #parts = h("div", { class: "parts" });
   readonly #foot = h("div", { class: "message-foot" });
+  /** Who answered, and what it cost. */
+  readonly #facts = h("p", { class: "message-facts", "data-testid": "message-facts", hidden: true });
+  readonly #takeover = h("p", { class: "takeover", "data-testid": "takeover", hidden: true }, iconNode("takeover"), h("span", {}));
   #views: View[] = [];
   /** By the first card. */
   #groups = new Map<ToolCard, ToolGroup>();
@@ -53,6 +61,10 @@ export class MessageView {
     const copy = h("button", { type: "button", class: "ghost small icon-only", "data-action": "copy-message", "aria-label": role === "user" ? "Copy your message" : "Copy answer", title: "Copy" }, iconNode("copy"));
     const time = h("time", { datetime: new Date(message.createdAt).toISOString() }, new Date(message.createdAt).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }));
     this.#foot.append(time, copy);
+    if (role === "assistant") {
+      this.#parts.before(this.#takeover);
+      this.#foot.append(this.#facts);
+    }
     this.element.append(this.#foot);
   }
 
@@ -72,6 +84,7 @@ export class MessageView {
     message.parts.forEach((part, i) => this.#part(i, part, growing && i === message.parts.length - 1, around));
     for (const extra of this.#views.splice(message.parts.length)) extra.element.remove();
     this.#group();
+    this.#tell(message, around);
     this.#endNote(message, around);
   }
 
@@ -127,12 +140,20 @@ export class MessageView {
     this.#groups = groups;
   }
 
-  #endNote(message: Message, { growing, held, last }: Surroundings): void {
+  #tell({ model, usage }: Message, { takeover }: Surroundings): void {
+    const facts = [model ?? "", usage ? spent(usage) : ""].filter(Boolean).join(" · ");
+    setText(this.#facts, facts);
+    this.#facts.hidden = !facts;
+    setText(this.#takeover.lastChild as Node, takeover ?? "");
+    this.#takeover.hidden = !takeover;
+  }
+
+  #endNote(message: Message, { growing, held, last, provider }: Surroundings): void {
     const key = growing ? "" : held ? "held" : `${last}:${message.status}:${message.error?.code ?? ""}:${message.error?.message ?? ""}`;
     if (key === this.#noteKey) return;
     this.#noteKey = key;
     this.#note?.remove();
-    this.#note = growing ? null : held ? heldNote() : message.error ? errorNote(message.error, last) : message.status === "interrupted" ? interruptedNote() : message.status === "partial" && message.role === "assistant" && !this.#asks ? cutNote() : null;
+    this.#note = growing ? null : held ? heldNote() : message.error ? errorNote(message.error, last, provider) : message.status === "interrupted" ? interruptedNote() : message.status === "partial" && message.role === "assistant" && !this.#asks ? cutNote() : null;
     if (this.#note) this.element.after(this.#note);
   }
 
@@ -193,18 +214,45 @@ function heldNote(): HTMLElement {
   return note("warn", "history", "The page went away in the middle of this answer. Nothing is lost: continue it, or write something else.", button("continue", "Continue", true));
 }
 
-/** An error with what to do about it. Only the last run can be tried again: any run that failed, from where it broke. */
-export function errorNote(error: ErrorInfo, last: boolean): HTMLElement {
-  const { text, hint } = told(error);
-  const settings = SETTINGS.has(error.code);
-  const element = note("danger", "alert", text, settings ? button("settings", "Open settings") : null, last ? button("continue", error.code === "max_turns_exceeded" ? "Continue" : "Try again") : null);
+/**
+ * An error with what to do about it. Only the last run can be tried again, from where it broke: one that may succeed then, or
+ * may once something was changed.
+ */
+export function errorNote(error: ErrorInfo, last: boolean, provider: string): HTMLElement {
+  const { text, hint } = told(error, provider);
+  const actions = ACTIONS[error.code] ?? [];
+  const again = last && (error.retryable || actions.length > 0 || error.code === "max_turns_exceeded");
+  const element = note("danger", "alert", text, ...actions.map(([action, label]) => button(action, label)), again ? button("continue", error.code === "max_turns_exceeded" ? "Continue" : "Try again") : null);
   if (hint) element.querySelector("p")?.append(h("span", { class: "hint" }, hint));
+  const support = supportDetails(error);
+  if (support) element.append(support);
   element.dataset["code"] = error.code;
   return element;
 }
 
-/** The causes that settings can cure. */
-const SETTINGS = new Set<string>(["not_configured", "auth", "permission", "not_found", "quota", "network", "invalid_config"]);
+const SETTINGS: [string, string] = ["settings", "Open settings"];
+/** What can cure it. */
+const ACTIONS: Partial<Record<ErrorInfo["code"], [action: string, label: string][]>> = {
+  not_configured: [SETTINGS],
+  auth: [SETTINGS],
+  permission: [SETTINGS],
+  not_found: [SETTINGS],
+  quota: [SETTINGS],
+  network: [SETTINGS],
+  invalid_config: [SETTINGS],
+  invalid_request: [SETTINGS],
+  protocol: [SETTINGS],
+  context_length: [["clear", "Clear conversation"], SETTINGS],
+};
+
+/** What the provider's support asks for, folded away; null where nothing is known. */
+function supportDetails({ code, status, providerCode, requestId }: ErrorInfo): HTMLElement | null {
+  const rows: [string, string | undefined][] = [["HTTP status", status?.toString()], ["Provider’s code", providerCode], ["Request", requestId]];
+  const known = rows.filter((row): row is [string, string] => row[1] !== undefined);
+  if (known.length === 0) return null;
+  const pairs = [["Error", code], ...known].map(([term, value]) => h("div", {}, h("dt", {}, term ?? ""), h("dd", {}, h("code", {}, value ?? ""))));
+  return h("details", { class: "support", "data-testid": "error-details" }, h("summary", {}, iconNode("chevron"), "Details for support"), h("dl", {}, ...pairs));
+}
 
 /** A text as it was typed. */
 class PlainText implements Text {

@@ -3,7 +3,8 @@
 // Decides: what is offered in each state (first visit, stopped, refused command), and what is spoken. The thread and
 // the composer are made once and owned by hand; lit draws what stands around them.
 import { html, nothing, type TemplateResult } from "lit";
-import { told, type Agent } from "../agent.ts";
+import { duration, reason, told, type Agent, type Retry } from "../agent.ts";
+import { describe, spent } from "../models.ts";
 import type { PageStore } from "../pages/store.ts";
 import { Component } from "../shell/changing.ts";
 import { onAction } from "../shell/dom.ts";
@@ -35,6 +36,7 @@ export class ConversationPanel extends Component {
   #wasWorking = false;
   #still: ReturnType<typeof setInterval> | undefined;
   #told = "";
+  #toldRetry: Retry | null = null;
 
   static override properties = { offersSamples: { type: Boolean } };
 
@@ -68,7 +70,7 @@ export class ConversationPanel extends Component {
         </header>
         ${empty && agent.snapshot.status !== "loading" ? this.#welcome() : nothing}
         <div class="thread-place" ?hidden=${empty}>${this.thread.element}</div>
-        <div class="dock">${this.#problem()}${empty ? nothing : this.#stopped()}${this.card}${this.composer.element}${this.#destination()}</div>
+        <div class="dock">${this.#problem()}${empty ? nothing : this.#stopped()}${this.card}${this.composer.element}${this.#destination()}${empty ? nothing : this.#spent()}</div>
       </section>
     `;
   }
@@ -149,11 +151,20 @@ export class ConversationPanel extends Component {
     </div>`;
   }
 
+  /** What the conversation has used so far, and what the chosen model takes and costs. */
+  #spent(): TemplateResult | typeof nothing {
+    const { spent: used, settings } = this.agent;
+    const model = settings.facts ? describe(settings.facts) : "";
+    if (!used && !model) return nothing;
+    return html`<p class="session-usage" data-testid="session-usage">${used ? html`<span>This conversation: ${spent(used)}</span>` : nothing}${model ? html`<span data-testid="model-facts">${settings.model}: ${model}</span>` : nothing}</p>`;
+  }
+
   #act(action: string, element: HTMLElement): void {
     const { agent } = this;
     switch (action) {
       case "start": void this.#start(); break;
       case "stop-agent": void agent.stop(); break;
+      case "interrupt": this.composer.stop(); break;
       case "continue": void agent.resume(); break;
       case "ask": void this.#try(element.dataset["question"] ?? ""); break;
       case "samples": void this.pages.loadSamples(); break;
@@ -201,6 +212,11 @@ export class ConversationPanel extends Component {
       if (!agent.busy) this.#tellEnd();
       else if (agent.working) speech.say("Agent is answering");
     }
+    if (agent.retry && agent.retry !== this.#toldRetry) {
+      const { provider, error, at } = agent.retry;
+      speech.say(`${provider}: ${error ? `${reason(error)}, ` : ""}asked again in ${duration(Math.max(0, at - performance.now()))}`);
+    }
+    this.#toldRetry = agent.retry;
     const problem = agent.problem ? told(agent.problem).text : "";
     if (problem && problem !== this.#told) speech.alert(problem);
     this.#told = problem;

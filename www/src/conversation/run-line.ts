@@ -1,7 +1,9 @@
 // The line under a run that works: what it does, for how long, and when it has gone quiet.
 //
-// A spinner alone reads as a hang; after ten silent seconds the line says how long nothing came.
+// A spinner alone reads as a hang; after ten silent seconds the line says how long nothing came. Before a provider is asked
+// again it counts down and can be cancelled. Promises: no second of a countdown moves anything.
 import type { Agent } from "../agent.ts";
+import { reason, sentence } from "../agent.ts";
 import { h, setText } from "../shell/dom.ts";
 
 const QUIET_AFTER = 10_000;
@@ -11,11 +13,12 @@ export class RunLine {
   readonly element = h("div", { class: "run-line", hidden: true, "data-testid": "run-line" });
   readonly #phase = h("span", {});
   readonly #clock = h("span", { class: "clock" });
+  readonly #cancel = h("button", { type: "button", class: "small", "data-action": "interrupt", "data-testid": "cancel-retry", hidden: true }, "Cancel");
   #timer: ReturnType<typeof setInterval> | undefined;
   #wasBusy = false;
 
   constructor(private readonly agent: Agent) {
-    this.element.append(h("span", { class: "pulse", "aria-hidden": "true" }), this.#phase, this.#clock);
+    this.element.append(h("span", { class: "pulse", "aria-hidden": "true" }), this.#phase, this.#clock, this.#cancel);
   }
 
   /** Whether working began or ended since the last drawing. */
@@ -32,14 +35,22 @@ export class RunLine {
       clearInterval(this.#timer);
       if (busy) this.#timer = setInterval(() => this.draw(), 1000);
     }
-    if (!busy) return;
+    if (!busy) return void (this.#cancel.hidden = true);
     this.element.classList.toggle("waits", !working);
     // While a person thinks no clock runs.
     if (!working) {
+      this.#cancel.hidden = true;
       setText(this.#phase, "Waiting for you");
       return setText(this.#clock, "");
     }
     const now = performance.now();
+    const { retry } = this.agent;
+    this.#cancel.hidden = !retry;
+    this.element.dataset["retry"] = retry ? (now < retry.at ? "waits" : "asks") : "";
+    if (retry) {
+      setText(this.#phase, `${retry.error ? `${retry.provider}: ${sentence(reason(retry.error))} ` : ""}Try ${retry.attempt}`);
+      return setText(this.#clock, now < retry.at ? `in ${Math.ceil((retry.at - now) / 1000)} s` : "now");
+    }
     setText(this.#phase, this.#words());
     const seconds = Math.floor((now - this.agent.since) / 1000);
     const quiet = Math.floor((now - this.agent.lastSign) / 1000);

@@ -140,6 +140,8 @@ export class Thread {
           last,
           growing,
           held: last && snapshot.status === "held" && message.role === "assistant",
+          takeover: message.runId ? this.agent.takeovers.get(message.runId) : undefined,
+          provider: this.agent.settings.choice.provider,
           toolTime: (id) => this.#toolTime(id),
           asks: (call) => this.agent.asksFor(call),
         });
@@ -173,7 +175,7 @@ export class Thread {
     if (key !== this.#failureKey) {
       this.#failureKey = key;
       this.#failure?.remove();
-      this.#failure = error ? errorNote(error, true) : null;
+      this.#failure = error ? errorNote(error, true, this.agent.settings.choice.provider) : null;
     }
     if (this.#failure && this.#list.lastChild !== this.#failure) this.#list.append(this.#failure);
   }

@@ -1,13 +1,14 @@
-// The settings: who answers, with which key and model, from where; what the agent may do; and what this browser keeps.
+// The settings: who answers (`provider-form.ts`), what the agent may do, and what this browser keeps.
 //
-// Promises: the key is never stored, never shown after it was typed (only its last four characters) and never filled in
-// by the browser's password manager; what the form says about where it goes is what the provider will do.
+// Promises: nothing counts before it is saved, but forgetting a key; what was typed as a key does not stay in the document.
 import { html, nothing, type TemplateResult } from "lit";
 import type { Agent } from "../agent.ts";
-import { ANTHROPIC_URL, DEFAULT_MODEL, type Choice, type ProcessType, type Settings } from "../settings.ts";
-import { hasLocalModel, LOCAL_MODEL } from "../local-model.ts";
+import type { Choice, ProcessType, Settings } from "../settings.ts";
+import { service } from "../services.ts";
 import { Component } from "./changing.ts";
+import { options, value } from "./fields.ts";
 import { icon } from "./icons.ts";
+import { providerForm, wrong } from "./provider-form.ts";
 
 type Storage = { kind: string; bytes: number; quota: number; persisted: boolean; persist(): Promise<boolean> };
 
@@ -53,12 +54,7 @@ export class SettingsDialog extends Component {
         <header class="dialog-head"><h2 id="settings-title">Settings</h2>
           <button type="button" class="ghost icon-only" aria-label="Close" @click=${() => this.#dialog.close()}>${icon("x")}</button></header>
         <div class="dialog-body">
-          <fieldset class="cards"><legend>Who answers</legend>
-            ${this.#provider("offline", "Offline model", "Rules, not a language model. No key, no network, always the same answer.")}
-            ${hasLocalModel ? this.#provider("local", LOCAL_MODEL, "A small language model that runs in this page. No key, no network, no tools; it knows little and is slow.") : nothing}
-            ${this.#provider("anthropic", "Anthropic", "Claude, called from this page with your own key.")}
-          </fieldset>
-          ${draft.provider === "anthropic" ? this.#anthropic() : draft.provider === "offline" ? this.#offline() : nothing}
+          ${providerForm({ choice: draft, settings: this.#settings, set: (change) => this.#choose(change), forget: (account) => this.#forget(account) })}
           ${this.#error ? html`<p class="danger-text" role="alert">${icon("alert")}${this.#error}</p>` : nothing}
           ${this.#may()}
           <fieldset><legend>This browser</legend>
@@ -80,40 +76,6 @@ export class SettingsDialog extends Component {
         <footer class="dialog-foot"><button type="button" @click=${() => this.#dialog.close()}>Cancel</button><button type="submit" class="primary" data-testid="save-settings">Save</button></footer>
       </form>
     </dialog>`;
-  }
-
-  #provider(kind: Choice["provider"], name: string, about: string): TemplateResult {
-    return html`<label class="card-choice"><input type="radio" name="provider" value=${kind} .checked=${this.#draft.provider === kind} @change=${() => this.#set({ provider: kind })} /><span><strong>${name}</strong><span class="muted">${about}</span></span></label>`;
-  }
-
-  #offline(): TemplateResult {
-    return html`<div class="field">
-      <label for="pace">Pause between words, in milliseconds</label>
-      <input id="pace" type="number" min="0" max="2000" step="1" inputmode="numeric" .value=${String(this.#draft.pace)} @input=${(e: Event) => this.#set({ pace: Math.min(2000, Math.max(0, Number(value(e)) || 0)) })} />
-    </div>`;
-  }
-
-  #anthropic(): TemplateResult {
-    const hint = this.#settings.keyHint;
-    const where = this.#draft.baseUrl || ANTHROPIC_URL;
-    return html`
-      <div class="field">
-        <label for="key">Key</label>
-        <div class="key-row">
-          <input id="key" type="password" autocomplete="new-password" spellcheck="false" data-testid="key" placeholder=${hint || "sk-ant-…"} aria-describedby="key-about" />
-          ${hint ? html`<button type="button" @click=${() => this.#forget()} data-testid="forget-key">Forget</button>` : nothing}
-        </div>
-        <p id="key-about" class="about">${hint ? html`In use: <code>${hint}</code>. ` : nothing}Kept in this page’s memory only and sent to <strong>${host(where)}</strong> with each message. Gone when the page closes.</p>
-      </div>
-      <div class="field">
-        <label for="model">Model</label>
-        <input id="model" type="text" autocomplete="off" spellcheck="false" placeholder=${DEFAULT_MODEL} .value=${this.#draft.model} @input=${(e: Event) => this.#set({ model: value(e).trim() })} />
-      </div>
-      <div class="field">
-        <label for="base-url">Address</label>
-        <input id="base-url" type="url" autocomplete="off" spellcheck="false" placeholder=${ANTHROPIC_URL} .value=${this.#draft.baseUrl} @input=${(e: Event) => this.#set({ baseUrl: value(e).trim() })} aria-describedby="base-about" />
-        <p id="base-about" class="about">Only for a proxy of your own. A proxy that adds the key needs none here.</p>
-      </div>`;
   }
 
   #may(): TemplateResult {
@@ -144,45 +106,41 @@ export class SettingsDialog extends Component {
     this.requestUpdate();
   }
 
-  #forget(): void {
-    this.#settings.forgetKey();
+  /** A key that was typed for one service is not another's. */
+  #choose(change: Partial<Choice>): void {
+    if (service(change.provider ?? this.#draft.provider)?.account !== service(this.#draft.provider)?.account) this.#wipe();
+    this.#error = "";
+    this.#set(change);
+  }
+
+  #forget(account: string): void {
+    this.#settings.forgetKey(account);
     void this.agent.configure();
     this.querySelector<HTMLElement>("#key")?.focus();
   }
 
   readonly #save = (event: Event): void => {
     event.preventDefault();
-    const field = this.querySelector<HTMLInputElement>("#key");
-    const { baseUrl } = this.#draft;
-    if (baseUrl && !URL.canParse(baseUrl)) {
-      this.#error = `“${baseUrl}” is no address. It begins with https://.`;
-      return this.requestUpdate();
+    this.#error = wrong(this.#settings, this.#draft);
+    if (this.#error) {
+      this.requestUpdate();
+      return void this.updateComplete.then(() => this.querySelector("[role=alert]")?.scrollIntoView({ block: "nearest" }));
     }
-    if (field?.value.trim()) this.#settings.useKey(field.value);
+    const field = this.querySelector<HTMLInputElement>("#key");
+    if (field?.value.trim()) this.#settings.useKey(field.dataset["account"] ?? "", field.value);
     this.#settings.set(this.#draft);
     this.#dialog.close();
     void this.agent.configure();
   };
 
-  readonly #closed = (): void => {
-    // What was typed does not stay in the document.
+  readonly #closed = (): void => this.#wipe();
+
+  #wipe(): void {
     const field = this.querySelector<HTMLInputElement>("#key");
     if (field) field.value = "";
-  };
+  }
 }
 customElements.define("settings-dialog", SettingsDialog);
-
-function value(event: Event): string {
-  return (event.target as HTMLInputElement | HTMLSelectElement).value;
-}
-
-function options(list: [string, string][], chosen: string): TemplateResult[] {
-  return list.map(([v, label]) => html`<option value=${v} .selected=${v === chosen}>${label}</option>`);
-}
-
-function host(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : url;
-}
 
 function bytes(n: number): string {
   const units = ["B", "KB", "MB", "GB", "TB"];

@@ -1,0 +1,113 @@
+// The part of the settings that says who answers: a choice, and below it what this choice needs.
+//
+// Decides which fields are shown, by the table of services. Promises: a key is never stored, never shown after it was typed
+// (only its last four characters) and never filled in by the browser's password manager; what the form says about where it goes
+// is what the provider will do. Leaves to others: saving (`settings-dialog.ts`), what a service needs (`services.ts`).
+import { html, nothing, type TemplateResult } from "lit";
+import { describe } from "../models.ts";
+import { GROUPS, SERVICES, service, type Service } from "../services.ts";
+import { hasLocalModel, LOCAL_MODEL } from "../local-model.ts";
+import type { Choice, Entered, Settings } from "../settings.ts";
+import { options, value } from "./fields.ts";
+
+/** What the form changes. */
+export interface Draft {
+  choice: Choice;
+  settings: Settings;
+  set(change: Partial<Choice>): void;
+  forget(account: string): void;
+}
+
+/** The cards, and the fields of the one that is chosen. */
+export function providerForm(draft: Draft): TemplateResult {
+  const chosen = service(draft.choice.provider);
+  return html`
+    <fieldset class="cards" data-testid="providers"><legend>Who answers</legend>
+      ${card(draft, "offline", "Offline model", "Rules, not a language model. No key, no network.", draft.choice.provider === "offline")}
+      ${hasLocalModel ? card(draft, "local", LOCAL_MODEL, "A small language model in this page. No key, no network, no tools; it knows little and is slow.", draft.choice.provider === "local") : nothing}
+      ${GROUPS.map(({ id, name, about }) => card(draft, SERVICES.find((row) => row.group === id)?.id ?? id, name, about, chosen?.group === id))}
+    </fieldset>
+    ${chosen ? fields(draft, chosen) : draft.choice.provider === "offline" ? pace(draft) : nothing}`;
+}
+
+/** What is missing or wrong, in words; empty: nothing. */
+export function wrong(settings: Settings, choice: Choice): string {
+  const chosen = service(choice.provider);
+  if (!chosen) return "";
+  const { model, baseUrl } = settings.entered(chosen.id, choice);
+  if (baseUrl && !URL.canParse(baseUrl)) return `“${baseUrl}” is no address. It begins with https://.`;
+  if (!baseUrl && !chosen.url) return "Enter the address of the server.";
+  if (!model && !chosen.model) return `Enter a model: ${chosen.name} has no default.`;
+  return "";
+}
+
+function card({ set }: Draft, id: string, name: string, about: string, checked: boolean): TemplateResult {
+  return html`<label class="card-choice"><input type="radio" name="provider" value=${id} .checked=${checked} @change=${() => set({ provider: id })} /><span><strong>${name}</strong><span class="muted">${about}</span></span></label>`;
+}
+
+function pace({ choice, set }: Draft): TemplateResult {
+  return html`<div class="field">
+    <label for="pace">Pause between words, in milliseconds</label>
+    <input id="pace" type="number" min="0" max="2000" step="1" inputmode="numeric" .value=${String(choice.pace)} @input=${(e: Event) => set({ pace: Math.min(2000, Math.max(0, Number(value(e)) || 0)) })} />
+  </div>`;
+}
+
+function fields(draft: Draft, chosen: Service): TemplateResult {
+  const { choice, settings, set } = draft;
+  const entered = settings.entered(chosen.id, choice);
+  const enter = (change: Partial<Entered>) => set({ entered: { ...choice.entered, [chosen.id]: { ...entered, ...change } } });
+  return html`${variants(draft, chosen)}
+    ${chosen.help || chosen.command
+      ? html`<p class="about" data-testid="service-help">${chosen.help}${chosen.command ? html`<code class="command">${chosen.command}</code>` : nothing}</p>`
+      : nothing}
+    ${chosen.key === "none" ? nothing : key(draft, chosen, entered)}
+    ${model(draft, chosen, entered, enter)}
+    ${address(chosen, entered, enter)}`;
+}
+
+function variants({ choice, set }: Draft, chosen: Service): TemplateResult | typeof nothing {
+  const all = SERVICES.filter((row) => row.group === chosen.group);
+  if (all.length < 2) return nothing;
+  return html`<div class="field">
+    <label for="variant">${GROUPS.find(({ id }) => id === chosen.group)?.variants}</label>
+    <select id="variant" data-testid="variant" @change=${(e: Event) => set({ provider: value(e) })}>${options(all.map((row) => [row.id, row.variant ?? row.name]), choice.provider)}</select>
+  </div>`;
+}
+
+function key({ settings, forget }: Draft, chosen: Service, { baseUrl }: Entered): TemplateResult {
+  const hint = settings.keyHint(chosen.account);
+  const where = host(baseUrl || (chosen.url ?? ""));
+  return html`<div class="field">
+    <label for="key">${chosen.key === "optional" ? "Key, if the server wants one" : "Key"}</label>
+    <div class="key-row">
+      <input id="key" type="password" autocomplete="new-password" spellcheck="false" data-testid="key" data-account=${chosen.account} placeholder=${hint || chosen.keyForm} aria-describedby="key-about" />
+      ${hint ? html`<button type="button" @click=${() => forget(chosen.account)} data-testid="forget-key">Forget</button>` : nothing}
+    </div>
+    <p id="key-about" class="about">${hint ? html`In use: <code>${hint}</code>. ` : nothing}Kept in this page’s memory only and sent to <strong>${where || "that server"}</strong> with each message. Gone when the page closes.</p>
+  </div>`;
+}
+
+function model({ settings }: Draft, chosen: Service, entered: Entered, enter: (change: Partial<Entered>) => void): TemplateResult {
+  const named = entered.model || (chosen.model ?? "");
+  const facts = settings.models.facts(chosen.id, named);
+  const names = settings.models.names(chosen.id);
+  return html`<div class="field">
+    <label for="model">Model</label>
+    <input id="model" type="text" autocomplete="off" spellcheck="false" placeholder=${chosen.model ?? `for example ${chosen.example}`} .value=${entered.model} list=${names.length ? "models" : nothing} aria-describedby="model-about" @input=${(e: Event) => enter({ model: value(e).trim() })} />
+    ${names.length ? html`<datalist id="models">${names.map((name) => html`<option value=${name}></option>`)}</datalist>` : nothing}
+    <p id="model-about" class="about" data-testid="model-about">${facts ? describe(facts) : named ? "Window and price of this model are not known here. It works without." : "The service’s own name of the model."}</p>
+  </div>`;
+}
+
+function address(chosen: Service, { baseUrl }: Entered, enter: (change: Partial<Entered>) => void): TemplateResult {
+  const about = chosen.url === null ? "Where the server is, as its own documentation gives it." : chosen.key === "needed" ? "Only for a proxy of your own. A proxy that adds the key needs none here." : "Only if it is somewhere else.";
+  return html`<div class="field">
+    <label for="base-url">Address</label>
+    <input id="base-url" type="url" autocomplete="off" spellcheck="false" placeholder=${chosen.url ?? "https://…/v1"} .value=${baseUrl} @input=${(e: Event) => enter({ baseUrl: value(e).trim() })} aria-describedby="base-about" />
+    <p id="base-about" class="about">${about}</p>
+  </div>`;
+}
+
+function host(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url;
+}

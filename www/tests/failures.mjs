@@ -1,0 +1,108 @@
+// What a provider can do wrong, and what a person reads and can do then.
+import assert from "node:assert/strict";
+import { open, say, settled, start, useModel, workspace } from "./browser.mjs";
+
+export const tests = {
+  async "a wait counts down without moving anything, and Cancel ends it"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "too many");
+    const line = page.getByTestId("run-line");
+    await line.filter({ hasText: /Anthropic: too many requests\. Try 2\s*in \d+ s/ }).waitFor();
+    const boxes = () => page.evaluate(() => ["run-line", "cancel-retry", "composer"].map((id) => JSON.stringify(document.querySelector(`[data-testid=${id}]`).getBoundingClientRect())));
+    const [seconds, before] = [await line.locator(".clock").innerText(), await boxes()];
+    await page.waitForFunction((text) => document.querySelector(".run-line .clock").textContent !== text, seconds);
+    assert.deepEqual(await boxes(), before);
+    await page.waitForFunction(() => /Anthropic: too many requests, asked again in/.test(document.querySelector("[data-testid=speech-status]").textContent));
+    await page.getByTestId("cancel-retry").click();
+    await page.getByTestId("system-message").filter({ hasText: "Session interrupted." }).waitFor();
+    await settled(page);
+    assert.equal(model.requests, 1);
+    assert.equal(await page.getByTestId("cancel-retry").isVisible(), false);
+    // The focus has not fallen off the page with the button.
+    assert.equal(await page.evaluate(() => document.activeElement?.id), "message");
+  },
+
+  async "a provider that is busy once is asked again by itself"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "busy once");
+    await page.getByTestId("assistant-message").filter({ hasText: "nobody has read" }).waitFor();
+    await settled(page);
+    assert.equal(model.requests, 2);
+    assert.equal(await page.getByTestId("system-message").count(), 0);
+    assert.equal(await page.getByTestId("cancel-retry").isVisible(), false);
+  },
+
+  async "who took over is told, and who answered"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await workspace(page);
+    await page.evaluate((baseUrl) => ws.configureAgent({ providers: { "the spare one": { kind: "anthropic", baseUrl, model: "second" } }, fallback: ["the spare one"] }), model.address);
+    await say(page, "another takes over");
+    const answer = page.getByTestId("assistant-message").filter({ hasText: "nobody has read" });
+    await answer.waitFor();
+    await settled(page);
+    assert.equal(await answer.getByTestId("takeover").innerText(), "the spare one took over: it is overloaded");
+    assert.match(await answer.getByTestId("message-facts").innerText(), /^second · /);
+    assert.deepEqual(model.bodies.map((body) => body.model), ["claude-sonnet-4-6", "second"]);
+  },
+
+  async "status and request stand folded, for support"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "refuse the key");
+    const note = page.getByTestId("system-message").filter({ hasText: "Error: invalid x-api-key." });
+    await note.waitFor();
+    await settled(page);
+    assert.match(await note.innerText(), /Check the key in the settings/);
+    assert.doesNotMatch(await note.innerText(), /req_test_7|HTTP/);
+    const details = note.getByTestId("error-details");
+    await details.locator("summary").focus();
+    await page.keyboard.press("Enter");
+    assert.deepEqual(await details.locator("dd").allInnerTexts(), ["auth", "401", "authentication_error", "req_test_7"]);
+    assert.deepEqual(await note.getByRole("button").allInnerTexts(), ["Open settings", "Try again"]);
+  },
+
+  async "each error offers what can cure it"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    for (const [asked, code, says, buttons] of [
+      ["no credit", "quota", /Add credit/, ["Open settings", "Try again"]],
+      ["too long", "context_length", /larger context window/, ["Clear conversation", "Open settings", "Try again"]],
+    ]) {
+      await say(page, asked);
+      const note = page.locator(`[data-testid=system-message][data-code=${code}]`);
+      await note.waitFor();
+      await settled(page);
+      assert.match(await note.innerText(), says, code);
+      assert.deepEqual(await note.getByRole("button").allInnerTexts(), buttons, code);
+    }
+    await page.getByRole("button", { name: "Clear conversation" }).last().click();
+    await page.getByTestId("ask").getByRole("button", { name: "Clear", exact: true }).click();
+    await page.getByTestId("user-message").first().waitFor({ state: "detached" });
+  },
+
+  async "an Ollama that cannot be reached: the command that lets this page in"({ page, base, model, visit, hosts }) {
+    hosts.add(new URL(model.address).host);
+    await open(page, base);
+    await page.getByTestId("open-settings").click();
+    await page.getByLabel("Ollama", { exact: false }).check();
+    await page.getByLabel("Model", { exact: true }).fill("tiny");
+    await page.getByLabel("Address").fill(model.address);
+    await page.getByTestId("save-settings").click();
+    await page.route(`${model.address}/**`, (route) => route.abort());
+    await start(page);
+    await say(page, "Hello");
+    const note = page.locator("[data-testid=system-message][data-code=network]");
+    await note.waitFor();
+    assert.match(await note.innerText(), /OLLAMA_ORIGINS=http:\/\/127\.0\.0\.1:\d+ ollama serve/);
+    // The browser tells of each try.
+    assert.ok(visit.wrongs.splice(0).every((wrong) => /ERR_FAILED/.test(wrong)));
+  },
+};

@@ -1,0 +1,136 @@
+// Who answers: what each choice asks for, where the key goes, what an answer cost.
+import assert from "node:assert/strict";
+import { open, say, settled, start, useModel } from "./browser.mjs";
+
+const SHOWN = {
+  "Offline model": { key: false, model: false, address: false, command: null },
+  Anthropic: { key: true, model: true, address: true, command: null },
+  OpenAI: { key: true, model: true, address: true, command: null },
+  xAI: { key: true, model: true, address: true, command: null },
+  Ollama: { key: false, model: true, address: true, command: /^OLLAMA_ORIGINS=http:\/\/127\.0\.0\.1:\d+ ollama serve$/ },
+  "Another service": { key: true, model: true, address: true, command: null },
+};
+
+export const tests = {
+  async "each choice shows what it needs, and nothing else"({ page, base }) {
+    await open(page, base);
+    await page.getByTestId("open-settings").click();
+    const fields = page.getByTestId("settings");
+    for (const [name, shown] of Object.entries(SHOWN)) {
+      await choose(page, name);
+      assert.equal(await fields.getByTestId("key").count(), Number(shown.key), `${name}: key`);
+      assert.equal(await fields.getByLabel("Model", { exact: true }).count(), Number(shown.model), `${name}: model`);
+      assert.equal(await fields.getByLabel("Address").count(), Number(shown.address), `${name}: address`);
+      const command = fields.locator(".command");
+      assert.equal(await command.count(), Number(shown.command !== null), `${name}: command`);
+      if (shown.command) assert.match(await command.textContent(), shown.command);
+    }
+    await page.getByTestId("variant").selectOption("LM Studio");
+    await fields.getByLabel("Key, if the server wants one").waitFor();
+    assert.equal(await fields.getByLabel("Address").getAttribute("placeholder"), "http://localhost:1234/v1");
+  },
+
+  async "what is missing is said in the form"({ page, base }) {
+    await open(page, base);
+    await page.getByTestId("open-settings").click();
+    await choose(page, "OpenAI");
+    await page.getByTestId("save-settings").click();
+    await page.getByTestId("settings").getByRole("alert").filter({ hasText: "Enter a model: OpenAI has no default." }).waitFor();
+    await choose(page, "Another service");
+    assert.equal(await page.getByTestId("settings").getByRole("alert").count(), 0);
+    await page.getByTestId("variant").selectOption("Another server");
+    await page.getByTestId("save-settings").click();
+    await page.getByTestId("settings").getByRole("alert").filter({ hasText: "Enter the address of the server." }).waitFor();
+  },
+
+  async "a key goes to the service that it was entered for, and to no other"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await page.getByTestId("open-settings").click();
+    // Typed for one service, and then another is chosen.
+    await choose(page, "OpenAI");
+    await page.getByTestId("key").fill("sk-openai-typed");
+    await choose(page, "Another service");
+    assert.equal(await page.getByTestId("key").inputValue(), "");
+    await page.getByTestId("variant").selectOption("Another server");
+    await page.getByLabel("Model", { exact: true }).fill("some-model");
+    await page.getByLabel("Address").fill(`${model.address}/v1`);
+    await page.getByTestId("save-settings").click();
+    await start(page);
+    await say(page, "Hello");
+    await page.getByTestId("assistant-message").filter({ hasText: "Said by chat." }).waitFor();
+    await settled(page);
+    assert.deepEqual(model.calls, [{ path: "/v1/chat/completions", key: undefined }]);
+    await page.locator(".destination").getByText("some-model").waitFor();
+    // The first one's is still there.
+    await page.getByTestId("open-settings").click();
+    await choose(page, "Anthropic");
+    await page.getByText("••••7431").first().waitFor();
+    assert.equal(await page.getByLabel("Address").inputValue(), model.address);
+    await page.getByTestId("save-settings").click();
+    await say(page, "Hello again");
+    await page.getByTestId("assistant-message").nth(1).filter({ hasText: "nobody has read" }).waitFor();
+    await settled(page);
+    assert.deepEqual(model.calls.at(-1), { path: "/v1/messages", key: "sk-ant-test-key-7431" });
+  },
+
+  async "window and price of a model are told where they are known"({ page, base }) {
+    await open(page, base);
+    await page.getByTestId("open-settings").click();
+    await choose(page, "Anthropic");
+    const about = page.getByTestId("model-about");
+    await about.filter({ hasText: "Window 1M tokens, 128k of them for an answer · $3 in, $15 out for a million" }).waitFor();
+    await page.getByLabel("Model", { exact: true }).fill("claude-haiku-4-5-20251001");
+    await about.filter({ hasText: "Window 200k tokens, 64k of them for an answer · $1 in, $5 out for a million" }).waitFor();
+    await page.getByLabel("Model", { exact: true }).fill("claude-of-tomorrow");
+    await about.filter({ hasText: "not known here" }).waitFor();
+    await choose(page, "Another service");
+    await page.getByTestId("variant").selectOption("OpenRouter");
+    await page.getByLabel("Model", { exact: true }).fill("anthropic/claude-sonnet-4.6");
+    await about.filter({ hasText: "Window 1M tokens" }).waitFor();
+    assert.ok((await page.locator("#models option").count()) === 0, "the gateway's own list is not known");
+  },
+
+  async "after a run stands who answered and what it cost, and the sum of the conversation"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "Hello");
+    await settled(page);
+    // 10 tokens in, 40 out.
+    await page.getByTestId("message-facts").filter({ hasText: "10 tokens in · 40 out · $0.00063" }).waitFor();
+    await page.getByTestId("session-usage").filter({ hasText: "This conversation: 10 tokens in · 40 out · $0.00063" }).waitFor();
+    await page.getByTestId("model-facts").filter({ hasText: "claude-sonnet-4-6: Window 1M tokens" }).waitFor();
+    await say(page, "Hello again");
+    await page.getByTestId("assistant-message").nth(1).waitFor();
+    await settled(page);
+    await page.getByTestId("session-usage").filter({ hasText: "This conversation: 20 tokens in · 80 out · $0.0013" }).waitFor();
+    await page.reload();
+    await page.getByTestId("session-usage").filter({ hasText: "20 tokens in · 80 out · $0.0013" }).waitFor();
+    assert.equal(await page.getByTestId("message-facts").filter({ hasText: "$0.00063" }).count(), 2);
+  },
+
+  async "the sum has no price where one answer has none"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "Hello");
+    await page.getByTestId("message-facts").filter({ hasText: "$0.00063" }).waitFor();
+    await page.getByTestId("open-settings").click();
+    await choose(page, "Another service");
+    await page.getByTestId("variant").selectOption("Another server");
+    await page.getByLabel("Model", { exact: true }).fill("some-model");
+    await page.getByLabel("Address").fill(`${model.address}/v1`);
+    await page.getByTestId("save-settings").click();
+    await say(page, "Hello again");
+    await page.getByTestId("message-facts").filter({ hasText: "some-model · 1.2k tokens in · 30 out" }).waitFor();
+    const line = page.getByTestId("session-usage").filter({ hasText: "This conversation: 1.21k tokens in · 70 out" });
+    await line.waitFor();
+    assert.doesNotMatch(await line.innerText(), /\$/);
+  },
+};
+
+/** Checks one of the cards. */
+function choose(page, name) {
+  return page.getByTestId("providers").locator("label").filter({ has: page.locator("strong", { hasText: new RegExp(`^${name}$`) }) }).locator("input").check();
+}
