@@ -47,8 +47,8 @@ export class Agent extends Changing {
   readonly toolTimes = new Map<string, { from: number; to?: number }>();
   /** What is waited for before the provider is asked again; there until it answers. */
   retry: Retry | null = null;
-  /** Which provider took over in a run that was watched in this page, in words. */
-  readonly takeovers = new Map<string, string>();
+  /** Which provider took over in a run that was watched in this page, and why, in words. */
+  readonly takeovers = new Map<string, { provider: string; text: string }>();
   /** Called after a tool that may have changed pages. */
   onPagesChanged: () => void = () => undefined;
 
@@ -81,7 +81,10 @@ export class Agent extends Changing {
       const { kind, runId, attempt = 2, delayMs = 0, provider = "", error } = detail;
       this.lastSign = performance.now();
       this.retry = kind === "retry" ? { runId, attempt, at: this.lastSign + delayMs, provider: serviceName(provider), error } : null;
-      if (kind === "fallback" && runId) this.takeovers.set(runId, `${serviceName(provider)} took over${error ? `: ${reason(error)}` : ""}`);
+      if (kind === "fallback" && runId) {
+        const before = this.takeovers.get(runId)?.provider ?? this.settings.service?.name ?? "the model in this page";
+        this.takeovers.set(runId, { provider: serviceName(provider), text: `${serviceName(provider)} took over (${before}: ${error ? reason(error) : "failed"})` });
+      }
       this.changed();
     });
     for (const type of ["agent:message-chunk", "agent:tool-call", "agent:session-completed", "agent:session-interrupted", "agent:lifecycle"] as const)
@@ -249,8 +252,8 @@ export class Agent extends Changing {
 const HINTS: Partial<Record<ErrorInfo["code"], string>> = {
   not_configured: "Enter a key in the settings, or take the offline model.",
   already_running: "Stop it there, then start it here. Pages can be read and changed in both.",
-  auth: "Check the key in the settings: it may be mistyped, expired, or another service's.",
-  not_found: "Check the model's name and the address in the settings.",
+  auth: "Check the key in the settings: it may be mistyped, expired, or another service’s.",
+  not_found: "Check the model’s name and the address in the settings.",
   network: "Check the connection and the address in the settings. It may also be that the server does not let this page call it (CORS): a browser does not tell the two apart.",
   invalid_request: "Try another model in the settings.",
 };
@@ -260,17 +263,17 @@ const TEXTS: Partial<Record<ErrorInfo["code"], string>> = {
 };
 /** Why a provider is asked again, or another one in its place. */
 const REASONS: Partial<Record<ErrorInfo["code"], string>> = {
-  auth: "its key was refused",
-  permission: "its key may not do this",
-  not_found: "the model was not found",
+  auth: "key refused",
+  permission: "not allowed",
+  not_found: "model not found",
   rate_limit: "too many requests",
-  quota: "no credit is left",
-  overloaded: "it is overloaded",
-  server: "it failed",
-  network: "it cannot be reached",
-  timeout: "it took too long",
-  stream_broken: "the answer broke off",
-  not_configured: "it has no key",
+  quota: "no credit left",
+  overloaded: "overloaded",
+  server: "failed",
+  network: "cannot be reached",
+  timeout: "took too long",
+  stream_broken: "answer broke off",
+  not_configured: "no key",
 };
 
 /** The cause in a few words. */

@@ -61,12 +61,12 @@ function find(catalog: ModelCatalog, provider: string, id: string): ModelFacts |
   return by(id) ?? by(id.replace(/-(latest|\d{8}|\d{4}-\d\d-\d\d)$/, ""));
 }
 
-/** Window and price of a model as one line; empty where nothing is known. */
-export function describe({ context, output, price, long, ends }: ModelFacts): string {
-  const window = context ? `Window ${tokens(context)} tokens${output ? `, ${tokens(output)} of them for an answer` : ""}` : "";
+/** Window and price of a model as one line; empty where nothing is known. `short`: without what seldom counts. */
+export function describe({ context, output, price, long, ends }: ModelFacts, short = false): string {
+  const window = context ? `Window ${tokens(context)} tokens${output && !short ? `, ${tokens(output)} of them for an answer` : ""}` : "";
   const [input, answer] = price ?? [];
-  const cost = input === undefined || answer === undefined ? "" : input + answer === 0 ? "free" : `${dollars(input)} in, ${dollars(answer)} out for a million`;
-  const more = long?.[0] && cost ? `more beyond ${tokens(long[0])}` : "";
+  const cost = input === undefined || answer === undefined ? "" : input + answer === 0 ? "free" : `${dollars(input)} in, ${dollars(answer)} out per million`;
+  const more = long?.[0] && cost && !short ? `more beyond ${tokens(long[0])}` : "";
   return [window, cost, more, ends ? `retired on ${ends}` : ""].filter(Boolean).join(" · ");
 }
 

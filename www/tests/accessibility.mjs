@@ -133,6 +133,28 @@ const STATES = {
     await page.getByLabel("Anthropic", { exact: false }).check();
     await page.getByTestId("key").waitFor();
   },
+  async "settings of a server of one’s own"({ page }) {
+    await page.getByTestId("open-settings").click();
+    await page.getByLabel("Another service").check();
+    await page.getByTestId("variant").selectOption("LM Studio");
+    await page.getByTestId("save-settings").click();
+    await page.getByTestId("settings").getByRole("alert").waitFor();
+  },
+  async "a wait before the next try, after an error and a takeover"({ page, model, visit }) {
+    await useModel(visit, model);
+    await start(page);
+    await workspace(page);
+    await page.evaluate((baseUrl) => ws.configureAgent({ providers: { spare: { kind: "anthropic", baseUrl, model: "second" } }, fallback: ["spare"] }), model.address);
+    await say(page, "another takes over");
+    await page.getByTestId("takeover").waitFor();
+    await settled(page);
+    await page.evaluate(() => ws.configureAgent({ fallback: null }));
+    await say(page, "refuse the key");
+    await page.locator("[data-code=auth] summary").click();
+    await settled(page);
+    await say(page, "too many");
+    await page.getByTestId("cancel-retry").waitFor();
+  },
   async "page and history"({ page }) {
     await start(page);
     if (await page.getByRole("button", { name: "Page", exact: true }).count()) await page.getByRole("button", { name: "Page", exact: true }).click();

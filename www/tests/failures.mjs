@@ -9,7 +9,7 @@ export const tests = {
     await start(page);
     await say(page, "too many");
     const line = page.getByTestId("run-line");
-    await line.filter({ hasText: /Anthropic: too many requests\. Try 2\s*in \d+ s/ }).waitFor();
+    await line.filter({ hasText: /Anthropic: too many requests\s*try 2 in \d+ s/ }).waitFor();
     const boxes = () => page.evaluate(() => ["run-line", "cancel-retry", "composer"].map((id) => JSON.stringify(document.querySelector(`[data-testid=${id}]`).getBoundingClientRect())));
     const [seconds, before] = [await line.locator(".clock").innerText(), await boxes()];
     await page.waitForFunction((text) => document.querySelector(".run-line .clock").textContent !== text, seconds);
@@ -46,8 +46,8 @@ export const tests = {
     const answer = page.getByTestId("assistant-message").filter({ hasText: "nobody has read" });
     await answer.waitFor();
     await settled(page);
-    assert.equal(await answer.getByTestId("takeover").innerText(), "the spare one took over: it is overloaded");
-    assert.match(await answer.getByTestId("message-facts").innerText(), /^second · /);
+    assert.equal(await answer.getByTestId("takeover").innerText(), "the spare one took over (Anthropic: overloaded)");
+    assert.match(await answer.getByTestId("message-facts").innerText(), /^second · 10 tokens in/);
     assert.deepEqual(model.bodies.map((body) => body.model), ["claude-sonnet-4-6", "second"]);
   },
 
@@ -88,11 +88,12 @@ export const tests = {
     await page.getByTestId("user-message").first().waitFor({ state: "detached" });
   },
 
-  async "an Ollama that cannot be reached: the command that lets this page in"({ page, base, model, visit, hosts }) {
+  async "a server of one’s own that cannot be reached: the command that lets this page in"({ page, base, model, visit, hosts }) {
     hosts.add(new URL(model.address).host);
     await open(page, base);
     await page.getByTestId("open-settings").click();
-    await page.getByLabel("Ollama", { exact: false }).check();
+    await page.getByLabel("Another service", { exact: false }).check();
+    await page.getByTestId("variant").selectOption("LM Studio");
     await page.getByLabel("Model", { exact: true }).fill("tiny");
     await page.getByLabel("Address").fill(model.address);
     await page.getByTestId("save-settings").click();
@@ -101,7 +102,7 @@ export const tests = {
     await say(page, "Hello");
     const note = page.locator("[data-testid=system-message][data-code=network]");
     await note.waitFor();
-    assert.match(await note.innerText(), /OLLAMA_ORIGINS=http:\/\/127\.0\.0\.1:\d+ ollama serve/);
+    assert.match(await note.innerText(), /lms server start --cors/);
     // The browser tells of each try.
     assert.ok(visit.wrongs.splice(0).every((wrong) => /ERR_FAILED/.test(wrong)));
   },

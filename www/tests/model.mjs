@@ -78,7 +78,7 @@ async function answer({ model, messages }, response, cors, state) {
   if (/too long/.test(asked)) return fail(response, cors, 400, "invalid_request_error", "prompt is too long: 1000001 tokens > 1000000 maximum");
   response.writeHead(200, { ...cors, "content-type": "text/event-stream" });
   const stream = new Stream(response);
-  stream.begin();
+  stream.begin(model);
   if (/break off once/.test(asked)) {
     state.broken = !state.broken;
     await stream.text(state.broken ? ["This is only half"] : ["This time it holds."]);
@@ -134,8 +134,8 @@ class Stream {
       this.response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`, () => setImmediate(go));
     });
   }
-  begin() {
-    void this.send({ type: "message_start", message: { id: "msg_1", type: "message", role: "assistant", model: "test", content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 10, output_tokens: 1 } } });
+  begin(model) {
+    void this.send({ type: "message_start", message: { id: "msg_1", type: "message", role: "assistant", model, content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 10, output_tokens: 1 } } });
   }
   async block(content_block, deltas, before) {
     const index = this.#index++;

@@ -79,9 +79,9 @@ export const tests = {
     await page.getByTestId("open-settings").click();
     await choose(page, "Anthropic");
     const about = page.getByTestId("model-about");
-    await about.filter({ hasText: "Window 1M tokens, 128k of them for an answer · $3 in, $15 out for a million" }).waitFor();
+    await about.filter({ hasText: "Window 1M tokens, 128k of them for an answer · $3 in, $15 out per million" }).waitFor();
     await page.getByLabel("Model", { exact: true }).fill("claude-haiku-4-5-20251001");
-    await about.filter({ hasText: "Window 200k tokens, 64k of them for an answer · $1 in, $5 out for a million" }).waitFor();
+    await about.filter({ hasText: "Window 200k tokens, 64k of them for an answer · $1 in, $5 out per million" }).waitFor();
     await page.getByLabel("Model", { exact: true }).fill("claude-of-tomorrow");
     await about.filter({ hasText: "not known here" }).waitFor();
     await choose(page, "Another service");
@@ -100,7 +100,7 @@ export const tests = {
     // 10 tokens in, 40 out.
     await page.getByTestId("message-facts").filter({ hasText: "10 tokens in · 40 out · $0.00063" }).waitFor();
     await page.getByTestId("session-usage").filter({ hasText: "This conversation: 10 tokens in · 40 out · $0.00063" }).waitFor();
-    await page.getByTestId("model-facts").filter({ hasText: "claude-sonnet-4-6: Window 1M tokens" }).waitFor();
+    await page.getByTestId("model-facts").filter({ hasText: "Window 1M tokens · $3 in, $15 out per million" }).waitFor();
     await say(page, "Hello again");
     await page.getByTestId("assistant-message").nth(1).waitFor();
     await settled(page);

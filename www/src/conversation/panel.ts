@@ -154,9 +154,9 @@ export class ConversationPanel extends Component {
   /** What the conversation has used so far, and what the chosen model takes and costs. */
   #spent(): TemplateResult | typeof nothing {
     const { spent: used, settings } = this.agent;
-    const model = settings.facts ? describe(settings.facts) : "";
+    const model = settings.facts ? describe(settings.facts, true) : "";
     if (!used && !model) return nothing;
-    return html`<p class="session-usage" data-testid="session-usage">${used ? html`<span>This conversation: ${spent(used)}</span>` : nothing}${model ? html`<span data-testid="model-facts">${settings.model}: ${model}</span>` : nothing}</p>`;
+    return html`<p class="session-usage" data-testid="session-usage">${used ? html`<span>This conversation: ${spent(used)}</span>` : nothing}${model ? html`<span data-testid="model-facts">${model}</span>` : nothing}</p>`;
   }
 
   #act(action: string, element: HTMLElement): void {
@@ -204,13 +204,13 @@ export class ConversationPanel extends Component {
     if (agent.working !== this.#wasWorking) {
       this.#wasWorking = agent.working;
       clearInterval(this.#still);
-      if (agent.working) this.#still = setInterval(() => speech.say("Still answering"), STILL_EVERY);
+      if (agent.working) this.#still = setInterval(() => agent.retry || speech.say("Still answering"), STILL_EVERY);
     }
     // While a question waits the answer has not ended; the card says what is asked.
     if (agent.busy !== this.#wasBusy) {
       this.#wasBusy = agent.busy;
       if (!agent.busy) this.#tellEnd();
-      else if (agent.working) speech.say("Agent is answering");
+      else if (agent.working && !agent.retry) speech.say("Agent is answering");
     }
     if (agent.retry && agent.retry !== this.#toldRetry) {
       const { provider, error, at } = agent.retry;

@@ -3,7 +3,7 @@
 // A spinner alone reads as a hang; after ten silent seconds the line says how long nothing came. Before a provider is asked
 // again it counts down and can be cancelled. Promises: no second of a countdown moves anything.
 import type { Agent } from "../agent.ts";
-import { reason, sentence } from "../agent.ts";
+import { reason } from "../agent.ts";
 import { h, setText } from "../shell/dom.ts";
 
 const QUIET_AFTER = 10_000;
@@ -48,8 +48,8 @@ export class RunLine {
     this.#cancel.hidden = !retry;
     this.element.dataset["retry"] = retry ? (now < retry.at ? "waits" : "asks") : "";
     if (retry) {
-      setText(this.#phase, `${retry.error ? `${retry.provider}: ${sentence(reason(retry.error))} ` : ""}Try ${retry.attempt}`);
-      return setText(this.#clock, now < retry.at ? `in ${Math.ceil((retry.at - now) / 1000)} s` : "now");
+      setText(this.#phase, retry.error ? `${retry.provider}: ${reason(retry.error)}` : retry.provider);
+      return setText(this.#clock, `try ${retry.attempt} ${now < retry.at ? `in ${Math.ceil((retry.at - now) / 1000)} s` : "now"}`);
     }
     setText(this.#phase, this.#words());
     const seconds = Math.floor((now - this.agent.since) / 1000);

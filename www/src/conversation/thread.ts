@@ -140,7 +140,7 @@ export class Thread {
           last,
           growing,
           held: last && snapshot.status === "held" && message.role === "assistant",
-          takeover: message.runId ? this.agent.takeovers.get(message.runId) : undefined,
+          takeover: message.runId ? this.agent.takeovers.get(message.runId)?.text : undefined,
           provider: this.agent.settings.choice.provider,
           toolTime: (id) => this.#toolTime(id),
           asks: (call) => this.agent.asksFor(call),
