@@ -75,6 +75,8 @@ export const tests = {
 
 async function assertInView(page, id) {
   const all = page.getByTestId(id);
+  // Which pages there are is known a little after the conversation is.
+  await all.first().waitFor();
   assert.equal(await all.count(), 1, id);
   const box = await all.boundingBox();
   const { width, height } = page.viewportSize();
