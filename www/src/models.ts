@@ -29,7 +29,8 @@ export class Models extends Changing {
   }
 
   #read(): ModelCatalog | null {
-    if (!this.#asked) {
+    // Without a network it would only fail.
+    if (!this.#asked && navigator.onLine) {
       this.#asked = true;
       void this.#load();
     }
