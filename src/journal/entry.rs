@@ -27,6 +27,8 @@ pub struct Sums {
     /// Their price in nano-dollars. `None`: there was no answer yet, or one that nobody knows the price of. A sum
     /// without it would be too low, and pass for the truth.
     pub cost: Option<u64>,
+    /// How long its runs took that have ended, in milliseconds.
+    pub wall_ms: u64,
 }
 
 impl Sums {
@@ -187,6 +189,17 @@ entries! {
     }
     /// That while is over.
     Input Due = "due" {}
+    /// Nothing is left of a budget for another model call.
+    Decision OverBudget = "over_budget" {
+        /// Whose: `run` or `session`.
+        of: String,
+        /// Which limit: `turns`, `inputTokens`, `outputTokens`, `cost` (nano-dollars), `wallMs`.
+        what: String,
+        /// How much was spent.
+        spent: u64,
+        /// How much might have been.
+        limit: u64,
+    }
     /// Another provider takes over for the rest of the run.
     Decision FellBack = "fell_back" {
         /// Its name in `providers`.
@@ -439,7 +452,7 @@ impl Field for Sums {
     fn put(&self) -> Option<Value> {
         let mut sums = Object::new();
         sums.number("turns", self.turns).maybe("usage", self.usage.put()).maybe("cost", self.cost.put());
-        Some(sums.done())
+        Some(sums.number("wallMs", self.wall_ms).done())
     }
     fn get(value: Option<&Value>, whole: &mut bool) -> Self {
         let member = |name: &str| value.and_then(|sums| sums.get(name));
@@ -447,6 +460,7 @@ impl Field for Sums {
             turns: u64::get(member("turns"), whole),
             usage: Usage::get(member("usage"), whole),
             cost: Field::get(member("cost"), whole),
+            wall_ms: u64::get(member("wallMs"), whole),
         }
     }
 }
@@ -595,8 +609,8 @@ mod tests {
             Entry::Lost { blocks: vec![] },
             Entry::Resumed {},
             Entry::Ended { outcome: "failed".into(), code: Some(error.code.as_str().into()) },
-            Entry::Cleared { sums: Sums { turns: 2, usage, cost: None } },
-            Entry::Cleared { sums: Sums { turns: 2, usage, cost: Some(7) } },
+            Entry::Cleared { sums: Sums { turns: 2, usage, cost: None, wall_ms: 0 } },
+            Entry::Cleared { sums: Sums { turns: 2, usage, cost: Some(7), wall_ms: 9 } },
         ]
     }
 
