@@ -142,9 +142,12 @@ fn hint(code: Code, message: &str) -> Option<&'static str> {
 /// What an HTTP answer means that is not 2xx.
 pub(super) fn http(status: u16, headers: &[(String, String)], body: &str) -> ErrorInfo {
     let told = Told::read(body);
-    let code = match &told {
-        Some(told) => told.by_name().or_else(|| told.by_words()).unwrap_or_else(|| by_status(status)),
-        None => by_status(status),
+    let by_status = by_status(status);
+    let code = match told.as_ref().and_then(|told| told.by_name().or_else(|| told.by_words())) {
+        // Of a server's troubles the status says more than `server_error`.
+        Some(Code::Server) if matches!(by_status, Code::Overloaded | Code::Timeout) => by_status,
+        Some(code) => code,
+        None => by_status,
     };
     let told = told.unwrap_or_else(|| Told { message: excerpt(body), ..Told::default() });
     let mut message = String::from(if told.message.is_empty() {
@@ -418,6 +421,8 @@ mod tests {
         is(404, "<!DOCTYPE html><p>x", Code::NotFound, "web page");
         is(302, "", Code::Protocol, "without a reason");
         is(503, "upstream connect error", Code::Overloaded, "upstream connect error");
+        is(503, r#"{"error":{"message":"busy","type":"server_error"}}"#, Code::Overloaded, "busy");
+        is(500, r#"{"error":{"message":"busy","type":"server_error"}}"#, Code::Server, "busy");
         is(400, r#"{"error":{"message":"cut in the mi"#, Code::InvalidRequest, "cut in the mi");
         is(500, "null", Code::Server, "null");
         let long = http(400, &[], &format!(r#"{{"error":{{"message":"{}"}}}}"#, "\u{e9}".repeat(5000)));
