@@ -25,6 +25,8 @@ pub(super) struct Assembler {
     pub(super) model: Option<String>,
     /// The provider's id of the answer.
     pub(super) id: Option<String>,
+    /// What the provider added to the whole answer, as a JSON object; empty: nothing. A raw block at its end.
+    pub(super) extra: String,
 }
 
 /// One block under construction.
@@ -199,7 +201,7 @@ impl Assembler {
 
     /// The answer as far as it came.
     pub(super) fn into_answer(self) -> Answer {
-        let Assembler { parts, shown, mut stop, usage, model, id } = self;
+        let Assembler { parts, shown, mut stop, usage, model, id, extra } = self;
         let mut blocks = Vec::new();
         let mut ids: Vec<String> = Vec::new();
         for part in parts {
@@ -243,6 +245,9 @@ impl Assembler {
             if !extra.is_empty() {
                 blocks.push(Block::Extra(["{", &extra, "}"].concat()));
             }
+        }
+        if !extra.is_empty() {
+            blocks.push(Block::Raw(extra));
         }
         if !matches!(stop, Some(StopReason::ToolUse | StopReason::Pause)) {
             drop_open_server_calls(&mut blocks);

@@ -16,7 +16,7 @@ mod sse;
 mod wire;
 
 pub use decoder::Decoder;
-pub use presets::{Dialect, Effort, Ids, PRESETS, Preset};
+pub use presets::{Dialect, Effort, Ids, PRESETS, Preset, Replay};
 pub use wire::Wire;
 
 use crate::error::{Code, ErrorInfo};

@@ -31,6 +31,8 @@ struct Said {
     refused: bool,
     failure: Option<Code>,
     usage: Value,
+    /// The texts and the sealed data of its reasoning details, joined.
+    details: String,
 }
 
 impl Said {
@@ -77,11 +79,19 @@ impl Said {
                 other => panic!("a part that this test does not know: {other}"),
             }
         }
+        for detail in delta["reasoning_details"].as_array().into_iter().flatten() {
+            self.details.push_str(&detail_text(detail));
+        }
         self.refused |= delta["refusal"].as_str().is_some_and(|text| !text.is_empty());
         for fragment in delta["tool_calls"].as_array().into_iter().flatten() {
             self.call(fragment);
         }
     }
+}
+
+/// What a reasoning detail, or a piece of one, says.
+fn detail_text(detail: &Value) -> String {
+    ["text", "summary", "data", "signature"].map(|name| detail[name].as_str().unwrap_or_default()).concat()
 }
 
 fn read(events: &[(usize, String)]) -> Said {
@@ -167,6 +177,14 @@ fn check(name: &str, bytes: &[u8], events: &[(usize, String)]) -> &'static str {
         }
     }
     assert_eq!(answer.usage, usage(&said.usage), "{name}");
+    let message = Message { role: Role::Assistant, blocks: answer.blocks.clone(), own: true };
+    let mut sent = String::new();
+    Wire::OpenAiChat.encode_message(&Dialect::CHAT, &message, &mut sent);
+    let sent: Vec<Value> = serde_json::from_str(&format!("[{sent}]")).unwrap();
+    if let [sent] = &sent[..] {
+        let details = sent["reasoning_details"].as_array().into_iter().flatten();
+        assert_eq!(details.map(detail_text).collect::<String>(), said.details, "{name}");
+    }
     check_shown(name, &outcome);
     kind
 }
