@@ -190,7 +190,7 @@ fn encode_block(block: &Block, ours: bool, out: &mut String) -> Written {
             out.push_str(r#","input":"#);
             out.push_str(if is_object(arguments) { arguments } else { "{}" });
         }
-        Block::ToolResult { id, text, is_error } => {
+        Block::ToolResult { id, text, is_error, .. } => {
             begin(out, r#"{"type":"tool_result","tool_use_id":"#);
             push_text(out, &plain(id, 128));
             if !text.trim().is_empty() {
@@ -686,8 +686,12 @@ mod tests {
 
     #[test]
     fn tool_results_come_first() {
-        let result =
-            |id: &str, text: &str, is_error| Block::ToolResult { id: id.into(), text: text.into(), is_error };
+        let result = |id: &str, text: &str, is_error| Block::ToolResult {
+            id: id.into(),
+            name: "n".into(),
+            text: text.into(),
+            is_error,
+        };
         assert_eq!(
             encode(
                 Role::User,
@@ -722,7 +726,7 @@ mod tests {
         let result = encode(
             Role::User,
             false,
-            vec![Block::ToolResult { id: id.into(), text: "r".into(), is_error: false }],
+            vec![Block::ToolResult { id: id.into(), name: "n".into(), text: "r".into(), is_error: false }],
         );
         let sent = call[0]["content"][0]["id"].as_str().unwrap();
         assert!(sent.starts_with("functions_search_0_") && sent.len() < 40, "{sent}");

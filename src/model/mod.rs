@@ -55,6 +55,8 @@ pub enum Block {
     ToolResult {
         /// The id of the call that it answers.
         id: String,
+        /// The tool's name as that call has it.
+        name: String,
         /// The text for the model; never empty.
         text: String,
         /// Whether the call failed.

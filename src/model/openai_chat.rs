@@ -487,7 +487,12 @@ mod tests {
     fn messages() {
         let thinking = Block::Thinking { text: "hm".into(), signature: Some("s".into()) };
         let extra = || Block::Extra(r#"{"extra_content":{"sig":1}}"#.into());
-        let result = |id: &str| Block::ToolResult { id: id.into(), text: "r".into(), is_error: true };
+        let result = |id: &str| Block::ToolResult {
+            id: id.into(),
+            name: "x".into(),
+            text: "r".into(),
+            is_error: true,
+        };
         let calls = vec![thinking.clone(), t("a"), call("1", "x", "{\"q\":1}"), extra(), call("2", "y", "{")];
         let function = |name: &str, arguments: &str| json!({"name": name, "arguments": arguments});
         let (x, y) = (function("x", "{\"q\":1}"), function("y", "{}"));
