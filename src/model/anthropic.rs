@@ -10,7 +10,7 @@ use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{check_header, in_stream, join_url, protocol};
 use super::ids::plain;
 use super::json::{Body, Members, is_object};
-use super::wire::{self, Codec};
+use super::wire::{self, Codec, Framing};
 use super::{
     Block, Delta, Dialect, Endpoint, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage,
 };
@@ -27,8 +27,13 @@ const MAX_TOKENS: u32 = 8192;
 const CACHE: &str = r#"{"type":"ephemeral"}"#;
 
 /// The row of this wire.
-pub(super) const CODEC: Codec =
-    Codec { key_header: ("x-api-key", ""), encode_message, request, stream: || Box::new(Stream::default()) };
+pub(super) const CODEC: Codec = Codec {
+    key_header: ("x-api-key", ""),
+    encode_message,
+    request,
+    framing: Framing::Events,
+    stream: || Box::new(Stream::default()),
+};
 
 /// The whole request, without the key.
 fn request(

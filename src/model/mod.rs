@@ -10,6 +10,8 @@ mod decoder;
 pub mod errors;
 mod ids;
 mod json;
+mod lines;
+mod ollama;
 pub mod openai_chat;
 mod presets;
 mod sse;

@@ -102,6 +102,7 @@ pub const PRESETS: &[Preset] = &[
         ..row("openai", Wire::OpenAiChat, Some("https://api.openai.com/v1"), true)
     },
     Preset { preset: "chat", ..row("xai", Wire::OpenAiChat, Some("https://api.x.ai/v1"), true) },
+    row("ollama", Wire::Ollama, Some("http://localhost:11434"), false),
     row("openai-compatible", Wire::OpenAiChat, None, true),
     compatible(
         "openrouter",
