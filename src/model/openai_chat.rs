@@ -12,7 +12,7 @@ use super::ids::plain;
 use super::json::{Body, Members, Node, is_object, text};
 use super::wire::{self, Codec};
 use super::{
-    Block, Delta, DeltaKind, Dialect, Effort, Endpoint, Message, Role, Settings, StopReason, ToolSpec, Usage,
+    Block, Delta, DeltaKind, Dialect, Effort, Endpoint, Message, Role, Settings, StopReason, ToolSpec, openai,
 };
 use crate::error::ErrorInfo;
 use crate::find;
@@ -90,24 +90,7 @@ fn body<'a>(
             Effort::Untold => {}
         }
     }
-    if !tools.is_empty()
-        && let Some(out) = body.member("tools")
-    {
-        out.push('[');
-        for (at, tool) in tools.iter().enumerate() {
-            if at > 0 {
-                out.push(',');
-            }
-            out.push_str(r#"{"type":"function","function":{"name":"#);
-            push_text(out, &tool.name);
-            out.push_str(r#","description":"#);
-            push_text(out, &tool.description);
-            out.push_str(r#","parameters":"#);
-            out.push_str(&tool.input_schema);
-            out.push_str("}}");
-        }
-        out.push(']');
-    }
+    openai::tools(&mut body, tools, r#"{"type":"function","function":{"#, "}}");
     if let Some(out) = body.member("messages") {
         out.push('[');
         if !settings.system.trim().is_empty() {
@@ -229,7 +212,8 @@ impl wire::Stream for Stream {
     }
 
     fn complete(&self, answer: &mut Assembler) {
-        answer.usage = self.usage();
+        let usage = Members::of(&self.usage).unwrap_or_default();
+        answer.usage = openai::usage(&usage, "prompt", "completion");
     }
 
     fn event(
@@ -251,27 +235,6 @@ impl wire::Stream for Stream {
 }
 
 impl Stream {
-    /// What the answer cost so far.
-    fn usage(&self) -> Usage {
-        let usage = Members::of(&self.usage).unwrap_or_default();
-        let number = |name| usage.number(name).unwrap_or(0);
-        let input = usage.object("prompt_tokens_details");
-        let output = usage.object("completion_tokens_details");
-        let (prompt, completion) = (number("prompt_tokens"), number("completion_tokens"));
-        let read = input.number("cached_tokens").unwrap_or_else(|| number("prompt_cache_hit_tokens"));
-        let written = input.number("cache_write_tokens").unwrap_or(0);
-        let reasoning = output.number("reasoning_tokens").unwrap_or(0);
-        // xAI counts reasoning beside the completion, the others in it.
-        let beside = reasoning > 0 && number("total_tokens") == prompt + completion + reasoning;
-        Usage {
-            input_tokens: prompt.saturating_sub(read).saturating_sub(written),
-            output_tokens: completion + if beside { reasoning } else { 0 },
-            cache_read_tokens: read,
-            cache_write_tokens: written,
-            reasoning_tokens: reasoning,
-        }
-    }
-
     /// One chunk.
     fn chunk(
         &mut self,
@@ -399,7 +362,7 @@ fn call_fragment(fragment: &Members<'_>, answer: &mut Assembler, sink: &mut dyn 
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::model::{Answer, Decoder, Preset, Reasoning, Wire};
+    use crate::model::{Answer, Decoder, Preset, Reasoning, Usage, Wire};
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent

@@ -4,7 +4,9 @@
 //! Leaves to others: what the bytes mean (the codecs), and which wire a provider speaks (`presets`).
 
 use super::assembler::Assembler;
-use super::{Delta, Dialect, Endpoint, Message, Settings, ToolSpec, anthropic, errors, openai_chat};
+use super::{
+    Delta, Dialect, Endpoint, Message, Settings, ToolSpec, anthropic, errors, openai_chat, openai_responses,
+};
 use crate::error::ErrorInfo;
 use crate::ports::HttpRequest;
 
@@ -72,6 +74,8 @@ wires! {
     Anthropic = "anthropic", anthropic::CODEC;
     /// OpenAI Chat Completions, and what is shaped like it.
     OpenAiChat = "openai-chat", openai_chat::CODEC;
+    /// OpenAI Responses, and xAI's.
+    OpenAiResponses = "openai-responses", openai_responses::CODEC;
 }
 
 impl Wire {
