@@ -191,6 +191,8 @@ const INSIDE: &[&str] = &["choices", "delta", "content", "thinking", "tool_calls
 struct Stream {
     /// The end of what is yielded is the end of the answer.
     custom: bool,
+    /// A choice has come: it is a chat, and not something else that ends with `[DONE]`.
+    begun: bool,
     /// `[DONE]` has come; what follows says nothing.
     done: bool,
     /// The latest usage, as text: some servers send it with every chunk.
@@ -201,7 +203,7 @@ struct Stream {
 
 impl wire::Stream for Stream {
     fn whole(&self, answer: &mut Assembler) -> bool {
-        let ended = self.custom || self.done || answer.stop.is_some();
+        let ended = self.custom || self.done && self.begun || answer.stop.is_some();
         let refused = matches!(answer.stop, Some(StopReason::Refusal(_)));
         if ended && (refused || !self.refusal.is_empty()) {
             answer.stop = Some(StopReason::Refusal(Some(self.refusal.clone()).filter(|t| !t.is_empty())));
@@ -262,11 +264,12 @@ impl Stream {
             if choice.number("index").unwrap_or(0) != 0 {
                 continue;
             }
+            self.begun = true;
             if let Some(piece) = choice.node("delta").members() {
                 self.piece(piece, answer, sink);
-            } else if choice.get("message").is_some() {
+            } else if choice.get("message").or(choice.get("text")).is_some() {
                 return Err(protocol(
-                    "a choice has a message in place of a delta: stream chunks, or plain text",
+                    "a choice has a message or a text in place of a delta: stream chunks, or plain text",
                 ));
             }
             match choice.text("finish_reason").as_ref() {
