@@ -410,7 +410,7 @@ fn take_piece(
 ) -> Result<(), ErrorInfo> {
     let at = place(piece.index, answer).ok_or_else(strayed)?;
     let fits = match piece.kind.as_ref() {
-        "input_json_delta" => answer.part(at).is_some_and(|part| add_input(part, &piece.text)),
+        "input_json_delta" => answer.part(at).is_some_and(|part| part.add_input(&piece.text)),
         _ => answer.append(at, &piece.text, sink) || raw_change(at, data, answer),
     };
     if fits { Ok(()) } else { Err(protocol("a piece of the answer does not fit the block it is for")) }
@@ -448,25 +448,6 @@ fn block_delta(
 
 fn strayed() -> ErrorInfo {
     protocol("a piece came for a block of the answer that never began")
-}
-
-fn add_input(part: &mut Part, piece: &str) -> bool {
-    match &mut part.body {
-        Content::Call { arguments, whole, .. } => {
-            if !piece.is_empty() {
-                if std::mem::take(whole) {
-                    arguments.clear();
-                }
-                arguments.push_str(piece);
-            }
-            true
-        }
-        Content::Raw { input, .. } => {
-            input.push_str(piece);
-            true
-        }
-        Content::Text(_) | Content::Thinking { .. } => false,
-    }
 }
 
 /// Keeps a change of a raw block; false where the block is none.

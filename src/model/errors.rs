@@ -190,7 +190,7 @@ pub(super) fn in_stream(json: &str) -> ErrorInfo {
     let told = Told::read(json).unwrap_or_default();
     let code = told.by_name().or_else(|| told.by_words()).unwrap_or_else(|| match told.code.parse() {
         Ok(status @ 400..=599) => by_status(status),
-        _ if told.kind == "invalid_request_error" => Code::InvalidRequest,
+        _ if told.kind == "invalid_request_error" || told.code == "invalid_prompt" => Code::InvalidRequest,
         _ => Code::Server,
     });
     let message = if told.message.is_empty() {

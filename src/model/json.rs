@@ -195,7 +195,7 @@ impl<'a> Body<'a> {
                     .hint("give an object whose members go into the request's body")
             })?,
         };
-        for ours in ["messages", "stream"] {
+        for ours in ["messages", "input", "stream"] {
             if theirs.has(ours) {
                 let mut message = String::from("providerOptions must not set ");
                 message.push_str(ours);
@@ -363,7 +363,7 @@ mod tests {
             assert_eq!(body.finish(), whole);
         }
         assert!(serde_json::from_str::<Value>(&Body::new(0, None).unwrap().finish()).is_ok());
-        for bad in ["", "[]", "1", r#"{"stream":false}"#, r#"{"messages":[]}"#] {
+        for bad in ["", "[]", "1", r#"{"stream":false}"#, r#"{"messages":[]}"#, r#"{"input":[]}"#] {
             assert_eq!(Body::new(0, Some(bad)).unwrap_err().code, Code::InvalidConfig, "{bad}");
         }
     }

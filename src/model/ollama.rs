@@ -2,15 +2,17 @@
 //!
 //! Decides how a conversation is written for it and how its lines are read. Promises: the server drops nothing of
 //! the conversation unseen; what does not fit is an error. A tool call comes whole or not at all. Leaves to others:
-//! what its messages have in common with OpenAI's (`openai_chat`), that every tool call has a result (`session/`),
+//! what its messages and tools have in common with OpenAI's (`openai_chat`, `openai`), that every tool call has a result (`session/`),
 //! keys and sending (`browser/`).
 
 use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{in_stream, join_url, protocol};
 use super::json::{Body, Members, Node, text};
-use super::openai_chat::{Shape, encode, write_messages, write_tools};
+use super::openai_chat::{Shape, encode, write_messages};
 use super::wire::{self, Codec, Framing};
-use super::{Delta, DeltaKind, Dialect, Endpoint, Message, Reasoning, Settings, StopReason, ToolSpec};
+use super::{
+    Delta, DeltaKind, Dialect, Endpoint, Message, Reasoning, Settings, StopReason, ToolSpec, openai,
+};
 use crate::error::{Code, ErrorInfo};
 use crate::ports::HttpRequest;
 use std::borrow::Cow;
@@ -55,7 +57,7 @@ fn request(
     options.extend(limit.as_deref().map(|limit| ("num_predict", limit)));
     options.extend(settings.temperature.as_deref().map(|temperature| ("temperature", temperature)));
     body.object("options", &options);
-    write_tools(&mut body, tools);
+    openai::tools(&mut body, tools, r#"{"type":"function","function":{"#, "}}");
     write_messages(&mut body, &endpoint.dialect, &settings.system, messages);
     Ok(HttpRequest {
         url: join_url(&endpoint.base_url, "/api/chat")?,

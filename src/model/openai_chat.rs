@@ -12,7 +12,7 @@ use super::ids::plain;
 use super::json::{Body, Members, Node, is_object, text};
 use super::wire::{self, Codec, Framing};
 use super::{
-    Block, Delta, DeltaKind, Dialect, Effort, Endpoint, Message, Role, Settings, StopReason, ToolSpec, Usage,
+    Block, Delta, DeltaKind, Dialect, Effort, Endpoint, Message, Role, Settings, StopReason, ToolSpec, openai,
 };
 use crate::error::ErrorInfo;
 use crate::find;
@@ -91,31 +91,9 @@ fn body<'a>(
             Effort::Untold => {}
         }
     }
-    write_tools(&mut body, tools);
+    openai::tools(&mut body, tools, r#"{"type":"function","function":{"#, "}}");
     write_messages(&mut body, dialect, &settings.system, messages);
     Ok(body)
-}
-
-/// The member that tells of the tools; nothing where there are none.
-pub(super) fn write_tools(body: &mut Body<'_>, tools: &[ToolSpec]) {
-    if !tools.is_empty()
-        && let Some(out) = body.member("tools")
-    {
-        out.push('[');
-        for (at, tool) in tools.iter().enumerate() {
-            if at > 0 {
-                out.push(',');
-            }
-            out.push_str(r#"{"type":"function","function":{"name":"#);
-            push_text(out, &tool.name);
-            out.push_str(r#","description":"#);
-            push_text(out, &tool.description);
-            out.push_str(r#","parameters":"#);
-            out.push_str(&tool.input_schema);
-            out.push_str("}}");
-        }
-        out.push(']');
-    }
 }
 
 /// The member that holds the conversation.
@@ -256,6 +234,8 @@ const INSIDE: &[&str] = &["choices", "delta", "content", "thinking", "tool_calls
 struct Stream {
     /// The end of what is yielded is the end of the answer.
     custom: bool,
+    /// A choice has come: it is a chat, and not something else that ends with `[DONE]`.
+    begun: bool,
     /// `[DONE]` has come; what follows says nothing.
     done: bool,
     /// The latest usage, as text: some servers send it with every chunk.
@@ -266,7 +246,7 @@ struct Stream {
 
 impl wire::Stream for Stream {
     fn whole(&self, answer: &mut Assembler) -> bool {
-        let ended = self.custom || self.done || answer.stop.is_some();
+        let ended = self.custom || self.done && self.begun || answer.stop.is_some();
         let refused = matches!(answer.stop, Some(StopReason::Refusal(_)));
         if ended && (refused || !self.refusal.is_empty()) {
             answer.stop = Some(StopReason::Refusal(Some(self.refusal.clone()).filter(|t| !t.is_empty())));
@@ -277,7 +257,8 @@ impl wire::Stream for Stream {
     }
 
     fn complete(&self, answer: &mut Assembler) {
-        answer.usage = self.usage();
+        let usage = Members::of(&self.usage).unwrap_or_default();
+        answer.usage = openai::usage(&usage, "prompt", "completion");
     }
 
     fn event(
@@ -299,27 +280,6 @@ impl wire::Stream for Stream {
 }
 
 impl Stream {
-    /// What the answer cost so far.
-    fn usage(&self) -> Usage {
-        let usage = Members::of(&self.usage).unwrap_or_default();
-        let number = |name| usage.number(name).unwrap_or(0);
-        let input = usage.object("prompt_tokens_details");
-        let output = usage.object("completion_tokens_details");
-        let (prompt, completion) = (number("prompt_tokens"), number("completion_tokens"));
-        let read = input.number("cached_tokens").unwrap_or_else(|| number("prompt_cache_hit_tokens"));
-        let written = input.number("cache_write_tokens").unwrap_or(0);
-        let reasoning = output.number("reasoning_tokens").unwrap_or(0);
-        // xAI counts reasoning beside the completion, the others in it.
-        let beside = reasoning > 0 && number("total_tokens") == prompt + completion + reasoning;
-        Usage {
-            input_tokens: prompt.saturating_sub(read).saturating_sub(written),
-            output_tokens: completion + if beside { reasoning } else { 0 },
-            cache_read_tokens: read,
-            cache_write_tokens: written,
-            reasoning_tokens: reasoning,
-        }
-    }
-
     /// One chunk.
     fn chunk(
         &mut self,
@@ -347,11 +307,12 @@ impl Stream {
             if choice.number("index").unwrap_or(0) != 0 {
                 continue;
             }
+            self.begun = true;
             if let Some(piece) = choice.node("delta").members() {
                 self.piece(piece, answer, sink);
-            } else if choice.get("message").is_some() {
+            } else if choice.get("message").or(choice.get("text")).is_some() {
                 return Err(protocol(
-                    "a choice has a message in place of a delta: stream chunks, or plain text",
+                    "a choice has a message or a text in place of a delta: stream chunks, or plain text",
                 ));
             }
             match choice.text("finish_reason").as_ref() {
@@ -447,7 +408,7 @@ fn call_fragment(fragment: &Members<'_>, answer: &mut Assembler, sink: &mut dyn 
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::model::{Answer, Decoder, Preset, Reasoning, Wire};
+    use crate::model::{Answer, Decoder, Preset, Reasoning, Usage, Wire};
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent

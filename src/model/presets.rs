@@ -37,6 +37,8 @@ pub struct Dialect {
     pub thinking: Option<&'static str>,
     /// What it takes as the id of a tool call.
     pub ids: Ids,
+    /// Whether any of its models may be asked for sealed thinking. Elsewhere those that do not think refuse that.
+    pub sealed: bool,
 }
 
 /// How a server is told how hard to think.
@@ -68,7 +70,11 @@ impl Dialect {
         effort: Effort::Flat,
         thinking: None,
         ids: Ids::Plain(40),
+        sealed: false,
     };
+
+    /// What is shaped like OpenAI's Responses.
+    pub const RESPONSES: Dialect = Dialect { ids: Ids::Plain(64), ..Dialect::CHAT };
 }
 
 impl Default for Dialect {
@@ -100,6 +106,14 @@ pub const PRESETS: &[Preset] = &[
         // Its reasoning models refuse the old name of the limit, and call the system prompt's role by another name.
         dialect: Dialect { limit: "max_completion_tokens", system_role: "developer", ..Dialect::CHAT },
         ..row("openai", Wire::OpenAiChat, Some("https://api.openai.com/v1"), true)
+    },
+    Preset {
+        dialect: Dialect::RESPONSES,
+        ..row("openai-responses", Wire::OpenAiResponses, Some("https://api.openai.com/v1"), true)
+    },
+    Preset {
+        dialect: Dialect { sealed: true, ..Dialect::RESPONSES },
+        ..row("xai", Wire::OpenAiResponses, Some("https://api.x.ai/v1"), true)
     },
     Preset { preset: "chat", ..row("xai", Wire::OpenAiChat, Some("https://api.x.ai/v1"), true) },
     row("ollama", Wire::Ollama, Some("http://localhost:11434"), false),

@@ -4,7 +4,10 @@
 //! Leaves to others: what the bytes mean (the codecs), and which wire a provider speaks (`presets`).
 
 use super::assembler::Assembler;
-use super::{Delta, Dialect, Endpoint, Message, Settings, ToolSpec, anthropic, errors, ollama, openai_chat};
+use super::{
+    Delta, Dialect, Endpoint, Message, Settings, ToolSpec, anthropic, errors, ollama, openai_chat,
+    openai_responses,
+};
 use crate::error::ErrorInfo;
 use crate::ports::HttpRequest;
 
@@ -83,6 +86,8 @@ wires! {
     Anthropic = "anthropic", anthropic::CODEC;
     /// OpenAI Chat Completions, and what is shaped like it.
     OpenAiChat = "openai-chat", openai_chat::CODEC;
+    /// OpenAI Responses, and xAI's.
+    OpenAiResponses = "openai-responses", openai_responses::CODEC;
     /// Ollama's own API.
     Ollama = "ollama", ollama::CODEC;
 }

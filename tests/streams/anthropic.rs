@@ -4,6 +4,15 @@ use super::*;
 use lodger::model::{StopReason, Usage};
 use serde_json::{Map, json};
 
+pub const READING: Reading = Reading {
+    wire: Wire::Anthropic,
+    path: "/v1/messages",
+    mark: "\"message_start\"",
+    own: ("anthropic", 19),
+    events: sse_events,
+    check,
+};
+
 /// What a stream says, read from its JSON.
 struct Said {
     /// The code of the failure; none: it is whole.
@@ -13,7 +22,7 @@ struct Said {
     usage: Usage,
 }
 
-fn read_anthropic(events: &[(usize, String)]) -> Said {
+fn read(events: &[(usize, String)]) -> Said {
     let mut blocks: Vec<(u64, Value, String, bool)> = Vec::new();
     let mut said = Said {
         failure: Some(Code::StreamBroken),
@@ -180,8 +189,8 @@ fn stop_name(stop: &Option<StopReason>) -> Value {
     }
 }
 
-fn check_anthropic(name: &str, bytes: &[u8], events: &[(usize, String)]) {
-    let said = read_anthropic(events);
+fn check(name: &str, bytes: &[u8], events: &[(usize, String)]) -> &'static str {
+    let said = read(events);
     let outcome = decode(Wire::Anthropic, [bytes]);
     let answer = answer_of(&outcome);
     assert_eq!(outcome.1.as_ref().err().map(|(error, _)| error.code), said.failure, "{name}");
@@ -194,9 +203,25 @@ fn check_anthropic(name: &str, bytes: &[u8], events: &[(usize, String)]) {
     } else {
         said.stop
     };
+    let kind = said.failure.map_or_else(|| kind(stop[0].as_str().unwrap_or("end_turn")), Code::as_str);
     assert_eq!(stop_name(&answer.stop), stop, "{name}");
     check_shown(name, &outcome);
     check_sent_back(name, answer, said.content);
+    kind
+}
+
+/// What the table calls a stop reason.
+fn kind(stop: &str) -> &'static str {
+    match stop {
+        "end_turn" => "end_turn",
+        "tool_use" => "tool_use",
+        "max_tokens" => "max_tokens",
+        "model_context_window_exceeded" => "context_window",
+        "pause_turn" => "pause",
+        "refusal" => "refusal",
+        "stop_sequence" => "stop_sequence",
+        other => panic!("a stop reason that this test does not know: {other}"),
+    }
 }
 
 /// The answer as the next request carries it: what came, without what the API would refuse.
@@ -221,40 +246,4 @@ fn check_sent_back(name: &str, answer: &Answer, mut content: Vec<Value>) {
     let mut sent = String::new();
     Wire::Anthropic.encode_message(&Dialect::CHAT, &message, &mut sent);
     assert_eq!(serde_json::from_str::<Value>(&format!("[{sent}]")).unwrap(), expected, "{name}");
-}
-
-fn check_anthropic_files(files: &[PathBuf]) {
-    let mut sizes: Vec<u64> = files.iter().map(|file| file.metadata().unwrap().len()).collect();
-    sizes.sort_unstable();
-    let small = sizes.get(39).copied().unwrap_or(u64::MAX);
-    for file in files {
-        let name = file.display().to_string();
-        let bytes = std::fs::read(file).unwrap();
-        let events = events(&bytes);
-        check_anthropic(&name, &bytes, &events);
-        check_splits(&name, Wire::Anthropic, &bytes, bytes.len() as u64 <= small);
-        for (count, (end, _)) in events.iter().enumerate() {
-            let name = format!("{name}, cut after {} events", count + 1);
-            check_anthropic(&name, &bytes[..*end], &events[..=count]);
-        }
-    }
-}
-
-#[test]
-fn hand_written_anthropic_streams() {
-    let files = own("anthropic");
-    assert_eq!(files.len(), 19);
-    check_anthropic_files(&files);
-}
-
-#[test]
-fn recorded_anthropic_streams() {
-    let files = recorded(0, &["anthropic"], "sse");
-    assert!(files.is_empty() || files.len() == RECORDED[0].1, "{} streams", files.len());
-    check_anthropic_files(&files);
-}
-
-#[test]
-fn recorded_anthropic_bodies() {
-    check_bodies(1, Wire::Anthropic, &["anthropic"]);
 }

@@ -1,10 +1,9 @@
 //! Recorded and hand-written model streams, against an independent reading of them.
 //!
 //! What a stream says is computed here from the JSON of its `data:` lines, in the simplest way, and compared
-//! with what the decoder makes of the bytes: whole, cut at every event boundary, and split at any byte. The
-//! hand-written ones lie in `tests/fixtures`; the recorded ones are found by `LODGER_FIXTURES` or beside the
-//! repository, and are skipped, with a count, where they are absent. What all wires share stands here; each has
-//! a module of its own that reads what it should say.
+//! with what the decoder makes of the bytes: whole, cut at every event boundary, and cut and split at any byte.
+//! The hand-written ones lie in `tests/fixtures`, the recorded ones elsewhere (`table`). What all wires share
+//! stands here; each has a module that reads what its streams say, and a row of `READINGS`.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,41 +15,45 @@
 
 mod anthropic;
 mod chat;
+mod ollama;
+mod table;
 
 use lodger::error::{Code, ErrorInfo};
-use lodger::model::{Answer, Block, Decoder, DeltaKind, Dialect, Message, Role, Wire};
+use lodger::model::{Answer, Block, Decoder, Delta, DeltaKind, Dialect, Message, Role, Wire};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// How many recordings there are of each sort; where the folder exists they must all be met.
-const RECORDED: [(&str, usize); 4] =
-    [("anthropic streams", 68), ("anthropic bodies", 38), ("chat streams", 124), ("chat bodies", 19)];
-
-fn own(folder: &str) -> Vec<PathBuf> {
-    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(folder), "sse")
+/// How one wire is read by hand.
+struct Reading {
+    wire: Wire,
+    /// How the path of its URL ends.
+    path: &'static str,
+    /// What only its first event has.
+    mark: &'static str,
+    /// The folder of its hand-written streams, and how many there are.
+    own: (&'static str, usize),
+    /// The events: where each ends, and its data. Only what is complete.
+    events: fn(&[u8]) -> Vec<(usize, String)>,
+    /// Asserts that the decoder makes of these bytes what these events say; gives what that is: the name of a
+    /// stop reason or of a failure's code.
+    check: fn(&str, &[u8], &[(usize, String)]) -> &'static str,
 }
 
-/// The files of these folders among the recordings; none, and a word about it, where there are no recordings.
-fn recorded(sort: usize, folders: &[&str], extension: &str) -> Vec<PathBuf> {
-    let root = std::env::var_os("LODGER_FIXTURES").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/fixtures/streams"),
-        PathBuf::from,
-    );
-    if !root.is_dir() {
-        println!("skipped: {} ({})", RECORDED[sort].1, RECORDED[sort].0);
-        return Vec::new();
-    }
-    folders.iter().flat_map(|folder| files(&root.join(folder), extension)).collect()
+/// One for each wire.
+const READINGS: &[Reading] = &[anthropic::READING, chat::READING, ollama::READING];
+
+/// The hand-written streams of a wire.
+fn own(reading: &Reading) -> Vec<(String, Vec<u8>)> {
+    let (folder, count) = reading.own;
+    let files = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(folder));
+    assert_eq!(files.len(), count, "{folder}");
+    files.into_iter().map(|file| (file.display().to_string(), std::fs::read(&file).unwrap())).collect()
 }
 
-fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|e| e == extension))
-        .filter(|path| !path.to_string_lossy().ends_with(".req.json"))
-        .collect();
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
 }
@@ -64,18 +67,17 @@ type Outcome = (Shown, Result<Answer, (ErrorInfo, Answer)>);
 fn decode<'a>(wire: Wire, pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
     let mut decoder = Decoder::new(wire);
     let mut shown = Shown::new();
-    for piece in pieces {
-        let pushed = decoder.push(piece, &mut |delta| {
-            assert!(!delta.text.is_empty());
-            let part = shown.entry(delta.part).or_insert((delta.kind, String::new()));
-            assert_eq!(part.0, delta.kind);
-            part.1.push_str(delta.text);
-        });
-        if let Err(error) = pushed {
-            let (last, answer) = decoder.finish().unwrap_err();
-            assert_eq!(last, error);
-            return (shown, Err((error, answer)));
-        }
+    let mut sink = |delta: Delta<'_>| {
+        assert!(!delta.text.is_empty());
+        let part = shown.entry(delta.part).or_insert((delta.kind, String::new()));
+        assert_eq!(part.0, delta.kind);
+        part.1.push_str(delta.text);
+    };
+    let pushed = pieces.into_iter().try_for_each(|piece| decoder.push(piece, &mut sink));
+    if let Err(error) = pushed.and_then(|()| decoder.end(&mut sink)) {
+        let (last, answer) = decoder.finish().unwrap_err();
+        assert_eq!(last, error);
+        return (shown, Err((error, answer)));
     }
     let snapshot = decoder.snapshot();
     let result = decoder.finish();
@@ -113,28 +115,40 @@ fn check_shown(name: &str, outcome: &Outcome) {
     assert_eq!(shown, expected.into_iter().map(|what| (true, what)).collect::<Vec<_>>(), "{name}");
 }
 
-/// The same at any split: at random for all, byte by byte for the small ones.
-fn check_splits(name: &str, wire: Wire, bytes: &[u8], one_by_one: bool) {
-    let whole = decode(wire, [bytes]);
+/// A stream whole, cut after each event, and cut and split at so many places; and byte by byte. Gives what it is.
+fn check_stream(
+    name: &str,
+    reading: &Reading,
+    bytes: &[u8],
+    places: usize,
+    one_by_one: bool,
+) -> &'static str {
+    let events = (reading.events)(bytes);
+    let kind = (reading.check)(name, bytes, &events);
+    let mut cuts = vec![(0, decode(reading.wire, []))];
+    for (count, (end, _)) in events.iter().enumerate() {
+        let name = format!("{name}, cut after {} events", count + 1);
+        (reading.check)(&name, &bytes[..*end], &events[..=count]);
+        cuts.push((*end, decode(reading.wire, [&bytes[..*end]])));
+    }
+    let whole = decode(reading.wire, [bytes]);
     let mut random = fastrand::Rng::with_seed(bytes.len() as u64);
-    for _ in 0..3 {
-        let most = random.usize(2..2000);
-        let mut pieces = Vec::new();
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let (piece, tail) = rest.split_at(random.usize(1..=most.min(rest.len())));
-            pieces.push(piece);
-            rest = tail;
-        }
-        assert_eq!(decode(wire, pieces), whole, "{name}, split at random");
+    for _ in 0..places {
+        let at = random.usize(..=bytes.len());
+        let (a, b) = bytes.split_at(at);
+        assert_eq!(decode(reading.wire, [a, b]), whole, "{name}, split at {at}");
+        // What is incomplete says nothing: it is as if it had been cut after the event before.
+        let (_, before) = cuts.iter().rfind(|(end, _)| *end <= at).unwrap();
+        assert_eq!(&decode(reading.wire, [a]), before, "{name}, cut at {at}");
     }
     if one_by_one {
-        assert_eq!(decode(wire, bytes.chunks(1)), whole, "{name}, byte by byte");
+        assert_eq!(decode(reading.wire, bytes.chunks(1)), whole, "{name}, byte by byte");
     }
+    kind
 }
 
-/// The events of a stream: where each ends, and its data. Only what an empty line closes.
-fn events(bytes: &[u8]) -> Vec<(usize, String)> {
+/// The events of an SSE stream: only what an empty line closes.
+fn sse_events(bytes: &[u8]) -> Vec<(usize, String)> {
     let (mut events, mut data, mut at) = (Vec::new(), None::<String>, 0);
     for line in bytes.split_inclusive(|b| *b == b'\n') {
         at += line.len();
@@ -151,51 +165,15 @@ fn events(bytes: &[u8]) -> Vec<(usize, String)> {
     events
 }
 
-// ---------------------------------------------------------------- bodies
-
-/// A body that is no stream: its failure by the status, and as a stream a clear error.
-fn check_bodies(sort: usize, wire: Wire, folders: &[&str]) {
-    let files = recorded(sort, folders, "json");
-    let Some(root) = files.first().and_then(|file| file.parent()?.parent()) else { return };
-    let index: Vec<Value> = serde_json::from_slice(&std::fs::read(root.join("INDEX.json")).unwrap()).unwrap();
-    let mut met = 0;
-    for file in &files {
-        let name = file.strip_prefix(root).unwrap().to_str().unwrap();
-        let entry = index.iter().find(|entry| entry["file"] == name).unwrap();
-        let status = entry["status"].as_u64().unwrap() as u16;
-        let body = std::fs::read_to_string(file).unwrap();
-        if status == 200 {
-            if wire == Wire::Anthropic {
-                let (_, result) = decode(wire, [body.as_bytes()]);
-                assert_eq!(result.unwrap_err().0.code, Code::Protocol, "{name}");
-                met += 1;
-            }
-            continue;
+#[test]
+fn hand_written_streams() {
+    let read: Vec<Wire> = READINGS.iter().map(|reading| reading.wire).collect();
+    assert_eq!(read, Wire::ALL);
+    for reading in READINGS {
+        for (name, bytes) in own(reading) {
+            check_stream(&name, reading, &bytes, 20, true);
         }
-        met += 1;
-        let error = wire.error(status, &[], &body);
-        let expected = match status {
-            400 => Code::InvalidRequest,
-            401 => Code::Auth,
-            404 => Code::NotFound,
-            429 => Code::RateLimit,
-            500 | 501 => Code::Server,
-            other => panic!("{name}: status {other}"),
-        };
-        let json: Value = serde_json::from_str(&body).unwrap();
-        let message = json["error"]["message"].as_str().or(json["error"].as_str()).unwrap_or_default();
-        let expected = match &json["error"]["code"] {
-            code if code == "model_not_found" => Code::NotFound,
-            // xAI answers a wrong key with 400.
-            _ if message.starts_with("Incorrect API key") => Code::Auth,
-            _ => expected,
-        };
-        if !(message.contains("context size") && error.code == Code::ContextLength) {
-            assert_eq!(error.code, expected, "{name}: {body}");
-        }
-        assert!(!message.is_empty() && error.message.contains(message), "{name}: {error:?}");
     }
-    assert_eq!(met, RECORDED[sort].1, "{}", RECORDED[sort].0);
 }
 
 // ---------------------------------------------------------------- junk
@@ -204,8 +182,9 @@ fn check_bodies(sort: usize, wire: Wire, folders: &[&str]) {
 #[test]
 fn damaged_streams_never_panic() {
     let mut random = fastrand::Rng::with_seed(42);
-    for (wire, folder) in [(Wire::Anthropic, "anthropic"), (Wire::OpenAiChat, "openai-chat")] {
-        let streams: Vec<Vec<u8>> = own(folder).iter().map(|file| std::fs::read(file).unwrap()).collect();
+    for reading in READINGS {
+        let wire = reading.wire;
+        let streams: Vec<Vec<u8>> = own(reading).into_iter().map(|(_, bytes)| bytes).collect();
         for round in 0..2000 {
             let mut bytes = streams[round % streams.len()].clone();
             for _ in 0..random.usize(1..6) {
