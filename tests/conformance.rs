@@ -10,7 +10,7 @@
 mod servers;
 
 use lodger::error::{Code, ErrorInfo};
-use lodger::model::{Answer, Block, Decoder, DeltaKind, StopReason, Usage, Wire};
+use lodger::model::{Answer, Block, Decoder, Delta, DeltaKind, StopReason, Usage, Wire};
 use servers::{Case, End, SERVERS, Say, Server};
 
 /// What an answer without a cache and without thinking cost.
@@ -149,19 +149,17 @@ fn compact(json: &str) -> String {
 fn read(server: &Server, pieces: &[&[u8]]) -> Read {
     let mut decoder = Decoder::new(server.wire);
     let mut shown: Vec<(DeltaKind, String)> = Vec::new();
-    for piece in pieces {
-        let pushed = decoder.push(piece, &mut |delta| {
-            let at = delta.part as usize;
-            assert!(at <= shown.len());
-            if at == shown.len() {
-                shown.push((delta.kind, String::new()));
-            }
-            shown[at].1.push_str(delta.text);
-        });
-        if pushed.is_err() {
-            break;
+    let mut sink = |delta: Delta<'_>| {
+        let at = delta.part as usize;
+        assert!(at <= shown.len());
+        if at == shown.len() {
+            shown.push((delta.kind, String::new()));
         }
-    }
+        shown[at].1.push_str(delta.text);
+    };
+    // An error comes again from `finish`.
+    let pushed = pieces.iter().try_for_each(|piece| decoder.push(piece, &mut sink));
+    let _ = pushed.and_then(|()| decoder.end(&mut sink));
     let (end, answer): (Result<(), ErrorInfo>, Answer) = match decoder.finish() {
         Ok(answer) => (Ok(()), answer),
         Err((error, answer)) => (Err(error), answer),

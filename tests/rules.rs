@@ -6,7 +6,7 @@ mod support;
 
 use serde_json::{Value, json};
 use support::anthropic_rules::{self, Signed};
-use support::openai_rules;
+use support::{ollama_rules, openai_rules};
 
 fn signed() -> Signed {
     [("s1", (1, "hm")), ("s2", (2, "so")), ("r3", (3, ""))]
@@ -239,5 +239,114 @@ fn chat_transcripts_are_judged() {
         let refused = openai_rules::check_messages(messages.as_array().unwrap(), false)
             .expect_err(&messages.to_string());
         assert!(refused.contains(why), "{messages}: {refused}");
+    }
+}
+
+fn ollama_call(id: &str, name: &str, arguments: Value) -> Value {
+    json!({ "id": id, "function": { "name": name, "arguments": arguments } })
+}
+
+#[test]
+fn ollama_transcripts_are_judged() {
+    let hi = json!({ "role": "user", "content": "hi" });
+    let asks = |calls: Value| json!({ "role": "assistant", "content": "", "tool_calls": calls });
+    let look = |id: &str| ollama_call(id, "look", json!({}));
+    let told = |id: &str, name: &str| json!({ "role": "tool", "tool_call_id": id, "tool_name": name, "content": "x" });
+    let good = [
+        json!([hi]),
+        json!([{ "role": "system", "content": "s" }, hi, { "role": "assistant", "content": "x" }, hi]),
+        json!([hi, { "role": "assistant", "content": "x", "thinking": "hm" }, hi]),
+        json!([
+            hi,
+            asks(json!([look("a"), ollama_call("b", "see", json!({ "x": 1 }))])),
+            told("b", "see"),
+            told("a", "look")
+        ]),
+    ];
+    for messages in good {
+        assert_eq!(ollama_rules::check_messages(messages.as_array().unwrap(), false), Ok(()), "{messages}");
+    }
+    let bad = [
+        ("no messages", json!([])),
+        ("nothing but", json!([{ "role": "system", "content": "s" }])),
+        ("not the first", json!([hi, { "role": "system", "content": "s" }])),
+        ("first message", json!([{ "role": "assistant", "content": "x" }, hi])),
+        ("ends with", json!([hi, { "role": "assistant", "content": "x" }])),
+        ("no text", json!([{ "role": "user", "content": [{ "type": "text", "text": "hi" }] }])),
+        (
+            "no text",
+            json!([hi, { "role": "assistant", "content": null, "tool_calls": [look("a")] }, told("a", "look")]),
+        ),
+        ("empty message of the user", json!([{ "role": "user", "content": " " }])),
+        (
+            "empty message of the assistant",
+            json!([hi, { "role": "assistant", "content": "", "thinking": "hm" }, hi]),
+        ),
+        (
+            "thinking that is no text",
+            json!([hi, { "role": "assistant", "content": "x", "thinking": "" }, hi]),
+        ),
+        (
+            "white space",
+            json!([hi, { "role": "assistant", "content": " ", "tool_calls": [look("a")] }, told("a", "look")]),
+        ),
+        ("without a call", json!([hi, asks(json!([])), hi])),
+        ("no result", json!([hi, asks(json!([look("a")])), hi])),
+        ("no result", json!([hi, asks(json!([look("a")]))])),
+        ("not called", json!([hi, told("a", "look")])),
+        ("has one", json!([hi, asks(json!([look("a")])), told("a", "look"), told("a", "look")])),
+        ("two calls", json!([hi, asks(json!([look("a"), look("a")])), told("a", "look")])),
+        ("that names", json!([hi, asks(json!([look("a")])), told("a", "see")])),
+        ("no object", json!([hi, asks(json!([ollama_call("a", "look", json!("{}"))])), told("a", "look")])),
+        (
+            "a call of",
+            json!([hi, asks(json!([ollama_call("a", "no name!", json!({}))])), told("a", "no name!")]),
+        ),
+        ("without an id", json!([hi, asks(json!([look("")])), told("", "look")])),
+        (
+            "empty result",
+            json!([hi, asks(json!([look("a")])), { "role": "tool", "tool_call_id": "a", "tool_name": "look", "content": "" }]),
+        ),
+        ("a member", json!([{ "role": "user", "content": "hi", "name": "me" }])),
+        ("role", json!([{ "role": "robot", "content": "x" }])),
+    ];
+    for (why, messages) in bad {
+        let refused = ollama_rules::check_messages(messages.as_array().unwrap(), false)
+            .expect_err(&messages.to_string());
+        assert!(refused.contains(why), "{messages}: {refused}");
+    }
+}
+
+#[test]
+fn ollama_bodies_are_judged() {
+    let good = json!({
+        "model": "m", "messages": [{ "role": "user", "content": "hi" }], "stream": true, "truncate": false,
+        "shift": false, "think": "low", "options": { "num_ctx": 4096 },
+        "tools": [{ "type": "function", "function":
+            { "name": "t", "description": "d", "parameters": { "type": "object" } } }],
+    });
+    assert_eq!(ollama_rules::check(&good, false), Ok(()));
+    for (why, member, value) in [
+        ("no model", "model", json!("")),
+        ("does not stream", "stream", json!(false)),
+        ("truncate", "truncate", json!(true)),
+        ("shift", "shift", Value::Null),
+        ("think is", "think", json!("hard")),
+        ("no num_ctx", "options", json!({})),
+        ("no options", "options", Value::Null),
+        ("no array", "tools", json!({})),
+        (
+            "not of an object",
+            "tools",
+            json!([{ "type": "function", "function": { "name": "t", "parameters": {} } }]),
+        ),
+        ("not allowed", "tools", json!([{ "type": "function", "function": { "name": "t t" } }])),
+        ("has a member", "max_tokens", json!(1)),
+        ("no messages", "messages", json!([])),
+    ] {
+        let mut body = good.clone();
+        body[member] = value;
+        let refused = ollama_rules::check(&body, false).expect_err(&body.to_string());
+        assert!(refused.contains(why), "{body}: {refused}");
     }
 }

@@ -10,10 +10,10 @@ use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{in_stream, join_url, protocol};
 use super::ids::plain;
 use super::json::{Body, Members, Node, is_object, text};
-use super::wire::{self, Codec};
+use super::wire::{self, Codec, Framing};
 use super::{
     Block, Delta, DeltaKind, Dialect, Effort, Endpoint, Message, Reasoning, Replay, Role, Settings,
-    StopReason, ToolSpec, Usage,
+    StopReason, ToolSpec, openai,
 };
 use crate::error::ErrorInfo;
 use crate::find;
@@ -26,6 +26,7 @@ pub(super) const CODEC: Codec = Codec {
     key_header: ("authorization", "Bearer "),
     encode_message,
     request,
+    framing: Framing::Events,
     stream: || Box::new(Stream::default()),
 };
 
@@ -86,31 +87,20 @@ fn body<'a>(
     if let Some(effort) = settings.reasoning {
         tell_effort(dialect.effort, effort, &mut body);
     }
-    if !tools.is_empty()
-        && let Some(out) = body.member("tools")
-    {
-        out.push('[');
-        for (at, tool) in tools.iter().enumerate() {
-            if at > 0 {
-                out.push(',');
-            }
-            out.push_str(r#"{"type":"function","function":{"name":"#);
-            push_text(out, &tool.name);
-            out.push_str(r#","description":"#);
-            push_text(out, &tool.description);
-            out.push_str(r#","parameters":"#);
-            out.push_str(&tool.input_schema);
-            out.push_str("}}");
-        }
-        out.push(']');
-    }
+    openai::tools(&mut body, tools, r#"{"type":"function","function":{"#, "}}");
+    write_messages(&mut body, dialect, &settings.system, messages);
+    Ok(body)
+}
+
+/// The member that holds the conversation.
+pub(super) fn write_messages(body: &mut Body<'_>, dialect: &Dialect, system: &str, messages: &str) {
     if let Some(out) = body.member("messages") {
         out.push('[');
-        if !settings.system.trim().is_empty() {
+        if !system.trim().is_empty() {
             out.push_str(r#"{"role":"#);
             push_text(out, dialect.system_role);
             out.push_str(r#","content":"#);
-            push_text(out, &settings.system);
+            push_text(out, system);
             out.push('}');
             if !messages.is_empty() {
                 out.push(',');
@@ -119,7 +109,19 @@ fn body<'a>(
         out.push_str(messages);
         out.push(']');
     }
-    Ok(body)
+}
+
+/// In what Ollama's own messages differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Arguments are text, and no content is `null`.
+    Chat,
+    /// Arguments are objects, no content is an empty text, results name their tool.
+    Ollama,
+}
+
+fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
+    encode(Shape::Chat, dialect, message, out);
 }
 
 /// Writes how hard to think.
@@ -141,7 +143,7 @@ fn tell_effort(how: Effort, reasoning: Reasoning, body: &mut Body<'_>) {
 }
 
 /// Appends a message as one or more, or nothing.
-fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
+pub(super) fn encode(shape: Shape, dialect: &Dialect, message: &Message, out: &mut String) {
     let begin = |out: &mut String, text: &str| {
         if !out.is_empty() {
             out.push(',');
@@ -149,9 +151,13 @@ fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
         out.push_str(text);
     };
     for block in &message.blocks {
-        if let Block::ToolResult { id, text, .. } = block {
+        if let Block::ToolResult { id, name, text, .. } = block {
             begin(out, r#"{"role":"tool","tool_call_id":"#);
             push_text(out, &dialect.ids.map(id));
+            if shape == Shape::Ollama {
+                out.push_str(r#","tool_name":"#);
+                push_text(out, &plain(name, 64));
+            }
             out.push_str(r#","content":"#);
             push_text(out, text);
             out.push('}');
@@ -196,7 +202,7 @@ fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
             out.push('}');
         }
         out.push(']');
-    } else if texts.is_empty() {
+    } else if texts.is_empty() && shape == Shape::Chat {
         out.push_str("null");
     } else {
         push_text(out, &joined(&texts));
@@ -214,7 +220,7 @@ fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
     }
     if has_calls {
         out.push_str(r#","tool_calls":["#);
-        encode_calls(dialect, message, out);
+        encode_calls(shape, dialect, message, out);
         out.push(']');
     }
     out.push('}');
@@ -234,7 +240,7 @@ fn encode_details(message: &Message, out: &mut String) -> bool {
     true
 }
 
-fn encode_calls(dialect: &Dialect, message: &Message, out: &mut String) {
+fn encode_calls(shape: Shape, dialect: &Dialect, message: &Message, out: &mut String) {
     let mut blocks = message.blocks.iter().peekable();
     while let Some(block) = blocks.next() {
         let Block::ToolCall { id, name, arguments } = block else { continue };
@@ -246,7 +252,11 @@ fn encode_calls(dialect: &Dialect, message: &Message, out: &mut String) {
         out.push_str(r#","type":"function","function":{"name":"#);
         push_text(out, &plain(name, 64));
         out.push_str(r#","arguments":"#);
-        push_text(out, if is_object(arguments) { arguments } else { "{}" });
+        let arguments = if is_object(arguments) { arguments } else { "{}" };
+        match shape {
+            Shape::Chat => push_text(out, arguments),
+            Shape::Ollama => out.push_str(arguments),
+        }
         out.push('}');
         if let (Some(Block::Extra(extra)), true) = (blocks.peek(), message.own)
             && let Some(members) = extra.strip_prefix('{').and_then(|extra| extra.strip_suffix('}'))
@@ -294,7 +304,8 @@ impl wire::Stream for Stream {
     }
 
     fn complete(&self, answer: &mut Assembler) {
-        answer.usage = self.usage();
+        let usage = Members::of(&self.usage).unwrap_or_default();
+        answer.usage = openai::usage(&usage, "prompt", "completion");
         answer.extra = self.details();
     }
 
@@ -317,27 +328,6 @@ impl wire::Stream for Stream {
 }
 
 impl Stream {
-    /// What the answer cost so far.
-    fn usage(&self) -> Usage {
-        let usage = Members::of(&self.usage).unwrap_or_default();
-        let number = |name| usage.number(name).unwrap_or(0);
-        let input = usage.object("prompt_tokens_details");
-        let output = usage.object("completion_tokens_details");
-        let (prompt, completion) = (number("prompt_tokens"), number("completion_tokens"));
-        let read = input.number("cached_tokens").unwrap_or_else(|| number("prompt_cache_hit_tokens"));
-        let written = input.number("cache_write_tokens").unwrap_or(0);
-        let reasoning = output.number("reasoning_tokens").unwrap_or(0);
-        // xAI counts reasoning beside the completion, the others in it.
-        let beside = reasoning > 0 && number("total_tokens") == prompt + completion + reasoning;
-        Usage {
-            input_tokens: prompt.saturating_sub(read).saturating_sub(written),
-            output_tokens: completion + if beside { reasoning } else { 0 },
-            cache_read_tokens: read,
-            cache_write_tokens: written,
-            reasoning_tokens: reasoning,
-        }
-    }
-
     /// A piece of a reasoning detail: its strings go on where its type and index are those of the last one. What is
     /// sealed comes whole, and a signature ends its text.
     fn detail(&mut self, piece: &Members<'_>) {
@@ -518,7 +508,7 @@ fn call_fragment(fragment: &Members<'_>, answer: &mut Assembler, sink: &mut dyn 
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::model::{Answer, Decoder, Preset, Wire};
+    use crate::model::{Answer, Decoder, Preset, Usage, Wire};
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent
@@ -701,7 +691,12 @@ mod tests {
         let blocks = vec![call("toolu_01D7", "x", "{}")];
         let mut out = String::new();
         encode_message(&dialect("mistral"), &Message { role: Role::Assistant, blocks, own: false }, &mut out);
-        let result = Block::ToolResult { id: "toolu_01D7".into(), text: "r".into(), is_error: false };
+        let result = Block::ToolResult {
+            id: "toolu_01D7".into(),
+            name: "x".into(),
+            text: "r".into(),
+            is_error: false,
+        };
         encode_message(
             &dialect("mistral"),
             &Message { role: Role::User, blocks: vec![result], own: false },
@@ -761,7 +756,12 @@ mod tests {
     fn messages() {
         let thinking = Block::Thinking { text: "hm".into(), signature: Some("s".into()) };
         let extra = || Block::Extra(r#"{"extra_content":{"sig":1}}"#.into());
-        let result = |id: &str| Block::ToolResult { id: id.into(), text: "r".into(), is_error: true };
+        let result = |id: &str| Block::ToolResult {
+            id: id.into(),
+            name: "x".into(),
+            text: "r".into(),
+            is_error: true,
+        };
         let calls = vec![thinking.clone(), t("a"), call("1", "x", "{\"q\":1}"), extra(), call("2", "y", "{")];
         let function = |name: &str, arguments: &str| json!({"name": name, "arguments": arguments});
         let (x, y) = (function("x", "{\"q\":1}"), function("y", "{}"));

@@ -37,6 +37,8 @@ pub struct Dialect {
     pub thinking: Replay,
     /// What it takes as the id of a tool call.
     pub ids: Ids,
+    /// Whether any of its models may be asked for sealed thinking. Elsewhere those that do not think refuse that.
+    pub sealed: bool,
 }
 
 /// How a server is told how hard to think.
@@ -85,7 +87,11 @@ impl Dialect {
         effort: Effort::Flat,
         thinking: Replay::Never,
         ids: Ids::Plain(40),
+        sealed: false,
     };
+
+    /// What is shaped like OpenAI's Responses.
+    pub const RESPONSES: Dialect = Dialect { ids: Ids::Plain(64), ..Dialect::CHAT };
 }
 
 impl Default for Dialect {
@@ -118,7 +124,16 @@ pub const PRESETS: &[Preset] = &[
         dialect: Dialect { limit: "max_completion_tokens", system_role: "developer", ..Dialect::CHAT },
         ..row("openai", Wire::OpenAiChat, Some("https://api.openai.com/v1"), true)
     },
+    Preset {
+        dialect: Dialect::RESPONSES,
+        ..row("openai-responses", Wire::OpenAiResponses, Some("https://api.openai.com/v1"), true)
+    },
+    Preset {
+        dialect: Dialect { sealed: true, ..Dialect::RESPONSES },
+        ..row("xai", Wire::OpenAiResponses, Some("https://api.x.ai/v1"), true)
+    },
     Preset { preset: "chat", ..row("xai", Wire::OpenAiChat, Some("https://api.x.ai/v1"), true) },
+    row("ollama", Wire::Ollama, Some("http://localhost:11434"), false),
     row("openai-compatible", Wire::OpenAiChat, None, true),
     compatible(
         "openrouter",

@@ -4,7 +4,9 @@
 //! say something says so with `None`. Leaves to others: what a codec must make of it (`tests/conformance.rs`).
 
 mod anthropic;
+mod ollama;
 mod openai_chat;
+mod openai_responses;
 
 use lodger::error::Code;
 use lodger::model::{Usage, Wire};
@@ -58,7 +60,8 @@ pub struct Server {
 }
 
 /// One for each wire.
-pub const SERVERS: &[Server] = &[anthropic::SERVER, openai_chat::SERVER];
+pub const SERVERS: &[Server] =
+    &[anthropic::SERVER, openai_chat::SERVER, openai_responses::SERVER, ollama::SERVER];
 
 /// A text in the pieces in which it is sent: of every length, split between characters.
 fn pieces(text: &str) -> Vec<String> {
