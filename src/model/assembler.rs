@@ -103,6 +103,7 @@ impl Part {
                         arguments.clear();
                     }
                     arguments.push_str(piece);
+                    self.open = true;
                 }
                 true
             }

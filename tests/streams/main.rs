@@ -15,6 +15,7 @@
 
 mod anthropic;
 mod chat;
+mod responses;
 mod table;
 
 use lodger::error::{Code, ErrorInfo};
@@ -26,7 +27,7 @@ use std::path::{Path, PathBuf};
 /// How one wire is read by hand.
 struct Reading {
     wire: Wire,
-    /// How the path of its URL ends.
+    /// What only the path of its URL has in it.
     path: &'static str,
     /// What only its first event has.
     mark: &'static str,
@@ -40,7 +41,7 @@ struct Reading {
 }
 
 /// One for each wire.
-const READINGS: &[Reading] = &[anthropic::READING, chat::READING];
+const READINGS: &[Reading] = &[anthropic::READING, chat::READING, responses::READING];
 
 /// The hand-written streams of a wire.
 fn own(reading: &Reading) -> Vec<(String, Vec<u8>)> {
