@@ -10,7 +10,7 @@ use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{check_header, in_stream, join_url, protocol};
 use super::ids::plain;
 use super::json::{Body, Members, is_object};
-use super::wire::{self, Codec};
+use super::wire::{self, Codec, Framing};
 use super::{
     Block, Delta, Dialect, Endpoint, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage,
 };
@@ -27,8 +27,13 @@ const MAX_TOKENS: u32 = 8192;
 const CACHE: &str = r#"{"type":"ephemeral"}"#;
 
 /// The row of this wire.
-pub(super) const CODEC: Codec =
-    Codec { key_header: ("x-api-key", ""), encode_message, request, stream: || Box::new(Stream::default()) };
+pub(super) const CODEC: Codec = Codec {
+    key_header: ("x-api-key", ""),
+    encode_message,
+    request,
+    framing: Framing::Events,
+    stream: || Box::new(Stream::default()),
+};
 
 /// The whole request, without the key.
 fn request(
@@ -190,7 +195,7 @@ fn encode_block(block: &Block, ours: bool, out: &mut String) -> Written {
             out.push_str(r#","input":"#);
             out.push_str(if is_object(arguments) { arguments } else { "{}" });
         }
-        Block::ToolResult { id, text, is_error } => {
+        Block::ToolResult { id, text, is_error, .. } => {
             begin(out, r#"{"type":"tool_result","tool_use_id":"#);
             push_text(out, &plain(id, 128));
             if !text.trim().is_empty() {
@@ -667,8 +672,12 @@ mod tests {
 
     #[test]
     fn tool_results_come_first() {
-        let result =
-            |id: &str, text: &str, is_error| Block::ToolResult { id: id.into(), text: text.into(), is_error };
+        let result = |id: &str, text: &str, is_error| Block::ToolResult {
+            id: id.into(),
+            name: "n".into(),
+            text: text.into(),
+            is_error,
+        };
         assert_eq!(
             encode(
                 Role::User,
@@ -703,7 +712,7 @@ mod tests {
         let result = encode(
             Role::User,
             false,
-            vec![Block::ToolResult { id: id.into(), text: "r".into(), is_error: false }],
+            vec![Block::ToolResult { id: id.into(), name: "n".into(), text: "r".into(), is_error: false }],
         );
         let sent = call[0]["content"][0]["id"].as_str().unwrap();
         assert!(sent.starts_with("functions_search_0_") && sent.len() < 40, "{sent}");

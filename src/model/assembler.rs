@@ -103,7 +103,6 @@ impl Part {
                         arguments.clear();
                     }
                     arguments.push_str(piece);
-                    self.open = true;
                 }
                 true
             }

@@ -128,11 +128,27 @@ fn hint(code: Code, message: &str) -> Option<&'static str> {
              console, or set baseUrl to a proxy of your own"
         }
         Code::Permission => "check what the API key may do, and the model",
+        // Ollama's words.
+        Code::NotFound if message.starts_with("model '") || find::has(message, "pulling") => {
+            "pull the model on the server (`ollama pull` and its name), or check the name"
+        }
         Code::NotFound => "check the model's name and the base URL",
+        Code::InvalidRequest if find::has(message, "does not support tools") => {
+            "choose a model that can call tools"
+        }
+        Code::InvalidRequest if find::has(message, "does not support thinking") => {
+            "choose a model that thinks, or leave reasoning unset"
+        }
         Code::InvalidRequest => "check the model, its settings and providerOptions",
+        Code::ContextLength if find::has(message, "currently available to the model") => {
+            "clear the conversation, or set a larger num_ctx in providerOptions.options"
+        }
         Code::ContextLength => "clear the conversation, or choose a model with a larger context window",
         Code::RateLimit => "wait a little, then try again",
         Code::Quota => "add credit or raise the limit in the provider's console",
+        Code::Server if find::has(message, "system memory") => {
+            "choose a smaller model, or set a smaller num_ctx in providerOptions.options"
+        }
         Code::Overloaded | Code::Server | Code::Timeout => "try again in a moment",
         Code::Protocol => "check that the base URL is a model API's",
         _ => return None,
@@ -371,6 +387,51 @@ mod tests {
         }
         let cors = r#"{"error":{"type":"permission_error","message":"CORS requests are not allowed for this Organization because of its settings."}}"#;
         assert!(http(403, &[], cors).hint.as_deref().unwrap().contains("proxy"));
+    }
+
+    #[test]
+    fn ollamas_bodies() {
+        for (status, words, code, hint) in [
+            (404, "model 'qwen3:4b' not found", Code::NotFound, "ollama pull"),
+            (404, "model \"qwen3:4b\" not found, try pulling it first", Code::NotFound, "ollama pull"),
+            (
+                400,
+                "registry.ollama.ai/library/x:latest does not support tools",
+                Code::InvalidRequest,
+                "can call tools",
+            ),
+            (400, "\"x\" does not support thinking", Code::InvalidRequest, "reasoning"),
+            (
+                400,
+                "the prompt is longer than the context length currently available to the model; shorten the prompt",
+                Code::ContextLength,
+                "num_ctx",
+            ),
+            (
+                400,
+                "input length (9 tokens) exceeds the model's maximum context length (8 tokens)",
+                Code::ContextLength,
+                "clear",
+            ),
+            (
+                500,
+                "model requires more system memory (5.6 GiB) than is available (3.9 GiB)",
+                Code::Server,
+                "num_ctx",
+            ),
+            (
+                503,
+                "server busy, please try again.  maximum pending requests exceeded",
+                Code::Overloaded,
+                "moment",
+            ),
+            (401, "unauthorized", Code::Auth, "key"),
+        ] {
+            let body = serde_json::json!({ "error": words }).to_string();
+            is(status, &body, code, words);
+            let error = http(status, &[], &body);
+            assert!(error.hint.as_deref().unwrap().contains(hint), "{error:?}");
+        }
     }
 
     #[test]

@@ -10,6 +10,8 @@ mod decoder;
 pub mod errors;
 mod ids;
 mod json;
+mod lines;
+mod ollama;
 mod openai;
 pub mod openai_chat;
 mod openai_responses;
@@ -57,6 +59,8 @@ pub enum Block {
     ToolResult {
         /// The id of the call that it answers.
         id: String,
+        /// The tool's name as that call has it.
+        name: String,
         /// The text for the model; never empty.
         text: String,
         /// Whether the call failed.

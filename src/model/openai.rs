@@ -1,7 +1,7 @@
 //! What OpenAI's two APIs have in common, and what is shaped like them.
 //!
 //! Decides how tools are written and how tokens are counted. Leaves to others: everything else (`openai_chat`,
-//! `openai_responses`).
+//! `openai_responses`, `ollama`).
 
 use super::json::{Body, Members};
 use super::{ToolSpec, Usage};

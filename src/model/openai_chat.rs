@@ -10,7 +10,7 @@ use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{in_stream, join_url, protocol};
 use super::ids::plain;
 use super::json::{Body, Members, Node, is_object, text};
-use super::wire::{self, Codec};
+use super::wire::{self, Codec, Framing};
 use super::{
     Block, Delta, DeltaKind, Dialect, Effort, Endpoint, Message, Role, Settings, StopReason, ToolSpec, openai,
 };
@@ -25,6 +25,7 @@ pub(super) const CODEC: Codec = Codec {
     key_header: ("authorization", "Bearer "),
     encode_message,
     request,
+    framing: Framing::Events,
     stream: || Box::new(Stream::default()),
 };
 
@@ -91,13 +92,19 @@ fn body<'a>(
         }
     }
     openai::tools(&mut body, tools, r#"{"type":"function","function":{"#, "}}");
+    write_messages(&mut body, dialect, &settings.system, messages);
+    Ok(body)
+}
+
+/// The member that holds the conversation.
+pub(super) fn write_messages(body: &mut Body<'_>, dialect: &Dialect, system: &str, messages: &str) {
     if let Some(out) = body.member("messages") {
         out.push('[');
-        if !settings.system.trim().is_empty() {
+        if !system.trim().is_empty() {
             out.push_str(r#"{"role":"#);
             push_text(out, dialect.system_role);
             out.push_str(r#","content":"#);
-            push_text(out, &settings.system);
+            push_text(out, system);
             out.push('}');
             if !messages.is_empty() {
                 out.push(',');
@@ -106,11 +113,23 @@ fn body<'a>(
         out.push_str(messages);
         out.push(']');
     }
-    Ok(body)
+}
+
+/// In what Ollama's own messages differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Arguments are text, and no content is `null`.
+    Chat,
+    /// Arguments are objects, no content is an empty text, results name their tool.
+    Ollama,
+}
+
+fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
+    encode(Shape::Chat, dialect, message, out);
 }
 
 /// Appends a message as one or more, or nothing.
-fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
+pub(super) fn encode(shape: Shape, dialect: &Dialect, message: &Message, out: &mut String) {
     let begin = |out: &mut String, text: &str| {
         if !out.is_empty() {
             out.push(',');
@@ -118,9 +137,13 @@ fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
         out.push_str(text);
     };
     for block in &message.blocks {
-        if let Block::ToolResult { id, text, .. } = block {
+        if let Block::ToolResult { id, name, text, .. } = block {
             begin(out, r#"{"role":"tool","tool_call_id":"#);
             push_text(out, &dialect.ids.map(id));
+            if shape == Shape::Ollama {
+                out.push_str(r#","tool_name":"#);
+                push_text(out, &plain(name, 64));
+            }
             out.push_str(r#","content":"#);
             push_text(out, text);
             out.push('}');
@@ -146,20 +169,36 @@ fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
             Role::Assistant => r#"{"role":"assistant","content":"#,
         },
     );
-    if texts.is_empty() {
+    if texts.is_empty() && shape == Shape::Chat {
         out.push_str("null");
     } else {
         push_text(out, &find::join(&texts, "\n\n"));
     }
+    if let (Some(member), true) = (dialect.thinking, message.own) {
+        let thoughts: Vec<&str> = message
+            .blocks
+            .iter()
+            .filter_map(|block| match block {
+                Block::Thinking { text, .. } if !text.is_empty() => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        if !thoughts.is_empty() {
+            out.push(',');
+            push_text(out, member);
+            out.push(':');
+            push_text(out, &find::join(&thoughts, "\n\n"));
+        }
+    }
     if has_calls {
         out.push_str(r#","tool_calls":["#);
-        encode_calls(dialect, message, out);
+        encode_calls(shape, dialect, message, out);
         out.push(']');
     }
     out.push('}');
 }
 
-fn encode_calls(dialect: &Dialect, message: &Message, out: &mut String) {
+fn encode_calls(shape: Shape, dialect: &Dialect, message: &Message, out: &mut String) {
     let mut blocks = message.blocks.iter().peekable();
     while let Some(block) = blocks.next() {
         let Block::ToolCall { id, name, arguments } = block else { continue };
@@ -171,7 +210,11 @@ fn encode_calls(dialect: &Dialect, message: &Message, out: &mut String) {
         out.push_str(r#","type":"function","function":{"name":"#);
         push_text(out, &plain(name, 64));
         out.push_str(r#","arguments":"#);
-        push_text(out, if is_object(arguments) { arguments } else { "{}" });
+        let arguments = if is_object(arguments) { arguments } else { "{}" };
+        match shape {
+            Shape::Chat => push_text(out, arguments),
+            Shape::Ollama => out.push_str(arguments),
+        }
         out.push('}');
         if let (Some(Block::Extra(extra)), true) = (blocks.peek(), message.own)
             && let Some(members) = extra.strip_prefix('{').and_then(|extra| extra.strip_suffix('}'))
@@ -453,7 +496,12 @@ mod tests {
     fn messages() {
         let thinking = Block::Thinking { text: "hm".into(), signature: Some("s".into()) };
         let extra = || Block::Extra(r#"{"extra_content":{"sig":1}}"#.into());
-        let result = |id: &str| Block::ToolResult { id: id.into(), text: "r".into(), is_error: true };
+        let result = |id: &str| Block::ToolResult {
+            id: id.into(),
+            name: "x".into(),
+            text: "r".into(),
+            is_error: true,
+        };
         let calls = vec![thinking.clone(), t("a"), call("1", "x", "{\"q\":1}"), extra(), call("2", "y", "{")];
         let function = |name: &str, arguments: &str| json!({"name": name, "arguments": arguments});
         let (x, y) = (function("x", "{\"q\":1}"), function("y", "{}"));

@@ -10,7 +10,7 @@ use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{in_stream, join_url, protocol};
 use super::ids::plain;
 use super::json::{Body, Members, Node, is_object};
-use super::wire::{self, Codec};
+use super::wire::{self, Codec, Framing};
 use super::{
     Block, Delta, DeltaKind, Dialect, Endpoint, Message, Reasoning, Role, Settings, StopReason, ToolSpec,
     openai,
@@ -26,6 +26,7 @@ pub(super) const CODEC: Codec = Codec {
     key_header: ("authorization", "Bearer "),
     encode_message,
     request,
+    framing: Framing::Events,
     stream: || Box::new(Stream::default()),
 };
 
@@ -708,7 +709,12 @@ mod tests {
 
     #[test]
     fn what_a_person_and_tools_said() {
-        let result = |id: &str| Block::ToolResult { id: id.into(), text: "r".into(), is_error: true };
+        let result = |id: &str| Block::ToolResult {
+            id: id.into(),
+            name: "n".into(),
+            text: "r".into(),
+            is_error: true,
+        };
         let output = |id: &str| json!({"type": "function_call_output", "call_id": id, "output": "r"});
         let long = "x".repeat(64);
         assert_eq!(

@@ -116,6 +116,7 @@ pub const PRESETS: &[Preset] = &[
         ..row("xai", Wire::OpenAiResponses, Some("https://api.x.ai/v1"), true)
     },
     Preset { preset: "chat", ..row("xai", Wire::OpenAiChat, Some("https://api.x.ai/v1"), true) },
+    row("ollama", Wire::Ollama, Some("http://localhost:11434"), false),
     row("openai-compatible", Wire::OpenAiChat, None, true),
     compatible(
         "openrouter",

@@ -5,10 +5,20 @@
 
 use super::assembler::Assembler;
 use super::{
-    Delta, Dialect, Endpoint, Message, Settings, ToolSpec, anthropic, errors, openai_chat, openai_responses,
+    Delta, Dialect, Endpoint, Message, Settings, ToolSpec, anthropic, errors, ollama, openai_chat,
+    openai_responses,
 };
 use crate::error::ErrorInfo;
 use crate::ports::HttpRequest;
+
+/// What marks off one event of an answer from the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// Server-sent events.
+    Events,
+    /// Lines, each an object.
+    Lines,
+}
 
 /// What a codec gives.
 pub(super) struct Codec {
@@ -18,6 +28,8 @@ pub(super) struct Codec {
     pub encode_message: fn(&Dialect, &Message, &mut String),
     /// Makes the whole request, without the key.
     pub request: Request,
+    /// How an answer is cut into events.
+    pub framing: Framing,
     /// What reads an answer.
     pub stream: fn() -> Box<dyn Stream>,
 }
@@ -76,6 +88,8 @@ wires! {
     OpenAiChat = "openai-chat", openai_chat::CODEC;
     /// OpenAI Responses, and xAI's.
     OpenAiResponses = "openai-responses", openai_responses::CODEC;
+    /// Ollama's own API.
+    Ollama = "ollama", ollama::CODEC;
 }
 
 impl Wire {

@@ -15,11 +15,12 @@
 
 mod anthropic;
 mod chat;
+mod ollama;
 mod responses;
 mod table;
 
 use lodger::error::{Code, ErrorInfo};
-use lodger::model::{Answer, Block, Decoder, DeltaKind, Dialect, Message, Role, Wire};
+use lodger::model::{Answer, Block, Decoder, Delta, DeltaKind, Dialect, Message, Role, Wire};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,7 @@ struct Reading {
 }
 
 /// One for each wire.
-const READINGS: &[Reading] = &[anthropic::READING, chat::READING, responses::READING];
+const READINGS: &[Reading] = &[anthropic::READING, chat::READING, responses::READING, ollama::READING];
 
 /// The hand-written streams of a wire.
 fn own(reading: &Reading) -> Vec<(String, Vec<u8>)> {
@@ -67,18 +68,17 @@ type Outcome = (Shown, Result<Answer, (ErrorInfo, Answer)>);
 fn decode<'a>(wire: Wire, pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
     let mut decoder = Decoder::new(wire);
     let mut shown = Shown::new();
-    for piece in pieces {
-        let pushed = decoder.push(piece, &mut |delta| {
-            assert!(!delta.text.is_empty());
-            let part = shown.entry(delta.part).or_insert((delta.kind, String::new()));
-            assert_eq!(part.0, delta.kind);
-            part.1.push_str(delta.text);
-        });
-        if let Err(error) = pushed {
-            let (last, answer) = decoder.finish().unwrap_err();
-            assert_eq!(last, error);
-            return (shown, Err((error, answer)));
-        }
+    let mut sink = |delta: Delta<'_>| {
+        assert!(!delta.text.is_empty());
+        let part = shown.entry(delta.part).or_insert((delta.kind, String::new()));
+        assert_eq!(part.0, delta.kind);
+        part.1.push_str(delta.text);
+    };
+    let pushed = pieces.into_iter().try_for_each(|piece| decoder.push(piece, &mut sink));
+    if let Err(error) = pushed.and_then(|()| decoder.end(&mut sink)) {
+        let (last, answer) = decoder.finish().unwrap_err();
+        assert_eq!(last, error);
+        return (shown, Err((error, answer)));
     }
     let snapshot = decoder.snapshot();
     let result = decoder.finish();

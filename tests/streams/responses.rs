@@ -33,8 +33,8 @@ struct Read {
     kept: BTreeSet<u64>,
     /// The items that are whole, by their index.
     items: BTreeMap<u64, Value>,
-    /// The calls of which more may come: the last that began, and those of which more came after that.
-    open: BTreeSet<u64>,
+    /// The call that came last, as long as it is not whole and nothing has come after it.
+    open: Option<u64>,
     refused: bool,
     stop: Option<Value>,
     failure: Option<Code>,
@@ -59,7 +59,7 @@ impl Read {
     fn said(&mut self, wanted: bool, index: u64) -> usize {
         let same = |part: &Part| matches!(part, Part::Said { item, thinking, .. } if (*item, *thinking) == (index, wanted));
         self.parts.iter().position(same).unwrap_or_else(|| {
-            self.open.clear();
+            self.open = None;
             self.parts.push(Part::Said { item: index, thinking: wanted, texts: vec![], whole: None });
             self.parts.len() - 1
         })
@@ -93,14 +93,14 @@ impl Read {
         match item["type"].as_str().unwrap() {
             "message" => {}
             "function_call" => {
-                self.open = BTreeSet::from([index]);
+                self.open = Some(index);
                 self.arguments.insert(index, item["arguments"].as_str().unwrap_or("").into());
                 if let Some(name) = item["name"].as_str() {
                     self.parts.push(Part::Call { item: index, name: name.into() });
                 }
             }
             _ => {
-                self.open.clear();
+                self.open = None;
                 self.kept.insert(index);
             }
         }
@@ -128,7 +128,7 @@ impl Read {
                 if item["arguments"] != "" {
                     self.arguments.insert(index, item["arguments"].as_str().unwrap().into());
                 }
-                self.open.remove(&index);
+                self.open = self.open.filter(|open| *open != index);
             }
             kind => {
                 if kind == "reasoning" {
@@ -137,7 +137,7 @@ impl Read {
                     self.whole(true, index, if summary.is_empty() { plain } else { summary });
                 }
                 if self.kept.insert(index) {
-                    self.open.clear();
+                    self.open = None;
                 }
             }
         }
@@ -172,11 +172,10 @@ fn read(events: &[(usize, String)]) -> Read {
             "response.refusal.delta" => said.refused = true,
             "response.function_call_arguments.delta" => {
                 said.arguments.get_mut(&index).unwrap().push_str(delta);
-                said.open.insert(index);
             }
             "response.function_call_arguments.done" => {
                 said.arguments.insert(index, event["arguments"].as_str().unwrap().into());
-                said.open.remove(&index);
+                said.open = said.open.filter(|open| *open != index);
             }
             "response.output_item.added" => said.begins(index, &event["item"]),
             "response.output_item.done" => said.ends(index, &event["item"]),
@@ -244,18 +243,17 @@ fn check(name: &str, bytes: &[u8], events: &[(usize, String)]) -> &'static str {
         Part::Said { .. } => None,
     });
     let left_out = match said.failure {
-        Some(_) => said.open.clone(),
-        None if kind == "max_tokens" => last
-            .filter(|item| serde_json::from_str::<Value>(&said.arguments[item]).is_err())
-            .into_iter()
-            .collect(),
-        None => BTreeSet::new(),
+        Some(_) => said.open,
+        None if kind == "max_tokens" => {
+            last.filter(|item| serde_json::from_str::<Value>(&said.arguments[item]).is_err())
+        }
+        None => None,
     };
     let mut expected = Vec::new();
     for part in &said.parts {
         match part {
             Part::Said { item, thinking, .. } => expected.push((*thinking, said.text(*thinking, *item))),
-            Part::Call { item, .. } if left_out.contains(item) => {}
+            Part::Call { item, .. } if left_out == Some(*item) => {}
             Part::Call { item, name } => {
                 let arguments = said.arguments[item].clone();
                 let arguments = if arguments.is_empty() { "{}".into() } else { arguments };
@@ -290,13 +288,13 @@ fn check(name: &str, bytes: &[u8], events: &[(usize, String)]) -> &'static str {
     }
     assert_eq!(answer.usage, usage(&said.usage), "{name}");
     check_shown(name, &outcome);
-    check_sent_back(name, answer, &said, &left_out);
+    check_sent_back(name, answer, &said, left_out);
     kind
 }
 
 /// The answer as the next request carries it to the same provider: the items that are whole, but for what it refuses;
 /// and what is shown, to others.
-fn check_sent_back(name: &str, answer: &Answer, said: &Read, left_out: &BTreeSet<u64>) {
+fn check_sent_back(name: &str, answer: &Answer, said: &Read, left_out: Option<u64>) {
     let sent = |own: bool| {
         let message = Message { role: Role::Assistant, blocks: answer.blocks.clone(), own };
         let mut sent = String::new();
@@ -328,7 +326,7 @@ fn check_sent_back(name: &str, answer: &Answer, said: &Read, left_out: &BTreeSet
                 }
                 members.insert("content".into(), json!([part]));
             }
-            "function_call" if left_out.contains(index) => continue,
+            "function_call" if left_out == Some(*index) => continue,
             "function_call" => {
                 members.retain(|name, value| !["id", "status"].contains(&name.as_str()) && !value.is_null());
                 if members["arguments"] == "" {

@@ -3,12 +3,13 @@
 //! Written from the API's rules, not from this crate's encoder. Promises: what it accepts would not be answered by
 //! a 400 for its shape, while nothing is stored on the provider's side.
 
+use super::anthropic_rules::Signed;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Checks a whole body. `sealed`: the thinking that the provider gave, sealed. `paused`: the conversation may end
-/// with the assistant.
-pub fn check(body: &Value, sealed: &BTreeSet<String>, paused: bool) -> Result<(), String> {
+/// Checks a whole body. `sealed`: the thinking that this provider has sealed. `paused`: the conversation may end with
+/// the assistant.
+pub fn check(body: &Value, sealed: &Signed, paused: bool) -> Result<(), String> {
     need(body["model"].as_str().is_some_and(|model| !model.is_empty()), "no model")?;
     need(body["store"] == false, "something is stored")?;
     need(body.get("messages").is_none(), "messages are called input")?;
@@ -30,7 +31,7 @@ pub fn check(body: &Value, sealed: &BTreeSet<String>, paused: bool) -> Result<()
 }
 
 /// Checks the items alone.
-pub fn check_input(items: &[Value], sealed: &BTreeSet<String>, paused: bool) -> Result<(), String> {
+pub fn check_input(items: &[Value], sealed: &Signed, paused: bool) -> Result<(), String> {
     let mut open: BTreeSet<&str> = BTreeSet::new();
     let mut seen = BTreeSet::new();
     // Calls go on until the first result; then all of them must be answered.
@@ -116,8 +117,8 @@ fn check_call(item: &Value) -> Result<&str, String> {
     item["call_id"].as_str().filter(|id| is_name(id)).ok_or_else(|| "a call's id is not allowed".into())
 }
 
-fn check_reasoning(item: &Value, sealed: &BTreeSet<String>) -> Result<(), String> {
-    let known = item["encrypted_content"].as_str().is_some_and(|text| sealed.contains(text));
+fn check_reasoning(item: &Value, sealed: &Signed) -> Result<(), String> {
+    let known = item["encrypted_content"].as_str().is_some_and(|text| sealed.contains_key(text));
     need(known, "thinking that is not sealed, or by somebody else")?;
     need(item["summary"].is_array(), "thinking without a summary")?;
     for refused in ["status", "content"] {
