@@ -30,7 +30,15 @@ impl Frames {
         }
     }
 
-    /// Whether the body has shown to be of this kind.
+    /// Whether there was an event at all.
+    fn dispatched(&self) -> bool {
+        match self {
+            Frames::Events(sse) => sse.dispatched(),
+            Frames::Lines(lines) => lines.dispatched(),
+        }
+    }
+
+    /// Whether the body has shown what it is, so that nobody has to guess.
     fn begun(&self) -> bool {
         match self {
             Frames::Events(sse) => sse.dispatched(),
@@ -140,7 +148,7 @@ impl Decoder {
         let error = if let Some(error) = self.failed.take() {
             error
         } else if !self.stream.whole(&mut self.answer) {
-            if self.frames.begun() {
+            if self.frames.dispatched() {
                 broken("the answer broke off in the middle")
             } else {
                 no_stream(&self.head)

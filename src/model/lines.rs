@@ -29,12 +29,14 @@ enum Kind {
 }
 
 impl Lines {
-    /// Whether an object has begun.
+    /// Whether a line was handed out.
+    pub(super) fn dispatched(&self) -> bool {
+        self.kind == Kind::Objects
+    }
+
+    /// Whether an object has at least begun.
     pub(super) fn begun(&self) -> bool {
-        match self.kind {
-            Kind::Unknown => plain(&self.line).starts_with(b"{"),
-            kind => kind == Kind::Objects,
-        }
+        self.dispatched() || plain(&self.line).starts_with(b"{")
     }
 
     /// Reads a piece. Stops at the first error of `on`.
@@ -65,13 +67,7 @@ impl Lines {
     /// The body has ended: what has no line end is a line if it is an object, else it was cut.
     pub(super) fn end(&mut self, on: &mut OnEvent<'_>) -> Result<(), ErrorInfo> {
         let last = std::mem::take(&mut self.line);
-        let whole = Members::of(&text(plain(&last))).is_some();
-        if whole {
-            return self.take(&last, on);
-        }
-        // It stays: that something had begun is known by it.
-        self.line = last;
-        Ok(())
+        if Members::of(&text(plain(&last))).is_some() { self.take(&last, on) } else { Ok(()) }
     }
 
     /// One whole line.
@@ -100,7 +96,7 @@ mod tests {
     use super::*;
     use crate::error::Code;
 
-    /// The lines of these pieces, the last one too, and whether an object had begun.
+    /// The lines of these pieces, the last one too, and whether an object had begun before the end.
     fn lines<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<String>, bool) {
         let mut lines = Lines::default();
         let mut found = Vec::new();
@@ -112,8 +108,9 @@ mod tests {
         for piece in pieces {
             lines.push(piece, &mut on).unwrap();
         }
-        lines.end(&mut on).unwrap();
         let begun = lines.begun();
+        lines.end(&mut on).unwrap();
+        assert_eq!(lines.dispatched(), !found.is_empty());
         (found, begun)
     }
 

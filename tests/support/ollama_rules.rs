@@ -66,9 +66,9 @@ pub fn check_messages(messages: &[Value], paused: bool) -> Result<(), String> {
         check_message(message, at, &mut begun, &mut open, &mut seen)
             .map_err(|why| format!("message {at}: {why}"))?;
     }
+    let last = messages.last().ok_or("no messages")?;
     need(open.is_empty(), &format!("no result for {open:?}"))?;
     need(begun, "nothing but a system message")?;
-    let last = messages.last().ok_or("no messages")?;
     need(last["role"] != "assistant" || paused, "the conversation ends with the assistant")
 }
 
