@@ -6,7 +6,7 @@ mod support;
 
 use serde_json::{Value, json};
 use support::anthropic_rules::{self, Signed};
-use support::{ollama_rules, openai_rules};
+use support::{ollama_rules, openai_responses_rules, openai_rules};
 
 fn signed() -> Signed {
     [("s1", (1, "hm")), ("s2", (2, "so")), ("r3", (3, ""))]
@@ -348,5 +348,96 @@ fn ollama_bodies_are_judged() {
         body[member] = value;
         let refused = ollama_rules::check(&body, false).expect_err(&body.to_string());
         assert!(refused.contains(why), "{body}: {refused}");
+    }
+}
+
+#[test]
+fn responses_transcripts_are_judged() {
+    let message = |role: &str, kind: &str, text: &str| json!({ "type": "message", "role": role, "content": [{ "type": kind, "text": text }] });
+    let hi = message("user", "input_text", "hi");
+    let said = message("assistant", "output_text", "hello");
+    let asks =
+        |id: &str| json!({ "type": "function_call", "call_id": id, "name": "look", "arguments": "{}" });
+    let told = |id: &str| json!({ "type": "function_call_output", "call_id": id, "output": "x" });
+    let thought = |seal: &str| json!({ "type": "reasoning", "summary": [], "encrypted_content": seal });
+    let shell = |kind: &str| json!({ "type": kind, "call_id": "s" });
+    let with = |mut item: Value, name: &str, value: Value| {
+        item[name] = value;
+        item
+    };
+    let check = |items: &Value, paused: bool| {
+        openai_responses_rules::check_input(items.as_array().unwrap(), &signed(), paused)
+    };
+    let good = [
+        json!([hi]),
+        json!([hi, said, hi, hi]),
+        json!([hi, thought("s1"), asks("a"), asks("b"), told("b"), told("a"), thought("s2"), said, hi]),
+        json!([hi, { "type": "web_search_call", "id": "ws_1" }, said, asks("a"), told("a")]),
+        json!([hi, shell("shell_call"), shell("shell_call_output"), said, hi]),
+    ];
+    for items in good {
+        assert_eq!(check(&items, false), Ok(()), "{items}");
+    }
+    assert_eq!(check(&json!([hi, said]), true), Ok(()));
+    let bad = [
+        ("no items", json!([])),
+        ("the assistant's", json!([said, hi])),
+        ("ends with", json!([hi, said])),
+        ("an empty text", json!([message("user", "input_text", " ")])),
+        ("an empty message", json!([with(hi.clone(), "content", json!([]))])),
+        ("in a message of", json!([message("user", "output_text", "x")])),
+        ("in a message of", json!([hi, message("assistant", "input_text", "x"), hi])),
+        ("role", json!([message("robot", "input_text", "x")])),
+        ("type", json!([hi, { "role": "user", "content": "x" }])),
+        ("an id of something", json!([hi, with(said.clone(), "id", json!("msg_1")), hi])),
+        ("an id of something", json!([hi, with(thought("s1"), "id", json!("rs_1")), said, hi])),
+        ("no result", json!([hi, asks("a"), hi])),
+        ("no result", json!([hi, asks("a")])),
+        ("no result", json!([hi, asks("a"), asks("b"), told("a"), said, told("b")])),
+        ("not called", json!([hi, told("a")])),
+        ("has one", json!([hi, asks("a"), told("a"), told("a")])),
+        ("two calls", json!([hi, asks("a"), told("a"), asks("a"), told("a")])),
+        ("a call's id", json!([hi, asks("a.b"), told("a.b")])),
+        ("a call's id", json!([hi, asks(&"a".repeat(65)), hi])),
+        ("whose name", json!([hi, with(asks("a"), "name", json!("odd name")), told("a")])),
+        ("no text", json!([hi, with(asks("a"), "arguments", json!({})), told("a")])),
+        ("no JSON", json!([hi, with(asks("a"), "arguments", json!("{")), told("a")])),
+        ("no object", json!([hi, with(asks("a"), "arguments", json!("[]")), told("a")])),
+        ("empty result", json!([hi, asks("a"), with(told("a"), "output", json!(""))])),
+        ("led to nothing", json!([hi, thought("s1"), hi])),
+        ("led to nothing", json!([hi, thought("s1")])),
+        ("led to nothing", json!([hi, asks("a"), thought("s1"), told("a")])),
+        ("somebody else", json!([hi, thought("s9"), said, hi])),
+        ("somebody else", json!([hi, with(thought("s1"), "encrypted_content", Value::Null), said, hi])),
+        ("a summary", json!([hi, with(thought("s1"), "summary", Value::Null), said, hi])),
+        ("a status", json!([hi, with(thought("s1"), "status", json!("completed")), said, hi])),
+        ("a content", json!([hi, with(thought("s1"), "content", json!([])), said, hi])),
+        ("nothing answers", json!([hi, shell("custom_tool_call"), said, hi])),
+    ];
+    for (why, items) in bad {
+        let refused = check(&items, false).expect_err(&items.to_string());
+        assert!(refused.contains(why), "{items}: {refused}");
+    }
+    let body = |more: Value| {
+        let mut body = json!({ "model": "m", "store": false, "input": [hi] });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        openai_responses_rules::check(&body, &signed(), false)
+    };
+    let tool =
+        json!({ "type": "function", "name": "a", "parameters": { "type": "object" }, "strict": false });
+    assert_eq!(body(json!({ "tools": [tool], "instructions": "s" })), Ok(()));
+    for (why, more) in [
+        ("no model", json!({ "model": "" })),
+        ("stored", json!({ "store": true })),
+        ("called input", json!({ "messages": [] })),
+        ("say nothing", json!({ "instructions": "" })),
+        ("wrapped", json!({ "tools": [with(tool.clone(), "function", json!({}))] })),
+        ("strict", json!({ "tools": [with(tool.clone(), "strict", Value::Null)] })),
+        ("two tools", json!({ "tools": [tool, tool] })),
+        ("not allowed", json!({ "tools": [with(tool.clone(), "name", json!("a.b"))] })),
+        ("of an object", json!({ "tools": [with(tool.clone(), "parameters", json!({}))] })),
+    ] {
+        let refused = body(more.clone()).expect_err(&more.to_string());
+        assert!(refused.contains(why), "{more}: {refused}");
     }
 }

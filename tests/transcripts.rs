@@ -26,7 +26,7 @@ use lodger::session::{self, Session, Transcript};
 use serde_json::{Value, json};
 use support::laws::{Journal, SESSION};
 use support::sim::{Faults, World, name_of, paused};
-use support::{ollama_rules, openai_rules};
+use support::{ollama_rules, openai_responses_rules, openai_rules};
 
 const PREFIXES: usize = 10_000;
 const STEPS: usize = 400;
@@ -84,6 +84,7 @@ fn judge(seed: u64, world: &World, counts: &mut Counts) {
         let wire = match prefix % 6 {
             0 => Wire::OpenAiChat,
             1 => Wire::Ollama,
+            2 => Wire::OpenAiResponses,
             _ => Wire::Anthropic,
         };
         let page = Page { disk: &disk, journal: &journal, draft, world, wire };
@@ -144,7 +145,8 @@ impl Page<'_> {
         match self.wire {
             Wire::Anthropic => json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" }),
             Wire::Ollama => json!({ "kind": "ollama" }),
-            _ => json!({ "kind": "custom", "stream": { "$fn": 1 } }),
+            Wire::OpenAiResponses => json!({ "kind": "openai-responses", "apiKey": "sk-0123456789" }),
+            Wire::OpenAiChat => json!({ "kind": "custom", "stream": { "$fn": 1 } }),
         }
     }
 
@@ -164,7 +166,8 @@ impl Page<'_> {
         assert!(matches!(accepted, Some(Ok(_))), "{}: {accepted:?}", place());
         assert_eq!(page.pages[0].models.len(), 1, "{}: no request", place());
         let (_, model) = page.model(0);
-        let messages = model.body["messages"].as_array().expect("messages");
+        let messages =
+            model.body["messages"].as_array().or(model.body["input"].as_array()).expect("messages");
         let last = messages.last().expect("a message").to_string();
         assert!(last.contains("and now?"), "{}: the message is not the last: {last}", place());
         let session = page.pages[0].harness.session(SESSION).expect("a session");
@@ -191,6 +194,9 @@ impl Page<'_> {
                 paused,
             ),
             Wire::Ollama => ollama_rules::check_messages(messages.as_array().unwrap(), paused),
+            Wire::OpenAiResponses => {
+                openai_responses_rules::check_input(messages.as_array().unwrap(), &self.world.signed, paused)
+            }
         };
         assert_eq!(judged, Ok(()), "{} on {wire:?}: {messages}", place());
     }

@@ -276,8 +276,8 @@ impl wire::Stream for Stream {
                 Ok(())
             }
             "response.function_call_arguments.done" => {
-                if let Some(part) = call_at(index.unwrap_or(self.latest), answer) {
-                    set_arguments(part, &event.text("arguments"));
+                if let Some(at) = call_place(index.unwrap_or(self.latest), answer) {
+                    set_arguments(at, &event.text("arguments"), answer);
                 }
                 Ok(())
             }
@@ -341,17 +341,15 @@ fn call_place(index: u32, answer: &Assembler) -> Option<usize> {
     answer.find(&|part| part.index == index && matches!(part.body, Content::Call { .. }))
 }
 
-/// The tool call that is this item.
-fn call_at(index: u32, answer: &mut Assembler) -> Option<&mut Part> {
-    call_place(index, answer).and_then(|at| answer.part(at))
-}
-
-/// Puts a call's arguments in the place of what has come of them.
-fn set_arguments(part: &mut Part, whole: &str) {
-    if let (Content::Call { arguments, .. }, false) = (&mut part.body, whole.is_empty()) {
+/// Puts a call's whole arguments in the place of what has come of them.
+fn set_arguments(at: usize, whole: &str, answer: &mut Assembler) {
+    if let Some(Part { body: Content::Call { arguments, .. }, .. }) = answer.part(at)
+        && !whole.is_empty()
+    {
         arguments.clear();
         arguments.push_str(whole);
     }
+    answer.end(at);
 }
 
 /// The text or the thinking that is this item.
@@ -476,7 +474,7 @@ impl Stream {
             }
             "response.refusal.delta" => self.refusal.push_str(&piece.text),
             "response.function_call_arguments.delta" => {
-                if let Some(part) = call_at(index, answer) {
+                if let Some(part) = call_place(index, answer).and_then(|at| answer.part(at)) {
                     part.add_input(&piece.text);
                 }
             }
@@ -525,8 +523,8 @@ impl Stream {
                     item_begins(index, json, answer, sink);
                 }
                 let Some(at) = call_place(index, answer) else { return };
+                set_arguments(at, &item.text("arguments"), answer);
                 let Some(part) = answer.part(at) else { return };
-                set_arguments(part, &item.text("arguments"));
                 keep_others(part, &item, &["type", "id", "call_id", "name", "arguments", "status"]);
                 if let Content::Call { id, name, .. } = &mut part.body {
                     for (known, member) in [(id, "call_id"), (name, "name")] {
@@ -535,7 +533,6 @@ impl Stream {
                         }
                     }
                 }
-                answer.end(at);
                 answer.announce(at, sink);
             }
             kind => {
@@ -873,9 +870,9 @@ mod tests {
             (deltas, decoder.finish())
         };
         let turned = |event: &Value| {
-            let members = event.as_object().into_iter().flatten();
+            let Some(members) = event.as_object() else { return event.to_string() };
             let members: Vec<String> =
-                members.map(|(name, value)| format!(" {} : {value}", json!(name))).collect();
+                members.iter().map(|(name, value)| format!(" {} : {value}", json!(name))).collect();
             format!("{{{} }}", members.into_iter().rev().collect::<Vec<_>>().join(","))
         };
         let decoded = read(&Value::to_string);

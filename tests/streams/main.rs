@@ -16,6 +16,7 @@
 mod anthropic;
 mod chat;
 mod ollama;
+mod responses;
 mod table;
 
 use lodger::error::{Code, ErrorInfo};
@@ -27,7 +28,7 @@ use std::path::{Path, PathBuf};
 /// How one wire is read by hand.
 struct Reading {
     wire: Wire,
-    /// How the path of its URL ends.
+    /// What only the path of its URL has in it.
     path: &'static str,
     /// What only its first event has.
     mark: &'static str,
@@ -41,7 +42,7 @@ struct Reading {
 }
 
 /// One for each wire.
-const READINGS: &[Reading] = &[anthropic::READING, chat::READING, ollama::READING];
+const READINGS: &[Reading] = &[anthropic::READING, chat::READING, responses::READING, ollama::READING];
 
 /// The hand-written streams of a wire.
 fn own(reading: &Reading) -> Vec<(String, Vec<u8>)> {

@@ -45,7 +45,7 @@ impl Recording {
         let beginning = String::from_utf8_lossy(&self.bytes[..self.bytes.len().min(600)]);
         READINGS.iter().find(|reading| match self.path.as_str() {
             "" => beginning.lines().any(|line| line.starts_with("data:") && line.contains(reading.mark)),
-            path => path.ends_with(reading.path),
+            path => path.contains(reading.path),
         })
     }
 
@@ -63,9 +63,6 @@ impl Recording {
             let whole = self.request["stream"] == Value::Bool(false);
             assert!(!whole || reading.wire == Wire::Ollama, "{}", self.file);
             return (wire, check_stream(&self.file, reading, &self.bytes, 200, small));
-        }
-        if self.bytes.starts_with(b"event: response.") {
-            return ("no codec yet", "unread");
         }
         (wire, self.check_stranger().as_str())
     }

@@ -10,7 +10,7 @@
 use super::anthropic_rules::{self, Signed};
 use super::laws::{Journal, Law, SESSION, Told, law, same};
 use super::script::{self, Plan};
-use super::{ollama_rules, openai_rules};
+use super::{ollama_rules, openai_responses_rules, openai_rules};
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{Action, CallKey, Harness, Input, Lifecycle, ModelRequest, Notice, Options};
@@ -1062,6 +1062,7 @@ impl World {
             0 => Value::Null,
             1..7 => json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" }),
             7 | 8 => json!({ "kind": "ollama" }),
+            9 | 10 => json!({ "kind": "openai-responses", "apiKey": "sk-0123456789" }),
             _ => json!({ "kind": "custom", "stream": { "$fn": STREAM } }),
         };
         if self.rng.u8(..3) == 0 {
@@ -1212,7 +1213,8 @@ pub fn check_request(wire: Wire, body: &Value, signed: &Signed, paused: bool) ->
     match wire {
         Wire::Anthropic => anthropic_rules::check(body, signed, paused),
         Wire::Ollama => ollama_rules::check(body, paused),
-        _ => openai_rules::check(body, paused),
+        Wire::OpenAiResponses => openai_responses_rules::check(body, signed, paused),
+        Wire::OpenAiChat => openai_rules::check(body, paused),
     }
 }
 
