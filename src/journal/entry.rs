@@ -515,8 +515,8 @@ pub fn blocks_to_json(blocks: &[Block]) -> Value {
             Block::Text(text) => ("text", &[text], None),
             Block::Thinking { text, signature } => ("thinking", &[text], Some(signature.as_deref().into())),
             Block::ToolCall { id, name, arguments } => ("tool_call", &[id, name, arguments], None),
-            Block::ToolResult { id, text, is_error } => {
-                ("tool_result", &[id, text], Some((*is_error).into()))
+            Block::ToolResult { id, name, text, is_error } => {
+                ("tool_result", &[id, name, text], Some((*is_error).into()))
             }
             Block::Extra(members) => ("extra", &[members], None),
             Block::Raw(raw) => ("raw", &[raw], None),
@@ -535,9 +535,12 @@ pub fn blocks_from_json(value: &Value) -> Option<Vec<Block>> {
             "text" => Block::Text(text(1)?),
             "thinking" => Block::Thinking { text: text(1)?, signature: text(2) },
             "tool_call" => Block::ToolCall { id: text(1)?, name: text(2)?, arguments: text(3)? },
-            "tool_result" => {
-                Block::ToolResult { id: text(1)?, text: text(2)?, is_error: value.get(3)?.as_bool()? }
-            }
+            "tool_result" => Block::ToolResult {
+                id: text(1)?,
+                name: text(2)?,
+                text: text(3)?,
+                is_error: value.get(4)?.as_bool()?,
+            },
             "extra" => Block::Extra(text(1)?),
             "raw" => Block::Raw(text(1)?),
             _ => return None,
@@ -558,7 +561,7 @@ mod tests {
             Block::Thinking { text: String::new(), signature: Some("s".into()) },
             Block::Thinking { text: "t".into(), signature: None },
             Block::ToolCall { id: "a".into(), name: "n".into(), arguments: "{\"x\": 1.50}".into() },
-            Block::ToolResult { id: "a".into(), text: "r".into(), is_error: true },
+            Block::ToolResult { id: "a".into(), name: "n".into(), text: "r".into(), is_error: true },
             Block::Extra("{\"citations\":[]}".into()),
             Block::Raw("{\"type\":\"x\"}".into()),
         ];
