@@ -342,7 +342,7 @@ export interface ModelApi {
   timeouts?: { connectMs?: number; firstByteMs?: number; silenceMs?: number; runMs?: number };
 }
 
-/** Any model that the page can reach by itself, an object of a class too. `lodger/offline` and `lodger/testing` give such providers. */
+/** Any model that the page can reach by itself, an object of a class too. `lodger/offline`, `lodger/testing`, `lodger/wllama` and `lodger/prompt-api` give such providers. */
 export interface CustomProvider {
   kind: "custom";
   model?: string;
@@ -368,10 +368,13 @@ export interface ChatMessage {
   [k: string]: unknown;
 }
 export interface ChatTool { type: "function"; function: { name: string; description?: string; parameters?: object } }
+/** A chunk of OpenAI's shape. The types that other libraries give such chunks fit, so that their streams can be passed on as they are. */
 export interface ChatChunk {
-  choices: { index?: number; delta: { content?: string | null; tool_calls?: object[]; [k: string]: unknown }; finish_reason?: string | null }[];
-  usage?: object | null;
+  choices: { index?: number | undefined; delta: ChatDelta | { [k: string]: unknown } & ChatDelta; finish_reason?: string | null | undefined }[];
+  usage?: object | null | undefined;
 }
+/** What a chunk adds. */
+export interface ChatDelta { content?: string | null | undefined; tool_calls?: object[] | undefined }
 
 // ---------------------------------------------------------------- runs
 

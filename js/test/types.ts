@@ -4,7 +4,9 @@ import init, { deleteWorkspace, invoke, LodgerError, openWorkspace } from "lodge
 import type { AgentConfig, ErrorCode, Lifecycle, Message, Part, PermissionAnswer, PermissionRequest, Provider, Run, Snapshot, Status, Tool, View, Workspace } from "lodger";
 import models from "lodger/models.json";
 import { offline } from "lodger/offline";
+import { availability, promptApi } from "lodger/prompt-api";
 import { scriptedModel } from "lodger/testing";
+import { wllama, type WllamaEngine } from "lodger/wllama";
 import { z } from "zod";
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -160,6 +162,14 @@ export async function use(): Promise<void> {
   ws.sessions;
   // @ts-expect-error
   ws.queue;
+
+  const engine = null as unknown as WllamaEngine;
+  const inPage: Provider[] = [wllama({ engine, model: "/a.gguf" }), wllama({ engine: async () => engine, model: new Blob() }), promptApi(), promptApi({ languages: ["en"] })];
+  same<Awaited<ReturnType<typeof availability>>, "unavailable" | "downloadable" | "downloading" | "available">(true);
+  await wllama({ engine }).load();
+  void inPage;
+  // @ts-expect-error an engine is needed
+  wllama({ model: "/a.gguf" });
 
   const model = scriptedModel(["Hi", { tool: "t", args: { a: 1 } }]);
   await ws.startAgent({ provider: model });

@@ -14,7 +14,7 @@ export const STRICT_CSP = "default-src 'self'; script-src 'self' 'wasm-unsafe-ev
 
 export async function site(pkg) {
   const signals = new Map();
-  const imports = Object.fromEntries([".", "./offline", "./testing"].filter((e) => pkg?.manifest.exports[e])
+  const imports = Object.fromEntries([".", "./offline", "./prompt-api", "./testing", "./wllama"].filter((e) => pkg?.manifest.exports[e])
     .map((e) => [e.replace(/^\./, "lodger"), `/lodger/${pkg.entry(e)}`]));
   const pages = new Map();
   const roots = [["/lodger/", pkg?.dir], ["/consumers/", path.join(ROOT, "consumers")], ["/work/", path.join(ROOT, ".work")], ["/", path.join(ROOT, "pages")]];

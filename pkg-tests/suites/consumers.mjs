@@ -132,7 +132,7 @@ export default function (test) {
     t.note(`${tests.length} tests`);
   });
 
-  for (const config of ["tsconfig.json", "tsconfig.nodenext.json"]) {
+  for (const config of ["tsconfig.json", "tsconfig.nodenext.json", "tsconfig.models.json"]) {
     test(`TypeScript, strict (${config})`, async (t) => {
       const dir = await consumer(t.env.pkg, "types");
       await sh(process.execPath, [bin("tsc"), "-p", path.join(dir, config)], { cwd: dir });
@@ -149,8 +149,9 @@ export default function (test) {
     const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, to]) => to).filter((to) => !/^(https?:|#)/.test(to));
     assert.deepEqual(links.filter((to) => !names.includes(to)), [], "the README names files that are not in the package");
     assert.equal(names.filter((n) => n.endsWith(".wasm")).length, 1);
-    for (const entry of [".", "./offline", "./testing", "./models.json", "./lodger.wasm"]) assert.ok(manifest.exports[entry], `exports has no ${entry}`);
-    for (const entry of [".", "./offline", "./testing"]) for (const condition of ["browser", "node"]) assert.ok(names.includes(t.env.pkg.entry(entry, [condition, "import"])), `${entry} under ${condition}`);
+    const entries = [".", "./offline", "./prompt-api", "./testing", "./wllama"];
+    for (const entry of [...entries, "./models.json", "./lodger.wasm"]) assert.ok(manifest.exports[entry], `exports has no ${entry}`);
+    for (const entry of entries) for (const condition of ["browser", "node"]) assert.ok(names.includes(t.env.pkg.entry(entry, [condition, "import"])), `${entry} under ${condition}`);
     assert.equal(manifest.license, "MIT OR Apache-2.0");
     assert.equal(manifest.type, "module");
     assert.ok("sideEffects" in manifest);

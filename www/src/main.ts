@@ -4,7 +4,7 @@
 //   pages/          left and middle: tree, page, versions            render/        Markdown while it streams
 //   shell/          frame, dialogs, keys, icons                      styles/        tokens first, then one file per part
 //
-// Only the public package is used, as any page would: `lodger` and `lodger/offline`.
+// Only the public package is used, as any page would: `lodger`, `lodger/offline` and, where there is a local model, `lodger/wllama`.
 import { openWorkspace, type Workspace } from "lodger";
 import { Agent, errorInfo, sentence } from "./agent.ts";
 import { PageStore } from "./pages/store.ts";

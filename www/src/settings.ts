@@ -4,11 +4,12 @@
 // address only, and is gone with the page or with `forgetKey`. Leaves to others: the form (`shell/settings-dialog.ts`).
 import type { AgentConfig, Provider } from "lodger";
 import { offline } from "lodger/offline";
+import { hasLocalModel, LOCAL_MODEL, localModel } from "./local-model.ts";
 import { Changing } from "./shell/changing.ts";
 
 /** What is stored. */
 export interface Choice {
-  provider: "offline" | "anthropic";
+  provider: "offline" | "anthropic" | "local";
   model: string;
   baseUrl: string;
   /** Milliseconds between the words of the offline model. */
@@ -33,6 +34,8 @@ const DEFAULTS: Choice = { provider: "offline", model: "", baseUrl: "", pace: 24
 const PLACE = "lodger-workbench.settings";
 const INSTRUCTIONS =
   "You help a person with the pages of their workspace. Look things up with the tools before you answer, answer shortly in Markdown, and write a page's title as [[Title]].";
+/** A small model reads slowly and understands little: it gets no tools. */
+const LOCAL_INSTRUCTIONS = "You are a helpful assistant. Answer shortly.";
 
 /** The model that is taken when none is named. */
 export const DEFAULT_MODEL = "claude-sonnet-4-6";
@@ -44,6 +47,8 @@ export class Settings extends Changing {
   /** The stored part. */
   choice: Choice = read();
   #key = "";
+  /** How much of the local model is there while it loads, from 0 to 1. */
+  #loaded = 1;
 
   constructor() {
     super();
@@ -85,12 +90,14 @@ export class Settings extends Changing {
 
   /** The provider in words. */
   get label(): string {
-    return this.choice.provider === "offline" ? "Offline model" : this.choice.model || DEFAULT_MODEL;
+    const { provider, model } = this.choice;
+    if (provider === "local") return this.#loaded < 1 ? `${LOCAL_MODEL}, loading: ${Math.round(100 * this.#loaded)} %` : LOCAL_MODEL;
+    return provider === "offline" ? "Offline model" : model || DEFAULT_MODEL;
   }
 
   /** The host that sees the conversation, or null when nothing leaves the page. */
   get destination(): string | null {
-    if (this.choice.provider === "offline") return null;
+    if (this.choice.provider !== "anthropic") return null;
     try {
       return new URL(this.choice.baseUrl || ANTHROPIC_URL).host;
     } catch {
@@ -101,6 +108,7 @@ export class Settings extends Changing {
   /** What `startAgent` and `configureAgent` take, of an agent for whose tools these capabilities are needed. */
   config(capabilities: string[]): AgentConfig {
     const { processType, withheld, policies } = this.choice;
+    if (this.choice.provider === "local") return { provider: this.#provider(), instructions: LOCAL_INSTRUCTIONS, capabilities: [] };
     return {
       provider: this.#provider(),
       instructions: INSTRUCTIONS,
@@ -113,6 +121,7 @@ export class Settings extends Changing {
   #provider(): Provider {
     const { provider, model, baseUrl, pace } = this.choice;
     if (provider === "offline") return offline({ delayMs: pace });
+    if (provider === "local") return localModel((part) => ((this.#loaded = part), this.changed()));
     return {
       kind: "anthropic",
       ...(this.#key ? { apiKey: this.#key } : {}),
@@ -137,7 +146,8 @@ export class Settings extends Changing {
 function read(): Choice {
   try {
     const stored: unknown = JSON.parse(localStorage.getItem(PLACE) ?? "{}");
-    return { ...DEFAULTS, ...(typeof stored === "object" ? stored : {}) };
+    const choice: Choice = { ...DEFAULTS, ...(typeof stored === "object" ? stored : {}) };
+    return choice.provider === "local" && !hasLocalModel ? { ...choice, provider: DEFAULTS.provider } : choice;
   } catch {
     return { ...DEFAULTS };
   }

@@ -2,6 +2,7 @@
 
 use crate::build;
 use crate::command::{Cmd, node, npm, npm_ci, which};
+use crate::local_model;
 use crate::project::Project;
 use crate::serve::Server;
 use crate::stamp::{Stamp, digest};
@@ -14,11 +15,16 @@ pub const PORT: u16 = 4173;
 pub struct Options {
     pub port: u16,
     pub open: bool,
+    /// Offers the small model that `local_model` fetches.
+    pub local_model: bool,
 }
 
 pub fn demo(project: &Project, options: &Options) -> Result<()> {
     // The port first: nobody wants to hear of it after two minutes of building.
-    let server = server(project, options.port)?;
+    let mut server = server(project, options.port)?;
+    if options.local_model {
+        server = server.with_local_model(local_model::fetched(project)?);
+    }
     make(project)?;
     let address = server.address()?;
     println!("The workbench is at {address} (Ctrl-C ends it)");
@@ -36,7 +42,7 @@ pub fn screenshots(project: &Project) -> Result<()> {
     npm_ci(&tests)?;
     Cmd::new("node")
         .arg("tests/screenshots.mjs")
-        .env("LODGER_DEMO_URL", started(project)?)
+        .env("LODGER_DEMO_URL", started(project, None)?)
         .in_dir(&tests)
         .run()
 }
@@ -74,8 +80,11 @@ pub fn make(project: &Project) -> Result<()> {
 }
 
 /// A server on a free port, for as long as this process lives; gives its address.
-pub fn started(project: &Project) -> Result<String> {
-    let server = server(project, 0)?;
+pub fn started(project: &Project, local_model: Option<PathBuf>) -> Result<String> {
+    let mut server = server(project, 0)?;
+    if let Some(dir) = local_model {
+        server = server.with_local_model(dir);
+    }
     let address = server.address()?;
     thread::spawn(move || server.run());
     Ok(address)

@@ -6,6 +6,7 @@
 mod build;
 mod command;
 mod demo;
+mod local_model;
 mod project;
 mod serve;
 mod stamp;
@@ -20,7 +21,9 @@ cargo xtask <command>
 
   build [--debug]               make the npm package in pkg/, print its size, fail above the gate
   demo [--port N] [--no-open]   build what is missing, serve the workbench, open it in the browser
-  test [part...]                all tests, or these parts: host, js, browser, package, www
+       [--local-model]          with a small language model that runs in the page; 100 MB, fetched once
+  test [part...]                all tests, or these parts: host, js, browser, package, www; and, by its name only,
+                                local-model: a real model calls a tool in Chromium
   campaign                      crashes, races and random schedules in full
   bench                         speed and size beside the peers
   screenshots                   the workbench's pictures in www/screenshots/";
@@ -59,11 +62,12 @@ fn dispatch(args: &[String]) -> Result<()> {
 }
 
 fn demo_options(options: &[&str]) -> Result<demo::Options> {
-    let mut parsed = demo::Options { port: demo::PORT, open: true };
+    let mut parsed = demo::Options { port: demo::PORT, open: true, local_model: false };
     let mut options = options.iter();
     while let Some(option) = options.next() {
         match *option {
             "--no-open" => parsed.open = false,
+            "--local-model" => parsed.local_model = true,
             "--port" => {
                 let port = options.next().context("--port needs a number")?;
                 parsed.port = port.parse().with_context(|| format!("--port {port} is no port number"))?;

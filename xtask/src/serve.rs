@@ -13,14 +13,18 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+/// What the page finds its local model by, in the head of the document.
+const LOCAL_MODEL: &str = "<meta name=\"local-model\" content=\"local-model/\">";
+
 /// What a page with Lodger needs at least. `connect-src` is open because a person may type any base URL. An example is
-/// one file, with its script and its style in it.
-fn policy(target: &str) -> String {
+/// one file, with its script and its style in it. The engine of a local model is a worker that it makes from a text.
+fn policy(target: &str, local_model: bool) -> String {
     let inline = if target.starts_with("/examples/") { " 'unsafe-inline'" } else { "" };
+    let (blob, default) = if local_model { (" blob:", " default") } else { ("", "") };
     format!(
-        "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'{inline}; style-src 'self'{inline}; worker-src 'self'; \
+        "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'{inline}; style-src 'self'{inline}; worker-src 'self'{blob}; \
          connect-src *; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'none'; \
-         require-trusted-types-for 'script'; trusted-types lit-html dompurify lodger 'allow-duplicates'"
+         require-trusted-types-for 'script'; trusted-types lit-html dompurify lodger{default} 'allow-duplicates'"
     )
 }
 
@@ -35,6 +39,7 @@ pub struct Server {
 struct Roots {
     www: PathBuf,
     pkg: PathBuf,
+    local_model: Option<PathBuf>,
 }
 
 impl Server {
@@ -47,7 +52,14 @@ impl Server {
                 }
                 _ => anyhow::Error::new(error).context(format!("cannot listen on 127.0.0.1:{port}")),
             })?;
-        Ok(Server { listener, roots: Arc::new(Roots { www, pkg }) })
+        Ok(Server { listener, roots: Arc::new(Roots { www, pkg, local_model: None }) })
+    }
+
+    /// With a model for the page, whose files lie in this folder, under `local-model/`; the page is told.
+    pub fn with_local_model(self, dir: PathBuf) -> Server {
+        let Roots { www, pkg, .. } = &*self.roots;
+        let roots = Roots { www: www.clone(), pkg: pkg.clone(), local_model: Some(dir) };
+        Server { roots: Arc::new(roots), ..self }
     }
 
     pub fn address(&self) -> Result<String> {
@@ -77,7 +89,7 @@ fn answer(stream: &TcpStream, roots: &Roots) -> std::io::Result<()> {
     }
     let mut words = request.split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let (status, kind, body) = match (method, roots.find(target)) {
+    let (status, kind, mut body) = match (method, roots.find(target)) {
         ("GET" | "HEAD", Some(path)) => match fs::read(&path) {
             Ok(body) => ("200 OK", mime(&path), body),
             Err(_) => {
@@ -87,14 +99,19 @@ fn answer(stream: &TcpStream, roots: &Roots) -> std::io::Result<()> {
         ("GET" | "HEAD", None) => ("404 Not Found", "text/plain; charset=utf-8", b"no such path\n".to_vec()),
         _ => ("405 Method Not Allowed", "text/plain; charset=utf-8", b"GET and HEAD only\n".to_vec()),
     };
+    let page = kind.starts_with("text/html");
+    if page && roots.local_model.is_some() {
+        body =
+            String::from_utf8_lossy(&body).replace("</head>", &format!("{LOCAL_MODEL}</head>")).into_bytes();
+    }
     let mut out = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
          X-Content-Type-Options: nosniff\r\nConnection: close\r\n",
         body.len()
     );
-    if kind.starts_with("text/html") {
+    if page {
         out.push_str("Content-Security-Policy: ");
-        out.push_str(&policy(target));
+        out.push_str(&policy(target, roots.local_model.is_some()));
         out.push_str("\r\n");
     }
     out.push_str("\r\n");
@@ -107,13 +124,15 @@ fn answer(stream: &TcpStream, roots: &Roots) -> std::io::Result<()> {
 }
 
 impl Roots {
-    /// The file for a request target, or `None` for what leads out of the two folders.
+    /// The file for a request target, or `None` for what leads out of the folders.
     fn find(&self, target: &str) -> Option<PathBuf> {
         let path = decode(target.split(['?', '#']).next()?)?;
         let path = path.strip_prefix('/')?;
-        let (root, path) = match path.strip_prefix("lodger/") {
-            Some(inside) => (&self.pkg, inside),
-            None => (&self.www, path),
+        let below = |folder: &str| path.strip_prefix(folder);
+        let (root, path) = match (below("lodger/"), below("local-model/"), &self.local_model) {
+            (Some(inside), ..) => (&self.pkg, inside),
+            (_, Some(inside), Some(model)) => (model, inside),
+            _ => (&self.www, path),
         };
         let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
         let file = root.join(path);
@@ -163,16 +182,26 @@ mod tests {
     use super::*;
 
     fn get(request: &str) -> String {
+        asked(request, false)
+    }
+
+    fn asked(request: &str, local_model: bool) -> String {
         let root = std::env::temp_dir().join(format!("lodger-serve-{:?}", thread::current().id()));
-        for (file, text) in
-            [("www/index.html", "<p>bench"), ("www/a b.css", "p{}"), ("pkg/lodger.wasm", "\0asm")]
-        {
+        for (file, text) in [
+            ("www/index.html", "<head></head><p>bench"),
+            ("www/a b.css", "p{}"),
+            ("pkg/lodger.wasm", "\0asm"),
+            ("model/model.gguf", "GGUF"),
+        ] {
             let path = root.join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
         fs::write(root.join("secret"), "secret").unwrap();
-        let server = Server::bind(0, root.join("www"), root.join("pkg")).unwrap();
+        let mut server = Server::bind(0, root.join("www"), root.join("pkg")).unwrap();
+        if local_model {
+            server = server.with_local_model(root.join("model"));
+        }
         let port = server.listener.local_addr().unwrap().port();
         thread::spawn(|| server.run());
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
@@ -188,16 +217,35 @@ mod tests {
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/html"), "{answer}");
         assert!(answer.contains("\r\nContent-Security-Policy: default-src 'self'; script-src"), "{answer}");
         assert!(
-            answer.contains("\r\nCache-Control: no-store\r\n") && answer.ends_with("\r\n\r\n<p>bench"),
+            answer.contains("\r\nCache-Control: no-store\r\n")
+                && answer.ends_with("\r\n\r\n<head></head><p>bench"),
             "{answer}"
         );
     }
 
     #[test]
     fn an_example_may_hold_its_script_and_no_other_page_may() {
-        let inline =
-            |target: &str| policy(target).contains("script-src 'self' 'wasm-unsafe-eval' 'unsafe-inline';");
+        let inline = |target: &str| {
+            policy(target, false).contains("script-src 'self' 'wasm-unsafe-eval' 'unsafe-inline';")
+        };
         assert!(inline("/examples/own-tool.html") && !inline("/") && !inline("/index.html?/examples/"));
+    }
+
+    #[test]
+    fn a_local_model_is_told_to_the_page_and_its_worker_allowed() {
+        let answer = asked("GET / HTTP/1.1\r\n\r\n", true);
+        assert!(answer.ends_with(&format!("<head>{LOCAL_MODEL}</head><p>bench")), "{answer}");
+        assert!(answer.contains(&format!("Content-Length: {}\r\n", 21 + LOCAL_MODEL.len())), "{answer}");
+        assert!(
+            answer.contains("worker-src 'self' blob:;") && answer.contains("lodger default 'allow"),
+            "{answer}"
+        );
+        assert!(asked("GET /local-model/model.gguf HTTP/1.1\r\n\r\n", true).ends_with("\r\n\r\nGGUF"));
+        for (target, there) in [("/local-model/model.gguf", false), ("/local-model/../secret", true)] {
+            let answer = asked(&format!("GET {target} HTTP/1.1\r\n\r\n"), there);
+            assert!(answer.starts_with("HTTP/1.1 404"), "{target}: {answer}");
+        }
+        assert!(get("GET / HTTP/1.1\r\n\r\n").contains("worker-src 'self';"));
     }
 
     #[test]

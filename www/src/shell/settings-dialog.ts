@@ -5,6 +5,7 @@
 import { html, nothing, type TemplateResult } from "lit";
 import type { Agent } from "../agent.ts";
 import { ANTHROPIC_URL, DEFAULT_MODEL, type Choice, type ProcessType, type Settings } from "../settings.ts";
+import { hasLocalModel, LOCAL_MODEL } from "../local-model.ts";
 import { Component } from "./changing.ts";
 import { icon } from "./icons.ts";
 
@@ -54,9 +55,10 @@ export class SettingsDialog extends Component {
         <div class="dialog-body">
           <fieldset class="cards"><legend>Who answers</legend>
             ${this.#provider("offline", "Offline model", "Rules, not a language model. No key, no network, always the same answer.")}
+            ${hasLocalModel ? this.#provider("local", LOCAL_MODEL, "A small language model that runs in this page. No key, no network, no tools; it knows little and is slow.") : nothing}
             ${this.#provider("anthropic", "Anthropic", "Claude, called from this page with your own key.")}
           </fieldset>
-          ${draft.provider === "anthropic" ? this.#anthropic() : this.#offline()}
+          ${draft.provider === "anthropic" ? this.#anthropic() : draft.provider === "offline" ? this.#offline() : nothing}
           ${this.#error ? html`<p class="danger-text" role="alert">${icon("alert")}${this.#error}</p>` : nothing}
           ${this.#may()}
           <fieldset><legend>This browser</legend>

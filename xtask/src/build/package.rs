@@ -17,7 +17,7 @@ pub const TEXTS: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 const ONLY_HERE: [&str; 2] = ["<!-- only here, not in the npm package -->\n", "<!-- end -->\n"];
 
 /// What `exports` names, besides the modules.
-const TYPES: [&str; 3] = ["index.d.ts", "offline.d.ts", "testing.d.ts"];
+const TYPES: [&str; 5] = ["index.d.ts", "offline.d.ts", "prompt-api.d.ts", "testing.d.ts", "wllama.d.ts"];
 
 pub fn assemble(project: &Project, modules: &Path, wasm: &[u8]) -> Result<()> {
     let pkg = project.pkg();
@@ -77,12 +77,16 @@ fn manifest(project: &Project) -> String {
       "default": "./index.js"
     }},
     "./offline": {{ "types": "./offline.d.ts", "default": "./offline.js" }},
+    "./prompt-api": {{ "types": "./prompt-api.d.ts", "default": "./prompt-api.js" }},
     "./testing": {{ "types": "./testing.d.ts", "default": "./testing.js" }},
+    "./wllama": {{ "types": "./wllama.d.ts", "default": "./wllama.js" }},
     "./models.json": "./models.json",
     "./lodger.wasm": "./lodger.wasm",
     "./package.json": "./package.json"
   }},
   "types": "./index.d.ts",
+  "peerDependencies": {{ "@wllama/wllama": "^3.8.0" }},
+  "peerDependenciesMeta": {{ "@wllama/wllama": {{ "optional": true }} }},
   "files": ["*.js", "*.js.map", "*.d.ts", "models.json", "lodger.wasm", "LICENSE-MIT", "LICENSE-APACHE"]
 }}
 "#

@@ -3,11 +3,12 @@
 //! Promises: every suite that was asked for runs or counts as failed, also when a tool for it is missing and when it
 //! ran no test at all; a failure stops no other suite; the last line is the sum; it ends within the time limit.
 
-mod tools;
+pub mod tools;
 
 use crate::build;
 use crate::command::{Cmd, cargo, lines, npm, npm_bin, npm_ci};
 use crate::demo;
+use crate::local_model;
 use crate::project::{Project, WASM, files};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeSet;
@@ -32,9 +33,12 @@ pub enum Part {
     Package,
     /// The workbench.
     Www,
+    /// A real model in Chromium. It is slow, and fetches 100 MB: it runs only when it is named.
+    LocalModel,
 }
 
 impl Part {
+    /// What runs when nothing is named.
     const ALL: [Part; 5] = [Part::Host, Part::Js, Part::Browser, Part::Package, Part::Www];
 
     fn name(self) -> &'static str {
@@ -44,6 +48,7 @@ impl Part {
             Part::Browser => "browser",
             Part::Package => "package",
             Part::Www => "www",
+            Part::LocalModel => "local-model",
         }
     }
 
@@ -53,9 +58,9 @@ impl Part {
             return Ok(Part::ALL.into());
         }
         let part = |name: &&str| {
-            let known = || Part::ALL.map(Part::name).join(", ");
-            Part::ALL
-                .into_iter()
+            let parts = || Part::ALL.into_iter().chain([Part::LocalModel]);
+            let known = || parts().map(Part::name).collect::<Vec<_>>().join(", ");
+            parts()
                 .find(|part| part.name() == *name)
                 .with_context(|| format!("there is no part '{name}': {}", known()))
         };
@@ -75,6 +80,7 @@ pub fn test(project: &Project, parts: &[Part]) -> Result<()> {
             Part::Browser => browser(project, &mut tally),
             Part::Package => package(project, &mut tally, &[]),
             Part::Www => www(project, &mut tally),
+            Part::LocalModel => local_model(project, &mut tally),
         }
         times.push(format!("{} {:.0} s", part.name(), started.elapsed().as_secs_f32()));
     }
@@ -233,9 +239,22 @@ fn www(project: &Project, tally: &mut Tally) {
     let ready = || -> Result<Cmd> {
         demo::make(project)?;
         tools::chromium()?;
-        Ok(npm(&dir).args(["test", "--silent"]).env("LODGER_DEMO_URL", demo::started(project)?))
+        Ok(npm(&dir).args(["test", "--silent"]).env("LODGER_DEMO_URL", demo::started(project, None)?))
     };
     tally.run("workbench", Count::Last, ready());
+}
+
+fn local_model(project: &Project, tally: &mut Tally) {
+    let dir = project.root.join("pkg-tests");
+    let ready = || -> Result<Cmd> {
+        demo::make(project)?;
+        tools::chromium()?;
+        npm_ci(&dir)?;
+        let model = local_model::fetched(project)?;
+        let cmd = Cmd::new("node").arg("local-model.mjs").in_dir(&dir);
+        Ok(cmd.env("LODGER_DEMO_URL", demo::started(project, Some(model))?))
+    };
+    tally.run("a model in the page", Count::Last, ready());
 }
 
 fn in_root(project: &Project, args: &[&str]) -> Cmd {
@@ -466,6 +485,8 @@ mod tests {
     fn parts_are_known_by_name() {
         assert!(Part::parse(&[]).unwrap() == Part::ALL);
         assert!(Part::parse(&["js", "host"]).unwrap() == [Part::Js, Part::Host]);
+        assert!(Part::parse(&["local-model"]).unwrap() == [Part::LocalModel]);
+        assert!(!Part::ALL.contains(&Part::LocalModel));
         assert!(Part::parse(&["jss"]).is_err_and(|error| error.to_string().contains("host, js, browser")));
     }
 }

@@ -76,23 +76,8 @@ pub fn schema_suite(project: &Project) -> Result<PathBuf> {
         return Ok(dir);
     }
     println!("fetching the JSON Schema test suite");
-    let python = |args: &[&str]| Cmd::new("python3").args(args).in_dir(&dir);
-    let fetched = dir.join("fetched");
-    let _ = fs::remove_dir_all(&dir);
-    fs::create_dir_all(&fetched)?;
-    if python(&["-m", "pip", "--version"]).captured().is_err() {
-        debian(&[("/usr/bin/pip3", "python3-pip")]).context("the suite is fetched by pip")?;
-    }
-    python(&["-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes", "--dest", "fetched"])
-        .args(["--no-binary", "jsonschema", "--only-binary", "jsonschema-specifications"])
-        .arg("--requirement")
-        .arg(&locked)
-        .captured()?;
-    for file in files(&fetched)? {
-        let kind =
-            if file.extension().is_some_and(|extension| extension == "whl") { "zipfile" } else { "tarfile" };
-        python(&["-m", kind, "-e"]).arg(&file).arg("unpacked").captured()?;
-    }
+    let formats = ["--no-binary", "jsonschema", "--only-binary", "jsonschema-specifications"];
+    pip(&locked, &dir, &formats)?;
     let unpacked = fs::read_dir(dir.join("unpacked"))?.map(|entry| Ok(entry?.path()));
     for package in unpacked.collect::<Result<Vec<PathBuf>>>()? {
         for (from, to) in
@@ -108,4 +93,28 @@ pub fn schema_suite(project: &Project) -> Result<PathBuf> {
     }
     stamp.set(&inputs)?;
     Ok(dir)
+}
+
+/// Empties `dir` and unpacks there, in `unpacked/`, the Python packages that a file of requirements locks. They are
+/// read, never run.
+pub fn pip(locked: &Path, dir: &Path, formats: &[&str]) -> Result<()> {
+    let python = |args: &[&str]| Cmd::new("python3").args(args).in_dir(dir);
+    let fetched = dir.join("fetched");
+    let _ = fs::remove_dir_all(dir);
+    fs::create_dir_all(&fetched)?;
+    if python(&["-m", "pip", "--version"]).captured().is_err() {
+        debian(&[("/usr/bin/pip3", "python3-pip")]).context("it is fetched by pip")?;
+    }
+    python(&["-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes", "--dest", "fetched"])
+        .args(formats)
+        .arg("--requirement")
+        .arg(locked)
+        .captured()?;
+    for file in files(&fetched)? {
+        let kind =
+            if file.extension().is_some_and(|extension| extension == "whl") { "zipfile" } else { "tarfile" };
+        python(&["-m", kind, "-e"]).arg(&file).arg("unpacked").captured()?;
+    }
+    fs::remove_dir_all(&fetched)?;
+    Ok(())
 }
