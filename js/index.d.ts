@@ -99,7 +99,7 @@ export type ErrorCode =
   // the model
   | "not_configured" | "auth" | "permission" | "not_found" | "invalid_request" | "context_length" | "rate_limit" | "quota"
   | "overloaded" | "server" | "network" | "timeout" | "stream_broken" | "protocol" | "refused" | "aborted"
-  | "max_turns_exceeded" | "output_limit"
+  | "max_turns_exceeded" | "budget_exceeded" | "output_limit"
   // storage
   | "storage_unavailable" | "storage_blocked" | "quota_exceeded" | "storage_failed" | "newer_version" | "corrupt";
 
@@ -289,6 +289,12 @@ export interface AgentConfig {
    */
   processType?: "Orchestrator" | "Researcher" | "Worker" | "SkillComposer";
   permissions?: Permissions;
+  /**
+   * What a run and its session may use up, checked before each model call, from the journal: so it counts what was spent
+   * before a reload. Then the run fails with `budget_exceeded`. Delegates spend their parent's. `cost` needs models with a
+   * known price.
+   */
+  budgets?: { run?: Budget; session?: Budget };
   /** What the agent knows how to do: listed for the model, which reads one with `use_skill` when it wants it. */
   skills?: Skill[];
   /** What is known of models, in place of what the package knows (`lodger/models.json`). */
@@ -301,6 +307,9 @@ export interface AgentConfig {
    */
   ifRunning?: "reject" | "join";
 }
+
+/** `turns`: model calls. `cost`: dollars. `wallMs`: while a run works or waits, not while it is held. */
+export interface Budget { turns?: number; inputTokens?: number; outputTokens?: number; cost?: number; wallMs?: number }
 
 export type Provider = ModelApi | CustomProvider;
 

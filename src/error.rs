@@ -145,6 +145,8 @@ codes! {
     OutputLimit = "output_limit", retry false;
     /// The run used up its turns.
     MaxTurnsExceeded = "max_turns_exceeded", retry false;
+    /// The run or the session has used up its budget.
+    BudgetExceeded = "budget_exceeded", retry false;
 
     // Storage.
     /// The database cannot be opened.

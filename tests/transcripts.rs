@@ -22,11 +22,11 @@ use lodger::journal::Row;
 use lodger::model::{Dialect, Peer, Wire};
 use lodger::ports::{Commit, MemoryStore, PatternEngine, Table, Write};
 use lodger::run::{Outcome, Run};
-use lodger::session::{self, Transcript};
+use lodger::session::{self, Session, Transcript};
 use serde_json::{Value, json};
 use support::laws::{Journal, SESSION};
-use support::openai_rules;
 use support::sim::{Faults, World, paused};
+use support::{ollama_rules, openai_responses_rules, openai_rules};
 
 const PREFIXES: usize = 10_000;
 const STEPS: usize = 400;
@@ -81,7 +81,13 @@ fn judge(seed: u64, world: &World, counts: &mut Counts) {
         let place = || format!("seed {seed}, prefix {prefix} of {}", rows.len());
         counts.prefixes += 1;
         let draft = draft(&mut rng, &journal);
-        let page = Page { disk: &disk, journal: &journal, draft, world, anthropic: prefix % 3 > 0 };
+        let wire = match prefix % 6 {
+            0 => Wire::OpenAiChat,
+            1 => Wire::Ollama,
+            2 => Wire::OpenAiResponses,
+            _ => Wire::Anthropic,
+        };
+        let page = Page { disk: &disk, journal: &journal, draft, world, wire };
         counts.messages += page.sends_a_message(&place);
         if journal.fold.current().is_some_and(|run| run.ended.is_none()) {
             counts.resumed += usize::from(page.goes_on(&place));
@@ -121,7 +127,8 @@ struct Page<'a> {
     journal: &'a Journal,
     draft: Option<Write>,
     world: &'a World,
-    anthropic: bool,
+    /// What its provider speaks.
+    wire: Wire,
 }
 
 impl Page<'_> {
@@ -135,14 +142,15 @@ impl Page<'_> {
     }
 
     fn provider(&self) -> Value {
-        if self.anthropic {
-            json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" })
-        } else {
-            json!({ "kind": "custom", "stream": { "$fn": 1 } })
+        match self.wire {
+            Wire::Anthropic => json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" }),
+            Wire::Ollama => json!({ "kind": "ollama", "model": "m" }),
+            Wire::OpenAiResponses => json!({ "kind": "openai-responses", "apiKey": "sk-0123456789", "model": "m" }),
+            Wire::OpenAiChat => json!({ "kind": "custom", "stream": { "$fn": 1 } }),
         }
     }
 
-    /// Sends a message. The request is judged as it is made (a law of the simulator); the other wire's here.
+    /// Sends a message. The request is judged as it is made (a law of the simulator); those of the other wires here.
     fn sends_a_message(&self, place: &dyn Fn() -> String) -> usize {
         let mut page = self.start();
         // A run that waited for a person waits again: whoever does not answer interrupts it.
@@ -158,16 +166,25 @@ impl Page<'_> {
         assert!(matches!(accepted, Some(Ok(_))), "{}: {accepted:?}", place());
         assert_eq!(page.pages[0].models.len(), 1, "{}: no request", place());
         let (_, model) = page.model(0);
-        let messages = model.body["messages"].as_array().expect("messages");
+        let messages =
+            model.body["messages"].as_array().or(model.body["input"].as_array()).expect("messages");
         let last = messages.last().expect("a message").to_string();
         assert!(last.contains("and now?"), "{}: the message is not the last: {last}", place());
         let session = page.pages[0].harness.session(SESSION).expect("a session");
-        let other = if self.anthropic { Wire::OpenAiChat } else { Wire::Anthropic };
-        self.judge_other(other, Transcript::new(peer(other), session).extend(&session.runs), false, place);
+        self.judge_others(session, place);
         messages.len()
     }
 
-    fn judge_other(&self, wire: Wire, messages: &str, paused: bool, place: &dyn Fn() -> String) {
+    /// Judges the conversation as it is written for every wire but this page's own.
+    fn judge_others(&self, session: &Session, place: &dyn Fn() -> String) {
+        for wire in Wire::ALL.iter().copied().filter(|wire| *wire != self.wire) {
+            let peer = peer(wire);
+            let mut transcript = Transcript::new(peer, session);
+            self.judge(wire, transcript.extend(&session.runs), paused(&session.runs, "stranger"), place);
+        }
+    }
+
+    fn judge(&self, wire: Wire, messages: &str, paused: bool, place: &dyn Fn() -> String) {
         let messages: Value = serde_json::from_str(&format!("[{messages}]")).expect("JSON");
         let judged = match wire {
             Wire::OpenAiChat => openai_rules::check_messages(messages.as_array().unwrap(), paused),
@@ -176,6 +193,10 @@ impl Page<'_> {
                 &self.world.signed,
                 paused,
             ),
+            Wire::Ollama => ollama_rules::check_messages(messages.as_array().unwrap(), paused),
+            Wire::OpenAiResponses => {
+                openai_responses_rules::check_input(messages.as_array().unwrap(), &self.world.signed, paused)
+            }
         };
         assert_eq!(judged, Ok(()), "{} on {wire:?}: {messages}", place());
     }
@@ -192,17 +213,14 @@ impl Page<'_> {
             page.returns(0, key, Ok(Some("\"found\"".into())));
         }
         let session = page.pages[0].harness.session(SESSION).expect("a session");
-        let other = if self.anthropic { Wire::OpenAiChat } else { Wire::Anthropic };
         let called = !page.pages[0].models.is_empty();
         if called {
-            let messages = Transcript::new(peer(other), session).extend(&session.runs).to_owned();
-            self.judge_other(other, &messages, paused(&session.runs, "stranger"), place);
+            self.judge_others(session, place);
         }
         called
     }
 }
 
-/// Somebody who speaks so and has said nothing of the conversation.
 /// Somebody who speaks so and has said nothing of the conversation.
 fn peer(wire: Wire) -> Peer {
     Peer { wire, dialect: Dialect::CHAT, name: "stranger".into() }
@@ -220,7 +238,5 @@ fn a_row_that_was_changed_is_found() {
     rows[1] = text.replacen("\"at\":1", "\"at\":2", 1);
     assert_ne!(rows[1], text);
     assert!(!Row::from_text(&rows[1]).unwrap().follows(Row::from_text(&rows[0]).unwrap().hash()));
-    assert!(
-        session::Session::load(SESSION, &PatternEngine::default(), rows.iter().map(String::as_str)).is_err()
-    );
+    assert!(Session::load(SESSION, &PatternEngine::default(), rows.iter().map(String::as_str)).is_err());
 }

@@ -119,6 +119,12 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
 pub(super) fn over(pump: &Pump, call: CallKey, result: Result<(), ErrorInfo>) {
     let Some(mut incoming) = pump.inner().incoming.borrow_mut().remove(call) else { return };
     forget(pump, call);
+    if result.is_ok() && incoming.refused.is_none() {
+        // An error stays in the decoder, which tells it when it finishes.
+        let _ = incoming.decoder.end(&mut |delta| {
+            pump.inner().harness.borrow_mut().delta(call, delta);
+        });
+    }
     // A function may have given a key that has expired.
     if let (Some(Refused { status: 401, .. }), Some(attempt)) = (&incoming.refused, incoming.again.take()) {
         return fetch::begin(pump, call, attempt, true);

@@ -153,6 +153,7 @@ impl Harness {
             | Entry::Configured { .. }
             | Entry::Stopped {}
             | Entry::Due {}
+            | Entry::OverBudget { .. }
             | Entry::Judged { .. }
             | Entry::NotFound { .. }
             | Entry::Granted { .. }

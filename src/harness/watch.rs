@@ -35,9 +35,10 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Over a call that begins now. Without timeouts nothing is given up.
-    fn new(now: Millis, timeouts: Option<Timeouts>, started_at: Millis) -> Watch {
-        let run_until = timeouts.and_then(|timeouts| timeouts.run).map(|run| started_at.saturating_add(run));
+    /// Over a call that begins now, of a run that has worked so long. Without timeouts nothing is given up.
+    fn new(now: Millis, timeouts: Option<Timeouts>, worked: Millis) -> Watch {
+        let run_until = timeouts.and_then(|timeouts| timeouts.run);
+        let run_until = run_until.map(|run| now.saturating_add(run.saturating_sub(worked)));
         let mut watch = Watch { timeouts, run_until, stage: Stage::Connecting, heard: now, look: 0 };
         watch.look = watch.until().unwrap_or(Millis::MAX);
         watch
@@ -105,7 +106,7 @@ impl Harness {
     /// The watch over a call of a run that goes to the provider of this name.
     pub(super) fn watch(&self, on: Option<&str>, run: Option<&Run>) -> Watch {
         let timeouts = self.config.serving(on).and_then(|provider| provider.timeouts());
-        Watch::new(self.now, timeouts, run.map_or(self.now, |run| run.started_at))
+        Watch::new(self.now, timeouts, run.map_or(0, |run| run.worked_ms))
     }
 
     /// Something of an answer has come: bytes of its body, or else its head.
@@ -170,7 +171,7 @@ mod tests {
     #[test]
     fn a_run_that_takes_too_long_is_not_tried_again() {
         let timeouts = Timeouts { run: Some(120), ..TIMEOUTS };
-        let mut watch = Watch::new(1_100, Some(timeouts), 1_000);
+        let mut watch = Watch::new(1_100, Some(timeouts), 100);
         assert_eq!(watch.due(), Some(1_120));
         let error = watch.look(1_120).unwrap();
         assert!(error.code == Code::Timeout && !error.retryable());

@@ -27,6 +27,8 @@ pub struct Sums {
     /// Their price in nano-dollars. `None`: there was no answer yet, or one that nobody knows the price of. A sum
     /// without it would be too low, and pass for the truth.
     pub cost: Option<u64>,
+    /// How long its runs took that have ended, in milliseconds.
+    pub wall_ms: u64,
 }
 
 impl Sums {
@@ -187,6 +189,17 @@ entries! {
     }
     /// That while is over.
     Input Due = "due" {}
+    /// Nothing is left of a budget for another model call.
+    Decision OverBudget = "over_budget" {
+        /// Whose: `run` or `session`.
+        of: String,
+        /// Which limit: `turns`, `inputTokens`, `outputTokens`, `cost` (nano-dollars), `wallMs`.
+        what: String,
+        /// How much was spent.
+        spent: u64,
+        /// How much might have been.
+        limit: u64,
+    }
     /// Another provider takes over for the rest of the run.
     Decision FellBack = "fell_back" {
         /// Its name in `providers`.
@@ -439,7 +452,7 @@ impl Field for Sums {
     fn put(&self) -> Option<Value> {
         let mut sums = Object::new();
         sums.number("turns", self.turns).maybe("usage", self.usage.put()).maybe("cost", self.cost.put());
-        Some(sums.done())
+        Some(sums.number("wallMs", self.wall_ms).done())
     }
     fn get(value: Option<&Value>, whole: &mut bool) -> Self {
         let member = |name: &str| value.and_then(|sums| sums.get(name));
@@ -447,6 +460,7 @@ impl Field for Sums {
             turns: u64::get(member("turns"), whole),
             usage: Usage::get(member("usage"), whole),
             cost: Field::get(member("cost"), whole),
+            wall_ms: u64::get(member("wallMs"), whole),
         }
     }
 }
@@ -501,8 +515,8 @@ pub fn blocks_to_json(blocks: &[Block]) -> Value {
             Block::Text(text) => ("text", &[text], None),
             Block::Thinking { text, signature } => ("thinking", &[text], Some(signature.as_deref().into())),
             Block::ToolCall { id, name, arguments } => ("tool_call", &[id, name, arguments], None),
-            Block::ToolResult { id, text, is_error } => {
-                ("tool_result", &[id, text], Some((*is_error).into()))
+            Block::ToolResult { id, name, text, is_error } => {
+                ("tool_result", &[id, name, text], Some((*is_error).into()))
             }
             Block::Extra(members) => ("extra", &[members], None),
             Block::Raw(raw) => ("raw", &[raw], None),
@@ -521,9 +535,12 @@ pub fn blocks_from_json(value: &Value) -> Option<Vec<Block>> {
             "text" => Block::Text(text(1)?),
             "thinking" => Block::Thinking { text: text(1)?, signature: text(2) },
             "tool_call" => Block::ToolCall { id: text(1)?, name: text(2)?, arguments: text(3)? },
-            "tool_result" => {
-                Block::ToolResult { id: text(1)?, text: text(2)?, is_error: value.get(3)?.as_bool()? }
-            }
+            "tool_result" => Block::ToolResult {
+                id: text(1)?,
+                name: text(2)?,
+                text: text(3)?,
+                is_error: value.get(4)?.as_bool()?,
+            },
             "extra" => Block::Extra(text(1)?),
             "raw" => Block::Raw(text(1)?),
             _ => return None,
@@ -544,7 +561,7 @@ mod tests {
             Block::Thinking { text: String::new(), signature: Some("s".into()) },
             Block::Thinking { text: "t".into(), signature: None },
             Block::ToolCall { id: "a".into(), name: "n".into(), arguments: "{\"x\": 1.50}".into() },
-            Block::ToolResult { id: "a".into(), text: "r".into(), is_error: true },
+            Block::ToolResult { id: "a".into(), name: "n".into(), text: "r".into(), is_error: true },
             Block::Extra("{\"citations\":[]}".into()),
             Block::Raw("{\"type\":\"x\"}".into()),
         ];
@@ -595,8 +612,8 @@ mod tests {
             Entry::Lost { blocks: vec![] },
             Entry::Resumed {},
             Entry::Ended { outcome: "failed".into(), code: Some(error.code.as_str().into()) },
-            Entry::Cleared { sums: Sums { turns: 2, usage, cost: None } },
-            Entry::Cleared { sums: Sums { turns: 2, usage, cost: Some(7) } },
+            Entry::Cleared { sums: Sums { turns: 2, usage, cost: None, wall_ms: 0 } },
+            Entry::Cleared { sums: Sums { turns: 2, usage, cost: Some(7), wall_ms: 9 } },
         ]
     }
 

@@ -10,7 +10,7 @@ use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{check_header, in_stream, join_url, protocol};
 use super::ids::plain;
 use super::json::{Body, Members, is_object};
-use super::wire::{self, Codec};
+use super::wire::{self, Codec, Framing};
 use super::{
     Block, Delta, Dialect, Endpoint, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage,
 };
@@ -27,8 +27,13 @@ const MAX_TOKENS: u32 = 8192;
 const CACHE: &str = r#"{"type":"ephemeral"}"#;
 
 /// The row of this wire.
-pub(super) const CODEC: Codec =
-    Codec { key_header: ("x-api-key", ""), encode_message, request, stream: || Box::new(Stream::default()) };
+pub(super) const CODEC: Codec = Codec {
+    key_header: ("x-api-key", ""),
+    encode_message,
+    request,
+    framing: Framing::Events,
+    stream: || Box::new(Stream::default()),
+};
 
 /// The whole request, without the key.
 fn request(
@@ -190,7 +195,7 @@ fn encode_block(block: &Block, ours: bool, out: &mut String) -> Written {
             out.push_str(r#","input":"#);
             out.push_str(if is_object(arguments) { arguments } else { "{}" });
         }
-        Block::ToolResult { id, text, is_error } => {
+        Block::ToolResult { id, text, is_error, .. } => {
             begin(out, r#"{"type":"tool_result","tool_use_id":"#);
             push_text(out, &plain(id, 128));
             if !text.trim().is_empty() {
@@ -405,7 +410,7 @@ fn take_piece(
 ) -> Result<(), ErrorInfo> {
     let at = place(piece.index, answer).ok_or_else(strayed)?;
     let fits = match piece.kind.as_ref() {
-        "input_json_delta" => answer.part(at).is_some_and(|part| add_input(part, &piece.text)),
+        "input_json_delta" => answer.part(at).is_some_and(|part| part.add_input(&piece.text)),
         _ => answer.append(at, &piece.text, sink) || raw_change(at, data, answer),
     };
     if fits { Ok(()) } else { Err(protocol("a piece of the answer does not fit the block it is for")) }
@@ -443,25 +448,6 @@ fn block_delta(
 
 fn strayed() -> ErrorInfo {
     protocol("a piece came for a block of the answer that never began")
-}
-
-fn add_input(part: &mut Part, piece: &str) -> bool {
-    match &mut part.body {
-        Content::Call { arguments, whole, .. } => {
-            if !piece.is_empty() {
-                if std::mem::take(whole) {
-                    arguments.clear();
-                }
-                arguments.push_str(piece);
-            }
-            true
-        }
-        Content::Raw { input, .. } => {
-            input.push_str(piece);
-            true
-        }
-        Content::Text(_) | Content::Thinking { .. } => false,
-    }
 }
 
 /// Keeps a change of a raw block; false where the block is none.
@@ -700,8 +686,12 @@ mod tests {
 
     #[test]
     fn tool_results_come_first() {
-        let result =
-            |id: &str, text: &str, is_error| Block::ToolResult { id: id.into(), text: text.into(), is_error };
+        let result = |id: &str, text: &str, is_error| Block::ToolResult {
+            id: id.into(),
+            name: "n".into(),
+            text: text.into(),
+            is_error,
+        };
         assert_eq!(
             encode(
                 Role::User,
@@ -736,7 +726,7 @@ mod tests {
         let result = encode(
             Role::User,
             false,
-            vec![Block::ToolResult { id: id.into(), text: "r".into(), is_error: false }],
+            vec![Block::ToolResult { id: id.into(), name: "n".into(), text: "r".into(), is_error: false }],
         );
         let sent = call[0]["content"][0]["id"].as_str().unwrap();
         assert!(sent.starts_with("functions_search_0_") && sent.len() < 40, "{sent}");

@@ -4,7 +4,7 @@
 //! off. Promises: a delta's part is the index of its block among the shown blocks of the final answer, and the
 //! deltas of a part, joined, are that block's text; text is only ever appended, so the cost is linear; a tool
 //! call whose arguments may be incomplete is left out. Leaves to others: what the wire's events mean
-//! (`anthropic`, `openai_chat`).
+//! (the codecs).
 
 use super::json::{Members, is_object, text};
 use super::{Answer, Block, Delta, DeltaKind, StopReason, Usage, drop_open_server_calls};
@@ -25,6 +25,8 @@ pub(super) struct Assembler {
     pub(super) model: Option<String>,
     /// The provider's id of the answer.
     pub(super) id: Option<String>,
+    /// What the provider added to the whole answer, as a JSON object; empty: nothing. A raw block at its end.
+    pub(super) extra: String,
 }
 
 /// One block under construction.
@@ -69,7 +71,7 @@ pub(super) enum Body {
     },
     /// Something that only the provider understands.
     Raw {
-        /// As it began.
+        /// As it began; empty as long as nothing of it can be kept.
         json: String,
         /// Its `input`, as much as has come, where that is streamed.
         input: String,
@@ -92,6 +94,26 @@ impl Part {
         push_text(&mut self.extra, name);
         self.extra.push(':');
         self.extra.push_str(value);
+    }
+
+    /// Adds a piece of what a tool is given. False where the block has no input.
+    pub(super) fn add_input(&mut self, piece: &str) -> bool {
+        match &mut self.body {
+            Body::Call { arguments, whole, .. } => {
+                if !piece.is_empty() {
+                    if std::mem::take(whole) {
+                        arguments.clear();
+                    }
+                    arguments.push_str(piece);
+                }
+                true
+            }
+            Body::Raw { input, .. } => {
+                input.push_str(piece);
+                true
+            }
+            Body::Text(_) | Body::Thinking { .. } => false,
+        }
     }
 
     /// Adds a citation of a text.
@@ -199,7 +221,7 @@ impl Assembler {
 
     /// The answer as far as it came.
     pub(super) fn into_answer(self) -> Answer {
-        let Assembler { parts, shown, mut stop, usage, model, id } = self;
+        let Assembler { parts, shown, mut stop, usage, model, id, extra } = self;
         let mut blocks = Vec::new();
         let mut ids: Vec<String> = Vec::new();
         for part in parts {
@@ -227,6 +249,7 @@ impl Assembler {
                     let arguments = if arguments.trim().is_empty() { "{}".into() } else { arguments };
                     blocks.push(Block::ToolCall { id, name, arguments });
                 }
+                Body::Raw { json, .. } if json.is_empty() => continue,
                 Body::Raw { json, input, changes } => {
                     blocks.push(Block::Raw(changed(json, &input, &changes)))
                 }
@@ -243,6 +266,9 @@ impl Assembler {
             if !extra.is_empty() {
                 blocks.push(Block::Extra(["{", &extra, "}"].concat()));
             }
+        }
+        if !extra.is_empty() {
+            blocks.push(Block::Raw(extra));
         }
         if !matches!(stop, Some(StopReason::ToolUse | StopReason::Pause)) {
             drop_open_server_calls(&mut blocks);

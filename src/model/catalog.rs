@@ -58,12 +58,18 @@ impl Known {
         self.abilities.map(|abilities| abilities & 1 << ability as u8 != 0)
     }
 
+    /// Whether it has a price.
+    pub fn has_price(&self) -> bool {
+        self.prices.is_some()
+    }
+
     /// What an answer costs, in nano-dollars, rounded. What was read from a cache or written to it has its own price,
     /// where none is given that of the input. `None`: there is no price, or nobody has counted the tokens.
     pub fn cost(&self, usage: &Usage) -> Option<u64> {
         let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, .. } = *usage;
         if *usage == Usage::default() {
-            return None;
+            // What costs nothing need not be counted.
+            return self.prices.filter(|prices| prices.iter().all(|price| *price == 0)).map(|_| 0);
         }
         let prompt = input_tokens.saturating_add(cache_read_tokens).saturating_add(cache_write_tokens);
         let long = self.long.as_ref().filter(|(most, _)| prompt > *most).map(|(_, prices)| prices);

@@ -6,18 +6,51 @@
 
 use super::assembler::Assembler;
 use super::errors::{broken, no_stream, protocol};
-use super::sse::Sse;
-use super::wire::Stream;
+use super::lines::Lines;
+use super::sse::{OnEvent, Sse};
+use super::wire::{Framing, Stream};
 use super::{Answer, Delta, DeltaKind, Wire, openai_chat};
 use crate::error::ErrorInfo;
 
 /// How many bytes of a body without events are kept, to say what it is instead.
 const HEAD: usize = 4096;
 
+/// What finds the events in the bytes.
+#[derive(Debug)]
+enum Frames {
+    Events(Sse),
+    Lines(Lines),
+}
+
+impl Frames {
+    fn push(&mut self, bytes: &[u8], on: &mut OnEvent<'_>) -> Result<(), ErrorInfo> {
+        match self {
+            Frames::Events(sse) => sse.push(bytes, on),
+            Frames::Lines(lines) => lines.push(bytes, on),
+        }
+    }
+
+    /// Whether there was an event at all.
+    fn dispatched(&self) -> bool {
+        match self {
+            Frames::Events(sse) => sse.dispatched(),
+            Frames::Lines(lines) => lines.dispatched(),
+        }
+    }
+
+    /// Whether the body has shown what it is, so that nobody has to guess.
+    fn begun(&self) -> bool {
+        match self {
+            Frames::Events(sse) => sse.dispatched(),
+            Frames::Lines(lines) => lines.begun(),
+        }
+    }
+}
+
 /// Decodes the answer to one call.
 #[derive(Debug)]
 pub struct Decoder {
-    sse: Sse,
+    frames: Frames,
     stream: Box<dyn Stream>,
     /// It reads what a custom provider yields.
     custom: bool,
@@ -29,18 +62,23 @@ pub struct Decoder {
 impl Decoder {
     /// A decoder for a response body of this wire.
     pub fn new(wire: Wire) -> Self {
-        Self::with((wire.codec().stream)(), false)
+        let codec = wire.codec();
+        let frames = match codec.framing {
+            Framing::Events => Frames::Events(Sse::default()),
+            Framing::Lines => Frames::Lines(Lines::default()),
+        };
+        Self::with(frames, (codec.stream)(), false)
     }
 
     /// A decoder for what a custom provider yields: chat chunks and plain text. When it has nothing more to
     /// yield, the answer is whole.
     pub fn custom() -> Self {
-        Self::with(openai_chat::custom(), true)
+        Self::with(Frames::Events(Sse::default()), openai_chat::custom(), true)
     }
 
-    fn with(stream: Box<dyn Stream>, custom: bool) -> Self {
+    fn with(frames: Frames, stream: Box<dyn Stream>, custom: bool) -> Self {
         let (answer, head) = (Assembler::default(), Vec::new());
-        Decoder { sse: Sse::default(), stream, custom, answer, failed: None, head }
+        Decoder { frames, stream, custom, answer, failed: None, head }
     }
 
     /// The next bytes of the body, split anywhere.
@@ -49,11 +87,23 @@ impl Decoder {
     /// What the provider tells in the stream, or `protocol`. The same again on every later call.
     pub fn push(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), ErrorInfo> {
         self.check()?;
-        let Decoder { sse, stream, answer, head, .. } = self;
-        let result = sse.push(bytes, &mut |name, data| stream.event(name, data, answer, sink));
-        if !sse.dispatched() && head.len() < HEAD {
+        let Decoder { frames, stream, answer, head, .. } = self;
+        let result = frames.push(bytes, &mut |name, data| stream.event(name, data, answer, sink));
+        if !frames.begun() && head.len() < HEAD {
             head.extend(bytes.iter().take(HEAD - head.len()));
         }
+        self.note(result)
+    }
+
+    /// The body has ended: what came last may lack the end of its line. [`Decoder::finish`] does it too, but tells
+    /// nobody of what was said there.
+    ///
+    /// # Errors
+    /// As [`Decoder::push`].
+    pub fn end(&mut self, sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), ErrorInfo> {
+        self.check()?;
+        let Decoder { frames: Frames::Lines(lines), stream, answer, .. } = self else { return Ok(()) };
+        let result = lines.end(&mut |name, data| stream.event(name, data, answer, sink));
         self.note(result)
     }
 
@@ -94,10 +144,11 @@ impl Decoder {
     /// What broke it (`stream_broken` where it just ended too soon), with what came until then.
     #[allow(clippy::result_large_err, reason = "made once a call and taken apart at once; smaller on wasm32")]
     pub fn finish(mut self) -> Result<Answer, (ErrorInfo, Answer)> {
+        let _ = self.end(&mut |_| ());
         let error = if let Some(error) = self.failed.take() {
             error
         } else if !self.stream.whole(&mut self.answer) {
-            if self.sse.dispatched() {
+            if self.frames.dispatched() {
                 broken("the answer broke off in the middle")
             } else {
                 no_stream(&self.head)

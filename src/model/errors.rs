@@ -135,11 +135,27 @@ fn hint(code: Code, message: &str) -> Option<&'static str> {
              console, or set baseUrl to a proxy of your own"
         }
         Code::Permission => "check what the API key may do, and the model",
+        // Ollama's words.
+        Code::NotFound if message.starts_with("model '") || find::has(message, "pulling") => {
+            "pull the model on the server (`ollama pull` and its name), or check the name"
+        }
         Code::NotFound => "check the model's name and the base URL",
+        Code::InvalidRequest if find::has(message, "does not support tools") => {
+            "choose a model that can call tools"
+        }
+        Code::InvalidRequest if find::has(message, "does not support thinking") => {
+            "choose a model that thinks, or leave reasoning unset"
+        }
         Code::InvalidRequest => "check the model, its settings and providerOptions",
+        Code::ContextLength if find::has(message, "currently available to the model") => {
+            "clear the conversation, or set a larger num_ctx in providerOptions.options"
+        }
         Code::ContextLength => "clear the conversation, or choose a model with a larger context window",
         Code::RateLimit => "wait a little, then try again",
         Code::Quota => "add credit or raise the limit in the provider's console",
+        Code::Server if find::has(message, "system memory") => {
+            "choose a smaller model, or set a smaller num_ctx in providerOptions.options"
+        }
         Code::Overloaded | Code::Server | Code::Timeout => "try again in a moment",
         Code::Protocol => "check that the base URL is a model API's",
         _ => return None,
@@ -149,9 +165,12 @@ fn hint(code: Code, message: &str) -> Option<&'static str> {
 /// What an HTTP answer means that is not 2xx.
 pub(super) fn http(status: u16, headers: &[(String, String)], body: &str, now: Millis) -> ErrorInfo {
     let told = Told::read(body);
-    let code = match &told {
-        Some(told) => told.by_name().or_else(|| told.by_words()).unwrap_or_else(|| by_status(status)),
-        None => by_status(status),
+    let by_status = by_status(status);
+    let code = match told.as_ref().and_then(|told| told.by_name().or_else(|| told.by_words())) {
+        // Of a server's troubles the status says more than `server_error`.
+        Some(Code::Server) if matches!(by_status, Code::Overloaded | Code::Timeout) => by_status,
+        Some(code) => code,
+        None => by_status,
     };
     let told = told.unwrap_or_else(|| Told { message: excerpt(body), ..Told::default() });
     let mut message = String::from(if told.message.is_empty() {
@@ -215,7 +234,7 @@ pub(super) fn in_stream(json: &str) -> ErrorInfo {
     let told = Told::read(json).unwrap_or_default();
     let code = told.by_name().or_else(|| told.by_words()).unwrap_or_else(|| match told.code.parse() {
         Ok(status @ 400..=599) => by_status(status),
-        _ if told.kind == "invalid_request_error" => Code::InvalidRequest,
+        _ if told.kind == "invalid_request_error" || told.code == "invalid_prompt" => Code::InvalidRequest,
         _ => Code::Server,
     });
     let message = if told.message.is_empty() {
@@ -417,6 +436,51 @@ mod tests {
     }
 
     #[test]
+    fn ollamas_bodies() {
+        for (status, words, code, hint) in [
+            (404, "model 'qwen3:4b' not found", Code::NotFound, "ollama pull"),
+            (404, "model \"qwen3:4b\" not found, try pulling it first", Code::NotFound, "ollama pull"),
+            (
+                400,
+                "registry.ollama.ai/library/x:latest does not support tools",
+                Code::InvalidRequest,
+                "can call tools",
+            ),
+            (400, "\"x\" does not support thinking", Code::InvalidRequest, "reasoning"),
+            (
+                400,
+                "the prompt is longer than the context length currently available to the model; shorten the prompt",
+                Code::ContextLength,
+                "num_ctx",
+            ),
+            (
+                400,
+                "input length (9 tokens) exceeds the model's maximum context length (8 tokens)",
+                Code::ContextLength,
+                "clear",
+            ),
+            (
+                500,
+                "model requires more system memory (5.6 GiB) than is available (3.9 GiB)",
+                Code::Server,
+                "num_ctx",
+            ),
+            (
+                503,
+                "server busy, please try again.  maximum pending requests exceeded",
+                Code::Overloaded,
+                "moment",
+            ),
+            (401, "unauthorized", Code::Auth, "key"),
+        ] {
+            let body = serde_json::json!({ "error": words }).to_string();
+            is(status, &body, code, words);
+            let error = http(status, &[], &body, 0);
+            assert!(error.hint.as_deref().unwrap().contains(hint), "{error:?}");
+        }
+    }
+
+    #[test]
     fn other_providers_bodies() {
         is(
             401,
@@ -461,6 +525,8 @@ mod tests {
         is(404, "<!DOCTYPE html><p>x", Code::NotFound, "web page");
         is(302, "", Code::Protocol, "without a reason");
         is(503, "upstream connect error", Code::Overloaded, "upstream connect error");
+        is(503, r#"{"error":{"message":"busy","type":"server_error"}}"#, Code::Overloaded, "busy");
+        is(500, r#"{"error":{"message":"busy","type":"server_error"}}"#, Code::Server, "busy");
         is(400, r#"{"error":{"message":"cut in the mi"#, Code::InvalidRequest, "cut in the mi");
         is(500, "null", Code::Server, "null");
         let long = http(400, &[], &format!(r#"{{"error":{{"message":"{}"}}}}"#, "\u{e9}".repeat(5000)), 0);

@@ -195,7 +195,7 @@ impl<'a> Body<'a> {
                     .hint("give an object whose members go into the request's body")
             })?,
         };
-        for ours in ["messages", "stream"] {
+        for ours in ["messages", "input", "stream"] {
             if theirs.has(ours) {
                 let mut message = String::from("providerOptions must not set ");
                 message.push_str(ours);
@@ -228,6 +228,24 @@ impl<'a> Body<'a> {
         if let Some(out) = self.member(name) {
             push_text(out, value);
         }
+    }
+
+    /// A member that is an object of these, with the members of the page's object of this name over them: who sets one
+    /// of them keeps the others.
+    pub(super) fn object(&mut self, name: &str, ours: &[(&str, &str)]) {
+        let given = self.theirs.get(name).map(Members::of);
+        if matches!(given, Some(None)) {
+            return; // No object: it takes the place of ours.
+        }
+        let theirs = given.flatten().unwrap_or_default();
+        self.theirs.0.retain(|(other, _)| other != name);
+        self.key(name);
+        let mut inner = Body { out: String::from("{"), theirs };
+        for (name, value) in ours {
+            inner.raw(name, value);
+        }
+        let inner = inner.finish();
+        self.out.push_str(&inner);
     }
 
     /// The whole body.
@@ -333,8 +351,19 @@ mod tests {
         body.raw("a", "1");
         body.text("b", "x");
         assert_eq!(body.finish(), r#"{"b":"x","a":2.50,"c":null}"#);
+        for (theirs, whole) in [
+            ("{}", r#"{"o":{"n":1,"t":0}}"#),
+            (r#"{"o":{}}"#, r#"{"o":{"n":1,"t":0}}"#),
+            (r#"{"o":{"n": 2.0,"x":[]},"p":1}"#, r#"{"o":{"t":0,"n":2.0,"x":[]},"p":1}"#),
+            (r#"{"o":null}"#, r#"{"o":{"n":1,"t":0}}"#),
+            (r#"{"o":7}"#, r#"{"o":7}"#),
+        ] {
+            let mut body = Body::new(0, Some(theirs)).unwrap();
+            body.object("o", &[("n", "1"), ("t", "0")]);
+            assert_eq!(body.finish(), whole);
+        }
         assert!(serde_json::from_str::<Value>(&Body::new(0, None).unwrap().finish()).is_ok());
-        for bad in ["", "[]", "1", r#"{"stream":false}"#, r#"{"messages":[]}"#] {
+        for bad in ["", "[]", "1", r#"{"stream":false}"#, r#"{"messages":[]}"#, r#"{"input":[]}"#] {
             assert_eq!(Body::new(0, Some(bad)).unwrap_err().code, Code::InvalidConfig, "{bad}");
         }
     }

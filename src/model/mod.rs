@@ -11,14 +11,18 @@ mod decoder;
 pub mod errors;
 mod ids;
 mod json;
+mod lines;
+mod ollama;
+mod openai;
 pub mod openai_chat;
+mod openai_responses;
 mod presets;
 mod sse;
 mod wire;
 
 pub use catalog::{Ability, Catalog, Known};
 pub use decoder::Decoder;
-pub use presets::{Dialect, Effort, Ids, PRESETS, Preset};
+pub use presets::{Dialect, Effort, Ids, PRESETS, Preset, Replay};
 pub use wire::Wire;
 
 use crate::error::{Code, ErrorInfo};
@@ -57,6 +61,8 @@ pub enum Block {
     ToolResult {
         /// The id of the call that it answers.
         id: String,
+        /// The tool's name as that call has it.
+        name: String,
         /// The text for the model; never empty.
         text: String,
         /// Whether the call failed.

@@ -10,9 +10,10 @@ use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{in_stream, join_url, protocol};
 use super::ids::plain;
 use super::json::{Body, Members, Node, is_object, text};
-use super::wire::{self, Codec};
+use super::wire::{self, Codec, Framing};
 use super::{
-    Block, Delta, DeltaKind, Dialect, Effort, Endpoint, Message, Role, Settings, StopReason, ToolSpec, Usage,
+    Block, Delta, DeltaKind, Dialect, Effort, Endpoint, Message, Reasoning, Replay, Role, Settings,
+    StopReason, ToolSpec, openai,
 };
 use crate::error::ErrorInfo;
 use crate::find;
@@ -25,6 +26,7 @@ pub(super) const CODEC: Codec = Codec {
     key_header: ("authorization", "Bearer "),
     encode_message,
     request,
+    framing: Framing::Events,
     stream: || Box::new(Stream::default()),
 };
 
@@ -83,38 +85,22 @@ fn body<'a>(
         body.raw("temperature", temperature);
     }
     if let Some(effort) = settings.reasoning {
-        let effort = effort.effort();
-        match dialect.effort {
-            Effort::Flat => body.text("reasoning_effort", effort),
-            Effort::Nested => body.raw("reasoning", &[r#"{"effort":""#, effort, r#""}"#].concat()),
-            Effort::Untold => {}
-        }
+        tell_effort(dialect.effort, effort, &mut body);
     }
-    if !tools.is_empty()
-        && let Some(out) = body.member("tools")
-    {
-        out.push('[');
-        for (at, tool) in tools.iter().enumerate() {
-            if at > 0 {
-                out.push(',');
-            }
-            out.push_str(r#"{"type":"function","function":{"name":"#);
-            push_text(out, &tool.name);
-            out.push_str(r#","description":"#);
-            push_text(out, &tool.description);
-            out.push_str(r#","parameters":"#);
-            out.push_str(&tool.input_schema);
-            out.push_str("}}");
-        }
-        out.push(']');
-    }
+    openai::tools(&mut body, tools, r#"{"type":"function","function":{"#, "}}");
+    write_messages(&mut body, dialect, &settings.system, messages);
+    Ok(body)
+}
+
+/// The member that holds the conversation.
+pub(super) fn write_messages(body: &mut Body<'_>, dialect: &Dialect, system: &str, messages: &str) {
     if let Some(out) = body.member("messages") {
         out.push('[');
-        if !settings.system.trim().is_empty() {
+        if !system.trim().is_empty() {
             out.push_str(r#"{"role":"#);
             push_text(out, dialect.system_role);
             out.push_str(r#","content":"#);
-            push_text(out, &settings.system);
+            push_text(out, system);
             out.push('}');
             if !messages.is_empty() {
                 out.push(',');
@@ -123,11 +109,41 @@ fn body<'a>(
         out.push_str(messages);
         out.push(']');
     }
-    Ok(body)
+}
+
+/// In what Ollama's own messages differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Arguments are text, and no content is `null`.
+    Chat,
+    /// Arguments are objects, no content is an empty text, results name their tool.
+    Ollama,
+}
+
+fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
+    encode(Shape::Chat, dialect, message, out);
+}
+
+/// Writes how hard to think.
+fn tell_effort(how: Effort, reasoning: Reasoning, body: &mut Body<'_>) {
+    let effort = reasoning.effort();
+    let off = reasoning == Reasoning::Off;
+    match how {
+        Effort::Flat => {}
+        Effort::Nested => return body.raw("reasoning", &[r#"{"effort":""#, effort, r#""}"#].concat()),
+        Effort::Switched if off => return body.raw("thinking", r#"{"type":"disabled"}"#),
+        Effort::Switched => body.raw("thinking", r#"{"type":"enabled"}"#),
+        Effort::Template if off => return body.raw("chat_template_kwargs", r#"{"enable_thinking":false}"#),
+        Effort::Template => {
+            let variables = [r#"{"enable_thinking":true,"reasoning_effort":""#, effort, r#""}"#];
+            body.raw("chat_template_kwargs", &variables.concat());
+        }
+    }
+    body.text("reasoning_effort", effort);
 }
 
 /// Appends a message as one or more, or nothing.
-fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
+pub(super) fn encode(shape: Shape, dialect: &Dialect, message: &Message, out: &mut String) {
     let begin = |out: &mut String, text: &str| {
         if !out.is_empty() {
             out.push(',');
@@ -135,9 +151,13 @@ fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
         out.push_str(text);
     };
     for block in &message.blocks {
-        if let Block::ToolResult { id, text, .. } = block {
+        if let Block::ToolResult { id, name, text, .. } = block {
             begin(out, r#"{"role":"tool","tool_call_id":"#);
             push_text(out, &dialect.ids.map(id));
+            if shape == Shape::Ollama {
+                out.push_str(r#","tool_name":"#);
+                push_text(out, &plain(name, 64));
+            }
             out.push_str(r#","content":"#);
             push_text(out, text);
             out.push('}');
@@ -163,20 +183,64 @@ fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
             Role::Assistant => r#"{"role":"assistant","content":"#,
         },
     );
-    if texts.is_empty() {
+    let thoughts: Vec<&str> = message
+        .blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Thinking { text, .. } if message.own && !text.is_empty() => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    let joined = |texts: &[&str]| find::join(texts, "\n\n");
+    if dialect.thinking == Replay::Parts && !thoughts.is_empty() {
+        out.push_str(r#"[{"type":"thinking","thinking":[{"type":"text","text":"#);
+        push_text(out, &joined(&thoughts));
+        out.push_str("}]}");
+        if !texts.is_empty() {
+            out.push_str(r#",{"type":"text","text":"#);
+            push_text(out, &joined(&texts));
+            out.push('}');
+        }
+        out.push(']');
+    } else if texts.is_empty() && shape == Shape::Chat {
         out.push_str("null");
     } else {
-        push_text(out, &find::join(&texts, "\n\n"));
+        push_text(out, &joined(&texts));
+    }
+    let needed = has_calls && matches!(dialect.thinking, Replay::Needed(_));
+    match dialect.thinking {
+        _ if encode_details(message, out) => {}
+        Replay::Member(name) | Replay::Needed(name) if needed || !thoughts.is_empty() => {
+            out.push(',');
+            push_text(out, name);
+            out.push(':');
+            push_text(out, &joined(&thoughts));
+        }
+        _ => {}
     }
     if has_calls {
         out.push_str(r#","tool_calls":["#);
-        encode_calls(dialect, message, out);
+        encode_calls(shape, dialect, message, out);
         out.push(']');
     }
     out.push('}');
 }
 
-fn encode_calls(dialect: &Dialect, message: &Message, out: &mut String) {
+/// Appends the reasoning of an own answer that only its provider understands; false where there is none.
+fn encode_details(message: &Message, out: &mut String) -> bool {
+    let details = message.blocks.iter().find_map(|block| match block {
+        Block::Raw(json) if message.own => Members::of(json)?.get(DETAILS),
+        _ => None,
+    });
+    let Some(details) = details else { return false };
+    out.push_str(",\"");
+    out.push_str(DETAILS);
+    out.push_str("\":");
+    out.push_str(details);
+    true
+}
+
+fn encode_calls(shape: Shape, dialect: &Dialect, message: &Message, out: &mut String) {
     let mut blocks = message.blocks.iter().peekable();
     while let Some(block) = blocks.next() {
         let Block::ToolCall { id, name, arguments } = block else { continue };
@@ -188,7 +252,11 @@ fn encode_calls(dialect: &Dialect, message: &Message, out: &mut String) {
         out.push_str(r#","type":"function","function":{"name":"#);
         push_text(out, &plain(name, 64));
         out.push_str(r#","arguments":"#);
-        push_text(out, if is_object(arguments) { arguments } else { "{}" });
+        let arguments = if is_object(arguments) { arguments } else { "{}" };
+        match shape {
+            Shape::Chat => push_text(out, arguments),
+            Shape::Ollama => out.push_str(arguments),
+        }
         out.push('}');
         if let (Some(Block::Extra(extra)), true) = (blocks.peek(), message.own)
             && let Some(members) = extra.strip_prefix('{').and_then(|extra| extra.strip_suffix('}'))
@@ -200,6 +268,9 @@ fn encode_calls(dialect: &Dialect, message: &Message, out: &mut String) {
     }
 }
 
+/// The member in which OpenRouter gives reasoning as its providers want it back.
+const DETAILS: &str = "reasoning_details";
+
 /// The members of a chunk that are taken apart with it.
 const INSIDE: &[&str] = &["choices", "delta", "content", "thinking", "tool_calls", "function"];
 
@@ -208,17 +279,21 @@ const INSIDE: &[&str] = &["choices", "delta", "content", "thinking", "tool_calls
 struct Stream {
     /// The end of what is yielded is the end of the answer.
     custom: bool,
+    /// A choice has come: it is a chat, and not something else that ends with `[DONE]`.
+    begun: bool,
     /// `[DONE]` has come; what follows says nothing.
     done: bool,
     /// The latest usage, as text: some servers send it with every chunk.
     usage: String,
     /// The model's words of refusal.
     refusal: String,
+    /// What came of `reasoning_details`: the members of each, as JSON text.
+    details: Vec<Vec<(String, String)>>,
 }
 
 impl wire::Stream for Stream {
     fn whole(&self, answer: &mut Assembler) -> bool {
-        let ended = self.custom || self.done || answer.stop.is_some();
+        let ended = self.custom || self.done && self.begun || answer.stop.is_some();
         let refused = matches!(answer.stop, Some(StopReason::Refusal(_)));
         if ended && (refused || !self.refusal.is_empty()) {
             answer.stop = Some(StopReason::Refusal(Some(self.refusal.clone()).filter(|t| !t.is_empty())));
@@ -229,7 +304,9 @@ impl wire::Stream for Stream {
     }
 
     fn complete(&self, answer: &mut Assembler) {
-        answer.usage = self.usage();
+        let usage = Members::of(&self.usage).unwrap_or_default();
+        answer.usage = openai::usage(&usage, "prompt", "completion");
+        answer.extra = self.details();
     }
 
     fn event(
@@ -251,25 +328,53 @@ impl wire::Stream for Stream {
 }
 
 impl Stream {
-    /// What the answer cost so far.
-    fn usage(&self) -> Usage {
-        let usage = Members::of(&self.usage).unwrap_or_default();
-        let number = |name| usage.number(name).unwrap_or(0);
-        let input = usage.object("prompt_tokens_details");
-        let output = usage.object("completion_tokens_details");
-        let (prompt, completion) = (number("prompt_tokens"), number("completion_tokens"));
-        let read = input.number("cached_tokens").unwrap_or_else(|| number("prompt_cache_hit_tokens"));
-        let written = input.number("cache_write_tokens").unwrap_or(0);
-        let reasoning = output.number("reasoning_tokens").unwrap_or(0);
-        // xAI counts reasoning beside the completion, the others in it.
-        let beside = reasoning > 0 && number("total_tokens") == prompt + completion + reasoning;
-        Usage {
-            input_tokens: prompt.saturating_sub(read).saturating_sub(written),
-            output_tokens: completion + if beside { reasoning } else { 0 },
-            cache_read_tokens: read,
-            cache_write_tokens: written,
-            reasoning_tokens: reasoning,
+    /// A piece of a reasoning detail: its strings go on where its type and index are those of the last one. What is
+    /// sealed comes whole, and a signature ends its text.
+    fn detail(&mut self, piece: &Members<'_>) {
+        let last = self.details.last_mut().filter(|last| {
+            let signed =
+                last.iter().any(|(name, json)| name == "signature" && json.len() > 2 && json != "null");
+            let same =
+                |name| last.iter().find(|(n, _)| n == name).map(|(_, json)| json.as_str()) == piece.get(name);
+            let goes_on = !signed || piece.text("text").is_empty();
+            same("type") && same("index") && goes_on && piece.get("data").is_none()
+        });
+        let Some(last) = last else {
+            self.details.push(piece.all().map(|(name, json)| (name.into(), json.into())).collect());
+            return;
+        };
+        for (name, json) in piece.all().filter(|(_, json)| *json != "null") {
+            match last.iter_mut().find(|(known, _)| known == name) {
+                None => last.push((name.into(), json.into())),
+                // Two texts become one where the first one's quote closes and the second one's opens.
+                Some((_, old)) if matches!(name, "text" | "summary") && old.ends_with('"') => {
+                    old.pop();
+                    old.push_str(json.strip_prefix('"').unwrap_or("\""));
+                }
+                Some((_, old)) => *old = json.into(),
+            }
         }
+    }
+
+    /// The reasoning details of the whole answer, as the member of an object; empty where there are none.
+    fn details(&self) -> String {
+        let mut out = String::new();
+        for detail in &self.details {
+            out.push_str(if out.is_empty() { "{\"reasoning_details\":[{" } else { ",{" });
+            for (name, json) in detail {
+                if !out.ends_with('{') {
+                    out.push(',');
+                }
+                push_text(&mut out, name);
+                out.push(':');
+                out.push_str(json);
+            }
+            out.push('}');
+        }
+        if !out.is_empty() {
+            out.push_str("]}");
+        }
+        out
     }
 
     /// One chunk.
@@ -299,11 +404,12 @@ impl Stream {
             if choice.number("index").unwrap_or(0) != 0 {
                 continue;
             }
+            self.begun = true;
             if let Some(piece) = choice.node("delta").members() {
                 self.piece(piece, answer, sink);
-            } else if choice.get("message").is_some() {
+            } else if choice.get("message").or(choice.get("text")).is_some() {
                 return Err(protocol(
-                    "a choice has a message in place of a delta: stream chunks, or plain text",
+                    "a choice has a message or a text in place of a delta: stream chunks, or plain text",
                 ));
             }
             match choice.text("finish_reason").as_ref() {
@@ -324,6 +430,9 @@ impl Stream {
             text => text,
         };
         answer.append_as(DeltaKind::Thinking, &reasoning, sink);
+        if let Some(Node::List(details)) = piece.get(DETAILS).and_then(|json| Node::read(json, &[])) {
+            details.iter().filter_map(Node::members).for_each(|detail| self.detail(detail));
+        }
         answer.append_as(DeltaKind::Text, &piece.text("content"), sink);
         for part in piece.node("content").items().iter().filter_map(Node::members) {
             content_part(part, answer, sink);
@@ -399,7 +508,7 @@ fn call_fragment(fragment: &Members<'_>, answer: &mut Assembler, sink: &mut dyn 
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::model::{Answer, Decoder, Preset, Reasoning, Wire};
+    use crate::model::{Answer, Decoder, Preset, Usage, Wire};
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent
@@ -476,18 +585,183 @@ mod tests {
         );
         let (url, body) = send("openai-compatible", "");
         assert_eq!(url, "http://localhost:8080/v1/chat/completions");
-        assert_eq!((&body["max_tokens"], &body["messages"][0]["role"]), (&json!(9), &json!("system")));
-        let (_, body) = send("openai-compatible", "openrouter");
-        assert_eq!(body["reasoning"], json!({"effort": "low"}));
+        assert_eq!(
+            body,
+            json!({"model": "m", "max_tokens": 9, "reasoning_effort": "low", "stream": true,
+                   "stream_options": {"include_usage": true},
+                   "messages": [{"role": "system", "content": "be brief"}]})
+        );
         let (_, body) = send("openai-compatible", "mistral");
-        assert_eq!((body.get("stream_options"), body.get("reasoning_effort")), (None, None));
+        assert_eq!(
+            body,
+            json!({"model": "m", "max_tokens": 9, "reasoning_effort": "low", "stream": true,
+                   "messages": [{"role": "system", "content": "be brief"}]})
+        );
+    }
+
+    /// The dialects of the servers that are shaped like this one, by name.
+    fn dialect(preset: &str) -> Dialect {
+        Preset::find("openai-compatible", preset).unwrap().dialect
+    }
+
+    #[test]
+    fn every_preset_is_told_how_hard_to_think() {
+        let flat = [json!({"reasoning_effort": "none"}), json!({"reasoning_effort": "low"})];
+        let template = [
+            json!({"chat_template_kwargs": {"enable_thinking": false}}),
+            json!({"chat_template_kwargs": {"enable_thinking": true, "reasoning_effort": "low"},
+                   "reasoning_effort": "low"}),
+        ];
+        let nested = [json!({"reasoning": {"effort": "none"}}), json!({"reasoning": {"effort": "low"}})];
+        let switched = [
+            json!({"thinking": {"type": "disabled"}}),
+            json!({"thinking": {"type": "enabled"}, "reasoning_effort": "low"}),
+        ];
+        for (presets, expected) in [
+            (&["", "groq", "mistral", "lmstudio", "ollama"][..], flat),
+            (&["llamacpp", "vllm"], template),
+            (&["openrouter"], nested),
+            (&["deepseek"], switched),
+        ] {
+            for preset in presets {
+                for (reasoning, expected) in [Reasoning::Off, Reasoning::Low].into_iter().zip(&expected) {
+                    let settings = Settings { reasoning: Some(reasoning), ..settings() };
+                    let body = body(&dialect(preset), &settings, &[], "").unwrap().finish();
+                    let mut body: Value = serde_json::from_str(&body).unwrap();
+                    for told in ["model", "messages"] {
+                        body.as_object_mut().unwrap().remove(told);
+                    }
+                    assert_eq!(&body, expected, "{preset}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn thinking_goes_back_to_where_it_came_from() {
+        let thinking = |text: &str| Block::Thinking { text: text.into(), signature: None };
+        let blocks = || vec![thinking("hm"), t("so"), thinking("then"), call("123456789", "x", "{}")];
+        let encode = |preset: &str, own: bool, blocks: Vec<Block>| {
+            let mut out = String::new();
+            encode_message(&dialect(preset), &Message { role: Role::Assistant, blocks, own }, &mut out);
+            let mut message: Value = serde_json::from_str(&out).unwrap();
+            for told in ["role", "tool_calls"] {
+                message.as_object_mut().unwrap().remove(told);
+            }
+            message
+        };
+        let without = json!({"content": "so"});
+        for (preset, expected) in [
+            ("", without.clone()),
+            ("groq", without.clone()),
+            ("lmstudio", without.clone()),
+            ("deepseek", json!({"content": "so", "reasoning_content": "hm\n\nthen"})),
+            ("llamacpp", json!({"content": "so", "reasoning_content": "hm\n\nthen"})),
+            ("vllm", json!({"content": "so", "reasoning": "hm\n\nthen"})),
+            ("ollama", json!({"content": "so", "reasoning": "hm\n\nthen"})),
+            ("openrouter", json!({"content": "so", "reasoning": "hm\n\nthen"})),
+            (
+                "mistral",
+                json!({"content": [
+                    {"type": "thinking", "thinking": [{"type": "text", "text": "hm\n\nthen"}]},
+                    {"type": "text", "text": "so"},
+                ]}),
+            ),
+        ] {
+            assert_eq!(encode(preset, true, blocks()), expected, "{preset}");
+            if preset != "deepseek" {
+                assert_eq!(encode(preset, false, blocks()), without, "{preset}");
+            }
+        }
+        // DeepSeek refuses calls without the member, also those that another model made.
+        let empty = json!({"content": "so", "reasoning_content": ""});
+        assert_eq!(encode("deepseek", false, blocks()), empty);
+        assert_eq!(encode("deepseek", true, vec![t("so"), call("1", "x", "{}")]), empty);
+        assert_eq!(encode("deepseek", true, vec![t("so")]), without);
+        assert_eq!(encode("deepseek", false, vec![thinking("hm"), t("so")]), without);
+        // Nothing but thinking is no message.
+        let mut out = String::new();
+        let alone = Message { role: Role::Assistant, blocks: vec![thinking("hm")], own: true };
+        encode_message(&dialect("deepseek"), &alone, &mut out);
+        assert_eq!(out, "");
+    }
+
+    #[test]
+    fn mistral_takes_its_own_kind_of_ids() {
+        let blocks = vec![call("toolu_01D7", "x", "{}")];
+        let mut out = String::new();
+        encode_message(&dialect("mistral"), &Message { role: Role::Assistant, blocks, own: false }, &mut out);
+        let result = Block::ToolResult {
+            id: "toolu_01D7".into(),
+            name: "x".into(),
+            text: "r".into(),
+            is_error: false,
+        };
+        encode_message(
+            &dialect("mistral"),
+            &Message { role: Role::User, blocks: vec![result], own: false },
+            &mut out,
+        );
+        let messages: Value = serde_json::from_str(&format!("[{out}]")).unwrap();
+        let id = messages[0]["tool_calls"][0]["id"].as_str().unwrap();
+        assert!(id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{id}");
+        assert_eq!(messages[1]["tool_call_id"], id);
+    }
+
+    #[test]
+    fn reasoning_details_are_joined_and_sent_back() {
+        let detail = |piece: Value| chunk(json!({"reasoning_details": [piece]}));
+        let chunks = [
+            detail(
+                json!({"type": "reasoning.text", "index": 0, "text": "a\"\\", "format": null, "id": null}),
+            ),
+            detail(json!({"type": "reasoning.text", "index": 0, "text": "\u{1f600}b", "format": "f"})),
+            detail(json!({"type": "reasoning.text", "index": 0, "text": "", "signature": "s1"})),
+            chunk(json!({"content": "so", "reasoning_details": [
+                {"type": "reasoning.text", "index": 0, "text": "c", "signature": "s2"},
+                {"type": "reasoning.summary", "index": 1, "summary": "d"},
+                {"type": "reasoning.summary", "index": 1, "summary": "e"},
+                7,
+            ]})),
+            detail(json!({"type": "reasoning.encrypted", "index": 2, "data": "x", "id": "rs_1"})),
+            detail(json!({"type": "reasoning.encrypted", "index": 2, "data": "y", "id": "rs_2"})),
+            finish("stop"),
+        ];
+        let details = json!([
+            {"type": "reasoning.text", "index": 0, "text": "a\"\\\u{1f600}b", "format": "f", "id": null,
+             "signature": "s1"},
+            {"type": "reasoning.text", "index": 0, "text": "c", "signature": "s2"},
+            {"type": "reasoning.summary", "index": 1, "summary": "de"},
+            {"type": "reasoning.encrypted", "index": 2, "data": "x", "id": "rs_1"},
+            {"type": "reasoning.encrypted", "index": 2, "data": "y", "id": "rs_2"},
+        ]);
+        let blocks = blocks(&chunks);
+        let [Block::Text(_), Block::Raw(raw)] = &blocks[..] else { panic!("{blocks:?}") };
+        assert_eq!(serde_json::from_str::<Value>(raw).unwrap(), json!({"reasoning_details": details}));
+        let sent = encode(Role::Assistant, true, blocks.clone());
+        assert_eq!(sent, json!([{"role": "assistant", "content": "so", "reasoning_details": details}]));
+        assert_eq!(encode(Role::Assistant, false, blocks), json!([{"role": "assistant", "content": "so"}]));
+        // A piece that is no text does not break the one before it.
+        let odd = [
+            detail(json!({"type": "t", "text": "a"})),
+            detail(json!({"type": "t", "text": 7})),
+            chunk(json!({"reasoning_details": "odd"})),
+            finish("stop"),
+        ];
+        let raw = Block::Raw(r#"{"reasoning_details":[{"text":"a","type":"t"}]}"#.into());
+        assert_eq!(self::blocks(&odd), [raw]);
     }
 
     #[test]
     fn messages() {
         let thinking = Block::Thinking { text: "hm".into(), signature: Some("s".into()) };
         let extra = || Block::Extra(r#"{"extra_content":{"sig":1}}"#.into());
-        let result = |id: &str| Block::ToolResult { id: id.into(), text: "r".into(), is_error: true };
+        let result = |id: &str| Block::ToolResult {
+            id: id.into(),
+            name: "x".into(),
+            text: "r".into(),
+            is_error: true,
+        };
         let calls = vec![thinking.clone(), t("a"), call("1", "x", "{\"q\":1}"), extra(), call("2", "y", "{")];
         let function = |name: &str, arguments: &str| json!({"name": name, "arguments": arguments});
         let (x, y) = (function("x", "{\"q\":1}"), function("y", "{}"));
@@ -748,6 +1022,8 @@ mod tests {
             (json!({"error": "plain"}), Code::Server),
             (json!({"object": "error", "message": "m", "code": 429}), Code::RateLimit),
             (json!([1]), Code::Protocol),
+            // What the older completions API says.
+            (json!({"choices": [{"index": 0, "text": "a", "finish_reason": null}]}), Code::Protocol),
         ] {
             assert_eq!(stop(&[text.clone(), error.clone(), finish("stop")]), Err(code), "{error}");
         }
@@ -756,6 +1032,10 @@ mod tests {
             .push(format!("data: {text}\n\ndata: [DONE]\n\ndata: junk\n\n").as_bytes(), &mut |_| ())
             .unwrap();
         assert_eq!(decoder.finish().unwrap().stop, Some(StopReason::EndTurn));
+        // No choice at all: it was no chat.
+        let mut decoder = Decoder::new(Wire::OpenAiChat);
+        decoder.push(b"data: {\"type\":\"session\"}\n\ndata: [DONE]\n\n", &mut |_| ()).unwrap();
+        assert_eq!(decoder.finish().unwrap_err().0.code, Code::StreamBroken);
     }
 
     #[test]

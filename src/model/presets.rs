@@ -33,10 +33,12 @@ pub struct Dialect {
     pub system_role: &'static str,
     /// How it is told how hard to think.
     pub effort: Effort,
-    /// The member of an assistant's message in which its own thinking goes back to it.
-    pub thinking: Option<&'static str>,
+    /// How its own thinking goes back to it.
+    pub thinking: Replay,
     /// What it takes as the id of a tool call.
     pub ids: Ids,
+    /// Whether any of its models may be asked for sealed thinking. Elsewhere those that do not think refuse that.
+    pub sealed: bool,
 }
 
 /// How a server is told how hard to think.
@@ -46,8 +48,25 @@ pub enum Effort {
     Flat,
     /// `reasoning: { effort: "low" }`.
     Nested,
-    /// It is not told.
-    Untold,
+    /// `thinking: { type: "enabled" }` beside `reasoning_effort`; off is `thinking: { type: "disabled" }`.
+    Switched,
+    /// By variables of the model's chat template, `enable_thinking` and `reasoning_effort`, and by the member of
+    /// that name for models that the server treats apart.
+    Template,
+}
+
+/// How an assistant's own thinking goes back to the server that it came from. `reasoning_details` go back wherever
+/// they came from, in place of this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replay {
+    /// Not at all.
+    Never,
+    /// As the text of this member of the message.
+    Member(&'static str),
+    /// The same; and a message with tool calls that lacks the member is refused, so there it is at least empty.
+    Needed(&'static str),
+    /// As a part of the content.
+    Parts,
 }
 
 /// What a server takes as the id of a tool call. What it does not take is mapped, always to the same.
@@ -66,9 +85,13 @@ impl Dialect {
         stream_options: true,
         system_role: "system",
         effort: Effort::Flat,
-        thinking: None,
+        thinking: Replay::Never,
         ids: Ids::Plain(40),
+        sealed: false,
     };
+
+    /// What is shaped like OpenAI's Responses.
+    pub const RESPONSES: Dialect = Dialect { ids: Ids::Plain(64), ..Dialect::CHAT };
 }
 
 impl Default for Dialect {
@@ -101,31 +124,57 @@ pub const PRESETS: &[Preset] = &[
         dialect: Dialect { limit: "max_completion_tokens", system_role: "developer", ..Dialect::CHAT },
         ..row("openai", Wire::OpenAiChat, Some("https://api.openai.com/v1"), true)
     },
+    Preset {
+        dialect: Dialect::RESPONSES,
+        ..row("openai-responses", Wire::OpenAiResponses, Some("https://api.openai.com/v1"), true)
+    },
+    Preset {
+        dialect: Dialect { sealed: true, ..Dialect::RESPONSES },
+        ..row("xai", Wire::OpenAiResponses, Some("https://api.x.ai/v1"), true)
+    },
     Preset { preset: "chat", ..row("xai", Wire::OpenAiChat, Some("https://api.x.ai/v1"), true) },
+    row("ollama", Wire::Ollama, Some("http://localhost:11434"), false),
     row("openai-compatible", Wire::OpenAiChat, None, true),
     compatible(
         "openrouter",
         "https://openrouter.ai/api/v1",
         true,
-        Dialect { effort: Effort::Nested, ..Dialect::CHAT },
+        Dialect { effort: Effort::Nested, thinking: Replay::Member("reasoning"), ..Dialect::CHAT },
     ),
+    // Of its models only some take their thinking back, and the others refuse the request.
     compatible("groq", "https://api.groq.com/openai/v1", true, Dialect::CHAT),
     compatible(
         "deepseek",
         "https://api.deepseek.com",
         true,
-        Dialect { thinking: Some("reasoning_content"), ..Dialect::CHAT },
+        Dialect { effort: Effort::Switched, thinking: Replay::Needed("reasoning_content"), ..Dialect::CHAT },
     ),
     compatible(
         "mistral",
         "https://api.mistral.ai/v1",
         true,
-        Dialect { stream_options: false, effort: Effort::Untold, ids: Ids::Nine, ..Dialect::CHAT },
+        // It refuses every member that it does not know, and sends usage unasked.
+        Dialect { stream_options: false, thinking: Replay::Parts, ids: Ids::Nine, ..Dialect::CHAT },
     ),
     compatible("lmstudio", "http://localhost:1234/v1", false, Dialect::CHAT),
-    compatible("llamacpp", "http://localhost:8080/v1", false, Dialect::CHAT),
-    compatible("vllm", "http://localhost:8000/v1", false, Dialect::CHAT),
-    compatible("ollama", "http://localhost:11434/v1", false, Dialect::CHAT),
+    compatible(
+        "llamacpp",
+        "http://localhost:8080/v1",
+        false,
+        Dialect { effort: Effort::Template, thinking: Replay::Member("reasoning_content"), ..Dialect::CHAT },
+    ),
+    compatible(
+        "vllm",
+        "http://localhost:8000/v1",
+        false,
+        Dialect { effort: Effort::Template, thinking: Replay::Member("reasoning"), ..Dialect::CHAT },
+    ),
+    compatible(
+        "ollama",
+        "http://localhost:11434/v1",
+        false,
+        Dialect { thinking: Replay::Member("reasoning"), ..Dialect::CHAT },
+    ),
 ];
 
 impl Preset {

@@ -156,7 +156,7 @@ fn field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 }
 
 /// Where the first LF or CR is. Eight bytes at a time, as long as each of them is a space or above: text nearly always is.
-fn line_end(bytes: &[u8]) -> Option<usize> {
+pub(super) fn line_end(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
         let eight = u64::from_ne_bytes(*eight);
@@ -173,14 +173,16 @@ fn line_end(bytes: &[u8]) -> Option<usize> {
 /// A one in each of eight bytes.
 const EACH: u64 = 0x0101_0101_0101_0101;
 
-fn text(bytes: &[u8]) -> Cow<'_, str> {
+/// The text of these bytes.
+pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => String::from_utf8_lossy(bytes),
     }
 }
 
-fn too_large() -> ErrorInfo {
+/// An event, or a line, that nobody keeps.
+pub(super) fn too_large() -> ErrorInfo {
     ErrorInfo::new(Code::Protocol, "an event of the answer's stream is larger than 16 MiB")
         .hint("check the base URL: a model API does not send events of this size")
 }

@@ -4,9 +4,21 @@
 //! Leaves to others: what the bytes mean (the codecs), and which wire a provider speaks (`presets`).
 
 use super::assembler::Assembler;
-use super::{Delta, Dialect, Endpoint, Message, Settings, ToolSpec, anthropic, errors, openai_chat};
+use super::{
+    Delta, Dialect, Endpoint, Message, Settings, ToolSpec, anthropic, errors, ollama, openai_chat,
+    openai_responses,
+};
 use crate::error::ErrorInfo;
 use crate::ports::{HttpRequest, Millis};
+
+/// What marks off one event of an answer from the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// Server-sent events.
+    Events,
+    /// Lines, each an object.
+    Lines,
+}
 
 /// What a codec gives.
 pub(super) struct Codec {
@@ -16,6 +28,8 @@ pub(super) struct Codec {
     pub encode_message: fn(&Dialect, &Message, &mut String),
     /// Makes the whole request, without the key.
     pub request: Request,
+    /// How an answer is cut into events.
+    pub framing: Framing,
     /// What reads an answer.
     pub stream: fn() -> Box<dyn Stream>,
 }
@@ -72,6 +86,10 @@ wires! {
     Anthropic = "anthropic", anthropic::CODEC;
     /// OpenAI Chat Completions, and what is shaped like it.
     OpenAiChat = "openai-chat", openai_chat::CODEC;
+    /// OpenAI Responses, and xAI's.
+    OpenAiResponses = "openai-responses", openai_responses::CODEC;
+    /// Ollama's own API.
+    Ollama = "ollama", ollama::CODEC;
 }
 
 impl Wire {

@@ -1,5 +1,6 @@
 //! The fold and the next decision.
 
+use super::budget::{self, Budget};
 use super::retry::Broke;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, Sums};
@@ -28,10 +29,32 @@ pub struct Rules<'a> {
     pub grants: &'a [Grant],
     /// The names of the providers that take over, in their order, as recorded.
     pub fallback: &'a [String],
+    /// What may be used up, and what was.
+    pub budgets: &'a Budgets,
     /// The number of the last entry that brought text from outside.
     pub outside_at: Option<u64>,
     /// How many tools run, of the run and of those that work for it.
     pub running: u64,
+}
+
+/// What a run and its session may use up, and what they have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Budgets {
+    /// Of the run that a message began, with those that work for it: the limits, what was spent, and how long it has taken.
+    pub run: (Budget, Sums, Millis),
+    /// The same of the session.
+    pub session: (Budget, Sums, Millis),
+}
+
+impl Budgets {
+    /// Whatever is used up first.
+    fn exceeded(&self) -> Option<Entry> {
+        let over = |of: &str, (budget, sums, since): &(Budget, Sums, Millis)| {
+            let (what, spent, limit) = budget.exceeded(sums, *since)?;
+            Some(Entry::OverBudget { of: of.into(), what: what.into(), spent, limit })
+        };
+        over("run", &self.run).or_else(|| over("session", &self.session))
+    }
 }
 
 /// What makes a run another's delegate.
@@ -317,6 +340,10 @@ pub struct Run {
     pub sums: Sums,
     /// What it works for, if another run has begun it.
     pub delegate: Option<Delegate>,
+    /// How long it and those that worked for it have worked or waited, in milliseconds; not how long it was held.
+    pub worked_ms: Millis,
+    /// When its last entry was made, or one of those that worked for it.
+    last_at: Millis,
     /// Whether it has read text from outside.
     pub outside: bool,
     /// The name of the provider that has taken over; `None`: the one that is asked first.
@@ -345,6 +372,8 @@ impl Run {
             ended: None,
             sums: Sums::default(),
             delegate: None,
+            worked_ms: 0,
+            last_at: started_at,
             outside: false,
             on: None,
             again_at: None,
@@ -474,6 +503,11 @@ impl Run {
     /// Takes up one entry of the run with this id: this one, or one that works for it. `None`: the entry does not fit
     /// where the run stands.
     pub fn fold(&mut self, id: &str, at: Millis, entry: &Entry) -> Option<()> {
+        let since = at.saturating_sub(std::mem::replace(&mut self.last_at, at));
+        // Before it was found lost, nobody was there.
+        if !self.held && !matches!(entry, Entry::Lost { .. }) {
+            self.worked_ms = self.worked_ms.saturating_add(since);
+        }
         if let Entry::Delegated { tool_call, process, task, capabilities, turns, .. } = entry {
             let call = self.open(tool_call)?;
             let prompt = Prompt { text: task.clone(), ..Prompt::default() };
@@ -574,6 +608,10 @@ impl Run {
             Entry::Retrying { delay, .. } => {
                 self.broke.as_mut()?.decided = true;
                 self.again_at = Some(at.saturating_add(*delay));
+            }
+            Entry::OverBudget { of, what, spent, limit } => {
+                let error = budget::exceeded(of, what, *spent, *limit);
+                self.ending = Some((Outcome::Failed, Some(error)));
             }
             Entry::Due {} => {
                 self.again_at.take()?;
@@ -746,7 +784,10 @@ impl Run {
         if self.again_at.is_some() {
             return None;
         }
-        let call_model = Entry::Called { call: self.calls + 1 };
+        let call_model = match rules.budgets.exceeded() {
+            Some(over) => over,
+            None => Entry::Called { call: self.calls + 1 },
+        };
         let Some(turn) = self.turns.last() else { return Some(call_model) };
         let (blocks, stop) = match &turn.said {
             Said::Nothing => return None,

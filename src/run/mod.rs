@@ -8,10 +8,12 @@
 //! one `ended` a run, and nothing after it. Leaves to others: doing what an entry orders (`harness/`), what
 //! the model is sent and what the page is shown (`session/`).
 
+mod budget;
 mod machine;
 mod retry;
 
+pub use budget::Budget;
 pub use machine::{
-    Call, CallState, Delegate, Ended, Grant, NO_ANSWER, Outcome, Prompt, Question, Rules, Run, Said, Settled,
-    Turn,
+    Budgets, Call, CallState, Delegate, Ended, Grant, NO_ANSWER, Outcome, Prompt, Question, Rules, Run, Said,
+    Settled, Turn,
 };

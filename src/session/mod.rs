@@ -20,7 +20,7 @@ use crate::maps::Named;
 use crate::model::Block;
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine};
-use crate::run::{CallState, Ended, Grant, Prompt, Rules, Run};
+use crate::run::{Budget, Budgets, CallState, Ended, Grant, Prompt, Rules, Run};
 use crate::tools::{Policy, Registry, Source};
 use serde_json::Value;
 
@@ -60,6 +60,8 @@ pub struct Session {
     outside_at: Option<u64>,
     /// The names of the providers that take over.
     fallback: Vec<String>,
+    /// What a run may use up, and the session.
+    budgets: (Budget, Budget),
     /// The tools that decisions go by, as recorded.
     pub tools: Registry,
     /// The tools' record, to see whether it has changed.
@@ -87,6 +89,7 @@ impl Session {
             grants: Vec::new(),
             outside_at: None,
             fallback: Vec::new(),
+            budgets: Default::default(),
             tools: Registry::default(),
             tools_record: Value::Null,
             generation: 0,
@@ -168,6 +171,10 @@ impl Session {
             policy: &self.policy,
             grants: &self.grants,
             fallback: &self.fallback,
+            budgets: &Budgets {
+                run: (self.budgets.0, current.sums, current.worked_ms),
+                session: (self.budgets.1, self.sums, self.sums.wall_ms.saturating_add(current.worked_ms)),
+            },
             outside_at: self.outside_at,
         })
     }
@@ -324,6 +331,10 @@ impl Session {
                 if run.delegate.is_some() && run.ended.is_some() && run.outside {
                     self.outside_at = Some(header.seq);
                 }
+                let (ended, worked_ms) = (top.ended.is_some(), top.worked_ms);
+                if ended {
+                    self.sums.wall_ms = self.sums.wall_ms.saturating_add(worked_ms);
+                }
                 if let Some(usage) = entry.usage() {
                     self.sums.add(usage);
                 }
@@ -355,6 +366,8 @@ impl Session {
             let names = config.get("fallback").and_then(Value::as_array);
             let names = names.into_iter().flatten().filter_map(Value::as_str);
             self.fallback = names.map(String::from).collect();
+            let budget = |of| Budget::from_record(config.get("budgets").and_then(|budgets| budgets.get(of)));
+            self.budgets = (budget("run"), budget("session"));
             self.config = config.clone();
         }
         if let Some(tools) = tools {

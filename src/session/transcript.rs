@@ -130,6 +130,7 @@ fn result(call: &Call, mark: &str) -> Option<Block> {
     let CallState::Settled(settled) = &call.state else { return None };
     Some(Block::ToolResult {
         id: call.id.clone(),
+        name: call.name.clone(),
         text: match call.source {
             Some(source) => framed(&settled.text, source, mark),
             None => settled.text.clone(),

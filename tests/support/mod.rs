@@ -12,6 +12,8 @@
 pub mod anthropic_rules;
 pub mod calm;
 pub mod laws;
+pub mod ollama_rules;
+pub mod openai_responses_rules;
 pub mod openai_rules;
 pub mod script;
 pub mod sim;

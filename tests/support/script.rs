@@ -82,8 +82,10 @@ fn random_answer(rng: &mut Rng, wire: Wire, tools: &[String], signed: &mut Signe
         match rng.u8(..10) {
             0..5 => blocks.push(Block::Text(text(rng))),
             5 => blocks.push(Block::Text(" \n".into())),
-            6 | 7 => blocks.push(thinking(rng, wire, signed)),
+            6 => blocks.push(thinking(rng, wire, signed)),
+            7 if wire != Wire::OpenAiResponses => blocks.push(thinking(rng, wire, signed)),
             8 if wire == Wire::Anthropic => blocks.push(Block::Raw(redacted(signed))),
+            7..9 if wire == Wire::OpenAiResponses => blocks.push(item(rng, signed)),
             _ if left > 0 => {
                 left -= 1;
                 blocks.push(random_call(rng, tools));
@@ -125,6 +127,22 @@ fn redacted(signed: &mut Signed) -> String {
     let order = signed.len();
     signed.insert(format!("data{order}"), (order, String::new()));
     format!("{{\"type\":\"redacted_thinking\",\"data\":\"data{order}\"}}")
+}
+
+/// An item of OpenAI Responses that only the provider understands.
+fn item(rng: &mut Rng, signed: &mut Signed) -> Block {
+    let order = signed.len();
+    Block::Raw(match rng.u8(..6) {
+        0 => r#"{"type":"web_search_call","id":"ws_1","status":"completed","action":{}}"#.into(),
+        1 => r#"{"type":"custom_tool_call","id":"ctc_1","call_id":"c","name":"n","input":""}"#.into(),
+        2 => r#"{"type":"reasoning","id":"rs_0","summary":[],"encrypted_content":null}"#.into(),
+        _ => {
+            signed.insert(format!("sealed{order}"), (order, String::new()));
+            format!(
+                r#"{{"type":"reasoning","id":"rs_{order}","status":"completed","summary":[],"encrypted_content":"sealed{order}"}}"#
+            )
+        }
+    })
 }
 
 fn random_call(rng: &mut Rng, tools: &[String]) -> Block {

@@ -9,8 +9,8 @@
 
 use super::anthropic_rules::{self, Signed};
 use super::laws::{Journal, Law, SESSION, Told, law, same};
-use super::openai_rules;
 use super::script::{self, Plan};
+use super::{ollama_rules, openai_responses_rules, openai_rules};
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{Action, CallKey, Harness, Input, Lifecycle, ModelRequest, Notice, Options, Provider};
@@ -1062,9 +1062,11 @@ impl World {
 
     fn random_config(&mut self) -> Value {
         let mut config = json!({});
-        config["provider"] = match self.rng.u8(..12) {
+        config["provider"] = match self.rng.u8(..16) {
             0 => Value::Null,
             1..7 => json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" }),
+            7 | 8 => json!({ "kind": "ollama", "model": "m" }),
+            9 | 10 => json!({ "kind": "openai-responses", "apiKey": "sk-0123456789", "model": "m" }),
             _ => json!({ "kind": "custom", "stream": { "$fn": STREAM } }),
         };
         if self.rng.u8(..3) == 0 {
@@ -1219,7 +1221,9 @@ impl World {
 pub fn check_request(wire: Wire, body: &Value, signed: &Signed, paused: bool) -> Law {
     match wire {
         Wire::Anthropic => anthropic_rules::check(body, signed, paused),
-        _ => openai_rules::check(body, paused),
+        Wire::Ollama => ollama_rules::check(body, paused),
+        Wire::OpenAiResponses => openai_responses_rules::check(body, signed, paused),
+        Wire::OpenAiChat => openai_rules::check(body, paused),
     }
 }
 

@@ -16,9 +16,10 @@ use crate::model::{Catalog, Dialect, Known, Peer, Reasoning, Settings, Wire};
 use crate::object::Object;
 use crate::ports::MAX_DELAY_MS;
 use crate::prompt::{self, Skill};
+use crate::run::Budget;
 use crate::tools::Verdict;
 use crate::tools::policy::PROCESS_TYPES;
-use read::{given, invalid, later, number, object, optional, text, texts, unknown, whole, word};
+use read::{given, invalid, number, object, optional, text, texts, unknown, whole, word};
 use serde_json::Value;
 
 /// The model where nobody names one.
@@ -60,6 +61,8 @@ pub struct Config {
     pub provider_options: Option<String>,
     /// How many model calls a run may make.
     pub max_turns: u64,
+    /// What a run and a session may use up, as the page wrote it.
+    pub budgets: Option<Value>,
     /// How long a tool may take, in milliseconds.
     pub tool_timeout_ms: u64,
     /// What is held; `None`: everything.
@@ -99,6 +102,7 @@ impl Default for Config {
             reasoning: None,
             provider_options: None,
             max_turns: crate::session::DEFAULT_MAX_TURNS,
+            budgets: None,
             tool_timeout_ms: 60_000,
             capabilities: None,
             process_type: None,
@@ -165,12 +169,12 @@ impl Config {
                 "providers" => config.providers = if null { Vec::new() } else { providers(value)? },
                 "fallback" => config.fallback = if null { Vec::new() } else { texts(value, name)? },
                 "models" => config.models = optional(value, name, Catalog::read)?,
-                "budgets" => return Err(later(name)),
+                "budgets" => config.budgets = optional(value, name, budgets)?,
                 _ => return Err(unknown(name)),
             }
         }
-        config.check()?;
         config.look_up();
+        config.check()?;
         Ok(config)
     }
 
@@ -190,10 +194,24 @@ impl Config {
                 .knows_its_model(None)
                 .map_err(|error| error.hint("a provider that takes over needs a model of its own"))?;
         }
-        match &self.provider {
-            Some(provider) => provider.knows_its_model(self.model.as_deref()),
-            None => Ok(()),
+        if let Some(provider) = &self.provider {
+            provider.knows_its_model(self.model.as_deref())?;
         }
+        let limits =
+            |of| Budget::from_record(self.budgets.as_ref().and_then(|budgets| budgets.get(of))).limits_cost();
+        if limits("run") || limits("session") {
+            let asked = std::iter::once(None).chain(self.fallback.iter().map(|name| Some(name.as_str())));
+            let mut asked = asked.filter(|on| self.serving(*on).is_some());
+            let priced = |on| self.known(on).is_some_and(Known::has_price);
+            if let Some(on) = asked.find(|on| !priced(*on)) {
+                let model = read::shortened(self.model(on));
+                return Err(invalid(&format!(
+                    "a budget limits the cost, and the price of the model \"{model}\" is not known"
+                ))
+                .hint("give its price in models; 0 for one that costs nothing"));
+            }
+        }
+        Ok(())
     }
 
     /// Takes from the catalog what is known of the models. It reads the whole of it, so it is done once for each change.
@@ -322,6 +340,7 @@ impl Config {
             .maybe_text("reasoning", self.reasoning.and_then(|level| REASONING.get(level as usize)).copied())
             .maybe_text("providerOptions", self.provider_options.as_deref())
             .number("maxTurns", self.max_turns)
+            .maybe("budgets", self.budgets.clone())
             .maybe("capabilities", self.capabilities.as_deref().map(Value::from))
             .maybe_text("processType", self.process_type.as_deref())
             .maybe("permissions", self.permissions.clone())
@@ -349,6 +368,27 @@ impl Config {
             .text("model", self.model(None))
             .done()
     }
+}
+
+/// Budgets as they are recorded.
+fn budgets(value: &Value, name: &str) -> Result<Value, ErrorInfo> {
+    for (of, budget) in object(value, name)? {
+        let path = [name, ".", of].concat();
+        if !matches!(of.as_str(), "run" | "session") {
+            return Err(unknown(&path));
+        }
+        for (limit, number) in object(budget, &path)? {
+            let path = [&path, ".", limit].concat();
+            if !Budget::NAMES.contains(&limit.as_str()) {
+                return Err(unknown(&path));
+            }
+            let fits = number.as_f64().is_some_and(|number| (0.0..9e15).contains(&number));
+            if !fits {
+                return Err(invalid(&format!("{path} must be a number from 0 on")));
+            }
+        }
+    }
+    Ok(value.clone())
 }
 
 /// The providers by their names.
@@ -391,7 +431,9 @@ mod tests {
     fn an_unknown_or_later_option_is_refused_by_name() {
         for (patch, name) in [
             (json!({ "maxTurn": 3 }), "maxTurn"),
-            (json!({ "budgets": {} }), "budgets"),
+            (json!({ "budgets": { "day": {} } }), "budgets.day"),
+            (json!({ "budgets": { "run": { "tokens": 1 } } }), "budgets.run.tokens"),
+            (json!({ "budgets": { "run": { "turns": -1 } } }), "budgets.run.turns"),
             (
                 json!({ "provider": { "kind": "anthropic", "timeouts": { "silence": 1 } } }),
                 "provider.timeouts.silence",

@@ -84,10 +84,6 @@ pub(super) fn invalid(message: &str) -> ErrorInfo {
     ErrorInfo::new(Code::InvalidConfig, message)
 }
 
-pub(super) fn later(name: &str) -> ErrorInfo {
-    invalid(&format!("option \"{name}\" comes with a later version of lodger")).hint("leave it out")
-}
-
 pub(super) fn unknown(name: &str) -> ErrorInfo {
     invalid(&format!("option \"{}\" does not exist", shortened(name))).hint("see AgentConfig in index.d.ts")
 }

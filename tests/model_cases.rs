@@ -1,4 +1,4 @@
-//! Model calls that fail: made again, taken over by another provider, given up, case by case, on a calm world.
+//! Model calls that fail, keep silent or cost too much, case by case, on a calm world.
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(
     clippy::unwrap_used,
@@ -12,7 +12,7 @@ mod support;
 
 use lodger::error::{Code, ErrorInfo};
 use lodger::journal::Row;
-use lodger::model::Wire;
+use lodger::model::{Usage, Wire};
 use serde_json::{Value, json};
 use support::calm::*;
 use support::sim::World;
@@ -258,4 +258,108 @@ fn silence_in_the_middle_ends_the_run_and_keeps_what_came() {
     assert_eq!(error["code"], "timeout");
     assert!(error["hint"].as_str().unwrap().contains("silenceMs"), "{error}");
     assert_eq!(history(&mut world)[1]["parts"][0]["text"], "hal");
+}
+
+// Budgets
+
+/// An answer that asks for a tool or not, and has cost this many tokens.
+fn costly(tool: Option<&str>, input: u64, output: u64) -> lodger::model::Answer {
+    let mut answer = tool.map_or_else(|| says("done"), |id| asks(&[(id, "get_fact")]));
+    answer.usage = Usage { input_tokens: input, output_tokens: output, ..Usage::default() };
+    answer
+}
+
+fn spent(world: &World) -> String {
+    let error = last(world, "agent:error");
+    assert_eq!(error["code"], "budget_exceeded");
+    error["message"].as_str().unwrap().into()
+}
+
+#[test]
+fn a_run_stops_before_the_call_that_is_too_much_and_the_next_has_a_budget_of_its_own() {
+    let mut world = started_with(json!({ "budgets": { "run": { "inputTokens": 100 } } }));
+    send(&mut world, "go");
+    world.answers(0, costly(Some("a"), 60, 5));
+    returns(&mut world, "a", "42");
+    world.answers(0, costly(Some("b"), 60, 5));
+    returns(&mut world, "b", "43");
+    assert_eq!(spent(&world), "the run has used up its budget: 120 of 100 input tokens");
+    assert!(world.pages[0].models.is_empty());
+    world.must(0, "resume", json!({}));
+    world.answers(0, costly(None, 70, 5));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "done");
+}
+
+#[test]
+fn the_budget_of_a_session_outlives_reloads_and_clearing() {
+    let limits = || json!({ "budgets": { "session": { "turns": 2 } } });
+    let mut world = started_with(limits());
+    send(&mut world, "one");
+    world.answers(0, costly(None, 1, 1));
+    let mut world = lost(world, limits());
+    send(&mut world, "two");
+    world.answers(0, costly(None, 1, 1));
+    world.must(0, "clearConversation", json!({}));
+    let mut world = lost(world, limits());
+    send(&mut world, "three");
+    assert_eq!(spent(&world), "the session has used up its budget: 2 of 2 turns");
+    world.must(0, "configureAgent", json!({ "budgets": { "session": { "turns": 3 } } }));
+    send(&mut world, "four");
+    world.answers(0, costly(None, 1, 1));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "done");
+}
+
+#[test]
+fn delegates_spend_what_their_parent_may() {
+    let mut world =
+        started_with(json!({ "processType": "Orchestrator", "budgets": { "run": { "outputTokens": 10 } } }));
+    send(&mut world, "go");
+    let task = json!({ "process": "Researcher", "task": "find the fact" }).to_string();
+    let mut delegating = support::script::answer(
+        vec![support::script::call("d", "delegate", &task)],
+        lodger::model::StopReason::ToolUse,
+    );
+    delegating.usage.output_tokens = 6;
+    world.answers(0, delegating);
+    world.answers(0, costly(Some("a"), 1, 6));
+    returns(&mut world, "a", "42");
+    assert_eq!(spent(&world), "the run has used up its budget: 12 of 10 output tokens");
+    let call = &history(&mut world)[1]["parts"][0];
+    assert!(call["error"]["message"].as_str().unwrap().contains("budget"), "{call}");
+}
+
+#[test]
+fn money_is_counted_by_the_prices_of_the_models() {
+    let anthropic = json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" });
+    let config = json!({ "provider": anthropic, "budgets": { "run": { "cost": 0.01 } } });
+    let mut world = started_with(config);
+    send(&mut world, "go");
+    // Three dollars for a million tokens in, fifteen for a million out.
+    world.answers(0, costly(Some("a"), 2_000, 200));
+    returns(&mut world, "a", "42");
+    world.answers(0, costly(Some("b"), 200, 100));
+    returns(&mut world, "b", "43");
+    assert_eq!(spent(&world), "the run has used up its budget: $0.0111 of $0.0100");
+    let unpriced = world.fails(0, "configureAgent", json!({ "model": "nobody-knows" }));
+    assert!(unpriced.message.contains("nobody-knows"), "{unpriced}");
+}
+
+#[test]
+fn time_counts_while_somebody_works_and_not_while_a_run_is_held() {
+    let limits = || json!({ "budgets": { "run": { "wallMs": 10_000 } } });
+    let mut world = started_with(limits());
+    send(&mut world, "go");
+    world.pass(0, 4_000);
+    world.answers(0, costly(Some("a"), 1, 1));
+    world.pass(0, 200);
+    let mut world = lost(world, limits());
+    world.now += 3_600_000;
+    world.must(0, "resume", json!({}));
+    // It only reads, so it is run again.
+    returns(&mut world, "a", "42");
+    world.pass(0, 6_000);
+    world.answers(0, costly(Some("b"), 1, 1));
+    returns(&mut world, "b", "43");
+    let message = spent(&world);
+    assert!(message.starts_with("the run has used up its budget: 10"), "{message}");
 }
