@@ -254,6 +254,7 @@ const HINTS: Partial<Record<ErrorInfo["code"], string>> = {
   already_running: "Stop it there, then start it here. Pages can be read and changed in both.",
   auth: "Check the key in the settings: it may be mistyped, expired, or another service’s.",
   not_found: "Check the model’s name and the address in the settings.",
+  budget_exceeded: "It is a limit of your own: raise it in the settings, then continue.",
   network: "Check the connection and the address in the settings. It may also be that the server does not let this page call it (CORS): a browser does not tell the two apart.",
   invalid_request: "Try another model in the settings.",
 };

@@ -71,8 +71,8 @@ export const SERVICES: readonly Service[] = [
     id: "anthropic", group: "anthropic", name: "Anthropic", account: "anthropic", key: "needed", keyForm: "sk-ant-…", url: "https://api.anthropic.com", model: "claude-sonnet-4-6", example: "claude-sonnet-4-6",
     help: "If it answers that your organization does not allow calls from browsers, an administrator can allow them in the Claude Console.",
   },
-  { id: "openai", name: "OpenAI", variant: "Chat Completions", ...openai },
   { id: "openai-responses", name: "OpenAI", variant: "Responses", ...openai },
+  { id: "openai", name: "OpenAI", variant: "Chat Completions", ...openai },
   { id: "xai", name: "xAI", variant: "Responses", ...xai },
   { id: "xai/chat", name: "xAI", variant: "Chat Completions", ...xai },
   {

@@ -3,7 +3,7 @@
 // Decides: which provider an agent starts with, and under which rules. Promises: a key lives in this object's memory, goes to
 // the address of the service that it was entered for only, and is gone with the page or with `forgetKey`. Leaves to others: the
 // form (`shell/settings-dialog.ts`), what a service needs (`services.ts`).
-import type { AgentConfig, ModelApi, ModelFacts, Provider } from "lodger";
+import type { AgentConfig, Budget, ModelApi, ModelFacts, Provider } from "lodger";
 import { offline } from "lodger/offline";
 import { hasLocalModel, LOCAL_MODEL, localModel } from "./local-model.ts";
 import { Models } from "./models.ts";
@@ -31,6 +31,8 @@ export interface Choice {
   withheld: string[];
   /** Rules for single tools; the others go by what they are. */
   policies: Record<string, Verdict>;
+  /** What an answer and the whole conversation may use up. */
+  budgets: { run: Budget; session: Budget };
   /** Whether Enter sends; `device`: everywhere but on touch screens. */
   enter: "device" | "always" | "never";
 }
@@ -40,7 +42,7 @@ export type Verdict = "allow" | "ask" | "deny";
 /** The kinds of agent that have a name. */
 export type ProcessType = NonNullable<AgentConfig["processType"]>;
 
-const DEFAULTS: Choice = { provider: "offline", entered: {}, pace: 24, processType: "", withheld: [], policies: {}, theme: "system", enter: "device" };
+const DEFAULTS: Choice = { provider: "offline", entered: {}, pace: 24, processType: "", withheld: [], policies: {}, budgets: { run: {}, session: {} }, theme: "system", enter: "device" };
 const PLACE = "lodger-workbench.settings";
 const INSTRUCTIONS =
   "You help a person with the pages of their workspace. Look things up with the tools before you answer, answer shortly in Markdown, and write a page's title as [[Title]].";
@@ -138,14 +140,15 @@ export class Settings extends Changing {
 
   /** What `startAgent` and `configureAgent` take, of an agent for whose tools these capabilities are needed. */
   config(capabilities: string[]): AgentConfig {
-    const { processType, withheld, policies } = this.choice;
-    if (this.choice.provider === "local") return { provider: this.#provider(), instructions: LOCAL_INSTRUCTIONS, capabilities: [] };
+    const { processType, withheld, policies, budgets } = this.choice;
+    if (this.choice.provider === "local") return { provider: this.#provider(), instructions: LOCAL_INSTRUCTIONS, capabilities: [], budgets };
     return {
       provider: this.#provider(),
       instructions: INSTRUCTIONS,
       ...(processType ? { processType } : {}),
       ...(withheld.length ? { capabilities: capabilities.filter((name) => !withheld.includes(name)) } : {}),
       permissions: { tools: policies },
+      budgets,
     };
   }
 

@@ -137,6 +137,7 @@ const STATES = {
     await page.getByTestId("open-settings").click();
     await page.getByLabel("Another service").check();
     await page.getByTestId("variant").selectOption("LM Studio");
+    await page.getByTestId("limits").locator("summary").click();
     await page.getByTestId("save-settings").click();
     await page.getByTestId("settings").getByRole("alert").waitFor();
   },

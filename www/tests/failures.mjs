@@ -88,6 +88,34 @@ export const tests = {
     await page.getByTestId("user-message").first().waitFor({ state: "detached" });
   },
 
+  async "a limit of one’s own ends the run, and more may be allowed"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await page.getByTestId("open-settings").click();
+    await page.getByTestId("limits").locator("summary").click();
+    await page.getByTestId("limit-session-turns").fill("1");
+    await page.getByTestId("limit-run-wallMs").fill("2.5");
+    await page.getByTestId("save-settings").click();
+    await start(page);
+    await say(page, "Hello");
+    await page.getByTestId("assistant-message").filter({ hasText: "nobody has read" }).waitFor();
+    await settled(page);
+    await say(page, "Hello again");
+    const note = page.locator("[data-testid=system-message][data-code=budget_exceeded]");
+    await note.filter({ hasText: "It is a limit of your own: raise it in the settings, then continue." }).waitFor();
+    await settled(page);
+    assert.equal(model.requests, 1);
+    await note.getByRole("button", { name: "Open settings" }).click();
+    // Shown as it was entered, and unfolded because there is one.
+    assert.equal(await page.getByTestId("limit-run-wallMs").inputValue(), "2.5");
+    await page.getByTestId("limit-session-turns").fill("");
+    await page.getByTestId("save-settings").click();
+    await note.getByRole("button", { name: "Continue" }).click();
+    await page.getByTestId("assistant-message").nth(1).filter({ hasText: "nobody has read" }).waitFor();
+    await settled(page);
+    assert.equal(model.requests, 2);
+  },
+
   async "a server of one’s own that cannot be reached: the command that lets this page in"({ page, base, model, visit, hosts }) {
     hosts.add(new URL(model.address).host);
     await open(page, base);

@@ -221,8 +221,8 @@ function heldNote(): HTMLElement {
 export function errorNote(error: ErrorInfo, last: boolean, provider: string): HTMLElement {
   const { text, hint } = told(error, provider);
   const actions = ACTIONS[error.code] ?? [];
-  const again = last && (error.retryable || actions.length > 0 || error.code === "max_turns_exceeded");
-  const element = note("danger", "alert", text, ...actions.map(([action, label]) => button(action, label)), again ? button("continue", error.code === "max_turns_exceeded" ? "Continue" : "Try again") : null);
+  const again = last && (error.retryable || actions.length > 0 || LIMITS.has(error.code));
+  const element = note("danger", "alert", text, ...actions.map(([action, label]) => button(action, label)), again ? button("continue", LIMITS.has(error.code) ? "Continue" : "Try again") : null);
   if (hint) element.querySelector("p")?.append(h("span", { class: "hint" }, hint));
   const support = supportDetails(error);
   if (support) element.append(support);
@@ -230,6 +230,8 @@ export function errorNote(error: ErrorInfo, last: boolean, provider: string): HT
   return element;
 }
 
+/** Nothing went wrong: there was no more allowed. */
+const LIMITS = new Set<string>(["max_turns_exceeded", "budget_exceeded"]);
 const SETTINGS: [string, string] = ["settings", "Open settings"];
 /** What can cure it. */
 const ACTIONS: Partial<Record<ErrorInfo["code"], [action: string, label: string][]>> = {
@@ -238,6 +240,7 @@ const ACTIONS: Partial<Record<ErrorInfo["code"], [action: string, label: string]
   permission: [SETTINGS],
   not_found: [SETTINGS],
   quota: [SETTINGS],
+  budget_exceeded: [SETTINGS],
   network: [SETTINGS],
   invalid_config: [SETTINGS],
   invalid_request: [SETTINGS],

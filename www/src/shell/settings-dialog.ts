@@ -5,6 +5,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import type { Agent } from "../agent.ts";
 import type { Choice, ProcessType, Settings } from "../settings.ts";
 import { service } from "../services.ts";
+import { budgetForm } from "./budget-form.ts";
 import { Component } from "./changing.ts";
 import { options, value } from "./fields.ts";
 import { icon } from "./icons.ts";
@@ -57,6 +58,7 @@ export class SettingsDialog extends Component {
           ${providerForm({ choice: draft, settings: this.#settings, set: (change) => this.#choose(change), forget: (account) => this.#forget(account) })}
           ${this.#error ? html`<p class="danger-text" role="alert">${icon("alert")}${this.#error}</p>` : nothing}
           ${this.#may()}
+          ${budgetForm(draft.budgets, this.#settings.choice.budgets, (budgets) => this.#set({ budgets }))}
           <fieldset><legend>This browser</legend>
             <div class="field-row">
               <label for="theme">Look</label>
