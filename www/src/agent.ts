@@ -4,7 +4,7 @@
 // refused command becomes: a problem that is shown, never an exception that is lost. Leaves to others: drawing.
 // Everything here is the package's public surface; `view()` alone would do for a plain chat, the events add what is not
 // conversation (times of tools).
-import type { AgentConfig, ErrorInfo, Part, PermissionAnswer, PermissionRequest, Snapshot, Status, Usage, Workspace } from "lodger";
+import type { AgentConfig, ErrorInfo, ModelApi, Part, PermissionAnswer, PermissionRequest, Snapshot, Status, Usage, Workspace } from "lodger";
 import { sum } from "./models.ts";
 import { Changing } from "./shell/changing.ts";
 import { service, serviceName } from "./services.ts";
@@ -219,6 +219,20 @@ export class Agent extends Changing {
     } catch (error) {
       const info = errorInfo(error);
       return info.code === "request_not_found" ? null : info;
+    }
+  }
+
+  /** Asks a provider for the models that it offers: so its address and key are tried, and nothing is spent. */
+  async test(provider: ModelApi): Promise<{ error: ErrorInfo | null; models: string[] }> {
+    const { keys } = this.workspace;
+    try {
+      const { error } = await keys.validate(provider);
+      if (error) return { error, models: [] };
+      // Some servers have no list, and answer all the same.
+      const models = await keys.models(provider).catch(() => []);
+      return { error: null, models: models.map(({ id }) => id) };
+    } catch (error) {
+      return { error: errorInfo(error), models: [] };
     }
   }
 

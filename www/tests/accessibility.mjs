@@ -141,6 +141,15 @@ const STATES = {
     await page.getByTestId("save-settings").click();
     await page.getByTestId("settings").getByRole("alert").waitFor();
   },
+  async "a connection that was tried"({ page, model, hosts }) {
+    hosts.add(new URL(model.address).host);
+    await page.getByTestId("open-settings").click();
+    await page.getByLabel("Anthropic", { exact: false }).check();
+    await page.getByLabel("Address").fill(model.address);
+    await page.getByTestId("key").fill("sk-ant-mistyped");
+    await page.getByTestId("test-connection").click();
+    await page.locator("[data-testid=connection][data-code=auth]").waitFor();
+  },
   async "a wait before the next try, after an error and a takeover"({ page, model, visit }) {
     await useModel(visit, model);
     await start(page);

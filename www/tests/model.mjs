@@ -8,10 +8,17 @@ const WORDS = "The harbour lies quiet under the morning and the ledger is open a
 
 /** Starts it; `address` is the base URL. */
 export async function startModel() {
-  const state = { requests: 0, calls: [], bodies: [], held: [], released: false };
+  const state = { requests: 0, lists: 0, calls: [], bodies: [], held: [], released: false };
   const server = createServer((request, response) => {
     const cors = { "access-control-allow-origin": "*", "access-control-allow-headers": "*", "access-control-allow-methods": "*", "access-control-expose-headers": "*" };
     if (request.method === "OPTIONS") return response.writeHead(204, cors).end();
+    if (request.method === "GET") {
+      const good = /sk-ant-test-key-7431/.test(request.headers["x-api-key"] ?? request.headers.authorization ?? "");
+      state.lists += 1;
+      if (!good) return fail(response, cors, 401, "authentication_error", "invalid x-api-key");
+      response.writeHead(200, { ...cors, "content-type": "application/json" });
+      return response.end(JSON.stringify({ data: [{ type: "model", id: "claude-sonnet-4-6", display_name: "Claude Sonnet 4.6" }, { type: "model", id: "claude-from-the-list" }], has_more: false }));
+    }
     let body = "";
     request.on("data", (piece) => (body += piece));
     request.on("end", () => {
@@ -32,6 +39,10 @@ export async function startModel() {
     /** Path and key of all calls. */
     get calls() {
       return state.calls;
+    },
+    /** How often its models were asked for. */
+    get lists() {
+      return state.lists;
     },
     /** How many calls were made. */
     get requests() {

@@ -91,6 +91,34 @@ export const tests = {
     assert.ok((await page.locator("#models option").count()) === 0, "the gateway's own list is not known");
   },
 
+  async "Test connection tries what is entered, and suggests the models that are offered"({ page, base, model, hosts }) {
+    hosts.add(new URL(model.address).host);
+    await open(page, base);
+    await page.getByTestId("open-settings").click();
+    await choose(page, "Anthropic");
+    await page.getByLabel("Address").fill(model.address);
+    await page.getByTestId("key").fill("sk-ant-mistyped");
+    await page.getByTestId("test-connection").click();
+    const answer = page.getByTestId("connection");
+    await answer.filter({ hasText: "Error: invalid x-api-key." }).filter({ hasText: "Check the key in the settings" }).waitFor();
+    assert.equal(await answer.getAttribute("data-code"), "auth");
+    await page.getByTestId("key").fill("sk-ant-test-key-7431");
+    assert.equal(await answer.innerText(), "");
+    await page.getByTestId("test-connection").focus();
+    await page.keyboard.press("Enter");
+    await answer.filter({ hasText: "It answers, with 2 models: suggested under Model." }).waitFor();
+    assert.deepEqual(await page.locator("#models option").evaluateAll((all) => all.map((option) => option.value)), ["claude-sonnet-4-6", "claude-from-the-list"]);
+    await page.getByLabel("Model", { exact: true }).fill("claude-of-tomorrow");
+    await answer.filter({ hasText: "“claude-of-tomorrow” is not among them." }).waitFor();
+    await page.getByLabel("Model", { exact: true }).fill("claude-from-the-list");
+    await answer.filter({ hasText: /under Model\.$/ }).waitFor();
+    // Nothing of it was saved or said to a model.
+    assert.equal(model.requests, 0);
+    await page.keyboard.press("Escape");
+    await page.getByTestId("open-settings").click();
+    assert.equal(await page.getByText("••••7431").count(), 0);
+  },
+
   async "after a run stands who answered and what it cost, and the sum of the conversation"({ page, base, model, visit }) {
     await open(page, base);
     await useModel(visit, model);

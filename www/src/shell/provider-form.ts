@@ -3,12 +3,23 @@
 // Decides which fields are shown, by the table of services. Promises: a key is never stored, never shown after it was typed
 // (only its last four characters) and never filled in by the browser's password manager; what the form says about where it goes
 // is what the provider will do. Leaves to others: saving (`settings-dialog.ts`), what a service needs (`services.ts`).
+import type { ErrorInfo } from "lodger";
 import { html, nothing, type TemplateResult } from "lit";
+import { told } from "../agent.ts";
 import { describe } from "../models.ts";
 import { GROUPS, SERVICES, service, type Service } from "../services.ts";
 import { hasLocalModel, LOCAL_MODEL } from "../local-model.ts";
 import type { Choice, Entered, Settings } from "../settings.ts";
 import { options, value } from "./fields.ts";
+import { icon } from "./icons.ts";
+
+/** A connection that is or was tried. */
+export interface Trial {
+  busy: boolean;
+  error: ErrorInfo | null;
+  /** What the provider offers. */
+  models: readonly string[];
+}
 
 /** What the form changes. */
 export interface Draft {
@@ -16,6 +27,11 @@ export interface Draft {
   settings: Settings;
   set(change: Partial<Choice>): void;
   forget(account: string): void;
+  /** The trial of what is entered; null: none yet. */
+  trial: Trial | null;
+  test(): void;
+  /** A key is being typed. */
+  typed(): void;
 }
 
 /** The cards, and the fields of the one that is chosen. */
@@ -34,11 +50,14 @@ export function providerForm(draft: Draft): TemplateResult {
 export function wrong(settings: Settings, choice: Choice): string {
   const chosen = service(choice.provider);
   if (!chosen) return "";
-  const { model, baseUrl } = settings.entered(chosen.id, choice);
+  const entered = settings.entered(chosen.id, choice);
+  return wrongAddress(chosen, entered) || (entered.model || chosen.model ? "" : `Enter a model: ${chosen.name} has no default.`);
+}
+
+/** What is wrong with the address; empty: nothing. */
+export function wrongAddress({ url }: Service, { baseUrl }: Entered): string {
   if (baseUrl && !URL.canParse(baseUrl)) return `“${baseUrl}” is no address. It begins with https://.`;
-  if (!baseUrl && !chosen.url) return "Enter the address of the server.";
-  if (!model && !chosen.model) return `Enter a model: ${chosen.name} has no default.`;
-  return "";
+  return baseUrl || url ? "" : "Enter the address of the server.";
 }
 
 function card({ set }: Draft, id: string, name: string, about: string, checked: boolean): TemplateResult {
@@ -62,7 +81,8 @@ function fields(draft: Draft, chosen: Service): TemplateResult {
       : nothing}
     ${chosen.key === "none" ? nothing : key(draft, chosen, entered)}
     ${model(draft, chosen, entered, enter)}
-    ${address(chosen, entered, enter)}`;
+    ${address(chosen, entered, enter)}
+    ${connection(draft, chosen, entered)}`;
 }
 
 function variants({ choice, set }: Draft, chosen: Service): TemplateResult | typeof nothing {
@@ -74,23 +94,42 @@ function variants({ choice, set }: Draft, chosen: Service): TemplateResult | typ
   </div>`;
 }
 
-function key({ settings, forget }: Draft, chosen: Service, { baseUrl }: Entered): TemplateResult {
+function key({ settings, forget, typed }: Draft, chosen: Service, { baseUrl }: Entered): TemplateResult {
   const hint = settings.keyHint(chosen.account);
   const where = host(baseUrl || (chosen.url ?? ""));
   return html`<div class="field">
     <label for="key">${chosen.key === "optional" ? "Key, if the server wants one" : "Key"}</label>
     <div class="key-row">
-      <input id="key" type="password" autocomplete="new-password" spellcheck="false" data-testid="key" data-account=${chosen.account} placeholder=${hint || chosen.keyForm} aria-describedby="key-about" />
+      <input id="key" type="password" autocomplete="new-password" spellcheck="false" data-testid="key" data-account=${chosen.account} placeholder=${hint || chosen.keyForm} aria-describedby="key-about" @input=${typed} />
       ${hint ? html`<button type="button" @click=${() => forget(chosen.account)} data-testid="forget-key">Forget</button>` : nothing}
     </div>
     <p id="key-about" class="about">${hint ? html`In use: <code>${hint}</code>. ` : nothing}Kept in this page’s memory only and sent to <strong>${where || "that server"}</strong> with each message. Gone when the page closes.</p>
   </div>`;
 }
 
-function model({ settings }: Draft, chosen: Service, entered: Entered, enter: (change: Partial<Entered>) => void): TemplateResult {
+function connection({ trial, test }: Draft, chosen: Service, entered: Entered): TemplateResult {
+  const named = entered.model || chosen.model;
+  return html`<div class="connection">
+    <button type="button" data-testid="test-connection" aria-disabled=${trial?.busy ?? false} @click=${test}>Test connection</button>
+    <div role="status" data-testid="connection" data-code=${trial?.error?.code ?? nothing}>${!trial ? nothing : trial.busy ? html`<p class="muted">Asking…</p>` : trial.error ? trouble(trial.error, chosen) : html`<p class="ok-text">${icon("done")}<span>${works(trial.models, named)}</span></p>`}</div>
+  </div>`;
+}
+
+function trouble(error: ErrorInfo, chosen: Service): TemplateResult {
+  const { text, hint } = told(error, chosen.id);
+  return html`<p class="danger-text">${icon("alert")}<span>${text}<span class="hint">${hint}</span></span></p>`;
+}
+
+function works(models: readonly string[], named: string | null): string {
+  if (models.length === 0) return "It answers.";
+  const missing = named && !models.includes(named) ? ` “${named}” is not among them.` : "";
+  return `It answers, with ${models.length === 1 ? "one model" : `${models.length} models`}: suggested under Model.${missing}`;
+}
+
+function model({ settings, trial }: Draft, chosen: Service, entered: Entered, enter: (change: Partial<Entered>) => void): TemplateResult {
   const named = entered.model || (chosen.model ?? "");
   const facts = settings.models.facts(chosen.id, named);
-  const names = settings.models.names(chosen.id);
+  const names = trial?.models.length ? trial.models : settings.models.names(chosen.id);
   return html`<div class="field">
     <label for="model">Model</label>
     <input id="model" type="text" autocomplete="off" spellcheck="false" placeholder=${chosen.model ?? `for example ${chosen.example}`} .value=${entered.model} list=${names.length ? "models" : nothing} aria-describedby="model-about" @input=${(e: Event) => enter({ model: value(e).trim() })} />

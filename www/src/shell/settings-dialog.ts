@@ -9,7 +9,7 @@ import { budgetForm } from "./budget-form.ts";
 import { Component } from "./changing.ts";
 import { options, value } from "./fields.ts";
 import { icon } from "./icons.ts";
-import { providerForm, wrong } from "./provider-form.ts";
+import { providerForm, wrong, wrongAddress, type Trial } from "./provider-form.ts";
 
 type Storage = { kind: string; bytes: number; quota: number; persisted: boolean; persist(): Promise<boolean> };
 
@@ -21,6 +21,7 @@ export class SettingsDialog extends Component {
   #draft!: Choice;
   #error = "";
   #storage: Storage | null = null;
+  #trial: Trial | null = null;
 
   /** Gives the dialog what it changes; before it enters the page. */
   init(agent: Agent): this {
@@ -34,7 +35,7 @@ export class SettingsDialog extends Component {
   show(): void {
     this.#draft = { ...this.#settings.choice };
     this.#error = "";
-    this.#storage = null;
+    this.#storage = this.#trial = null;
     this.requestUpdate();
     void this.updateComplete.then(() => this.#dialog.showModal());
     void this.agent.workspace.storage().then((s) => ((this.#storage = s), this.requestUpdate()), () => undefined);
@@ -55,7 +56,7 @@ export class SettingsDialog extends Component {
         <header class="dialog-head"><h2 id="settings-title">Settings</h2>
           <button type="button" class="ghost icon-only" aria-label="Close" @click=${() => this.#dialog.close()}>${icon("x")}</button></header>
         <div class="dialog-body">
-          ${providerForm({ choice: draft, settings: this.#settings, set: (change) => this.#choose(change), forget: (account) => this.#forget(account) })}
+          ${providerForm({ choice: draft, settings: this.#settings, set: (change) => this.#choose(change), forget: (account) => this.#forget(account), trial: this.#trial, test: () => void this.#test(), typed: () => this.#untried() })}
           ${this.#error ? html`<p class="danger-text" role="alert">${icon("alert")}${this.#error}</p>` : nothing}
           ${this.#may()}
           ${budgetForm(draft.budgets, this.#settings.choice.budgets, (budgets) => this.#set({ budgets }))}
@@ -112,10 +113,40 @@ export class SettingsDialog extends Component {
   #choose(change: Partial<Choice>): void {
     if (service(change.provider ?? this.#draft.provider)?.account !== service(this.#draft.provider)?.account) this.#wipe();
     this.#error = "";
+    this.#untried(change);
     this.#set(change);
   }
 
+  /** What was tried is not what stands there now. Another model of the same service is. */
+  #untried(change: Partial<Choice> = {}): void {
+    const { provider } = this.#draft;
+    const address = (choice: Partial<Choice>) => choice.entered?.[provider]?.baseUrl ?? "";
+    if (!this.#trial || (change.entered && address(change) === address(this.#draft))) return;
+    this.#trial = null;
+    this.requestUpdate();
+  }
+
+  /** Tries what is entered, also before it is saved. */
+  async #test(): Promise<void> {
+    const { provider } = this.#draft;
+    const chosen = service(provider);
+    if (!chosen || this.#trial?.busy) return;
+    const entered = this.#settings.entered(provider, this.#draft);
+    const trial: Trial = { busy: true, error: null, models: [] };
+    this.#error = wrongAddress(chosen, entered);
+    this.#trial = this.#error ? null : trial;
+    this.requestUpdate();
+    if (this.#error) return;
+    const typed = this.querySelector<HTMLInputElement>("#key")?.value ?? "";
+    const { error, models } = await this.agent.test(this.#settings.api(chosen, entered, typed));
+    // Something else may have been entered meanwhile.
+    if (this.#trial !== trial) return;
+    this.#trial = { busy: false, error, models };
+    this.requestUpdate();
+  }
+
   #forget(account: string): void {
+    this.#untried();
     this.#settings.forgetKey(account);
     void this.agent.configure();
     this.querySelector<HTMLElement>("#key")?.focus();
