@@ -6,7 +6,7 @@
 use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::json::json;
-use crate::model::errors::{check_header, host, join_url};
+use crate::model::errors::{check_header, is_loopback, join_url};
 use crate::model::{Dialect, Endpoint, PRESETS, Peer, Preset, Reasoning, Settings, Wire};
 use crate::object::Object;
 use crate::prompt::{self, Skill};
@@ -55,6 +55,8 @@ pub struct Http {
     pub key: Option<Given>,
     /// Whether the key goes as `authorization: Bearer`.
     pub bearer: bool,
+    /// Under which name the vault has its key, or may have it, where the page gives none.
+    pub vault: Option<String>,
     /// The page's own headers; `None` takes one of ours away.
     pub headers: Vec<(String, Option<String>)>,
     /// `fetch`'s `credentials`.
@@ -75,6 +77,40 @@ impl Provider {
             Provider::Http(http) => http.preset.name(),
             Provider::Custom { .. } => "custom".into(),
         }
+    }
+}
+
+impl Http {
+    /// Takes the vault's key, where the page gives none and the vault may have it; `held`: whether it has this name.
+    pub(super) fn look_in_vault(&mut self, held: impl Fn(&str) -> bool) {
+        let name = self.preset.kind;
+        self.vault = (self.key.is_none() && held(name)).then(|| name.into());
+    }
+
+    /// The keys that must not appear anywhere, as far as they are known: what a function gives comes later.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
+        let key = match &self.key {
+            Some(Given::Text(key)) => Some(key.as_str()),
+            _ => None,
+        };
+        let secret =
+            |name: &str| ["auth", "key", "token", "secret", "cookie"].iter().any(|s| find::has(name, s));
+        let headers = self.headers.iter().filter(move |(name, _)| secret(name));
+        // `Bearer` and the like are no secret, and may be left out by who quotes the rest.
+        let words = headers.filter_map(|(_, value)| value.as_deref()).flat_map(str::split_ascii_whitespace);
+        key.into_iter().chain(words).filter(|secret| secret.len() >= SECRET_BYTES)
+    }
+
+    /// Whether it answers nobody without a key. What is somewhere else may have its key from someone else.
+    pub fn needs_key(&self) -> bool {
+        self.preset.needs_key && !self.elsewhere
+    }
+
+    /// A header with this key, as it goes out: its name and its value.
+    pub fn key_header(&self, key: &str) -> (&'static str, String) {
+        let (name, prefix) =
+            if self.bearer { ("authorization", "Bearer ") } else { self.preset.wire.key_header() };
+        (name, [prefix, key].concat())
     }
 }
 
@@ -175,7 +211,7 @@ impl Config {
         for (name, value) in members {
             let null = value.is_null();
             match name.as_str() {
-                "provider" => config.provider = if null { None } else { provider(value)? },
+                "provider" => config.provider = optional(value, name, |value, _| provider(value))?,
                 "model" => config.model = optional(value, name, text)?,
                 "instructions" => config.instructions = optional(value, name, given)?,
                 "maxOutputTokens" => {
@@ -262,7 +298,7 @@ impl Config {
         match &self.provider {
             None => false,
             Some(Provider::Custom { .. }) => true,
-            Some(Provider::Http(http)) => http.key.is_some() || http.elsewhere || !http.preset.needs_key,
+            Some(Provider::Http(http)) => http.key.is_some() || http.vault.is_some() || !http.needs_key(),
         }
     }
 
@@ -306,17 +342,17 @@ impl Config {
 
     /// The keys that must not appear anywhere.
     pub fn secrets(&self) -> Vec<&str> {
-        let Some(Provider::Http(http)) = &self.provider else { return Vec::new() };
-        let key = match &http.key {
-            Some(Given::Text(key)) => Some(key.as_str()),
-            _ => None,
-        };
-        let secret = |name: &str| {
-            ["authorization", "key", "token", "secret", "cookie"].iter().any(|s| find::has(name, s))
-        };
-        let headers =
-            http.headers.iter().filter(|(name, _)| secret(name)).filter_map(|(_, value)| value.as_deref());
-        key.into_iter().chain(headers).filter(|secret| secret.len() >= SECRET_BYTES).collect()
+        match &self.provider {
+            Some(Provider::Http(http)) => http.secrets().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Lets the provider take the vault's key if it has none of its own.
+    pub(super) fn look_in_vault(&mut self, names: &[String]) {
+        if let Some(Provider::Http(http)) = &mut self.provider {
+            http.look_in_vault(|name| names.iter().any(|held| held == name));
+        }
     }
 
     /// What the journal keeps: no secret, and no function.
@@ -353,17 +389,18 @@ impl Config {
     }
 }
 
-fn provider(value: &Value) -> Result<Option<Provider>, ErrorInfo> {
+pub(super) fn provider(value: &Value) -> Result<Provider, ErrorInfo> {
     let members = object(value, "provider")?;
     let named = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default();
     let (kind, preset) = (named("kind"), named("preset"));
     if kind == "custom" {
-        return custom(members).map(Some);
+        return custom(members);
     }
     let Some(preset) = Preset::find(kind, preset) else { return Err(no_preset(kind, preset)) };
     let mut http = Http {
         preset,
         key: None,
+        vault: None,
         bearer: false,
         headers: Vec::new(),
         credentials: None,
@@ -421,17 +458,16 @@ fn provider(value: &Value) -> Result<Option<Provider>, ErrorInfo> {
     let base = &http.endpoint.base_url;
     if http.elsewhere {
         join_url(base, "")?;
-        if !allow_http && base.starts_with("http:") && !loopback(base) {
+        if !allow_http && !base.to_ascii_lowercase().starts_with("https:") && !is_loopback(base) {
             return Err(invalid("provider.baseUrl uses plain http, which would show the key to the network")
                 .hint("use https, or set allowHttp: true"));
         }
     }
     if let Some(Given::Text(key)) = &http.key {
-        let (name, prefix) =
-            if http.bearer { ("authorization", "Bearer ") } else { http.preset.wire.key_header() };
-        check_header(name, &[prefix, key].concat())?;
+        let (name, value) = http.key_header(key);
+        check_header(name, &value)?;
     }
-    Ok(Some(Provider::Http(Box::new(http))))
+    Ok(Provider::Http(Box::new(http)))
 }
 
 /// What to say of a kind or preset that does not exist.
@@ -471,16 +507,6 @@ fn custom(members: &Map<String, Value>) -> Result<Provider, ErrorInfo> {
         Some(stream) => Ok(Provider::Custom { stream, model }),
         None => Err(invalid("provider.stream must be a function that returns an async iterable")),
     }
-}
-
-/// Whether an address stays on this machine.
-fn loopback(url: &str) -> bool {
-    let host = find::split(url, "//").map(|(_, rest)| host(rest)).unwrap_or_default();
-    let name = match host.strip_prefix('[') {
-        Some(v6) => v6.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    name == "localhost" || name.ends_with(".localhost") || name == "::1" || name.starts_with("127.")
 }
 
 fn key(value: &Value) -> Result<Given, ErrorInfo> {
@@ -620,7 +646,15 @@ mod tests {
         let error = error(json!({ "provider": { "kind": "anthropic", "apiKey": "sk-secret\nvalue" } }));
         assert_eq!(error.code, Code::InvalidConfig);
         assert!(!format!("{error:?}").contains("secret"), "{error:?}");
-        for base in ["nonsense", "ftp://x", "http://example.com", ""] {
+        for base in [
+            "nonsense",
+            "ftp://x",
+            "http://example.com",
+            "HTTP://example.com",
+            "http://127.example.com",
+            "http://localhost.example.com",
+            "",
+        ] {
             let patch = json!({ "provider": { "kind": "anthropic", "baseUrl": base } });
             assert_eq!(Config::default().patched(&patch).unwrap_err().code, Code::InvalidConfig, "{base}");
         }
@@ -630,6 +664,35 @@ mod tests {
             let patch = json!({ "provider": { "kind": "anthropic", "baseUrl": base } });
             assert!(Config::default().patched(&patch).unwrap().configured(), "{base}");
         }
+    }
+
+    #[test]
+    fn the_vault_is_for_who_has_no_key() {
+        let held = ["anthropic".to_string(), "openai-compatible".into()];
+        for (provider, vault) in [
+            (json!({ "kind": "anthropic" }), Some("anthropic")),
+            (json!({ "kind": "anthropic", "apiKey": "sk-own-key" }), None),
+            (json!({ "kind": "anthropic", "apiKey": { "$fn": 1 } }), None),
+            (json!({ "kind": "openai" }), None),
+            (json!({ "kind": "openai-compatible", "preset": "groq" }), Some("openai-compatible")),
+        ] {
+            let mut config = Config::default().patched(&json!({ "provider": provider })).unwrap();
+            let before = config.configured();
+            config.look_in_vault(&held);
+            let Some(Provider::Http(http)) = &config.provider else { panic!("no model API") };
+            assert_eq!(http.vault.as_deref(), vault, "{provider}");
+            assert_eq!(config.configured(), before || vault.is_some(), "{provider}");
+            config.look_in_vault(&[]);
+            assert_eq!(config.configured(), before, "{provider}: a key that is gone is not taken");
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_secret_header_are_secrets() {
+        let headers = json!({ "Authorization": "Bearer tok-very-secret", "Helicone-Auth": "hel-secret-1",
+            "anthropic-beta": "some-beta-2026-01-01", "x-api-key": null });
+        let patch = json!({ "provider": { "kind": "anthropic", "headers": headers } });
+        assert_eq!(Config::default().patched(&patch).unwrap().secrets(), ["tok-very-secret", "hel-secret-1"]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod calls;
 mod commands;
 mod config;
 mod events;
+mod keys;
 mod outbox;
 mod outcome;
 mod page_calls;
@@ -25,6 +26,7 @@ mod streaming;
 
 pub use action::{Action, CallKey, Input, ModelRequest, Notice};
 pub use config::{Config, Function, Given, Http, IfRunning, Provider};
+pub use keys::VaultAsk;
 pub use start::{FORMAT_KEY, check_format};
 
 use crate::error::{Code, ErrorInfo};
@@ -151,6 +153,8 @@ pub struct Harness {
     config: Config,
     /// Every key that was ever given: what is on its way may still name an earlier one.
     secrets: Vec<String>,
+    /// The names under which the vault has keys.
+    vault: Vec<String>,
     /// What the function for the instructions gave.
     instructions: Option<String>,
     registry: Registry,
@@ -229,6 +233,7 @@ impl Harness {
             start: None,
             config: Config::default(),
             secrets: Vec::new(),
+            vault: Vec::new(),
             instructions: None,
             registry,
             engine,
@@ -276,6 +281,7 @@ impl Harness {
             self.keep_secret(secret);
         }
         self.config = config;
+        self.config.look_in_vault(&self.vault);
         let policy = Policy::from_record(&self.config.record());
         let before = std::mem::replace(&mut self.policy, policy);
         self.skills = prompt::merged(&self.config.skills, &self.account);
@@ -446,6 +452,7 @@ impl Harness {
             Input::Committed { commit, result } => self.committed(commit, result),
             Input::Read { read, result } => self.read_done(read, result),
             Input::Account { read, result } => self.account_read(read, result),
+            Input::Vault { name, held } => self.vault_changed(name, held),
             Input::Answered { call, result } => self.answered(call, result),
             Input::Returned { call, result } => self.returned(call, result),
             Input::Progress { call, json } => self.progress(call, &json),

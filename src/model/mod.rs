@@ -10,6 +10,7 @@ mod decoder;
 pub mod errors;
 mod ids;
 mod json;
+mod list;
 pub mod openai_chat;
 mod presets;
 mod sse;

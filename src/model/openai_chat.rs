@@ -10,6 +10,7 @@ use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{in_stream, join_url, protocol};
 use super::ids::plain;
 use super::json::{Body, Members, Node, is_object, text};
+use super::list::List;
 use super::wire::{self, Codec};
 use super::{
     Block, Delta, DeltaKind, Dialect, Effort, Endpoint, Message, Role, Settings, StopReason, ToolSpec, Usage,
@@ -25,6 +26,7 @@ pub(super) const CODEC: Codec = Codec {
     key_header: ("authorization", "Bearer "),
     encode_message,
     request,
+    list: List::DATA,
     stream: || Box::new(Stream::default()),
 };
 

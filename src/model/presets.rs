@@ -37,6 +37,8 @@ pub struct Dialect {
     pub thinking: Option<&'static str>,
     /// What it takes as the id of a tool call.
     pub ids: Ids,
+    /// The path that asks for a good key, where the list of models is open to all.
+    pub key_path: Option<&'static str>,
 }
 
 /// How a server is told how hard to think.
@@ -68,6 +70,7 @@ impl Dialect {
         effort: Effort::Flat,
         thinking: None,
         ids: Ids::Plain(40),
+        key_path: None,
     };
 }
 
@@ -107,7 +110,7 @@ pub const PRESETS: &[Preset] = &[
         "openrouter",
         "https://openrouter.ai/api/v1",
         true,
-        Dialect { effort: Effort::Nested, ..Dialect::CHAT },
+        Dialect { effort: Effort::Nested, key_path: Some("/key"), ..Dialect::CHAT },
     ),
     compatible("groq", "https://api.groq.com/openai/v1", true, Dialect::CHAT),
     compatible(
