@@ -8,7 +8,7 @@ use super::args::Args;
 use super::config::{self, Provider};
 use super::{Action, Harness, Lifecycle};
 use crate::error::{Code, ErrorInfo};
-use crate::json::json;
+use crate::json;
 use crate::model::errors::check_header;
 use crate::object::Object;
 use crate::ports::{Part, Rows};
@@ -91,7 +91,7 @@ impl Harness {
             }
             Provider::Custom { .. } => Object::new().flag("ok", true).done(),
         };
-        self.reply_now(id, Ok(Some(json(&value))));
+        self.reply_now(id, Ok(Some(json::json(&value))));
     }
 
     /// The vault as a start finds it.
@@ -126,6 +126,30 @@ impl Harness {
     pub fn clean_text(&self, text: String) -> String {
         self.scrubbed(text)
     }
+}
+
+/// A key as it stands inside a JSON text.
+pub(super) fn in_json(key: &str) -> String {
+    let mut text = String::new();
+    json::push_text(&mut text, key);
+    let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    inside.unwrap_or(key).into()
+}
+
+/// A key as it stands in the query of a URL.
+pub(super) fn in_url(key: &str) -> String {
+    let mut text = String::new();
+    for byte in key.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte) {
+            text.push(byte.into());
+        } else {
+            text.push('%');
+            for half in [byte >> 4, byte & 15] {
+                text.extend(char::from_digit(half.into(), 16).map(|digit| digit.to_ascii_uppercase()));
+            }
+        }
+    }
+    text
 }
 
 /// The name of a provider, as the vault has it.
@@ -268,6 +292,22 @@ mod tests {
         world.command("keys.list", Value::Null);
         let asks: Vec<_> = world.asked.iter().map(|action| format!("{action:?}")).collect();
         assert_eq!(asks, ["Vault { id: 2, ask: xai }", "Vault { id: 3, ask: list }"]);
+    }
+
+    #[test]
+    fn a_key_is_taken_out_in_the_forms_that_others_write_it_in() {
+        let mut world = World::new(&[]);
+        let key = "sk/\"marked\"+Ab=";
+        world.harness.keep_secret(key);
+        let url = "https://x.example/?k=sk%2F%22marked%22%2BAb%3D";
+        for text in [key.to_string(), json!([key]).to_string(), url.into()] {
+            let clean = world.harness.clean_text(text.clone());
+            assert!(clean.contains("[REDACTED]") && !clean.contains("marked"), "{text}: {clean}");
+        }
+        // One that looks the same everywhere is looked for once.
+        world.harness.secrets.clear();
+        world.harness.keep_secret("sk-plain_0123");
+        assert_eq!(world.harness.secrets, ["sk-plain_0123"]);
     }
 
     #[test]

@@ -269,10 +269,15 @@ impl Harness {
         harness
     }
 
-    /// Takes note of a key: it must not appear anywhere.
+    /// Takes note of a key: it must not appear anywhere, nor as a JSON text or a URL writes it.
     pub fn keep_secret(&mut self, key: &str) {
-        if key.len() >= config::SECRET_BYTES && !self.secrets.iter().any(|known| known == key) {
-            self.secrets.push(key.into());
+        if key.len() < config::SECRET_BYTES {
+            return;
+        }
+        for form in [key.into(), keys::in_json(key), keys::in_url(key)] {
+            if !self.secrets.contains(&form) {
+                self.secrets.push(form);
+            }
         }
     }
 
