@@ -324,7 +324,7 @@ function redirects(test) {
         const providers = [T.anthropic(baseUrl, fetched), T.anthropic(baseUrl, { ...fetched, auth: "bearer" }), { kind: "openai", apiKey: "sk-test", baseUrl, ...fetched },
           { kind: "openai-compatible", baseUrl, headers: { "X-Token": "sk-test" }, ...fetched }];
         const errors = [];
-        await ws.startAgent();
+        await ws.startAgent({ ifRunning: "join" });
         for (const provider of providers) {
           await ws.configureAgent({ provider });
           errors.push(await T.refused(() => ws.run("Hello")), (await ws.keys.validate(provider)).error);
@@ -427,7 +427,8 @@ async function watched(t) {
     for (const type of ["error", "unhandledrejection"]) addEventListener(type, (event) => globalThis.caught.push(event.reason ?? event.error ?? event.message));
   } });
   page.outside = { urls: [], console: [] };
-  page.on("request", (request) => page.outside.urls.push(request.url()));
+  // What a server names in a redirect is reported too, though nobody goes there: see the trap above.
+  page.on("request", (request) => request.redirectedFrom() ?? page.outside.urls.push(request.url()));
   page.on("console", (line) => page.outside.console.push(line.text()));
   return page;
 }
@@ -447,7 +448,7 @@ function secrecy(test) {
       for (const text of texts) assert.ok(search({ key }, { place: `before${text}after` }).includes(`key, ${form}: place`), `${form}: ${text}`);
     }
     const inBase64 = [0, 1, 2].map((n) => Buffer.from(`${"-".repeat(n)}${key}--`).toString("base64"));
-    for (const text of inBase64) assert.deepEqual(search({ key }, { text }), ["key, base64: text"]);
+    for (const text of inBase64) assert.ok(search({ key }, { text }).includes("key, base64: text"), text);
 
     const page = await watched(t);
     await page.evaluate(async (key) => {
@@ -468,7 +469,7 @@ function secrecy(test) {
       Promise.reject(new TypeError(wrapped));
       await ws.pages.create({ title: wrapped });
       console.warn({ wrapped });
-      await fetch(`/nothing?k=${encodeURIComponent(key)}`).catch(() => {});
+      await (await fetch(`/nothing?k=${encodeURIComponent(key)}`)).text();
     }, key);
     t.allowError(/./); // it is thrown on purpose
     const found = new Set(search({ key }, await placesOf(page, ["w"])).map((text) => text.split(": ").slice(1).join(": ")));

@@ -11,7 +11,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::harness::{Input, VaultAsk};
 use crate::json::json;
 use crate::maps::Named;
-use crate::ports::{Commit, Durability, Part, Read, StoreError, Table, Write};
+use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use serde_json::Value;
 use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
@@ -44,9 +44,7 @@ impl Vault {
 
     /// The key of this name.
     pub async fn get(&self, name: &str) -> Result<Option<String>, ErrorInfo> {
-        let read = Read::all(Table::Keys, vec![name.into()]);
-        let rows = self.store.read(&[read]).await.map_err(told)?;
-        let Some((_, row)) = rows.into_iter().flatten().next() else { return Ok(None) };
+        let Some((_, row)) = self.rows(vec![name.into()]).await?.pop() else { return Ok(None) };
         let Some(key) = self.store.vault_key(&JsValue::UNDEFINED).await.map_err(told)? else {
             return Ok(self.memory.borrow().get(name).cloned());
         };
@@ -90,13 +88,19 @@ impl Vault {
         self.store.commit(&commit).await.map_err(told)
     }
 
-    async fn names(&self) -> Result<Vec<Value>, ErrorInfo> {
-        let rows = self.store.read(&[Read::all(Table::Keys, Vec::new())]).await.map_err(told)?;
-        let name = |part: Option<Part>| match part {
-            Some(Part::Text(name)) => Some(Value::String(name)),
-            _ => None,
-        };
-        Ok(rows.into_iter().flatten().filter_map(|(key, _)| name(key.into_iter().next())).collect())
+    async fn rows(&self, prefix: Key) -> Result<Rows, ErrorInfo> {
+        let lists = self.store.read(&[Read::all(Table::Keys, prefix)]).await;
+        Ok(lists.map_err(told)?.pop().unwrap_or_default())
+    }
+
+    async fn names(&self) -> Result<Value, ErrorInfo> {
+        let mut names = Vec::new();
+        for (key, _) in self.rows(Vec::new()).await? {
+            if let Some(Part::Text(name)) = key.into_iter().next() {
+                names.push(Value::String(name));
+            }
+        }
+        Ok(names.into())
     }
 }
 
@@ -108,7 +112,7 @@ pub(super) fn ask(pump: &Pump, id: u32, ask: VaultAsk) {
         let (result, changed) = match ask {
             VaultAsk::Set(name, key) => (vault.set(&name, &key).await.map(|()| None), Some((name, true))),
             VaultAsk::Remove(name) => (vault.remove(&name).await.map(|()| None), Some((name, false))),
-            VaultAsk::List => (vault.names().await.map(|names| Some(json(&names.into()))), None),
+            VaultAsk::List => (vault.names().await.map(|names| Some(json(&names))), None),
         };
         if let (Ok(_), Some((name, held))) = (&result, changed) {
             pump.input(Input::Vault { name, held });

@@ -88,17 +88,19 @@ impl Http {
     }
 
     /// The keys that must not appear anywhere, as far as they are known: what a function gives comes later.
-    pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
-        let key = match &self.key {
-            Some(Given::Text(key)) => Some(key.as_str()),
-            _ => None,
-        };
-        let secret =
-            |name: &str| ["auth", "key", "token", "secret", "cookie"].iter().any(|s| find::has(name, s));
-        let headers = self.headers.iter().filter(move |(name, _)| secret(name));
-        // `Bearer` and the like are no secret, and may be left out by who quotes the rest.
-        let words = headers.filter_map(|(_, value)| value.as_deref()).flat_map(str::split_ascii_whitespace);
-        key.into_iter().chain(words).filter(|secret| secret.len() >= SECRET_BYTES)
+    pub(super) fn secrets(&self) -> Vec<&str> {
+        let mut secrets = Vec::new();
+        if let Some(Given::Text(key)) = &self.key {
+            secrets.push(key.as_str());
+        }
+        for (name, value) in &self.headers {
+            if ["auth", "key", "token", "secret", "cookie"].iter().any(|word| find::has(name, word)) {
+                // `Bearer` and the like are no secret, and may be left out by who quotes the rest.
+                secrets.extend(value.iter().flat_map(|value| value.split(' ')));
+            }
+        }
+        secrets.retain(|secret| secret.len() >= SECRET_BYTES);
+        secrets
     }
 
     /// Whether it answers nobody without a key. What is somewhere else may have its key from someone else.
@@ -343,7 +345,7 @@ impl Config {
     /// The keys that must not appear anywhere.
     pub fn secrets(&self) -> Vec<&str> {
         match &self.provider {
-            Some(Provider::Http(http)) => http.secrets().collect(),
+            Some(Provider::Http(http)) => http.secrets(),
             _ => Vec::new(),
         }
     }

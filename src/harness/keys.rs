@@ -96,11 +96,12 @@ impl Harness {
 
     /// The vault as a start finds it.
     pub(super) fn vault_read(&mut self, rows: &Rows) {
-        let name = |part: Option<&Part>| match part {
-            Some(Part::Text(name)) => Some(name.clone()),
-            _ => None,
-        };
-        self.vault = rows.iter().filter_map(|(key, _)| name(key.first())).collect();
+        self.vault.clear();
+        for (key, _) in rows {
+            if let Some(Part::Text(name)) = key.first() {
+                self.vault.push(name.clone());
+            }
+        }
     }
 
     /// The vault has, or has no longer, a key of this name.

@@ -44,7 +44,14 @@ export async function vault(name) {
   return { rows: Object.fromEntries(names.map(([of], n) => [of, values[n]])), keys };
 }
 export const vaultRow = ({ rows }, name) => rows[name];
-export const vaultKey = ({ keys }) => keys[0];
+
+/** What a row says for a name, by the vault's key; `undefined`: it cannot be decrypted. */
+export async function vaultText({ rows, keys: [key] }, of, name) {
+  const bytes = Uint8Array.from(atob(rows[of]), (sign) => sign.charCodeAt(0));
+  const algorithm = { name: "AES-GCM", iv: bytes.slice(0, 12), additionalData: new TextEncoder().encode(name) };
+  const text = await crypto.subtle.decrypt(algorithm, key, bytes.slice(12)).catch(() => undefined);
+  return text && new TextDecoder().decode(text);
+}
 
 /** Puts a row where the vault has one. */
 export async function putVaultRow(name, of, value) {

@@ -22,8 +22,8 @@ extern "C" {
     async fn vault(name: &str) -> JsValue;
     #[wasm_bindgen(js_name = vaultRow)]
     fn vault_row(vault: &JsValue, name: &str) -> Option<String>;
-    #[wasm_bindgen(js_name = vaultKey)]
-    fn vault_key(vault: &JsValue) -> JsValue;
+    #[wasm_bindgen(js_name = vaultText)]
+    async fn vault_text(vault: &JsValue, row: &str, name: &str) -> JsValue;
     #[wasm_bindgen(js_name = vaultKeys)]
     fn vault_keys(vault: &JsValue) -> u32;
     #[wasm_bindgen(js_name = putVaultRow)]
@@ -189,8 +189,9 @@ impl Vault {
         vault_row(&self.0, name)
     }
 
-    pub fn key(&self) -> JsValue {
-        vault_key(&self.0)
+    /// What the row of a name says if it is taken for that of another; `None`: nothing.
+    pub async fn text(&self, row: &str, name: &str) -> Option<String> {
+        vault_text(&self.0, row, name).await.as_string()
     }
 
     /// How many keys of its own it has.
