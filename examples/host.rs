@@ -68,8 +68,8 @@ fn pump(harness: &mut Harness, store: &mut MemoryStore, command: Input) -> Resul
                     let rows = reads.iter().map(|read| store.read(read)).collect();
                     inputs.push_back(Input::Read { read: id, result: Ok(rows) });
                 }
-                Action::CallModel { call, request: ModelRequest::Http { wire, request } } => {
-                    inputs.push_back(call_model(harness, call, wire, &request));
+                Action::CallModel { call, request: ModelRequest::Http { http, request } } => {
+                    inputs.push_back(call_model(harness, call, http.preset.wire, &request));
                 }
                 Action::CallPage { call, json, .. } => {
                     println!("the tool is called with {}", json.unwrap_or_default());

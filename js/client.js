@@ -16,7 +16,7 @@ import { Run, RunText } from "./run.js";
 import { SessionView } from "./view.js";
 
 // Where a configuration may hold a function.
-const FUNCTIONS = ["config.instructions", "config.permissions.decide", "config.provider.apiKey", "config.provider.fetch", "config.provider.stream"];
+const FUNCTIONS = /^config\.(instructions|permissions\.decide|(provider|providers\..+)\.(apiKey|fetch|stream))$/;
 const CLOSED = { code: "workspace_closed", message: "The workspace was closed.", hint: "Open it again with openWorkspace()." };
 const STOPPED = '{"lifecycle":"Stopped","is_streaming":false}';
 
@@ -325,17 +325,16 @@ export class Workspace extends EventTarget {
 
   /** A configuration as it crosses, and what stands for its functions. */
   #withFunctions(config, give = (fn) => this.#calls.add(fn)) {
-    const { provider } = config;
-    // Of an object of a class, what a custom model has.
-    if (provider?.kind === "custom" && !isPlain(provider)) {
-      const { kind, model, stream } = provider;
-      config = { ...config, provider: { kind, model, stream } };
+    const { provider, providers } = config;
+    if (provider?.kind === "custom") config = { ...config, provider: custom(provider) };
+    if (providers && typeof providers === "object") {
+      const named = Object.entries(providers).map(([name, one]) => [name, one?.kind === "custom" ? custom(one) : one]);
+      config = { ...config, providers: Object.fromEntries(named) };
     }
     const added = [];
     const args = checked(config, "config", "invalid_config", (fn, path) => {
-      if (!FUNCTIONS.includes(path)) return { $fn: 0 }; // none: the host says what is wrong here
-      // A method keeps its object.
-      const sign = give(path.endsWith(".stream") ? fn.bind(provider) : fn);
+      if (!FUNCTIONS.test(path)) return { $fn: 0 }; // none: the host says what is wrong here
+      const sign = give(fn);
       added.push(sign);
       return sign;
     });
@@ -592,6 +591,13 @@ function standardSchema(name, schema) {
     return value;
   };
   return { json: json(), wrong, output };
+}
+
+/** Of a custom provider, which may be an object of a class, what there is to know; its method keeps its object. */
+function custom(provider) {
+  const { kind, model, stream } = provider;
+  const own = isPlain(provider) ? provider : { kind, model };
+  return { ...own, stream: typeof stream === "function" ? stream.bind(provider) : stream };
 }
 
 const duplicate = (name) =>

@@ -3,13 +3,16 @@
 // Promises: `name` and `code` are enough to recognise it, also from a second copy of the package. Leaves to
 // others: which codes exist (`src/error.rs`, `index.d.ts`).
 
+/** What not every error has. */
+const MAYBE = ["hint", "status", "providerCode", "requestId", "retryAfterMs"];
+
 export class LodgerError extends Error {
-  /** @param {{ code: string, message: string, retryable?: boolean, hint?: string }} info */
-  constructor({ code, message, retryable = false, hint }) {
-    super(message);
-    this.code = code;
-    this.retryable = retryable;
-    if (hint !== undefined) this.hint = hint;
+  /** @param {{ code: string, message: string, retryable?: boolean, hint?: string }} info and what a provider said besides */
+  constructor(info) {
+    super(info.message);
+    this.code = info.code;
+    this.retryable = info.retryable ?? false;
+    for (const name of MAYBE) if (info[name] !== undefined) this[name] = info[name];
   }
 }
 // On the prototype, so that a printed error shows its name once.
@@ -19,8 +22,11 @@ Object.defineProperty(LodgerError.prototype, "name", { value: "LodgerError", con
 export const failure = (code, message, hint) => new LodgerError({ code, message, hint });
 
 /** The plain form, as it stands in events and snapshots. */
-export const errorInfo = ({ code, message, retryable, hint }) =>
-  hint === undefined ? { code, message, retryable } : { code, message, retryable, hint };
+export const errorInfo = (error) => {
+  const { code, message, retryable } = error;
+  const more = MAYBE.filter((name) => error[name] !== undefined).map((name) => [name, error[name]]);
+  return { code, message, retryable, ...Object.fromEntries(more) };
+};
 
 /** Refuses members that are not in `known`, by name; `what` begins the sentence. */
 export function onlyKnown(value, known, what, code) {

@@ -233,7 +233,14 @@ export interface StorageInfo {
 export interface AgentConfig {
   /** Who answers. None, or one that lacks the key it needs: each run fails with `not_configured`. */
   provider?: Provider;
-  /** Default `claude-sonnet-4-6`. */
+  /** Other providers by name: those of `fallback`. */
+  providers?: Record<string, Provider>;
+  /**
+   * Names of `providers`, each with a `model` of its own. When one fails that cannot be asked again, before it has shown
+   * anything, the next takes over for the rest of the run (`agent:notice`).
+   */
+  fallback?: string[];
+  /** Default `claude-sonnet-4-6`. A provider of another kind needs one of its own. */
   model?: string;
   /** The system prompt; a function is asked at the start of each run. */
   instructions?: string | (() => string | Promise<string>);
@@ -270,14 +277,20 @@ export interface AgentConfig {
   ifRunning?: "reject" | "join";
 }
 
-export type Provider = AnthropicProvider | CustomProvider;
+export type Provider = ModelApi | CustomProvider;
 
-/** A model API, asked from the page with `fetch`. */
-export interface AnthropicProvider {
-  kind: "anthropic";
+/** A model API, asked from the page with `fetch`. Its `model` is needed for all kinds but `anthropic`. */
+export interface ModelApi {
+  /** `openai` is Chat Completions; `openai-compatible` needs a `preset` or a `baseUrl`. */
+  kind: "anthropic" | "openai" | "openai-responses" | "xai" | "ollama" | "openai-compatible";
+  /**
+   * Of `openai-compatible`: `openrouter`, `groq`, `deepseek`, `mistral`, `lmstudio`, `llamacpp`, `vllm`, `ollama`: where
+   * the server is, and its habits. Of `xai`: `chat` for Chat Completions in place of Responses.
+   */
+  preset?: string;
   /**
    * Kept in memory only. A function is asked before a call, and with `refused` after the last key got a 401. Without one,
-   * the vault's key of this kind is taken (`Workspace.keys`).
+   * the vault's key is taken (`Workspace.keys`): that of the provider's name in `providers`, else of its kind.
    */
   apiKey?: string | ((call: { refused: boolean }) => string | Promise<string>);
   /** Sends the key as `Authorization: Bearer`. */
@@ -290,12 +303,15 @@ export interface AnthropicProvider {
    * GET. `redirect` is `"manual"`, for whoever follows takes the key along.
    */
   fetch?: typeof globalThis.fetch;
-  /** Default: the provider's own. Your proxy goes here; it may need no key. */
+  /** What the official SDK of that API takes. Default: the provider's own. Your proxy goes here; it may need no key. */
   baseUrl?: string;
   /** Allows a base URL with `http:` that is not this machine. */
   allowHttp?: boolean;
+  /** Anthropic's `anthropic-version`. */
   apiVersion?: string;
   model?: string;
+  /** Milliseconds: until the answer's head, to its first byte, between two pieces (120,000 each), and of the whole run (none). */
+  timeouts?: { connectMs?: number; firstByteMs?: number; silenceMs?: number; runMs?: number };
 }
 
 /** Any model that the page can reach by itself, an object of a class too. `lodger/offline` and `lodger/testing` give such providers. */
@@ -377,7 +393,22 @@ export interface WaitResult {
 }
 /** Tokens. Cached ones are apart: the whole input is the sum of the three. */
 export interface Usage { inputTokens: number; outputTokens: number; cacheReadTokens?: number; cacheWriteTokens?: number; reasoningTokens?: number }
-export interface ErrorInfo { code: ErrorCode; message: string; retryable: boolean; hint?: string }
+export interface ErrorInfo {
+  code: ErrorCode;
+  message: string;
+  /** Whether the same call may succeed if it is simply made again. */
+  retryable: boolean;
+  /** What to do about it. */
+  hint?: string;
+  /** The HTTP status of a model's provider. */
+  status?: number;
+  /** The provider's own name of the error. */
+  providerCode?: string;
+  /** The provider's id of the request, for its support. */
+  requestId?: string;
+  /** After how long the provider wants to be asked again, where the browser may see it. */
+  retryAfterMs?: number;
+}
 
 /** One message of the conversation; a run gives one assistant message. */
 export interface Message {
@@ -652,11 +683,13 @@ export interface SearchHit { slug: string; title: string; snippet: string; score
  * The vault keeps them with the workspace: encrypted by AES-GCM, under a key that the browser does not give away, in the
  * workspace's own database. That keeps them from who reads the disk, a backup or an export, not from scripts of this
  * page's origin. With `storage: "memory"` they are kept in memory, as long as the workspace is open. A provider without
- * `apiKey` takes the vault's key of its `kind`; of what another tab has changed, the agent learns when it is started.
+ * `apiKey` takes the vault's key of its name in `providers`, else of its `kind`; of a key that another tab has set, the
+ * agent learns when it is started.
  */
 export interface Keys {
   /**
-   * Keeps a key, in place of the one there was. `provider`: a kind. An agent that runs takes it from the next model call on.
+   * Keeps a key, in place of the one there was. `provider`: a kind, or a name in `providers`. An agent that
+   * runs takes it from the next model call on.
    *
    * @throws {LodgerError} `invalid_arguments`, `insecure_context` (there is no encryption), `storage_unavailable`,
    * `storage_failed`, `quota_exceeded`.
@@ -667,7 +700,8 @@ export interface Keys {
   /** The names of those there are. The keys themselves are never given back. */
   list(): Promise<string[]>;
   /**
-   * Tries a provider's key (its own, else the vault's) with the cheapest request that it answers, at most 30 seconds.
+   * Tries a provider's key (its own, else the vault's) with the cheapest request that it answers, within 30
+   * seconds or its `timeouts.connectMs`.
    * A key that is refused is no exception: `error` says what is wrong and what to do. A custom model is always fine.
    *
    * @throws {LodgerError} `invalid_config`: it is no provider.
@@ -708,6 +742,8 @@ export interface WorkspaceEvents {
    * there once more: `detail.epoch` is another.
    */
   "agent:lifecycle": Detail & { phase: "start" | "end" | "error"; startedAt: number; endedAt?: number; error?: ErrorInfo };
+  /** A model is asked again after `delayMs`, as try number `attempt`, or `provider` takes over; `error` says why. */
+  "agent:notice": Detail & { kind: "retry" | "fallback"; attempt?: number; delayMs?: number; provider?: string; error?: ErrorInfo };
 }
 
 declare global {

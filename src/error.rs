@@ -175,12 +175,30 @@ pub struct Told {
     pub message: String,
     /// What to do about it, where there is something to do.
     pub hint: Option<String>,
+    /// What a model's provider said besides.
+    pub provider: Provided,
+}
+
+/// What a provider says of a failure besides words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Provided {
+    /// The HTTP status.
+    pub status: Option<u16>,
+    /// Its own code or type of the error.
+    pub code: Option<String>,
+    /// Its id of the request, for its support.
+    pub request: Option<String>,
+    /// After how many milliseconds it wants to be asked again.
+    pub retry_after: Option<u64>,
+    /// Whether it wants to be asked again, whatever the code says.
+    pub retry: Option<bool>,
 }
 
 impl ErrorInfo {
     /// An error without a hint.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        ErrorInfo(Box::new(Told { code, message: message.into(), hint: None }))
+        let (hint, provider) = Default::default();
+        ErrorInfo(Box::new(Told { code, message: message.into(), hint, provider }))
     }
 
     /// The same error with what to do about it.
@@ -190,13 +208,23 @@ impl ErrorInfo {
         self
     }
 
-    /// The public form: `{code, message, retryable, hint?}`.
+    /// Whether the same call may succeed if it is simply made again.
+    pub fn retryable(&self) -> bool {
+        self.provider.retry.unwrap_or_else(|| self.code.retryable())
+    }
+
+    /// The public form: `{code, message, retryable, hint?, status?, providerCode?, requestId?, retryAfterMs?}`.
     pub fn to_json(&self) -> Value {
+        let Provided { status, code, request, retry_after, retry: _ } = &self.provider;
         Object::new()
             .text("code", self.code.as_str())
             .text("message", &self.message)
-            .flag("retryable", self.code.retryable())
+            .flag("retryable", self.retryable())
             .maybe_text("hint", self.hint.as_deref())
+            .maybe("status", status.map(Value::from))
+            .maybe_text("providerCode", code.as_deref())
+            .maybe_text("requestId", request.as_deref())
+            .maybe("retryAfterMs", retry_after.map(Value::from))
             .done()
     }
 
@@ -214,6 +242,14 @@ impl ErrorInfo {
         let code = text("code").and_then(Code::parse).unwrap_or(Code::Protocol);
         let mut error = ErrorInfo::new(code, text("message").unwrap_or_default());
         error.hint = text("hint").map(Into::into);
+        let number = |key: &str| value.get(key).and_then(Value::as_u64);
+        error.provider = Provided {
+            status: number("status").and_then(|status| u16::try_from(status).ok()),
+            code: text("providerCode").map(Into::into),
+            request: text("requestId").map(Into::into),
+            retry_after: number("retryAfterMs"),
+            retry: value.get("retryable").and_then(Value::as_bool).filter(|retry| *retry != code.retryable()),
+        };
         error
     }
 }
@@ -254,6 +290,16 @@ mod tests {
     #[test]
     fn an_error_reads_back_from_its_public_form() {
         let error = ErrorInfo::new(Code::Busy, "the session works").hint("wait");
+        assert_eq!(ErrorInfo::from_json(&error.to_json()), error);
+        let mut error = ErrorInfo::new(Code::RateLimit, "slower");
+        error.provider = Provided {
+            status: Some(429),
+            code: Some("rate_limit_error".into()),
+            request: Some("req_1".into()),
+            retry_after: Some(1500),
+            retry: Some(false),
+        };
+        assert!(!error.retryable());
         assert_eq!(ErrorInfo::from_json(&error.to_json()), error);
     }
 }

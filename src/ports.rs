@@ -16,6 +16,9 @@ use std::rc::Rc;
 /// Milliseconds since the epoch.
 pub type Millis = u64;
 
+/// The longest delay that a browser's timer takes, in milliseconds.
+pub const MAX_DELAY_MS: Millis = i32::MAX as Millis;
+
 /// The tables of a workspace's database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {

@@ -903,7 +903,7 @@ fn waiting_before_during_and_after() {
     assert_eq!(world.fails(0, "wait", json!({ "runId": "run_none" })).code, Code::RunNotFound);
     let failing = send(&mut world, "two");
     let waits = world.command(0, "wait", json!({ "runId": failing }));
-    world.breaks(0, ErrorInfo::new(Code::Server, "boom"));
+    world.breaks(0, ErrorInfo::new(Code::InvalidRequest, "boom"));
     let failed = world.pages[0].asked[&waits].answer.clone().unwrap().unwrap();
     assert_eq!((&failed["status"], &failed["error"]["message"]), (&json!("error"), &json!("boom")));
 }

@@ -424,7 +424,7 @@ fn check_bodies(sort: usize, wire: Wire, folders: &[&str]) {
             continue;
         }
         met += 1;
-        let error = wire.error(status, &[], &body);
+        let error = wire.error(status, &[], &body, 0);
         let expected = match status {
             400 => Code::InvalidRequest,
             401 => Code::Auth,
@@ -630,7 +630,7 @@ fn random_bytes_never_panic() {
         for &wire in Wire::ALL {
             let (shown, result) = decode(wire, bytes.chunks(random.usize(1..50)));
             assert!(shown.is_empty() && result.is_err());
-            let error = wire.error(random.u16(..), &[], &String::from_utf8_lossy(&bytes));
+            let error = wire.error(random.u16(..), &[], &String::from_utf8_lossy(&bytes), 0);
             assert!(error.message.len() < 4500);
         }
     }

@@ -1,6 +1,9 @@
 // Tabs that crash at a chosen moment: the moments of a run counted in the page, and the crash itself from outside.
 
-/** Counts the moments of a run in the page (commits before and after, every event, inside the tool) and stops at one. */
+/**
+ * Counts the moments of a run in the page (commits before and after, every event, inside the tool) and stops at one.
+ * `countedRun` sends a message and gives the moments of its run.
+ */
 export function crashHooks() {
   const moments = (globalThis.moments = []);
   const hit = (globalThis.hit = (name) => {
@@ -8,6 +11,16 @@ export function crashHooks() {
     moments.push(name);
     if (name === globalThis.crashAt) T.signal(globalThis.crashSignal, { name, accepted: globalThis.accepted, ...globalThis.witnessed });
   });
+  globalThis.countedRun = async (ws, text, crashAt, crashSignal) => {
+    Object.assign(globalThis, { crashAt, crashSignal, armed: true });
+    const run = await ws.sendMessage(text);
+    globalThis.accepted = run.runId;
+    hit("accepted");
+    await run.result;
+    await T.turn();
+    globalThis.armed = false;
+    return moments;
+  };
   const transaction = IDBDatabase.prototype.transaction;
   let commits = 0;
   IDBDatabase.prototype.transaction = function (...args) {

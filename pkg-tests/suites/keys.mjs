@@ -113,7 +113,7 @@ function theVault(test) {
       const memory = await lodger.openWorkspace("m", { storage: "memory" });
       await memory.keys.set("openai", "sk-memory-0123456789");
       const held = await memory.keys.list();
-      await memory.startAgent({ provider: { kind: "openai" } });
+      await memory.startAgent({ provider: { kind: "openai", model: "m" } });
       const { api_key_configured } = await memory.invoke("get_agent_settings");
       await memory.close();
       const fresh = await (await lodger.openWorkspace("m", { storage: "memory" })).keys.list();
@@ -220,18 +220,11 @@ function trying(test) {
     const page = await t.tab();
     for (const [code, answer] of Object.entries(answers)) {
       const route = await anything(t, answer);
-      const seen = await page.evaluate(async ([baseUrl, hurry]) => {
-        // What takes half a minute is over at once, for the module's timers.
-        const { setTimeout } = globalThis;
-        if (hurry) globalThis.setTimeout = (callback, ms, ...rest) => setTimeout(callback, ms >= 20_000 ? 50 : ms, ...rest);
-        try {
-          const ws = await lodger.openWorkspace("w");
-          const provider = T.anthropic(baseUrl);
-          return [await ws.keys.validate(provider), await T.refused(() => ws.keys.models(provider))];
-        } finally {
-          globalThis.setTimeout = setTimeout;
-        }
-      }, [route.base, code === "timeout"]);
+      const seen = await page.evaluate(async ([baseUrl, timeouts]) => {
+        const ws = await lodger.openWorkspace("w");
+        const provider = T.anthropic(baseUrl, { timeouts });
+        return [await ws.keys.validate(provider), await T.refused(() => ws.keys.models(provider))];
+      }, [route.base, code === "timeout" ? { connectMs: 50 } : {}]);
       assert.deepEqual([seen[0].ok, seen[0].error.code, seen[1].code], [false, code, code], JSON.stringify(seen));
       assert.ok(seen[0].error.hint?.length > 5, `a hint: ${JSON.stringify(seen[0])}`);
       if (code === "timeout") for (const request of route.requests) await request.closed;
@@ -321,8 +314,8 @@ function redirects(test) {
       const seen = await page.evaluate(async ([baseUrl, own]) => {
         const ws = await lodger.openWorkspace("w");
         const fetched = own ? { fetch: (url, init) => fetch(url, init) } : {};
-        const providers = [T.anthropic(baseUrl, fetched), T.anthropic(baseUrl, { ...fetched, auth: "bearer" }), { kind: "openai", apiKey: "sk-test", baseUrl, ...fetched },
-          { kind: "openai-compatible", baseUrl, headers: { "X-Token": "sk-test" }, ...fetched }];
+        const providers = [T.anthropic(baseUrl, fetched), T.anthropic(baseUrl, { ...fetched, auth: "bearer" }), { kind: "openai", model: "m", apiKey: "sk-test", baseUrl, ...fetched },
+          { kind: "openai-compatible", model: "m", baseUrl, headers: { "X-Token": "sk-test" }, ...fetched }];
         const errors = [];
         await ws.startAgent({ ifRunning: "join" });
         for (const provider of providers) {
@@ -561,8 +554,8 @@ function secrecy(test) {
       await tried("option of a wrong type", () => ws.configureAgent({ provider: { kind: "anthropic", apiKey: [keys.option] } }));
       await attempt("own-fetch", anthropic("auth", { apiKey: keys["own-fetch"], fetch: (url, init) => fetch(url, init) }));
       await attempt("own-fetch-throws", anthropic("auth", { apiKey: keys["own-fetch-throws"], fetch: (url, init) => { throw new TypeError(`cannot send ${JSON.stringify([...init.headers])}`); } }));
-      await attempt("chat", { kind: "openai", apiKey: keys.chat, baseUrl: bases.chat });
-      await attempt("chat-stream", { kind: "openai-compatible", apiKey: keys["chat-stream"], baseUrl: bases["chat-stream"] });
+      await attempt("chat", { kind: "openai", model: "m", apiKey: keys.chat, baseUrl: bases.chat });
+      await attempt("chat-stream", { kind: "openai-compatible", model: "m", apiKey: keys["chat-stream"], baseUrl: bases["chat-stream"] });
       for (const [name, at] of [["validate", "auth"], ["validate-html", "html-ok"], ["models", "models"]]) {
         const provider = T.anthropic(bases[at], { apiKey: keys[name] });
         await tried(`${name}, validate`, () => ws.keys.validate(provider));

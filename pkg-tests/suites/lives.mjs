@@ -239,14 +239,7 @@ const shopRun = (page, base, crashAt, crashSignal, name = "life") => page.evalua
   globalThis.ws = await lodger.openWorkspace(name);
   registerCharge(ws, base);
   await ws.startAgent({ provider: T.anthropic(base) });
-  Object.assign(globalThis, { crashAt, crashSignal, armed: true });
-  const run = await ws.sendMessage("Charge me 5.");
-  globalThis.accepted = run.runId;
-  hit("accepted");
-  await run.result;
-  await T.turn();
-  globalThis.armed = false;
-  return moments;
+  return countedRun(ws, "Charge me 5.", crashAt, crashSignal);
 }, [base, crashAt, crashSignal, name]);
 
 const REGISTER_CHARGE = `globalThis.registerCharge = (ws, base) => ws.tools.register({ name: "charge", description: "Charges the card.",

@@ -72,14 +72,7 @@ const chargeRun = (page, { base, answer, crashAt, crashSignal }) => page.evaluat
     hit("the answer is taken");
   });
   await opened(base);
-  Object.assign(globalThis, { crashAt, crashSignal, armed: true });
-  const run = await ws.sendMessage("Charge me 5.");
-  globalThis.accepted = run.runId;
-  hit("accepted");
-  await run.result;
-  await T.turn();
-  globalThis.armed = false;
-  return moments;
+  return countedRun(ws, "Charge me 5.", crashAt, crashSignal);
 }, { base, answer, crashAt, crashSignal });
 
 function crashes(test) {

@@ -52,13 +52,13 @@ impl Whole {
             return redirected(&attempt.request.url, location);
         }
         let body = harness.clean_text(String::from_utf8_lossy(&body).into_owned());
-        attempt.wire.error(status, &headers, &body)
+        attempt.http.preset.wire.error(status, &headers, &body, pump.now())
     }
 }
 
 impl Incoming {
     pub fn http(attempt: Rc<Attempt>, again: bool) -> Incoming {
-        let decoder = Decoder::new(attempt.wire);
+        let decoder = Decoder::new(attempt.http.preset.wire);
         Incoming { decoder, begun: false, whole: None, attempt: Some(attempt), again }
     }
 
@@ -81,6 +81,10 @@ pub(super) fn head(pump: &Pump, call: CallKey, status: u16, headers: Vec<(String
             incoming.whole = Some(whole);
         }
     }
+    let now = pump.now();
+    pump.inner().harness.borrow_mut().heard(now, call, false);
+    // The time of the next stage may be shorter.
+    pump.run();
 }
 
 /// One piece of an answer.
@@ -101,6 +105,8 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
         let room = most.saturating_sub(body.len()).min(bytes.len());
         body.extend_from_slice(bytes.get(..room).unwrap_or_default());
         pump.inner().incoming.borrow_mut().insert(call, incoming);
+        let now = pump.now();
+        pump.inner().harness.borrow_mut().heard(now, call, true);
         return true;
     }
     let result = {

@@ -9,12 +9,11 @@ use super::env;
 use super::pump::{Deliver, Pump};
 use super::task;
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{CallKey, Given, Http, ModelRequest, Provider};
+use crate::harness::{CallKey, Given, Http, ModelRequest};
 use crate::json;
-use crate::model::Wire;
 use crate::model::errors::{check_header, no_answer};
 use crate::object::Object;
-use crate::ports::HttpRequest;
+use crate::ports::{HttpRequest, Millis};
 use js_sys::{Promise, Reflect, Uint8Array};
 use serde_json::Value;
 use std::rc::Rc;
@@ -32,8 +31,7 @@ extern "C" {
 
 /// A request as it is made, with what its headers need.
 pub(super) struct Attempt {
-    pub wire: Wire,
-    pub http: Box<Http>,
+    pub http: Rc<Http>,
     pub request: HttpRequest,
     /// It answers this command of the page, not a run: by the list of models, or by whether the key is good.
     pub command: Option<Trial>,
@@ -47,8 +45,8 @@ pub(super) struct Trial {
     timer: u32,
 }
 
-/// How long a key is tried, in milliseconds.
-const TRIAL_MS: f64 = 30_000.0;
+/// How long a key is tried at most, in milliseconds.
+const TRIAL_MS: Millis = 30_000;
 
 /// Begins a model call.
 pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
@@ -57,29 +55,29 @@ pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
             pump.inner().incoming.borrow_mut().insert(call, Incoming::custom());
             pump.deliver(Deliver::Call(call, stream, "stream", Some(&json)));
         }
-        ModelRequest::Http { wire, request } => {
-            let provider = pump.inner().harness.borrow().config().provider.clone();
-            let Some(Provider::Http(http)) = provider else { return };
-            begin(pump, call, Rc::new(Attempt { wire, http, request, command: None }), false);
+        ModelRequest::Http { http, request } => {
+            begin(pump, call, Rc::new(Attempt { http, request, command: None }), false);
         }
     }
 }
 
 /// Tries a provider's key, for a command of the page.
-pub(super) fn try_key(pump: &Pump, id: u32, http: Box<Http>, request: HttpRequest, list: bool) {
+pub(super) fn try_key(pump: &Pump, id: u32, http: Rc<Http>, request: HttpRequest, list: bool) {
     let call = next_call(pump);
     let late = pump.clone();
     let give_up = task::once(move || calls::too_late(&late, call));
-    let timer = env::after(&pump.inner().scope, TRIAL_MS, &give_up);
+    let limit = TRIAL_MS.min(http.timeouts.connect) as f64;
+    let timer = env::after(&pump.inner().scope, limit, &give_up);
     let command = Some(Trial { id, list, timer });
-    begin(pump, call, Rc::new(Attempt { wire: http.preset.wire, http, request, command }), false);
+    begin(pump, call, Rc::new(Attempt { http, request, command }), false);
 }
 
 /// What came of it: the body of a 2xx answer, or what went wrong.
 pub(super) fn tried(pump: &Pump, attempt: &Attempt, trial: &Trial, result: Result<String, ErrorInfo>) {
     let inner = pump.inner();
     env::cancel(&inner.scope, trial.timer);
-    let models = result.and_then(|body| attempt.wire.models(&attempt.http.endpoint, trial.list, &body));
+    let models =
+        result.and_then(|body| attempt.http.preset.wire.models(&attempt.http.endpoint, trial.list, &body));
     let result = match models.map_err(|error| inner.harness.borrow().clean(error)) {
         Ok(models) if trial.list => Ok(Value::from(models)),
         Err(error) if trial.list => Err(error),

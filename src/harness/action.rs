@@ -3,9 +3,10 @@
 use super::config::{Function, Http};
 use super::keys::VaultAsk;
 use crate::error::ErrorInfo;
-use crate::model::{Answer, Wire};
+use crate::model::Answer;
 use crate::ports::{Commit, HttpRequest, Read, Rows, StoreError, Write};
 use serde_json::Value;
+use std::rc::Rc;
 
 /// The number of a call to the page or to a model, unique in this instance.
 pub type CallKey = u32;
@@ -173,7 +174,7 @@ pub enum Action {
         /// The command.
         id: u32,
         /// The provider.
-        http: Box<Http>,
+        http: Rc<Http>,
         /// What to send.
         request: HttpRequest,
         /// Whether the list is wanted.
@@ -190,10 +191,10 @@ pub enum Action {
 /// How a model is reached.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ModelRequest {
-    /// By HTTP. Headers of the page, the key and the page's `fetch` are in the configuration.
+    /// By HTTP.
     Http {
-        /// How it speaks.
-        wire: Wire,
+        /// Who is asked, with the headers of the page, the key and the page's `fetch`.
+        http: Rc<Http>,
         /// What to send.
         request: HttpRequest,
     },

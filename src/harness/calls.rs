@@ -48,16 +48,51 @@ pub(super) enum CallOwner {
     Tool(Owner),
     /// The instructions of a session's run.
     Instructions { session: String, run: String },
-    /// What the page's own schema says of a call of the page's own code.
-    Validate(PageCall),
-    /// What it says of a call of a run.
-    ValidateForRun { session: String, run: String, tool_call: String },
-    /// What `decide` says of a call of the page's own code.
-    Decide(PageCall),
-    /// What it says of a call of a run.
-    DecideForRun { session: String, run: String, tool_call: String },
+    /// What the page's own schema says of a call.
+    Validate(About),
+    /// What `decide` says of a call.
+    Decide(About),
     /// What became of a call that was lost.
-    Lookup { session: String, run: String, tool_call: String },
+    Lookup(RunCall),
+}
+
+/// The call that the page is asked about.
+#[derive(Clone, Debug)]
+pub(super) enum About {
+    /// A call of the page's own code.
+    Page(PageCall),
+    /// A call of a run.
+    Run(RunCall),
+}
+
+/// A tool call of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RunCall {
+    pub session: String,
+    pub run: String,
+    pub tool_call: String,
+}
+
+impl RunCall {
+    pub fn new(session: &str, run: &str, tool_call: &str) -> RunCall {
+        RunCall { session: session.into(), run: run.into(), tool_call: tool_call.into() }
+    }
+}
+
+impl CallOwner {
+    /// The run that the call is for, unless it is for the page's own code.
+    pub fn run(&self) -> Option<&str> {
+        match self {
+            CallOwner::Instructions { run, .. } => Some(run),
+            CallOwner::Tool(Owner::Run(of))
+            | CallOwner::Validate(About::Run(of))
+            | CallOwner::Decide(About::Run(of))
+            | CallOwner::Lookup(of) => Some(&of.run),
+            CallOwner::Tool(Owner::Command(_))
+            | CallOwner::Validate(About::Page(_))
+            | CallOwner::Decide(About::Page(_)) => None,
+        }
+    }
 }
 
 impl LiveCall {
@@ -66,12 +101,10 @@ impl LiveCall {
         LiveCall { owner, deadline: None, limit, tool: tool.into(), progress: Progress::default() }
     }
 
-    /// Whether it waits for its commit, and has not begun.
-    fn is_ahead_of(&self) -> Option<(&str, &str, &str)> {
+    /// The tool call that waits for its commit, and has not begun.
+    fn ahead(&self) -> Option<&RunCall> {
         match &self.owner {
-            CallOwner::Tool(Owner::Run { session, run, tool_call }) if self.deadline.is_none() => {
-                Some((session, run, tool_call))
-            }
+            CallOwner::Tool(Owner::Run(of)) if self.deadline.is_none() => Some(of),
             _ => None,
         }
     }
@@ -79,14 +112,6 @@ impl LiveCall {
     /// When the page is to hear of its progress.
     pub fn progress_due(&self) -> Option<Millis> {
         self.progress.news.as_ref().and(self.progress.told).map(|told| told + PROGRESS_MS)
-    }
-
-    /// Whether the page's own code asked for it.
-    pub fn is_of_page(&self) -> bool {
-        matches!(
-            self.owner,
-            CallOwner::Tool(Owner::Command(_)) | CallOwner::Decide(_) | CallOwner::Validate(_)
-        )
     }
 }
 
@@ -105,7 +130,7 @@ impl Harness {
         let mut given = Object::new();
         given.value("args", args.clone());
         match &owner {
-            Owner::Run { run, tool_call, .. } => given.text("toolCallId", tool_call).text("runId", run),
+            Owner::Run(of) => given.text("toolCallId", &of.tool_call).text("runId", &of.run),
             Owner::Command(command) => given.text("toolCallId", &format!("call-{command}")),
         };
         let json = given.json();
@@ -126,10 +151,10 @@ impl Harness {
         };
         match owner {
             CallOwner::Instructions { session, .. } => self.instructed(&session, result),
-            CallOwner::Validate(_) | CallOwner::ValidateForRun { .. } => self.validated(owner, result),
-            CallOwner::Decide(_) | CallOwner::DecideForRun { .. } => self.judged(owner, result),
-            CallOwner::Lookup { .. } => self.looked_up(owner, result),
-            CallOwner::Tool(Owner::Run { session, run, tool_call }) => {
+            CallOwner::Validate(about) => self.validated(about, result),
+            CallOwner::Decide(about) => self.judged(about, result),
+            CallOwner::Lookup(of) => self.looked_up(of, result),
+            CallOwner::Tool(Owner::Run(RunCall { session, run, tool_call })) => {
                 let entry = match result {
                     Ok(json) => {
                         let (text, json) = self.tool_text(json);
@@ -159,16 +184,13 @@ impl Harness {
 
     /// Calls that wait for their commit are not made if they would be refused, or asked about, by what holds now.
     pub(super) fn drop_what_may_not_run(&mut self, before: &Policy) {
-        let waiting = self.calls.values().filter_map(LiveCall::is_ahead_of);
-        let waiting: Vec<_> = waiting
-            .map(|(session, run, call)| (session.to_owned(), run.to_owned(), call.to_owned()))
-            .collect();
-        for (session, run, tool_call) in waiting {
-            let call = self.session(&session).and_then(|s| s.run(&run)).and_then(|run| run.call(&tool_call));
-            let Some((name, arguments)) = call.map(|call| (call.name.clone(), call.arguments.clone())) else {
-                continue;
-            };
-            let checked = gate(&self.registry, &self.policy_of(&session, &run), &name, &arguments);
+        for key in self.calls.keys(|live| live.ahead().is_some()) {
+            let Some(of) = self.calls.get(key).and_then(LiveCall::ahead).cloned() else { continue };
+            let RunCall { session, run, tool_call } = of;
+            let Some(working) = self.run(&session, &run) else { continue };
+            let Some(call) = working.call(&tool_call) else { continue };
+            let policy = working.policy(&self.policy);
+            let checked = gate(&self.registry, &policy, &call.name, &call.arguments);
             let error = match checked {
                 Err(error) => error,
                 Ok(checked) => {
@@ -180,11 +202,8 @@ impl Harness {
                         .hint("call it again if it is still wanted")
                 }
             };
-            let of_call = |live: &LiveCall| live.is_ahead_of().is_some_and(|(.., id)| id == tool_call);
-            for key in self.calls.keys(of_call) {
-                self.calls.remove(key);
-                self.outbox.abort(key);
-            }
+            self.calls.remove(key);
+            self.outbox.abort(key);
             self.inner_settle(session, run, failed_call(&tool_call, error));
         }
     }
@@ -226,8 +245,8 @@ impl Harness {
         let Some(live) = self.calls.get_mut(call) else { return };
         let Some(news) = live.progress.news.take() else { return };
         live.progress.told = Some(now);
-        let CallOwner::Tool(Owner::Run { session, run, tool_call }) = &live.owner else { return };
-        let (session, run, tool_call) = (session.clone(), run.clone(), tool_call.clone());
+        let CallOwner::Tool(Owner::Run(of)) = &live.owner else { return };
+        let RunCall { session, run, tool_call } = of.clone();
         self.tell_progress(&session, &run, &tool_call, news);
     }
 }

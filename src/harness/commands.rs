@@ -71,9 +71,8 @@ impl Harness {
                 let args = none(&["sessionId", "runId"])?;
                 let session = session_id(&args)?;
                 let run = args.text("runId")?;
-                let current = self.session(session).and_then(Session::current);
                 // A run that is named is meant, even if it is held.
-                if current.is_some_and(|current| run.is_none_or(|run| run == current.id)) {
+                if self.current(session).is_some_and(|current| run.is_none_or(|run| run == current.id)) {
                     self.interrupt_session(session, "user", run.is_some());
                 }
                 self.reply(id, Ok(None));
@@ -252,7 +251,7 @@ impl Harness {
 
     /// Answers a command whose value is a run, and lets the run go on.
     fn accept(&mut self, id: u32, session: &str, run: &str) {
-        let accepted = self.session(session).and_then(|session| session.run(run)).map(accepted);
+        let accepted = self.run(session, run).map(accepted);
         self.reply_value(id, &accepted.unwrap_or_default());
         self.advance(session);
     }

@@ -4,8 +4,9 @@
 //! event, lifecycle, status, all of them after its commit; `seq` counts a run's events one by one. The page's
 //! mirror of the status always changes before the events that tell of it.
 
-use super::{Action, Harness, Lifecycle, Notice};
+use super::{Action, Harness, Lifecycle, Notice, Provider};
 use crate::error::ErrorInfo;
+use crate::journal::Entry;
 use crate::json::json;
 use crate::object::Object;
 use crate::run::{CallState, Outcome, Run};
@@ -125,6 +126,26 @@ impl Harness {
         self.send("agent:error", detail, false);
     }
 
+    /// The same provider is asked again, or another one: the page is told who, when and why.
+    pub(super) fn tell_notice(&mut self, session: &str, run: &str, entry: &Entry) {
+        let Some(folded) = self.run(session, run) else { return };
+        let error = folded.trouble().map(ErrorInfo::to_json);
+        let provider = match folded.on.clone() {
+            Some(name) => Some(name),
+            None => self.config.provider.as_ref().map(Provider::name),
+        };
+        let mut detail = self.detail(session, Some(run));
+        detail.maybe_text("provider", provider.as_deref()).maybe("error", error);
+        if let Entry::Retrying { attempt, delay } = entry {
+            detail.text("kind", "retry").number("attempt", *attempt).number("delayMs", *delay);
+        } else {
+            detail.text("kind", "fallback");
+        }
+        // Nothing else may happen for a while: what is known of the failure must not be lost with the page.
+        self.outbox.hurry();
+        self.send("agent:notice", detail, false);
+    }
+
     pub(super) fn tell_tools(&mut self) {
         let definition =
             |tool: &Definition| tool.to_json(self.policy.offers(tool) && self.policy.missing(tool).is_none());
@@ -134,10 +155,7 @@ impl Harness {
 
     /// A run begins, or goes on in this epoch.
     pub(super) fn tell_begin(&mut self, session: &str, run: &str) {
-        let Some(started_at) = self.session(session).and_then(|s| s.run(run)).map(|run| run.started_at)
-        else {
-            return;
-        };
+        let Some(started_at) = self.run(session, run).map(|run| run.started_at) else { return };
         self.outbox.tell_after_commit(self.status_notice());
         let mut detail = self.detail(session, Some(run));
         detail.text("phase", "start");
@@ -152,7 +170,7 @@ impl Harness {
 
     /// A run has ended. `told` goes up to here; nothing of the run comes after it.
     pub(super) fn tell_end(&mut self, session: &str, run: &str) {
-        let Some(run) = self.session(session).and_then(|s| s.run(run)).cloned() else { return };
+        let Some(run) = self.run(session, run).cloned() else { return };
         let Some(ended) = &run.ended else { return };
         if run.delegate.is_some() {
             return self.tell_delegate_end(session, &run, ended);
@@ -202,12 +220,12 @@ impl Harness {
 
     /// A run that worked for another has ended: it shows as its call there.
     fn tell_delegate_end(&mut self, session: &str, run: &Run, ended: &crate::run::Ended) {
-        if let Some(delegate) = &run.delegate
-            && let Some(top) = self.session(session).and_then(session::Session::current)
-        {
-            let top = top.id.clone();
+        if let Some(delegate) = &run.delegate {
+            let top = self.current_id(session);
             let status = if ended.outcome == Outcome::Completed { "completed" } else { "failed" };
-            self.tell_call(session, &top, &delegate.tool_call, status, false);
+            // An interrupt is told when it is stored, and with it whatever it has ended.
+            let barrier = ended.outcome == Outcome::Interrupted;
+            self.tell_call(session, &top, &delegate.tool_call, status, barrier);
             self.tell_message(session, &top, false);
         }
         self.tell_waiters(run, ended);
@@ -221,10 +239,7 @@ impl Harness {
         status: &str,
         barrier: bool,
     ) {
-        let Some(call) = self.session(session).and_then(|s| s.run(run)).and_then(|run| run.call(tool_call))
-        else {
-            return;
-        };
+        let Some(call) = self.call_of(session, run, tool_call) else { return };
         let mut part = Object::new();
         // Whoever answers it gets what a tool would get.
         let args = match call.state {
@@ -247,10 +262,7 @@ impl Harness {
     }
 
     pub(super) fn tell_progress(&mut self, session: &str, run: &str, tool_call: &str, progress: Value) {
-        let Some(call) = self.session(session).and_then(|s| s.run(run)).and_then(|run| run.call(tool_call))
-        else {
-            return;
-        };
+        let Some(call) = self.call_of(session, run, tool_call) else { return };
         let (name, arguments) = (call.name.clone(), session::arguments(&call.arguments));
         let mut detail = self.detail(session, Some(run));
         detail.value("arguments", arguments);
@@ -266,15 +278,12 @@ impl Harness {
         if !self.watched.contains_key(session) {
             return;
         }
-        let Some(folded) = self.session(session).and_then(|s| s.run(run)) else { return };
         // A run that works for another shows as its call there.
-        let folded = match folded.delegate {
-            Some(_) => match self.session(session).and_then(session::Session::current) {
-                Some(top) => top,
-                None => return,
-            },
-            None => folded,
+        let folded = match self.run(session, run) {
+            Some(run) if run.delegate.is_some() => self.current(session),
+            run => run,
         };
+        let Some(folded) = folded else { return };
         // What earlier turns have shown stays as it is: a long run is not told anew with each of its turns.
         let (turn, from) = match folded.turns.len().checked_sub(1) {
             Some(last) if !both => (last, folded.shown_before_last()),

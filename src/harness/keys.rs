@@ -1,6 +1,6 @@
 //! The vault's keys, and trying one.
 //!
-//! Decides what the page may ask of the vault, and that a provider without a key takes the vault's of its kind. Promises:
+//! Decides what the page may ask of the vault, and that a provider without a key takes the vault's. Promises:
 //! no entry, event or error has a key in it; of the vault this harness knows the names. Leaves to others: keeping keys,
 //! and sending them (`browser/`).
 
@@ -72,14 +72,14 @@ impl Harness {
     }
 
     /// Asks a provider for its models (`list`), or only whether its key is good.
-    fn try_key(&mut self, id: u32, list: bool, provider: Provider) {
+    fn try_key(&mut self, id: u32, list: bool, mut provider: Provider) {
+        for secret in provider.secrets() {
+            self.keep_secret(secret);
+        }
+        // Whoever sends it looks whether there is one.
+        provider.look_in_vault(None, |_| true);
         let value = match provider {
-            Provider::Http(mut http) => {
-                for secret in http.secrets() {
-                    self.keep_secret(secret);
-                }
-                // Whoever sends it looks whether there is one.
-                http.look_in_vault(|_| true);
+            Provider::Http(http) => {
                 match http.preset.wire.ask(&http.endpoint, list) {
                     Ok(request) => self.outbox.act(Action::TryKey { id, http, request, list }),
                     Err(error) => self.reply_now(id, Err(error)),
@@ -274,7 +274,10 @@ mod tests {
         world.command("interrupt", json!({})).unwrap().unwrap();
         world.input(Input::Vault { name: "anthropic".into(), held: false });
         assert!(!world.configured() && !world.calls());
-        world.command("configureAgent", json!({ "provider": { "kind": "openai" } })).unwrap().unwrap();
+        world
+            .command("configureAgent", json!({ "provider": { "kind": "openai", "model": "m" } }))
+            .unwrap()
+            .unwrap();
         assert!(world.configured(), "another kind, whose key came before");
     }
 

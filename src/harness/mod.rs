@@ -23,13 +23,14 @@ mod permission;
 mod runs;
 mod start;
 mod streaming;
+mod watch;
 
 pub use action::{Action, CallKey, Input, ModelRequest, Notice};
-pub use config::{Config, Function, Given, Http, IfRunning, Provider};
+pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
 pub use keys::VaultAsk;
 pub use start::{FORMAT_KEY, check_format};
 
-use crate::error::{Code, ErrorInfo};
+use crate::error::{Code, ErrorInfo, Provided};
 use crate::find;
 use crate::journal::Entry;
 use crate::json::json;
@@ -37,8 +38,9 @@ use crate::maps::{Few, Named};
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine, Read, Rows, StoreError};
 use crate::prompt::{self, Skill};
+use crate::run::{Call, Run};
 use crate::session::{Session, Transcript};
-use crate::tools::{Policy, Registry, ToolText, own};
+use crate::tools::{Definition, Policy, Registry, ToolText, own};
 use crate::workspace::Workspace;
 use calls::LiveCall;
 use outbox::Outbox;
@@ -342,6 +344,31 @@ impl Harness {
         self.sessions.get(id).map(|slot| &slot.session)
     }
 
+    /// The run of a session that has not ended.
+    fn current(&self, session: &str) -> Option<&Run> {
+        self.session(session)?.current()
+    }
+
+    /// Its id, as entries and events name it.
+    fn current_id(&self, session: &str) -> String {
+        self.current(session).map(|run| run.id.clone()).unwrap_or_default()
+    }
+
+    /// A run of a session's present conversation.
+    fn run(&self, session: &str, run: &str) -> Option<&Run> {
+        self.session(session)?.run(run)
+    }
+
+    /// A tool call of such a run.
+    fn call_of(&self, session: &str, run: &str, tool_call: &str) -> Option<&Call> {
+        self.run(session, run)?.call(tool_call)
+    }
+
+    /// The tool of such a call, as it is now.
+    fn tool_of(&self, session: &str, run: &str, tool_call: &str) -> Option<&Definition> {
+        Some(&self.registry.get(&self.call_of(session, run, tool_call)?.name)?.definition)
+    }
+
     /// Something happened, at this time. Follow it by [`Harness::poll`] until that gives nothing more.
     pub fn handle(&mut self, now: Millis, input: Input) {
         // A clock that goes backwards must not: entries are in order of time.
@@ -437,7 +464,10 @@ impl Harness {
         let calls = self.calls.values().filter_map(|call| call.deadline);
         let waits = self.waiters.iter().filter_map(|waiter| waiter.until);
         let progress = self.calls.values().filter_map(LiveCall::progress_due);
-        let others = [self.draft_due(), self.outbox.due(), self.first_deadline()].into_iter().flatten();
+        let silent = self.models.values().filter_map(|model| model.watch.due()).min();
+        let again = self.retries().map(|(_, _, at)| at).min();
+        let others =
+            [self.draft_due(), self.outbox.due(), self.first_deadline(), again, silent].into_iter().flatten();
         calls.chain(waits).chain(progress).chain(others).min()
     }
 
@@ -478,6 +508,13 @@ impl Harness {
             let error = ErrorInfo::new(Code::ToolTimeout, format!("the tool did not end within {limit} ms"));
             self.returned(key, Err(error.hint("try again with less work, or go on without it")));
         }
+        let due = self.retries().filter(|(_, _, at)| *at <= now);
+        for (session, run) in
+            due.map(|(session, run, _)| (session.to_owned(), run.to_owned())).collect::<Vec<_>>()
+        {
+            self.inner_settle(session, run, Entry::Due {});
+        }
+        self.give_up_silent();
         self.tell_late_progress();
         self.expire_questions();
         self.draft_if_due();
@@ -609,7 +646,7 @@ impl Harness {
             self.models.remove(key);
             self.outbox.abort(key);
         }
-        for key in self.calls.keys(|call| !call.is_of_page()) {
+        for key in self.calls.keys(|call| call.owner.run().is_some()) {
             self.calls.remove(key);
             self.outbox.abort(key);
         }
@@ -663,6 +700,10 @@ impl Harness {
     /// An error from outside as the journal keeps it: without keys, and no longer than a result.
     fn scrubbed_error(&self, mut error: ErrorInfo) -> ErrorInfo {
         error.message = ToolText::cut(self.scrubbed(std::mem::take(&mut error.message))).text;
+        let Provided { code, request, .. } = &mut error.provider;
+        for text in [code, request].into_iter().flatten() {
+            *text = self.scrubbed(std::mem::take(text));
+        }
         error
     }
 

@@ -4,7 +4,7 @@
 //! of them; only that call waits, the agent does not. Such a call goes with its page, so no journal holds it, and it needs
 //! no running harness. Leaves to others: what a question says, and who answers (`permission`).
 
-use super::calls::CallOwner;
+use super::calls::{About, CallOwner};
 use super::pages::Owner;
 use super::permission::{not_asked, request_of};
 use super::{DEFAULT_SESSION, Harness};
@@ -13,7 +13,7 @@ use crate::journal::Entry;
 use crate::json::json;
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::tools::policy::fingerprint;
+use crate::tools::policy::{self, fingerprint};
 use crate::tools::{Definition, Origin, Verdict, gate};
 use serde_json::Value;
 
@@ -93,27 +93,23 @@ impl Harness {
         if let (Stage::Asked, Some(function)) = (stage, tool.validate) {
             let mut request = Object::new();
             request.value("args", args);
-            self.ask_page(CallOwner::Validate(call), function, "validate", request);
+            self.ask_page(CallOwner::Validate(About::Page(call)), function, "validate", request);
             return Ok(());
         }
         if let (true, Some(function)) = (verdict != Verdict::Deny, self.config.decide) {
             let Stage::Judged(judged) = stage else {
                 let request = request_about(&call, Some(&tool), &args, "", reason);
-                self.ask_page(CallOwner::Decide(call), function, "decide", request);
+                self.ask_page(CallOwner::Decide(About::Page(call)), function, "decide", request);
                 return Ok(());
             };
             (verdict, reason) = (*judged, "decide");
         }
-        let definition = fingerprint(&tool);
-        let granted = self.session(DEFAULT_SESSION).is_some_and(|session| {
-            session.grants.iter().any(|grant| grant.tool == tool.name && grant.definition == definition)
-        });
+        let session = self.session(DEFAULT_SESSION);
+        let granted = session.is_some_and(|session| session.grants.iter().any(|grant| grant.covers(&tool)));
         match verdict {
-            Verdict::Deny => {
-                let message = format!("{} is not allowed here; it was not run", tool.name);
-                Err(ErrorInfo::new(Code::PermissionDenied, message))
-            }
+            Verdict::Deny => Err(policy::not_allowed(&tool)),
             Verdict::Ask if !granted => {
+                let definition = fingerprint(&tool);
                 let question = PageQuestion { call, definition, reason, deadline: self.question_deadline() };
                 let mut event = self.detail(DEFAULT_SESSION, None);
                 event.all(self.told_page_question(&question));
@@ -160,8 +156,7 @@ impl Harness {
         event.text("requestId", request).text("answer", answer);
         self.send_now("agent:permission-resolved", event);
         if answer == "deny" {
-            let message = "the person did not allow this call; it was not run";
-            let mut error = ErrorInfo::new(Code::PermissionDenied, message);
+            let mut error = policy::denied();
             if let Some(word) = word {
                 error = error.hint(word);
             }

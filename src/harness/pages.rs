@@ -4,6 +4,7 @@
 //! tabs changed is read first, and a commit that comes too late is worked out again. A page tool of a run
 //! commits its changes and its outcome together, so that it happens exactly once.
 
+use super::calls::RunCall;
 use super::outcome::{failed_call, returned_entry, tool_value};
 use super::{Action, After, Harness, start};
 use crate::error::ErrorInfo;
@@ -20,7 +21,7 @@ pub(super) enum Owner {
     /// A command of the page.
     Command(u32),
     /// A tool call of a run.
-    Run { session: String, run: String, tool_call: String },
+    Run(RunCall),
 }
 
 /// What is to be done.
@@ -224,7 +225,7 @@ impl Harness {
         let mut row = None;
         match &job.owner {
             Owner::Command(_) => writes.push(start::format_write()),
-            Owner::Run { session, run, tool_call } => {
+            Owner::Run(RunCall { session, run, tool_call }) => {
                 let entry = outcome_entry(tool_call, &done.value);
                 let Some(slot) = self.sessions.get(session) else { return true };
                 let (header, stored) = slot.session.row(self.now, Some(run), &entry);
@@ -264,13 +265,13 @@ impl Harness {
             }
             Err(error) => match &job.owner {
                 Owner::Command(_) => self.page_job_answer(&job, Err(error.info())),
-                Owner::Run { .. } => self.fail(error.info()),
+                Owner::Run(_) => self.fail(error.info()),
             },
         }
     }
 
     fn stored_outcome(&mut self, job: &Job, header: &Header, entry: &Entry, row: &Row) {
-        let Owner::Run { session, .. } = &job.owner else { return };
+        let Owner::Run(RunCall { session, .. }) = &job.owner else { return };
         let accepted =
             self.sessions.get_mut(session).map(|slot| slot.session.accept(header, Some(entry), row));
         match accepted {
@@ -291,8 +292,8 @@ impl Harness {
         match &job.owner {
             Owner::Command(_) => self.page_job_answer(&job, result.map(|done| done.value)),
             // It may have ended otherwise while rows were read.
-            Owner::Run { .. } if !self.is_wanted(&job) => {}
-            Owner::Run { session, run, tool_call } => {
+            Owner::Run(_) if !self.is_wanted(&job) => {}
+            Owner::Run(RunCall { session, run, tool_call }) => {
                 let entry = match result {
                     Ok(done) => outcome_entry(tool_call, &done.value),
                     Err(error) => failed_call(tool_call, error),
@@ -315,7 +316,7 @@ impl Harness {
     fn is_wanted(&self, job: &Job) -> bool {
         match &job.owner {
             Owner::Command(_) => true,
-            Owner::Run { session, run, tool_call } => self.is_open(session, run, tool_call),
+            Owner::Run(RunCall { session, run, tool_call }) => self.is_open(session, run, tool_call),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! told after its entry is stored and answered once; the first answer counts, for just the arguments and the definition
 //! it was asked about. Leaves to others: whether to ask at all (`tools::policy`, `run`).
 
-use super::calls::{CallOwner, LiveCall};
+use super::calls::{About, CallOwner, LiveCall, RunCall};
 use super::outcome::failed_call;
 use super::page_calls::Stage;
 use super::{Action, DEFAULT_SESSION, Harness};
@@ -41,59 +41,44 @@ impl Harness {
 
     /// `decide` is asked about a call of a run.
     pub(super) fn consult(&mut self, session: &str, run: &str, tool_call: &str) {
-        let owner =
-            CallOwner::DecideForRun { session: session.into(), run: run.into(), tool_call: tool_call.into() };
-        let (Some(call), Some(function)) =
-            (self.call_of(session, run, tool_call).cloned(), self.config.decide)
-        else {
-            // The page that decides has gone since: a person is asked.
-            return self.judged(owner, Ok(None));
-        };
-        let Some(tool) = self.registry.get(&call.name).map(|tool| tool.definition.clone()) else {
-            return self.judged(owner, Ok(None));
+        let about = About::Run(RunCall::new(session, run, tool_call));
+        let (Some(tool), Some(function)) = (self.tool_of(session, run, tool_call), self.config.decide) else {
+            // The tool, or the page that decides, has gone since: a person is asked.
+            return self.judged(about, Ok(None));
         };
         let args = self.args_of(session, run, tool_call);
-        let reason = self.policy.verdict(&tool, false).1;
-        self.ask_page(
-            owner,
-            function,
-            "decide",
-            request_of(tool_call, &tool.name, tool.capability.as_deref(), &args, "", reason),
-        );
+        let reason = self.policy.verdict(tool, false).1;
+        let request = request_of(tool_call, &tool.name, tool.capability.as_deref(), &args, "", reason);
+        self.ask_page(CallOwner::Decide(about), function, "decide", request);
     }
 
     /// What `decide` says. When it throws, says something else or nothing, a person is asked.
-    pub(super) fn judged(&mut self, owner: CallOwner, result: Result<Option<String>, ErrorInfo>) {
+    pub(super) fn judged(&mut self, about: About, result: Result<Option<String>, ErrorInfo>) {
         let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
         let verdict = said.as_ref().and_then(Value::as_str).and_then(Verdict::parse).unwrap_or(Verdict::Ask);
-        match owner {
-            CallOwner::Decide(call) => self.page_call(call, Stage::Judged(verdict)),
-            CallOwner::DecideForRun { session, run, tool_call } => {
+        match about {
+            About::Page(call) => self.page_call(call, Stage::Judged(verdict)),
+            About::Run(RunCall { session, run, tool_call }) => {
                 let entry = Entry::Judged { tool_call, verdict: verdict.as_str().into() };
                 self.inner_settle(session, run, entry);
             }
-            _ => {}
         }
     }
 
     /// The page's own schema is asked about the arguments of a call of a run.
     pub(super) fn inspect(&mut self, session: &str, run: &str, tool_call: &str) {
-        let (session, run, tool_call) = (session.to_owned(), run.to_owned(), tool_call.to_owned());
-        let call = self.call_of(&session, &run, &tool_call).cloned();
-        let owner = CallOwner::ValidateForRun { session, run, tool_call };
-        let tool = call.as_ref().and_then(|call| self.registry.get(&call.name));
-        let Some(function) = tool.and_then(|tool| tool.definition.validate) else {
+        let about = About::Run(RunCall::new(session, run, tool_call));
+        let Some(function) = self.tool_of(session, run, tool_call).and_then(|tool| tool.validate) else {
             let error = ErrorInfo::new(Code::ToolNotFound, "the tool is gone");
-            return self.validated(owner, Err(error));
+            return self.validated(about, Err(error));
         };
         let mut request = Object::new();
-        let CallOwner::ValidateForRun { session, run, tool_call } = &owner else { return };
         request.value("args", self.args_of(session, run, tool_call));
-        self.ask_page(owner, function, "validate", request);
+        self.ask_page(CallOwner::Validate(about), function, "validate", request);
     }
 
     /// What it says: what is wrong with them, or nothing.
-    pub(super) fn validated(&mut self, owner: CallOwner, result: Result<Option<String>, ErrorInfo>) {
+    pub(super) fn validated(&mut self, about: About, result: Result<Option<String>, ErrorInfo>) {
         let error = match result {
             Err(error) => Some(self.scrubbed_error(error)),
             Ok(json) => {
@@ -102,31 +87,29 @@ impl Harness {
                 wrong.map(|wrong| ErrorInfo::new(Code::InvalidArguments, ToolText::cut(wrong).text))
             }
         };
-        match (owner, error) {
-            (CallOwner::Validate(call), Some(error)) => self.reply_now(call.command, Err(error)),
-            (CallOwner::Validate(call), None) => self.page_call(call, Stage::Valid),
-            (CallOwner::ValidateForRun { session, run, tool_call }, error) => {
+        match (about, error) {
+            (About::Page(call), Some(error)) => self.reply_now(call.command, Err(error)),
+            (About::Page(call), None) => self.page_call(call, Stage::Valid),
+            (About::Run(RunCall { session, run, tool_call }), error) => {
                 self.inner_settle(session, run, Entry::Validated { tool_call, error });
             }
-            _ => {}
         }
     }
 
     /// The tool is asked what became of a call that was lost.
     pub(super) fn look_up(&mut self, session: &str, run: &str, tool_call: &str) {
-        let owner =
-            CallOwner::Lookup { session: session.into(), run: run.into(), tool_call: tool_call.into() };
-        let call = self.call_of(session, run, tool_call).cloned();
-        let lookup = call.and_then(|call| self.registry.get(&call.name)?.definition.lookup);
-        let Some(function) = lookup else { return self.looked_up(owner, Ok(None)) };
+        let of = RunCall::new(session, run, tool_call);
+        let Some(function) = self.tool_of(session, run, tool_call).and_then(|tool| tool.lookup) else {
+            return self.looked_up(of, Ok(None));
+        };
         let mut request = Object::new();
         request.value("args", self.args_of(session, run, tool_call)).text("toolCallId", tool_call);
-        self.ask_page(owner, function, "lookup", request);
+        self.ask_page(CallOwner::Lookup(of), function, "lookup", request);
     }
 
     /// What the tool knows of it: `{ result }`, or nothing.
-    pub(super) fn looked_up(&mut self, owner: CallOwner, result: Result<Option<String>, ErrorInfo>) {
-        let CallOwner::Lookup { session, run, tool_call } = owner else { return };
+    pub(super) fn looked_up(&mut self, of: RunCall, result: Result<Option<String>, ErrorInfo>) {
+        let RunCall { session, run, tool_call } = of;
         let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
         let entry = match said.as_ref().and_then(|said| said.get("result")) {
             Some(result) => self.returned_value(&tool_call, result),
@@ -165,8 +148,8 @@ impl Harness {
 
     /// A run that waited for a person waits again after a reload.
     pub(super) fn tell_questions_again(&mut self, session: &str) {
-        let run = self.session(session).and_then(session::Session::current).filter(|run| run.waiting());
-        if let Some(run) = run.map(|run| run.id.clone()) {
+        if self.current(session).is_some_and(Run::waiting) {
+            let run = self.current_id(session);
             self.tell_begin(session, &run);
             self.tell_waiting_calls(session);
         }
@@ -174,7 +157,7 @@ impl Harness {
 
     /// All calls that wait for a person, and those that other runs carry out.
     pub(super) fn tell_waiting_calls(&mut self, session: &str) {
-        let Some(run) = self.session(session).and_then(session::Session::current) else { return };
+        let Some(run) = self.current(session) else { return };
         let mut waiting = Vec::new();
         for part in run.parts() {
             for call in part.open_calls() {
@@ -190,10 +173,6 @@ impl Harness {
                 _ => self.tell_question(session, &run, &call),
             }
         }
-    }
-
-    fn call_of(&self, session: &str, run: &str, tool_call: &str) -> Option<&Call> {
-        self.session(session)?.run(run)?.call(tool_call)
     }
 
     /// `PermissionRequest` of the contract.
@@ -222,7 +201,7 @@ impl Harness {
 
     /// The same of a call at hand: an answer is for these.
     fn repaired(&self, folded: &session::Session, run: &Run, call: &Call) -> Value {
-        let checked = gate(&folded.tools, &folded.policy_of(&run.id), &call.name, &call.arguments);
+        let checked = gate(&folded.tools, &run.policy(&folded.policy), &call.name, &call.arguments);
         checked.map_or_else(|_| session::arguments(&call.arguments), |checked| checked.args)
     }
 
@@ -317,7 +296,7 @@ impl Harness {
         }
         while let Some(at) = self.question_deadlines.iter().position(|(deadline, ..)| due(Some(*deadline))) {
             let (_, session, tool_call) = self.question_deadlines.remove(at);
-            let asked = self.session(&session).and_then(session::Session::current).and_then(|run| {
+            let asked = self.current(&session).and_then(|run| {
                 let of_part = |run: &Run| match &run.open_calls().find(|call| call.id == tool_call)?.state {
                     CallState::Waiting(question) => Some((run.id.clone(), Some(question.id.clone()))),
                     CallState::Handed => Some((run.id.clone(), None)),

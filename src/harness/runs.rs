@@ -1,6 +1,6 @@
 //! Runs: what each journal entry sets going, and what comes back.
 
-use super::calls::{CallOwner, LiveCall};
+use super::calls::{CallOwner, LiveCall, RunCall};
 use super::outcome::{failed_call, returned_entry};
 use super::pages::Owner;
 use super::streaming::LiveModel;
@@ -9,12 +9,13 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json;
 use crate::model::{Answer, Block, StopReason, Usage, openai_chat};
-use crate::ports::{Expect, Table, Write};
+use crate::ports::{Expect, Millis, Table, Write};
 use crate::prompt;
 use crate::run::{CallState, Run};
 use crate::session::{self, Transcript};
-use crate::tools::{OnResume, Origin, Policy, ToolText, gate};
+use crate::tools::{OnResume, Origin, ToolText, gate};
 use serde_json::Value;
+use std::rc::Rc;
 
 impl Harness {
     /// Appends an entry, writes it, and sets going what follows from it alone.
@@ -82,15 +83,6 @@ impl Harness {
         self.tell_begin(session, run);
     }
 
-    /// What a run may do by the present configuration.
-    pub(super) fn policy_of(&self, session: &str, run: &str) -> Policy {
-        let run = self.session(session).and_then(|session| session.run(run));
-        match run.and_then(|run| run.delegate.as_ref()) {
-            Some(delegate) => delegate.policy(&self.policy),
-            None => self.policy.clone(),
-        }
-    }
-
     /// What follows from an entry that was just folded.
     pub(super) fn after(&mut self, session: &str, run: Option<&str>, entry: &Entry) {
         let run = run.unwrap_or_default();
@@ -110,6 +102,7 @@ impl Harness {
                 self.drop_drafts(session, run);
                 self.tell_message(session, run, false);
             }
+            Entry::Retrying { .. } | Entry::FellBack { .. } => self.tell_notice(session, run, entry),
             Entry::Inspected { tool_call } => self.inspect(session, run, tool_call),
             Entry::Validated { tool_call, error } => {
                 if error.is_some() {
@@ -124,8 +117,7 @@ impl Harness {
                 self.answered_question(session, run, tool_call, entry);
             }
             Entry::Delegated { tool_call, .. } => {
-                let top = self.session(session).and_then(session::Session::current).map(|top| top.id.clone());
-                let top = top.unwrap_or_default();
+                let top = self.current_id(session);
                 self.tell_call(session, &top, tool_call, "started", false);
                 self.tell_message(session, &top, false);
             }
@@ -148,7 +140,7 @@ impl Harness {
             Entry::Lost { .. } | Entry::Interrupted { .. } => self.drop_drafts(session, run),
             Entry::Ended { .. } => {
                 // What a run that works for another has done is safe with the end of that one.
-                if self.session(session).and_then(session::Session::current).is_none() {
+                if self.current(session).is_none() {
                     self.outbox.strictly();
                 }
                 if let Some(slot) = self.sessions.get_mut(session) {
@@ -160,6 +152,7 @@ impl Harness {
             | Entry::Started { .. }
             | Entry::Configured { .. }
             | Entry::Stopped {}
+            | Entry::Due {}
             | Entry::Judged { .. }
             | Entry::NotFound { .. }
             | Entry::Granted { .. }
@@ -169,8 +162,8 @@ impl Harness {
 
     /// Whether everything is known that a model call needs; what is not is asked for, or recorded first.
     fn ready_to_call(&mut self, session: &str) -> bool {
+        let run = self.current_id(session);
         let Some(slot) = self.sessions.get_mut(session) else { return false };
-        let run = slot.session.current().map(|run| run.id.clone()).unwrap_or_default();
         if let Some(config::Given::Ask(function)) = self.config.instructions {
             match slot.instructed {
                 Instructed::Asked => return false,
@@ -218,11 +211,14 @@ impl Harness {
     fn call_model(&mut self, session: &str, run: &str, call: u64) {
         let key = self.key();
         let request = self.request(session, run);
-        let folded = self.session(session).and_then(|s| s.run(run));
+        let folded = self.run(session, run);
         let base = folded.map_or(0, Run::shown_before_last);
         let last = folded.and_then(|run| run.turns.last());
         let replaces = last.is_some_and(|turn| !turn.had.is_empty());
-        let model = LiveModel::new(session, run, call, self.config.peer().name, base, replaces);
+        let on = folded.and_then(|run| run.on.as_deref());
+        let watch = self.watch(on, folded);
+        let provider = self.config.peer(on).name;
+        let model = LiveModel::new(session, run, call, provider, base, replaces, watch);
         self.models.insert(key, model);
         match request {
             Ok(request) => self.outbox.act(Action::CallModel { call: key, request }),
@@ -232,46 +228,45 @@ impl Harness {
 
     /// The request that goes on with a session's conversation.
     fn request(&mut self, session: &str, run: &str) -> Result<ModelRequest, ErrorInfo> {
-        if !self.config.configured() {
+        let on = self.run(session, run).and_then(|run| run.on.clone());
+        let on = on.as_deref();
+        let Some(provider) = self.config.serving(on).filter(|provider| provider.configured()) else {
             return Err(not_configured());
-        }
-        let peer = self.config.peer();
+        };
+        let peer = provider.peer();
         let system = match &self.config.instructions {
             Some(config::Given::Text(text)) => text.clone(),
             Some(config::Given::Ask(_)) => self.instructions.clone().unwrap_or_default(),
             None => String::new(),
         };
-        let Some(Slot { session, transcripts, .. }) = self.sessions.get_mut(session) else {
-            return Err(ErrorInfo::new(Code::SessionNotFound, "the session is gone"));
-        };
-        let policy = session.policy_of(run);
+        let gone = || ErrorInfo::new(Code::SessionNotFound, "the session is gone");
+        let Slot { session, transcripts, .. } = self.sessions.get_mut(session).ok_or_else(gone)?;
+        let asking = session.run(run).ok_or_else(gone)?;
+        let policy = asking.policy(&session.policy);
         let mut system = prompt::system(&system, &self.skills, &session.tools, &policy, &session.mark);
-        let working = session.run(run).filter(|run| run.delegate.is_some());
-        if let Some(delegate) = working.and_then(|run| run.delegate.as_ref()) {
+        if let Some(delegate) = &asking.delegate {
             system = prompt::delegate(&system, &delegate.process);
         }
-        let settings = self.config.settings(system);
+        let settings = self.config.settings(on, system);
         // The conversation is one, over all its runs; whoever works for a run has a conversation of its own.
-        let key = if working.is_some() { run } else { "" };
+        let (key, runs) = match asking.delegate {
+            Some(_) => (run, std::slice::from_ref(asking)),
+            None => ("", session.runs.as_slice()),
+        };
         if !transcripts.get(key).is_some_and(|transcript| transcript.serves(&peer, session)) {
             transcripts.insert(key, Transcript::new(peer, session));
         }
-        let Some(transcript) = transcripts.get_mut(key) else {
-            return Err(ErrorInfo::new(Code::SessionNotFound, "the session is gone"));
-        };
-        let messages = transcript.extend(working.map_or(session.runs.as_slice(), std::slice::from_ref));
+        let messages = transcripts.get_mut(key).ok_or_else(gone)?.extend(runs);
         let specs = session.tools.specs(&policy);
-        match &self.config.provider {
-            Some(config::Provider::Http(http)) => {
-                let wire = http.preset.wire;
-                let request = wire.request(&http.endpoint, &settings, &specs, messages)?;
-                Ok(ModelRequest::Http { wire, request })
+        match provider {
+            config::Provider::Http(http) => {
+                let request = http.preset.wire.request(&http.endpoint, &settings, &specs, messages)?;
+                Ok(ModelRequest::Http { http: Rc::clone(http), request })
             }
-            Some(config::Provider::Custom { stream, .. }) => {
+            config::Provider::Custom { stream, .. } => {
                 let json = openai_chat::chat_request(&settings, &specs, messages)?;
                 Ok(ModelRequest::Custom { stream: *stream, json })
             }
-            None => Err(not_configured()),
         }
     }
 
@@ -295,9 +290,29 @@ impl Harness {
                 error: self.scrubbed_error(error),
                 blocks: self.scrubbed_blocks(model.blocks()),
                 usage: answer.map_or(Usage::default(), |answer| answer.usage),
+                draw: self.draw(&run, model.call),
             },
         };
         self.settle(&session, &run, &entry);
+    }
+
+    /// The runs that wait before they ask their model again: session, run, and until when.
+    pub(super) fn retries(&self) -> impl Iterator<Item = (&str, &str, Millis)> {
+        let working = |slot: &'_ Slot| slot.session.current().filter(|run| !run.held).is_some();
+        let slots = self.sessions.iter().filter(move |(_, slot)| working(slot));
+        slots.flat_map(|(session, slot)| {
+            let parts = slot.session.current().into_iter().flat_map(Run::parts);
+            parts.filter_map(move |run| Some((session, run.id.as_str(), run.again_at?)))
+        })
+    }
+
+    /// A draw from 0 to 999. Each run's id is random, so those who failed together do not draw the same.
+    fn draw(&self, run: &str, call: u64) -> u64 {
+        let mut hash = self.now ^ call.rotate_left(32);
+        for byte in run.bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+        (hash >> 20) % 1000
     }
 
     fn scrubbed_blocks(&self, mut blocks: Vec<Block>) -> Vec<Block> {
@@ -326,13 +341,10 @@ impl Harness {
 
     /// Runs a tool that was ordered.
     fn order(&mut self, session: &str, run: &str, tool_call: &str) {
-        let Some(call) = self.session(session).and_then(|s| s.run(run)).and_then(|run| run.call(tool_call))
-        else {
-            return;
-        };
-        let (name, arguments) = (call.name.clone(), call.arguments.clone());
-        let policy = self.policy_of(session, run);
-        let checked = gate(&self.registry, &policy, &name, &arguments).map(|checked| {
+        let Some(working) = self.run(session, run) else { return };
+        let Some(call) = working.call(tool_call) else { return };
+        let (name, policy) = (call.name.clone(), working.policy(&self.policy).into_owned());
+        let checked = gate(&self.registry, &policy, &name, &call.arguments).map(|checked| {
             let tool = checked.definition;
             let again = tool.read_only && tool.on_resume == OnResume::Rerun;
             (tool.origin, again, tool.timeout_ms, checked.args)
@@ -350,7 +362,7 @@ impl Harness {
         let barrier = !again && matches!(origin, Origin::Host(_));
         self.tell_call(session, run, tool_call, "started", barrier);
         self.tell_message(session, run, false);
-        let owner = Owner::Run { session: session.into(), run: run.into(), tool_call: tool_call.into() };
+        let owner = Owner::Run(RunCall::new(session, run, tool_call));
         match origin {
             Origin::Page => self.page_tool(owner, name, args),
             Origin::Host(function) => self.call_tool(owner, (&name, function), &args, timeout, barrier),
@@ -391,7 +403,8 @@ impl Harness {
                 let Some((run, Entry::Called { call })) = slot.session.next() else { return };
                 self.store(session, Some(&run), &Entry::Called { call });
                 let error = ErrorInfo::new(Code::InvalidConfig, message);
-                let entry = Entry::Failed { call, error, blocks: Vec::new(), usage: Usage::default() };
+                let (blocks, usage, draw) = (Vec::new(), Usage::default(), self.draw(&run, call));
+                let entry = Entry::Failed { call, error, blocks, usage, draw };
                 self.settle(session, &run, &entry);
             }
         }
@@ -399,7 +412,7 @@ impl Harness {
 
     /// Stops the run of a session, if it has one. A held one too where `held` says so.
     pub(super) fn interrupt_session(&mut self, session: &str, reason: &str, held: bool) {
-        let Some(run) = self.session(session).and_then(session::Session::current) else { return };
+        let Some(run) = self.current(session) else { return };
         if run.held && !held {
             return;
         }
@@ -407,15 +420,9 @@ impl Harness {
         let mut parts: Vec<String> = run.parts().map(|part| part.id.clone()).collect();
         // Whoever works for a run ends before it.
         parts.reverse();
-        let of_run = |call: &LiveCall| match &call.owner {
-            CallOwner::Tool(Owner::Run { run, .. })
-            | CallOwner::Instructions { run, .. }
-            | CallOwner::ValidateForRun { run, .. }
-            | CallOwner::DecideForRun { run, .. }
-            | CallOwner::Lookup { run, .. } => parts.contains(run),
-            CallOwner::Tool(Owner::Command(_)) | CallOwner::Decide(_) | CallOwner::Validate(_) => false,
-        };
-        for key in self.calls.keys(of_run) {
+        let of_part =
+            |call: &LiveCall| call.owner.run().is_some_and(|run| parts.iter().any(|part| part == run));
+        for key in self.calls.keys(of_part) {
             self.calls.remove(key);
             self.outbox.abort(key);
         }
@@ -432,7 +439,7 @@ impl Harness {
             if *part == id {
                 self.end_delegates(session, &id);
             }
-            let calls = self.session(session).and_then(|s| s.run(part)).into_iter().flat_map(Run::open_calls);
+            let calls = self.run(session, part).into_iter().flat_map(Run::open_calls);
             let open: Vec<_> = calls.map(|call| (call.id.clone(), call.state.is_ahead())).collect();
             self.append(session, Some(part), &Entry::Interrupted { reason: reason.into(), blocks });
             for (call, ahead) in open {
@@ -463,8 +470,7 @@ impl Harness {
     }
 
     pub(super) fn is_open(&self, session: &str, run: &str, tool_call: &str) -> bool {
-        let call = self.session(session).and_then(|s| s.run(run)).and_then(|run| run.call(tool_call));
-        call.is_some_and(|call| call.state == CallState::Ordered)
+        self.call_of(session, run, tool_call).is_some_and(|call| call.state == CallState::Ordered)
     }
 
     /// The row that says whose journals these are.

@@ -202,8 +202,7 @@ impl Harness {
         }
         self.answer_waiters();
         self.tell_questions_again(DEFAULT_SESSION);
-        let current = self.session(DEFAULT_SESSION).and_then(Session::current);
-        let held = current.filter(|run| run.held).map(|run| run.id.clone());
+        let held = self.current(DEFAULT_SESSION).filter(|run| run.held).map(|run| run.id.clone());
         if let (true, Some(run)) = (self.config.resume_auto, held) {
             self.go_on(DEFAULT_SESSION, &run);
         }
@@ -211,7 +210,7 @@ impl Harness {
 
     /// A run that was at work when its page went away is held, with what the drafts kept of its answer.
     fn lose(&mut self, session: &str, drafts: &Rows) {
-        let run = self.session(session).and_then(Session::current).filter(|run| run.working());
+        let run = self.current(session).filter(|run| run.working());
         let working = run.into_iter().flat_map(|run| run.parts()).filter(|run| run.working());
         let mut working: Vec<String> = working.map(|run| run.id.clone()).collect();
         working.reverse();

@@ -4,6 +4,7 @@
 //! passes a run's machine; one event a part and network read; what was shown survives its page. Leaves to others: the whole
 //! answer (`runs`).
 
+use super::watch::Watch;
 use super::{Action, CallKey, Harness, REDACTED};
 use crate::find;
 use crate::journal::blocks_to_json;
@@ -65,6 +66,8 @@ pub(super) struct LiveModel {
     fresh_call: bool,
     /// Whether the page still shows what this call had said before it was made again.
     replaces: bool,
+    /// How long its silence is borne.
+    pub watch: Watch,
 }
 
 impl LiveModel {
@@ -77,6 +80,7 @@ impl LiveModel {
         provider: String,
         base: usize,
         replaces: bool,
+        watch: Watch,
     ) -> LiveModel {
         let (session, run) = (session.into(), run.into());
         LiveModel {
@@ -89,6 +93,7 @@ impl LiveModel {
             base,
             fresh_call: false,
             replaces,
+            watch,
         }
     }
 
@@ -132,7 +137,7 @@ impl Harness {
 
     /// Everything of one network read has come: the page is told, in one event a part.
     pub fn flush(&mut self, now: Millis, call: CallKey) {
-        self.now = self.now.max(now);
+        self.heard(now, call, true);
         self.tell_news(call, false);
         // Not by a timer: the page may be gone before it fires.
         self.draft_if_due();
@@ -180,9 +185,7 @@ impl Harness {
         if fresh_call {
             self.tell_message(&session, &run, false);
         }
-        if let Some(message) =
-            self.sessions.get(&session).and_then(|slot| slot.session.run(&run)).map(Run::answer_id)
-        {
+        if let Some(message) = self.run(&session, &run).map(Run::answer_id) {
             for (part, kind, offset, text) in news {
                 let kind = if kind == DeltaKind::Thinking { "thinking" } else { "text" };
                 let mut detail = self.detail(&session, Some(&run));

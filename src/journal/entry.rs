@@ -164,6 +164,22 @@ entries! {
         blocks: Vec<Block>,
         /// What it cost.
         usage: Usage,
+        /// What is drawn for the wait before the next try, from 0 to 999.
+        draw: u64,
+    }
+    /// The same provider is asked again after a while.
+    Decision Retrying = "retrying" {
+        /// Which try comes next, from 2.
+        attempt: u64,
+        /// After how many milliseconds from this entry on.
+        delay: u64,
+    }
+    /// That while is over.
+    Input Due = "due" {}
+    /// Another provider takes over for the rest of the run.
+    Decision FellBack = "fell_back" {
+        /// Its name in `providers`.
+        to: String,
     }
     /// The gate refuses a tool call: nothing was run.
     Decision Refused = "refused" erasable true {
@@ -314,6 +330,18 @@ entries! {
     Input Cleared = "cleared" {
         /// What had been used up until here.
         sums: Sums,
+    }
+}
+
+impl Entry {
+    /// What the model call has used up that this entry tells of. `None`: it tells of none, or of one that failed before
+    /// anybody counted.
+    pub fn usage(&self) -> Option<&Usage> {
+        match self {
+            Entry::Answered { usage, .. } => Some(usage),
+            Entry::Failed { usage, .. } => Some(usage).filter(|usage| **usage != Usage::default()),
+            _ => None,
+        }
     }
 }
 
@@ -528,7 +556,7 @@ mod tests {
             answered(StopReason::EndTurn),
             answered(StopReason::Refusal(None)),
             answered(StopReason::Refusal(Some("why".into()))),
-            Entry::Failed { call: 1, error: error.clone(), blocks: vec![], usage },
+            Entry::Failed { call: 1, error: error.clone(), blocks: vec![], usage, draw: 7 },
             Entry::Refused { tool_call: "a".into(), error: error.clone() },
             Entry::Ordered { tool_call: "a".into(), repairs: None },
             Entry::Ordered {

@@ -18,6 +18,11 @@ pub fn parse(text: &str) -> Option<Value> {
     reader.space().is_none().then_some(value)
 }
 
+/// The texts of a list, without what is no text; none where it is no list.
+pub fn texts(value: &Value) -> Option<Vec<String>> {
+    Some(value.as_array()?.iter().filter_map(Value::as_str).map(Into::into).collect())
+}
+
 fn value(reader: &mut Reader<'_>, depth: u8) -> Option<Value> {
     Some(match reader.space()? {
         b'"' => Value::String(reader.string()?.into_owned()),

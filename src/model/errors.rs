@@ -5,8 +5,9 @@
 //! key. Leaves to others: whether and when to try again.
 
 use super::json::{Members, text};
-use crate::error::{Code, ErrorInfo};
+use crate::error::{Code, ErrorInfo, Provided};
 use crate::find;
+use crate::ports::Millis;
 use std::borrow::Cow;
 
 /// How much of a provider's words is kept, in bytes.
@@ -53,6 +54,12 @@ impl<'a> Told<'a> {
                 .unwrap_or_default();
         }
         Some(told)
+    }
+
+    /// The provider's own name of the failure.
+    fn name(&self) -> Option<String> {
+        let name = if self.code.is_empty() { &self.kind } else { &self.code };
+        Some(cut(name, 100).into()).filter(|name: &String| !name.is_empty())
     }
 
     /// The code that the provider's own names stand for.
@@ -140,7 +147,7 @@ fn hint(code: Code, message: &str) -> Option<&'static str> {
 }
 
 /// What an HTTP answer means that is not 2xx.
-pub(super) fn http(status: u16, headers: &[(String, String)], body: &str) -> ErrorInfo {
+pub(super) fn http(status: u16, headers: &[(String, String)], body: &str, now: Millis) -> ErrorInfo {
     let told = Told::read(body);
     let code = match &told {
         Some(told) => told.by_name().or_else(|| told.by_words()).unwrap_or_else(|| by_status(status)),
@@ -166,7 +173,41 @@ pub(super) fn http(status: u16, headers: &[(String, String)], body: &str) -> Err
         message.push_str(cut(request, 100));
     }
     message.push(')');
-    info(code, message)
+    let mut error = info(code, message);
+    error.provider = Provided {
+        status: Some(status),
+        code: told.name(),
+        request: Some(cut(request, 100).into()).filter(|request: &String| !request.is_empty()),
+        retry_after: header("retry-after-ms")
+            .and_then(|ms| ms.trim().parse().ok())
+            .or_else(|| retry_after(header("retry-after")?.trim(), now)),
+        // What is spent is spent, whatever a proxy in between thinks of the status.
+        retry: header("x-should-retry")
+            .filter(|_| code != Code::Quota)
+            .and_then(|word| word.trim().parse().ok()),
+    };
+    error
+}
+
+/// After how many milliseconds: seconds, with a fraction or not, or an HTTP date such as
+/// `Wed, 21 Oct 2026 07:28:00 GMT`.
+fn retry_after(text: &str, now: Millis) -> Option<u64> {
+    if let Ok(seconds) = text.parse::<f64>() {
+        return (0.0..2_147_483.0).contains(&seconds).then_some((seconds * 1000.0) as u64);
+    }
+    let mut words = text.split([' ', ',', ':']).filter(|word| !word.is_empty()).skip(1);
+    let number = |word: Option<&str>| word.and_then(|word| word.parse::<u64>().ok());
+    let day = number(words.next())?;
+    let month = words.next()?;
+    let month = find::split("JanFebMarAprMayJunJulAugSepOctNovDec", month)?.0.len() as u64 / 3 + 1;
+    let (year, hour) = (number(words.next())?, number(words.next())?);
+    let (minute, second) = (number(words.next())?, number(words.next())?);
+    // Days since 1970 by the civil calendar, with the year beginning in March.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year.checked_sub(1)?, month + 9) };
+    let days = (365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day)
+        .checked_sub(719_469)?;
+    let at = (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000;
+    Some(at.saturating_sub(now))
 }
 
 /// What an error inside a stream means: the whole event or chunk.
@@ -182,7 +223,9 @@ pub(super) fn in_stream(json: &str) -> ErrorInfo {
     } else {
         cut(&told.message, MAX_MESSAGE)
     };
-    info(code, message.into())
+    let mut error = info(code, message.into());
+    error.provider.code = told.name();
+    error
 }
 
 /// What a 2xx body means that held no event at all, by its first bytes.
@@ -375,7 +418,7 @@ mod tests {
 
     #[track_caller]
     fn is(status: u16, body: &str, code: Code, message: &str) {
-        let error = http(status, &[], body);
+        let error = http(status, &[], body, 0);
         assert_eq!(error.code, code, "{body}");
         assert!(error.message.contains(message), "{}", error.message);
         assert!(error.message.contains(&status.to_string()), "{}", error.message);
@@ -417,7 +460,7 @@ mod tests {
             is(400, &body, code, message);
         }
         let cors = r#"{"error":{"type":"permission_error","message":"CORS requests are not allowed for this Organization because of its settings."}}"#;
-        assert!(http(403, &[], cors).hint.as_deref().unwrap().contains("proxy"));
+        assert!(http(403, &[], cors, 0).hint.as_deref().unwrap().contains("proxy"));
     }
 
     #[test]
@@ -467,10 +510,42 @@ mod tests {
         is(503, "upstream connect error", Code::Overloaded, "upstream connect error");
         is(400, r#"{"error":{"message":"cut in the mi"#, Code::InvalidRequest, "cut in the mi");
         is(500, "null", Code::Server, "null");
-        let long = http(400, &[], &format!(r#"{{"error":{{"message":"{}"}}}}"#, "\u{e9}".repeat(5000)));
+        let long = http(400, &[], &format!(r#"{{"error":{{"message":"{}"}}}}"#, "\u{e9}".repeat(5000)), 0);
         assert!(long.message.len() < 4200 && long.message.starts_with('\u{e9}'));
         let headers = [("Request-Id".to_string(), "req_7".to_string())];
-        assert!(http(500, &headers, "x").message.ends_with("(HTTP 500, request req_7)"));
+        assert!(http(500, &headers, "x", 0).message.ends_with("(HTTP 500, request req_7)"));
+    }
+
+    #[test]
+    fn what_a_provider_says_besides() {
+        let provided = |headers: &[(&str, &str)], body: &str| {
+            let headers: Vec<_> =
+                headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+            // Sat, 21 Nov 2026 10:00:00 GMT
+            http(429, &headers, body, 1_795_255_200_000)
+        };
+        let wait = |headers: &[(&str, &str)]| provided(headers, "x").provider.retry_after;
+        assert_eq!(wait(&[]), None);
+        assert_eq!(wait(&[("retry-after", "2")]), Some(2000));
+        assert_eq!(wait(&[("Retry-After", "0.25")]), Some(250));
+        assert_eq!(wait(&[("retry-after", "2"), ("retry-after-ms", "70")]), Some(70));
+        assert_eq!(wait(&[("retry-after", "Sat, 21 Nov 2026 10:00:30 GMT")]), Some(30_000));
+        assert_eq!(wait(&[("retry-after", "Mon, 01 Mar 2027 00:00:00 GMT")]), Some(8_604_000_000));
+        assert_eq!(wait(&[("retry-after", "Sat, 21 Nov 2026 09:00:00 GMT")]), Some(0));
+        for nonsense in ["-1", "soon", "1e300", "", "Sat, 21 Nov"] {
+            assert_eq!(wait(&[("retry-after", nonsense)]), None, "{nonsense}");
+        }
+        let body = r#"{"error":{"type":"rate_limit_error","message":"m"},"request_id":"req_1"}"#;
+        let error = provided(&[("x-should-retry", "false")], body);
+        assert_eq!(error.code, Code::RateLimit);
+        assert!(!error.retryable());
+        let Provided { status, code, request, .. } = &error.provider;
+        assert_eq!(
+            (*status, code.as_deref(), request.as_deref()),
+            (Some(429), Some("rate_limit_error"), Some("req_1"))
+        );
+        let quota = r#"{"error":{"code":"insufficient_quota","message":"m"}}"#;
+        assert!(!provided(&[("x-should-retry", "true")], quota).retryable());
     }
 
     #[test]

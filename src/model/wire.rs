@@ -7,7 +7,7 @@ use super::assembler::Assembler;
 use super::list::List;
 use super::{Delta, Dialect, Endpoint, Message, Settings, ToolSpec, anthropic, errors, list, openai_chat};
 use crate::error::ErrorInfo;
-use crate::ports::HttpRequest;
+use crate::ports::{HttpRequest, Millis};
 use serde_json::Value;
 
 /// What a codec gives.
@@ -121,7 +121,7 @@ impl Wire {
     }
 
     /// What an answer means that is not 2xx. Its body may be cut anywhere; the provider's words are kept.
-    pub fn error(self, status: u16, headers: &[(String, String)], body: &str) -> ErrorInfo {
-        errors::http(status, headers, body)
+    pub fn error(self, status: u16, headers: &[(String, String)], body: &str, now: Millis) -> ErrorInfo {
+        errors::http(status, headers, body, now)
     }
 }

@@ -1,15 +1,19 @@
 //! The fold and the next decision.
 
+use super::retry::Broke;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, Sums};
-use crate::json::json;
-use crate::model::{Block, StopReason, Usage};
+use crate::json::{json, texts};
+use crate::model::{Block, StopReason};
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::tools::policy::{bound_to, fingerprint};
+use crate::tools::policy::{self, bound_to, fingerprint};
 use crate::tools::schema::Repair;
-use crate::tools::{Checked, OnResume, Origin, Policy, Registry, Source, ToolText, Verdict, gate};
+use crate::tools::{
+    Checked, Definition, OnResume, Origin, Policy, Registry, Source, ToolText, Verdict, gate,
+};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// What decisions depend on besides the journal of the run.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +26,8 @@ pub struct Rules<'a> {
     pub policy: &'a Policy,
     /// What a person has always allowed.
     pub grants: &'a [Grant],
+    /// The names of the providers that take over, in their order, as recorded.
+    pub fallback: &'a [String],
     /// The number of the last entry that brought text from outside.
     pub outside_at: Option<u64>,
     /// How many tools run, of the run and of those that work for it.
@@ -41,13 +47,6 @@ pub struct Delegate {
     pub turns: u64,
 }
 
-impl Delegate {
-    /// What it may do under the rules of the run that delegates.
-    pub fn policy(&self, of: &Policy) -> Policy {
-        of.delegated(&self.process, self.capabilities.as_deref())
-    }
-}
-
 /// What a person has always allowed, until the agent is stopped or the conversation cleared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
@@ -57,6 +56,13 @@ pub struct Grant {
     pub definition: String,
     /// The number of the entry that says so.
     pub seq: u64,
+}
+
+impl Grant {
+    /// Whether it is for this tool, as it is now.
+    pub fn covers(&self, tool: &Definition) -> bool {
+        self.tool == tool.name && self.definition == fingerprint(tool)
+    }
 }
 
 /// A question to a person about a tool call.
@@ -77,7 +83,7 @@ pub const NO_ANSWER: &str = "nobody answered in time";
 const UNKNOWN: &str = "unknown_outcome";
 
 /// The message that began the run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prompt {
     /// The message's id.
     pub message: String,
@@ -113,20 +119,6 @@ pub enum Said {
         /// The model's name for itself.
         model: Option<String>,
     },
-}
-
-impl Prompt {
-    /// What another run has asked for.
-    fn task(task: &str) -> Prompt {
-        Prompt {
-            message: String::new(),
-            text: task.into(),
-            context: None,
-            metadata: None,
-            idempotency: None,
-            continues: None,
-        }
-    }
 }
 
 impl Said {
@@ -243,6 +235,12 @@ impl Turn {
         }
     }
 
+    /// The text of it.
+    fn text(&self) -> String {
+        let text = |block: &Block| if let Block::Text(text) = block { Some(text.clone()) } else { None };
+        self.blocks().iter().filter_map(text).collect()
+    }
+
     /// Whichever says more: what came this time, or the last.
     fn more(&mut self, blocks: &[Block]) -> Vec<Block> {
         let said = |blocks: &[Block]| blocks.iter().map(Block::said_len).sum::<usize>();
@@ -321,6 +319,14 @@ pub struct Run {
     pub delegate: Option<Delegate>,
     /// Whether it has read text from outside.
     pub outside: bool,
+    /// The name of the provider that has taken over; `None`: the one that is asked first.
+    pub on: Option<String>,
+    /// When the model is asked again that has failed.
+    pub again_at: Option<Millis>,
+    /// How often the provider was asked for the present answer.
+    tries: u64,
+    /// The model call that has failed last, until the model is called again.
+    broke: Option<Broke>,
     /// Why the next decision is to end it.
     ending: Option<(Outcome, Option<ErrorInfo>)>,
     /// How many model calls it has made, given-up ones too.
@@ -340,6 +346,10 @@ impl Run {
             sums: Sums::default(),
             delegate: None,
             outside: false,
+            on: None,
+            again_at: None,
+            tries: 0,
+            broke: None,
             ending: None,
             calls: 0,
         }
@@ -386,6 +396,14 @@ impl Run {
         open.filter_map(|call| call.delegate.as_deref())
     }
 
+    /// What it may do, where its session may do this.
+    pub fn policy<'a>(&self, of: &'a Policy) -> Cow<'a, Policy> {
+        match &self.delegate {
+            Some(delegate) => Cow::Owned(of.delegated(&delegate.process, delegate.capabilities.as_deref())),
+            None => Cow::Borrowed(of),
+        }
+    }
+
     /// The run and those that work for it now.
     pub fn parts(&self) -> impl Iterator<Item = &Run> {
         std::iter::once(self).chain(self.delegates())
@@ -404,6 +422,11 @@ impl Run {
         }
         let calls = &mut self.turns.last_mut()?.calls;
         calls.iter_mut().filter_map(|call| call.delegate.as_deref_mut()).find(|run| run.id == id)
+    }
+
+    /// Why the model call has failed that is made again.
+    pub fn trouble(&self) -> Option<&ErrorInfo> {
+        self.broke.as_ref().map(|broke| &broke.error)
     }
 
     /// The id of the assistant's message, known from the beginning.
@@ -445,24 +468,20 @@ impl Run {
 
     /// The text of all answers together, as the page gets it at the end.
     pub fn text(&self) -> String {
-        let blocks = self.turns.iter().flat_map(Turn::blocks);
-        blocks
-            .filter_map(|block| if let Block::Text(text) = block { Some(text.as_str()) } else { None })
-            .collect()
+        self.turns.iter().map(Turn::text).collect()
     }
 
     /// Takes up one entry of the run with this id: this one, or one that works for it. `None`: the entry does not fit
     /// where the run stands.
     pub fn fold(&mut self, id: &str, at: Millis, entry: &Entry) -> Option<()> {
         if let Entry::Delegated { tool_call, process, task, capabilities, turns, .. } = entry {
-            let name = |name: &Value| name.as_str().map(String::from);
-            let names = |names: &Value| names.as_array().map(|names| names.iter().filter_map(name).collect());
             let call = self.open(tool_call)?;
-            let mut run = Run::new(id.into(), at, Prompt::task(task));
+            let prompt = Prompt { text: task.clone(), ..Prompt::default() };
+            let mut run = Run::new(id.into(), at, prompt);
             run.delegate = Some(Delegate {
                 tool_call: tool_call.clone(),
                 process: process.clone(),
-                capabilities: capabilities.as_ref().and_then(names),
+                capabilities: capabilities.as_ref().and_then(texts),
                 turns: *turns,
             });
             call.delegate = Some(Box::new(run));
@@ -472,17 +491,18 @@ impl Run {
         if id == self.id {
             return self.fold_own(at, entry);
         }
-        let before = self.part_mut(id)?.sums;
         let run = self.part_mut(id)?;
         run.fold_own(at, entry)?;
-        let (after, done) = (run.sums, run.ended.clone().map(|ended| run.reported(&ended)));
-        if after != before
-            && let Entry::Answered { usage, .. } | Entry::Failed { usage, .. } = entry
-        {
+        let reported = match (&run.ended, &run.delegate) {
+            (Some(ended), Some(delegate)) => {
+                Some((delegate.tool_call.clone(), run.reported(ended, delegate)))
+            }
+            _ => None,
+        };
+        if let Some(usage) = entry.usage() {
             self.sums.add(usage);
         }
-        if let Some((settled, source)) = done {
-            let tool_call = self.part_mut(id)?.delegate.as_ref()?.tool_call.clone();
+        if let Some((tool_call, (settled, source))) = reported {
             self.settle(&tool_call, settled)?;
             self.comes_from(&tool_call, source);
         }
@@ -490,15 +510,9 @@ impl Run {
     }
 
     /// What the run that delegates reads of this one, which has ended.
-    fn reported(&self, ended: &Ended) -> (Settled, Source) {
+    fn reported(&self, ended: &Ended, Delegate { process, .. }: &Delegate) -> (Settled, Source) {
         let source = if self.outside { Source::External } else { Source::Workspace };
-        let blocks = self.turns.last().map(Turn::blocks).unwrap_or_default();
-        let texts = blocks.iter().filter_map(|block| match block {
-            Block::Text(text) => Some(text.as_str()),
-            _ => None,
-        });
-        let said: String = texts.collect();
-        let process = self.delegate.as_ref().map_or("", |delegate| &delegate.process);
+        let said = self.turns.last().map(Turn::text).unwrap_or_default();
         let (text, error) = match (ended.outcome, &ended.error) {
             (Outcome::Completed, _) => (said, None),
             (Outcome::Interrupted, _) => (String::new(), Some(interrupted())),
@@ -522,10 +536,14 @@ impl Run {
         if self.ended.is_some() {
             return None;
         }
+        if let Some(usage) = entry.usage() {
+            self.sums.add(usage);
+        }
         match entry {
             Entry::Called { call } => {
                 let mut turn = Turn { call: *call, said: Said::Nothing, had: Vec::new(), calls: Vec::new() };
                 self.calls = *call;
+                self.broke = None;
                 match self.turns.last_mut() {
                     Some(last) if !matches!(last.said, Said::Whole { .. }) => {
                         turn.had = last.blocks().to_vec();
@@ -534,8 +552,8 @@ impl Run {
                     _ => self.turns.push(turn),
                 }
             }
-            Entry::Answered { call, blocks, stop, usage, provider, model, .. } => {
-                self.sums.add(usage);
+            Entry::Answered { call, blocks, stop, provider, model, .. } => {
+                self.tries = 0;
                 let turn = self.awaited_turn(*call)?;
                 turn.had.clear();
                 turn.calls = blocks.iter().filter_map(asked).collect();
@@ -546,13 +564,24 @@ impl Run {
                     model: model.clone(),
                 };
             }
-            Entry::Failed { call, error, blocks, usage } => {
-                if *usage != Usage::default() {
-                    self.sums.add(usage);
-                }
+            Entry::Failed { call, error, blocks, draw, .. } => {
                 let turn = self.awaited_turn(*call)?;
                 turn.said = Said::Cut(turn.more(blocks));
-                self.ending = Some((Outcome::Failed, Some(error.clone())));
+                self.tries += 1;
+                let shown = !blocks.is_empty();
+                self.broke = Some(Broke { error: error.clone(), shown, draw: *draw, decided: false });
+            }
+            Entry::Retrying { delay, .. } => {
+                self.broke.as_mut()?.decided = true;
+                self.again_at = Some(at.saturating_add(*delay));
+            }
+            Entry::Due {} => {
+                self.again_at.take()?;
+            }
+            Entry::FellBack { to } => {
+                self.broke.as_mut()?.decided = true;
+                self.tries = 0;
+                self.on = Some(to.clone());
             }
             Entry::Inspected { tool_call } => self.open(tool_call)?.state = CallState::Inspected,
             Entry::Validated { tool_call, error } => {
@@ -586,7 +615,7 @@ impl Run {
                 }
                 call.state = if answer == "deny" {
                     let unknown = question.reason == UNKNOWN;
-                    let error = if unknown { unknown_outcome() } else { denied() };
+                    let error = if unknown { unknown_outcome() } else { policy::denied() };
                     CallState::Settled(refusal(match reason.as_deref() {
                         Some(NO_ANSWER) if !unknown => {
                             ErrorInfo::new(Code::PermissionDenied, [NO_ANSWER, "; it was not run"].concat())
@@ -634,6 +663,7 @@ impl Run {
                     }
                 }
                 self.held = false;
+                (self.again_at, self.broke) = (None, None);
                 self.ending = Some((Outcome::Interrupted, None));
             }
             Entry::Lost { blocks } => {
@@ -660,7 +690,8 @@ impl Run {
             }
             Entry::Ended { .. } => {
                 let mut ended = Run::ended_by(at, entry)?;
-                let known = self.ending.take().and_then(|(_, error)| error);
+                let broke = self.broke.take().map(|broke| broke.error);
+                let known = self.ending.take().and_then(|(_, error)| error).or(broke);
                 ended.error = ended.error.map(|error| known.unwrap_or_else(|| self.failure(error.code)));
                 self.ended = Some(ended);
                 self.held = false;
@@ -688,7 +719,7 @@ impl Run {
             let Some(delegate) = run.delegate.as_ref().filter(|_| !self.held || run.ending.is_some()) else {
                 continue;
             };
-            let policy = delegate.policy(rules.policy);
+            let policy = run.policy(rules.policy);
             let rules = Rules { policy: &policy, max_turns: delegate.turns, ..*rules };
             if let Some(next) = run.next(&rules) {
                 return Some(next);
@@ -708,6 +739,12 @@ impl Run {
     fn next_own(&self, rules: &Rules<'_>) -> Option<Entry> {
         if let Some((outcome, error)) = &self.ending {
             return Some(end(*outcome, error.as_ref().map(|error| error.code)));
+        }
+        if let Some(broke) = self.broke.as_ref().filter(|broke| !broke.decided) {
+            return Some(self.next_of_broken(broke, rules));
+        }
+        if self.again_at.is_some() {
+            return None;
         }
         let call_model = Entry::Called { call: self.calls + 1 };
         let Some(turn) = self.turns.last() else { return Some(call_model) };
@@ -730,6 +767,21 @@ impl Run {
             StopReason::MaxTokens if blocks.is_empty() => end(Outcome::Failed, Some(Code::OutputLimit)),
             _ => end(Outcome::Completed, None),
         })
+    }
+
+    /// What follows from a model call that came to nothing: another try, another provider, or the end.
+    fn next_of_broken(&self, broke: &Broke, rules: &Rules<'_>) -> Entry {
+        if let Some(delay) = broke.wait(self.tries) {
+            return Entry::Retrying { attempt: self.tries + 1, delay };
+        }
+        let mut others = rules.fallback.iter();
+        if let Some(on) = &self.on {
+            others.by_ref().find(|name| *name == on);
+        }
+        match others.next().filter(|_| broke.falls_back()) {
+            Some(to) => Entry::FellBack { to: to.clone() },
+            None => end(Outcome::Failed, Some(broke.error.code)),
+        }
     }
 
     /// Why a run has failed that the machine itself has ended.
@@ -815,9 +867,7 @@ impl Run {
         if let Some(error) = self.again_and_again(call) {
             return Entry::Refused { tool_call, error };
         }
-        let definition = fingerprint(tool);
-        let of_tool = |grant: &&Grant| grant.tool == tool.name && grant.definition == definition;
-        let grant = rules.grants.iter().rev().find(of_tool);
+        let grant = rules.grants.iter().rev().find(|grant| grant.covers(tool));
         let outside = rules.outside_at.is_some_and(|at| grant.is_none_or(|grant| grant.seq < at));
         let (mut verdict, mut reason) = rules.policy.verdict(tool, outside);
         if rules.policy.decides && verdict != Verdict::Deny {
@@ -830,7 +880,7 @@ impl Run {
         }
         let granted = grant.is_some() && !(outside && tool.open_world);
         match verdict {
-            Verdict::Deny => Entry::Refused { tool_call, error: not_allowed(&tool.name) },
+            Verdict::Deny => Entry::Refused { tool_call, error: not_allowed(tool) },
             Verdict::Ask if !granted => ask(call, &checked, reason),
             Verdict::Allow | Verdict::Ask => order(call, &checked, rules),
         }
@@ -865,26 +915,20 @@ impl Run {
     fn again_and_again(&self, call: &Call) -> Option<ErrorInfo> {
         let calls = self.turns.iter().rev().flat_map(|turn| turn.calls.iter().rev());
         let before = calls.skip_while(|other| other.id != call.id).skip(1);
-        let mut last = before.filter_map(|call| match &call.state {
+        let settled = before.filter_map(|call| match &call.state {
             CallState::Settled(settled) => Some((call, settled)),
             _ => None,
         });
-        let (_, first) = last.next()?;
+        let mut last = settled.take(IN_A_ROW).peekable();
+        let (_, first) = *last.peek()?;
         first.error.as_ref()?;
-        let same = |(other, settled): (&Call, &Settled)| {
+        let same = |(other, settled): &(&Call, &Settled)| {
             other.name == call.name
                 && same_arguments(&other.arguments, &call.arguments)
                 && settled.error.is_some()
                 && settled.text == first.text
         };
-        let calls = self.turns.iter().rev().flat_map(|turn| turn.calls.iter().rev());
-        let before = calls.skip_while(|other| other.id != call.id).skip(1);
-        let settled = before.filter_map(|call| match &call.state {
-            CallState::Settled(settled) => Some((call, settled)),
-            _ => None,
-        });
-        let times = settled.take(IN_A_ROW).filter(|pair| same(*pair)).count();
-        (times == IN_A_ROW).then(|| {
+        (last.filter(same).count() == IN_A_ROW).then(|| {
             // Not in the words of what failed: they may be an outsider's.
             let message =
                 format!("not run: this very call has failed {IN_A_ROW} times in a row in the same way");
@@ -966,7 +1010,7 @@ fn next_of_allowed(call: &Call, definition: &str, rules: &Rules<'_>) -> Entry {
     };
     let tool = checked.definition;
     if rules.policy.verdict(tool, false).0 == Verdict::Deny {
-        return Entry::Refused { tool_call, error: not_allowed(&tool.name) };
+        return Entry::Refused { tool_call, error: not_allowed(tool) };
     }
     if fingerprint(tool) != definition {
         return ask(call, &checked, "definition_changed");
@@ -1016,13 +1060,8 @@ fn ask(call: &Call, checked: &Checked<'_>, reason: &str) -> Entry {
     }
 }
 
-fn denied() -> ErrorInfo {
-    ErrorInfo::new(Code::PermissionDenied, "the person did not allow this call; it was not run")
-}
-
-fn not_allowed(tool: &str) -> ErrorInfo {
-    ErrorInfo::new(Code::PermissionDenied, format!("{tool} is not allowed here; it was not run"))
-        .hint("go on without it, and say so")
+fn not_allowed(tool: &Definition) -> ErrorInfo {
+    policy::not_allowed(tool).hint("go on without it, and say so")
 }
 
 fn refusal(error: ErrorInfo) -> Settled {

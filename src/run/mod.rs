@@ -9,6 +9,7 @@
 //! the model is sent and what the page is shown (`session/`).
 
 mod machine;
+mod retry;
 
 pub use machine::{
     Call, CallState, Delegate, Ended, Grant, NO_ANSWER, Outcome, Prompt, Question, Rules, Run, Said, Settled,

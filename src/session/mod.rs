@@ -58,6 +58,8 @@ pub struct Session {
     pub grants: Vec<Grant>,
     /// The number of the last entry that brought text from outside.
     outside_at: Option<u64>,
+    /// The names of the providers that take over.
+    fallback: Vec<String>,
     /// The tools that decisions go by, as recorded.
     pub tools: Registry,
     /// The tools' record, to see whether it has changed.
@@ -84,6 +86,7 @@ impl Session {
             policy: Policy::default(),
             grants: Vec::new(),
             outside_at: None,
+            fallback: Vec::new(),
             tools: Registry::default(),
             tools_record: Value::Null,
             generation: 0,
@@ -145,14 +148,6 @@ impl Session {
         self.current()?.parts().find(|run| run.id == id)
     }
 
-    /// What this run may do.
-    pub fn policy_of(&self, run: &str) -> Policy {
-        match self.run(run).and_then(|run| run.delegate.as_ref()) {
-            Some(delegate) => delegate.policy(&self.policy),
-            None => self.policy.clone(),
-        }
-    }
-
     /// When a run began and how it ended, of any conversation.
     pub fn run_times(&self, id: &str) -> Option<(Millis, Option<&Ended>)> {
         match self.run(id) {
@@ -172,6 +167,7 @@ impl Session {
             max_turns,
             policy: &self.policy,
             grants: &self.grants,
+            fallback: &self.fallback,
             outside_at: self.outside_at,
         })
     }
@@ -311,16 +307,10 @@ impl Session {
                     return Some(());
                 }
                 let (top, id) = (self.runs.last_mut()?, header.run.as_deref()?);
-                let before = top.sums;
-                let granted = top.part_mut(id).and_then(|run| granted_by(run, entry));
+                let granted = top.part_mut(id).and_then(|run| granted_by(run, entry, header.seq));
                 top.fold(id, header.at, entry)?;
-                let sums = top.sums;
                 let run = top.part_mut(id)?;
-                self.grants.extend(granted.map(|(tool, definition)| Grant {
-                    tool,
-                    definition,
-                    seq: header.seq,
-                }));
+                self.grants.extend(granted);
                 if let Entry::Returned { tool_call, .. } = entry {
                     let tool = run.call(tool_call).and_then(|call| self.tools.get(&call.name));
                     // Of a tool that went away while it ran, nothing is known.
@@ -334,9 +324,7 @@ impl Session {
                 if run.delegate.is_some() && run.ended.is_some() && run.outside {
                     self.outside_at = Some(header.seq);
                 }
-                if sums != before
-                    && let Entry::Answered { usage, .. } | Entry::Failed { usage, .. } = entry
-                {
+                if let Some(usage) = entry.usage() {
                     self.sums.add(usage);
                 }
                 if let Entry::Answered { blocks, .. } = entry {
@@ -364,6 +352,9 @@ impl Session {
     fn configure(&mut self, config: Option<&Value>, tools: Option<&Value>) -> Option<()> {
         if let Some(config) = config {
             self.policy = Policy::from_record(config);
+            let names = config.get("fallback").and_then(Value::as_array);
+            let names = names.into_iter().flatten().filter_map(Value::as_str);
+            self.fallback = names.map(String::from).collect();
             self.config = config.clone();
         }
         if let Some(tools) = tools {
@@ -374,12 +365,12 @@ impl Session {
     }
 }
 
-/// The tool and definition that this entry always allows.
-fn granted_by(run: &Run, entry: &Entry) -> Option<(String, String)> {
+/// What this entry, of this number, always allows.
+fn granted_by(run: &Run, entry: &Entry, seq: u64) -> Option<Grant> {
     let Entry::PermissionAnswered { tool_call, answer, .. } = entry else { return None };
     let call = run.call(tool_call).filter(|_| answer == "always_allow")?;
     let CallState::Waiting(question) = &call.state else { return None };
-    Some((call.name.clone(), question.definition.clone()))
+    Some(Grant { tool: call.name.clone(), definition: question.definition.clone(), seq })
 }
 
 /// Whether an entry is one that came from outside.

@@ -19,8 +19,10 @@ pub struct Transcript {
     runs: usize,
     turns: usize,
     prompted: bool,
-    /// The last message is the model's, and it was at its end.
+    /// The last message is the model's.
     said_last: bool,
+    /// Its provider has only paused, and goes on with what it has said.
+    paused: bool,
 }
 
 /// What is said for the person where a call follows an answer that was at its end: not every model goes on by itself.
@@ -38,6 +40,7 @@ impl Transcript {
             turns: 0,
             prompted: false,
             said_last: false,
+            paused: false,
         }
     }
 
@@ -60,7 +63,7 @@ impl Transcript {
             while let Some(turn) = run.turns.get(self.turns) {
                 let last = run.ended.is_some() && self.turns + 1 == run.turns.len();
                 let replaced = last && made_again && matches!(turn.said, Said::Cut(_));
-                if self.said_last && !replaced {
+                if self.said_last && !self.paused && !replaced {
                     self.push(Role::User, vec![Block::Text(GO_ON.into())], false);
                 }
                 if !replaced && !self.take(turn, last) {
@@ -85,6 +88,7 @@ impl Transcript {
             Said::Cut(blocks) => {
                 let said = blocks.iter().filter(|block| matches!(block, Block::Text(_)));
                 self.push(Role::Assistant, said.cloned().collect(), false);
+                self.paused = false;
                 true
             }
             Said::Whole { blocks, stop, provider, .. } => {
@@ -99,8 +103,7 @@ impl Transcript {
                 let own = *provider == self.peer.name;
                 self.push(Role::Assistant, blocks, own);
                 self.push(Role::User, results, false);
-                // After a pause the provider that made it goes on with what it has said.
-                self.said_last &= last || *stop != StopReason::Pause || !own;
+                self.paused = own && !last && *stop == StopReason::Pause;
                 true
             }
         }

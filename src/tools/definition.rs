@@ -8,6 +8,7 @@
 use crate::error::{Code, ErrorInfo};
 use crate::json::{self, json};
 use crate::object::Object;
+use crate::ports::MAX_DELAY_MS;
 use crate::workspace::args::Args;
 use serde_json::{Map, Value};
 
@@ -149,10 +150,39 @@ const KNOWN: &[&str] = &[
 ];
 const HINTS: &[&str] = &["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
 const READ_ONLY_PREFIXES: &[&str] = &["get_", "list_", "search_", "read_", "describe_"];
-/// The longest delay that a browser's timer takes.
-const MAX_TIMEOUT_MS: u64 = i32::MAX as u64;
 
 impl Definition {
+    /// A tool of this crate, where it says nothing else: it changes something, one call at a time, and reaches the
+    /// workspace only.
+    pub(super) fn built_in(
+        name: &str,
+        description: &str,
+        input_schema: String,
+        source: Source,
+        origin: Origin,
+    ) -> Definition {
+        Definition {
+            name: name.into(),
+            title: None,
+            description: description.into(),
+            input_schema,
+            source,
+            capability: None,
+            read_only: false,
+            destructive: false,
+            open_world: false,
+            parallel: false,
+            timeout_ms: None,
+            // A change of pages and its outcome are one commit: without an outcome there was no change.
+            on_resume: OnResume::Rerun,
+            coerce: true,
+            formats: false,
+            lookup: None,
+            validate: None,
+            origin,
+        }
+    }
+
     /// Reads what the client sends for `tools.register`. `replace` is allowed and left to the caller: it is
     /// about the registry, not about the tool.
     pub fn parse(value: &Value) -> Result<Definition, ErrorInfo> {
@@ -205,8 +235,8 @@ impl Definition {
             }
         };
         let timeout_ms = args.whole("timeoutMs", 1)?;
-        if timeout_ms.is_some_and(|timeout| timeout > MAX_TIMEOUT_MS) {
-            return Err(invalid(format!("{what}: 'timeoutMs' must be at most {MAX_TIMEOUT_MS}")));
+        if timeout_ms.is_some_and(|timeout| timeout > MAX_DELAY_MS) {
+            return Err(invalid(format!("{what}: 'timeoutMs' must be at most {MAX_DELAY_MS}")));
         }
         let again = read_only
             || hints.as_ref().map(|hints| hints.flag("idempotentHint")).transpose()?.flatten() == Some(true);

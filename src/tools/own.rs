@@ -3,7 +3,7 @@
 //! Decides what the model is told of them. Promises: they are there only where the configuration wants them, and no
 //! tool of the page takes their place. Leaves to others: carrying them out (`run/`, `harness/`).
 
-use super::definition::{Definition, OnResume, Origin, Source};
+use super::definition::{Definition, Origin, Source};
 use crate::object::Object;
 use serde_json::Value;
 
@@ -40,23 +40,9 @@ pub fn use_skill<'a>(names: impl Iterator<Item = &'a str>) -> Definition {
 
 fn own(name: &str, description: &str, input_schema: String, origin: Origin) -> Definition {
     Definition {
-        name: name.into(),
-        title: None,
-        description: description.into(),
-        input_schema,
-        source: Source::System,
-        capability: None,
         // What a delegate does passes the gate on its own.
         read_only: origin == Origin::Skill,
-        destructive: false,
-        open_world: false,
         parallel: true,
-        timeout_ms: None,
-        coerce: true,
-        formats: false,
-        lookup: None,
-        validate: None,
-        on_resume: OnResume::Rerun,
-        origin,
+        ..Definition::built_in(name, description, input_schema, Source::System, origin)
     }
 }

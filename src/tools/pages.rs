@@ -5,7 +5,7 @@
 //! its effect and its outcome can be one commit; a call without a recorded outcome never took effect. Leaves to
 //! others: what the operations mean (`workspace`), checking arguments (`gate`), cutting the text (`result`).
 
-use super::definition::{Definition, OnResume, Origin, Source};
+use super::definition::{Definition, Origin, Source};
 use super::result::MAX_RESULT_BYTES;
 use crate::error::{Code, ErrorInfo};
 use crate::find;
@@ -111,26 +111,13 @@ fn capability(name: &str, index: usize) -> &'static str {
 /// The twelve, in their order.
 pub fn definitions() -> Vec<Definition> {
     let define = |(index, [name, title, description, schema]): (usize, &[&str; 4])| Definition {
-        name: (*name).into(),
         title: Some((*title).into()),
-        description: (*description).into(),
-        input_schema: (*schema).into(),
-        source: Source::Workspace,
         capability: Some(capability(name, index).into()),
         read_only: index < READERS,
         // The trash keeps it, but the model cannot bring it back.
         destructive: *name == "delete_page",
-        // They reach the workspace only.
-        open_world: false,
         parallel: index < READERS,
-        timeout_ms: None,
-        coerce: true,
-        formats: false,
-        lookup: None,
-        validate: None,
-        // The change and its outcome are one commit: without an outcome there was no change.
-        on_resume: OnResume::Rerun,
-        origin: Origin::Page,
+        ..Definition::built_in(name, description, (*schema).into(), Source::Workspace, Origin::Page)
     };
     TOOLS.iter().enumerate().map(define).collect()
 }

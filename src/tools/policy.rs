@@ -6,8 +6,9 @@
 //! (`run`, `harness`), and the order of all checks (`gate`).
 
 use super::definition::{Definition, Origin, Source};
+use crate::error::{Code, ErrorInfo};
 use crate::journal::sha256;
-use crate::json::json;
+use crate::json::{json, texts};
 use serde_json::Value;
 
 /// What becomes of a call, the freest first.
@@ -63,9 +64,6 @@ pub struct Policy {
 impl Policy {
     /// Reads the rules out of a recorded configuration.
     pub fn from_record(config: &Value) -> Policy {
-        let texts = |value: &Value| -> Option<Vec<String>> {
-            Some(value.as_array()?.iter().filter_map(Value::as_str).map(Into::into).collect())
-        };
         let permissions = config.get("permissions").unwrap_or(&Value::Null);
         let verdict = |value: &Value| value.as_str().and_then(Verdict::parse);
         let rules = |name: &str| -> Vec<(String, Verdict)> {
@@ -146,6 +144,17 @@ impl Policy {
             _ => (verdict, why),
         }
     }
+}
+
+/// Why a call is not run that the rules deny.
+pub fn not_allowed(tool: &Definition) -> ErrorInfo {
+    let message = [&tool.name, " is not allowed here; it was not run"].concat();
+    ErrorInfo::new(Code::PermissionDenied, message)
+}
+
+/// Why a call is not run that a person has denied.
+pub fn denied() -> ErrorInfo {
+    ErrorInfo::new(Code::PermissionDenied, "the person did not allow this call; it was not run")
 }
 
 /// A tool as it was when somebody allowed it: another description or schema is another tool.

@@ -100,7 +100,10 @@ async fn a_row_passes_for_no_other_name_and_no_other_text() {
     assert_eq!(vault.text("openai", "openai").await.as_deref(), Some(KEY));
     assert_eq!(vault.text("openai", "anthropic").await, None);
     // Somebody who can write the database gives it to another provider, or spoils it.
-    let spoiled = format!("{}{}", if row.starts_with('A') { "B" } else { "A" }, &row[1..]);
+    let spoiled = match row.strip_prefix('A') {
+        Some(rest) => format!("B{rest}"),
+        None => row.chars().rev().collect(),
+    };
     for value in [row.as_str(), &spoiled, "", "no base64!"] {
         faults::put_vault_row("lodger:vault names", "anthropic", value).await;
         let error =

@@ -192,7 +192,7 @@ impl Journal {
             let run = header.run.clone().unwrap_or_default();
             match entry {
                 Entry::PermissionAsked { tool_call, request, reason, .. } => {
-                    self.waited.insert(run.clone());
+                    self.wait(&run);
                     if reason == "unknown_outcome" {
                         self.unknown.insert((run.clone(), tool_call.clone()));
                     }
@@ -228,7 +228,7 @@ impl Journal {
                 }
                 Entry::Handed { tool_call, .. } => {
                     self.may_run(&run, tool_call)?;
-                    self.waited.insert(run);
+                    self.wait(&run);
                 }
                 Entry::Delegated { tool_call, .. } => {
                     let parent = self.fold.current().map(|run| run.id.clone()).unwrap_or_default();
@@ -256,6 +256,12 @@ impl Journal {
         let of_another =
             header.run.as_ref().and_then(|run| self.fold.run(run)).is_some_and(|run| run.delegate.is_some());
         Ok(if of_another { format!("{} of a delegate", header.kind) } else { header.kind })
+    }
+
+    /// A run waits for a person, and with it the one that it works for.
+    fn wait(&mut self, run: &str) {
+        self.waited.insert(run.into());
+        self.waited.extend(self.fold.current().map(|top| top.id.clone()));
     }
 
     fn call_name(&self, run: &str, tool_call: &str) -> Result<String, String> {
@@ -523,7 +529,13 @@ impl Told {
         // What works for another run shows as its call: it has no beginning and no end of its own.
         if let Some(parent) = detail["parentRunId"].as_str() {
             law(
-                matches!(kind, "agent:tool-call" | "agent:permission-required" | "agent:permission-resolved"),
+                matches!(
+                    kind,
+                    "agent:tool-call"
+                        | "agent:permission-required"
+                        | "agent:permission-resolved"
+                        | "agent:notice"
+                ),
                 || "a run that works for another tells of itself".into(),
             )?;
             law(journal.fold.run_times(parent).is_some(), || "of a run that nobody knows".into())?;
@@ -550,6 +562,12 @@ impl Told {
             }
             ("agent:tool-call", Stage::Open) => {
                 told.call(detail, fold, run, journal, lost, effectful)?;
+                Stage::Open
+            }
+            ("agent:notice", Stage::Open) => {
+                law(detail["error"]["code"].is_string(), || {
+                    "a notice does not say what has happened".into()
+                })?;
                 Stage::Open
             }
             ("agent:session-completed", Stage::Open) => Stage::Result(Outcome::Completed),

@@ -13,7 +13,7 @@ use super::openai_rules;
 use super::script::{self, Plan};
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
-use lodger::harness::{Action, CallKey, Harness, Input, Lifecycle, ModelRequest, Notice, Options};
+use lodger::harness::{Action, CallKey, Harness, Input, Lifecycle, ModelRequest, Notice, Options, Provider};
 use lodger::model::{Answer, Delta, StopReason, Wire};
 use lodger::ports::{Commit, MemoryStore, Millis, Read, Rows, StoreError, Table, Write};
 use lodger::run::{CallState, Run, Said};
@@ -462,11 +462,15 @@ impl World {
 
     fn called_model(&mut self, at: usize, call: CallKey, request: ModelRequest) -> Law {
         let page = &mut self.pages[at];
-        let (wire, json) = match request {
-            ModelRequest::Http { wire, request } => (wire, request.body),
-            ModelRequest::Custom { json, .. } => (Wire::OpenAiChat, json),
+        let (wire, json, name) = match request {
+            ModelRequest::Http { http, request } => {
+                (http.preset.wire, request.body, Provider::Http(http).peer().name)
+            }
+            ModelRequest::Custom { json, .. } => (Wire::OpenAiChat, json, "custom".to_owned()),
         };
         let body: Value = serde_json::from_str(&json).map_err(|_| "a request that is no JSON")?;
+        // The other one of the page's own functions.
+        let name = if name == "custom" && body["model"] == "m" { "custom m".into() } else { name };
         let session = page.harness.session(SESSION).ok_or("a model is called without a session")?;
         let run = session.current().ok_or("a model is called without a run")?;
         // One call for each run that awaits one: this run, and those that work for it.
@@ -475,9 +479,9 @@ impl World {
         let delegated = json.contains("Another agent has given you the task");
         let paused = if delegated {
             let parts = awaited.iter().filter(|run| run.delegate.is_some());
-            parts.copied().any(|run| paused(std::slice::from_ref(run), wire))
+            parts.copied().any(|run| paused(std::slice::from_ref(run), &name))
         } else {
-            paused(&session.runs, wire)
+            paused(&session.runs, &name)
         };
         check_request(wire, &body, &self.signed, paused).map_err(|why| format!("{why}, in {body}"))?;
         page.models.insert(call, Model { wire, body, plan: None });
@@ -1065,6 +1069,11 @@ impl World {
             _ => json!({ "kind": "custom", "stream": { "$fn": STREAM } }),
         };
         if self.rng.u8(..3) == 0 {
+            let spare = json!({ "kind": "anthropic", "apiKey": "sk-ant-9876543210", "baseUrl": "https://spare.test" });
+            config["providers"] = json!({ "spare": spare, "own": { "kind": "custom", "model": "m", "stream": { "$fn": STREAM } } });
+            config["fallback"] = json!(["own", "spare"][self.rng.usize(..2)..]);
+        }
+        if self.rng.u8(..3) == 0 {
             config["maxTurns"] = self.rng.u8(1..4).into();
         }
         match self.rng.u8(..4) {
@@ -1215,24 +1224,16 @@ pub fn check_request(wire: Wire, body: &Value, signed: &Signed, paused: bool) ->
     }
 }
 
-/// Under what name the answers of the provider that speaks so are recorded here.
-pub fn name_of(wire: Wire) -> &'static str {
-    match wire {
-        Wire::OpenAiChat => "custom",
-        wire => wire.as_str(),
-    }
-}
-
-/// Whether a call goes on from an answer that the provider of this wire paused: it was the last that came whole since a
+/// Whether a call goes on from an answer that the provider of this name paused: it was the last that came whole since a
 /// person has said something.
-pub fn paused(runs: &[Run], wire: Wire) -> bool {
+pub fn paused(runs: &[Run], name: &str) -> bool {
     for run in runs.iter().rev() {
         for turn in run.turns.iter().rev() {
             // What a refusal said is not sent.
             if let Said::Whole { stop, provider: of, .. } = &turn.said
                 && !matches!(stop, StopReason::Refusal(_))
             {
-                return turn.calls.is_empty() && *stop == StopReason::Pause && of == name_of(wire);
+                return turn.calls.is_empty() && *stop == StopReason::Pause && of == name;
             }
         }
         if run.prompt.continues.is_none() {

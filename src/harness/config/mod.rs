@@ -1,0 +1,477 @@
+//! `AgentConfig`: what the page configures.
+//!
+//! Decides which members exist and what they may be; an unknown one, or one of a later version, is refused by
+//! name. Promises: secrets stay in [`Config`] and never enter its [`record`](Config::record).
+
+mod provider;
+mod read;
+
+pub(super) use provider::provider;
+pub use provider::{Http, Provider, Timeouts};
+pub(crate) use read::function;
+pub use read::{Function, Given};
+
+use crate::error::ErrorInfo;
+use crate::json::json;
+use crate::model::{Dialect, Peer, Reasoning, Settings, Wire};
+use crate::object::Object;
+use crate::ports::MAX_DELAY_MS;
+use crate::prompt::{self, Skill};
+use crate::tools::Verdict;
+use crate::tools::policy::PROCESS_TYPES;
+use read::{given, invalid, later, number, object, optional, text, texts, unknown, whole, word};
+use serde_json::Value;
+
+/// The model where nobody names one.
+pub const DEFAULT_MODEL: &str = "claude-sonnet-4-6";
+
+/// The shortest text that is taken for a secret: a shorter one would be found everywhere.
+pub(super) const SECRET_BYTES: usize = 8;
+
+/// What to do when a harness runs already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IfRunning {
+    /// Refuse.
+    #[default]
+    Reject,
+    /// Here already is fine.
+    Join,
+}
+
+/// The whole configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Where the model comes from; `None`: the stub.
+    pub provider: Option<Provider>,
+    /// Others, by the names that the page gave them.
+    pub providers: Vec<(String, Provider)>,
+    /// The names of those that take over, in their order.
+    pub fallback: Vec<String>,
+    /// The model's id.
+    pub model: Option<String>,
+    /// The page's instructions.
+    pub instructions: Option<Given>,
+    /// How much an answer may say.
+    pub max_output_tokens: Option<u32>,
+    /// As the page wrote it.
+    pub temperature: Option<String>,
+    /// How hard the model thinks.
+    pub reasoning: Option<Reasoning>,
+    /// A JSON object, merged over the request.
+    pub provider_options: Option<String>,
+    /// How many model calls a run may make.
+    pub max_turns: u64,
+    /// How long a tool may take, in milliseconds.
+    pub tool_timeout_ms: u64,
+    /// What is held; `None`: everything.
+    pub capabilities: Option<Vec<String>>,
+    /// The process type.
+    pub process_type: Option<String>,
+    /// The rules: verdicts for all, by tool and by capability, as the page wrote them.
+    pub permissions: Option<Value>,
+    /// The page's function that is asked about every call.
+    pub decide: Option<Function>,
+    /// How long a person may think, in milliseconds.
+    pub question_ms: Option<u64>,
+    /// How many tools may run at once.
+    pub max_parallel: Option<u64>,
+    /// What the agent knows how to do.
+    pub skills: Vec<Skill>,
+    /// Whether runs that a lost page left go on of themselves.
+    pub resume_auto: bool,
+    /// What to do when a harness runs already.
+    pub if_running: IfRunning,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            provider: None,
+            providers: Vec::new(),
+            fallback: Vec::new(),
+            model: None,
+            instructions: None,
+            max_output_tokens: None,
+            temperature: None,
+            reasoning: None,
+            provider_options: None,
+            max_turns: crate::session::DEFAULT_MAX_TURNS,
+            tool_timeout_ms: 60_000,
+            capabilities: None,
+            process_type: None,
+            permissions: None,
+            decide: None,
+            question_ms: None,
+            max_parallel: None,
+            skills: Vec::new(),
+            resume_auto: false,
+            if_running: IfRunning::Reject,
+        }
+    }
+}
+
+impl Config {
+    /// Takes over the members of a patch. A member that is `null` goes back to its default.
+    pub fn patched(&self, patch: &Value) -> Result<Config, ErrorInfo> {
+        let members = object(patch, "the configuration")?;
+        let mut config = self.clone();
+        let plain = Config::default();
+        for (name, value) in members {
+            let null = value.is_null();
+            match name.as_str() {
+                "provider" => config.provider = optional(value, name, |value, _| provider(value))?,
+                "model" => config.model = optional(value, name, text)?,
+                "instructions" => config.instructions = optional(value, name, given)?,
+                "maxOutputTokens" => {
+                    let tokens = optional(value, name, |v, n| whole(v, n, 1, u32::MAX.into()))?;
+                    config.max_output_tokens = tokens.and_then(|tokens| u32::try_from(tokens).ok());
+                }
+                "temperature" => config.temperature = optional(value, name, number)?,
+                "reasoning" => config.reasoning = optional(value, name, reasoning)?,
+                "providerOptions" => {
+                    config.provider_options = optional(value, name, |v, n| object(v, n).map(|_| json(v)))?;
+                }
+                "maxTurns" => {
+                    config.max_turns =
+                        optional(value, name, |v, n| whole(v, n, 1, 10_000))?.unwrap_or(plain.max_turns);
+                }
+                "toolTimeoutMs" => {
+                    config.tool_timeout_ms = optional(value, name, |v, n| whole(v, n, 1, 86_400_000))?
+                        .unwrap_or(plain.tool_timeout_ms);
+                }
+                "resume" => config.resume_auto = word(value, name, &["hold", "auto"])? == 1,
+                "ifRunning" => {
+                    config.if_running = match word(value, name, &["reject", "join"])? {
+                        1 => IfRunning::Join,
+                        _ => IfRunning::Reject,
+                    };
+                }
+                "capabilities" => config.capabilities = optional(value, name, texts)?,
+                "processType" => {
+                    let process = optional(value, name, |v, n| word(v, n, &PROCESS_TYPES))?;
+                    let process = process.and_then(|at| PROCESS_TYPES.get(at));
+                    config.process_type = process.map(|process| (*process).into());
+                }
+                "permissions" => config.take_permissions(value)?,
+                "maxParallelTools" => {
+                    config.max_parallel = optional(value, name, |v, n| whole(v, n, 1, 1_000))?;
+                }
+                "skills" => config.skills = if null { Vec::new() } else { Skill::all(value)? },
+                "providers" => config.providers = if null { Vec::new() } else { providers(value)? },
+                "fallback" => config.fallback = if null { Vec::new() } else { texts(value, name)? },
+                "budgets" | "models" => return Err(later(name)),
+                _ => return Err(unknown(name)),
+            }
+        }
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Whether its parts fit together.
+    fn check(&self) -> Result<(), ErrorInfo> {
+        for (at, name) in self.fallback.iter().enumerate() {
+            let Some(provider) = self.named(name) else {
+                return Err(invalid(&format!(
+                    "fallback names \"{}\", which is not in providers",
+                    read::shortened(name)
+                )));
+            };
+            if self.fallback.iter().take(at).any(|before| before == name) {
+                return Err(invalid(&format!("fallback names \"{}\" twice", read::shortened(name))));
+            }
+            provider
+                .knows_its_model(None)
+                .map_err(|error| error.hint("a provider that takes over needs a model of its own"))?;
+        }
+        match &self.provider {
+            Some(provider) => provider.knows_its_model(self.model.as_deref()),
+            None => Ok(()),
+        }
+    }
+
+    fn named(&self, name: &str) -> Option<&Provider> {
+        self.providers.iter().find(|(known, _)| known == name).map(|(_, provider)| provider)
+    }
+
+    /// The provider of this name; `None`: the one that is asked first.
+    pub fn serving(&self, on: Option<&str>) -> Option<&Provider> {
+        match on {
+            Some(name) => self.named(name),
+            None => self.provider.as_ref(),
+        }
+    }
+
+    fn take_permissions(&mut self, value: &Value) -> Result<(), ErrorInfo> {
+        (self.permissions, self.decide, self.question_ms) = (None, None, None);
+        if value.is_null() {
+            return Ok(());
+        }
+        let mut rules = Object::new();
+        for (name, value) in object(value, "permissions")? {
+            let path = ["permissions.", name].concat();
+            match name.as_str() {
+                _ if value.is_null() => {}
+                "timeoutMs" => self.question_ms = Some(whole(value, &path, 1, MAX_DELAY_MS)?),
+                "decide" => {
+                    self.decide = Some(function(value, &path)?);
+                    rules.flag("decide", true);
+                }
+                "default" => {
+                    word(value, &path, &Verdict::WORDS)?;
+                    rules.value("default", value.clone());
+                }
+                "tools" | "capabilities" => {
+                    for (rule, verdict) in object(value, &path)? {
+                        word(verdict, &[&path, ".", rule].concat(), &Verdict::WORDS)?;
+                    }
+                    rules.value(name, value.clone());
+                }
+                _ => return Err(unknown(&path)),
+            }
+        }
+        self.permissions = Some(rules.done());
+        Ok(())
+    }
+
+    /// Whether its agent may delegate.
+    pub fn delegates(&self) -> bool {
+        self.process_type.as_deref() == Some("Orchestrator")
+    }
+
+    /// Whether there is a provider that can be asked.
+    pub fn configured(&self) -> bool {
+        self.provider.as_ref().is_some_and(Provider::configured)
+    }
+
+    /// Whom a conversation is written for that goes to the provider of this name.
+    pub fn peer(&self, on: Option<&str>) -> Peer {
+        match self.serving(on) {
+            Some(provider) => provider.peer(),
+            None => Peer { wire: Wire::OpenAiChat, dialect: Dialect::CHAT, name: String::new() },
+        }
+    }
+
+    /// The id of the model that the provider of this name is asked for.
+    pub fn model(&self, on: Option<&str>) -> &str {
+        let own = self.serving(on).and_then(Provider::model);
+        own.or(self.model.as_deref()).unwrap_or(DEFAULT_MODEL)
+    }
+
+    /// What a request to the provider of this name says besides the conversation.
+    pub fn settings(&self, on: Option<&str>, system: String) -> Settings {
+        Settings {
+            model: self.model(on).into(),
+            system,
+            max_output_tokens: self.max_output_tokens,
+            temperature: self.temperature.clone(),
+            reasoning: self.reasoning,
+            provider_options: self.provider_options.clone(),
+        }
+    }
+
+    /// The keys that must not appear anywhere.
+    pub fn secrets(&self) -> Vec<&str> {
+        let named = self.providers.iter().map(|(_, provider)| provider);
+        let secrets = self.provider.iter().chain(named).flat_map(Provider::secrets);
+        secrets.filter(|secret| secret.len() >= SECRET_BYTES).collect()
+    }
+
+    /// Lets providers without a key take the vault's, which has keys of these names.
+    pub(super) fn look_in_vault(&mut self, names: &[String]) {
+        let held = |name: &str| names.iter().any(|held| held == name);
+        if let Some(provider) = &mut self.provider {
+            provider.look_in_vault(None, held);
+        }
+        for (name, provider) in &mut self.providers {
+            provider.look_in_vault(Some(name), held);
+        }
+    }
+
+    /// What the journal keeps: no secret, and no function.
+    pub fn record(&self) -> Value {
+        let instructions = match &self.instructions {
+            Some(Given::Text(text)) => Some(text.as_str()),
+            _ => None,
+        };
+        Object::new()
+            .maybe_text("provider", self.provider.as_ref().map(Provider::name).as_deref())
+            .flag("configured", self.configured())
+            .text("model", self.model(None))
+            .maybe("providers", self.record_of_providers())
+            .maybe("fallback", (!self.fallback.is_empty()).then(|| self.fallback.as_slice().into()))
+            .maybe_text("instructions", instructions)
+            .maybe("maxOutputTokens", self.max_output_tokens.map(Value::from))
+            .maybe_text("temperature", self.temperature.as_deref())
+            .maybe_text("reasoning", self.reasoning.and_then(|level| REASONING.get(level as usize)).copied())
+            .maybe_text("providerOptions", self.provider_options.as_deref())
+            .number("maxTurns", self.max_turns)
+            .maybe("capabilities", self.capabilities.as_deref().map(Value::from))
+            .maybe_text("processType", self.process_type.as_deref())
+            .maybe("permissions", self.permissions.clone())
+            .maybe("maxParallelTools", self.max_parallel.map(Value::from))
+            .maybe("skills", prompt::record(&self.skills))
+            .done()
+    }
+
+    /// Who the named providers are, and what each is asked for.
+    fn record_of_providers(&self) -> Option<Value> {
+        let mut record = Object::new();
+        for (name, provider) in &self.providers {
+            let of =
+                Object::new().text("provider", &provider.name()).text("model", self.model(Some(name))).done();
+            record.value(name, of);
+        }
+        (!self.providers.is_empty()).then(|| record.done())
+    }
+
+    /// `get_agent_settings`; `api_key_configured` is false where the stub would answer.
+    pub fn public(&self) -> Value {
+        Object::new()
+            .flag("api_key_configured", self.configured())
+            .value("provider", self.provider.as_ref().map(Provider::name).into())
+            .text("model", self.model(None))
+            .done()
+    }
+}
+
+/// The providers by their names.
+fn providers(value: &Value) -> Result<Vec<(String, Provider)>, ErrorInfo> {
+    let read = |(name, value): (&String, &Value)| Ok((name.clone(), provider(value)?));
+    object(value, "providers")?.iter().map(read).collect()
+}
+
+/// The levels of [`Reasoning`], in its order.
+const REASONING: [&str; 4] = ["off", "low", "medium", "high"];
+
+fn reasoning(value: &Value, name: &str) -> Result<Reasoning, ErrorInfo> {
+    Ok(match word(value, name, &REASONING)? {
+        0 => Reasoning::Off,
+        1 => Reasoning::Low,
+        2 => Reasoning::Medium,
+        _ => Reasoning::High,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+    use serde_json::json;
+
+    fn error(patch: Value) -> ErrorInfo {
+        Config::default().patched(&patch).unwrap_err()
+    }
+
+    #[test]
+    fn what_is_not_named_keeps_its_default() {
+        let config = Config::default().patched(&json!({})).unwrap();
+        assert_eq!(config, Config::default());
+        assert_eq!((config.model(None), config.max_turns), ("claude-sonnet-4-6", 20));
+        assert!(!config.configured());
+    }
+
+    #[test]
+    fn an_unknown_or_later_option_is_refused_by_name() {
+        for (patch, name) in [
+            (json!({ "maxTurn": 3 }), "maxTurn"),
+            (json!({ "budgets": {} }), "budgets"),
+            (
+                json!({ "provider": { "kind": "anthropic", "timeouts": { "silence": 1 } } }),
+                "provider.timeouts.silence",
+            ),
+            (json!({ "provider": { "kind": "openai", "apiKey": "sk" } }), "no model"),
+            (json!({ "fallback": ["spare"] }), "spare"),
+            (json!({ "provider": { "kind": "anthropic", "key": "x" } }), "provider.key"),
+            (json!({ "provider": { "kind": "anthropic", "preset": "groq" } }), "groq"),
+            (json!({ "provider": { "kind": "openai-compatible" } }), "baseUrl"),
+            (json!({ "provider": { "kind": "llama" } }), "llama"),
+            (json!({ "maxTurns": "3" }), "maxTurns"),
+            (json!({ "ifRunning": "takeover" }), "ifRunning"),
+        ] {
+            let error = error(patch);
+            assert_eq!(error.code, Code::InvalidConfig);
+            assert!(error.message.contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_bad_key_or_address_is_refused_without_being_quoted() {
+        let error = error(json!({ "provider": { "kind": "anthropic", "apiKey": "sk-secret\nvalue" } }));
+        assert_eq!(error.code, Code::InvalidConfig);
+        assert!(!format!("{error:?}").contains("secret"), "{error:?}");
+        for base in [
+            "nonsense",
+            "ftp://x",
+            "http://example.com",
+            "HTTP://example.com",
+            "http://127.example.com",
+            "http://localhost.example.com",
+            "",
+        ] {
+            let patch = json!({ "provider": { "kind": "anthropic", "baseUrl": base } });
+            assert_eq!(Config::default().patched(&patch).unwrap_err().code, Code::InvalidConfig, "{base}");
+        }
+        for base in
+            ["http://127.0.0.1:1", "http://localhost:4010/x", "http://[::1]:8080", "https://example.com"]
+        {
+            let patch = json!({ "provider": { "kind": "anthropic", "baseUrl": base } });
+            assert!(Config::default().patched(&patch).unwrap().configured(), "{base}");
+        }
+    }
+
+    #[test]
+    fn the_vault_is_for_who_has_no_key() {
+        let held = ["anthropic".to_string(), "openai-compatible".into(), "mine".into()];
+        let vault = |provider: &Provider| match provider {
+            Provider::Http(http) => http.vault.clone(),
+            Provider::Custom { .. } => panic!("no model API"),
+        };
+        for (provider, found, named) in [
+            (json!({ "kind": "anthropic" }), Some("anthropic"), Some("mine")),
+            (json!({ "kind": "anthropic", "apiKey": "sk-own-key" }), None, None),
+            (json!({ "kind": "anthropic", "apiKey": { "$fn": 1 } }), None, None),
+            (json!({ "kind": "openai", "model": "m" }), None, Some("mine")),
+            (
+                json!({ "kind": "openai-compatible", "preset": "groq", "model": "m" }),
+                Some("openai-compatible"),
+                Some("mine"),
+            ),
+        ] {
+            let patch = json!({ "provider": provider, "providers": { "mine": provider, "other": provider } });
+            let mut config = Config::default().patched(&patch).unwrap();
+            let before = config.configured();
+            config.look_in_vault(&held);
+            let of = |on: Option<&str>| vault(config.serving(on).unwrap());
+            assert_eq!([of(None), of(Some("other"))].map(|name| name.as_deref() == found), [true, true]);
+            assert_eq!(of(Some("mine")).as_deref(), named, "{provider}");
+            assert_eq!(config.configured(), before || found.is_some(), "{provider}");
+            config.look_in_vault(&[]);
+            assert_eq!(config.configured(), before, "{provider}: a key that is gone is not taken");
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_secret_header_are_secrets() {
+        let headers = json!({ "Authorization": "Bearer tok-very-secret", "Helicone-Auth": "hel-secret-1",
+            "anthropic-beta": "some-beta-2026-01-01", "x-api-key": null });
+        let patch = json!({ "provider": { "kind": "anthropic", "headers": headers } });
+        assert_eq!(Config::default().patched(&patch).unwrap().secrets(), ["tok-very-secret", "hel-secret-1"]);
+    }
+
+    #[test]
+    fn the_record_and_the_debug_text_hold_no_secret() {
+        let patch = json!({ "provider": { "kind": "anthropic", "apiKey": "sk-very-secret", "headers": { "X-Token": "tok-secret" } } });
+        let config = Config::default().patched(&patch).unwrap();
+        assert_eq!(config.secrets(), ["sk-very-secret", "tok-secret"]);
+        assert!(!config.record().to_string().contains("secret"));
+        let debug = format!("{:?}", config.provider);
+        assert!(!debug.contains("secret"), "{debug}");
+    }
+
+    #[test]
+    fn a_patch_changes_only_what_it_names() {
+        let first = Config::default().patched(&json!({ "maxTurns": 3.0, "temperature": 0.5 })).unwrap();
+        let second = first.patched(&json!({ "temperature": null, "model": "m" })).unwrap();
+        assert_eq!((second.max_turns, second.temperature.as_deref(), second.model(None)), (3, None, "m"));
+    }
+}

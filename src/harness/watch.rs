@@ -1,0 +1,184 @@
+//! How long a model may keep silent.
+//!
+//! Decides when an answer is given up: no head, no first byte, a silence in the middle, a run that takes too long. Promises:
+//! what counts is the clock, never the number of timers, so that a hidden page or a machine that slept is right too; and
+//! whoever was asleep longer than the model was silent hears what has come meanwhile before anything is given up. Leaves to
+//! others: aborting, and whether the call is made again (`run`).
+
+use super::{CallKey, Harness, Timeouts};
+use crate::error::{Code, ErrorInfo};
+use crate::ports::Millis;
+use crate::run::Run;
+
+/// How late a timer may be before it is taken for one that was held up, and how long what came meanwhile may take to be
+/// heard, in milliseconds.
+const LATE_MS: Millis = 1_000;
+
+/// What an answer has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Connecting,
+    Begun,
+    Streaming,
+}
+
+/// The watch over one model call.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Watch {
+    timeouts: Option<Timeouts>,
+    /// When the whole run has to be over.
+    run_until: Option<Millis>,
+    stage: Stage,
+    heard: Millis,
+    /// When it is looked at next. It is not moved by every piece that comes: then each would cost a timer.
+    look: Millis,
+}
+
+impl Watch {
+    /// Over a call that begins now. Without timeouts nothing is given up.
+    fn new(now: Millis, timeouts: Option<Timeouts>, started_at: Millis) -> Watch {
+        let run_until = timeouts.and_then(|timeouts| timeouts.run).map(|run| started_at.saturating_add(run));
+        let mut watch = Watch { timeouts, run_until, stage: Stage::Connecting, heard: now, look: 0 };
+        watch.look = watch.until().unwrap_or(Millis::MAX);
+        watch
+    }
+
+    /// How long this stage may take.
+    fn limit(&self) -> Option<Millis> {
+        self.timeouts.map(|timeouts| match self.stage {
+            Stage::Connecting => timeouts.connect,
+            Stage::Begun => timeouts.first_byte,
+            Stage::Streaming => timeouts.silence,
+        })
+    }
+
+    /// When it is given up if nothing more comes.
+    fn until(&self) -> Option<Millis> {
+        let silent = self.limit().map(|limit| self.heard.saturating_add(limit));
+        silent.into_iter().chain(self.run_until).min()
+    }
+
+    /// When it is to be looked at.
+    pub(super) fn due(&self) -> Option<Millis> {
+        self.timeouts.map(|_| self.look)
+    }
+
+    /// Something has come. `bytes`: of the answer's body; else its head.
+    fn heard(&mut self, now: Millis, bytes: bool) {
+        let stage = if bytes { Stage::Streaming } else { Stage::Begun };
+        self.heard = now;
+        if stage != self.stage {
+            self.stage = stage;
+            self.look = self.look.min(self.until().unwrap_or(self.look));
+        }
+    }
+
+    /// Why it is given up, if it is.
+    fn look(&mut self, now: Millis) -> Option<ErrorInfo> {
+        let until = self.until()?;
+        if until > now {
+            self.look = until;
+            return None;
+        }
+        if now.saturating_sub(self.look) > LATE_MS {
+            self.look = now + LATE_MS;
+            return None;
+        }
+        Some(if self.run_until.is_some_and(|until| until <= now) {
+            let mut error = ErrorInfo::new(Code::Timeout, "the run did not end within its time");
+            error.provider.retry = Some(false);
+            error.hint("resume it, or raise timeouts.runMs")
+        } else {
+            let (what, option) = match self.stage {
+                Stage::Connecting => ("the provider did not answer", "connectMs"),
+                Stage::Begun => ("the provider began to answer and sent nothing", "firstByteMs"),
+                Stage::Streaming => ("the provider went silent in the middle of the answer", "silenceMs"),
+            };
+            let ms = self.limit().unwrap_or_default();
+            ErrorInfo::new(Code::Timeout, [what, " within ", &ms.to_string(), " ms"].concat())
+                .hint(["try again, or raise timeouts.", option].concat())
+        })
+    }
+}
+
+impl Harness {
+    /// The watch over a call of a run that goes to the provider of this name.
+    pub(super) fn watch(&self, on: Option<&str>, run: Option<&Run>) -> Watch {
+        let timeouts = self.config.serving(on).and_then(|provider| provider.timeouts());
+        Watch::new(self.now, timeouts, run.map_or(self.now, |run| run.started_at))
+    }
+
+    /// Something of an answer has come: bytes of its body, or else its head.
+    pub fn heard(&mut self, now: Millis, call: CallKey, bytes: bool) {
+        self.now = self.now.max(now);
+        if let Some(model) = self.models.get_mut(call) {
+            model.watch.heard(self.now, bytes);
+        }
+    }
+
+    /// Gives up the answers that have kept silent too long.
+    pub(super) fn give_up_silent(&mut self) {
+        let now = self.now;
+        for call in self.models.keys(|model| model.watch.due().is_some_and(|due| due <= now)) {
+            let Some(error) = self.models.get_mut(call).and_then(|model| model.watch.look(now)) else {
+                continue;
+            };
+            self.outbox.abort(call);
+            self.answered(call, Err((error, None)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMEOUTS: Timeouts = Timeouts { connect: 100, first_byte: 200, silence: 50, run: None };
+
+    fn message(error: Option<ErrorInfo>) -> String {
+        error.map(|error| error.message.clone()).unwrap_or_default()
+    }
+
+    #[test]
+    fn each_stage_has_its_own_time() {
+        let mut watch = Watch::new(1_000, Some(TIMEOUTS), 0);
+        assert_eq!(watch.due(), Some(1_100));
+        assert_eq!(watch.look(1_099), None);
+        assert!(message(watch.clone().look(1_100)).contains("did not answer within 100 ms"));
+        watch.heard(1_050, false);
+        assert_eq!(watch.look(1_100), None);
+        assert_eq!(watch.due(), Some(1_250));
+        watch.heard(1_060, true);
+        assert_eq!(watch.due(), Some(1_110), "the next stage is shorter");
+        watch.heard(1_100, true);
+        assert_eq!(watch.look(1_110), None);
+        assert_eq!(watch.due(), Some(1_150));
+        assert!(message(watch.look(1_150)).contains("silent"));
+    }
+
+    #[test]
+    fn whoever_slept_listens_first() {
+        let mut watch = Watch::new(0, Some(TIMEOUTS), 0);
+        assert_eq!(watch.look(60_000), None);
+        assert_eq!(watch.due(), Some(61_000));
+        let mut answered = watch;
+        answered.heard(60_010, true);
+        assert_eq!(answered.look(60_055), None);
+        assert!(watch.look(61_000).is_some(), "and gives up then");
+    }
+
+    #[test]
+    fn a_run_that_takes_too_long_is_not_tried_again() {
+        let timeouts = Timeouts { run: Some(120), ..TIMEOUTS };
+        let mut watch = Watch::new(1_100, Some(timeouts), 1_000);
+        assert_eq!(watch.due(), Some(1_120));
+        let error = watch.look(1_120).unwrap();
+        assert!(error.code == Code::Timeout && !error.retryable());
+    }
+
+    #[test]
+    fn nothing_is_given_up_without_timeouts() {
+        let watch = Watch::new(0, None, 0);
+        assert_eq!(watch.due(), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! When a model call that came to nothing is made again, and by whom.
+//!
+//! Decides how often, after how long, and which failures another provider may not have. Promises: a call that has shown
+//! or begun anything is not made again by itself; what costs money or needs a person is not tried twice. Leaves to
+//! others: waiting (`harness/`).
+
+use crate::error::{Code, ErrorInfo};
+use crate::ports::Millis;
+
+/// How often one provider is asked for one answer.
+const TRIES: u64 = 3;
+
+/// The first wait, and the longest, in milliseconds, where the provider does not say how long.
+const FIRST_WAIT: Millis = 500;
+const LONGEST_WAIT: Millis = 8_000;
+
+/// The longest wait that a provider may ask for, in milliseconds: whoever is in front of the page should know sooner.
+const LONGEST_ASKED: Millis = 120_000;
+
+/// A model call that came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Broke {
+    /// Why.
+    pub error: ErrorInfo,
+    /// Whether anything of the answer was shown.
+    pub shown: bool,
+    /// The draw of its wait, from 0 to 999.
+    pub draw: u64,
+    /// It is decided what follows.
+    pub decided: bool,
+}
+
+impl Broke {
+    /// How long to wait before the same provider is asked again; `None`: it is not. `tries`: how often it was asked.
+    pub(super) fn wait(&self, tries: u64) -> Option<Millis> {
+        if self.shown || tries >= TRIES || !self.error.retryable() {
+            return None;
+        }
+        let asked = self.error.provider.retry_after;
+        let own = || {
+            let wait = (FIRST_WAIT << tries.saturating_sub(1).min(8)).min(LONGEST_WAIT);
+            // Up to a quarter less, so that those who failed together do not come again together.
+            wait - wait * self.draw.min(999) / 4_000
+        };
+        Some(asked.unwrap_or_else(own)).filter(|wait| *wait <= LONGEST_ASKED)
+    }
+
+    /// Whether another provider may do better.
+    pub(super) fn falls_back(&self) -> bool {
+        let theirs = matches!(
+            self.error.code,
+            Code::Auth
+                | Code::Permission
+                | Code::NotFound
+                | Code::RateLimit
+                | Code::Quota
+                | Code::Overloaded
+                | Code::Server
+                | Code::Network
+                | Code::Timeout
+                | Code::StreamBroken
+                | Code::Protocol
+                | Code::NotConfigured
+        );
+        theirs && !self.shown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broke(code: Code, draw: u64) -> Broke {
+        Broke { error: ErrorInfo::new(code, "m"), shown: false, draw, decided: false }
+    }
+
+    #[test]
+    fn waits_double_and_are_drawn_a_little_shorter() {
+        assert_eq!(broke(Code::Overloaded, 0).wait(1), Some(500));
+        assert_eq!(broke(Code::Overloaded, 0).wait(2), Some(1000));
+        assert_eq!(broke(Code::Overloaded, 999).wait(2), Some(751));
+        assert_eq!(broke(Code::Overloaded, 0).wait(3), None, "three tries in all");
+    }
+
+    #[test]
+    fn the_provider_says_how_long_but_not_for_ever() {
+        let mut limited = broke(Code::RateLimit, 500);
+        limited.error.provider.retry_after = Some(3_000);
+        assert_eq!(limited.wait(1), Some(3_000));
+        limited.error.provider.retry_after = Some(3_600_000);
+        assert_eq!(limited.wait(1), None);
+    }
+
+    #[test]
+    fn what_a_person_must_mend_or_has_seen_is_not_tried_again() {
+        for code in [Code::Auth, Code::Permission, Code::Quota, Code::InvalidRequest, Code::Protocol] {
+            assert_eq!(broke(code, 0).wait(1), None, "{code:?}");
+        }
+        for code in [
+            Code::RateLimit,
+            Code::Overloaded,
+            Code::Server,
+            Code::Network,
+            Code::Timeout,
+            Code::StreamBroken,
+        ] {
+            assert!(broke(code, 0).wait(1).is_some(), "{code:?}");
+            assert_eq!(Broke { shown: true, ..broke(code, 0) }.wait(1), None, "{code:?}");
+        }
+        let mut asked = broke(Code::Server, 0);
+        asked.error.provider.retry = Some(false);
+        assert_eq!(asked.wait(1), None);
+        let mut odd = broke(Code::InvalidRequest, 0);
+        odd.error.provider.retry = Some(true);
+        assert_eq!(odd.wait(1), Some(500));
+    }
+
+    #[test]
+    fn another_provider_cannot_mend_a_request_or_a_refusal() {
+        for code in
+            [Code::InvalidRequest, Code::ContextLength, Code::Refused, Code::Aborted, Code::InvalidConfig]
+        {
+            assert!(!broke(code, 0).falls_back(), "{code:?}");
+        }
+        assert!(broke(Code::Quota, 0).falls_back());
+        assert!(!Broke { shown: true, ..broke(Code::Server, 0) }.falls_back());
+    }
+}

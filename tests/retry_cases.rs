@@ -1,0 +1,261 @@
+//! Model calls that fail: made again, taken over by another provider, given up, case by case, on a calm world.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::indexing_slicing
+)] // a test file throughout
+
+mod support;
+
+use lodger::error::{Code, ErrorInfo};
+use lodger::journal::Row;
+use lodger::model::Wire;
+use serde_json::{Value, json};
+use support::calm::*;
+use support::sim::World;
+
+fn trouble(code: Code) -> ErrorInfo {
+    ErrorInfo::new(code, "no")
+}
+
+/// The kinds of the rows so far, from the prompt on.
+fn rows(world: &World) -> Vec<String> {
+    let kind = |row: &String| Row::from_text(row).unwrap().read().unwrap().0.kind;
+    world.journal.rows.iter().map(kind).skip_while(|kind| kind != "prompt").skip(1).collect()
+}
+
+fn notices(world: &World) -> Vec<Value> {
+    let events = world.events(0);
+    events.iter().filter(|(kind, _)| *kind == "agent:notice").map(|(_, detail)| detail.clone()).collect()
+}
+
+/// Waits as long as the last notice says.
+fn wait(world: &mut World) {
+    let delay = last(world, "agent:notice")["delayMs"].as_u64().unwrap();
+    world.pass(0, delay - 1);
+    assert!(world.pages[0].models.is_empty(), "asked before its time");
+    world.pass(0, 1);
+    assert_eq!(world.pages[0].models.len(), 1, "not asked in time");
+}
+
+fn two_providers() -> Value {
+    json!({
+        "provider": { "kind": "anthropic", "apiKey": "sk-ant-0123456789" },
+        "providers": { "spare": { "kind": "custom", "model": "spare-1", "stream": { "$fn": 50 } } },
+        "fallback": ["spare"],
+    })
+}
+
+#[test]
+fn what_fails_before_it_says_anything_is_asked_again() {
+    let mut world = started();
+    send(&mut world, "hello");
+    world.breaks(0, trouble(Code::Overloaded));
+    assert_eq!(status(&world)["is_streaming"], true);
+    wait(&mut world);
+    world.breaks(0, trouble(Code::Network));
+    wait(&mut world);
+    world.answers(0, says("here"));
+    let told: Vec<_> = notices(&world).iter().map(|n| (n["kind"].clone(), n["attempt"].clone())).collect();
+    assert_eq!(told, [(json!("retry"), json!(2)), (json!("retry"), json!(3))]);
+    let second = &notices(&world)[1];
+    assert_eq!((&second["error"]["code"], &second["provider"]), (&json!("network"), &json!("custom")));
+    assert!((376..=500).contains(&notices(&world)[0]["delayMs"].as_u64().unwrap()));
+    assert!((751..=1000).contains(&second["delayMs"].as_u64().unwrap()));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "here");
+    let tries = ["called", "failed", "retrying", "due"];
+    assert_eq!(rows(&world), [&tries[..], &tries, &["called", "answered", "ended"]].concat());
+    let messages = history(&mut world);
+    assert_eq!((messages.len(), &messages[1]["status"]), (2, &json!("complete")));
+}
+
+#[test]
+fn three_tries_are_all_and_the_next_answer_has_three_again() {
+    let mut world = started();
+    send(&mut world, "hello");
+    world.breaks(0, trouble(Code::Server));
+    wait(&mut world);
+    world.answers(0, asks(&[("a", "get_fact")]));
+    returns(&mut world, "a", "42");
+    for _ in 0..2 {
+        world.breaks(0, trouble(Code::Server));
+        wait(&mut world);
+    }
+    world.breaks(0, trouble(Code::Server));
+    assert_eq!(last(&world, "agent:error")["code"], "server");
+    assert_eq!(status(&world), &running());
+}
+
+#[test]
+fn what_was_shown_is_not_asked_again() {
+    let mut world = started();
+    send(&mut world, "hello");
+    world.streams(0, 0, "hal");
+    world.breaks(0, trouble(Code::StreamBroken));
+    assert!(notices(&world).is_empty());
+    assert_eq!(history(&mut world)[1]["parts"][0]["text"], "hal");
+    let run = world.must(0, "resume", json!({}));
+    world.answers(0, says("hallo"));
+    assert_eq!(last(&world, "agent:session-completed")["runId"], run["runId"]);
+}
+
+#[test]
+fn what_a_person_must_mend_is_told_at_once() {
+    for code in [Code::Auth, Code::Quota, Code::Permission, Code::InvalidRequest, Code::ContextLength] {
+        let mut world = started();
+        send(&mut world, "hello");
+        world.breaks(0, trouble(code));
+        assert_eq!(last(&world, "agent:error")["code"], code.as_str());
+        assert!(notices(&world).is_empty());
+    }
+}
+
+#[test]
+fn the_provider_says_how_long() {
+    let mut world = started();
+    send(&mut world, "hello");
+    let mut limited = trouble(Code::RateLimit);
+    limited.provider.retry_after = Some(7_000);
+    world.breaks(0, limited);
+    let notice = last(&world, "agent:notice");
+    assert_eq!((&notice["delayMs"], &notice["error"]["retryAfterMs"]), (&json!(7_000), &json!(7_000)));
+    wait(&mut world);
+    let mut limited = trouble(Code::RateLimit);
+    limited.provider.retry_after = Some(3_600_000);
+    world.breaks(0, limited);
+    assert_eq!(last(&world, "agent:error")["retryAfterMs"], 3_600_000, "nobody waits an hour unasked");
+}
+
+#[test]
+fn the_wait_can_be_interrupted() {
+    let mut world = started();
+    send(&mut world, "hello");
+    world.breaks(0, trouble(Code::Overloaded));
+    world.must(0, "interrupt", json!({}));
+    assert_eq!(story(&world).last().unwrap(), "lifecycle end");
+    world.pass(0, 60_000);
+    assert!(world.pages[0].models.is_empty(), "asked after the end");
+    assert_eq!(rows(&world), ["called", "failed", "retrying", "interrupted", "ended"]);
+}
+
+#[test]
+fn a_wait_outlives_its_page() {
+    for auto in [false, true] {
+        let mut world = started();
+        send(&mut world, "hello");
+        world.breaks(0, trouble(Code::Overloaded));
+        wait(&mut world);
+        world.breaks(0, trouble(Code::Overloaded));
+        let mut world = lost(world, json!({ "resume": if auto { "auto" } else { "hold" } }));
+        if !auto {
+            world.pass(0, 60_000);
+            assert!(world.pages[0].models.is_empty(), "a held run asks nobody");
+            world.must(0, "resume", json!({}));
+        }
+        world.pass(0, 1_000);
+        assert_eq!(world.pages[0].models.len(), 1);
+        // Two tries were before the reload: this was the third.
+        world.breaks(0, trouble(Code::Overloaded));
+        assert_eq!(last(&world, "agent:error")["code"], "overloaded");
+    }
+}
+
+#[test]
+fn another_provider_takes_over_for_the_rest_of_the_run() {
+    let mut world = started_with(two_providers());
+    send(&mut world, "hello");
+    assert_eq!(world.model(0).1.wire, Wire::Anthropic);
+    world.breaks(0, trouble(Code::Quota));
+    let notice = last(&world, "agent:notice");
+    assert_eq!(
+        (&notice["kind"], &notice["provider"], &notice["error"]["code"]),
+        (&json!("fallback"), &json!("spare"), &json!("quota"))
+    );
+    let (_, spare) = world.model(0);
+    assert_eq!((spare.wire, &spare.body["model"]), (Wire::OpenAiChat, &json!("spare-1")));
+    world.answers(0, asks(&[("a", "get_fact")]));
+    returns(&mut world, "a", "42");
+    assert_eq!(world.model(0).1.wire, Wire::OpenAiChat, "the run stays where it is");
+    world.answers(0, says("42"));
+    send(&mut world, "and now?");
+    assert_eq!(world.model(0).1.wire, Wire::Anthropic, "the next one begins with the first");
+}
+
+#[test]
+fn the_last_provider_that_fails_ends_the_run() {
+    let mut world = started_with(two_providers());
+    send(&mut world, "hello");
+    for _ in 0..2 {
+        world.breaks(0, trouble(Code::Server));
+        wait(&mut world);
+    }
+    world.breaks(0, trouble(Code::Server));
+    assert_eq!(world.model(0).1.wire, Wire::OpenAiChat, "after three tries");
+    world.breaks(0, trouble(Code::Auth));
+    assert_eq!(last(&world, "agent:error")["code"], "auth");
+}
+
+#[test]
+fn what_no_provider_can_mend_falls_back_to_none() {
+    let mut world = started_with(two_providers());
+    send(&mut world, "hello");
+    world.breaks(0, trouble(Code::InvalidRequest));
+    assert_eq!(last(&world, "agent:error")["code"], "invalid_request");
+}
+
+#[test]
+fn a_delegate_is_asked_again_too() {
+    let mut world = started_with(json!({ "processType": "Orchestrator" }));
+    send(&mut world, "go");
+    let task = json!({ "process": "Researcher", "task": "find the fact" }).to_string();
+    let call = support::script::call("d", "delegate", &task);
+    world.answers(0, support::script::answer(vec![call], lodger::model::StopReason::ToolUse));
+    world.breaks(0, trouble(Code::Overloaded));
+    let notice = last(&world, "agent:notice");
+    assert!(notice["parentRunId"].is_string(), "{notice}");
+    wait(&mut world);
+    world.answers(0, says("42"));
+    world.answers(0, says("it is 42"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "it is 42");
+}
+
+// Silence
+
+fn hasty() -> Value {
+    let timeouts = json!({ "connectMs": 1_000, "firstByteMs": 2_000, "silenceMs": 500 });
+    json!({ "provider": { "kind": "anthropic", "apiKey": "sk-ant-0123456789", "timeouts": timeouts } })
+}
+
+#[test]
+fn a_provider_that_does_not_answer_is_asked_again() {
+    let mut world = started_with(hasty());
+    send(&mut world, "hello");
+    world.pass(0, 999);
+    assert_eq!(world.pages[0].models.len(), 1);
+    world.pass(0, 1);
+    assert!(world.pages[0].models.is_empty(), "still asked");
+    assert_eq!(last(&world, "agent:notice")["error"]["code"], "timeout");
+    wait(&mut world);
+    world.answers(0, says("here"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "here");
+}
+
+#[test]
+fn silence_in_the_middle_ends_the_run_and_keeps_what_came() {
+    let mut world = started_with(hasty());
+    send(&mut world, "hello");
+    for piece in ["ha", "l"] {
+        world.pass(0, 499);
+        world.streams(0, 0, piece);
+    }
+    world.pass(0, 499);
+    assert_eq!(world.pages[0].models.len(), 1, "each piece gives it time again");
+    world.pass(0, 1);
+    let error = last(&world, "agent:error");
+    assert_eq!(error["code"], "timeout");
+    assert!(error["hint"].as_str().unwrap().contains("silenceMs"), "{error}");
+    assert_eq!(history(&mut world)[1]["parts"][0]["text"], "hal");
+}
