@@ -700,9 +700,9 @@ export interface Keys {
   /** The names of those there are. The keys themselves are never given back. */
   list(): Promise<string[]>;
   /**
-   * Tries a provider's key (its own, else the vault's) with the cheapest request that it answers, within 30
-   * seconds or its `timeouts.connectMs`.
-   * A key that is refused is no exception: `error` says what is wrong and what to do. A custom model is always fine.
+   * Tries a provider's key (its own, else the vault's) with the cheapest request that it answers, within 30 seconds or
+   * its `timeouts.connectMs`. A key that is refused is no exception: `error` says what is wrong and what to do. A
+   * custom model is always fine.
    *
    * @throws {LodgerError} `invalid_config`: it is no provider.
    */
