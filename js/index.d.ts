@@ -230,6 +230,30 @@ export interface StorageInfo {
   persist(): Promise<boolean>;
 }
 
+/**
+ * What is known of models: by provider, then by model id. A provider is its `preset`, else its `kind`; a text in its
+ * place means that it has the models of another one. A key may be several ids, with spaces between. An id is looked for as
+ * it is, then without a date or `-latest` at its end; where a gateway's id begins with a vendor and a slash, also under
+ * that vendor. Members that begin with `$` are comments. To add to what the package knows:
+ * `import models from "lodger/models.json"`, then `{ ...models, custom: { mine: { price: [1, 2] } } }`.
+ */
+export interface ModelCatalog { readonly [provider: string]: string | { readonly [ids: string]: ModelFacts } }
+/** What is not known is left out. */
+export interface ModelFacts {
+  /** How many tokens a request and its answer may have together. */
+  context?: number;
+  /** How many tokens an answer may have. */
+  output?: number;
+  /** Dollars for a million tokens: input, output, read from a cache, written to one. The last two: default as input. */
+  price?: readonly number[];
+  /** The first: how many tokens a prompt may have at the prices above. Then, as above, those of a longer one, for all of it. */
+  long?: readonly number[];
+  /** All that it can, of `tools`, `images`, `documents`, `reasoning`, `structured`. Absent: nobody knows. */
+  can?: readonly string[];
+  /** The day it is retired, `YYYY-MM-DD`. */
+  ends?: string;
+}
+
 export interface AgentConfig {
   /** Who answers. None, or one that lacks the key it needs: each run fails with `not_configured`. */
   provider?: Provider;
@@ -268,6 +292,8 @@ export interface AgentConfig {
   permissions?: Permissions;
   /** What the agent knows how to do: listed for the model, which reads one with `use_skill` when it wants it. */
   skills?: Skill[];
+  /** What is known of models, in place of what the package knows (`lodger/models.json`). */
+  models?: ModelCatalog;
   /** What happens to a run that a lost page left: it waits for `resume()`, or goes on by itself. Default `"hold"`. */
   resume?: "hold" | "auto";
   /**
@@ -391,8 +417,20 @@ export interface WaitResult {
   endedAt?: number;
   error?: ErrorInfo;
 }
-/** Tokens. Cached ones are apart: the whole input is the sum of the three. */
-export interface Usage { inputTokens: number; outputTokens: number; cacheReadTokens?: number; cacheWriteTokens?: number; reasoningTokens?: number }
+/** Tokens. Cached ones are apart: the whole input is the sum of the three. Reasoning is part of the output. */
+export interface Usage {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens?: number;
+  cacheWriteTokens?: number;
+  reasoningTokens?: number;
+  /**
+   * Dollars, by the prices known when each answer came (`AgentConfig.models`). Absent where one of the answers has no
+   * known price: the sum would be too low. What it does not know of: discounts, taxes, fees for tools the provider runs,
+   * and caches paid for an hour.
+   */
+  cost?: number;
+}
 export interface ErrorInfo {
   code: ErrorCode;
   message: string;

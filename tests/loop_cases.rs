@@ -849,6 +849,59 @@ fn clearing_erases_the_content_and_keeps_the_hashes() {
     assert!(sums.turns > 0);
 }
 
+/// One answer is 3 tokens in and 5 out: at $1 and $2 a million 13,000 nano-dollars.
+#[test]
+fn what_answers_cost_is_told_and_kept_and_survives_everything() {
+    let catalog = |input: u64| json!({ "custom": { "mine": { "price": [input, 2] } } });
+    let config = |models: Value| {
+        let provider = json!({ "kind": "custom", "stream": { "$fn": 50 }, "model": "mine" });
+        json!({ "provider": provider, "models": models })
+    };
+    let mut world = started_with(config(catalog(1)));
+    send(&mut world, "look it up");
+    // What the page learns in mid-call counts from the next call on: $11, so 43,000.
+    world.must(0, "configureAgent", json!({ "models": catalog(11) }));
+    world.answers(0, asks(&[("a", "get_fact")]));
+    returns(&mut world, "a", "42");
+    world.answers(0, says("it is 42"));
+    let usage = json!({ "inputTokens": 6, "outputTokens": 10, "cost": 0.000_056 });
+    assert_eq!(last(&world, "agent:session-completed")["usage"], usage);
+    assert_eq!(world.journal.fold.sums.cost, Some(56_000));
+
+    // Prices change; what was paid does not.
+    let mut world = lost(world, config(catalog(100)));
+    assert_eq!(history(&mut world)[1]["usage"], usage);
+    world.journal.audit(&world.disk).unwrap();
+
+    // An answer that nobody knows the price of: no sum that is too low.
+    world.must(0, "configureAgent", json!({ "models": null }));
+    send(&mut world, "more");
+    world.answers(0, says("hm"));
+    let told = json!({ "inputTokens": 3, "outputTokens": 5 });
+    assert_eq!(last(&world, "agent:session-completed")["usage"], told);
+    assert_eq!(history(&mut world)[1]["usage"], usage, "the other run keeps its own");
+    assert_eq!(world.journal.fold.sums.cost, None);
+    world.must(0, "clearConversation", json!({}));
+    let world = lost(world, config(catalog(1)));
+    assert_eq!((world.journal.fold.sums.turns, world.journal.fold.sums.cost), (3, None));
+    world.journal.audit(&world.disk).unwrap();
+}
+
+#[test]
+fn a_call_that_fails_after_it_counted_is_paid_for() {
+    let provider = json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" });
+    let mut world = started_with(json!({ "provider": provider }));
+    send(&mut world, "one");
+    let (call, _) = world.model(0);
+    world.pages[0].models.remove(&call);
+    let broken = (ErrorInfo::new(Code::StreamBroken, "broken"), Some(says("half")));
+    world.handle(0, Input::Answered { call, result: Err(broken) });
+    world.settle(0);
+    // claude-sonnet-4-6: 3 tokens at $3 and 5 at $15 a million.
+    assert_eq!(history(&mut world)[1]["usage"]["cost"], json!(0.000_084));
+    world.journal.audit(&world.disk).unwrap();
+}
+
 #[test]
 fn clearing_works_while_nothing_runs() {
     let mut world = started();

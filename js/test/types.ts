@@ -2,6 +2,7 @@
 
 import init, { deleteWorkspace, invoke, LodgerError, openWorkspace } from "lodger";
 import type { AgentConfig, ErrorCode, Lifecycle, Message, Part, PermissionAnswer, PermissionRequest, Provider, Run, Snapshot, Status, Tool, View, Workspace } from "lodger";
+import models from "lodger/models.json";
 import { offline } from "lodger/offline";
 import { scriptedModel } from "lodger/testing";
 import { z } from "zod";
@@ -38,6 +39,9 @@ export async function use(): Promise<void> {
   await ws.configureAgent({ provider: offline(), instructions: async () => "x" });
   // @ts-expect-error counts at the start only
   await ws.configureAgent({ ifRunning: "join" });
+  await ws.startAgent({ models: { ...models, mine: "custom", custom: { "a b": { context: 4096, price: [1, 2], can: ["tools"] } } } });
+  // @ts-expect-error no such fact
+  await ws.startAgent({ models: { custom: { mine: { cost: 1 } } } });
   // @ts-expect-error a later version's option
   await ws.startAgent({ budgets: {} });
   // @ts-expect-error a later version's choice

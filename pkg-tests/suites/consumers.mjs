@@ -149,7 +149,7 @@ export default function (test) {
     const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, to]) => to).filter((to) => !/^(https?:|#)/.test(to));
     assert.deepEqual(links.filter((to) => !names.includes(to)), [], "the README names files that are not in the package");
     assert.equal(names.filter((n) => n.endsWith(".wasm")).length, 1);
-    for (const entry of [".", "./offline", "./testing", "./lodger.wasm"]) assert.ok(manifest.exports[entry], `exports has no ${entry}`);
+    for (const entry of [".", "./offline", "./testing", "./models.json", "./lodger.wasm"]) assert.ok(manifest.exports[entry], `exports has no ${entry}`);
     for (const entry of [".", "./offline", "./testing"]) for (const condition of ["browser", "node"]) assert.ok(names.includes(t.env.pkg.entry(entry, [condition, "import"])), `${entry} under ${condition}`);
     assert.equal(manifest.license, "MIT OR Apache-2.0");
     assert.equal(manifest.type, "module");

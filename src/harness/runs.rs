@@ -217,8 +217,8 @@ impl Harness {
         let replaces = last.is_some_and(|turn| !turn.had.is_empty());
         let on = folded.and_then(|run| run.on.as_deref());
         let watch = self.watch(on, folded);
-        let provider = self.config.peer(on).name;
-        let model = LiveModel::new(session, run, call, provider, base, replaces, watch);
+        let (provider, known) = (self.config.peer(on).name, self.config.known(on).copied());
+        let model = LiveModel::new(session, run, call, provider, known, base, replaces, watch);
         self.models.insert(key, model);
         match request {
             Ok(request) => self.outbox.act(Action::CallModel { call: key, request }),
@@ -275,23 +275,29 @@ impl Harness {
         let Some(model) = self.models.remove(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());
         let Some(slot) = self.sessions.get(&session) else { return };
+        let cost = |usage: &Usage| model.known.as_ref().and_then(|known| known.cost(usage));
         let entry = match result {
             Ok(Answer { blocks, stop, usage, model: name, id }) => Entry::Answered {
                 call: model.call,
                 blocks: self.scrubbed_blocks(slot.session.with_own_ids(blocks)),
                 stop: stop.unwrap_or(StopReason::EndTurn),
+                cost: cost(&usage),
                 usage,
                 provider: model.provider.clone(),
                 model: name,
                 id,
             },
-            Err((error, answer)) => Entry::Failed {
-                call: model.call,
-                error: self.scrubbed_error(error),
-                blocks: self.scrubbed_blocks(model.blocks()),
-                usage: answer.map_or(Usage::default(), |answer| answer.usage),
-                draw: self.draw(&run, model.call),
-            },
+            Err((error, answer)) => {
+                let usage = answer.map_or(Usage::default(), |answer| answer.usage);
+                Entry::Failed {
+                    call: model.call,
+                    error: self.scrubbed_error(error),
+                    blocks: self.scrubbed_blocks(model.blocks()),
+                    cost: cost(&usage),
+                    usage,
+                    draw: self.draw(&run, model.call),
+                }
+            }
         };
         self.settle(&session, &run, &entry);
     }
@@ -404,7 +410,7 @@ impl Harness {
                 self.store(session, Some(&run), &Entry::Called { call });
                 let error = ErrorInfo::new(Code::InvalidConfig, message);
                 let (blocks, usage, draw) = (Vec::new(), Usage::default(), self.draw(&run, call));
-                let entry = Entry::Failed { call, error, blocks, usage, draw };
+                let entry = Entry::Failed { call, error, blocks, usage, cost: None, draw };
                 self.settle(session, &run, &entry);
             }
         }

@@ -9,7 +9,7 @@ use super::{Action, CallKey, Harness, REDACTED};
 use crate::find;
 use crate::journal::blocks_to_json;
 use crate::json;
-use crate::model::{Block, Delta, DeltaKind};
+use crate::model::{Block, Delta, DeltaKind, Known};
 use crate::object::Object;
 use crate::ports::{Millis, Table, Write};
 use crate::run::Run;
@@ -58,6 +58,8 @@ pub(super) struct LiveModel {
     pub call: u64,
     /// Who was asked; the configuration may change while it answers.
     pub provider: String,
+    /// What is known of the model that was asked.
+    pub known: Option<Known>,
     parts: Vec<Streamed>,
     drafts: u64,
     /// How many shown parts the run had before this answer.
@@ -78,6 +80,7 @@ impl LiveModel {
         run: &str,
         call: u64,
         provider: String,
+        known: Option<Known>,
         base: usize,
         replaces: bool,
         watch: Watch,
@@ -88,6 +91,7 @@ impl LiveModel {
             run,
             call,
             provider,
+            known,
             parts: Vec::new(),
             drafts: 0,
             base,

@@ -24,11 +24,18 @@ pub struct Sums {
     pub turns: u64,
     /// Their tokens.
     pub usage: Usage,
+    /// Their price in nano-dollars. `None`: there was no answer yet, or one that nobody knows the price of. A sum
+    /// without it would be too low, and pass for the truth.
+    pub cost: Option<u64>,
 }
 
 impl Sums {
-    /// Adds one answer.
-    pub fn add(&mut self, usage: &Usage) {
+    /// Adds what [`Entry::usage`] tells of one answer.
+    pub fn add(&mut self, (usage, cost): (&Usage, Option<u64>)) {
+        self.cost = match self.turns {
+            0 => cost,
+            _ => self.cost.zip(cost).map(|(sum, cost)| sum.saturating_add(cost)),
+        };
         self.turns += 1;
         self.usage.input_tokens += usage.input_tokens;
         self.usage.output_tokens += usage.output_tokens;
@@ -145,8 +152,10 @@ entries! {
         blocks: Vec<Block>,
         /// Why it stopped.
         stop: StopReason,
-        /// What it cost.
+        /// What it used up.
         usage: Usage,
+        /// Its price in nano-dollars, by what was known of the model when it was asked: prices change.
+        cost: Option<u64>,
         /// Who has answered: [`Peer::name`](crate::model::Peer).
         provider: String,
         /// The model's name for itself.
@@ -162,8 +171,10 @@ entries! {
         error: ErrorInfo,
         /// What had come before.
         blocks: Vec<Block>,
-        /// What it cost.
+        /// What it used up.
         usage: Usage,
+        /// As in `answered`.
+        cost: Option<u64>,
         /// What is drawn for the wait before the next try, from 0 to 999.
         draw: u64,
     }
@@ -334,12 +345,14 @@ entries! {
 }
 
 impl Entry {
-    /// What the model call has used up that this entry tells of. `None`: it tells of none, or of one that failed before
-    /// anybody counted.
-    pub fn usage(&self) -> Option<&Usage> {
+    /// What the model call has used up that this entry tells of, and its price in nano-dollars. `None`: it tells of
+    /// none, or of one that failed before anybody counted.
+    pub fn usage(&self) -> Option<(&Usage, Option<u64>)> {
         match self {
-            Entry::Answered { usage, .. } => Some(usage),
-            Entry::Failed { usage, .. } => Some(usage).filter(|usage| **usage != Usage::default()),
+            Entry::Answered { usage, cost, .. } => Some((usage, *cost)),
+            Entry::Failed { usage, cost, .. } => {
+                Some((usage, *cost)).filter(|(usage, _)| **usage != Usage::default())
+            }
             _ => None,
         }
     }
@@ -424,11 +437,17 @@ impl Field for Usage {
 
 impl Field for Sums {
     fn put(&self) -> Option<Value> {
-        Some(Object::new().number("turns", self.turns).maybe("usage", self.usage.put()).done())
+        let mut sums = Object::new();
+        sums.number("turns", self.turns).maybe("usage", self.usage.put()).maybe("cost", self.cost.put());
+        Some(sums.done())
     }
     fn get(value: Option<&Value>, whole: &mut bool) -> Self {
         let member = |name: &str| value.and_then(|sums| sums.get(name));
-        Sums { turns: u64::get(member("turns"), whole), usage: Usage::get(member("usage"), whole) }
+        Sums {
+            turns: u64::get(member("turns"), whole),
+            usage: Usage::get(member("usage"), whole),
+            cost: Field::get(member("cost"), whole),
+        }
     }
 }
 
@@ -536,6 +555,7 @@ mod tests {
             blocks: blocks.clone(),
             stop,
             usage,
+            cost: Some(10_500_000),
             provider: "anthropic".into(),
             model: None,
             id: Some("m".into()),
@@ -556,7 +576,7 @@ mod tests {
             answered(StopReason::EndTurn),
             answered(StopReason::Refusal(None)),
             answered(StopReason::Refusal(Some("why".into()))),
-            Entry::Failed { call: 1, error: error.clone(), blocks: vec![], usage, draw: 7 },
+            Entry::Failed { call: 1, error: error.clone(), blocks: vec![], usage, cost: None, draw: 7 },
             Entry::Refused { tool_call: "a".into(), error: error.clone() },
             Entry::Ordered { tool_call: "a".into(), repairs: None },
             Entry::Ordered {
@@ -575,7 +595,8 @@ mod tests {
             Entry::Lost { blocks: vec![] },
             Entry::Resumed {},
             Entry::Ended { outcome: "failed".into(), code: Some(error.code.as_str().into()) },
-            Entry::Cleared { sums: Sums { turns: 2, usage } },
+            Entry::Cleared { sums: Sums { turns: 2, usage, cost: None } },
+            Entry::Cleared { sums: Sums { turns: 2, usage, cost: Some(7) } },
         ]
     }
 
@@ -593,6 +614,21 @@ mod tests {
         assert_eq!(Entry::from_json("called", &json!({})), None);
         assert_eq!(Entry::from_json("called", &json!({"call": "1"})), None);
         assert_eq!(Entry::from_json("dreamt", &json!({})), None);
+    }
+
+    #[test]
+    fn a_sum_has_a_price_when_all_of_it_has() {
+        let usage = Usage { input_tokens: 1, ..Usage::default() };
+        let sum = |costs: &[Option<u64>]| {
+            let mut sums = Sums::default();
+            costs.iter().for_each(|cost| sums.add((&usage, *cost)));
+            (sums.turns, sums.cost)
+        };
+        assert_eq!(sum(&[]), (0, None));
+        assert_eq!(sum(&[Some(2), Some(0), Some(3)]), (3, Some(5)));
+        assert_eq!(sum(&[None, Some(3)]), (2, None));
+        assert_eq!(sum(&[Some(3), None, Some(3)]), (3, None));
+        assert_eq!(sum(&[Some(u64::MAX), Some(1)]), (2, Some(u64::MAX)));
     }
 
     #[test]

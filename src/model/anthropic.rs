@@ -63,7 +63,7 @@ fn request(
     let mut body =
         Body::new(messages.len() + settings.system.len() + 4096, settings.provider_options.as_deref())?;
     body.text("model", &settings.model);
-    body.raw("max_tokens", &settings.max_output_tokens.unwrap_or(MAX_TOKENS).to_string());
+    body.raw("max_tokens", &settings.output_tokens(MAX_TOKENS).to_string());
     body.raw("stream", "true");
     if let Some(temperature) = &settings.temperature {
         body.raw("temperature", temperature);
@@ -568,6 +568,20 @@ mod tests {
             request.body,
             r#"{"model":"m","max_tokens":8192,"stream":true,"cache_control":{"type":"ephemeral"},"messages":[]}"#
         );
+    }
+
+    #[test]
+    fn the_default_limit_is_not_above_what_the_model_can() {
+        for (asked, can, sent) in [
+            (None, Some(4096), 4096),
+            (None, Some(128_000), 8192),
+            (None, None, 8192),
+            (Some(9_000), Some(4096), 9_000), // The page has said so; the provider says what it thinks of it.
+        ] {
+            let settings = Settings { max_output_tokens: asked, output_limit: can, ..settings() };
+            let body = request(&endpoint(), &settings, &[], "").unwrap().body;
+            assert!(body.contains(&format!("\"max_tokens\":{sent},")), "{body}");
+        }
     }
 
     #[test]

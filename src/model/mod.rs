@@ -6,6 +6,7 @@
 
 mod anthropic;
 mod assembler;
+mod catalog;
 mod decoder;
 pub mod errors;
 mod ids;
@@ -16,6 +17,7 @@ mod presets;
 mod sse;
 mod wire;
 
+pub use catalog::{Ability, Catalog, Known};
 pub use decoder::Decoder;
 pub use presets::{Dialect, Effort, Ids, PRESETS, Preset};
 pub use wire::Wire;
@@ -168,6 +170,8 @@ pub struct Settings {
     pub system: String,
     /// How much it may answer; `None`: the codec's default.
     pub max_output_tokens: Option<u32>,
+    /// How much the model can answer, where that is known: no codec's default is above it.
+    pub output_limit: Option<u64>,
     /// Sent only when set, as the page wrote it (a JSON number).
     pub temperature: Option<String>,
     /// Sent only when set.
@@ -177,6 +181,14 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// How much it may answer, where this is the codec's default.
+    fn output_tokens(&self, default: u32) -> u64 {
+        match self.max_output_tokens {
+            Some(tokens) => tokens.into(),
+            None => self.output_limit.unwrap_or(u64::MAX).min(default.into()),
+        }
+    }
+
     /// Whether a body can be made of these and of the tools' schemas.
     fn check(&self, tools: &[ToolSpec]) -> Result<(), ErrorInfo> {
         let invalid = |message: &str| ErrorInfo::new(Code::InvalidConfig, message);

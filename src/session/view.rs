@@ -99,6 +99,8 @@ pub(crate) fn usage(sums: &Sums) -> Option<Value> {
     ] {
         usage.maybe(name, (count > 0).then(|| count.into()));
     }
+    // Nano-dollars are whole; the division gives the number nearest to the sum in dollars.
+    usage.maybe("cost", sums.cost.map(|nano| (nano as f64 / 1e9).into()));
     Some(usage.done())
 }
 

@@ -1,6 +1,7 @@
 // What an app in TypeScript writes, and what the compiler must refuse.
 import init, { deleteWorkspace, invoke, LodgerError, openWorkspace } from "lodger";
 import type { AgentConfig, ErrorCode, Lifecycle, Message, Part, Provider, Run, RunResult, Snapshot, Status, Tool, WaitResult, Workspace } from "lodger";
+import models from "lodger/models.json" with { type: "json" };
 import { offline } from "lodger/offline";
 import { scriptedModel } from "lodger/testing";
 
@@ -18,6 +19,7 @@ export async function app(): Promise<void> {
   const config: AgentConfig = { ifRunning: "join", instructions: async () => "Be kind.", maxTurns: 5, resume: "auto",
     provider: { kind: "anthropic", apiKey: ({ refused }) => (refused ? "new" : "old"), headers: { "x-api-key": null } } };
   await ws.startAgent(config);
+  await ws.configureAgent({ models: { ...models, custom: { mine: { context: 4096, price: [1, 2] } } } });
   await ws.configureAgent({ provider: offline({ delayMs: 5 }) });
 
   const run: Run = await ws.sendMessage("Hello", { idempotencyKey: "k", signal: AbortSignal.timeout(1000), context: "more" });

@@ -13,7 +13,7 @@ pub use read::{Function, Given};
 
 use crate::error::ErrorInfo;
 use crate::json::json;
-use crate::model::{Dialect, Peer, Reasoning, Settings, Wire};
+use crate::model::{Catalog, Dialect, Known, Peer, Reasoning, Settings, Wire};
 use crate::object::Object;
 use crate::ports::MAX_DELAY_MS;
 use crate::prompt::{self, Skill};
@@ -77,6 +77,10 @@ pub struct Config {
     pub max_parallel: Option<u64>,
     /// What the agent knows how to do.
     pub skills: Vec<Skill>,
+    /// What the page knows of models; `None`: what the package knows.
+    pub models: Option<Catalog>,
+    /// What is known of the model.
+    known: Vec<(Option<String>, Known)>,
     /// Whether runs that a lost page left go on of themselves.
     pub resume_auto: bool,
     /// What to do when a harness runs already.
@@ -104,6 +108,8 @@ impl Default for Config {
             question_ms: None,
             max_parallel: None,
             skills: Vec::new(),
+            models: None,
+            known: Vec::new(),
             resume_auto: false,
             if_running: IfRunning::Reject,
         }
@@ -159,11 +165,13 @@ impl Config {
                 "skills" => config.skills = if null { Vec::new() } else { Skill::all(value)? },
                 "providers" => config.providers = if null { Vec::new() } else { providers(value)? },
                 "fallback" => config.fallback = if null { Vec::new() } else { texts(value, name)? },
-                "budgets" | "models" => return Err(later(name)),
+                "models" => config.models = optional(value, name, Catalog::read)?,
+                "budgets" => return Err(later(name)),
                 _ => return Err(unknown(name)),
             }
         }
         config.check()?;
+        config.look_up();
         Ok(config)
     }
 
@@ -187,6 +195,26 @@ impl Config {
             Some(provider) => provider.knows_its_model(self.model.as_deref()),
             None => Ok(()),
         }
+    }
+
+    /// Takes from the catalog what is known of the models. It reads the whole of it, so it is done once for each change.
+    fn look_up(&mut self) {
+        let catalog = self.models.clone().unwrap_or_else(Catalog::own);
+        let find = |on: Option<&str>| {
+            let (kind, preset) = match self.serving(on)? {
+                Provider::Http(http) => (http.preset.kind, http.preset.preset),
+                Provider::Custom { .. } => ("custom", ""),
+            };
+            catalog.find(kind, preset, self.model(on))
+        };
+        let names = self.providers.iter().map(|(name, _)| Some(name.as_str()));
+        let known = std::iter::once(None).chain(names).map(|on| (on.map(String::from), find(on)));
+        self.known = known.filter_map(|(on, known)| Some((on, known?))).collect();
+    }
+
+    /// What is known of the model that the provider of this name is asked for, if anything is.
+    pub fn known(&self, on: Option<&str>) -> Option<&Known> {
+        self.known.iter().find(|(of, _)| of.as_deref() == on).map(|(_, known)| known)
     }
 
     fn named(&self, name: &str) -> Option<&Provider> {
@@ -263,6 +291,7 @@ impl Config {
             model: self.model(on).into(),
             system,
             max_output_tokens: self.max_output_tokens,
+            output_limit: self.known(on).and_then(|known| known.output),
             temperature: self.temperature.clone(),
             reasoning: self.reasoning,
             provider_options: self.provider_options.clone(),
@@ -392,6 +421,23 @@ mod tests {
             assert_eq!(error.code, Code::InvalidConfig);
             assert!(error.message.contains(name), "{error}");
         }
+    }
+
+    #[test]
+    fn what_is_known_follows_the_provider_the_model_and_the_pages_own_catalog() {
+        let first = Config::default().patched(&json!({ "provider": { "kind": "anthropic" } })).unwrap();
+        assert_eq!(first.known(None).unwrap().output, Some(128_000));
+        assert_eq!(first.settings(None, String::new()).output_limit, Some(128_000));
+        let other = first.patched(&json!({ "model": "claude-haiku-4-5" })).unwrap();
+        assert_eq!(other.known(None).unwrap().output, Some(64_000));
+        assert_eq!(first.patched(&json!({ "model": "mine" })).unwrap().known(None), None);
+        assert_eq!(first.patched(&json!({ "provider": null })).unwrap().known(None), None);
+        let models = json!({ "anthropic": { "mine": { "output": 100 } } });
+        let own = first.patched(&json!({ "models": models, "model": "mine" })).unwrap();
+        assert_eq!(own.known(None).unwrap().output, Some(100));
+        assert!(own.patched(&json!({ "models": null })).unwrap().known(None).is_none());
+        let named = error(json!({ "models": { "anthropic": { "mine": { "price": "3" } } } }));
+        assert!(named.message.starts_with("models.anthropic.mine.price must"), "{named}");
     }
 
     #[test]

@@ -7,6 +7,9 @@ use std::path::Path;
 
 pub const WASM_FILE: &str = "lodger.wasm";
 
+/// What is known of models: compiled into the module, and here to be added to.
+pub const MODELS: &str = "src/model/models.json";
+
 /// Files at the root that the package has as well.
 pub const TEXTS: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
@@ -36,6 +39,7 @@ pub fn assemble(project: &Project, modules: &Path, wasm: &[u8]) -> Result<()> {
             fs::read_to_string(project.root.join(text)).with_context(|| format!("{text} is missing"))?;
         fs::write(pkg.join(text), for_npm(&read))?;
     }
+    fs::copy(project.root.join(MODELS), pkg.join("models.json")).context("models.json is missing")?;
     fs::write(pkg.join(WASM_FILE), wasm)?;
     fs::write(pkg.join("package.json"), manifest(project))?;
     Ok(())
@@ -74,11 +78,12 @@ fn manifest(project: &Project) -> String {
     }},
     "./offline": {{ "types": "./offline.d.ts", "default": "./offline.js" }},
     "./testing": {{ "types": "./testing.d.ts", "default": "./testing.js" }},
+    "./models.json": "./models.json",
     "./lodger.wasm": "./lodger.wasm",
     "./package.json": "./package.json"
   }},
   "types": "./index.d.ts",
-  "files": ["*.js", "*.js.map", "*.d.ts", "lodger.wasm", "LICENSE-MIT", "LICENSE-APACHE"]
+  "files": ["*.js", "*.js.map", "*.d.ts", "models.json", "lodger.wasm", "LICENSE-MIT", "LICENSE-APACHE"]
 }}
 "#
     )
