@@ -124,8 +124,9 @@ const KINDS = {
     return text(await give({ refused }), "apiKey()", { code: "auth" });
   },
 
-  async fetch(fetch, { url, headers, body, credentials }, signal, send) {
-    const init = { method: "POST", headers, body, signal };
+  async fetch(fetch, { url, method, headers, body, credentials }, signal, send) {
+    // Whoever follows a redirect takes the key along.
+    const init = { method, headers, body, signal, redirect: "manual" };
     if (credentials !== undefined) init.credentials = credentials;
     // Called as a plain function: the global fetch refuses another `this`.
     const response = await fetch(url, init);

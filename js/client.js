@@ -72,6 +72,7 @@ export class Workspace extends EventTarget {
     this.#onEnd = onEnd;
     this.tools = this.#makeTools();
     this.pages = this.#makePages();
+    this.keys = this.#makeKeys();
     this.#listen("addEventListener");
   }
 
@@ -293,9 +294,37 @@ export class Workspace extends EventTarget {
     };
   }
 
+  // ---------------------------------------------------------------- keys
+
+  #makeKeys() {
+    // Its functions are needed only as long as it is tried.
+    const tried = async (name, provider) => {
+      const [args, functions] = this.#withFunctions({ provider }, (fn) => this.#calls.addOnce(fn));
+      try {
+        return await this.#command(name, args);
+      } finally {
+        for (const sign of functions) this.#calls.remove(sign);
+      }
+    };
+    return {
+      set: async (provider, key) => this.#command("keys.set", { provider, key }),
+      remove: async (provider) => this.#command("keys.remove", { provider }),
+      list: async () => this.#command("keys.list"),
+      validate: async (provider) => tried("keys.validate", provider),
+      models: async (provider) => tried("keys.models", provider),
+    };
+  }
+
   // ---------------------------------------------------------------- what goes to the host
 
   #config(config) {
+    const [args, functions] = this.#withFunctions(config);
+    this.#configFunctions.push(...functions);
+    return args;
+  }
+
+  /** A configuration as it crosses, and what stands for its functions. */
+  #withFunctions(config, give = (fn) => this.#calls.add(fn)) {
     const { provider, providers } = config;
     if (provider?.kind === "custom") config = { ...config, provider: custom(provider) };
     if (providers && typeof providers === "object") {
@@ -305,12 +334,11 @@ export class Workspace extends EventTarget {
     const added = [];
     const args = checked(config, "config", "invalid_config", (fn, path) => {
       if (!FUNCTIONS.test(path)) return { $fn: 0 }; // none: the host says what is wrong here
-      const sign = this.#calls.add(fn);
+      const sign = give(fn);
       added.push(sign);
       return sign;
     });
-    this.#configFunctions.push(...added);
-    return args;
+    return [args, added];
   }
 
   /** A command whose value is a run. */

@@ -199,6 +199,7 @@ export interface Workspace extends EventTarget {
 
   readonly tools: Tools;
   readonly pages: Pages;
+  readonly keys: Keys;
   /** How much is stored, and whether the browser may evict it; `persist()` asks it not to. */
   storage(): Promise<StorageInfo>;
   /** `invoke` for this workspace. */
@@ -322,14 +323,20 @@ export interface ModelApi {
    * the server is, and its habits. Of `xai`: `chat` for Chat Completions in place of Responses.
    */
   preset?: string;
-  /** Kept in memory only. A function is asked before a call, and with `refused` after the last key got a 401. */
+  /**
+   * Kept in memory only. A function is asked before a call, and with `refused` after the last key got a 401. Without one,
+   * the vault's key is taken (`Workspace.keys`): that of the provider's name in `providers`, else of its kind.
+   */
   apiKey?: string | ((call: { refused: boolean }) => string | Promise<string>);
   /** Sends the key as `Authorization: Bearer`. */
   auth?: "bearer";
   /** More headers; `null` takes one of ours away. */
   headers?: Record<string, string | null>;
   credentials?: RequestCredentials;
-  /** Called in place of the global `fetch`, with a text body and a signal. */
+  /**
+   * Called in place of the global `fetch`: with POST, a text body and a signal; for `keys.validate` and `keys.models` with
+   * GET. `redirect` is `"manual"`, for whoever follows takes the key along.
+   */
   fetch?: typeof globalThis.fetch;
   /** What the official SDK of that API takes. Default: the provider's own. Your proxy goes here; it may need no key. */
   baseUrl?: string;
@@ -717,6 +724,46 @@ export interface Pages {
   versions(slug: string, options?: { limit?: number }): Promise<{ version: number; at: number; content: string }[]>;
 }
 export interface SearchHit { slug: string; title: string; snippet: string; score: number }
+
+// ---------------------------------------------------------------- keys
+
+/**
+ * Keys of providers. None of this needs a running agent.
+ *
+ * The vault keeps them with the workspace: encrypted by AES-GCM, under a key that the browser does not give away, in the
+ * workspace's own database. That keeps them from who reads the disk, a backup or an export, not from scripts of this
+ * page's origin. With `storage: "memory"` they are kept in memory, as long as the workspace is open. A provider without
+ * `apiKey` takes the vault's key of its name in `providers`, else of its `kind`; of a key that another tab has set, the
+ * agent learns when it is started.
+ */
+export interface Keys {
+  /**
+   * Keeps a key, in place of the one there was. `provider`: a kind, or a name in `providers`. An agent that
+   * runs takes it from the next model call on.
+   *
+   * @throws {LodgerError} `invalid_arguments`, `insecure_context` (there is no encryption), `storage_unavailable`,
+   * `storage_failed`, `quota_exceeded`.
+   */
+  set(provider: string, key: string): Promise<void>;
+  /** Forgets a key, if there is one. */
+  remove(provider: string): Promise<void>;
+  /** The names of those there are. The keys themselves are never given back. */
+  list(): Promise<string[]>;
+  /**
+   * Tries a provider's key (its own, else the vault's) with the cheapest request that it answers, within 30 seconds or
+   * its `timeouts.connectMs`. A key that is refused is no exception: `error` says what is wrong and what to do. A
+   * custom model is always fine.
+   *
+   * @throws {LodgerError} `invalid_config`: it is no provider.
+   */
+  validate(provider: Provider): Promise<{ ok: boolean; error?: ErrorInfo }>;
+  /**
+   * The models that a provider offers, in its order.
+   *
+   * @throws {LodgerError} `invalid_config`, and what `validate` would say.
+   */
+  models(provider: Provider): Promise<{ id: string; name?: string }[]>;
+}
 
 // ---------------------------------------------------------------- events
 

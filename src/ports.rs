@@ -36,11 +36,13 @@ pub enum Table {
     Versions,
     /// Which page changed, under `[rev]`.
     Changes,
+    /// Keys of providers, encrypted, under `[name]`. What decrypts them is no text, and in no table.
+    Keys,
 }
 
 impl Table {
     /// All tables.
-    pub const ALL: [Table; 7] = [
+    pub const ALL: [Table; 8] = [
         Table::Meta,
         Table::Entries,
         Table::Heads,
@@ -48,6 +50,7 @@ impl Table {
         Table::Pages,
         Table::Versions,
         Table::Changes,
+        Table::Keys,
     ];
 
     /// The table's name in the database.
@@ -60,6 +63,7 @@ impl Table {
             Table::Pages => "pages",
             Table::Versions => "versions",
             Table::Changes => "changes",
+            Table::Keys => "keys",
         }
     }
 }
@@ -230,8 +234,20 @@ pub struct HttpRequest {
     pub url: String,
     /// Names in lower case, and values, both checked.
     pub headers: Vec<(String, String)>,
-    /// The body; the method is always POST.
+    /// The body; empty: there is none.
     pub body: String,
+}
+
+impl HttpRequest {
+    /// The body, if it has one.
+    pub fn body(&self) -> Option<&str> {
+        Some(self.body.as_str()).filter(|body| !body.is_empty())
+    }
+
+    /// The method: what has no body only asks.
+    pub fn method(&self) -> &'static str {
+        if self.body.is_empty() { "GET" } else { "POST" }
+    }
 }
 
 /// A pattern that is ready: whether it matches anywhere in a text.

@@ -145,7 +145,9 @@ impl Page<'_> {
         match self.wire {
             Wire::Anthropic => json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" }),
             Wire::Ollama => json!({ "kind": "ollama", "model": "m" }),
-            Wire::OpenAiResponses => json!({ "kind": "openai-responses", "apiKey": "sk-0123456789", "model": "m" }),
+            Wire::OpenAiResponses => {
+                json!({ "kind": "openai-responses", "apiKey": "sk-0123456789", "model": "m" })
+            }
             Wire::OpenAiChat => json!({ "kind": "custom", "stream": { "$fn": 1 } }),
         }
     }

@@ -30,7 +30,7 @@ both("a command is answered by its value or by a LodgerError", async (open) => {
 
 both("the members and their arguments cross by name", async (open) => {
   const sent = [];
-  const names = ["history", "clearConversation", "wait", "resolvePermission", "tools.execute", "tools.resolve", "tools.grants", "tools.revoke", "persist", ...["create", "read", "tree", "search", "update", "rename", "move", "delete", "trash", "restore", "backlinks", "outgoingLinks", "versions"].map((name) => `pages.${name}`)];
+  const names = ["history", "clearConversation", "wait", "resolvePermission", "tools.execute", "tools.resolve", "tools.grants", "tools.revoke", "persist", "keys.set", "keys.remove", "keys.list", ...["create", "read", "tree", "search", "update", "rename", "move", "delete", "trash", "restore", "backlinks", "outgoingLinks", "versions"].map((name) => `pages.${name}`)];
   const commands = Object.fromEntries(names.map((name) => [name, (args) => void sent.push([name, args])]));
   const { workspace: w } = await open({ ...commands, storage: () => ({ kind: "memory", bytes: 1, quota: 2, persisted: false }) });
   await w.history({ limit: 3, before: "m1" });
@@ -54,6 +54,9 @@ both("the members and their arguments cross by name", async (open) => {
   await w.pages.backlinks("s");
   await w.pages.outgoingLinks("s");
   await w.pages.versions("s", { limit: 1 });
+  await w.keys.set("anthropic", "sk-1");
+  await w.keys.remove("anthropic");
+  await w.keys.list();
   const { kind, persist } = await w.storage();
   assert.equal(kind, "memory");
   await persist();
@@ -79,6 +82,9 @@ both("the members and their arguments cross by name", async (open) => {
     ["pages.backlinks", { slug: "s" }],
     ["pages.outgoingLinks", { slug: "s" }],
     ["pages.versions", { limit: 1, slug: "s" }],
+    ["keys.set", { provider: "anthropic", key: "sk-1" }],
+    ["keys.remove", { provider: "anthropic" }],
+    ["keys.list", {}],
     ["persist", {}],
   ]);
 });
@@ -269,7 +275,7 @@ both("the page's fetch: head, bytes, end; an abort lets the body go", async (ope
   const seen = [];
   const fetch = async function (url, init) {
     assert.equal(this, undefined);
-    seen.push([url, init.method, init.headers, init.body, init.credentials]);
+    seen.push([url, init.method, init.headers, init.body, init.credentials, init.redirect]);
     if (url === "bad") throw new TypeError("Failed to fetch");
     const body = new ReadableStream({
       start(controller) {
@@ -281,10 +287,10 @@ both("the page's fetch: head, bytes, end; an abort lets the body go", async (ope
     return new Response(body, { status: 201, headers: { "x-a": "b" } });
   };
   await o.workspace.startAgent({ provider: { kind: "anthropic", fetch } });
-  const call = (url) => o.host.call(o.host.config.provider.fetch.$fn, "fetch", { url, headers: [["a", "b"]], body: "{}", credentials: "include" });
+  const call = (url) => o.host.call(o.host.config.provider.fetch.$fn, "fetch", { url, method: "POST", headers: [["a", "b"]], body: "{}", credentials: "include" });
   const whole = call("whole");
   await turns(8);
-  assert.deepEqual(seen[0], ["whole", "POST", [["a", "b"]], "{}", "include"]);
+  assert.deepEqual(seen[0], ["whole", "POST", [["a", "b"]], "{}", "include", "manual"]);
   const [head, bytes, end] = o.host.answers(whole);
   assert.deepEqual(head.head, { status: 201, headers: [["x-a", "b"]] });
   assert.equal(new TextDecoder().decode(bytes.bytes), "one");
@@ -300,6 +306,36 @@ both("the page's fetch: head, bytes, end; an abort lets the body go", async (ope
   await turns(6);
   assert.equal(canceled, true);
   assert.deepEqual(o.host.answers(open_).map(({ t }) => t), ["feed", "feed"]);
+});
+
+both("a provider that is tried: its functions can be called until it is over, and those of the agent after that too", async (open) => {
+  const tried = [];
+  let id;
+  const o = await open({ "keys.validate": ({ provider }, command) => ((id = command), tried.push(provider), LATER), "keys.models": ({ provider }) => (tried.push(provider), [{ id: "m" }]) });
+  const apiKey = () => "sk-1";
+  const provider = { kind: "anthropic", apiKey, fetch: () => {} };
+  await o.workspace.startAgent({ provider });
+  const trying = o.workspace.keys.validate(provider);
+  await turns(4);
+  const asks = (fn) => o.host.call(fn.$fn, "apiKey", { refused: false });
+  const during = asks(tried[0].apiKey);
+  await turns(4);
+  assert.equal(o.host.answers(during)[0].json, '"sk-1"');
+  o.host.deliver({ t: "reply", id, json: '{"ok":true}' });
+  assert.deepEqual(await trying, { ok: true });
+  const [after, ofAgent] = [asks(tried[0].apiKey), asks(o.host.config.provider.apiKey)];
+  await turns(4);
+  assert.match(o.host.answers(after)[0].error.message, /no function/);
+  assert.equal(o.host.answers(ofAgent)[0].json, '"sk-1"');
+
+  // A model of a class keeps its object, and another kind of option has no function.
+  class Model { kind = "custom"; model = "mine"; async *stream() {} }
+  assert.deepEqual(await o.workspace.keys.models(new Model()), [{ id: "m" }]);
+  assert.deepEqual(Object.keys(tried[1]), ["kind", "model", "stream"]);
+  await o.workspace.keys.models({ kind: "anthropic", baseUrl: () => "x" });
+  assert.deepEqual(tried[2].baseUrl, { $fn: 0 });
+  const error = await rejection(o.workspace.keys.models({ kind: "anthropic", headers: new Map() }));
+  assert.equal(error.code, "invalid_config");
 });
 
 both("a custom model: chunks as JSON, strings as text, return() on abort", async (open) => {

@@ -10,7 +10,7 @@ try {
 }
 
 const TYPES = ["agent:status-changed", "agent:session-started", "agent:message-chunk", "agent:tool-call", "agent:permission-required", "agent:permission-resolved",
-  "agent:session-completed", "agent:session-interrupted", "agent:error", "agent:lifecycle"];
+  "agent:session-completed", "agent:session-interrupted", "agent:error", "agent:lifecycle", "agent:notice"];
 const plain = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 
 globalThis.T = {

@@ -59,16 +59,17 @@ export async function rawServer() {
     route(...answers) {
       const name = `r${++next}`;
       const route = {
-        base: `${url}/${name}`, requests: [], effects: [], preflights: 0, cors: true, answers, checked: true, sent: [],
+        base: `${url}/${name}`, requests: [], effects: [], preflights: 0, cors: true, answers, checked: true, everything: false, sent: [],
         /** What the rules found in all model requests together. */
         get violations() { return this.requests.flatMap((r, i) => r.violations.map((v) => `request ${i + 1}: ${v}`)); },
         /** Resolves when the nth model request (from 1) has come. */
         async request(n) { while (this.requests.length < n) await new Promise((r) => this.waiters.push(r)); return this.requests[n - 1]; },
         waiters: [],
         async take(record) {
-          if (!record.path.endsWith("/v1/messages")) { this.effects.push(record); return plain(200, JSON.stringify({ ok: true, count: this.effects.length })); }
+          if (!this.everything && !record.path.endsWith("/v1/messages")) { this.effects.push(record); return plain(200, JSON.stringify({ ok: true, count: this.effects.length })); }
           this.requests.push(record);
-          record.violations = check(record, { sent: this.sent });
+          // `everything`: each request is answered by the script, whatever it asks for.
+          record.violations = this.everything ? [] : check(record, { sent: this.sent });
           for (const wake of this.waiters.splice(0)) wake();
           // A real server refuses what breaks its rules, whatever the script says.
           if (this.checked && record.violations.length) return plain(400, JSON.stringify({ type: "error", error: { type: "invalid_request_error", message: record.violations.join("; ") } }));

@@ -1,54 +1,74 @@
 //! What comes back in pieces or from the page: answers of models, and answers to the pump's own questions.
 
 use super::env;
-use super::fetch::{self, Attempt};
+use super::fetch::{self, Attempt, Trial};
 use super::pump::{Deliver, Pump, broken_down};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Input};
-use crate::model::{Answer, Decoder, Wire};
-use crate::ports::Millis;
+use crate::model::Decoder;
+use crate::model::errors::redirected;
 use std::rc::Rc;
 
-/// How much of an answer that is an error is read, in bytes.
+/// How much of an answer is read that is an error, and of one that answers a command, in bytes.
 const ERROR_BODY: usize = 64 * 1024;
+const COMMAND_BODY: usize = 8 * 1024 * 1024;
 
 /// An answer of a model on its way.
 pub(super) struct Incoming {
-    wire: Wire,
-    custom: bool,
     decoder: Decoder,
     /// Whether the head of an HTTP answer has come.
     begun: bool,
-    /// The head of an answer that is an error, and its body so far.
-    refused: Option<Refused>,
-    /// What is tried once more if the key is refused, with another one.
-    again: Option<Rc<Attempt>>,
+    /// The head of an answer that does not stream (an error, or what a command asked for), and its body so far.
+    whole: Option<Whole>,
+    /// What was sent; `None`: a custom model answers.
+    attempt: Option<Rc<Attempt>>,
+    /// Whether it is tried once more if the key is refused, with another one.
+    again: bool,
 }
 
-struct Refused {
+struct Whole {
     status: u16,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
 }
 
+impl Whole {
+    fn is_good(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// Why it is none of what was asked for. Keys are taken out first: the error has its beginning only, and half of one
+    /// would not be found again.
+    fn error(self, pump: &Pump, attempt: &Attempt) -> ErrorInfo {
+        let harness = pump.inner().harness.borrow();
+        let Whole { status, mut headers, body } = self;
+        for (_, value) in &mut headers {
+            *value = harness.clean_text(std::mem::take(value));
+        }
+        // A browser that must not follow tells neither the status nor where to.
+        if status == 0 || (300..400).contains(&status) {
+            let location =
+                headers.iter().find(|(name, _)| name == "location").map(|(_, value)| value.as_str());
+            return redirected(&attempt.request.url, location);
+        }
+        let body = harness.clean_text(String::from_utf8_lossy(&body).into_owned());
+        attempt.http.preset.wire.error(status, &headers, &body, pump.now())
+    }
+}
+
 impl Incoming {
-    pub fn http(wire: Wire, again: Option<Rc<Attempt>>) -> Incoming {
-        let decoder = Decoder::new(wire);
-        Incoming { wire, custom: false, decoder, begun: false, refused: None, again }
+    pub fn http(attempt: Rc<Attempt>, again: bool) -> Incoming {
+        let decoder = Decoder::new(attempt.http.preset.wire);
+        Incoming { decoder, begun: false, whole: None, attempt: Some(attempt), again }
     }
 
     pub fn custom() -> Incoming {
-        let decoder = Decoder::custom();
-        Incoming { wire: Wire::OpenAiChat, custom: true, decoder, begun: false, refused: None, again: None }
+        Incoming { decoder: Decoder::custom(), begun: false, whole: None, attempt: None, again: false }
     }
 
-    fn finish(self, now: Millis) -> Result<Answer, (ErrorInfo, Option<Answer>)> {
-        match self.refused {
-            Some(Refused { status, headers, body }) => {
-                Err((self.wire.error(status, &headers, &String::from_utf8_lossy(&body), now), None))
-            }
-            None => self.decoder.finish().map_err(|(error, answer)| (error, Some(answer))),
-        }
+    fn command(&self) -> Option<(&Attempt, &Trial)> {
+        let attempt = self.attempt.as_deref()?;
+        Some((attempt, attempt.command.as_ref()?))
     }
 }
 
@@ -56,8 +76,9 @@ impl Incoming {
 pub(super) fn head(pump: &Pump, call: CallKey, status: u16, headers: Vec<(String, String)>) {
     if let Some(incoming) = pump.inner().incoming.borrow_mut().get_mut(call) {
         incoming.begun = true;
-        if !(200..300).contains(&status) {
-            incoming.refused = Some(Refused { status, headers, body: Vec::new() });
+        let whole = Whole { status, headers, body: Vec::new() };
+        if !whole.is_good() || incoming.command().is_some() {
+            incoming.whole = Some(whole);
         }
     }
     let now = pump.now();
@@ -79,8 +100,9 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
         return false;
     }
     let Some(mut incoming) = pump.inner().incoming.borrow_mut().remove(call) else { return false };
-    if let (Some(Refused { body, .. }), Piece::Bytes(bytes)) = (&mut incoming.refused, piece) {
-        let room = ERROR_BODY.saturating_sub(body.len()).min(bytes.len());
+    let most = if incoming.command().is_some() { COMMAND_BODY } else { ERROR_BODY };
+    if let (Some(Whole { body, .. }), Piece::Bytes(bytes)) = (&mut incoming.whole, piece) {
+        let room = most.saturating_sub(body.len()).min(bytes.len());
         body.extend_from_slice(bytes.get(..room).unwrap_or_default());
         pump.inner().incoming.borrow_mut().insert(call, incoming);
         let now = pump.now();
@@ -119,21 +141,49 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
 pub(super) fn over(pump: &Pump, call: CallKey, result: Result<(), ErrorInfo>) {
     let Some(mut incoming) = pump.inner().incoming.borrow_mut().remove(call) else { return };
     forget(pump, call);
-    if result.is_ok() && incoming.refused.is_none() {
+    if result.is_ok() && incoming.whole.is_none() {
         // An error stays in the decoder, which tells it when it finishes.
         let _ = incoming.decoder.end(&mut |delta| {
             pump.inner().harness.borrow_mut().delta(call, delta);
         });
     }
+    let attempt = incoming.attempt.clone();
     // A function may have given a key that has expired.
-    if let (Some(Refused { status: 401, .. }), Some(attempt)) = (&incoming.refused, incoming.again.take()) {
-        return fetch::begin(pump, call, attempt, true);
+    if let (Some(Whole { status: 401, .. }), true, Some(attempt)) =
+        (&incoming.whole, incoming.again, &attempt)
+    {
+        return fetch::begin(pump, call, Rc::clone(attempt), true);
     }
-    let result = match result {
-        Err(error) if incoming.refused.is_none() => Err((error, Some(incoming.decoder.snapshot()))),
-        _ => incoming.finish(pump.now()),
+    let bad = match (incoming.whole.take_if(|whole| !whole.is_good()), &attempt) {
+        (Some(whole), Some(attempt)) => Some(whole.error(pump, attempt)),
+        _ => None,
+    };
+    if let Some((attempt, trial)) = incoming.command() {
+        let body = incoming.whole.as_ref().map(|whole| String::from_utf8_lossy(&whole.body).into_owned());
+        let result = bad.map_or(result, Err).map(|()| body.unwrap_or_default());
+        return fetch::tried(pump, attempt, trial, result);
+    }
+    let result = match (bad, result) {
+        (Some(error), _) => Err((error, None)),
+        (None, Err(error)) => Err((error, Some(incoming.decoder.snapshot()))),
+        (None, Ok(())) => incoming.decoder.finish().map_err(|(error, answer)| (error, Some(answer))),
     };
     pump.input(Input::Answered { call, result });
+}
+
+/// A command's request takes too long.
+pub(super) fn too_late(pump: &Pump, call: CallKey) {
+    let Some(incoming) = pump.inner().incoming.borrow_mut().remove(call) else { return };
+    stop(pump, call);
+    if let Some((attempt, trial)) = incoming.command() {
+        let error = ErrorInfo::new(Code::Timeout, "the provider did not answer in time");
+        fetch::tried(
+            pump,
+            attempt,
+            trial,
+            Err(error.hint("check the provider's baseUrl, or try again in a moment")),
+        );
+    }
 }
 
 /// Aborts whatever this call is, and forgets it.
@@ -180,8 +230,12 @@ impl Pump {
     /// A function of the page has ended: the JSON of its value, or what it threw.
     pub fn answer(&self, call: CallKey, result: Result<Option<String>, ErrorInfo>) {
         let asked = self.inner().asked.borrow_mut().remove(call);
-        let incoming =
-            self.inner().incoming.borrow().get(call).map(|incoming| (incoming.custom, incoming.begun));
+        let incoming = self
+            .inner()
+            .incoming
+            .borrow()
+            .get(call)
+            .map(|incoming| (incoming.attempt.is_none(), incoming.begun));
         if let Some(resolve) = asked {
             let value = match result {
                 Ok(json) => json.map_or(wasm_bindgen::JsValue::UNDEFINED, Into::into),

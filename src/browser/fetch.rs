@@ -11,15 +11,15 @@ use super::task;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Given, Http, ModelRequest};
 use crate::json;
-use crate::model::errors::check_header;
+use crate::model::errors::{check_header, no_answer};
 use crate::object::Object;
-use crate::ports::HttpRequest;
+use crate::ports::{HttpRequest, Millis};
 use js_sys::{Promise, Reflect, Uint8Array};
 use serde_json::Value;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{AbortController, ReadableStreamDefaultReader, RequestCredentials};
+use web_sys::{AbortController, ReadableStreamDefaultReader, RequestCredentials, RequestRedirect};
 
 #[wasm_bindgen]
 extern "C" {
@@ -31,9 +31,22 @@ extern "C" {
 
 /// A request as it is made, with what its headers need.
 pub(super) struct Attempt {
-    http: Rc<Http>,
-    request: HttpRequest,
+    pub http: Rc<Http>,
+    pub request: HttpRequest,
+    /// It answers this command of the page, not a run: by the list of models, or by whether the key is good.
+    pub command: Option<Trial>,
 }
+
+/// A command that tries a key.
+pub(super) struct Trial {
+    pub id: u32,
+    pub list: bool,
+    /// What gives it up.
+    timer: u32,
+}
+
+/// How long a key is tried at most, in milliseconds.
+const TRIAL_MS: Millis = 30_000;
 
 /// Begins a model call.
 pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
@@ -42,15 +55,42 @@ pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
             pump.inner().incoming.borrow_mut().insert(call, Incoming::custom());
             pump.deliver(Deliver::Call(call, stream, "stream", Some(&json)));
         }
-        ModelRequest::Http { http, request } => begin(pump, call, Rc::new(Attempt { http, request }), false),
+        ModelRequest::Http { http, request } => {
+            begin(pump, call, Rc::new(Attempt { http, request, command: None }), false);
+        }
     }
+}
+
+/// Tries a provider's key, for a command of the page.
+pub(super) fn try_key(pump: &Pump, id: u32, http: Rc<Http>, request: HttpRequest, list: bool) {
+    let call = next_call(pump);
+    let late = pump.clone();
+    let give_up = task::once(move || calls::too_late(&late, call));
+    let limit = TRIAL_MS.min(http.timeouts.connect) as f64;
+    let timer = env::after(&pump.inner().scope, limit, &give_up);
+    let command = Some(Trial { id, list, timer });
+    begin(pump, call, Rc::new(Attempt { http, request, command }), false);
+}
+
+/// What came of it: the body of a 2xx answer, or what went wrong.
+pub(super) fn tried(pump: &Pump, attempt: &Attempt, trial: &Trial, result: Result<String, ErrorInfo>) {
+    let inner = pump.inner();
+    env::cancel(&inner.scope, trial.timer);
+    let models =
+        result.and_then(|body| attempt.http.preset.wire.models(&attempt.http.endpoint, trial.list, &body));
+    let result = match models.map_err(|error| inner.harness.borrow().clean(error)) {
+        Ok(models) if trial.list => Ok(Value::from(models)),
+        Err(error) if trial.list => Err(error),
+        Ok(_) => Ok(Object::new().flag("ok", true).done()),
+        Err(error) => Ok(Object::new().flag("ok", false).value("error", error.to_json()).done()),
+    };
+    pump.deliver(Deliver::Reply(trial.id, result.map(|value| Some(json::json(&value)))));
 }
 
 /// Makes a request: `refused` after the key of the same one was.
 pub(super) fn begin(pump: &Pump, call: CallKey, attempt: Rc<Attempt>, refused: bool) {
     let asks = matches!(attempt.http.key, Some(Given::Ask(_))) && !refused;
-    let incoming = Incoming::http(attempt.http.preset.wire, asks.then(|| Rc::clone(&attempt)));
-    pump.inner().incoming.borrow_mut().insert(call, incoming);
+    pump.inner().incoming.borrow_mut().insert(call, Incoming::http(Rc::clone(&attempt), asks));
     let pump = pump.clone();
     task::start(async move {
         if let Err(error) = send(&pump, call, &attempt, refused).await {
@@ -93,7 +133,7 @@ async fn respond(
     let controller = env::aborter(&pump.inner().scope);
     pump.inner().aborters.borrow_mut().insert(call, controller.clone());
     let key = match &http.key {
-        None => None,
+        None => stored_key(pump, http).await?,
         Some(Given::Text(key)) => Some(key.clone()),
         Some(Given::Ask(function)) => Some(ask_key(pump, *function, refused).await?),
     };
@@ -106,8 +146,9 @@ async fn respond(
         let pair = |(name, value): &(String, String)| Value::from([name.as_str(), value].as_slice());
         let json = Object::new()
             .text("url", &request.url)
+            .text("method", request.method())
             .value("headers", headers.iter().map(pair).collect())
-            .text("body", &request.body)
+            .maybe_text("body", request.body())
             .maybe_text("credentials", http.credentials.as_deref())
             .json();
         calls::forget(pump, call);
@@ -124,7 +165,12 @@ async fn fetch(
     controller: &AbortController,
 ) -> Result<gloo_net::http::Response, ErrorInfo> {
     let signal = controller.signal();
-    let mut builder = gloo_net::http::Request::post(&request.url).abort_signal(Some(&signal));
+    // Whoever followed would take the key along: browsers take `authorization` away on the way, and no other header.
+    let mut builder = match request.body() {
+        Some(_) => gloo_net::http::Request::post(&request.url),
+        None => gloo_net::http::Request::get(&request.url),
+    };
+    builder = builder.abort_signal(Some(&signal)).redirect(RequestRedirect::Manual);
     for (name, value) in headers {
         builder = builder.header(name, value);
     }
@@ -134,7 +180,11 @@ async fn fetch(
         Some("include") => builder.credentials(RequestCredentials::Include),
         _ => builder,
     };
-    let request = builder.body(request.body.as_str()).map_err(|error| {
+    let made = match request.body() {
+        Some(body) => builder.body(body),
+        None => builder.build(),
+    };
+    let request = made.map_err(|error| {
         ErrorInfo::new(Code::InvalidConfig, format!("the request cannot be made: {error}"))
             .hint("check the provider's baseUrl and headers")
     })?;
@@ -142,11 +192,7 @@ async fn fetch(
         let response = JsFuture::from(global_fetch(&request.into())?).await?;
         Ok(response.unchecked_into::<web_sys::Response>().into())
     };
-    answer.await.map_err(|_: JsValue| {
-        ErrorInfo::new(Code::Network, "no answer came: network or CORS").hint(
-            "check the connection, the provider's baseUrl, and whether it answers requests from this page's origin",
-        )
-    })
+    answer.await.map_err(|_: JsValue| no_answer(http.preset.kind, &http.endpoint.base_url))
 }
 
 /// The headers as they go out: ours, the key, then the page's own over them.
@@ -157,9 +203,8 @@ fn headers(
 ) -> Result<Vec<(String, String)>, ErrorInfo> {
     let mut headers = ours.to_vec();
     if let Some(key) = key {
-        let (name, prefix) =
-            if http.bearer { ("authorization", "Bearer ") } else { http.preset.wire.key_header() };
-        headers.push((name.into(), [prefix, key].concat()));
+        let (name, value) = http.key_header(key);
+        headers.push((name.into(), value));
     }
     for (name, value) in &http.headers {
         headers.retain(|(ours, _)| ours != name);
@@ -171,11 +216,33 @@ fn headers(
     Ok(headers)
 }
 
+/// A number for a call of the pump itself. Counted down from the top, so that the harness's own never meet them.
+fn next_call(pump: &Pump) -> CallKey {
+    let last = &pump.inner().last_ask;
+    last.set(last.get().wrapping_sub(1));
+    last.get()
+}
+
+/// The vault's key for a provider that was given none.
+async fn stored_key(pump: &Pump, http: &Http) -> Result<Option<String>, ErrorInfo> {
+    let key = match &http.vault {
+        Some(name) => pump.inner().vault.get(name).await?,
+        None => None,
+    };
+    match &key {
+        Some(key) => pump.inner().harness.borrow_mut().keep_secret(key),
+        None if http.needs_key() => {
+            return Err(ErrorInfo::new(Code::NotConfigured, "there is no key for this provider")
+                .hint("give it an apiKey, or keep one in the vault by keys.set"));
+        }
+        None => {}
+    }
+    Ok(key)
+}
+
 async fn ask_key(pump: &Pump, function: u32, refused: bool) -> Result<String, ErrorInfo> {
     let inner = pump.inner();
-    // Counted down from the top, so that the harness's own calls never meet them.
-    let call = inner.last_ask.get().wrapping_sub(1);
-    inner.last_ask.set(call);
+    let call = next_call(pump);
     let promise = Promise::new(&mut |resolve, _| {
         inner.asked.borrow_mut().insert(call, resolve);
     });

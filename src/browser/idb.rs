@@ -6,6 +6,7 @@
 
 use super::env::{self, Scope};
 use super::task;
+use super::vault::vault_key;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use js_sys::{Array, Function, Object, Promise, Reflect};
 use std::cell::{Cell, RefCell};
@@ -36,7 +37,9 @@ extern "C" {
 }
 
 /// The database's version. It changes only when a table is added; the format of rows is in `meta`.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// What is no text: the key of the vault. Its name is in `/js/vault.js` too.
+const VAULT: &str = "vault";
 /// How long another tab may keep the database from being opened or deleted, in milliseconds.
 const BLOCKED_MS: f64 = 5_000.0;
 /// The same where no `blocked` event tells of it: who opens behind a deletion that waits hears nothing. A
@@ -114,6 +117,20 @@ impl Idb {
             }
         }
         Ok(Vec::new())
+    }
+
+    /// The key of the vault, or `undefined`; `made`: what it is if there is none, or `undefined`.
+    pub async fn vault_key(self: &Rc<Self>, made: &JsValue) -> Result<JsValue, StoreError> {
+        for last in [false, true] {
+            let database = self.database().await?;
+            match vault_key(&database, made).await.map_err(|error| trouble(error.dyn_ref())) {
+                Ok(key) => return Ok(key),
+                Err(Trouble::Told(error)) => return Err(error),
+                Err(Trouble::Lost(why)) if last => return Err(StoreError::Failed(why)),
+                Err(Trouble::Lost(_)) => self.let_go(),
+            }
+        }
+        Ok(JsValue::UNDEFINED)
     }
 
     pub fn close(&self) {
@@ -308,8 +325,9 @@ fn open(name: &str, scope: &Scope) -> Result<Promise, StoreError> {
     let upgrade = task::once(move || {
         if let Ok(database) = upgrading.result() {
             let database: IdbDatabase = database.unchecked_into();
-            for table in Table::ALL {
-                let _ = database.create_object_store(table.name());
+            // What an earlier version has made already stays.
+            for name in Table::ALL.iter().map(|table| table.name()).chain([VAULT]) {
+                let _ = database.create_object_store(name);
             }
         }
     });

@@ -14,6 +14,7 @@ mod patterns;
 mod pump;
 mod store;
 mod task;
+mod vault;
 mod workspace;
 
 pub use account::delete;

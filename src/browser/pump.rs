@@ -4,6 +4,7 @@ use super::calls::Incoming;
 use super::env::{self, Scope};
 use super::patterns::Engine;
 use super::store::Store;
+use super::vault::{self, Vault};
 use super::{account, calls, fetch, task};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, CallKey, FORMAT_KEY, Harness, Input, Options, check_format};
@@ -40,6 +41,7 @@ pub(super) struct Inner {
     name: String,
     needs_lock: bool,
     store: Store,
+    pub vault: Vault,
     sink: Sink,
     pumping: Cell<bool>,
     ended: Cell<bool>,
@@ -100,9 +102,11 @@ impl Pump {
                     Pump(inner).gone(deleted);
                 }
             });
+            let store = Store::new(&name, in_memory, &scope, gone);
             Inner {
                 harness: RefCell::new(Harness::with(options, PatternEngine::new(Rc::new(Engine)))),
-                store: Store::new(&name, in_memory, &scope, gone),
+                vault: Vault::new(store.clone()),
+                store,
                 scope,
                 name,
                 needs_lock: !in_memory,
@@ -258,6 +262,8 @@ impl Pump {
             Action::CallPage { call, function, kind, json } => {
                 self.deliver(Deliver::Call(call, function, kind, json.as_deref()));
             }
+            Action::Vault { id, ask } => vault::ask(self, id, ask),
+            Action::TryKey { id, http, request, list } => fetch::try_key(self, id, http, request, list),
             Action::Abort(call) => calls::abort(self, call),
             Action::Storage(id) => self.storage(id),
             Action::Persist(id) => {

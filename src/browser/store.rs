@@ -7,6 +7,7 @@ use super::idb::{Idb, delete_database};
 use crate::ports::{Commit, MemoryStore, Read, Rows, StoreError, Write};
 use std::cell::RefCell;
 use std::rc::Rc;
+use wasm_bindgen::JsValue;
 
 /// Where the rows of one workspace are kept. A cheap handle: clones share the connection.
 #[derive(Clone, Debug)]
@@ -70,6 +71,15 @@ impl Store {
                 Ok(reads.iter().map(|read| memory.read(read)).collect())
             }
             Kind::Idb(idb) => idb.read(reads).await,
+        }
+    }
+
+    /// The key of the vault, or `undefined`; `made`: what it is if there is none, or `undefined`. `None`: in memory there
+    /// is no use for one.
+    pub(super) async fn vault_key(&self, made: &JsValue) -> Result<Option<JsValue>, StoreError> {
+        match &self.0 {
+            Kind::Memory(_) => Ok(None),
+            Kind::Idb(idb) => idb.vault_key(made).await.map(Some),
         }
     }
 

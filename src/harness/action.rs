@@ -1,6 +1,7 @@
 //! What goes into the harness and what comes out of it.
 
 use super::config::{Function, Http};
+use super::keys::VaultAsk;
 use crate::error::ErrorInfo;
 use crate::model::Answer;
 use crate::ports::{Commit, HttpRequest, Read, Rows, StoreError, Write};
@@ -50,6 +51,13 @@ pub enum Input {
         read: u64,
         /// What came of it.
         result: Result<Vec<String>, StoreError>,
+    },
+    /// The vault has a key of this name now, or has it no longer.
+    Vault {
+        /// The name.
+        name: String,
+        /// Whether it has one.
+        held: bool,
     },
     /// A model call is over.
     Answered {
@@ -154,6 +162,24 @@ pub enum Action {
     },
     /// Abort a call to a model or to the page; what it says later is not awaited.
     Abort(CallKey),
+    /// Do this with the vault: say [`Input::Vault`] if it changed, then answer this command (a list by its names).
+    Vault {
+        /// The command.
+        id: u32,
+        /// What.
+        ask: VaultAsk,
+    },
+    /// Ask a provider by its key and answer this command, by the models (`list`) or by `{ ok, error? }`.
+    TryKey {
+        /// The command.
+        id: u32,
+        /// The provider.
+        http: Rc<Http>,
+        /// What to send.
+        request: HttpRequest,
+        /// Whether the list is wanted.
+        list: bool,
+    },
     /// Say how much is stored, as the reply to this command.
     Storage(u32),
     /// Ask the browser to keep the data, as the reply to this command.

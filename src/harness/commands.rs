@@ -180,6 +180,9 @@ impl Harness {
                 self.reply(id, Ok(None));
             }
             "close" => self.close(Some(id)),
+            "keys.set" | "keys.remove" | "keys.list" | "keys.validate" | "keys.models" => {
+                self.key_command(id, name, value)?;
+            }
             _ => match name.strip_prefix("pages.") {
                 Some(page_command) => self.page_command(id, page_command, value)?,
                 None => {

@@ -14,6 +14,7 @@ mod calls;
 mod commands;
 mod config;
 mod events;
+mod keys;
 mod outbox;
 mod outcome;
 mod page_calls;
@@ -26,6 +27,7 @@ mod watch;
 
 pub use action::{Action, CallKey, Input, ModelRequest, Notice};
 pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
+pub use keys::VaultAsk;
 pub use start::{FORMAT_KEY, check_format};
 
 use crate::error::{Code, ErrorInfo, Provided};
@@ -153,6 +155,8 @@ pub struct Harness {
     config: Config,
     /// Every key that was ever given: what is on its way may still name an earlier one.
     secrets: Vec<String>,
+    /// The names under which the vault has keys.
+    vault: Vec<String>,
     /// What the function for the instructions gave.
     instructions: Option<String>,
     registry: Registry,
@@ -231,6 +235,7 @@ impl Harness {
             start: None,
             config: Config::default(),
             secrets: Vec::new(),
+            vault: Vec::new(),
             instructions: None,
             registry,
             engine,
@@ -266,10 +271,15 @@ impl Harness {
         harness
     }
 
-    /// Takes note of a key: it must not appear anywhere.
+    /// Takes note of a key: it must not appear anywhere, nor as a JSON text or a URL writes it.
     pub fn keep_secret(&mut self, key: &str) {
-        if key.len() >= config::SECRET_BYTES && !self.secrets.iter().any(|known| known == key) {
-            self.secrets.push(key.into());
+        if key.len() < config::SECRET_BYTES {
+            return;
+        }
+        for form in [key.into(), keys::in_json(key), keys::in_url(key)] {
+            if !self.secrets.contains(&form) {
+                self.secrets.push(form);
+            }
         }
     }
 
@@ -278,6 +288,7 @@ impl Harness {
             self.keep_secret(secret);
         }
         self.config = config;
+        self.config.look_in_vault(&self.vault);
         let policy = Policy::from_record(&self.config.record());
         let before = std::mem::replace(&mut self.policy, policy);
         self.skills = prompt::merged(&self.config.skills, &self.account);
@@ -453,7 +464,7 @@ impl Harness {
         let calls = self.calls.values().filter_map(|call| call.deadline);
         let waits = self.waiters.iter().filter_map(|waiter| waiter.until);
         let progress = self.calls.values().filter_map(LiveCall::progress_due);
-        let silent = self.models.values().filter_map(|model| model.watch.due()).min();
+        let silent = self.models.values().filter_map(|model| model.asked.watch.due()).min();
         let again = self.retries().map(|(_, _, at)| at).min();
         let others =
             [self.draft_due(), self.outbox.due(), self.first_deadline(), again, silent].into_iter().flatten();
@@ -476,6 +487,7 @@ impl Harness {
             Input::Committed { commit, result } => self.committed(commit, result),
             Input::Read { read, result } => self.read_done(read, result),
             Input::Account { read, result } => self.account_read(read, result),
+            Input::Vault { name, held } => self.vault_changed(name, held),
             Input::Answered { call, result } => self.answered(call, result),
             Input::Returned { call, result } => self.returned(call, result),
             Input::Progress { call, json } => self.progress(call, &json),

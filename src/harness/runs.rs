@@ -3,7 +3,7 @@
 use super::calls::{CallOwner, LiveCall, RunCall};
 use super::outcome::{failed_call, returned_entry};
 use super::pages::Owner;
-use super::streaming::LiveModel;
+use super::streaming::{Asked, LiveModel};
 use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Slot, config, outbox};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
@@ -217,9 +217,12 @@ impl Harness {
         let last = folded.and_then(|run| run.turns.last());
         let replaces = last.is_some_and(|turn| !turn.had.is_empty());
         let on = folded.and_then(|run| run.on.as_deref());
-        let watch = self.watch(on, folded);
-        let (provider, known) = (self.config.peer(on).name, self.config.known(on).copied());
-        let model = LiveModel::new(session, run, call, provider, known, base, replaces, watch);
+        let asked = Asked {
+            provider: self.config.peer(on).name,
+            known: self.config.known(on).copied(),
+            watch: self.watch(on, folded),
+        };
+        let model = LiveModel::new(session, run, call, asked, base, replaces);
         self.models.insert(key, model);
         match request {
             Ok(request) => self.outbox.act(Action::CallModel { call: key, request }),
@@ -276,7 +279,7 @@ impl Harness {
         let Some(model) = self.models.remove(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());
         let Some(slot) = self.sessions.get(&session) else { return };
-        let cost = |usage: &Usage| model.known.as_ref().and_then(|known| known.cost(usage));
+        let cost = |usage: &Usage| model.asked.known.as_ref().and_then(|known| known.cost(usage));
         let entry = match result {
             Ok(Answer { blocks, stop, usage, model: name, id }) => Entry::Answered {
                 call: model.call,
@@ -284,7 +287,7 @@ impl Harness {
                 stop: stop.unwrap_or(StopReason::EndTurn),
                 cost: cost(&usage),
                 usage,
-                provider: model.provider.clone(),
+                provider: model.asked.provider.clone(),
                 model: name,
                 id,
             },

@@ -141,7 +141,8 @@ impl Harness {
             _ => DEFAULT_SESSION,
         };
         let of = |table: Table| Read::all(table, vec![session.into()]);
-        self.read(vec![of(Table::Entries), of(Table::Heads), of(Table::Drafts)], After::Load);
+        let keys = Read::all(Table::Keys, Vec::new());
+        self.read(vec![of(Table::Entries), of(Table::Heads), of(Table::Drafts), keys], After::Load);
     }
 
     pub(super) fn load(&mut self, rows: &[Rows]) {
@@ -160,6 +161,7 @@ impl Harness {
                 .fail(error.hint("rows are missing: delete the workspace to start anew, or report this"));
         }
         self.sessions.insert(&session.id.clone(), Slot::new(session));
+        self.vault_read(part(3));
         for write in erasures(DEFAULT_SESSION, part(0)) {
             self.outbox.write(write);
         }

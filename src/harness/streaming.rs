@@ -56,10 +56,8 @@ pub(super) struct LiveModel {
     pub session: String,
     pub run: String,
     pub call: u64,
-    /// Who was asked; the configuration may change while it answers.
-    pub provider: String,
-    /// What is known of the model that was asked.
-    pub known: Option<Known>,
+    /// Who was asked.
+    pub asked: Asked,
     parts: Vec<Streamed>,
     drafts: u64,
     /// How many shown parts the run had before this answer.
@@ -68,6 +66,15 @@ pub(super) struct LiveModel {
     fresh_call: bool,
     /// Whether the page still shows what this call had said before it was made again.
     replaces: bool,
+}
+
+/// Who was asked; the configuration may change while it answers.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// What the answer is recorded under.
+    pub provider: String,
+    /// What is known of the model.
+    pub known: Option<Known>,
     /// How long its silence is borne.
     pub watch: Watch,
 }
@@ -75,29 +82,18 @@ pub(super) struct LiveModel {
 impl LiveModel {
     /// A call that was just made. `base`: how many shown parts the run had before; `replaces`: whether the page still
     /// shows what this call had said before it was made again.
-    pub fn new(
-        session: &str,
-        run: &str,
-        call: u64,
-        provider: String,
-        known: Option<Known>,
-        base: usize,
-        replaces: bool,
-        watch: Watch,
-    ) -> LiveModel {
+    pub fn new(session: &str, run: &str, call: u64, asked: Asked, base: usize, replaces: bool) -> LiveModel {
         let (session, run) = (session.into(), run.into());
         LiveModel {
             session,
             run,
             call,
-            provider,
-            known,
+            asked,
             parts: Vec::new(),
             drafts: 0,
             base,
             fresh_call: false,
             replaces,
-            watch,
         }
     }
 

@@ -113,15 +113,15 @@ impl Harness {
     pub fn heard(&mut self, now: Millis, call: CallKey, bytes: bool) {
         self.now = self.now.max(now);
         if let Some(model) = self.models.get_mut(call) {
-            model.watch.heard(self.now, bytes);
+            model.asked.watch.heard(self.now, bytes);
         }
     }
 
     /// Gives up the answers that have kept silent too long.
     pub(super) fn give_up_silent(&mut self) {
         let now = self.now;
-        for call in self.models.keys(|model| model.watch.due().is_some_and(|due| due <= now)) {
-            let Some(error) = self.models.get_mut(call).and_then(|model| model.watch.look(now)) else {
+        for call in self.models.keys(|model| model.asked.watch.due().is_some_and(|due| due <= now)) {
+            let Some(error) = self.models.get_mut(call).and_then(|model| model.asked.watch.look(now)) else {
                 continue;
             };
             self.outbox.abort(call);

@@ -10,6 +10,7 @@ use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{check_header, in_stream, join_url, protocol};
 use super::ids::plain;
 use super::json::{Body, Members, is_object};
+use super::list::List;
 use super::wire::{self, Codec, Framing};
 use super::{
     Block, Delta, Dialect, Endpoint, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage,
@@ -32,8 +33,19 @@ pub(super) const CODEC: Codec = Codec {
     encode_message,
     request,
     framing: Framing::Events,
+    // It gives twenty where nobody says how many.
+    list: List { path: "/v1/models?limit=1000", name: "display_name", headers, ..List::DATA },
     stream: || Box::new(Stream::default()),
 };
+
+/// What it wants to see with each request.
+fn headers(endpoint: &Endpoint) -> Vec<(String, String)> {
+    let version = endpoint.api_version.as_deref().unwrap_or("2023-06-01");
+    vec![
+        ("anthropic-version".into(), version.into()),
+        ("anthropic-dangerous-direct-browser-access".into(), "true".into()),
+    ]
+}
 
 /// The whole request, without the key.
 fn request(
@@ -42,8 +54,11 @@ fn request(
     tools: &[ToolSpec],
     messages: &str,
 ) -> Result<HttpRequest, ErrorInfo> {
-    let version = endpoint.api_version.as_deref().unwrap_or("2023-06-01");
-    check_header("anthropic-version", version)?;
+    let mut headers = headers(endpoint);
+    for (name, value) in &headers {
+        check_header(name, value)?;
+    }
+    headers.insert(0, ("content-type".into(), "application/json".into()));
     settings.check(tools)?;
 
     let mut body =
@@ -104,17 +119,7 @@ fn request(
         out.push_str(messages);
         out.push(']');
     }
-    Ok(HttpRequest {
-        url: join_url(&endpoint.base_url, "/v1/messages")?,
-        headers: [
-            ("content-type", "application/json"),
-            ("anthropic-version", version),
-            ("anthropic-dangerous-direct-browser-access", "true"),
-        ]
-        .map(|(name, value)| (name.into(), value.into()))
-        .into(),
-        body: body.finish(),
-    })
+    Ok(HttpRequest { url: join_url(&endpoint.base_url, "/v1/messages")?, headers, body: body.finish() })
 }
 
 /// Appends a message, or nothing.

@@ -263,6 +263,53 @@ pub(super) fn no_stream(head: &[u8]) -> ErrorInfo {
     broken("the answer ended before anything came")
 }
 
+/// What a 2xx body means that was to be a list of models and is none.
+pub(super) fn no_list(body: &str) -> ErrorInfo {
+    match body.trim().starts_with('<') {
+        true => info(Code::Protocol, excerpt(body).into_owned()),
+        false => protocol("the answer is no list of models"),
+    }
+}
+
+/// An answer that sends elsewhere, to `location` where a browser tells: nobody follows with a key.
+pub fn redirected(url: &str, location: Option<&str>) -> ErrorInfo {
+    let mut message = String::from(url);
+    message.push_str(" sends elsewhere");
+    if let Some(location) = location {
+        message.push_str(": ");
+        message.push_str(cut(location, 500));
+    }
+    ErrorInfo::new(Code::Protocol, message)
+        .hint("the key is not sent after it: set baseUrl to the address where the API itself answers")
+}
+
+/// No answer came from this base URL; a browser does not say why. `kind`: of its provider.
+pub fn no_answer(kind: &str, base_url: &str) -> ErrorInfo {
+    let hint = if is_loopback(base_url) {
+        "start the server there, and let it answer this page's origin (Ollama: by OLLAMA_ORIGINS); the browser may \
+         have to be allowed to reach local servers"
+    } else if kind == "anthropic" {
+        "check the connection and the provider's baseUrl; an organization may be barred from calls by browsers: allow \
+         them in the provider's console, or set baseUrl to a proxy of your own"
+    } else {
+        "check the connection, the provider's baseUrl, and whether it answers requests from this page's origin"
+    };
+    ErrorInfo::new(Code::Network, "no answer came: network or CORS").hint(hint)
+}
+
+/// Whether an address stays on this machine.
+pub fn is_loopback(url: &str) -> bool {
+    let host = find::split(url, "//").map(|(_, rest)| host(rest)).unwrap_or_default();
+    let name = match host.strip_prefix('[') {
+        Some(v6) => v6.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    name == "localhost"
+        || name.ends_with(".localhost")
+        || name == "::1"
+        || (name.starts_with("127.") && name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+}
+
 /// An answer that ended too soon.
 pub(super) fn broken(message: &str) -> ErrorInfo {
     ErrorInfo::new(Code::StreamBroken, message).hint("try again; what had come is kept")
@@ -379,7 +426,7 @@ pub fn join_url(base: &str, path: &str) -> Result<String, ErrorInfo> {
 }
 
 /// The host and port at the beginning of what follows a URL's `//`.
-pub fn host(rest: &str) -> &str {
+fn host(rest: &str) -> &str {
     let end = rest.bytes().position(|byte| matches!(byte, b'/' | b'?' | b'#'));
     end.and_then(|end| rest.get(..end)).unwrap_or(rest)
 }

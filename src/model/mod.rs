@@ -12,6 +12,7 @@ pub mod errors;
 mod ids;
 mod json;
 mod lines;
+mod list;
 mod ollama;
 mod openai;
 pub mod openai_chat;

@@ -8,6 +8,7 @@
 use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{in_stream, join_url, protocol};
 use super::json::{Body, Members, Node, text};
+use super::list::List;
 use super::openai_chat::{Shape, encode, write_messages};
 use super::wire::{self, Codec, Framing};
 use super::{
@@ -28,6 +29,7 @@ pub(super) const CODEC: Codec = Codec {
     encode_message,
     request,
     framing: Framing::Lines,
+    list: List { path: "/api/tags", list: "models", id: "model", ..List::DATA },
     stream: || Box::new(Stream::default()),
 };
 

@@ -10,6 +10,7 @@ use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{in_stream, join_url, protocol};
 use super::ids::plain;
 use super::json::{Body, Members, Node, is_object};
+use super::list::List;
 use super::wire::{self, Codec, Framing};
 use super::{
     Block, Delta, DeltaKind, Dialect, Endpoint, Message, Reasoning, Role, Settings, StopReason, ToolSpec,
@@ -27,6 +28,7 @@ pub(super) const CODEC: Codec = Codec {
     encode_message,
     request,
     framing: Framing::Events,
+    list: List::DATA,
     stream: || Box::new(Stream::default()),
 };
 

@@ -39,6 +39,8 @@ pub struct Dialect {
     pub ids: Ids,
     /// Whether any of its models may be asked for sealed thinking. Elsewhere those that do not think refuse that.
     pub sealed: bool,
+    /// The path that asks for a good key, where the list of models is open to all.
+    pub key_path: Option<&'static str>,
 }
 
 /// How a server is told how hard to think.
@@ -88,6 +90,7 @@ impl Dialect {
         thinking: Replay::Never,
         ids: Ids::Plain(40),
         sealed: false,
+        key_path: None,
     };
 
     /// What is shaped like OpenAI's Responses.
@@ -139,7 +142,12 @@ pub const PRESETS: &[Preset] = &[
         "openrouter",
         "https://openrouter.ai/api/v1",
         true,
-        Dialect { effort: Effort::Nested, thinking: Replay::Member("reasoning"), ..Dialect::CHAT },
+        Dialect {
+            effort: Effort::Nested,
+            thinking: Replay::Member("reasoning"),
+            key_path: Some("/key"),
+            ..Dialect::CHAT
+        },
     ),
     // Of its models only some take their thinking back, and the others refuse the request.
     compatible("groq", "https://api.groq.com/openai/v1", true, Dialect::CHAT),

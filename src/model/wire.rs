@@ -4,12 +4,14 @@
 //! Leaves to others: what the bytes mean (the codecs), and which wire a provider speaks (`presets`).
 
 use super::assembler::Assembler;
+use super::list::List;
 use super::{
-    Delta, Dialect, Endpoint, Message, Settings, ToolSpec, anthropic, errors, ollama, openai_chat,
+    Delta, Dialect, Endpoint, Message, Settings, ToolSpec, anthropic, errors, list, ollama, openai_chat,
     openai_responses,
 };
 use crate::error::ErrorInfo;
 use crate::ports::{HttpRequest, Millis};
+use serde_json::Value;
 
 /// What marks off one event of an answer from the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub(super) struct Codec {
     pub request: Request,
     /// How an answer is cut into events.
     pub framing: Framing,
+    /// Where its list of models is.
+    pub list: List,
     /// What reads an answer.
     pub stream: fn() -> Box<dyn Stream>,
 }
@@ -111,6 +115,22 @@ impl Wire {
         messages: &str,
     ) -> Result<HttpRequest, ErrorInfo> {
         (self.codec().request)(endpoint, settings, tools, messages)
+    }
+
+    /// The cheapest request that shows whether a key is good, without the key; `list`: the one for the list of models.
+    ///
+    /// # Errors
+    /// `invalid_config`: the base URL is none.
+    pub fn ask(self, endpoint: &Endpoint, list: bool) -> Result<HttpRequest, ErrorInfo> {
+        list::request(&self.codec().list, endpoint, list)
+    }
+
+    /// What the answer to such a request says: the models, `{ id, name? }` each.
+    ///
+    /// # Errors
+    /// `protocol`: it is no such answer; or what it says went wrong.
+    pub fn models(self, endpoint: &Endpoint, list: bool, body: &str) -> Result<Vec<Value>, ErrorInfo> {
+        list::read(&self.codec().list, endpoint, list, body)
     }
 
     /// The header that carries the key: its name and what stands before the key in its value.

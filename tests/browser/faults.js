@@ -25,6 +25,51 @@ export const close = (database) => database.close();
 
 export const databases = async () => (await indexedDB.databases()).map(({ name }) => name);
 
+/** The database of version 1, with one row in it. */
+export async function early(name) {
+  const request = indexedDB.open(name, 1);
+  request.onupgradeneeded = () => ["meta", "entries", "heads", "drafts", "pages", "versions", "changes"].forEach((table) => request.result.createObjectStore(table));
+  const database = await done(request);
+  await done(database.transaction("meta", "readwrite").objectStore("meta").put("1", ["a"]));
+  database.close();
+}
+
+/** What a database has of the vault: its rows, by name, and its key. */
+export async function vault(name) {
+  const database = await connect(name, undefined, false);
+  const rows = database.transaction("keys").objectStore("keys");
+  const [names, values] = await Promise.all([done(rows.getAllKeys()), done(rows.getAll())]);
+  const keys = await done(database.transaction("vault").objectStore("vault").getAll());
+  database.close();
+  return { rows: Object.fromEntries(names.map(([of], n) => [of, values[n]])), keys };
+}
+export const vaultRow = ({ rows }, name) => rows[name];
+
+/** What a row says for a name, by the vault's key; `undefined`: it cannot be decrypted. */
+export async function vaultText({ rows, keys: [key] }, of, name) {
+  const bytes = Uint8Array.from(atob(rows[of]), (sign) => sign.charCodeAt(0));
+  const algorithm = { name: "AES-GCM", iv: bytes.slice(0, 12), additionalData: new TextEncoder().encode(name) };
+  const text = await crypto.subtle.decrypt(algorithm, key, bytes.slice(12)).catch(() => undefined);
+  return text && new TextDecoder().decode(text);
+}
+
+/** Puts a row where the vault has one. */
+export async function putVaultRow(name, of, value) {
+  const database = await connect(name, undefined, false);
+  await done(database.transaction("keys", "readwrite").objectStore("keys").put(value, [of]));
+  database.close();
+}
+
+/** What the vault's keys are worth to a script that takes them away: how often `exportKey` gave something. */
+export async function exportable({ keys }) {
+  const tries = keys.flatMap((key) => ["raw", "jwk"].map((format) => crypto.subtle.exportKey(format, key)));
+  return (await Promise.allSettled(tries)).filter(({ status }) => status === "fulfilled").length;
+}
+export const vaultKeys = ({ keys }) => keys.length;
+
+/** The bytes of a row, as a text of one character each. */
+export const decoded = (row) => atob(row);
+
 /** Closes the connections of a scope behind the back of whoever uses them. */
 export const cut = (scope) => scope.closables.forEach((connection) => connection.close());
 
@@ -84,6 +129,7 @@ export function replace(object, name, value) {
   return () => (own ? Object.defineProperty(object, name, own) : delete object[name]);
 }
 export const withoutIndexedDb = () => replace(globalThis, "indexedDB", undefined);
+export const withoutCipher = () => replace(crypto, "subtle", undefined);
 export const withoutLocks = () => replace(navigator, "locks", undefined);
 
 /** Puts a disk of so many bytes under IndexedDB. `undefined` where the browser has no storage buckets. */

@@ -18,6 +18,21 @@ extern "C" {
     pub fn connections(scope: &Scope) -> u32;
     async fn stall(name: &str) -> JsValue;
 
+    pub async fn early(name: &str);
+    async fn vault(name: &str) -> JsValue;
+    #[wasm_bindgen(js_name = vaultRow)]
+    fn vault_row(vault: &JsValue, name: &str) -> Option<String>;
+    #[wasm_bindgen(js_name = vaultText)]
+    async fn vault_text(vault: &JsValue, row: &str, name: &str) -> JsValue;
+    #[wasm_bindgen(js_name = vaultKeys)]
+    fn vault_keys(vault: &JsValue) -> u32;
+    #[wasm_bindgen(js_name = putVaultRow)]
+    pub async fn put_vault_row(database: &str, name: &str, value: &str);
+    async fn exportable(vault: &JsValue) -> JsValue;
+    pub fn decoded(row: &str) -> String;
+    #[wasm_bindgen(js_name = withoutCipher)]
+    fn without_cipher() -> Function;
+
     #[wasm_bindgen(js_name = watchWrites)]
     fn js_watch_writes(abort: u32, error: Option<&str>) -> Patch;
     #[wasm_bindgen(js_name = watchRejections)]
@@ -160,4 +175,36 @@ pub fn frozen() -> Undo {
 pub async fn disk_of(bytes: f64) -> Option<Undo> {
     let undo = small_disk(bytes).await;
     undo.is_function().then(|| Undo::new(undo))
+}
+
+/// What the database of a workspace has of the vault.
+pub struct Vault(JsValue);
+
+impl Vault {
+    pub async fn of(workspace: &str) -> Vault {
+        Vault(vault(&format!("lodger:{workspace}")).await)
+    }
+
+    pub fn row(&self, name: &str) -> Option<String> {
+        vault_row(&self.0, name)
+    }
+
+    /// What the row of a name says if it is taken for that of another; `None`: nothing.
+    pub async fn text(&self, row: &str, name: &str) -> Option<String> {
+        vault_text(&self.0, row, name).await.as_string()
+    }
+
+    /// How many keys of its own it has.
+    pub fn keys(&self) -> u32 {
+        vault_keys(&self.0)
+    }
+
+    /// How many of these a script can take away.
+    pub async fn exportable(&self) -> f64 {
+        exportable(&self.0).await.as_f64().unwrap()
+    }
+}
+
+pub fn no_cipher() -> Undo {
+    Undo(without_cipher())
 }

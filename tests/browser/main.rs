@@ -12,6 +12,7 @@ mod host;
 mod lock;
 mod patterns;
 mod store;
+mod vault;
 mod workspace;
 
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);

@@ -228,7 +228,7 @@ async fn a_full_disk_has_its_own_error_and_nothing_is_written() {
 #[wasm_bindgen_test]
 async fn what_a_newer_version_wrote_is_refused() {
     browser::delete("newer").await.unwrap();
-    let other = faults::connect("lodger:newer", Some(2), false).await.unwrap();
+    let other = faults::connect("lodger:newer", Some(99), false).await.unwrap();
     assert_eq!(Host::open("newer").await.err().unwrap().code, Code::NewerVersion);
     faults::close(&other);
 
@@ -275,7 +275,7 @@ async fn a_store_tells_of_an_upgrade_and_makes_way_when_it_is_closed() {
     let upgrading = Rc::new(RefCell::new(None));
     let result = Rc::clone(&upgrading);
     wasm_bindgen_futures::spawn_local(async move {
-        *result.borrow_mut() = Some(faults::connect("lodger:upgrade", Some(2), false).await.unwrap());
+        *result.borrow_mut() = Some(faults::connect("lodger:upgrade", Some(99), false).await.unwrap());
     });
     until(|| (!gone.borrow().is_empty()).then_some(())).await;
     assert_eq!(*gone.borrow(), [false]);
@@ -312,7 +312,7 @@ async fn a_newer_version_gets_the_database_and_the_run_is_held() {
     host.ask("sendMessage", json!({ "text": "Tell me" })).await.unwrap();
     let (call, _) = host.call("stream", 0).await;
     host.pump.feed_text(call, "Once upon");
-    let upgraded = faults::connect("lodger:make way", Some(2), false).await.unwrap();
+    let upgraded = faults::connect("lodger:make way", Some(99), false).await.unwrap();
     let error = host.closed().unwrap().unwrap();
     assert_eq!(error.code, Code::WorkspaceClosed);
     assert!(error.hint.as_deref().unwrap().contains("reload the page"), "{error}");

@@ -9,6 +9,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::unreachable,
     clippy::indexing_slicing,
     clippy::string_slice
 )]
@@ -38,8 +39,11 @@ struct Reading {
     events: fn(&[u8]) -> Vec<(usize, String)>,
     /// Asserts that the decoder makes of these bytes what these events say; gives what that is: the name of a
     /// stop reason or of a failure's code.
-    check: fn(&str, &[u8], &[(usize, String)]) -> &'static str,
+    check: Check,
 }
+
+/// Takes the name, the bytes and the events.
+type Check = fn(&str, &[u8], &[(usize, String)]) -> &'static str;
 
 /// One for each wire.
 const READINGS: &[Reading] = &[anthropic::READING, chat::READING, responses::READING, ollama::READING];

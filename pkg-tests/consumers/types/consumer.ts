@@ -42,6 +42,13 @@ export async function app(): Promise<void> {
 
   const page = await ws.pages.create({ title: "T" });
   await ws.pages.update(page.slug, { content: "x" }, { expectedVersion: page.version });
+  await ws.keys.set("anthropic", "sk-…");
+  const names: string[] = await ws.keys.list();
+  const { ok, error: wrong } = await ws.keys.validate({ kind: "anthropic" });
+  if (!ok) wrong?.hint?.trim();
+  const models: { id: string; name?: string }[] = await ws.keys.models({ kind: "anthropic", apiKey: async () => "sk-…" });
+  await ws.keys.remove("anthropic");
+  void [names, models];
   const settings = await invoke("get_agent_settings");
   const configured: boolean = settings.api_key_configured;
   void configured;

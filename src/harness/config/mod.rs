@@ -6,6 +6,7 @@
 mod provider;
 mod read;
 
+pub(super) use provider::provider;
 pub use provider::{Http, Provider, Timeouts};
 pub(crate) use read::function;
 pub use read::{Function, Given};
@@ -128,7 +129,7 @@ impl Config {
         for (name, value) in members {
             let null = value.is_null();
             match name.as_str() {
-                "provider" => config.provider = optional(value, name, |value, _| provider::provider(value))?,
+                "provider" => config.provider = optional(value, name, |value, _| provider(value))?,
                 "model" => config.model = optional(value, name, text)?,
                 "instructions" => config.instructions = optional(value, name, given)?,
                 "maxOutputTokens" => {
@@ -322,6 +323,17 @@ impl Config {
         secrets.filter(|secret| secret.len() >= SECRET_BYTES).collect()
     }
 
+    /// Lets providers without a key take the vault's, which has keys of these names.
+    pub(super) fn look_in_vault(&mut self, names: &[String]) {
+        let held = |name: &str| names.iter().any(|held| held == name);
+        if let Some(provider) = &mut self.provider {
+            provider.look_in_vault(None, held);
+        }
+        for (name, provider) in &mut self.providers {
+            provider.look_in_vault(Some(name), held);
+        }
+    }
+
     /// What the journal keeps: no secret, and no function.
     pub fn record(&self) -> Value {
         let instructions = match &self.instructions {
@@ -393,7 +405,7 @@ fn budgets(value: &Value, name: &str) -> Result<Value, ErrorInfo> {
 
 /// The providers by their names.
 fn providers(value: &Value) -> Result<Vec<(String, Provider)>, ErrorInfo> {
-    let read = |(name, value): (&String, &Value)| Ok((name.clone(), provider::provider(value)?));
+    let read = |(name, value): (&String, &Value)| Ok((name.clone(), provider(value)?));
     object(value, "providers")?.iter().map(read).collect()
 }
 
@@ -475,7 +487,15 @@ mod tests {
         let error = error(json!({ "provider": { "kind": "anthropic", "apiKey": "sk-secret\nvalue" } }));
         assert_eq!(error.code, Code::InvalidConfig);
         assert!(!format!("{error:?}").contains("secret"), "{error:?}");
-        for base in ["nonsense", "ftp://x", "http://example.com", ""] {
+        for base in [
+            "nonsense",
+            "ftp://x",
+            "http://example.com",
+            "HTTP://example.com",
+            "http://127.example.com",
+            "http://localhost.example.com",
+            "",
+        ] {
             let patch = json!({ "provider": { "kind": "anthropic", "baseUrl": base } });
             assert_eq!(Config::default().patched(&patch).unwrap_err().code, Code::InvalidConfig, "{base}");
         }
@@ -485,6 +505,45 @@ mod tests {
             let patch = json!({ "provider": { "kind": "anthropic", "baseUrl": base } });
             assert!(Config::default().patched(&patch).unwrap().configured(), "{base}");
         }
+    }
+
+    #[test]
+    fn the_vault_is_for_who_has_no_key() {
+        let held = ["anthropic".to_string(), "openai-compatible".into(), "mine".into()];
+        let vault = |provider: &Provider| match provider {
+            Provider::Http(http) => http.vault.clone(),
+            Provider::Custom { .. } => panic!("no model API"),
+        };
+        for (provider, found, named) in [
+            (json!({ "kind": "anthropic" }), Some("anthropic"), Some("mine")),
+            (json!({ "kind": "anthropic", "apiKey": "sk-own-key" }), None, None),
+            (json!({ "kind": "anthropic", "apiKey": { "$fn": 1 } }), None, None),
+            (json!({ "kind": "openai", "model": "m" }), None, Some("mine")),
+            (
+                json!({ "kind": "openai-compatible", "preset": "groq", "model": "m" }),
+                Some("openai-compatible"),
+                Some("mine"),
+            ),
+        ] {
+            let patch = json!({ "provider": provider, "providers": { "mine": provider, "other": provider } });
+            let mut config = Config::default().patched(&patch).unwrap();
+            let before = config.configured();
+            config.look_in_vault(&held);
+            let of = |on: Option<&str>| vault(config.serving(on).unwrap());
+            assert_eq!([of(None), of(Some("other"))].map(|name| name.as_deref() == found), [true, true]);
+            assert_eq!(of(Some("mine")).as_deref(), named, "{provider}");
+            assert_eq!(config.configured(), before || found.is_some(), "{provider}");
+            config.look_in_vault(&[]);
+            assert_eq!(config.configured(), before, "{provider}: a key that is gone is not taken");
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_secret_header_are_secrets() {
+        let headers = json!({ "Authorization": "Bearer tok-very-secret", "Helicone-Auth": "hel-secret-1",
+            "anthropic-beta": "some-beta-2026-01-01", "x-api-key": null });
+        let patch = json!({ "provider": { "kind": "anthropic", "headers": headers } });
+        assert_eq!(Config::default().patched(&patch).unwrap().secrets(), ["tok-very-secret", "hel-secret-1"]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::read::{
 };
 use crate::error::ErrorInfo;
 use crate::find;
-use crate::model::errors::{check_header, host, join_url};
+use crate::model::errors::{check_header, is_loopback, join_url};
 use crate::model::{Dialect, Endpoint, PRESETS, Peer, Preset, Wire};
 use crate::ports::{MAX_DELAY_MS, Millis};
 use serde_json::{Map, Value};
@@ -35,6 +35,8 @@ pub struct Http {
     pub preset: &'static Preset,
     /// The key.
     pub key: Option<Given>,
+    /// Under which name the vault has its key, or may have it, where the page gives none.
+    pub vault: Option<String>,
     /// Whether the key goes as `authorization: Bearer`.
     pub bearer: bool,
     /// The page's own headers; `None` takes one of ours away.
@@ -87,7 +89,7 @@ impl Provider {
     pub fn configured(&self) -> bool {
         match self {
             Provider::Custom { .. } => true,
-            Provider::Http(http) => http.key.is_some() || http.elsewhere || !http.preset.needs_key,
+            Provider::Http(http) => http.key.is_some() || http.vault.is_some() || !http.needs_key(),
         }
     }
 
@@ -140,22 +142,45 @@ impl Provider {
         }
     }
 
-    /// What must not appear anywhere.
-    pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
-        let http = match self {
-            Provider::Http(http) => Some(http),
-            Provider::Custom { .. } => None,
-        };
-        let key = http.and_then(|http| match &http.key {
-            Some(Given::Text(key)) => Some(key.as_str()),
-            _ => None,
-        });
-        let secret = |name: &str| {
-            ["authorization", "key", "token", "secret", "cookie"].iter().any(|s| find::has(name, s))
-        };
-        let headers = http.into_iter().flat_map(|http| &http.headers);
-        key.into_iter()
-            .chain(headers.filter(move |(name, _)| secret(name)).filter_map(|(_, value)| value.as_deref()))
+    /// Takes the vault's key where the page gives none: that of the name it has in `providers`, else of its kind. `held`:
+    /// whether the vault has a key of this name, or may have it.
+    pub(in crate::harness) fn look_in_vault(&mut self, name: Option<&str>, held: impl Fn(&str) -> bool) {
+        let Provider::Http(http) = self else { return };
+        let mut names = name.into_iter().chain([http.preset.kind]);
+        let found = names.find(|name| http.key.is_none() && held(name)).map(Into::into);
+        if http.vault != found {
+            Rc::make_mut(http).vault = found;
+        }
+    }
+
+    /// The keys that must not appear anywhere, as far as they are known: what a function gives comes later.
+    pub(in crate::harness) fn secrets(&self) -> Vec<&str> {
+        let mut secrets = Vec::new();
+        let Provider::Http(http) = self else { return secrets };
+        if let Some(Given::Text(key)) = &http.key {
+            secrets.push(key.as_str());
+        }
+        for (name, value) in &http.headers {
+            if ["auth", "key", "token", "secret", "cookie"].iter().any(|word| find::has(name, word)) {
+                // `Bearer` and the like are no secret, and may be left out by who quotes the rest.
+                secrets.extend(value.iter().flat_map(|value| value.split(' ')));
+            }
+        }
+        secrets
+    }
+}
+
+impl Http {
+    /// Whether it answers nobody without a key. What is somewhere else may have its key from someone else.
+    pub fn needs_key(&self) -> bool {
+        self.preset.needs_key && !self.elsewhere
+    }
+
+    /// The header with this key, as it goes out: its name and its value.
+    pub fn key_header(&self, key: &str) -> (&'static str, String) {
+        let (name, prefix) =
+            if self.bearer { ("authorization", "Bearer ") } else { self.preset.wire.key_header() };
+        (name, [prefix, key].concat())
     }
 }
 
@@ -175,7 +200,7 @@ impl std::fmt::Debug for Http {
 ///
 /// # Errors
 /// `invalid_config`, naming the member.
-pub(super) fn provider(value: &Value) -> Result<Provider, ErrorInfo> {
+pub(in crate::harness) fn provider(value: &Value) -> Result<Provider, ErrorInfo> {
     let members = object(value, "provider")?;
     let named = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default();
     let (kind, preset) = (named("kind"), named("preset"));
@@ -186,6 +211,7 @@ pub(super) fn provider(value: &Value) -> Result<Provider, ErrorInfo> {
     let mut http = Http {
         preset,
         key: None,
+        vault: None,
         bearer: false,
         headers: Vec::new(),
         credentials: None,
@@ -244,15 +270,14 @@ pub(super) fn provider(value: &Value) -> Result<Provider, ErrorInfo> {
     let base = &http.endpoint.base_url;
     if http.elsewhere {
         join_url(base, "")?;
-        if !allow_http && base.starts_with("http:") && !loopback(base) {
+        if !allow_http && !base.to_ascii_lowercase().starts_with("https:") && !is_loopback(base) {
             return Err(invalid("provider.baseUrl uses plain http, which would show the key to the network")
                 .hint("use https, or set allowHttp: true"));
         }
     }
     if let Some(Given::Text(key)) = &http.key {
-        let (name, prefix) =
-            if http.bearer { ("authorization", "Bearer ") } else { http.preset.wire.key_header() };
-        check_header(name, &[prefix, key].concat())?;
+        let (name, value) = http.key_header(key);
+        check_header(name, &value)?;
     }
     Ok(Provider::Http(Rc::new(http)))
 }
@@ -309,16 +334,6 @@ fn custom(members: &Map<String, Value>) -> Result<Provider, ErrorInfo> {
         Some(stream) => Ok(Provider::Custom { stream, model }),
         None => Err(invalid("provider.stream must be a function that returns an async iterable")),
     }
-}
-
-/// Whether an address stays on this machine.
-fn loopback(url: &str) -> bool {
-    let host = find::split(url, "//").map(|(_, rest)| host(rest)).unwrap_or_default();
-    let name = match host.strip_prefix('[') {
-        Some(v6) => v6.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    name == "localhost" || name.ends_with(".localhost") || name == "::1" || name.starts_with("127.")
 }
 
 fn key(value: &Value) -> Result<Given, ErrorInfo> {

@@ -1,0 +1,58 @@
+// The cipher of the vault, and where its key is kept.
+//
+// AES-GCM with a fresh IV for each text; the name that a text is kept under is authenticated with it, so that no text
+// passes for another. The key is made here, cannot be exported, and lies in the workspace's own database, where it goes
+// when that is deleted. It keeps texts from who reads the disk or a backup, not from a script of this origin. Leaves to
+// others: the rows (`src/browser/vault.rs`).
+
+// The object store in the database (`src/browser/idb.rs` makes it), and the key's place in it.
+const STORE = "vault";
+const PLACE = 0;
+
+const bytes = (text) => new TextEncoder().encode(text);
+const cipher = (name, iv) => ({ name: "AES-GCM", iv, additionalData: bytes(name) });
+
+/** Whether this page has a cipher: it must be a secure context. */
+export const hasCipher = () => !!globalThis.crypto?.subtle;
+
+export const makeKey = () => crypto.subtle.generateKey({ name: "AES-GCM", length: 256 }, false, ["encrypt", "decrypt"]);
+
+/**
+ * The key of this database, if it has one. With `made` that becomes its key if it has none, in one transaction: of two
+ * tabs one wins.
+ * @param {IDBDatabase} database
+ */
+export function vaultKey(database, made) {
+  return new Promise((resolve, reject) => {
+    const transaction = database.transaction(STORE, made ? "readwrite" : "readonly", { durability: "strict" });
+    const store = transaction.objectStore(STORE);
+    let key, failure;
+    store.get(PLACE).onsuccess = ({ target }) => {
+      key = target.result;
+      if (key || !made) return;
+      try {
+        store.put((key = made), PLACE);
+      } catch (error) {
+        // Some browsers keep no keys in private windows.
+        failure = error;
+        transaction.abort();
+      }
+    };
+    transaction.oncomplete = () => resolve(key);
+    transaction.onabort = () => reject(failure ?? transaction.error);
+  });
+}
+
+/** @param {CryptoKey} key */
+export async function seal(key, name, text) {
+  const iv = crypto.getRandomValues(new Uint8Array(12));
+  const sealed = await crypto.subtle.encrypt(cipher(name, iv), key, bytes(text));
+  return btoa(String.fromCharCode(...iv, ...new Uint8Array(sealed)));
+}
+
+/** @param {CryptoKey} key */
+export async function unseal(key, name, row) {
+  const all = Uint8Array.from(atob(row), (sign) => sign.charCodeAt(0));
+  const text = await crypto.subtle.decrypt(cipher(name, all.subarray(0, 12)), key, all.subarray(12));
+  return new TextDecoder().decode(text);
+}

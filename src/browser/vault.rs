@@ -1,0 +1,135 @@
+//! The vault: keys of providers that the page wants kept.
+//!
+//! Promises: what is stored is encrypted, each key for its name alone (`/js/vault.js`); in memory a key is kept as it is
+//! and stored nowhere; nothing is encrypted or decrypted inside a transaction; the page is told names only. Leaves to
+//! others: who takes which key (`harness/`).
+
+use super::pump::{Deliver, Pump};
+use super::store::Store;
+use super::task;
+use crate::error::{Code, ErrorInfo};
+use crate::harness::{Input, VaultAsk};
+use crate::json::json;
+use crate::maps::Named;
+use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
+use serde_json::Value;
+use std::cell::RefCell;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(module = "/js/vault.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = hasCipher)]
+    fn has_cipher() -> bool;
+    #[wasm_bindgen(catch, js_name = makeKey)]
+    async fn make_key() -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(catch, js_name = vaultKey)]
+    pub(super) async fn vault_key(database: &JsValue, made: &JsValue) -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(catch)]
+    async fn seal(key: &JsValue, name: &str, text: &str) -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(catch)]
+    async fn unseal(key: &JsValue, name: &str, row: &str) -> Result<JsValue, JsValue>;
+}
+
+/// The keys of one workspace.
+pub(super) struct Vault {
+    store: Store,
+    /// The keys of a workspace in memory: its rows have only names.
+    memory: RefCell<Named<String>>,
+}
+
+impl Vault {
+    pub fn new(store: Store) -> Vault {
+        Vault { store, memory: RefCell::default() }
+    }
+
+    /// The key of this name.
+    pub async fn get(&self, name: &str) -> Result<Option<String>, ErrorInfo> {
+        let Some((_, row)) = self.rows(vec![name.into()]).await?.pop() else { return Ok(None) };
+        let Some(key) = self.store.vault_key(&JsValue::UNDEFINED).await.map_err(told)? else {
+            return Ok(self.memory.borrow().get(name).cloned());
+        };
+        needs_cipher()?;
+        match unseal(&key, name, &row).await.ok().and_then(|text| text.as_string()) {
+            Some(text) => Ok(Some(text)),
+            None => {
+                Err(ErrorInfo::new(Code::Corrupt, ["the vault's key of ", name, " cannot be read"].concat())
+                    .hint("give it to keys.set once more"))
+            }
+        }
+    }
+
+    async fn set(&self, name: &str, text: &str) -> Result<(), ErrorInfo> {
+        let value = match self.store.vault_key(&JsValue::UNDEFINED).await.map_err(told)? {
+            None => {
+                self.memory.borrow_mut().insert(name, text.into());
+                String::new()
+            }
+            Some(found) => {
+                needs_cipher()?;
+                let failed = |_| told(StoreError::Failed("the browser does not encrypt".into()));
+                let mut key = found;
+                if key.is_undefined() {
+                    let made = make_key().await.map_err(failed)?;
+                    key = self.store.vault_key(&made).await.map_err(told)?.unwrap_or(made);
+                }
+                seal(&key, name, text).await.map_err(failed)?.as_string().unwrap_or_default()
+            }
+        };
+        self.write(Write::Put { table: Table::Keys, key: vec![name.into()], value }).await
+    }
+
+    async fn remove(&self, name: &str) -> Result<(), ErrorInfo> {
+        self.memory.borrow_mut().remove(name);
+        self.write(Write::DeletePrefix { table: Table::Keys, prefix: vec![name.into()] }).await
+    }
+
+    async fn write(&self, write: Write) -> Result<(), ErrorInfo> {
+        let commit = Commit { expect: Vec::new(), writes: vec![write], durability: Durability::Strict };
+        self.store.commit(&commit).await.map_err(told)
+    }
+
+    async fn rows(&self, prefix: Key) -> Result<Rows, ErrorInfo> {
+        let lists = self.store.read(&[Read::all(Table::Keys, prefix)]).await;
+        Ok(lists.map_err(told)?.pop().unwrap_or_default())
+    }
+
+    async fn names(&self) -> Result<Value, ErrorInfo> {
+        let mut names = Vec::new();
+        for (key, _) in self.rows(Vec::new()).await? {
+            if let Some(Part::Text(name)) = key.into_iter().next() {
+                names.push(Value::String(name));
+            }
+        }
+        Ok(names.into())
+    }
+}
+
+/// Does what the page asks of the vault, and answers its command.
+pub(super) fn ask(pump: &Pump, id: u32, ask: VaultAsk) {
+    let pump = pump.clone();
+    task::start(async move {
+        let vault = &pump.inner().vault;
+        let (result, changed) = match ask {
+            VaultAsk::Set(name, key) => (vault.set(&name, &key).await.map(|()| None), Some((name, true))),
+            VaultAsk::Remove(name) => (vault.remove(&name).await.map(|()| None), Some((name, false))),
+            VaultAsk::List => (vault.names().await.map(|names| Some(json(&names))), None),
+        };
+        if let (Ok(_), Some((name, held))) = (&result, changed) {
+            pump.input(Input::Vault { name, held });
+        }
+        pump.deliver(Deliver::Reply(id, result));
+    });
+}
+
+fn needs_cipher() -> Result<(), ErrorInfo> {
+    if has_cipher() {
+        return Ok(());
+    }
+    let error =
+        ErrorInfo::new(Code::InsecureContext, "this page is no secure context, so nothing can be encrypted");
+    Err(error.hint("serve it over https or from localhost, or give the key as apiKey"))
+}
+
+fn told(error: StoreError) -> ErrorInfo {
+    error.info()
+}

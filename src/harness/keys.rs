@@ -1,0 +1,375 @@
+//! The vault's keys, and trying one.
+//!
+//! Decides what the page may ask of the vault, and that a provider without a key takes the vault's. Promises:
+//! no entry, event or error has a key in it; of the vault this harness knows the names. Leaves to others: keeping keys,
+//! and sending them (`browser/`).
+
+use super::args::Args;
+use super::config::{self, Provider};
+use super::{Action, Harness, Lifecycle};
+use crate::error::{Code, ErrorInfo};
+use crate::json;
+use crate::model::errors::check_header;
+use crate::object::Object;
+use crate::ports::{Part, Rows};
+use serde_json::Value;
+
+/// How long a name in the vault may be, and how long a key, in bytes.
+const NAME_BYTES: usize = 200;
+const KEY_BYTES: usize = 8 * 1024;
+
+/// What is to be done with the vault.
+#[derive(Clone, PartialEq, Eq)]
+pub enum VaultAsk {
+    /// Keep this key under this name.
+    Set(String, String),
+    /// Forget the key of this name.
+    Remove(String),
+    /// Say which names there are.
+    List,
+}
+
+impl std::fmt::Debug for VaultAsk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            VaultAsk::Set(name, _) | VaultAsk::Remove(name) => name,
+            VaultAsk::List => "list",
+        })
+    }
+}
+
+impl Harness {
+    /// A command `keys.…`.
+    pub(super) fn key_command(&mut self, id: u32, name: &str, value: &Value) -> Result<(), ErrorInfo> {
+        let args = |members: &[&str]| Args::new(name, value, members);
+        let ask = match name {
+            "keys.set" => {
+                let args = args(&["provider", "key"])?;
+                let (of, key) = (named(&args)?, args.needed("key")?);
+                if key.trim().is_empty() || key.len() > KEY_BYTES {
+                    return Err(args.invalid("needs a key"));
+                }
+                check_header("key", key).map_err(|mut error| {
+                    error.code = Code::InvalidArguments;
+                    error
+                })?;
+                self.keep_secret(key);
+                VaultAsk::Set(of, key.into())
+            }
+            "keys.remove" => VaultAsk::Remove(named(&args(&["provider"])?)?),
+            "keys.list" => {
+                args(&[])?;
+                VaultAsk::List
+            }
+            _ => {
+                let provider = args(&["provider"])?.get("provider").unwrap_or(&Value::Null);
+                self.try_key(id, name == "keys.models", config::provider(provider)?);
+                return Ok(());
+            }
+        };
+        self.outbox.act(Action::Vault { id, ask });
+        Ok(())
+    }
+
+    /// Asks a provider for its models (`list`), or only whether its key is good.
+    fn try_key(&mut self, id: u32, list: bool, mut provider: Provider) {
+        for secret in provider.secrets() {
+            self.keep_secret(secret);
+        }
+        // Whoever sends it looks whether there is one.
+        provider.look_in_vault(None, |_| true);
+        let value = match provider {
+            Provider::Http(http) => {
+                match http.preset.wire.ask(&http.endpoint, list) {
+                    Ok(request) => self.outbox.act(Action::TryKey { id, http, request, list }),
+                    Err(error) => self.reply_now(id, Err(error)),
+                }
+                return;
+            }
+            Provider::Custom { model, .. } if list => {
+                model.iter().map(|model| Object::new().text("id", model).done()).collect()
+            }
+            Provider::Custom { .. } => Object::new().flag("ok", true).done(),
+        };
+        self.reply_now(id, Ok(Some(json::json(&value))));
+    }
+
+    /// The vault as a start finds it.
+    pub(super) fn vault_read(&mut self, rows: &Rows) {
+        self.vault.clear();
+        for (key, _) in rows {
+            if let Some(Part::Text(name)) = key.first() {
+                self.vault.push(name.clone());
+            }
+        }
+    }
+
+    /// The vault has, or has no longer, a key of this name.
+    pub(super) fn vault_changed(&mut self, name: String, held: bool) {
+        self.vault.retain(|other| *other != name);
+        if held {
+            self.vault.push(name);
+        }
+        if self.lifecycle == Lifecycle::Running {
+            self.config.look_in_vault(&self.vault);
+            // Recorded before the next decision, if it makes a difference.
+            self.changed = true;
+        }
+    }
+
+    /// An error as the page may see it: no key in it.
+    pub fn clean(&self, error: ErrorInfo) -> ErrorInfo {
+        self.scrubbed_error(error)
+    }
+
+    /// A text from outside without the keys that must not appear anywhere. Whoever cuts texts does so after this: half a
+    /// key is not found any more.
+    pub fn clean_text(&self, text: String) -> String {
+        self.scrubbed(text)
+    }
+}
+
+/// A key as it stands inside a JSON text.
+pub(super) fn in_json(key: &str) -> String {
+    let mut text = String::new();
+    json::push_text(&mut text, key);
+    let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    inside.unwrap_or(key).into()
+}
+
+/// A key as it stands in the query of a URL.
+pub(super) fn in_url(key: &str) -> String {
+    let mut text = String::new();
+    for byte in key.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte) {
+            text.push(byte.into());
+        } else {
+            text.push('%');
+            for half in [byte >> 4, byte & 15] {
+                text.extend(char::from_digit(half.into(), 16).map(|digit| digit.to_ascii_uppercase()));
+            }
+        }
+    }
+    text
+}
+
+/// The name of a provider, as the vault has it.
+fn named(args: &Args<'_>) -> Result<String, ErrorInfo> {
+    let name = args.needed("provider")?;
+    match name.is_empty() || name.len() > NAME_BYTES {
+        true => Err(args.invalid("needs \"provider\": the kind of one, or its name in providers")),
+        false => Ok(name.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Input, Options};
+    use super::*;
+    use crate::ports::{Commit, MemoryStore, Table, Write};
+    use serde_json::json;
+
+    /// A harness, its store, and what it wants of the world besides.
+    struct World {
+        harness: Harness,
+        store: MemoryStore,
+        asked: Vec<Action>,
+        last: u32,
+        now: u64,
+    }
+
+    impl World {
+        /// With keys of these names in the vault.
+        fn new(names: &[&str]) -> World {
+            let options = Options { name: "w".into(), page_tools: false, holder: "t".into() };
+            let mut store = MemoryStore::new();
+            let put = |name: &&str| Write::Put {
+                table: Table::Keys,
+                key: vec![(*name).into()],
+                value: String::new(),
+            };
+            store.commit(&Commit { writes: names.iter().map(put).collect(), ..Commit::default() }).unwrap();
+            World { harness: Harness::new(options), store, asked: Vec::new(), last: 0, now: 0 }
+        }
+
+        fn input(&mut self, input: Input) -> Option<Result<Value, ErrorInfo>> {
+            let mut reply = None;
+            self.now += 1_000;
+            self.harness.handle(self.now, input);
+            while let Some(action) = self.harness.poll(self.now) {
+                let input = match action {
+                    Action::Lock { .. } => Input::Locked(true),
+                    Action::Account { id, .. } => Input::Account { read: id, result: Ok(Vec::new()) },
+                    Action::Commit { id, commit } => {
+                        Input::Committed { commit: id, result: self.store.commit(&commit) }
+                    }
+                    Action::Read { id, reads } => {
+                        let rows = reads.iter().map(|read| self.store.read(read)).collect();
+                        Input::Read { read: id, result: Ok(rows) }
+                    }
+                    Action::Reply { result, .. } => {
+                        let value =
+                            |json: Option<String>| json.map_or(Value::Null, |json| json.parse().unwrap());
+                        reply = Some(result.map(value));
+                        continue;
+                    }
+                    Action::Tell(_) => continue,
+                    other => {
+                        self.asked.push(other);
+                        continue;
+                    }
+                };
+                self.harness.handle(self.now, input);
+            }
+            reply
+        }
+
+        fn command(&mut self, name: &str, args: Value) -> Option<Result<Value, ErrorInfo>> {
+            self.last += 1;
+            let fresh = format!("f{}", self.last);
+            self.input(Input::Command { id: self.last, name: name.into(), args, fresh })
+        }
+
+        fn configured(&mut self) -> bool {
+            let settings = self.command("settings", json!({})).unwrap().unwrap();
+            settings["api_key_configured"] == true
+        }
+
+        /// Whether a message leads to a call of the model.
+        fn calls(&mut self) -> bool {
+            self.asked.clear();
+            self.command("sendMessage", json!({ "text": "Hello" })).unwrap().unwrap();
+            self.asked.iter().any(|action| matches!(action, Action::CallModel { .. }))
+        }
+
+        fn journal(&self) -> String {
+            let rows = self.store.read(&crate::ports::Read::all(Table::Entries, Vec::new()));
+            rows.into_iter().map(|(_, row)| row).collect()
+        }
+    }
+
+    #[test]
+    fn a_start_finds_the_vaults_key_of_its_kind() {
+        for (names, configured) in
+            [(&["openai", "anthropic"][..], true), (&["openai"][..], false), (&[][..], false)]
+        {
+            let mut world = World::new(names);
+            world.command("startAgent", json!({ "provider": { "kind": "anthropic" } })).unwrap().unwrap();
+            assert_eq!(world.configured(), configured, "{names:?}");
+            assert_eq!(world.calls(), configured, "{names:?}");
+            let said = format!("\"configured\":{configured}");
+            assert!(world.journal().contains(&said), "the answer is recorded: {}", world.journal());
+        }
+    }
+
+    #[test]
+    fn a_key_that_comes_later_counts_from_the_next_call_on() {
+        let mut world = World::new(&[]);
+        world.command("startAgent", json!({ "provider": { "kind": "anthropic" } })).unwrap().unwrap();
+        assert!(!world.calls());
+        world.input(Input::Vault { name: "openai".into(), held: true });
+        assert!(!world.configured());
+        world.input(Input::Vault { name: "anthropic".into(), held: true });
+        assert!(world.configured() && world.calls());
+        world.command("interrupt", json!({})).unwrap().unwrap();
+        world.input(Input::Vault { name: "anthropic".into(), held: false });
+        assert!(!world.configured() && !world.calls());
+        world
+            .command("configureAgent", json!({ "provider": { "kind": "openai", "model": "m" } }))
+            .unwrap()
+            .unwrap();
+        assert!(world.configured(), "another kind, whose key came before");
+    }
+
+    #[test]
+    fn a_key_goes_to_the_vault_and_nowhere_else() {
+        let mut world = World::new(&[]);
+        let key = "sk-marked-0123456789";
+        assert_eq!(world.command("keys.set", json!({ "provider": "xai", "key": key })), None);
+        let set = VaultAsk::Set("xai".into(), key.into());
+        let [Action::Vault { id: 1, ask }] = &world.asked[..] else { panic!("{:?}", world.asked) };
+        assert_eq!(*ask, set);
+        assert!(!format!("{:?}", world.asked).contains(key));
+        assert_eq!(world.harness.clean_text(format!("it was {key}.")), "it was [REDACTED].");
+        world.asked.clear();
+        world.command("keys.remove", json!({ "provider": "xai" }));
+        world.command("keys.list", Value::Null);
+        let asks: Vec<_> = world.asked.iter().map(|action| format!("{action:?}")).collect();
+        assert_eq!(asks, ["Vault { id: 2, ask: xai }", "Vault { id: 3, ask: list }"]);
+    }
+
+    #[test]
+    fn a_key_is_taken_out_in_the_forms_that_others_write_it_in() {
+        let mut world = World::new(&[]);
+        let key = "sk/\"marked\"+Ab=";
+        world.harness.keep_secret(key);
+        let url = "https://x.example/?k=sk%2F%22marked%22%2BAb%3D";
+        for text in [key.to_string(), json!([key]).to_string(), url.into()] {
+            let clean = world.harness.clean_text(text.clone());
+            assert!(clean.contains("[REDACTED]") && !clean.contains("marked"), "{text}: {clean}");
+        }
+        // One that looks the same everywhere is looked for once.
+        world.harness.secrets.clear();
+        world.harness.keep_secret("sk-plain_0123");
+        assert_eq!(world.harness.secrets, ["sk-plain_0123"]);
+    }
+
+    #[test]
+    fn what_is_no_name_or_no_key_is_refused_unquoted() {
+        let mut world = World::new(&[]);
+        let long = "k".repeat(KEY_BYTES + 1);
+        for (name, args) in [
+            ("keys.set", json!({ "provider": "xai" })),
+            ("keys.set", json!({ "provider": "xai", "key": 7 })),
+            ("keys.set", json!({ "provider": "xai", "key": " " })),
+            ("keys.set", json!({ "provider": "xai", "key": "sk-secret\n" })),
+            ("keys.set", json!({ "provider": "xai", "key": long })),
+            ("keys.set", json!({ "provider": "", "key": "sk-secret" })),
+            ("keys.set", json!({ "provider": "p".repeat(201), "key": "sk-secret" })),
+            ("keys.set", json!({ "provider": "xai", "key": "sk-secret", "name": "x" })),
+            ("keys.remove", json!({})),
+            ("keys.list", json!({ "provider": "xai" })),
+            ("keys.models", json!({ "provider": { "kind": "custom", "stream": { "$fn": 1 } }, "x": 1 })),
+        ] {
+            let error = world.command(name, args.clone()).unwrap().unwrap_err();
+            assert_eq!(error.code, Code::InvalidArguments, "{name} {args}");
+            assert!(!format!("{error:?}").contains("secret"), "{error:?}");
+        }
+        for provider in
+            [json!(null), json!("anthropic"), json!({ "kind": "llama" }), json!({ "kind": "custom" })]
+        {
+            for name in ["keys.validate", "keys.models"] {
+                let error = world.command(name, json!({ "provider": provider })).unwrap().unwrap_err();
+                assert_eq!(error.code, Code::InvalidConfig, "{provider}");
+            }
+        }
+        assert!(world.asked.is_empty(), "{:?}", world.asked);
+    }
+
+    #[test]
+    fn a_key_is_tried_without_a_running_agent() {
+        let mut world = World::new(&[]);
+        let provider =
+            json!({ "kind": "anthropic", "apiKey": "sk-marked-key", "baseUrl": "https://p.example" });
+        assert_eq!(world.command("keys.validate", json!({ "provider": provider })), None);
+        let [Action::TryKey { id: 1, http, request, list: false }] = &world.asked[..] else {
+            panic!("{:?}", world.asked)
+        };
+        assert_eq!((request.method(), http.vault.as_deref()), ("GET", None));
+        assert!(!format!("{:?}", world.asked).contains("marked"));
+        assert_eq!(world.harness.clean_text("sk-marked-key".into()), "[REDACTED]");
+        world.asked.clear();
+        world.command("keys.models", json!({ "provider": { "kind": "openai" } }));
+        let [Action::TryKey { http, list: true, .. }] = &world.asked[..] else { panic!("{:?}", world.asked) };
+        assert_eq!(http.vault.as_deref(), Some("openai"), "whoever sends it looks");
+        assert_eq!(world.journal(), "");
+    }
+
+    #[test]
+    fn a_custom_model_needs_no_key() {
+        let mut world = World::new(&[]);
+        let custom = json!({ "provider": { "kind": "custom", "stream": { "$fn": 1 }, "model": "mine" } });
+        assert_eq!(world.command("keys.validate", custom.clone()), Some(Ok(json!({ "ok": true }))));
+        assert_eq!(world.command("keys.models", custom), Some(Ok(json!([{ "id": "mine" }]))));
+    }
+}
