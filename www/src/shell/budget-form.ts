@@ -5,6 +5,7 @@ import { html, type TemplateResult } from "lit";
 import type { Budget } from "lodger";
 import type { Choice } from "../settings.ts";
 import { value } from "./fields.ts";
+import { icon } from "./icons.ts";
 
 type Scope = keyof Choice["budgets"];
 const SCOPES: readonly [Scope, string][] = [["run", "One answer"], ["session", "Conversation"]];
@@ -25,12 +26,12 @@ export function budgetForm(budgets: Choice["budgets"], before: Choice["budgets"]
     const limit = Math.max(0, Number(text) * unit);
     set({ ...budgets, [scope]: text.trim() && Number.isFinite(limit) ? { ...others, [name]: name === "cost" ? limit : Math.round(limit) } : others });
   };
-  return html`<details class="limits" data-testid="limits" ?open=${limited}><summary>Limits</summary>
+  return html`<details class="limits" data-testid="limits" ?open=${limited}><summary>${icon("chevron")}Limits</summary>
     <table>
       <thead><tr><th scope="col"><span class="visually-hidden">Limit</span></th>${SCOPES.map(([, label]) => html`<th scope="col">${label}</th>`)}</tr></thead>
       <tbody>${LIMITS.map(([name, label, unit, step]) => html`<tr><th scope="row">${label}</th>${SCOPES.map(([scope, of]) => {
         const limit = budgets[scope][name];
-        return html`<td><input type="number" min="0" step=${step} inputmode="decimal" aria-label=${`${label}: ${of}`} data-testid=${`limit-${scope}-${name}`} placeholder="no limit" .value=${limit === undefined ? "" : String(limit / unit)} @change=${(e: Event) => enter(scope, name, value(e), unit)} /></td>`;
+        return html`<td><input type="number" min="0" step=${step} inputmode="decimal" aria-label=${`${label}: ${of}`} data-testid=${`limit-${scope}-${name}`} placeholder="–" .value=${limit === undefined ? "" : String(limit / unit)} @change=${(e: Event) => enter(scope, name, value(e), unit)} /></td>`;
       })}</tr>`)}</tbody>
     </table>
     <p class="about">Checked before each call of the model. A limit in dollars needs a model whose price is known.</p>
