@@ -8,7 +8,7 @@ import { value } from "./fields.ts";
 import { icon } from "./icons.ts";
 
 type Scope = keyof Choice["budgets"];
-const SCOPES: readonly [Scope, string][] = [["run", "One answer"], ["session", "Conversation"]];
+const SCOPES: readonly [Scope, string][] = [["run", "Per answer"], ["session", "In all"]];
 /** The limits: member, label, how much of it is one of the field's units, the field's step. */
 const LIMITS: readonly [keyof Budget, string, number, number | "any"][] = [
   ["turns", "Model calls", 1, 1],
