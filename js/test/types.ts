@@ -44,8 +44,14 @@ export async function use(): Promise<void> {
   await ws.startAgent({ models: { ...models, mine: "custom", custom: { "a b": { context: 4096, price: [1, 2], can: ["tools"] } } } });
   // @ts-expect-error no such fact
   await ws.startAgent({ models: { custom: { mine: { cost: 1 } } } });
-  // @ts-expect-error a later version's option
-  await ws.startAgent({ budgets: {} });
+  await ws.startAgent({
+    provider: { kind: "openai-compatible", preset: "groq", model: "m", timeouts: { silenceMs: 1_000 } },
+    providers: { spare: { kind: "ollama", model: "m" } },
+    fallback: ["spare"],
+    budgets: { run: { turns: 3, cost: 0.5 }, session: {} },
+  });
+  // @ts-expect-error no such limit
+  await ws.startAgent({ budgets: { run: { tokens: 1 } } });
   // @ts-expect-error a later version's choice
   await ws.startAgent({ ifRunning: "takeover" });
   // @ts-expect-error

@@ -243,8 +243,14 @@ impl Pump {
             };
             let _ = resolve.call1(&wasm_bindgen::JsValue::UNDEFINED, &value);
         } else if let Some(incoming) = incoming {
-            let failed = |error| match incoming {
-                (true, _) => thrown(error, Code::Server, "the model's function failed"),
+            let failed = |error: ErrorInfo| match incoming {
+                (true, _) => {
+                    let own = error.code != Code::ToolFailed;
+                    let mut error = thrown(error, Code::Server, "the model's function failed");
+                    // Only the page knows whether its function would do better the next time: it says so by a code.
+                    error.provider.retry = error.provider.retry.or((!own).then_some(false));
+                    error
+                }
                 (_, false) => thrown(error, Code::Network, "no answer came"),
                 (_, true) => thrown(error, Code::StreamBroken, "the answer broke off"),
             };
