@@ -88,7 +88,7 @@ function thePage(test) {
       const out = {
         open: await T.refused(() => lodger.openWorkspace("x", { storag: "memory" })),
         start: await T.refused(() => ws.startAgent({ modle: "claude" })),
-        later: await T.refused(() => ws.startAgent({ budgets: { run: { turns: 3 } } })),
+        later: await T.refused(() => ws.startAgent({ budgets: { day: { turns: 3 } } })),
         provider: await T.refused(() => ws.startAgent({ provider: { kind: "anthropic", apiKey: "k", urlBase: "https://x" } })),
         takeover: await T.refused(() => ws.startAgent({ ifRunning: "takeover" })),
       };
