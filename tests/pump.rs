@@ -135,6 +135,10 @@ fn everything_happened(seen: &BTreeMap<String, u64>) {
         "looked_up",
         "not_found",
         "delegated",
+        "retrying",
+        "due",
+        "fell_back",
+        "over_budget",
     ];
     let events = [
         "commits: conflict",

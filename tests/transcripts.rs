@@ -177,12 +177,15 @@ impl Page<'_> {
         messages.len()
     }
 
-    /// Judges the conversation as it is written for every wire but this page's own.
+    /// Judges the conversation as it is written for every wire but this page's own: for the provider that has a part in
+    /// it, and for somebody who has said nothing of it.
     fn judge_others(&self, session: &Session, place: &dyn Fn() -> String) {
         for wire in Wire::ALL.iter().copied().filter(|wire| *wire != self.wire) {
-            let peer = peer(wire);
-            let mut transcript = Transcript::new(peer, session);
-            self.judge(wire, transcript.extend(&session.runs), paused(&session.runs, "stranger"), place);
+            for name in [wire.as_str(), "stranger"] {
+                let peer = Peer { wire, dialect: Dialect::CHAT, name: name.into() };
+                let mut transcript = Transcript::new(peer, session);
+                self.judge(wire, transcript.extend(&session.runs), paused(&session.runs, name), place);
+            }
         }
     }
 
@@ -221,11 +224,6 @@ impl Page<'_> {
         }
         called
     }
-}
-
-/// Somebody who speaks so and has said nothing of the conversation.
-fn peer(wire: Wire) -> Peer {
-    Peer { wire, dialect: Dialect::CHAT, name: "stranger".into() }
 }
 
 #[test]

@@ -838,6 +838,8 @@ impl World {
             What::Time => {
                 // Half the time just as far as somebody waits for.
                 let due = self.pages[at].harness.deadline().filter(|_| self.rng.bool());
+                // A model that is silent for minutes is rare: else nothing else would happen.
+                let due = due.filter(|due| *due < self.now + 5_000 || self.rng.u8(..20) == 0);
                 self.now = due.map_or(self.now + self.rng.u64(1..400), |due| due.max(self.now));
                 self.handle(at, Input::Tick);
             }
@@ -893,7 +895,8 @@ impl World {
                         Some(["\"allow\"", "\"ask\"", "\"deny\"", "7"][n as usize - 5].into())
                     }
                     5..8 if called.kind == "validate" => None,
-                    5..8 if called.kind == "lookup" => Some("{\"result\":\"it was paid\"}".into()),
+                    5 | 6 if called.kind == "lookup" => Some("{\"result\":\"it was paid\"}".into()),
+                    _ if called.kind == "lookup" => Some("null".into()),
                     5 => None,
                     6 => Some("\"\"".into()),
                     7 => Some("{\"ok\":true}".into()),
@@ -1037,6 +1040,14 @@ impl World {
         };
         // Those of the last times: some are over, and answering them again must be refused.
         let mut waits: Vec<_> = page.told.events.iter().rev().filter_map(asked).take(3).collect();
+        // And the oldest that is not: whoever looks at the page still sees it.
+        let over = |id: &str| {
+            let resolved = |(kind, detail): &(&str, Value)| {
+                *kind == "agent:permission-resolved" && detail["requestId"] == id
+            };
+            page.told.events.iter().any(resolved)
+        };
+        waits.extend(page.told.events.iter().filter_map(asked).find(|(id, _)| !over(id)));
         let run = page.harness.session(SESSION).and_then(|session| session.current());
         for call in run.into_iter().flat_map(|run| run.parts()).flat_map(|run| run.open_calls()) {
             if call.state == CallState::Handed {
@@ -1070,6 +1081,10 @@ impl World {
             9 | 10 => json!({ "kind": "openai-responses", "apiKey": "sk-0123456789", "model": "m" }),
             _ => json!({ "kind": "custom", "stream": { "$fn": STREAM } }),
         };
+        if self.rng.u8(..12) == 0 {
+            config["budgets"] =
+                json!({ "run": { "turns": self.rng.u8(1..4) }, "session": { "inputTokens": 60 } });
+        }
         if self.rng.u8(..3) == 0 {
             let spare = json!({ "kind": "anthropic", "apiKey": "sk-ant-9876543210", "baseUrl": "https://spare.test" });
             config["providers"] = json!({ "spare": spare, "own": { "kind": "custom", "model": "m", "stream": { "$fn": STREAM } } });

@@ -46,9 +46,9 @@ export async function app(): Promise<void> {
   const names: string[] = await ws.keys.list();
   const { ok, error: wrong } = await ws.keys.validate({ kind: "anthropic" });
   if (!ok) wrong?.hint?.trim();
-  const models: { id: string; name?: string }[] = await ws.keys.models({ kind: "anthropic", apiKey: async () => "sk-…" });
+  const offered: { id: string; name?: string }[] = await ws.keys.models({ kind: "anthropic", apiKey: async () => "sk-…" });
   await ws.keys.remove("anthropic");
-  void [names, models];
+  void [names, offered];
   const settings = await invoke("get_agent_settings");
   const configured: boolean = settings.api_key_configured;
   void configured;
@@ -65,8 +65,9 @@ export async function app(): Promise<void> {
 
   // @ts-expect-error a member of a later version does not exist
   void ws.sessions;
-  // @ts-expect-error an option of a later version does not exist
-  await ws.startAgent({ budgets: {} });
+  await ws.configureAgent({ budgets: { run: { turns: 3 }, session: { cost: 1 } }, providers: { spare: { kind: "ollama", model: "m" } }, fallback: ["spare"] });
+  // @ts-expect-error a choice of a later version does not exist
+  await ws.startAgent({ ifRunning: "takeover" });
   // @ts-expect-error a provider needs a kind that exists
   await ws.startAgent({ provider: { kind: "skynet" } });
   // @ts-expect-error the message is missing
