@@ -111,7 +111,7 @@ export const tests = {
     await page.getByTestId("limit-session-turns").fill("");
     await page.getByTestId("save-settings").click();
     await note.getByRole("button", { name: "Continue" }).click();
-    await page.getByTestId("assistant-message").nth(1).filter({ hasText: "nobody has read" }).waitFor();
+    await page.getByTestId("assistant-message").last().filter({ hasText: "nobody has read" }).waitFor();
     await settled(page);
     assert.equal(model.requests, 2);
   },
