@@ -277,7 +277,7 @@ const DETAILS: &str = "reasoning_details";
 const INSIDE: &[&str] = &["choices", "delta", "content", "thinking", "tool_calls", "function"];
 
 /// What must be remembered between chunks besides the answer.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Stream {
     /// The end of what is yielded is the end of the answer.
     custom: bool,

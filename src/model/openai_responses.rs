@@ -224,7 +224,7 @@ fn encode_raw(json: &str, all: &[Block], out: &mut String) -> Written {
 }
 
 /// What must be remembered between events besides the answer.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Stream {
     /// The provider has said that this is all; what follows says nothing.
     ended: bool,

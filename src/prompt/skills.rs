@@ -235,8 +235,8 @@ fn listed(registry: &Registry, policy: &Policy, names: &[String]) -> String {
 fn named(template: &str) -> Option<Vec<&str>> {
     let mut names = Vec::new();
     let mut rest = template;
-    while let Some((_, after)) = rest.split_once("{{") {
-        let (name, after) = after.split_once("}}")?;
+    while let Some((_, after)) = find::split(rest, "{{") {
+        let (name, after) = find::split(after, "}}")?;
         names.push(name.trim());
         rest = after;
     }
@@ -247,9 +247,9 @@ fn named(template: &str) -> Option<Vec<&str>> {
 fn filled<'a>(template: &'a str, value: impl Fn(&str) -> Option<&'a str>) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
-    while let Some((before, after)) = rest.split_once("{{") {
+    while let Some((before, after)) = find::split(rest, "{{") {
         text.push_str(before);
-        let (name, after) = after.split_once("}}").unwrap_or((after, ""));
+        let (name, after) = find::split(after, "}}").unwrap_or((after, ""));
         text.push_str(value(name.trim()).unwrap_or_default());
         rest = after;
     }

@@ -106,8 +106,10 @@ impl Provider {
                 },
             },
             Provider::Custom { model, .. } => {
-                let model = model.as_deref().map(|model| [" ", model].concat());
-                let name = [self.name(), model.unwrap_or_default()].concat();
+                let name = match model {
+                    Some(model) => [&self.name(), " ", model].concat(),
+                    None => self.name(),
+                };
                 Peer { wire: Wire::OpenAiChat, dialect: Dialect::CHAT, name }
             }
         }

@@ -57,7 +57,7 @@ impl Report {
         if hidden > 0 {
             told.push(&more);
         }
-        told.join("; ")
+        find::join(&told, "; ")
     }
 }
 
@@ -157,7 +157,7 @@ impl Finding<'_> {
                 fields(schema, self.node, &mut known, 8);
                 let known = match known.as_slice() {
                     [] => String::new(),
-                    known => ["; the fields are ", &known.join(", ")].concat(),
+                    known => ["; the fields are ", &find::join(known, ", ")].concat(),
                 };
                 ["unknown field '", name, "'", &place, &known].concat()
             }
@@ -289,7 +289,7 @@ fn expects(schema: &Compiled, id: Id, depth: u8) -> Option<String> {
         let more = if values.len() > KEPT { ", …" } else { "" };
         return Some(match list.as_slice() {
             [one] => one.clone(),
-            _ => ["one of ", &list.join(", "), more].concat(),
+            _ => ["one of ", &find::join(&list, ", "), more].concat(),
         });
     }
     if let Some(types) = node.types() {
@@ -305,7 +305,7 @@ fn expects(schema: &Compiled, id: Id, depth: u8) -> Option<String> {
                 _ => ["a ", name].concat(),
             })
             .collect();
-        return Some(words.join(" or "));
+        return Some(find::join(&words, " or "));
     }
     for rule in &node.rules {
         match (&rule.arg, rule.key) {
@@ -315,7 +315,7 @@ fn expects(schema: &Compiled, id: Id, depth: u8) -> Option<String> {
                     ids.iter().take(KEPT).map(|id| expects(schema, *id, depth)).collect();
                 return words.map(|mut words| {
                     words.dedup();
-                    words.join(" or ")
+                    find::join(&words, " or ")
                 });
             }
             _ => {}
