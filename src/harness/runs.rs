@@ -218,7 +218,7 @@ impl Harness {
         let replaces = last.is_some_and(|turn| !turn.had.is_empty());
         let on = folded.and_then(|run| run.on.as_deref());
         let asked = Asked {
-            provider: self.config.peer(on).name,
+            provider: self.config.serving(on).map_or_else(String::new, |provider| provider.peer().name),
             known: self.config.known(on).copied(),
             watch: self.watch(on, folded),
         };
