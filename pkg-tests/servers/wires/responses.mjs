@@ -50,18 +50,25 @@ function answer(blocks, { stop, cost = COST } = {}) {
   for (const [is, block] of [].concat(blocks).map(kind)) {
     const output_index = output.length;
     const add = (item) => send("response.output_item.added", { output_index, item });
-    const delta = (type, text, more) => { for (const piece of pieces(text)) send(type, { output_index, item_id: id, ...more, delta: piece, obfuscation: "x" }); };
+    // A text: its part begins, its pieces, and all of it twice.
+    const say = (part, type, text, place, as) => {
+      const at = { output_index, item_id: id, [place]: 0 };
+      send(`response.${part}.added`, { ...at, part: { ...as, text: "" } });
+      for (const piece of pieces(text)) send(`response.${type}.delta`, { ...at, delta: piece, obfuscation: "x" });
+      send(`response.${type}.done`, { ...at, text });
+      send(`response.${part}.done`, { ...at, part: as });
+    };
     const id = `${{ thinking: "rs", text: "msg", tool: "fc" }[is]}_${next()}`;
     let whole;
     if (is === "thinking") {
       // xAI and OpenAI both: sealed at first as far as it goes, whole at the end.
       whole = { id, type: "reasoning", encrypted_content: block.seal ?? `gAAA${next()}`, summary: [{ type: "summary_text", text: block.thinking }] };
       add({ ...whole, encrypted_content: "gAAAunfinished", summary: [] });
-      delta("response.reasoning_summary_text.delta", block.thinking, { summary_index: 0 });
+      say("reasoning_summary_part", "reasoning_summary_text", block.thinking, "summary_index", whole.summary[0]);
     } else if (is === "text") {
       whole = { id, type: "message", role: "assistant", status: "completed", content: [{ type: "output_text", text: block.text, annotations: [], logprobs: [] }] };
       add({ ...whole, status: "in_progress", content: [] });
-      delta("response.output_text.delta", block.text, { content_index: 0 });
+      say("content_part", "output_text", block.text, "content_index", whole.content[0]);
     } else {
       const written = json(block.args) || "{}";
       whole = { id, type: "function_call", status: "completed", call_id: block.id ?? `call_${next()}`, name: block.tool, arguments: written };
