@@ -224,7 +224,7 @@ const BROKEN = {
     "the old role": [(b) => b.messages.unshift({ role: "system", content: "Be brief." }), /unknown role/] },
   "openai-compatible/deepseek": { ...chatOnly, "no thinking beside a call": [(b) => { delete b.messages[1].reasoning_content; }, /must be passed back/], "another's thinking": [(b) => { b.messages[1].reasoning_content = "Hmm"; }, /did not send/] },
   "openai-compatible/mistral": { ...chatOnly, "an id of ten": [(b) => { b.messages[1].tool_calls[0].id = b.messages[2].tool_call_id = "0123456789"; }, /id is not allowed/],
-    "another's thinking": [(b) => { b.messages[1].content[0].thinking[0].text = "Hmm"; }, /did not send/], "stream_options": [(b) => { b.stream_options = {}; }, /stream_options/] },
+    "another's thinking": [(b) => { b.messages[1].content[0].thinking[0].text = "Hmm"; }, /did not send/], "the person right after a result": [(b) => b.messages.push({ role: "user", content: "And?" }), /after role 'tool'/], "stream_options": [(b) => { b.stream_options = {}; }, /stream_options/] },
   ollama: { ...both, "arguments that are a text": [(b) => { b.messages[1].tool_calls[0].function.arguments = "{}"; }, /must be an object/], "no content": [(b) => { b.messages[1].content = null; }, /must be a text/],
     "a result without its tool's name": [(b) => { delete b.messages[2].tool_name; }, /names undefined/], "another's thinking": [(b) => { b.messages[1].thinking = "Hmm"; }, /did not send/],
     "what may be taken away": [(b) => { delete b.truncate; }, /take away/], "no window": [(b) => { delete b.options; }, /num_ctx/] },

@@ -309,6 +309,25 @@ function interrupts(test) {
     assert.match(seen.history[1].parts[0].text, /^Half /);
     assert.equal(seen.history[1].status, "interrupted");
   });
+  test("interrupted after its tools have run: their results stay, and the person goes on", async (t) => {
+    const page = await t.tab();
+    await each(async (row) => {
+      const route = await t.wire(row, row.wire.answer({ tool: "get_weather", args: { city: "Zürich" }, id: row.id(1) }), hang, row.wire.answer("Still here."));
+      t.signal(`asked ${row.name}`, async () => { await route.request(2); return null; });
+      const seen = await page.evaluate(async ([name, provider]) => {
+        const ws = await lodger.openWorkspace(name);
+        const asked = T.weather(ws);
+        await ws.startAgent({ provider });
+        const run = await ws.sendMessage("How is the weather?");
+        await T.tell(`asked ${name}`);
+        ws.interrupt();
+        return { asked, outcome: (await run.result).outcome, next: (await ws.run("Are you still there?")).text };
+      }, [row.name, row.provider(route.base)]);
+      assert.deepEqual([seen.asked.length, seen.outcome, seen.next], [1, "interrupted", "Still here."]);
+      assert.deepEqual(route.violations, []);
+      assert.match(route.requests[2].text, /18 °C in Zürich[^]*Are you still there\?/);
+    });
+  });
   moment("while it waits to ask again", (row) => plain(...row.wire.failures.rate_limit, { "content-type": "application/json", "retry-after": "60" }), { when: "agent:notice", aborts: false });
 }
 

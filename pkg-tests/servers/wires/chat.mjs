@@ -8,11 +8,12 @@ const COMMON = ["model", "messages", "tools", "tool_choice", "stream", "stream_o
  * A server of this shape. `limit`: the member for the output's length; `more`: the members that it knows besides;
  * `streamOptions`: whether it knows those; `system`: the system prompt's role; `ids`: what it takes as the id of a call;
  * `thinking`: the member of an answer in which its own thinking may come back, `"parts"` of the content, or none at all;
- * `needed`: an answer with calls must have that member.
+ * `needed`: an answer with calls must have that member; `bridge`: between results and the
+ * person's next message the assistant must say something.
  */
-export function chat({ limit = "max_tokens", more = [], streamOptions = true, system = "system", ids, thinking, needed = false }) {
+export function chat({ limit = "max_tokens", more = [], streamOptions = true, system = "system", ids, thinking, needed = false, bridge = false }) {
   const members = [...COMMON, limit, ...more].filter((name) => streamOptions || name !== "stream_options");
-  const habits = { members, system, ids, thinking, needed };
+  const habits = { members, system, ids, thinking, needed, bridge };
   return {
     path: "/chat/completions",
     type: "text/event-stream",
@@ -78,7 +79,7 @@ function remember(piece, sent) {
 
 // ------------------------------------------------------------------ what it takes
 
-function check({ headers = {}, json: body, text = "" }, sent, { members, system, ids, thinking, needed }) {
+function check({ headers = {}, json: body, text = "" }, sent, { members, system, ids, thinking, needed, bridge }) {
   const { bad, need } = complaints();
   bearer(headers, need);
   if (!need(object(body), `the body is no JSON object: ${text.slice(0, 80)}`)) return bad;
@@ -101,7 +102,11 @@ function check({ headers = {}, json: body, text = "" }, sent, { members, system,
       need(i === 0 && said(content), at("a system message that is empty or not the first"));
       return;
     }
-    if (role === "user") { only(); need(said(content), at("empty")); }
+    if (role === "user") {
+      only();
+      need(said(content), at("empty"));
+      if (bridge) need(body.messages[i - 1]?.role !== "tool", at("Unexpected role 'user' after role 'tool'"));
+    }
     else if (role === "tool") {
       only("tool_call_id");
       need(open.delete(message.tool_call_id), at(`a result of ${message.tool_call_id}, which was not called or has one`));

@@ -37,5 +37,5 @@ export const WIRES = [
   // Without an id, as old servers are.
   row("ollama", ollama, { base: "", id: () => null }),
   row("openai-compatible", chat({ more: ["thinking"], ids: PLAIN, thinking: "reasoning_content", needed: true }), { preset: "deepseek", id: (n) => `functions.get:${n}` }),
-  row("openai-compatible", chat({ streamOptions: false, more: ["random_seed", "safe_prompt", "prompt_mode"], ids: /^[a-zA-Z0-9]{9}$/, thinking: "parts" }), { preset: "mistral", id: (n) => `m${n}`.padEnd(9, "0") }),
+  row("openai-compatible", chat({ streamOptions: false, more: ["random_seed", "safe_prompt", "prompt_mode"], ids: /^[a-zA-Z0-9]{9}$/, thinking: "parts", bridge: true }), { preset: "mistral", id: (n) => `m${n}`.padEnd(9, "0") }),
 ];
