@@ -39,6 +39,8 @@ pub struct Dialect {
     pub ids: Ids,
     /// Whether any of its models may be asked for sealed thinking. Elsewhere those that do not think refuse that.
     pub sealed: bool,
+    /// Whether it refuses a person's message right after a tool's result: something of the assistant must stand between.
+    pub bridge: bool,
     /// The path that asks for a good key, where the list of models is open to all.
     pub key_path: Option<&'static str>,
 }
@@ -90,6 +92,7 @@ impl Dialect {
         thinking: Replay::Never,
         ids: Ids::Plain(40),
         sealed: false,
+        bridge: false,
         key_path: None,
     };
 
@@ -162,7 +165,13 @@ pub const PRESETS: &[Preset] = &[
         "https://api.mistral.ai/v1",
         true,
         // It refuses every member that it does not know, and sends usage unasked.
-        Dialect { stream_options: false, thinking: Replay::Parts, ids: Ids::Nine, ..Dialect::CHAT },
+        Dialect {
+            stream_options: false,
+            thinking: Replay::Parts,
+            ids: Ids::Nine,
+            bridge: true,
+            ..Dialect::CHAT
+        },
     ),
     compatible("lmstudio", "http://localhost:1234/v1", false, Dialect::CHAT),
     compatible(

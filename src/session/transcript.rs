@@ -22,12 +22,17 @@ pub struct Transcript {
     prompted: bool,
     /// The last message is the model's.
     said_last: bool,
+    /// The last message is of results.
+    results_last: bool,
     /// Its provider has only paused, and goes on with what it has said.
     paused: bool,
 }
 
 /// What is said for the person where a call follows an answer that was at its end: not every model goes on by itself.
 const GO_ON: &str = "Go on.";
+
+/// What stands for the answer to results that never came, where a provider needs one before the person's next message.
+const NO_ANSWER: &str = "I gave no answer.";
 
 impl Transcript {
     /// An empty one.
@@ -41,6 +46,7 @@ impl Transcript {
             turns: 0,
             prompted: false,
             said_last: false,
+            results_last: false,
             paused: false,
         }
     }
@@ -114,6 +120,10 @@ impl Transcript {
         if blocks.is_empty() {
             return;
         }
+        let results = matches!(blocks.first(), Some(Block::ToolResult { .. }));
+        if self.peer.dialect.bridge && self.results_last && role == Role::User && !results {
+            self.push(Role::Assistant, vec![Block::Text(NO_ANSWER.into())], false);
+        }
         let mut text = String::new();
         let Peer { wire, dialect, .. } = &self.peer;
         wire.encode_message(dialect, &Message { role, blocks, own }, &mut text);
@@ -123,6 +133,7 @@ impl Transcript {
             }
             self.text.push_str(&text);
             self.said_last = role == Role::Assistant;
+            self.results_last = results;
         }
     }
 }
