@@ -180,12 +180,29 @@ pub enum Action {
         /// Whether the list is wanted.
         list: bool,
     },
+    /// Give the page the bytes of a file, as the answer to this command.
+    File {
+        /// The command.
+        id: u32,
+        /// The file's id.
+        file: String,
+    },
     /// Say how much is stored, as the reply to this command.
     Storage(u32),
     /// Ask the browser to keep the data, as the reply to this command.
     Persist(u32),
     /// The workspace is closed: let everything go. Comes after its reply.
     Close,
+}
+
+impl ModelRequest {
+    /// What is sent; where it has the marks of files, those go.
+    pub fn text(&self) -> &str {
+        match self {
+            ModelRequest::Http { request, .. } => &request.body,
+            ModelRequest::Custom { json, .. } => json,
+        }
+    }
 }
 
 /// How a model is reached.

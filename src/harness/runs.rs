@@ -9,6 +9,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json;
 use crate::model::{Answer, Block, StopReason, Usage, openai_chat};
+use crate::ports::files::has_marks;
 use crate::ports::{Expect, Millis, Table, Write};
 use crate::prompt;
 use crate::run::{CallState, Run};
@@ -138,13 +139,17 @@ impl Harness {
             }
             // Who watches is told the whole conversation by the start that found the run.
             Entry::Lost { .. } | Entry::Interrupted { .. } => self.drop_drafts(session, run),
-            Entry::Ended { .. } => {
+            Entry::Ended { code, .. } => {
                 // What a run that works for another has done is safe with the end of that one.
                 if self.current(session).is_none() {
                     self.outbox.strictly();
                 }
                 if let Some(slot) = self.sessions.get_mut(session) {
                     slot.transcripts.remove(run);
+                    // Files of a request that nobody could read are not sent again.
+                    if code.as_deref() == Some(Code::InvalidRequest.as_str()) {
+                        slot.transcripts.clear();
+                    }
                 }
                 self.tell_end(session, run);
             }
@@ -225,6 +230,10 @@ impl Harness {
         let model = LiveModel::new(session, run, call, asked, base, replaces);
         self.models.insert(key, model);
         match request {
+            // Its files are taken from where they are stored.
+            Ok(request) if has_marks(request.text()) => {
+                self.outbox.act_after_commit(Action::CallModel { call: key, request });
+            }
             Ok(request) => self.outbox.act(Action::CallModel { call: key, request }),
             Err(error) => self.inner.push_back(Inner::NotCalled(key, error)),
         }

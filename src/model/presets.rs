@@ -39,6 +39,10 @@ pub struct Dialect {
     pub ids: Ids,
     /// Whether any of its models may be asked for sealed thinking. Elsewhere those that do not think refuse that.
     pub sealed: bool,
+    /// Whether its models see images, where nothing else is known of them.
+    pub images: bool,
+    /// The same for documents.
+    pub documents: bool,
     /// The path that asks for a good key, where the list of models is open to all.
     pub key_path: Option<&'static str>,
 }
@@ -90,6 +94,8 @@ impl Dialect {
         thinking: Replay::Never,
         ids: Ids::Plain(40),
         sealed: false,
+        images: true,
+        documents: false,
         key_path: None,
     };
 
@@ -121,14 +127,22 @@ const fn compatible(
 
 /// The table.
 pub const PRESETS: &[Preset] = &[
-    row("anthropic", Wire::Anthropic, Some("https://api.anthropic.com"), true),
+    Preset {
+        dialect: Dialect { documents: true, ..Dialect::CHAT },
+        ..row("anthropic", Wire::Anthropic, Some("https://api.anthropic.com"), true)
+    },
     Preset {
         // Its reasoning models refuse the old name of the limit, and call the system prompt's role by another name.
-        dialect: Dialect { limit: "max_completion_tokens", system_role: "developer", ..Dialect::CHAT },
+        dialect: Dialect {
+            limit: "max_completion_tokens",
+            system_role: "developer",
+            documents: true,
+            ..Dialect::CHAT
+        },
         ..row("openai", Wire::OpenAiChat, Some("https://api.openai.com/v1"), true)
     },
     Preset {
-        dialect: Dialect::RESPONSES,
+        dialect: Dialect { documents: true, ..Dialect::RESPONSES },
         ..row("openai-responses", Wire::OpenAiResponses, Some("https://api.openai.com/v1"), true)
     },
     Preset {
@@ -145,6 +159,7 @@ pub const PRESETS: &[Preset] = &[
         Dialect {
             effort: Effort::Nested,
             thinking: Replay::Member("reasoning"),
+            documents: true,
             key_path: Some("/key"),
             ..Dialect::CHAT
         },

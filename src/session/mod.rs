@@ -288,7 +288,7 @@ impl Session {
                 self.outside_at = None;
                 self.generation += 1;
             }
-            Entry::Prompt { message, text, context, metadata, idempotency, continues } => {
+            Entry::Prompt { message, text, context, metadata, idempotency, continues, files } => {
                 if self.current().is_some() {
                     return None;
                 }
@@ -299,7 +299,12 @@ impl Session {
                     metadata: metadata.clone(),
                     idempotency: idempotency.clone(),
                     continues: continues.clone(),
+                    files: files.clone(),
                 };
+                // Whoever attaches a file has not read all that it says.
+                if !files.is_empty() {
+                    self.outside_at = Some(header.seq);
+                }
                 self.runs.push(Run::new(header.run.clone()?, header.at, prompt));
             }
             entry => {

@@ -108,7 +108,9 @@ impl Provider {
             Provider::Custom { model, .. } => {
                 let model = model.as_deref().map(|model| [" ", model].concat());
                 let name = [self.name(), model.unwrap_or_default()].concat();
-                Peer { wire: Wire::OpenAiChat, dialect: Dialect::CHAT, name }
+                // What its function makes of files is the page's affair.
+                let dialect = Dialect { documents: true, ..Dialect::CHAT };
+                Peer { wire: Wire::OpenAiChat, dialect, name }
             }
         }
     }
