@@ -96,14 +96,14 @@ impl Idb {
         Ok(())
     }
 
-    /// Hands the writes over and commits by word, so that the browser finishes them without this page.
+    /// Hands the writes over, so that the browser finishes them without this page.
     pub fn write_at_once(&self, commit: &Commit) {
         let Some(database) = self.open.borrow().as_ref().map(|open| open.database.clone()) else { return };
         let tables = commit.writes.iter().map(Write::table);
         if let Ok(transaction) = begin(&database, tables, "readwrite", false)
             && issue(&transaction, commit, &[]).is_ok()
         {
-            let _ = transaction.unchecked_ref::<Committing>().commit();
+            finish(&transaction);
         }
     }
 
@@ -229,6 +229,9 @@ async fn try_commit(database: &IdbDatabase, commit: &Commit, files: &Files) -> R
         let _ = ended.await;
         return Err(Trouble::Told(StoreError::Failed("a request could not be made".into())));
     };
+    if expected.is_empty() {
+        finish(&transaction);
+    }
     // The puts are on their way already; a wrong row takes them all back.
     let mut conflict = None;
     for (request, expect) in expected.into_iter().zip(&commit.expect) {
@@ -279,6 +282,11 @@ async fn try_file(database: &IdbDatabase, id: &str) -> Result<JsValue, Trouble> 
     let request = || transaction.object_store(Table::Files.name())?.get(&key(&vec![id.into()]));
     let request = request().map_err(|error| Trouble::Told(StoreError::Failed(message_of(&error))))?;
     result_of(&request).await.map_err(|_| trouble(transaction.error().as_ref()))
+}
+
+/// Commits by word: what is issued is stored, whether or not the page lives to hear of it.
+fn finish(transaction: &IdbTransaction) {
+    let _ = transaction.unchecked_ref::<Committing>().commit();
 }
 
 async fn try_read(database: &IdbDatabase, reads: &[Read]) -> Result<Vec<Rows>, Trouble> {

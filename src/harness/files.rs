@@ -95,7 +95,7 @@ impl Harness {
         if !files.is_empty() {
             fits(sum, "the files of a conversation")?;
         }
-        let peer = self.config.serving(None).map(|_| self.config.peer(None));
+        let peer = self.config.peer(None);
         for file in &mut files {
             file.name = self.scrubbed(std::mem::take(&mut file.name));
             self.supported(file, peer.as_ref())?;

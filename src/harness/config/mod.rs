@@ -13,7 +13,7 @@ pub use read::{Function, Given};
 
 use crate::error::ErrorInfo;
 use crate::json::json;
-use crate::model::{Ability, Catalog, Dialect, Known, Peer, Reasoning, Settings, Wire};
+use crate::model::{Ability, Catalog, Known, Peer, Reasoning, Settings};
 use crate::object::Object;
 use crate::ports::MAX_DELAY_MS;
 use crate::prompt::{self, Skill};
@@ -289,18 +289,13 @@ impl Config {
         self.provider.as_ref().is_some_and(Provider::configured)
     }
 
-    /// Whom a conversation is written for that goes to the provider of this name.
-    pub fn peer(&self, on: Option<&str>) -> Peer {
-        match self.serving(on) {
-            Some(provider) => {
-                let mut peer = provider.peer();
-                let can = |ability| self.known(on).and_then(|known| known.can(ability));
-                peer.dialect.images = can(Ability::Images).unwrap_or(peer.dialect.images);
-                peer.dialect.documents = can(Ability::Documents).unwrap_or(peer.dialect.documents);
-                peer
-            }
-            None => Peer { wire: Wire::OpenAiChat, dialect: Dialect::CHAT, name: String::new() },
-        }
+    /// Whom a conversation is written for that goes to the provider of this name, with what its model takes.
+    pub fn peer(&self, on: Option<&str>) -> Option<Peer> {
+        let mut peer = self.serving(on)?.peer();
+        let can = |ability| self.known(on).and_then(|known| known.can(ability));
+        peer.dialect.images = can(Ability::Images).unwrap_or(peer.dialect.images);
+        peer.dialect.documents = can(Ability::Documents).unwrap_or(peer.dialect.documents);
+        Some(peer)
     }
 
     /// The id of the model that the provider of this name is asked for.
