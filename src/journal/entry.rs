@@ -599,6 +599,12 @@ mod tests {
                 metadata: Some(json!({"k": [1, "x"]})),
                 idempotency: Some("i".into()),
                 continues: None,
+                files: vec![Block::File(File {
+                    id: "file_1".into(),
+                    media_type: "image/png".into(),
+                    size: 7,
+                    name: "a.png".into(),
+                })],
             },
             Entry::Called { call: 1 },
             answered(StopReason::EndTurn),
