@@ -10,9 +10,8 @@ use super::task;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{self, Input};
 use crate::json;
-use crate::ports::StoreError;
 use crate::ports::files::{Form, Piece, has_marks, pieces};
-use js_sys::{Array, Reflect};
+use js_sys::Array;
 use serde_json::Value;
 use wasm_bindgen::prelude::*;
 
@@ -43,7 +42,6 @@ pub(super) fn send(pump: &Pump, id: u32, name: String, args: Value, blobs: Array
 async fn take(pump: &Pump, id: u32, args: Value, blobs: &Array) -> Result<Value, ErrorInfo> {
     // Nobody reads what is too large.
     harness::files(&with_files(args.clone(), &described(blobs)))?;
-    let store = &pump.inner().store;
     let unreadable = |why: JsValue| {
         ErrorInfo::new(Code::InvalidArguments, why.as_string().unwrap_or_else(|| "a file cannot be read".into()))
             .hint("it may have been moved or changed since it was chosen: choose it again")
@@ -51,18 +49,8 @@ async fn take(pump: &Pump, id: u32, args: Value, blobs: &Array) -> Result<Value,
     let read: Array = taken(blobs).await.map_err(unreadable)?.unchecked_into();
     let args = with_files(args, &read.shift().as_string().unwrap_or_default());
     let files = harness::files(&args)?;
-    // A commit that fails would end the harness: better to see first whether there is room.
-    if store.bytes().is_none() {
-        let estimate = env::estimate().await.unwrap_or(JsValue::UNDEFINED);
-        let number = |name: &str| Reflect::get(&estimate, &name.into()).ok().and_then(|n| n.as_f64());
-        let room = number("quota").unwrap_or(0.0) - number("usage").unwrap_or(0.0);
-        let needed: u64 = files.iter().map(|file| file.size).sum();
-        if number("quota").is_some_and(|quota| quota > 0.0) && room < needed as f64 {
-            return Err(StoreError::Quota.info());
-        }
-    }
     for (file, blob) in files.into_iter().zip(read.iter()) {
-        store.offer(id, file.id, blob);
+        pump.inner().store.offer(id, file.id, blob);
     }
     Ok(args)
 }
