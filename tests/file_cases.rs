@@ -86,10 +86,7 @@ fn openais_chat_gets_parts_where_text_is_not_enough() {
     assert_eq!(content[3], json!({ "type": "text", "text": "look" }));
     let mut world = with("openai");
     send_files(&mut world, "look", &[4]);
-    assert_eq!(
-        asked(&world)["content"],
-        "The file \"data.csv\" (text/csv):\na,\"b\"\n\\1,é\n\n\nlook"
-    );
+    assert_eq!(asked(&world)["content"], "The file \"data.csv\" (text/csv):\na,\"b\"\n\\1,é\n\n\nlook");
 }
 
 #[test]
@@ -98,7 +95,10 @@ fn openais_responses_get_parts() {
     send_files(&mut world, "", &[2, 3]);
     let content = &asked(&world)["content"];
     url(&content[0]["image_url"], &SAMPLES[1]);
-    assert_eq!((&content[1]["type"], &content[1]["filename"]), (&json!("input_file"), &json!(SAMPLES[2].name)));
+    assert_eq!(
+        (&content[1]["type"], &content[1]["filename"]),
+        (&json!("input_file"), &json!(SAMPLES[2].name))
+    );
     url(&content[1]["file_data"], &SAMPLES[2]);
     assert_eq!(content.as_array().unwrap().len(), 2);
 }
@@ -125,7 +125,10 @@ fn a_message_shows_its_files_and_the_journal_has_no_bytes() {
     assert_eq!(parts[0], file);
     assert_eq!(parts[1], json!({ "type": "file", "fileId": "file_2", "mediaType": "image/jpeg", "size": 5 }));
     assert_eq!(parts[2], json!({ "type": "text", "text": "look" }));
-    assert_eq!(world.journal.rows.iter().filter(|row| row.contains("PDF-1.7") || row.contains("base64")).count(), 0);
+    assert_eq!(
+        world.journal.rows.iter().filter(|row| row.contains("PDF-1.7") || row.contains("base64")).count(),
+        0
+    );
 }
 
 #[test]
@@ -211,7 +214,10 @@ fn a_model_that_takes_no_images_is_not_sent_any() {
     let mut world = started_with(json!({ "provider": provider("openai"), "models": blind() }));
     for at in [1, 3] {
         let error = refused(&mut world, files(&[at]));
-        assert!(error.code == Code::UnsupportedFile && error.message.contains("the model m takes no"), "{error}");
+        assert!(
+            error.code == Code::UnsupportedFile && error.message.contains("the model m takes no"),
+            "{error}"
+        );
     }
     send_files(&mut world, "text is for all", &[4]);
     assert!(asked(&world)["content"].as_str().unwrap().contains("é"));

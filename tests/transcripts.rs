@@ -26,8 +26,8 @@ use lodger::run::{Outcome, Run};
 use lodger::session::{self, Session, Transcript};
 use serde_json::{Value, json};
 use support::laws::{Journal, SESSION};
-use support::sim::{Faults, World, paused};
 use support::media::{self, SAMPLES};
+use support::sim::{Faults, World, paused};
 use support::{ollama_rules, openai_responses_rules, openai_rules};
 
 const PREFIXES: usize = 10_000;

@@ -43,8 +43,11 @@ async fn take(pump: &Pump, id: u32, args: Value, blobs: &Array) -> Result<Value,
     // Nobody reads what is too large.
     harness::files(&with_files(args.clone(), &described(blobs)))?;
     let unreadable = |why: JsValue| {
-        ErrorInfo::new(Code::InvalidArguments, why.as_string().unwrap_or_else(|| "a file cannot be read".into()))
-            .hint("it may have been moved or changed since it was chosen: choose it again")
+        ErrorInfo::new(
+            Code::InvalidArguments,
+            why.as_string().unwrap_or_else(|| "a file cannot be read".into()),
+        )
+        .hint("it may have been moved or changed since it was chosen: choose it again")
     };
     let read: Array = taken(blobs).await.map_err(unreadable)?.unchecked_into();
     let args = with_files(args, &read.shift().as_string().unwrap_or_default());

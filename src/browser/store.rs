@@ -96,7 +96,8 @@ impl Store {
             }
         }
         for (key, blob) in put {
-            if let (Some(Part::Text(id)), false) = (key.first(), kept.iter().any(|(id, _)| is_file(&key, id))) {
+            if let (Some(Part::Text(id)), false) = (key.first(), kept.iter().any(|(id, _)| is_file(&key, id)))
+            {
                 kept.push((id.clone(), blob));
             }
         }

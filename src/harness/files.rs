@@ -46,7 +46,13 @@ pub fn files(args: &Value) -> Result<Vec<File>, ErrorInfo> {
             id: file.text("id")?.unwrap_or_default().into(),
             media_type: file.needed("mediaType")?.into(),
             size: file.whole("size")?.unwrap_or_default(),
-            name: file.text("name")?.unwrap_or_default().chars().filter(|c| !c.is_control()).take(NAME).collect(),
+            name: file
+                .text("name")?
+                .unwrap_or_default()
+                .chars()
+                .filter(|c| !c.is_control())
+                .take(NAME)
+                .collect(),
         };
         if file.size == 0 {
             return Err(ErrorInfo::new(Code::InvalidArguments, format!("{} is empty", called(&file))));
@@ -108,9 +114,8 @@ impl Harness {
         let kind = match file.kind() {
             FileKind::Other => {
                 let error = format!("no model reads {} ({})", called(file), file.media_type);
-                return Err(ErrorInfo::new(Code::UnsupportedFile, error).hint(
-                    "send text, a PDF, or an image as PNG, JPEG, GIF or WebP",
-                ));
+                return Err(ErrorInfo::new(Code::UnsupportedFile, error)
+                    .hint("send text, a PDF, or an image as PNG, JPEG, GIF or WebP"));
             }
             FileKind::Image => "images",
             _ => "PDF files",

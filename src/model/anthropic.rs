@@ -7,8 +7,8 @@
 //! Leaves to others: that every tool call has a result (`session/`), keys and sending (`browser/`).
 
 use super::assembler::{Assembler, Body as Content, Part};
-use super::files::{FileKind, push_member};
 use super::errors::{check_header, in_stream, join_url, protocol};
+use super::files::{FileKind, push_member};
 use super::ids::plain;
 use super::json::{Body, Members, is_object};
 use super::list::List;

@@ -7,8 +7,8 @@
 //! that every tool call has a result (`session/`), keys and sending (`browser/`).
 
 use super::assembler::{Assembler, Body as Content, Part};
-use super::files::{FileKind, push_member, push_parts, push_texts};
 use super::errors::{in_stream, join_url, protocol};
+use super::files::{FileKind, push_member, push_parts, push_texts};
 use super::ids::plain;
 use super::json::{Body, Members, Node, is_object, text};
 use super::list::List;
@@ -239,10 +239,12 @@ pub(super) fn encode(shape: Shape, dialect: &Dialect, message: &Message, out: &m
 
 /// Appends what a person says with files.
 fn encode_files(shape: Shape, blocks: &[Block], out: &mut String) {
-    let images = || blocks.iter().filter_map(|block| match block {
-        Block::File(file) if file.kind() != FileKind::Text => Some(file),
-        _ => None,
-    });
+    let images = || {
+        blocks.iter().filter_map(|block| match block {
+            Block::File(file) if file.kind() != FileKind::Text => Some(file),
+            _ => None,
+        })
+    };
     if shape == Shape::Chat && images().next().is_some() {
         return push_parts(out, blocks, r#"{"type":"text","text":"#, |file, out| match file.kind() {
             FileKind::Image => {

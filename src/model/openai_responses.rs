@@ -7,8 +7,8 @@
 //! end of its item. Leaves to others: that every tool call has a result (`session/`), keys and sending (`browser/`).
 
 use super::assembler::{Assembler, Body as Content, Part};
-use super::files::{FileKind, is_text, push_member, push_parts};
 use super::errors::{in_stream, join_url, protocol};
+use super::files::{FileKind, is_text, push_member, push_parts};
 use super::ids::plain;
 use super::json::{Body, Members, Node, is_object};
 use super::list::List;

@@ -95,7 +95,9 @@ fn check_message<'a>(
             only(members, &["role", "content", "images"], "it")?;
             let images = match members.get("images") {
                 None => &[][..],
-                Some(images) => images.as_array().filter(|list| !list.is_empty()).ok_or("images without one")?,
+                Some(images) => {
+                    images.as_array().filter(|list| !list.is_empty()).ok_or("images without one")?
+                }
             };
             need(said || !images.is_empty(), "an empty message of the user")?;
             for image in images {

@@ -81,16 +81,22 @@ fn check_parts(parts: &[Value]) -> Result<(), String> {
     let mut files = 0;
     for part in parts {
         match part["type"].as_str().unwrap_or_default() {
-            "text" => need(part["text"].as_str().is_some_and(|text| !text.trim().is_empty()), "an empty text")?,
+            "text" => {
+                need(part["text"].as_str().is_some_and(|text| !text.trim().is_empty()), "an empty text")?
+            }
             "image_url" => {
                 files += 1;
-                let kind = media::check_url(part["image_url"]["url"].as_str().ok_or("an image without a url")?)?;
+                let kind =
+                    media::check_url(part["image_url"]["url"].as_str().ok_or("an image without a url")?)?;
                 need(kind.starts_with("image/"), &format!("an image of type {kind}"))?;
             }
             "file" => {
                 files += 1;
                 let file = &part["file"];
-                need(file["filename"].as_str().is_some_and(|name| !name.is_empty()), "a file without a name")?;
+                need(
+                    file["filename"].as_str().is_some_and(|name| !name.is_empty()),
+                    "a file without a name",
+                )?;
                 let kind = media::check_url(file["file_data"].as_str().ok_or("a file without data")?)?;
                 need(kind == "application/pdf", &format!("a file of type {kind}"))?;
             }
