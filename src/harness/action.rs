@@ -195,16 +195,6 @@ pub enum Action {
     Close,
 }
 
-impl ModelRequest {
-    /// What is sent; where it has the marks of files, those go.
-    pub fn text(&self) -> &str {
-        match self {
-            ModelRequest::Http { request, .. } => &request.body,
-            ModelRequest::Custom { json, .. } => json,
-        }
-    }
-}
-
 /// How a model is reached.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ModelRequest {
@@ -222,6 +212,16 @@ pub enum ModelRequest {
         /// The `ChatRequest`, JSON.
         json: String,
     },
+}
+
+impl ModelRequest {
+    /// What is sent; where it has the marks of files, those go.
+    pub fn text(&self) -> &str {
+        match self {
+            ModelRequest::Http { request, .. } => &request.body,
+            ModelRequest::Custom { json, .. } => json,
+        }
+    }
 }
 
 /// Something the page is told; `js/PROTOCOL.md` has the shapes.
