@@ -7,6 +7,7 @@
 use super::env::{self, Scope};
 use super::task;
 use super::vault::vault_key;
+use crate::list::Listed;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use js_sys::{Array, Function, Object, Promise, Reflect};
 use std::cell::{Cell, RefCell};
@@ -317,7 +318,7 @@ async fn try_read(database: &IdbDatabase, reads: &[Read]) -> Result<Vec<Rows>, T
         let values: Array = values.await.map_err(lost)?.unchecked_into();
         let rows = keys.iter().zip(values.iter());
         let text = |value: JsValue| value.as_string().or(value.is_array().then(String::new));
-        all.push(rows.filter_map(|(key, value)| Some((parts(&key)?, text(value)?))).collect());
+        all.push(rows.filter_map(|(key, value)| Some((parts(&key)?, text(value)?))).list());
     }
     Ok(all)
 }
@@ -476,7 +477,7 @@ fn parts(key: &JsValue) -> Option<Key> {
         Some(number) => Some(Part::Number(number as u64)),
         None => part.as_string().map(Part::Text),
     };
-    key.dyn_ref::<Array>()?.iter().map(part).collect()
+    key.dyn_ref::<Array>()?.iter().map(part).whole()
 }
 
 /// All keys that begin with these parts, and go on with a number of at least `from`.

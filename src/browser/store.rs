@@ -4,6 +4,7 @@
 
 use super::env::Scope;
 use super::idb::{Idb, delete_database};
+use crate::list::Listed;
 use crate::ports::{Commit, Key, MemoryStore, Part, Read, Rows, StoreError, Table, Write};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -60,7 +61,7 @@ impl Store {
             Write::Put { table: Table::Files, key, .. } => self.offered(key).map(|blob| (key.clone(), blob)),
             _ => None,
         };
-        let files: Vec<(Key, JsValue)> = commit.writes.iter().filter_map(put).collect();
+        let files = commit.writes.iter().filter_map(put).list();
         match &self.kind {
             Kind::Memory(memory) => {
                 memory.borrow_mut().commit(commit)?;
@@ -136,7 +137,7 @@ impl Store {
         match &self.kind {
             Kind::Memory(memory) => {
                 let memory = memory.borrow();
-                Ok(reads.iter().map(|read| memory.read(read)).collect())
+                Ok(reads.iter().map(|read| memory.read(read)).list())
             }
             Kind::Idb(idb) => idb.read(reads).await,
         }

@@ -7,6 +7,7 @@
 use super::Harness;
 use super::args::Args;
 use crate::error::{Code, ErrorInfo};
+use crate::list::Listed;
 use crate::model::{Block, File, FileKind, Peer};
 use crate::ports::{Part, Rows, Table, Write};
 use serde_json::Value;
@@ -106,7 +107,7 @@ impl Harness {
             file.name = self.scrubbed(std::mem::take(&mut file.name));
             self.supported(file, peer.as_ref())?;
         }
-        Ok(files.into_iter().map(Block::File).collect())
+        Ok(files.into_iter().map(Block::File).list())
     }
 
     /// Whether some model takes the file, and the one that will be asked, if there is one.

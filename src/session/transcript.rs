@@ -6,6 +6,7 @@
 
 use super::Session;
 use crate::error::Code;
+use crate::list::Listed;
 use crate::model::{Block, Message, Peer, Role, StopReason, drop_open_server_calls};
 use crate::prompt::framed;
 use crate::run::{Call, CallState, Run, Said, Turn};
@@ -56,7 +57,7 @@ impl Transcript {
             if !self.prompted && run.prompt.continues.is_none() {
                 let refused = refused(runs, self.runs);
                 let file = |file| self.peer.block(file, refused);
-                let mut blocks: Vec<Block> = run.prompt.files.iter().map(file).collect();
+                let mut blocks = run.prompt.files.iter().map(file).list();
                 blocks.push(Block::Text(run.prompt.text.clone()));
                 blocks.extend(run.prompt.context.clone().map(Block::Text));
                 self.push(Role::User, blocks, false);
@@ -91,13 +92,13 @@ impl Transcript {
             Said::Whole { stop: StopReason::Refusal(_), .. } => true,
             Said::Cut(blocks) => {
                 let said = blocks.iter().filter(|block| matches!(block, Block::Text(_)));
-                self.push(Role::Assistant, said.cloned().collect(), false);
+                self.push(Role::Assistant, said.cloned().list(), false);
                 self.paused = false;
                 true
             }
             Said::Whole { blocks, stop, provider, .. } => {
                 let results: Option<Vec<Block>> =
-                    turn.calls.iter().map(|call| result(call, &self.mark)).collect();
+                    turn.calls.iter().map(|call| result(call, &self.mark)).whole();
                 let Some(results) = results else { return false };
                 let mut blocks = blocks.clone();
                 if last && *stop == StopReason::Pause {

@@ -59,7 +59,7 @@ fn prompt_parts(run: &Run) -> Vec<Value> {
         _ => None,
     });
     let text = text_part("text", &run.prompt.text);
-    files.chain((!run.prompt.text.is_empty()).then_some(text)).collect()
+    files.chain((!run.prompt.text.is_empty()).then_some(text)).list()
 }
 
 fn file_part(File { id, media_type, size, name }: &File) -> Value {
