@@ -4,6 +4,7 @@ use super::Session;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Sums;
 use crate::json;
+use crate::list::Listed;
 use crate::model::{Block, File, Usage};
 use crate::object::Object;
 use crate::run::{Call, CallState, Outcome, Run, Said, Settled, Turn};
