@@ -121,6 +121,8 @@ pub struct Prompt {
     pub idempotency: Option<String>,
     /// The failed run before it that it goes on with: then there is no message of a person.
     pub continues: Option<String>,
+    /// The files that came with it, each a [`Block::File`].
+    pub files: Vec<Block>,
 }
 
 /// What the model has said in a turn.

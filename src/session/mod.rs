@@ -304,7 +304,7 @@ impl Session {
                 self.unsealed = 0;
                 self.generation += 1;
             }
-            Entry::Prompt { message, text, context, metadata, idempotency, continues } => {
+            Entry::Prompt { message, text, context, metadata, idempotency, continues, files } => {
                 if self.current().is_some() {
                     return None;
                 }
@@ -315,7 +315,12 @@ impl Session {
                     metadata: metadata.clone(),
                     idempotency: idempotency.clone(),
                     continues: continues.clone(),
+                    files: files.clone(),
                 };
+                // Whoever attaches a file has not read all that it says.
+                if !files.is_empty() {
+                    self.outside_at = Some(header.seq);
+                }
                 self.runs.push(Run::new(header.run.clone()?, header.at, prompt));
             }
             entry => {
