@@ -20,7 +20,7 @@ use crate::maps::Named;
 use crate::model::Block;
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine};
-use crate::run::{Budget, Budgets, CallState, Ended, Grant, Prompt, Rules, Run};
+use crate::run::{Budget, Budgets, CallState, Ended, Grant, Output, Prompt, Rules, Run};
 use crate::tools::{Policy, Registry, Source};
 use serde_json::Value;
 
@@ -262,7 +262,12 @@ impl Session {
     fn fold(&mut self, header: &Header, entry: Option<&Entry>) -> Option<()> {
         let Some(entry) = entry else { return self.fold_erased(header) };
         match entry {
-            Entry::Started { config, tools, .. } => self.configure(Some(config), Some(tools))?,
+            Entry::Started { config, tools, .. } => {
+                self.configure(Some(config), Some(tools))?;
+                if let Some(run) = self.runs.last_mut().filter(|run| run.ended.is_none()) {
+                    run.forget_page();
+                }
+            }
             Entry::Configured { config, tools } => self.configure(config.as_ref(), tools.as_ref())?,
             // What was always allowed was allowed until now.
             Entry::Stopped {} => self.grants.clear(),
@@ -288,7 +293,7 @@ impl Session {
                 self.outside_at = None;
                 self.generation += 1;
             }
-            Entry::Prompt { message, text, context, metadata, idempotency, continues } => {
+            Entry::Prompt { message, text, context, metadata, idempotency, continues, schema } => {
                 if self.current().is_some() {
                     return None;
                 }
@@ -299,6 +304,10 @@ impl Session {
                     metadata: metadata.clone(),
                     idempotency: idempotency.clone(),
                     continues: continues.clone(),
+                    output: match schema {
+                        Some(schema) => Some(Output::from_record(schema, &self.engine)?),
+                        None => None,
+                    },
                 };
                 self.runs.push(Run::new(header.run.clone()?, header.at, prompt));
             }

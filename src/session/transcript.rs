@@ -28,6 +28,9 @@ pub struct Transcript {
 /// What is said for the person where a call follows an answer that was at its end: not every model goes on by itself.
 const GO_ON: &str = "Go on.";
 
+/// What is asked for where an answer was sent back.
+const AGAIN: &str = " Give the whole answer again, mended.";
+
 impl Transcript {
     /// An empty one.
     pub fn new(peer: Peer, session: &Session) -> Transcript {
@@ -103,6 +106,10 @@ impl Transcript {
                 let own = *provider == self.peer.name;
                 self.push(Role::Assistant, blocks, own);
                 self.push(Role::User, results, false);
+                if let Some(error) = &turn.sent_back {
+                    let text = [&error.message, ".", AGAIN].concat();
+                    self.push(Role::User, vec![Block::Text(text)], false);
+                }
                 self.paused = own && !last && *stop == StopReason::Pause;
                 true
             }

@@ -108,7 +108,7 @@ impl Provider {
             Provider::Custom { model, .. } => {
                 let model = model.as_deref().map(|model| [" ", model].concat());
                 let name = [self.name(), model.unwrap_or_default()].concat();
-                Peer { wire: Wire::OpenAiChat, dialect: Dialect::CHAT, name }
+                Peer { wire: Wire::OpenAiChat, dialect: Dialect::CUSTOM, name }
             }
         }
     }
