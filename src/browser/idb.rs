@@ -95,14 +95,14 @@ impl Idb {
         Ok(())
     }
 
-    /// Hands the writes over and commits by word, so that the browser finishes them without this page.
+    /// Hands the writes over, so that the browser finishes them without this page.
     pub fn write_at_once(&self, commit: &Commit) {
         let Some(database) = self.open.borrow().as_ref().map(|open| open.database.clone()) else { return };
         let tables = commit.writes.iter().map(Write::table);
         if let Ok(transaction) = begin(&database, tables, "readwrite", false)
             && issue(&transaction, commit).is_ok()
         {
-            let _ = transaction.unchecked_ref::<Committing>().commit();
+            finish(&transaction);
         }
     }
 
@@ -211,6 +211,9 @@ async fn try_commit(database: &IdbDatabase, commit: &Commit) -> Result<(), Troub
         let _ = ended.await;
         return Err(Trouble::Told(StoreError::Failed("a request could not be made".into())));
     };
+    if expected.is_empty() {
+        finish(&transaction);
+    }
     // The puts are on their way already; a wrong row takes them all back.
     let mut conflict = None;
     for (request, expect) in expected.into_iter().zip(&commit.expect) {
@@ -250,6 +253,11 @@ fn issue(transaction: &IdbTransaction, commit: &Commit) -> Result<Vec<JsFuture>,
         }
     }
     Ok(expected)
+}
+
+/// Commits by word: what is issued is stored, whether or not the page lives to hear of it.
+fn finish(transaction: &IdbTransaction) {
+    let _ = transaction.unchecked_ref::<Committing>().commit();
 }
 
 async fn try_read(database: &IdbDatabase, reads: &[Read]) -> Result<Vec<Rows>, Trouble> {

@@ -218,8 +218,9 @@ impl Harness {
         let last = folded.and_then(|run| run.turns.last());
         let replaces = last.is_some_and(|turn| !turn.had.is_empty());
         let on = folded.and_then(|run| run.on.as_deref());
+        let name = self.config.serving(on).map(|provider| provider.peer().name).unwrap_or_default();
         let asked = Asked {
-            provider: self.config.peer(on).name,
+            provider: self.sessions.get(session).map(|slot| slot.session.name_of(name)).unwrap_or_default(),
             known: self.config.known(on).copied(),
             watch: self.watch(on, folded),
             answers_by: match &request {
@@ -242,7 +243,7 @@ impl Harness {
         let Some(provider) = self.config.serving(on).filter(|provider| provider.configured()) else {
             return Err(not_configured());
         };
-        let peer = provider.peer();
+        let mut peer = provider.peer();
         let system = match &self.config.instructions {
             Some(config::Given::Text(text)) => text.clone(),
             Some(config::Given::Ask(_)) => self.instructions.clone().unwrap_or_default(),
@@ -250,6 +251,7 @@ impl Harness {
         };
         let gone = || ErrorInfo::new(Code::SessionNotFound, "the session is gone");
         let Slot { session, transcripts, .. } = self.sessions.get_mut(session).ok_or_else(gone)?;
+        peer.name = session.name_of(peer.name);
         let asking = session.run(run).ok_or_else(gone)?;
         let policy = asking.policy(&session.policy);
         let mut system = prompt::system(&system, &self.skills, &session.tools, &policy, &session.mark);

@@ -146,6 +146,9 @@ fn hint(code: Code, message: &str) -> Option<&'static str> {
         Code::InvalidRequest if find::has(message, "does not support thinking") => {
             "choose a model that thinks, or leave reasoning unset"
         }
+        Code::InvalidRequest if find::has(message, "reasoning summar") => {
+            "verify the organization in the provider's console, or set providerOptions.reasoning to {\"effort\": \"medium\"}"
+        }
         Code::InvalidRequest => "check the model, its settings and providerOptions",
         Code::ContextLength if find::has(message, "currently available to the model") => {
             "clear the conversation, or set a larger num_ctx in providerOptions.options"
@@ -269,6 +272,13 @@ pub(super) fn no_list(body: &str) -> ErrorInfo {
         true => info(Code::Protocol, excerpt(body).into_owned()),
         false => protocol("the answer is no list of models"),
     }
+}
+
+/// Whether a provider cannot open what it had sealed for itself: thinking of another account, or of long ago.
+pub fn is_sealed(error: &ErrorInfo) -> bool {
+    error.code == Code::InvalidRequest
+        && (error.provider.code.as_deref() == Some("invalid_encrypted_content")
+            || find::has(&error.message, "`signature` in `thinking`"))
 }
 
 /// An answer that sends elsewhere, to `location` where a browser tells: nobody follows with a key.

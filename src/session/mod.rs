@@ -18,6 +18,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::{Cause, Entry, GENESIS, Header, Row, Sums};
 use crate::maps::Named;
 use crate::model::Block;
+use crate::model::errors::is_sealed;
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine};
 use crate::run::{Budget, Budgets, CallState, Ended, Grant, Output, Prompt, Rules, Run};
@@ -70,6 +71,8 @@ pub struct Session {
     pub generation: u64,
     /// What frames the results of tools in this conversation.
     pub mark: String,
+    /// How often a provider could not open what it had sealed.
+    unsealed: u64,
     engine: PatternEngine,
     seq: u64,
     hash: String,
@@ -94,6 +97,7 @@ impl Session {
             tools_record: Value::Null,
             generation: 0,
             mark: String::new(),
+            unsealed: 0,
             engine: PatternEngine::default(),
             seq: 0,
             hash: GENESIS.into(),
@@ -157,6 +161,16 @@ impl Session {
             Some(run) => Some((run.started_at, run.ended.as_ref())),
             None => self.past.get(id).map(|past| (past.started_at, past.ended.as_ref())),
         }
+    }
+
+    /// What the answers of a provider are recorded under from here on. One that could not open what it had sealed gets
+    /// another name: what it has said so far is a stranger's, and goes to it without what only its author may read.
+    pub fn name_of(&self, mut provider: String) -> String {
+        if self.unsealed > 0 {
+            provider.push('#');
+            provider.push_str(&self.unsealed.to_string());
+        }
+        provider
     }
 
     /// What the next decision is, if there is one to make, and of which run.
@@ -291,6 +305,7 @@ impl Session {
                 self.call_ids.clear();
                 self.grants.clear();
                 self.outside_at = None;
+                self.unsealed = 0;
                 self.generation += 1;
             }
             Entry::Prompt { message, text, context, metadata, idempotency, continues, schema } => {
@@ -346,6 +361,11 @@ impl Session {
                 }
                 if let Some(usage) = entry.usage() {
                     self.sums.add(usage);
+                }
+                if let Entry::Failed { error, .. } = entry
+                    && is_sealed(error)
+                {
+                    self.unsealed += 1;
                 }
                 if let Entry::Answered { blocks, .. } = entry {
                     for block in blocks {

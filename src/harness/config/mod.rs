@@ -13,7 +13,7 @@ pub use read::{Function, Given};
 
 use crate::error::ErrorInfo;
 use crate::json::json;
-use crate::model::{Catalog, Dialect, Known, Peer, Reasoning, Settings, Wire};
+use crate::model::{Catalog, Known, Reasoning, Settings};
 use crate::object::Object;
 use crate::ports::MAX_DELAY_MS;
 use crate::prompt::{self, Skill};
@@ -287,14 +287,6 @@ impl Config {
     /// Whether there is a provider that can be asked.
     pub fn configured(&self) -> bool {
         self.provider.as_ref().is_some_and(Provider::configured)
-    }
-
-    /// Whom a conversation is written for that goes to the provider of this name.
-    pub fn peer(&self, on: Option<&str>) -> Peer {
-        match self.serving(on) {
-            Some(provider) => provider.peer(),
-            None => Peer { wire: Wire::OpenAiChat, dialect: Dialect::CHAT, name: String::new() },
-        }
     }
 
     /// The id of the model that the provider of this name is asked for.
