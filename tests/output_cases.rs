@@ -76,7 +76,12 @@ fn an_answer_that_fits_is_the_value() {
     let body = world.model(0).1.body.clone();
     let form = json!({ "name": "answer", "schema": serde_json::from_str::<Value>(SCHEMA).unwrap(), "strict": false });
     assert_eq!(body["response_format"], json!({ "type": "json_schema", "json_schema": form }));
-    assert!(body["messages"][0]["content"].as_str().unwrap().ends_with(&format!("and nothing besides:\n{SCHEMA}")));
+    assert!(
+        body["messages"][0]["content"]
+            .as_str()
+            .unwrap()
+            .ends_with(&format!("and nothing besides:\n{SCHEMA}"))
+    );
     world.answers(0, says("```json\n{\"n\": \"3\"}\n```"));
     let value = json!({ "n": 3 });
     assert_eq!(last(&world, "agent:session-completed")["value"], value);
@@ -234,7 +239,11 @@ fn a_run_goes_on_after_a_reload_at_any_moment() {
         if moment < 3 {
             assert!(world.model(0).1.body["response_format"].is_object(), "moment {moment}");
             let told = sent(&world).last().unwrap()["content"].clone();
-            assert_eq!(told == "no. Give the whole answer again, mended.", moment > 0, "moment {moment}: {told}");
+            assert_eq!(
+                told == "no. Give the whole answer again, mended.",
+                moment > 0,
+                "moment {moment}: {told}"
+            );
             world.answers(0, says("{\"n\":7}"));
         }
         assert!(world.pages[0].called.is_empty());
@@ -285,7 +294,11 @@ fn a_tool_stands_for_the_answer_where_the_provider_has_no_means() {
     assert_eq!(body["tool_choice"], json!({ "type": "function", "function": { "name": "final_answer" } }));
     assert_eq!(body["tools"][0]["function"]["parameters"], serde_json::from_str::<Value>(SCHEMA).unwrap());
     assert!(body.get("response_format").is_none());
-    let blocks = vec![Block::Text("Here.".into()), call("c1", "final_answer", "{\"n\":3}"), Block::Extra("{\"x\":1}".into())];
+    let blocks = vec![
+        Block::Text("Here.".into()),
+        call("c1", "final_answer", "{\"n\":3}"),
+        Block::Extra("{\"x\":1}".into()),
+    ];
     world.answers(0, answer(blocks, StopReason::ToolUse));
     let ended = result(&mut world, &run);
     assert_eq!((&ended["value"], &ended["text"]), (&json!({ "n": 3 }), &json!("Here.{\"n\":3}")));
@@ -294,7 +307,14 @@ fn a_tool_stands_for_the_answer_where_the_provider_has_no_means() {
     assert_eq!(parts, json!([{ "type": "text", "text": "Here." }, { "type": "text", "text": "{\"n\":3}" }]));
     assert_eq!(
         story(&world),
-        ["lifecycle start", "session-started", "chunk Here.", "chunk {\"n\":3}", "session-completed", "lifecycle end"]
+        [
+            "lifecycle start",
+            "session-started",
+            "chunk Here.",
+            "chunk {\"n\":3}",
+            "session-completed",
+            "lifecycle end"
+        ]
     );
     send(&mut world, "thanks");
     assert_eq!(sent(&world)[1], json!({ "role": "assistant", "content": "Here.\n\n{\"n\":3}" }));
@@ -334,7 +354,8 @@ fn an_answer_by_a_tool_that_breaks_off_leaves_nothing_empty_behind() {
     let mut world = started_with(json!({ "provider": groq() }));
     ask(&mut world, json!({ "json": SCHEMA }));
     let (key, _) = world.model(0);
-    let delta = lodger::model::Delta { part: 0, kind: lodger::model::DeltaKind::ToolCall, text: "final_answer" };
+    let delta =
+        lodger::model::Delta { part: 0, kind: lodger::model::DeltaKind::ToolCall, text: "final_answer" };
     assert!(world.pages[0].harness.delta(key, delta));
     world.breaks(0, ErrorInfo::new(Code::Auth, "no"));
     assert_eq!(last(&world, "agent:error")["code"], "auth");
@@ -350,7 +371,10 @@ fn another_provider_takes_over_with_its_own_means() {
     }));
     let run = ask(&mut world, json!({ "json": SCHEMA }));
     let format = world.model(0).1.body["output_config"]["format"].clone();
-    assert_eq!((&format["type"], &format["schema"]["additionalProperties"]), (&json!("json_schema"), &json!(false)));
+    assert_eq!(
+        (&format["type"], &format["schema"]["additionalProperties"]),
+        (&json!("json_schema"), &json!(false))
+    );
     world.breaks(0, ErrorInfo::new(Code::Auth, "no"));
     let tools = world.model(0).1.body["tools"].as_array().unwrap().clone();
     assert_eq!(tools.last().unwrap()["function"]["name"], "final_answer");
@@ -362,9 +386,21 @@ fn another_provider_takes_over_with_its_own_means() {
 #[test]
 fn every_wire_says_it_in_its_own_way() {
     for (provider, own, free) in [
-        (json!({ "kind": "anthropic", "apiKey": "k0123456789" }), "/output_config/format/schema", "/tool_choice"),
-        (json!({ "kind": "openai", "apiKey": "k0123456789" }), "/response_format/json_schema/schema", "/response_format"),
-        (json!({ "kind": "openai-responses", "apiKey": "k0123456789" }), "/text/format/schema", "/text/format"),
+        (
+            json!({ "kind": "anthropic", "apiKey": "k0123456789" }),
+            "/output_config/format/schema",
+            "/tool_choice",
+        ),
+        (
+            json!({ "kind": "openai", "apiKey": "k0123456789" }),
+            "/response_format/json_schema/schema",
+            "/response_format",
+        ),
+        (
+            json!({ "kind": "openai-responses", "apiKey": "k0123456789" }),
+            "/text/format/schema",
+            "/text/format",
+        ),
         (json!({ "kind": "xai", "apiKey": "k0123456789" }), "/text/format/schema", "/text/format"),
         (json!({ "kind": "ollama" }), "/format", "/format"),
         (groq(), "/tools/0/function/parameters", "/tool_choice"),

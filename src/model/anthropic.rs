@@ -86,7 +86,8 @@ fn request(
             ));
         }
     }
-    let format = settings.schema().map(|(schema, _)| [r#"{"type":"json_schema","schema":"#, schema, "}"].concat());
+    let format =
+        settings.schema().map(|(schema, _)| [r#"{"type":"json_schema","schema":"#, schema, "}"].concat());
     output.extend(format.as_deref().map(|format| ("format", format)));
     if !output.is_empty() {
         body.object("output_config", &output);

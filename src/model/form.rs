@@ -58,9 +58,9 @@ impl Form {
             Structured::Tool => None,
             Structured::Known if can.is_none() => None,
             Structured::Alone if !tools.is_empty() => None,
-            Structured::Own if peer.wire == Wire::Anthropic => {
-                narrow(schema, false).filter(|(_, weight)| weight.is_light()).map(|(schema, _)| (schema, true))
-            }
+            Structured::Own if peer.wire == Wire::Anthropic => narrow(schema, false)
+                .filter(|(_, weight)| weight.is_light())
+                .map(|(schema, _)| (schema, true)),
             Structured::Own | Structured::Known => {
                 Some(narrowed(true).map_or((schema.to_owned(), false), |schema| (schema, true)))
             }
@@ -211,8 +211,14 @@ impl Narrowing {
                 }
                 "additionalProperties" if value == "false" => {}
                 // Members of any name, items by their place and what holds besides cannot be said.
-                "additionalProperties" | "patternProperties" | "prefixItems" | "allOf" | "$id" | "$anchor"
-                | "$dynamicRef" | "$dynamicAnchor" => return None,
+                "additionalProperties"
+                | "patternProperties"
+                | "prefixItems"
+                | "allOf"
+                | "$id"
+                | "$anchor"
+                | "$dynamicRef"
+                | "$dynamicAnchor" => return None,
                 "properties" | "required" | "description" | "$schema" | "$comment" => {}
                 _ => {
                     told.push_str(if told.is_empty() { "{" } else { "," });
@@ -250,7 +256,13 @@ impl Narrowing {
     }
 
     /// Schemas by name; those that are asked for may be `null` too.
-    fn named(&mut self, schemas: &str, depth: u8, out: &mut String, or_null: impl Fn(&str) -> bool) -> Option<()> {
+    fn named(
+        &mut self,
+        schemas: &str,
+        depth: u8,
+        out: &mut String,
+        or_null: impl Fn(&str) -> bool,
+    ) -> Option<()> {
         out.push('{');
         for (name, schema) in Members::of(schemas)?.all() {
             key(name, out);
@@ -419,7 +431,8 @@ mod tests {
         assert!(!weight(unions).is_light());
         let tree = json!({"type": "object", "properties": {"child": {"$ref": "#"}}, "required": ["child"]});
         assert!(!weight(tree).is_light());
-        let node = json!({"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}, "required": ["next"]});
+        let node =
+            json!({"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}, "required": ["next"]});
         let list = json!({"type": "object", "properties": {"first": {"$ref": "#/$defs/node"}}, "required": ["first"], "$defs": {"node": node}});
         assert!(!weight(list).is_light());
     }
@@ -470,7 +483,11 @@ mod tests {
             ("openai-compatible", "ollama", "loose told", "offered told", "loose told"),
         ] {
             let by = |schema, beside| means(kind, preset, None, schema, beside);
-            assert_eq!((by(SIMPLE, false), by(SIMPLE, true), by(FREE, false)), (simple.into(), beside.into(), free.into()), "{kind} {preset}");
+            assert_eq!(
+                (by(SIMPLE, false), by(SIMPLE, true), by(FREE, false)),
+                (simple.into(), beside.into(), free.into()),
+                "{kind} {preset}"
+            );
         }
         let models = json!({"x": {"can": {"can": ["structured"]}, "cannot": {"can": []}}});
         let catalog = Catalog::read(&models, "models").unwrap();

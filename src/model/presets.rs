@@ -174,10 +174,7 @@ pub const PRESETS: &[Preset] = &[
         dialect: Dialect { structured: Structured::Own, ..Dialect::CHAT },
         ..row("xai", Wire::OpenAiChat, Some("https://api.x.ai/v1"), true)
     },
-    Preset {
-        dialect: LOCAL,
-        ..row("ollama", Wire::Ollama, Some("http://localhost:11434"), false)
-    },
+    Preset { dialect: LOCAL, ..row("ollama", Wire::Ollama, Some("http://localhost:11434"), false) },
     row("openai-compatible", Wire::OpenAiChat, None, true),
     compatible(
         "openrouter",

@@ -35,7 +35,10 @@ pub fn system(
 /// The same where the answer has to be JSON of this schema (JSON text), or by this tool.
 pub fn answer(system: &str, schema: &str, tool: Option<&str>) -> String {
     match tool {
-        Some(tool) => [system, "\n\nGive your final answer by calling the tool ", tool, ", and by nothing else."].concat(),
+        Some(tool) => {
+            [system, "\n\nGive your final answer by calling the tool ", tool, ", and by nothing else."]
+                .concat()
+        }
         None => {
             let rule = "\n\nYour final answer must be JSON that fits the following JSON Schema, and nothing besides:\n";
             [system, rule, schema].concat()

@@ -860,7 +860,9 @@ impl Run {
         Some(match said {
             None => end(Outcome::Completed, None),
             Some(_) if cut => end(Outcome::Failed, Some(Code::OutputLimit)),
-            Some(error) if self.turns.iter().all(|turn| turn.sent_back.is_none()) => Entry::SentBack { error },
+            Some(error) if self.turns.iter().all(|turn| turn.sent_back.is_none()) => {
+                Entry::SentBack { error }
+            }
             Some(_) => end(Outcome::Failed, Some(Code::InvalidOutput)),
         })
     }
@@ -920,7 +922,10 @@ impl Run {
                 });
                 let wrong = || self.prompt.output.as_ref()?.value(last?.blocks()).err();
                 let error = inspected.or_else(wrong);
-                (error.map_or_else(String::new, |error| error.message.clone()), "resume to have it asked for again")
+                (
+                    error.map_or_else(String::new, |error| error.message.clone()),
+                    "resume to have it asked for again",
+                )
             }
             _ => {
                 let whole = if self.prompt.output.is_some() { "was whole" } else { "said anything" };

@@ -69,7 +69,8 @@ impl Output {
     /// # Errors
     /// `invalid_output`: what does not fit.
     pub fn value(&self, answer: &[Block]) -> Result<Value, ErrorInfo> {
-        let wrong = |what: &str| ErrorInfo::new(Code::InvalidOutput, ["the answer does not fit: ", what].concat());
+        let wrong =
+            |what: &str| ErrorInfo::new(Code::InvalidOutput, ["the answer does not fit: ", what].concat());
         let schema = self.compiled.as_ref().ok_or_else(|| wrong("its schema cannot be used here"))?;
         let value = read(answer).ok_or_else(|| wrong("it is no JSON"))?;
         let Repaired { value, report, .. } = schema.coerce(value);
@@ -183,8 +184,14 @@ mod tests {
         for (schema, why) in [
             (json!(null), "sendMessage: 'schema' must be an object with a JSON Schema"),
             (json!("7"), "sendMessage: 'schema' must be an object with a JSON Schema"),
-            (json!("{\"type\":\"array\"}"), "sendMessage: 'schema' must have type \"object\": put it into a member of one"),
-            (json!("{\"required\":1}"), "the schema of sendMessage: '/required' must be a list of names, not a number"),
+            (
+                json!("{\"type\":\"array\"}"),
+                "sendMessage: 'schema' must have type \"object\": put it into a member of one",
+            ),
+            (
+                json!("{\"required\":1}"),
+                "the schema of sendMessage: '/required' must be a list of names, not a number",
+            ),
         ] {
             let error = Output::parse(&json!({ "json": schema }), &engine).unwrap_err();
             assert_eq!((error.code, error.message.as_str()), (Code::InvalidSchema, why));

@@ -386,9 +386,8 @@ pub(crate) fn check_name(name: &str, code: Code, what: &str) -> Result<(), Error
 /// The text of a schema for an object; providers refuse any other, and want the type said. A schema that comes as text
 /// keeps its order: models read the properties of a tool in it.
 pub(crate) fn object_schema(schema: &Value, what: &str, member: &str) -> Result<String, ErrorInfo> {
-    let invalid = |text: &str| {
-        ErrorInfo::new(Code::InvalidSchema, [what, ": '", member, "' must ", text].concat())
-    };
+    let invalid =
+        |text: &str| ErrorInfo::new(Code::InvalidSchema, [what, ": '", member, "' must ", text].concat());
     let parsed = schema.as_str().and_then(json::parse);
     let Some(map) = parsed.as_ref().unwrap_or(schema).as_object() else {
         return Err(invalid("be an object with a JSON Schema"));

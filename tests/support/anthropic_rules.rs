@@ -27,7 +27,10 @@ pub fn check(body: &Value, signed: &Signed, paused: bool) -> Result<(), String> 
         form_rules::anthropic(format)?;
     }
     if let Some(choice) = body.get("tool_choice") {
-        need(body.get("thinking").is_none_or(|thinking| thinking["type"] == "disabled"), "a tool is forced on thinking")?;
+        need(
+            body.get("thinking").is_none_or(|thinking| thinking["type"] == "disabled"),
+            "a tool is forced on thinking",
+        )?;
         let tools = body.get("tools").and_then(Value::as_array).into_iter().flatten();
         let is = |tool: &Value| choice["type"] == "tool" && tool["name"] == choice["name"];
         need(tools.into_iter().any(is), "tool_choice names no tool")?;

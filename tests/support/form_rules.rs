@@ -17,8 +17,19 @@ struct Subset {
 
 const ANTHROPIC: Subset = Subset {
     keywords: &[
-        "type", "enum", "const", "anyOf", "$ref", "$defs", "definitions", "title", "description", "properties",
-        "required", "additionalProperties", "items",
+        "type",
+        "enum",
+        "const",
+        "anyOf",
+        "$ref",
+        "$defs",
+        "definitions",
+        "title",
+        "description",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
     ],
     all: false,
     recursive: false,
@@ -73,7 +84,10 @@ fn check(schema: &Value, root: &Value, subset: &Subset, depth: usize, seen: &mut
         need(members.len() == 1, &fault("a $ref with other keywords"))?;
         let found = to.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
         need(found.is_some(), &fault("a $ref to nothing"))?;
-        return need(subset.recursive || !found.is_some_and(holds_ref), &fault("a schema that refers to itself"));
+        return need(
+            subset.recursive || !found.is_some_and(holds_ref),
+            &fault("a schema that refers to itself"),
+        );
     }
     let none = Map::new();
     let types: Vec<&str> = match members.get("type") {
@@ -91,9 +105,13 @@ fn check(schema: &Value, root: &Value, subset: &Subset, depth: usize, seen: &mut
     if types.contains(&"object") || members.contains_key("properties") {
         need(members.get("additionalProperties") == Some(&Value::Bool(false)), &fault("an open object"))?;
         let properties = members.get("properties").and_then(Value::as_object).unwrap_or(&none);
-        let required = members.get("required").and_then(Value::as_array).ok_or_else(|| fault("no required"))?;
+        let required =
+            members.get("required").and_then(Value::as_array).ok_or_else(|| fault("no required"))?;
         let is_required = |name: &str| required.iter().any(|required| required == name);
-        need(required.iter().all(|name| properties.contains_key(name.as_str().unwrap_or_default())), &fault("required, but no property"))?;
+        need(
+            required.iter().all(|name| properties.contains_key(name.as_str().unwrap_or_default())),
+            &fault("required, but no property"),
+        )?;
         let optional = properties.keys().filter(|name| !is_required(name)).count();
         need(optional == 0 || !subset.all, &fault("a member that is not required"))?;
         seen.optional += optional;

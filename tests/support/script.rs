@@ -27,8 +27,7 @@ pub fn answer(blocks: Vec<Block>, stop: StopReason) -> Answer {
 }
 
 /// What an answer has to be: something that every provider's own means can say, and something that some cannot.
-pub const SCHEMA: &str =
-    r#"{"type":"object","properties":{"n":{"type":"integer","minimum":1},"of":{"type":"string"}},"required":["n"]}"#;
+pub const SCHEMA: &str = r#"{"type":"object","properties":{"n":{"type":"integer","minimum":1},"of":{"type":"string"}},"required":["n"]}"#;
 pub const FREE: &str = r#"{"properties":{"n":{"type":"integer"},"more":{}},"required":["n"]}"#;
 
 /// A tool call with this id.

@@ -1275,7 +1275,8 @@ pub fn paused(runs: &[Run], name: &str) -> bool {
 
 /// Whether the request says what the answer has to be.
 fn has_form(body: &Value) -> bool {
-    let members = [&body["response_format"], &body["format"], &body["text"], &body["output_config"]["format"]];
+    let members =
+        [&body["response_format"], &body["format"], &body["text"], &body["output_config"]["format"]];
     members.iter().any(|member| !member.is_null())
 }
 
