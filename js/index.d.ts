@@ -249,7 +249,10 @@ export interface ModelFacts {
   price?: readonly number[];
   /** The first: how many tokens a prompt may have at the prices above. Then, as above, those of a longer one, for all of it. */
   long?: readonly number[];
-  /** All that it can, of `tools`, `images`, `documents`, `reasoning`, `structured`. Absent: nobody knows. */
+  /**
+   * All that it can, of `tools`, `images`, `documents`, `reasoning`, `structured` (it is held to a schema by its provider's
+   * own means). Absent: nobody knows.
+   */
   can?: readonly string[];
   /** The day it is retired, `YYYY-MM-DD`. */
   ends?: string;
@@ -366,6 +369,8 @@ export interface ChatRequest {
   model: string;
   messages: ChatMessage[];
   tools: ChatTool[];
+  /** What the answer has to be, where the message had a `schema`; the system message says it too. */
+  response_format?: { type: "json_schema"; json_schema: { name: string; schema: object; strict: boolean } };
   [option: string]: unknown;
 }
 export interface ChatMessage {

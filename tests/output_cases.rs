@@ -11,8 +11,9 @@
 mod support;
 
 use lodger::error::{Code, ErrorInfo};
-use lodger::journal::Row;
-use lodger::model::{Answer, Block, StopReason};
+use lodger::journal::{Entry, Row};
+use lodger::model::{Answer, Block, StopReason, Usage};
+use lodger::session::Session;
 use serde_json::{Value, json};
 use support::calm::*;
 use support::script::{FREE, SCHEMA, answer, call};
@@ -128,6 +129,8 @@ fn what_does_not_fit_either_fails_the_run_and_stays() {
     // A new run goes on with the same schema, and has its own round.
     let again = world.must(0, "resume", json!({}))["runId"].as_str().unwrap().to_owned();
     assert!(world.model(0).1.body["response_format"].is_object());
+    let told = "the answer does not fit: missing 'n' field. Give the whole answer again, mended.";
+    assert_eq!(sent(&world).last().unwrap()["content"], told);
     world.answers(0, says("{\"n\":0}"));
     world.answers(0, says("{\"n\":4}"));
     assert_eq!(result(&mut world, &again)["value"], json!({ "n": 4 }));
@@ -266,6 +269,58 @@ fn a_run_that_waits_for_a_person_forgets_its_page_too() {
     resolve(&mut world, "deny");
     world.answers(0, says("{\"n\":7}"));
     assert_eq!(result(&mut world, &run)["value"], json!({ "n": 7 }));
+}
+
+/// What the page's schema has said holds, also when the page is gone before the run has ended.
+#[test]
+fn what_the_page_has_said_outlives_it() {
+    for (error, outcome) in
+        [(None, "completed"), (Some(ErrorInfo::new(Code::InvalidOutput, "odd")), "sent_back")]
+    {
+        let mut session = Session::new("default");
+        let mut fold = |entry: Entry| {
+            let run = (entry.kind() != "started").then_some("run_1");
+            session.append(1, run, &entry).unwrap();
+            session.next()
+        };
+        let started = || Entry::Started { epoch: 1, config: json!({}), tools: json!([]) };
+        let schema = Some(json!({ "json": SCHEMA, "validate": 7 }));
+        fold(started());
+        let prompt = Entry::Prompt {
+            message: "m".into(),
+            text: "t".into(),
+            context: None,
+            metadata: None,
+            idempotency: None,
+            continues: None,
+            schema,
+        };
+        assert_eq!(fold(prompt).unwrap().1, Entry::Called { call: 1 });
+        fold(Entry::Called { call: 1 });
+        let said = Entry::Answered {
+            call: 1,
+            blocks: vec![Block::Text("{\"n\":0}".into())],
+            stop: StopReason::EndTurn,
+            usage: Usage::default(),
+            cost: None,
+            provider: "p".into(),
+            model: None,
+            id: None,
+        };
+        let inspected = Entry::Inspected { tool_call: String::new() };
+        assert_eq!(fold(said).unwrap().1, inspected);
+        assert_eq!(fold(inspected), None);
+        fold(Entry::Validated { tool_call: String::new(), error });
+        let (run, next) = fold(started()).unwrap();
+        match &next {
+            Entry::Ended { outcome: ended, .. } => assert_eq!(ended, outcome),
+            Entry::SentBack { error } => assert_eq!((error.message.as_str(), outcome), ("odd", "sent_back")),
+            other => panic!("{other:?}"),
+        }
+        session.append(1, Some(&run), &next).unwrap();
+        let value = session.run("run_1").unwrap().value();
+        assert_eq!(value, (outcome == "completed").then(|| json!({ "n": 0 })));
+    }
 }
 
 #[test]

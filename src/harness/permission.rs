@@ -70,9 +70,8 @@ impl Harness {
         let about = About::Run(RunCall::new(session, run, tool_call));
         let (function, args) = if tool_call.is_empty() {
             let run = self.run(session, run);
+            let value = run.and_then(Run::last_value).and_then(Result::ok);
             let output = run.and_then(|run| run.prompt.output.as_ref());
-            let value = output.zip(run.and_then(|run| run.turns.last()));
-            let value = value.and_then(|(output, turn)| output.value(turn.blocks()).ok());
             (output.and_then(|output| output.validate), value.unwrap_or_default())
         } else {
             let function = self.tool_of(session, run, tool_call).and_then(|tool| tool.validate);

@@ -650,7 +650,8 @@ impl Run {
                 self.turns.last_mut()?.inspection = Inspection::Open;
             }
             Entry::Validated { tool_call, error } if tool_call.is_empty() => {
-                self.turns.last_mut()?.inspection = Inspection::Over(error.clone());
+                let turn = self.turns.last_mut().filter(|turn| turn.inspection == Inspection::Open)?;
+                turn.inspection = Inspection::Over(error.clone());
             }
             Entry::SentBack { error } => self.turns.last_mut()?.sent_back = Some(error.clone()),
             Entry::Inspected { tool_call } => self.open(tool_call)?.state = CallState::Inspected,
@@ -841,23 +842,24 @@ impl Run {
             _ if goes_on => call_model,
             StopReason::ContextWindow => end(Outcome::Failed, Some(Code::ContextLength)),
             StopReason::MaxTokens if blocks.is_empty() => end(Outcome::Failed, Some(Code::OutputLimit)),
-            _ => return self.next_of_answer(turn, *stop == StopReason::MaxTokens),
+            _ if self.prompt.output.is_some() => {
+                return self.next_of_answer(turn, *stop == StopReason::MaxTokens);
+            }
+            _ => end(Outcome::Completed, None),
         })
     }
 
     /// What becomes of an answer after which nothing is open. `cut`: the output limit has cut it.
     fn next_of_answer(&self, turn: &Turn, cut: bool) -> Option<Entry> {
-        let Some(output) = &self.prompt.output else { return Some(end(Outcome::Completed, None)) };
-        let said = match output.value(turn.said.blocks()) {
-            Err(error) => Some(error),
-            Ok(_) if output.validate.is_none() => None,
-            Ok(_) => match &turn.inspection {
-                Inspection::Ahead => return Some(Entry::Inspected { tool_call: String::new() }),
-                Inspection::Open => return None,
-                Inspection::Over(said) => said.clone(),
-            },
+        let inspects = self.prompt.output.as_ref().is_some_and(|output| output.validate.is_some());
+        let wrong = match (self.last_value()?, &turn.inspection) {
+            (Ok(_), Inspection::Ahead) if inspects => {
+                return Some(Entry::Inspected { tool_call: String::new() });
+            }
+            (Ok(_), Inspection::Open) => return None,
+            (said, _) => said.err(),
         };
-        Some(match said {
+        Some(match wrong {
             None => end(Outcome::Completed, None),
             Some(_) if cut => end(Outcome::Failed, Some(Code::OutputLimit)),
             Some(error) if self.turns.iter().all(|turn| turn.sent_back.is_none()) => {
@@ -867,10 +869,24 @@ impl Run {
         })
     }
 
+    /// The value of the last answer, or what is wrong with it, as far as that is known. `None`: there is none.
+    pub(crate) fn last_value(&self) -> Option<Result<Value, ErrorInfo>> {
+        let turn = self.turns.last()?;
+        // What the page's own schema has said holds, also when it is gone.
+        let elsewhere = match &turn.inspection {
+            Inspection::Over(Some(error)) => return Some(Err(error.clone())),
+            said => matches!(said, Inspection::Over(None)),
+        };
+        match &self.prompt.output {
+            Some(output) => Some(output.value(turn.blocks(), elsewhere)),
+            None => None,
+        }
+    }
+
     /// The value of its answer, where that has a schema and fits it.
     pub fn value(&self) -> Option<Value> {
         let completed = self.ended.as_ref()?.outcome == Outcome::Completed;
-        self.prompt.output.as_ref()?.value(self.turns.last()?.blocks()).ok().filter(|_| completed)
+        self.last_value()?.ok().filter(|_| completed)
     }
 
     /// Its page is gone, and with it the page's own schema: from here on the JSON Schema decides.
@@ -915,17 +931,9 @@ impl Run {
                 "clear the conversation, or use a model with a larger window",
             ),
             Code::InvalidOutput => {
-                let last = self.turns.last();
-                let inspected = last.and_then(|turn| match &turn.inspection {
-                    Inspection::Over(error) => error.clone(),
-                    _ => None,
-                });
-                let wrong = || self.prompt.output.as_ref()?.value(last?.blocks()).err();
-                let error = inspected.or_else(wrong);
-                (
-                    error.map_or_else(String::new, |error| error.message.clone()),
-                    "resume to have it asked for again",
-                )
+                let wrong = self.last_value().and_then(Result::err);
+                let message = wrong.map(|error| error.message.clone()).unwrap_or_default();
+                (message, "resume to have it asked for again")
             }
             _ => {
                 let whole = if self.prompt.output.is_some() { "was whole" } else { "said anything" };

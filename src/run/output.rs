@@ -64,17 +64,17 @@ impl Output {
         Object::new().text("json", &self.schema).done()
     }
 
-    /// The value of an answer. Where there is a page's function, it says whether that fits.
+    /// The value of an answer. `elsewhere`: whether it fits is not the JSON Schema's to say.
     ///
     /// # Errors
     /// `invalid_output`: what does not fit.
-    pub fn value(&self, answer: &[Block]) -> Result<Value, ErrorInfo> {
+    pub fn value(&self, answer: &[Block], elsewhere: bool) -> Result<Value, ErrorInfo> {
         let wrong =
             |what: &str| ErrorInfo::new(Code::InvalidOutput, ["the answer does not fit: ", what].concat());
         let schema = self.compiled.as_ref().ok_or_else(|| wrong("its schema cannot be used here"))?;
         let value = read(answer).ok_or_else(|| wrong("it is no JSON"))?;
         let Repaired { value, report, .. } = schema.coerce(value);
-        match report.is_valid() || self.validate.is_some() {
+        match report.is_valid() || elsewhere || self.validate.is_some() {
             true => Ok(value),
             false => Err(wrong(&find::replace(&report.told(), "the arguments", "the answer"))),
         }
@@ -138,7 +138,7 @@ mod tests {
             &["{\"n\":", "1}"],
             &["{\"n\":\"1\"}"],
         ] {
-            assert_eq!(output.value(&said(texts)), Ok(json!({"n": 1})), "{texts:?}");
+            assert_eq!(output.value(&said(texts), false), Ok(json!({"n": 1})), "{texts:?}");
         }
     }
 
@@ -154,7 +154,7 @@ mod tests {
             (&["[1]"], "the answer must be an object; you sent [1]"),
             (&["{\"n\":1.5}"], "'n' must be a whole number; you sent 1.5"),
         ] {
-            let error = output.value(&said(texts)).unwrap_err();
+            let error = output.value(&said(texts), false).unwrap_err();
             assert_eq!(error.code, Code::InvalidOutput);
             assert_eq!(error.message, ["the answer does not fit: ", what].concat(), "{texts:?}");
         }
@@ -164,7 +164,7 @@ mod tests {
     fn a_fence_in_a_text_ends_nothing() {
         let output = output(json!({"properties": {"code": {"type": "string"}}}));
         let text = "```json\n{\"code\":\"```js\\nx\\n```\"}\n```";
-        assert_eq!(output.value(&said(&[text])), Ok(json!({"code": "```js\nx\n```"})));
+        assert_eq!(output.value(&said(&[text]), false), Ok(json!({"code": "```js\nx\n```"})));
     }
 
     #[test]
@@ -173,9 +173,13 @@ mod tests {
         let given = json!({"json": "{\"required\":[\"n\"]}", "validate": {"$fn": 7}});
         let record = Output::parse(&given, &engine).unwrap();
         let output = Output::from_record(&record, &engine).unwrap();
-        assert_eq!((output.validate, output.value(&said(&["{}"]))), (Some(7), Ok(json!({}))));
+        assert_eq!((output.validate, output.value(&said(&["{}"]), false)), (Some(7), Ok(json!({}))));
         let alone = Output::from_record(&output.record(), &engine).unwrap();
-        assert!(alone.validate.is_none() && alone.value(&said(&["{}"])).is_err());
+        assert!(
+            alone.validate.is_none()
+                && alone.value(&said(&["{}"]), false).is_err()
+                && alone.value(&said(&["{}"]), true).is_ok()
+        );
     }
 
     #[test]
