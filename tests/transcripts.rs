@@ -19,7 +19,7 @@ mod support;
 
 use fastrand::Rng;
 use lodger::journal::Row;
-use lodger::model::{Dialect, Peer, Wire};
+use lodger::model::{Dialect, Peer, Preset, Wire};
 use lodger::ports::{Commit, MemoryStore, PatternEngine, Table, Write};
 use lodger::run::{Outcome, Run};
 use lodger::session::{self, Session, Transcript};
@@ -186,6 +186,16 @@ impl Page<'_> {
                 let mut transcript = Transcript::new(peer, session);
                 self.judge(wire, transcript.extend(&session.runs), paused(&session.runs, name), place);
             }
+        }
+        let mistral = Preset::find("openai-compatible", "mistral").expect("a preset");
+        let peer = Peer { wire: mistral.wire, dialect: mistral.dialect, name: "stranger".into() };
+        let mut transcript = Transcript::new(peer, session);
+        let messages = transcript.extend(&session.runs);
+        self.judge(mistral.wire, messages, paused(&session.runs, "stranger"), place);
+        let messages: Vec<Value> = serde_json::from_str(&format!("[{messages}]")).expect("JSON");
+        for pair in messages.windows(2) {
+            let bare = pair[0]["role"] == "tool" && pair[1]["role"] == "user";
+            assert!(!bare, "{}: Unexpected role 'user' after role 'tool': {pair:?}", place());
         }
     }
 

@@ -225,6 +225,7 @@ export default function (test) {
       return runId;
     }, route.base);
     await page.reload();
+    await t.ready(page);
     const seen = await page.evaluate(async ([base, runId]) => {
       const ws = await lodger.openWorkspace("w", { pageTools: false });
       await ws.startAgent({ provider: T.anthropic(base) });
@@ -238,6 +239,7 @@ export default function (test) {
     assert.ok(route.requests[1].json.output_config.format.schema);
     assert.match(JSON.stringify(route.requests[2].json.messages.at(-1)), /'day' must be a text|'day' must be a string/);
     await page.reload();
+    await t.ready(page);
     const later = await page.evaluate(async (runId) => {
       const ws = await lodger.openWorkspace("w", { pageTools: false });
       const waited = await ws.wait(runId);

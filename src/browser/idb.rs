@@ -7,6 +7,7 @@
 use super::env::{self, Scope};
 use super::task;
 use super::vault::vault_key;
+use crate::list::Listed;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use js_sys::{Array, Function, Object, Promise, Reflect};
 use std::cell::{Cell, RefCell};
@@ -284,7 +285,7 @@ async fn try_read(database: &IdbDatabase, reads: &[Read]) -> Result<Vec<Rows>, T
         let keys: Array = keys.await.map_err(lost)?.unchecked_into();
         let values: Array = values.await.map_err(lost)?.unchecked_into();
         let rows = keys.iter().zip(values.iter());
-        all.push(rows.filter_map(|(key, value)| Some((parts(&key)?, value.as_string()?))).collect());
+        all.push(rows.filter_map(|(key, value)| Some((parts(&key)?, value.as_string()?))).list());
     }
     Ok(all)
 }
@@ -443,7 +444,7 @@ fn parts(key: &JsValue) -> Option<Key> {
         Some(number) => Some(Part::Number(number as u64)),
         None => part.as_string().map(Part::Text),
     };
-    key.dyn_ref::<Array>()?.iter().map(part).collect()
+    key.dyn_ref::<Array>()?.iter().map(part).whole()
 }
 
 /// All keys that begin with these parts, and go on with a number of at least `from`.

@@ -6,6 +6,7 @@
 //! follows from a commit that failed (`harness/`).
 
 use super::action::{Action, CallKey};
+use crate::list::Listed;
 use crate::ports::{Commit, Durability, Expect, Key, Millis, Table, Write};
 use std::collections::VecDeque;
 
@@ -186,7 +187,7 @@ impl Outbox {
             commit.given_up = true;
         }
         self.effects.clear();
-        std::mem::take(&mut self.ordered).into_iter().map(|(_, action)| action).collect()
+        std::mem::take(&mut self.ordered).into_iter().map(|(_, action)| action).list()
     }
 }
 

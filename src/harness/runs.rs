@@ -8,6 +8,7 @@ use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Slot, con
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json;
+use crate::list::Listed;
 use crate::model::{Answer, Block, Form, Settings, StopReason, Usage, openai_chat};
 use crate::ports::{Expect, Millis, Table, Write};
 use crate::prompt;
@@ -54,22 +55,23 @@ impl Harness {
 
     fn decide_all(&mut self, session: &str) {
         if std::mem::take(&mut self.changed) {
-            for session in self.sessions.keys().map(String::from).collect::<Vec<_>>() {
+            for session in self.sessions.keys().map(String::from).list() {
                 self.record(&session);
             }
         }
         while let Some(slot) = self.sessions.get(session) {
             let Some(next) = slot.session.next() else { return };
-            if let Entry::Called { .. } = next.1 {
+            let (run, entry) = next;
+            if let Entry::Called { call } = entry {
                 if !self.ready_to_call(session) {
                     return;
                 }
                 // What was recorded just now may have changed the decision: fewer turns, for one.
-                if self.session(session).and_then(session::Session::next).as_ref() != Some(&next) {
+                let now = self.session(session).and_then(session::Session::next);
+                if !matches!(now, Some((of, Entry::Called { call: next })) if of == run && next == call) {
                     continue;
                 }
             }
-            let (run, entry) = next;
             self.append(session, Some(&run), &entry);
         }
     }
@@ -331,13 +333,17 @@ impl Harness {
     }
 
     /// The runs that wait before they ask their model again: session, run, and until when.
-    pub(super) fn retries(&self) -> impl Iterator<Item = (&str, &str, Millis)> {
-        let working = |slot: &'_ Slot| slot.session.current().filter(|run| !run.held).is_some();
-        let slots = self.sessions.iter().filter(move |(_, slot)| working(slot));
-        slots.flat_map(|(session, slot)| {
-            let parts = slot.session.current().into_iter().flat_map(Run::parts);
-            parts.filter_map(move |run| Some((session, run.id.as_str(), run.again_at?)))
-        })
+    pub(super) fn retries(&self) -> Vec<(String, String, Millis)> {
+        let mut retries = Vec::new();
+        for (session, slot) in self.sessions.iter() {
+            let Some(current) = slot.session.current().filter(|run| !run.held) else { continue };
+            for run in current.parts() {
+                if let Some(at) = run.again_at {
+                    retries.push((session.into(), run.id.clone(), at));
+                }
+            }
+        }
+        retries
     }
 
     /// A draw from 0 to 999. Each run's id is random, so those who failed together do not draw the same.
@@ -451,7 +457,7 @@ impl Harness {
             return;
         }
         let id = run.id.clone();
-        let mut parts: Vec<String> = run.parts().map(|part| part.id.clone()).collect();
+        let mut parts: Vec<String> = run.parts().map(|part| part.id.clone()).list();
         // Whoever works for a run ends before it.
         parts.reverse();
         let of_part =
@@ -474,7 +480,7 @@ impl Harness {
                 self.end_delegates(session, &id);
             }
             let calls = self.run(session, part).into_iter().flat_map(Run::open_calls);
-            let open: Vec<_> = calls.map(|call| (call.id.clone(), call.state.is_ahead())).collect();
+            let open: Vec<_> = calls.map(|call| (call.id.clone(), call.state.is_ahead())).list();
             self.append(session, Some(part), &Entry::Interrupted { reason: reason.into(), blocks });
             for (call, ahead) in open {
                 if ahead {

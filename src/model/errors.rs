@@ -214,7 +214,7 @@ pub(super) fn http(status: u16, headers: &[(String, String)], body: &str, now: M
 /// After how many milliseconds: seconds, with a fraction or not, or an HTTP date such as
 /// `Wed, 21 Oct 2026 07:28:00 GMT`.
 fn retry_after(text: &str, now: Millis) -> Option<u64> {
-    if let Ok(seconds) = text.parse::<f64>() {
+    if let Some(seconds) = crate::json::parse(text).and_then(|number| number.as_f64()) {
         return (0.0..2_147_483.0).contains(&seconds).then_some((seconds * 1000.0) as u64);
     }
     let mut words = text.split([' ', ',', ':']).filter(|word| !word.is_empty()).skip(1);

@@ -9,6 +9,7 @@ use super::json::{Members, text};
 use super::{Ability, Effort, Known, Peer, Reasoning, Structured, ToolSpec, Wire};
 use crate::find;
 use crate::json::{Reader, push_text};
+use crate::list::Listed;
 
 /// What the answer to one request has to be, and how the model is held to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -278,7 +279,7 @@ impl Narrowing {
     fn object(&mut self, object: &Members<'_>, depth: u8, out: &mut String) -> Option<()> {
         let properties = object.object("properties");
         let required = object.get("required").map_or(Some(Vec::new()), items)?;
-        let required: Vec<_> = required.into_iter().map(text).collect();
+        let required: Vec<_> = required.into_iter().map(text).list();
         let is_required = |name: &str| required.iter().any(|required| required == name);
         let all = self.all;
         key("properties", out);

@@ -39,6 +39,8 @@ pub struct Dialect {
     pub ids: Ids,
     /// Whether any of its models may be asked for sealed thinking. Elsewhere those that do not think refuse that.
     pub sealed: bool,
+    /// Whether it refuses a person's message right after a tool's result: something of the assistant must stand between.
+    pub bridge: bool,
     /// The path that asks for a good key, where the list of models is open to all.
     pub key_path: Option<&'static str>,
     /// How it is held to a JSON Schema for its answer.
@@ -108,6 +110,7 @@ impl Dialect {
         thinking: Replay::Never,
         ids: Ids::Plain(40),
         sealed: false,
+        bridge: false,
         key_path: None,
         structured: Structured::Known,
     };
@@ -214,6 +217,7 @@ pub const PRESETS: &[Preset] = &[
             stream_options: false,
             thinking: Replay::Parts,
             ids: Ids::Nine,
+            bridge: true,
             structured: Structured::Own,
             ..Dialect::CHAT
         },

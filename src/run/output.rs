@@ -7,6 +7,7 @@
 use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::json;
+use crate::list::Listed;
 use crate::model::Block;
 use crate::object::Object;
 use crate::ports::PatternEngine;
@@ -84,7 +85,7 @@ impl Output {
 /// The JSON that an answer says: with its last text, else with all of them.
 fn read(answer: &[Block]) -> Option<Value> {
     let text = |block: &'_ Block| if let Block::Text(text) = block { Some(text.clone()) } else { None };
-    let texts: Vec<String> = answer.iter().filter_map(text).collect();
+    let texts: Vec<String> = answer.iter().filter_map(text).list();
     json_of(texts.last()?).or_else(|| json_of(&texts.concat()))
 }
 

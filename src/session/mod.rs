@@ -16,6 +16,7 @@ pub use view::{answer_of, history, tool_result};
 
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Cause, Entry, GENESIS, Header, Row, Sums};
+use crate::list::Listed;
 use crate::maps::Named;
 use crate::model::Block;
 use crate::model::errors::is_sealed;
@@ -394,7 +395,7 @@ impl Session {
             self.policy = Policy::from_record(config);
             let names = config.get("fallback").and_then(Value::as_array);
             let names = names.into_iter().flatten().filter_map(Value::as_str);
-            self.fallback = names.map(String::from).collect();
+            self.fallback = names.map(String::from).list();
             let budget = |of| Budget::from_record(config.get("budgets").and_then(|budgets| budgets.get(of)));
             self.budgets = (budget("run"), budget("session"));
             self.config = config.clone();

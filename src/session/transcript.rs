@@ -6,6 +6,7 @@
 
 use super::Session;
 use crate::error::{Code, ErrorInfo};
+use crate::list::Listed;
 use crate::model::{Block, Message, Peer, Role, StopReason, drop_open_server_calls};
 use crate::prompt::framed;
 use crate::run::{Call, CallState, Run, Said, Turn};
@@ -22,6 +23,8 @@ pub struct Transcript {
     prompted: bool,
     /// The last message is the model's.
     said_last: bool,
+    /// The last message is of results.
+    results_last: bool,
     /// Its provider has only paused, and goes on with what it has said.
     paused: bool,
 }
@@ -33,6 +36,9 @@ const GO_ON: &str = "Go on.";
 fn sent_back(error: &ErrorInfo) -> String {
     [&error.message, ". Give the whole answer again, mended."].concat()
 }
+
+/// What stands for the answer to results that never came, where a provider needs one before the person's next message.
+const NO_ANSWER: &str = "I gave no answer.";
 
 impl Transcript {
     /// An empty one.
@@ -46,6 +52,7 @@ impl Transcript {
             turns: 0,
             prompted: false,
             said_last: false,
+            results_last: false,
             paused: false,
         }
     }
@@ -100,13 +107,13 @@ impl Transcript {
             Said::Whole { stop: StopReason::Refusal(_), .. } => true,
             Said::Cut(blocks) => {
                 let said = blocks.iter().filter(|block| matches!(block, Block::Text(_)));
-                self.push(Role::Assistant, said.cloned().collect(), false);
+                self.push(Role::Assistant, said.cloned().list(), false);
                 self.paused = false;
                 true
             }
             Said::Whole { blocks, stop, provider, .. } => {
                 let results: Option<Vec<Block>> =
-                    turn.calls.iter().map(|call| result(call, &self.mark)).collect();
+                    turn.calls.iter().map(|call| result(call, &self.mark)).whole();
                 let Some(results) = results else { return false };
                 let mut blocks = blocks.clone();
                 if last && *stop == StopReason::Pause {
@@ -129,6 +136,10 @@ impl Transcript {
         if blocks.is_empty() {
             return;
         }
+        let results = matches!(blocks.first(), Some(Block::ToolResult { .. }));
+        if self.peer.dialect.bridge && self.results_last && role == Role::User && !results {
+            self.push(Role::Assistant, vec![Block::Text(NO_ANSWER.into())], false);
+        }
         let mut text = String::new();
         let Peer { wire, dialect, .. } = &self.peer;
         wire.encode_message(dialect, &Message { role, blocks, own }, &mut text);
@@ -138,6 +149,7 @@ impl Transcript {
             }
             self.text.push_str(&text);
             self.said_last = role == Role::Assistant;
+            self.results_last = results;
         }
     }
 }
