@@ -93,6 +93,20 @@ fn body<'a>(
         tell_effort(dialect.effort, effort, &mut body);
     }
     openai::tools(&mut body, tools, r#"{"type":"function","function":{"#, "}}");
+    if let Some(name) = settings.forced()
+        && let Some(out) = body.member("tool_choice")
+    {
+        out.push_str(r#"{"type":"function","function":{"name":"#);
+        push_text(out, name);
+        out.push_str("}}");
+    }
+    if let Some(schema) = settings.schema()
+        && let Some(out) = body.member("response_format")
+    {
+        out.push_str(r#"{"type":"json_schema","json_schema":{"#);
+        out.push_str(&openai::form(schema));
+        out.push_str("}}");
+    }
     write_messages(&mut body, dialect, &settings.system, messages);
     Ok(body)
 }
