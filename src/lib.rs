@@ -10,6 +10,7 @@
 //! | room | what it decides |
 //! |---|---|
 //! | [`find`] | one text in another; texts joined |
+//! | [`list`] | lists from iterators, small in the module |
 //! | [`maps`] | maps and sorting that are small in the module |
 //! | [`json`] | JSON: read byte by byte, as a tree, and written |
 //! | [`object`] | JSON objects, put together member by member |
@@ -79,6 +80,7 @@ pub mod journal;
 #[cfg(all(target_arch = "wasm32", feature = "npm"))]
 mod js;
 pub mod json;
+pub mod list;
 pub mod maps;
 pub mod model;
 pub mod object;

@@ -5,6 +5,7 @@
 //! many entries is a list that is looked through ([`Few`]); and what must be sorted is sorted by numbers
 //! ([`sorted`]). Leaves to others: what is kept.
 
+use crate::list::Listed;
 use std::collections::BinaryHeap;
 use std::slice::Iter;
 
@@ -218,7 +219,7 @@ impl<T> Named<T> {
 
     /// The values, in the order of their names.
     pub fn into_values(mut self) -> impl Iterator<Item = T> {
-        let numbers: Vec<usize> = self.numbers.from("").map(|(_, number)| number).collect();
+        let numbers: Vec<usize> = self.numbers.from("").map(|(_, number)| number).list();
         numbers.into_iter().filter_map(move |number| self.values.get_mut(number)?.take())
     }
 
@@ -257,7 +258,7 @@ impl<K: Copy + PartialEq, T> Few<K, T> {
     /// Takes a key and its value out.
     pub fn remove(&mut self, key: K) -> Option<T> {
         let at = self.0.iter().position(|(other, _)| *other == key)?;
-        Some(self.0.remove(at).1)
+        Some(self.0.swap_remove(at).1)
     }
 
     /// Leaves only what is wanted.
@@ -267,7 +268,7 @@ impl<K: Copy + PartialEq, T> Few<K, T> {
 
     /// The keys whose values are wanted.
     pub fn keys(&self, wanted: impl Fn(&T) -> bool) -> Vec<K> {
-        self.0.iter().filter(|(_, value)| wanted(value)).map(|(key, _)| *key).collect()
+        self.0.iter().filter(|(_, value)| wanted(value)).map(|(key, _)| *key).list()
     }
 
     /// The values.
@@ -283,15 +284,15 @@ impl<K: Copy + PartialEq, T> Few<K, T> {
 
 /// The items, those with the smallest key first; those with the same key stay in their order.
 pub fn sorted<T>(items: Vec<T>, key: impl Fn(&T) -> u64) -> impl Iterator<Item = T> {
-    let places = order(items.iter().map(key).collect());
-    let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();
+    let places = order(items.iter().map(key).list());
+    let mut items: Vec<Option<T>> = items.into_iter().map(Some).list();
     places.into_iter().filter_map(move |place| items.get_mut(place)?.take())
 }
 
 /// The places of the keys, the smallest first. A heap: the standard library's sorts are four times its size.
 fn order(keys: Vec<u64>) -> Vec<usize> {
     let heap: BinaryHeap<(u64, usize)> = keys.into_iter().zip(0..).collect();
-    heap.into_sorted_vec().into_iter().map(|(_, place)| place).collect()
+    heap.into_sorted_vec().into_iter().map(|(_, place)| place).list()
 }
 
 #[cfg(test)]

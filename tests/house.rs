@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The rooms from the ground up. Each may import those before it and none after it.
-const ROOMS: [&str; 16] = [
+const ROOMS: [&str; 17] = [
     "find",
+    "list",
     "maps",
     "json",
     "object",

@@ -12,9 +12,10 @@ mod support;
 
 use lodger::error::{Code, ErrorInfo};
 use lodger::journal::Row;
-use lodger::model::{Usage, Wire};
+use lodger::model::{Block, StopReason, Usage, Wire};
 use serde_json::{Value, json};
 use support::calm::*;
+use support::script::answer;
 use support::sim::World;
 
 fn trouble(code: Code) -> ErrorInfo {
@@ -206,13 +207,54 @@ fn what_no_provider_can_mend_falls_back_to_none() {
     assert_eq!(last(&world, "agent:error")["code"], "invalid_request");
 }
 
+/// The words of OpenAI and of Anthropic for thinking that another account had sealed.
+fn sealed() -> [ErrorInfo; 2] {
+    let mut openai = trouble(Code::InvalidRequest);
+    openai.provider.code = Some("invalid_encrypted_content".into());
+    let told = "messages.1.content.0: Invalid `signature` in `thinking` block (HTTP 400)";
+    [openai, ErrorInfo::new(Code::InvalidRequest, told)]
+}
+
+#[test]
+fn what_a_provider_cannot_open_any_more_is_not_sent_again() {
+    for trouble in sealed() {
+        let thinks = |world: &mut World, proof: &str, text: &str| {
+            world.signed.insert(proof.into(), (world.signed.len(), "hm".into()));
+            let thought = Block::Thinking { text: "hm".into(), signature: Some(proof.into()) };
+            world.answers(0, answer(vec![thought, Block::Text(text.into())], StopReason::EndTurn));
+        };
+        let body = |world: &World| world.model(0).1.body.to_string();
+        let mut world = started_with(two_providers());
+        send(&mut world, "hello");
+        thinks(&mut world, "old", "hi");
+        send(&mut world, "and now?");
+        assert!(body(&world).contains("\"old\""), "its own thinking goes back to it");
+        world.breaks(0, trouble);
+        world.pass(0, 0);
+        assert!(
+            !body(&world).contains("\"old\"") && body(&world).contains("hi"),
+            "asked again at once, without it"
+        );
+        assert_eq!(last(&world, "agent:notice")["attempt"], 2);
+        thinks(&mut world, "new", "fine");
+        let mut world = lost(world, two_providers());
+        send(&mut world, "go on");
+        assert!(body(&world).contains("\"new\""), "what it has sealed since goes back to it");
+        assert!(!body(&world).contains("\"old\""), "the journal knows what does not");
+        world.answers(0, says("done"));
+        world.must(0, "clearConversation", json!({}));
+        send(&mut world, "hello again");
+        assert!(!body(&world).contains("fine"));
+    }
+}
+
 #[test]
 fn a_delegate_is_asked_again_too() {
     let mut world = started_with(json!({ "processType": "Orchestrator" }));
     send(&mut world, "go");
     let task = json!({ "process": "Researcher", "task": "find the fact" }).to_string();
     let call = support::script::call("d", "delegate", &task);
-    world.answers(0, support::script::answer(vec![call], lodger::model::StopReason::ToolUse));
+    world.answers(0, answer(vec![call], StopReason::ToolUse));
     world.breaks(0, trouble(Code::Overloaded));
     let notice = last(&world, "agent:notice");
     assert!(notice["parentRunId"].is_string(), "{notice}");
@@ -315,10 +357,7 @@ fn delegates_spend_what_their_parent_may() {
         started_with(json!({ "processType": "Orchestrator", "budgets": { "run": { "outputTokens": 10 } } }));
     send(&mut world, "go");
     let task = json!({ "process": "Researcher", "task": "find the fact" }).to_string();
-    let mut delegating = support::script::answer(
-        vec![support::script::call("d", "delegate", &task)],
-        lodger::model::StopReason::ToolUse,
-    );
+    let mut delegating = answer(vec![support::script::call("d", "delegate", &task)], StopReason::ToolUse);
     delegating.usage.output_tokens = 6;
     world.answers(0, delegating);
     world.answers(0, costly(Some("a"), 1, 6));

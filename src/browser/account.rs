@@ -5,6 +5,7 @@
 
 use super::env::{self, Scope};
 use super::store::{self, Store};
+use crate::list::Listed;
 use crate::ports::{Commit, Durability, Part, Read, Rows, StoreError, Table, Write};
 use std::rc::Rc;
 
@@ -63,10 +64,10 @@ async fn with(
     let all = [Read::all(Table::Meta, vec![SKILL.into()])];
     let rows = store.read(&all).await?.pop().unwrap_or_default();
     let key = |name: &str| vec![SKILL.into(), workspace.into(), Part::from(name)];
-    let given: Rows = skills.into_iter().map(|(name, row)| (key(&name), row)).collect();
+    let given: Rows = skills.into_iter().map(|(name, row)| (key(&name), row)).list();
     let ours = rows.iter().filter(|(key, _)| key.get(1) == Some(&Part::from(workspace)));
     if ours.count() == given.len() && given.iter().all(|row| rows.contains(row)) {
-        return Ok(rows.into_iter().map(|(_, row)| row).collect());
+        return Ok(rows.into_iter().map(|(_, row)| row).list());
     }
     let prefix = vec![SKILL.into(), workspace.into()];
     let mut writes = vec![Write::DeletePrefix { table: Table::Meta, prefix }];
@@ -74,5 +75,5 @@ async fn with(
     writes.extend(given.into_iter().map(put));
     store.commit(&Commit { expect: Vec::new(), writes, durability: Durability::Strict }).await?;
     let rows = store.read(&all).await?.pop().unwrap_or_default();
-    Ok(rows.into_iter().map(|(_, row)| row).collect())
+    Ok(rows.into_iter().map(|(_, row)| row).list())
 }

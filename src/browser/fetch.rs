@@ -11,6 +11,7 @@ use super::task;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Given, Http, ModelRequest};
 use crate::json;
+use crate::list::Listed;
 use crate::model::errors::{check_header, no_answer};
 use crate::object::Object;
 use crate::ports::{HttpRequest, Millis};
@@ -101,7 +102,7 @@ pub(super) fn begin(pump: &Pump, call: CallKey, attempt: Rc<Attempt>, refused: b
 
 async fn send(pump: &Pump, call: CallKey, attempt: &Attempt, refused: bool) -> Result<(), ErrorInfo> {
     let Some(response) = respond(pump, call, attempt, refused).await? else { return Ok(()) };
-    let head = response.headers().entries().collect();
+    let head = response.headers().entries().list();
     calls::head(pump, call, response.status(), head);
     let Some(body) = response.body() else {
         calls::over(pump, call, Ok(()));
@@ -147,7 +148,7 @@ async fn respond(
         let json = Object::new()
             .text("url", &request.url)
             .text("method", request.method())
-            .value("headers", headers.iter().map(pair).collect())
+            .value("headers", headers.iter().map(pair).array())
             .maybe_text("body", request.body())
             .maybe_text("credentials", http.credentials.as_deref())
             .json();

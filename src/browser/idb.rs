@@ -7,6 +7,7 @@
 use super::env::{self, Scope};
 use super::task;
 use super::vault::vault_key;
+use crate::list::Listed;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use js_sys::{Array, Function, Object, Promise, Reflect};
 use std::cell::{Cell, RefCell};
@@ -95,14 +96,14 @@ impl Idb {
         Ok(())
     }
 
-    /// Hands the writes over and commits by word, so that the browser finishes them without this page.
+    /// Hands the writes over, so that the browser finishes them without this page.
     pub fn write_at_once(&self, commit: &Commit) {
         let Some(database) = self.open.borrow().as_ref().map(|open| open.database.clone()) else { return };
         let tables = commit.writes.iter().map(Write::table);
         if let Ok(transaction) = begin(&database, tables, "readwrite", false)
             && issue(&transaction, commit).is_ok()
         {
-            let _ = transaction.unchecked_ref::<Committing>().commit();
+            finish(&transaction);
         }
     }
 
@@ -211,6 +212,9 @@ async fn try_commit(database: &IdbDatabase, commit: &Commit) -> Result<(), Troub
         let _ = ended.await;
         return Err(Trouble::Told(StoreError::Failed("a request could not be made".into())));
     };
+    if expected.is_empty() {
+        finish(&transaction);
+    }
     // The puts are on their way already; a wrong row takes them all back.
     let mut conflict = None;
     for (request, expect) in expected.into_iter().zip(&commit.expect) {
@@ -252,6 +256,11 @@ fn issue(transaction: &IdbTransaction, commit: &Commit) -> Result<Vec<JsFuture>,
     Ok(expected)
 }
 
+/// Commits by word: what is issued is stored, whether or not the page lives to hear of it.
+fn finish(transaction: &IdbTransaction) {
+    let _ = transaction.unchecked_ref::<Committing>().commit();
+}
+
 async fn try_read(database: &IdbDatabase, reads: &[Read]) -> Result<Vec<Rows>, Trouble> {
     let tables = reads.iter().map(|read| read.table);
     let transaction = begin(database, tables, "readonly", false)?;
@@ -276,7 +285,7 @@ async fn try_read(database: &IdbDatabase, reads: &[Read]) -> Result<Vec<Rows>, T
         let keys: Array = keys.await.map_err(lost)?.unchecked_into();
         let values: Array = values.await.map_err(lost)?.unchecked_into();
         let rows = keys.iter().zip(values.iter());
-        all.push(rows.filter_map(|(key, value)| Some((parts(&key)?, value.as_string()?))).collect());
+        all.push(rows.filter_map(|(key, value)| Some((parts(&key)?, value.as_string()?))).list());
     }
     Ok(all)
 }
@@ -435,7 +444,7 @@ fn parts(key: &JsValue) -> Option<Key> {
         Some(number) => Some(Part::Number(number as u64)),
         None => part.as_string().map(Part::Text),
     };
-    key.dyn_ref::<Array>()?.iter().map(part).collect()
+    key.dyn_ref::<Array>()?.iter().map(part).whole()
 }
 
 /// All keys that begin with these parts, and go on with a number of at least `from`.

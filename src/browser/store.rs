@@ -4,6 +4,7 @@
 
 use super::env::Scope;
 use super::idb::{Idb, delete_database};
+use crate::list::Listed;
 use crate::ports::{Commit, MemoryStore, Read, Rows, StoreError, Write};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -68,7 +69,7 @@ impl Store {
         match &self.0 {
             Kind::Memory(memory) => {
                 let memory = memory.borrow();
-                Ok(reads.iter().map(|read| memory.read(read)).collect())
+                Ok(reads.iter().map(|read| memory.read(read)).list())
             }
             Kind::Idb(idb) => idb.read(reads).await,
         }

@@ -5,6 +5,7 @@
 
 use super::start::Purpose;
 use super::{Action, After, Harness};
+use crate::list::Listed;
 use crate::ports::StoreError;
 use crate::prompt::{self, Scope, Skill};
 
@@ -12,7 +13,7 @@ impl Harness {
     /// Gives the skills of this configuration to the account, and asks for those of the others.
     pub(super) fn give_to_account(&mut self, skills: &[Skill], starting: bool) {
         let given = skills.iter().filter(|skill| skill.scope == Scope::Account);
-        let skills = given.map(|skill| (skill.name.clone(), prompt::to_row(skill))).collect();
+        let skills = given.map(|skill| (skill.name.clone(), prompt::to_row(skill))).list();
         self.read_ids += 1;
         self.reads.insert(self.read_ids, After::Account { starting });
         self.outbox.act(Action::Account { id: self.read_ids, workspace: self.options.name.clone(), skills });

@@ -7,6 +7,7 @@ use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Waiter, permission, star
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json::json;
+use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::{Read, Rows, Table};
 use crate::run::{Outcome, Run};
@@ -307,7 +308,7 @@ impl Harness {
         let Some(session) = self.sessions.get(DEFAULT_SESSION).map(|slot| &slot.session) else { return };
         let ended =
             |waiter: &mut Waiter| session.run_times(&waiter.run).is_some_and(|(_, ended)| ended.is_some());
-        let waiters: Vec<Waiter> = self.waiters.extract_if(.., ended).collect();
+        let waiters: Vec<Waiter> = self.waiters.extract_if(.., ended).list();
         for Waiter { command, run, until } in waiters {
             if let Err(error) = self.wait(command, &run, until) {
                 self.reply_now(command, Err(error));

@@ -8,6 +8,7 @@ use super::{Action, Harness, Lifecycle, Notice, Provider};
 use crate::error::ErrorInfo;
 use crate::journal::Entry;
 use crate::json::json;
+use crate::list::Listed;
 use crate::object::Object;
 use crate::run::{CallState, Outcome, Run};
 use crate::session;
@@ -149,7 +150,7 @@ impl Harness {
     pub(super) fn tell_tools(&mut self) {
         let definition =
             |tool: &Definition| tool.to_json(self.policy.offers(tool) && self.policy.missing(tool).is_none());
-        let definitions: Value = self.registry.definitions().map(definition).collect();
+        let definitions: Value = self.registry.definitions().map(definition).array();
         self.outbox.tell(Action::Tell(Notice::Tools(json(&definitions))));
     }
 
@@ -332,7 +333,7 @@ impl Harness {
 
     /// The sessions that the page looks at.
     pub(super) fn watched(&self) -> Vec<String> {
-        self.watched.keys().map(Into::into).collect()
+        self.watched.keys().map(Into::into).list()
     }
 
     /// Tells those who watch what changed in the state of a session's view.

@@ -9,6 +9,7 @@ use super::config::{self, Provider};
 use super::{Action, Harness, Lifecycle};
 use crate::error::{Code, ErrorInfo};
 use crate::json;
+use crate::list::Listed;
 use crate::model::errors::check_header;
 use crate::object::Object;
 use crate::ports::{Part, Rows};
@@ -87,7 +88,7 @@ impl Harness {
                 return;
             }
             Provider::Custom { model, .. } if list => {
-                model.iter().map(|model| Object::new().text("id", model).done()).collect()
+                model.iter().map(|model| Object::new().text("id", model).done()).array()
             }
             Provider::Custom { .. } => Object::new().flag("ok", true).done(),
         };

@@ -34,6 +34,7 @@ use crate::error::{Code, ErrorInfo, Provided};
 use crate::find;
 use crate::journal::Entry;
 use crate::json::json;
+use crate::list::Listed;
 use crate::maps::{Few, Named};
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine, Read, Rows, StoreError};
@@ -300,7 +301,7 @@ impl Harness {
 
     /// Puts the harness's own tools there, as far as the configuration wants them.
     fn equip(&mut self) {
-        let names: Vec<&str> = prompt::offered(&self.skills).map(|skill| skill.name.as_str()).collect();
+        let names: Vec<&str> = prompt::offered(&self.skills).map(|skill| skill.name.as_str()).list();
         let skills = (!names.is_empty()).then(|| own::use_skill(names.into_iter()));
         let wanted = [(own::DELEGATE, self.config.delegates().then(own::delegate)), (own::USE_SKILL, skills)];
         for (name, definition) in wanted {
@@ -461,14 +462,29 @@ impl Harness {
         if self.must_finish() {
             return None;
         }
-        let calls = self.calls.values().filter_map(|call| call.deadline);
-        let waits = self.waiters.iter().filter_map(|waiter| waiter.until);
-        let progress = self.calls.values().filter_map(LiveCall::progress_due);
-        let silent = self.models.values().filter_map(|model| model.asked.watch.due()).min();
-        let again = self.retries().map(|(_, _, at)| at).min();
-        let others =
-            [self.draft_due(), self.outbox.due(), self.first_deadline(), again, silent].into_iter().flatten();
-        calls.chain(waits).chain(progress).chain(others).min()
+        let mut soonest = None;
+        let mut due = |at: Option<Millis>| {
+            if at.is_some_and(|at| soonest.is_none_or(|soonest| at < soonest)) {
+                soonest = at;
+            }
+        };
+        due(self.draft_due());
+        due(self.outbox.due());
+        due(self.first_deadline());
+        for call in self.calls.values() {
+            due(call.deadline);
+            due(call.progress_due());
+        }
+        for waiter in &self.waiters {
+            due(waiter.until);
+        }
+        for model in self.models.values() {
+            due(model.asked.watch.due());
+        }
+        for (_, _, at) in self.retries() {
+            due(Some(at));
+        }
+        soonest
     }
 
     fn take(&mut self, input: Input) {
@@ -508,11 +524,10 @@ impl Harness {
             let error = ErrorInfo::new(Code::ToolTimeout, format!("the tool did not end within {limit} ms"));
             self.returned(key, Err(error.hint("try again with less work, or go on without it")));
         }
-        let due = self.retries().filter(|(_, _, at)| *at <= now);
-        for (session, run) in
-            due.map(|(session, run, _)| (session.to_owned(), run.to_owned())).collect::<Vec<_>>()
-        {
-            self.inner_settle(session, run, Entry::Due {});
+        for (session, run, at) in self.retries() {
+            if at <= now {
+                self.inner_settle(session, run, Entry::Due {});
+            }
         }
         self.give_up_silent();
         self.tell_late_progress();
@@ -685,7 +700,7 @@ impl Harness {
     fn scrubbed_value(&self, value: Value) -> Value {
         match value {
             Value::String(text) => self.scrubbed(text).into(),
-            Value::Array(items) => items.into_iter().map(|item| self.scrubbed_value(item)).collect(),
+            Value::Array(items) => items.into_iter().map(|item| self.scrubbed_value(item)).array(),
             Value::Object(members) => {
                 let mut scrubbed = Object::new();
                 for (name, value) in members {

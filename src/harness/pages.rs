@@ -10,6 +10,7 @@ use super::{Action, After, Harness, start};
 use crate::error::ErrorInfo;
 use crate::journal::{Entry, Header, Row};
 use crate::json::json;
+use crate::list::Listed;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use crate::tools::{ToolText, pages};
 use crate::workspace::{Missed, Op, Outcome, Pending, Plan, Workspace};
@@ -126,7 +127,7 @@ impl Harness {
                 None
             }),
             (Some(workspace), Some(rev)) => {
-                let all: Rows = rows.iter().flatten().cloned().collect();
+                let all: Rows = rows.iter().flatten().cloned().list();
                 workspace.apply_rows(rev, &all).map(|()| None)
             }
             (Some(_), None) => Missed::from_rows(part(0)),

@@ -10,6 +10,7 @@ use super::page_calls::Stage;
 use super::{Action, DEFAULT_SESSION, Harness};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
+use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Millis;
 use crate::run::{Call, CallState, Grant, NO_ANSWER, Question, Run};
@@ -356,7 +357,7 @@ impl Harness {
 
     /// `tools.grants`: what is always allowed.
     pub(super) fn grants(&self) -> Value {
-        self.sessions.values().flat_map(|slot| grants_of(&slot.session)).collect()
+        self.sessions.values().flat_map(|slot| grants_of(&slot.session)).array()
     }
 
     /// `tools.revoke`: a tool is asked about again.
@@ -364,7 +365,7 @@ impl Harness {
         self.must_run()?;
         let of = |slot: &super::Slot| slot.session.grants.iter().any(|grant| grant.tool == tool);
         let sessions: Vec<String> =
-            self.sessions.iter().filter(|(_, slot)| of(slot)).map(|(id, _)| id.to_owned()).collect();
+            self.sessions.iter().filter(|(_, slot)| of(slot)).map(|(id, _)| id.to_owned()).list();
         for session in sessions {
             self.append(&session, None, &Entry::Revoked { tool: tool.into() });
         }
@@ -416,7 +417,7 @@ fn explanation(reason: &str) -> &'static str {
 /// What is always allowed in a session.
 pub(super) fn grants_of(session: &session::Session) -> Vec<Value> {
     let grant = |grant: &Grant| Object::new().text("tool", &grant.tool).text("sessionId", &session.id).done();
-    session.grants.iter().map(grant).collect()
+    session.grants.iter().map(grant).list()
 }
 
 pub(super) fn not_asked(id: &str) -> ErrorInfo {

@@ -8,6 +8,7 @@ use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Slot, con
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json;
+use crate::list::Listed;
 use crate::model::{Answer, Block, StopReason, Usage, openai_chat};
 use crate::ports::{Expect, Millis, Table, Write};
 use crate::prompt;
@@ -54,22 +55,23 @@ impl Harness {
 
     fn decide_all(&mut self, session: &str) {
         if std::mem::take(&mut self.changed) {
-            for session in self.sessions.keys().map(String::from).collect::<Vec<_>>() {
+            for session in self.sessions.keys().map(String::from).list() {
                 self.record(&session);
             }
         }
         while let Some(slot) = self.sessions.get(session) {
             let Some(next) = slot.session.next() else { return };
-            if let Entry::Called { .. } = next.1 {
+            let (run, entry) = next;
+            if let Entry::Called { call } = entry {
                 if !self.ready_to_call(session) {
                     return;
                 }
                 // What was recorded just now may have changed the decision: fewer turns, for one.
-                if self.session(session).and_then(session::Session::next).as_ref() != Some(&next) {
+                let now = self.session(session).and_then(session::Session::next);
+                if !matches!(now, Some((of, Entry::Called { call: next })) if of == run && next == call) {
                     continue;
                 }
             }
-            let (run, entry) = next;
             self.append(session, Some(&run), &entry);
         }
     }
@@ -217,8 +219,9 @@ impl Harness {
         let last = folded.and_then(|run| run.turns.last());
         let replaces = last.is_some_and(|turn| !turn.had.is_empty());
         let on = folded.and_then(|run| run.on.as_deref());
+        let name = self.config.serving(on).map(|provider| provider.peer().name).unwrap_or_default();
         let asked = Asked {
-            provider: self.config.peer(on).name,
+            provider: self.sessions.get(session).map(|slot| slot.session.name_of(name)).unwrap_or_default(),
             known: self.config.known(on).copied(),
             watch: self.watch(on, folded),
         };
@@ -237,7 +240,7 @@ impl Harness {
         let Some(provider) = self.config.serving(on).filter(|provider| provider.configured()) else {
             return Err(not_configured());
         };
-        let peer = provider.peer();
+        let mut peer = provider.peer();
         let system = match &self.config.instructions {
             Some(config::Given::Text(text)) => text.clone(),
             Some(config::Given::Ask(_)) => self.instructions.clone().unwrap_or_default(),
@@ -245,6 +248,7 @@ impl Harness {
         };
         let gone = || ErrorInfo::new(Code::SessionNotFound, "the session is gone");
         let Slot { session, transcripts, .. } = self.sessions.get_mut(session).ok_or_else(gone)?;
+        peer.name = session.name_of(peer.name);
         let asking = session.run(run).ok_or_else(gone)?;
         let policy = asking.policy(&session.policy);
         let mut system = prompt::system(&system, &self.skills, &session.tools, &policy, &session.mark);
@@ -307,13 +311,17 @@ impl Harness {
     }
 
     /// The runs that wait before they ask their model again: session, run, and until when.
-    pub(super) fn retries(&self) -> impl Iterator<Item = (&str, &str, Millis)> {
-        let working = |slot: &'_ Slot| slot.session.current().filter(|run| !run.held).is_some();
-        let slots = self.sessions.iter().filter(move |(_, slot)| working(slot));
-        slots.flat_map(|(session, slot)| {
-            let parts = slot.session.current().into_iter().flat_map(Run::parts);
-            parts.filter_map(move |run| Some((session, run.id.as_str(), run.again_at?)))
-        })
+    pub(super) fn retries(&self) -> Vec<(String, String, Millis)> {
+        let mut retries = Vec::new();
+        for (session, slot) in self.sessions.iter() {
+            let Some(current) = slot.session.current().filter(|run| !run.held) else { continue };
+            for run in current.parts() {
+                if let Some(at) = run.again_at {
+                    retries.push((session.into(), run.id.clone(), at));
+                }
+            }
+        }
+        retries
     }
 
     /// A draw from 0 to 999. Each run's id is random, so those who failed together do not draw the same.
@@ -427,7 +435,7 @@ impl Harness {
             return;
         }
         let id = run.id.clone();
-        let mut parts: Vec<String> = run.parts().map(|part| part.id.clone()).collect();
+        let mut parts: Vec<String> = run.parts().map(|part| part.id.clone()).list();
         // Whoever works for a run ends before it.
         parts.reverse();
         let of_part =
@@ -450,7 +458,7 @@ impl Harness {
                 self.end_delegates(session, &id);
             }
             let calls = self.run(session, part).into_iter().flat_map(Run::open_calls);
-            let open: Vec<_> = calls.map(|call| (call.id.clone(), call.state.is_ahead())).collect();
+            let open: Vec<_> = calls.map(|call| (call.id.clone(), call.state.is_ahead())).list();
             self.append(session, Some(part), &Entry::Interrupted { reason: reason.into(), blocks });
             for (call, ahead) in open {
                 if ahead {

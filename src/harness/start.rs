@@ -7,6 +7,7 @@ use super::{Action, After, Config, DEFAULT_SESSION, Harness, IfRunning, Lifecycl
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, Row, blocks_from_json};
 use crate::json;
+use crate::list::Listed;
 use crate::model::Block;
 use crate::ports::{Commit, Durability, Part, Read, Rows, StoreError, Table, Write};
 use crate::session::Session;
@@ -212,7 +213,7 @@ impl Harness {
     fn lose(&mut self, session: &str, drafts: &Rows) {
         let run = self.current(session).filter(|run| run.working());
         let working = run.into_iter().flat_map(|run| run.parts()).filter(|run| run.working());
-        let mut working: Vec<String> = working.map(|run| run.id.clone()).collect();
+        let mut working: Vec<String> = working.map(|run| run.id.clone()).list();
         working.reverse();
         for run in working {
             let blocks = from_drafts(&run, drafts);
@@ -242,7 +243,7 @@ impl Harness {
     pub(super) fn stop_agent(&mut self, command: u32) -> Result<(), ErrorInfo> {
         match self.lifecycle {
             Lifecycle::Running => {
-                let sessions: Vec<String> = self.sessions.keys().map(Into::into).collect();
+                let sessions: Vec<String> = self.sessions.keys().map(Into::into).list();
                 for session in &sessions {
                     self.interrupt_session(session, "stop", true);
                 }
@@ -302,13 +303,12 @@ pub(super) fn from_drafts(run: &str, drafts: &Rows) -> Vec<Block> {
             }
         }
     }
-    blocks.into_iter().map(|(_, block)| block).collect()
+    blocks.into_iter().map(|(_, block)| block).list()
 }
 
 /// The writes that erase what a cleared conversation still holds.
 pub(super) fn erasures(session: &str, rows: &Rows) -> Vec<Write> {
-    let parsed: Vec<_> =
-        rows.iter().filter_map(|(_, text)| Some((text, Row::from_text(text).ok()?))).collect();
+    let parsed: Vec<_> = rows.iter().filter_map(|(_, text)| Some((text, Row::from_text(text).ok()?))).list();
     let read = |row: &Row| row.read().ok();
     let Some(until) =
         parsed.iter().rposition(|(_, row)| read(row).is_some_and(|(header, _)| header.kind == "cleared"))
@@ -325,7 +325,7 @@ pub(super) fn erasures(session: &str, rows: &Rows) -> Vec<Write> {
         key: vec![session.into(), seq.into()],
         value: row.erased().to_text(),
     };
-    full.map(erase).collect()
+    full.map(erase).list()
 }
 
 fn already_running(place: &str) -> ErrorInfo {

@@ -9,6 +9,7 @@ use super::{Action, CallKey, Harness, REDACTED};
 use crate::find;
 use crate::journal::blocks_to_json;
 use crate::json;
+use crate::list::Listed;
 use crate::model::{Block, Delta, DeltaKind, Known};
 use crate::object::Object;
 use crate::ports::{Millis, Table, Write};
@@ -104,7 +105,7 @@ impl LiveModel {
 
     /// What has come, as far as it can stand alone.
     pub fn blocks(&self) -> Vec<Block> {
-        self.parts.iter().filter_map(|part| block(part.kind, &part.text)).collect()
+        self.parts.iter().filter_map(|part| block(part.kind, &part.text)).list()
     }
 }
 
@@ -213,7 +214,7 @@ impl Harness {
                 .text("status", "receiving")
                 .done(),
         };
-        parts.iter().enumerate().map(part).collect()
+        parts.iter().enumerate().map(part).list()
     }
 
     /// Whether a run has shown anything of the answer that it awaits.
@@ -275,6 +276,6 @@ impl Harness {
             drafts.push((key, json::json(&Value::from(pieces))));
         }
         let put = |(key, value)| Write::Put { table: Table::Drafts, key, value };
-        drafts.into_iter().map(put).collect()
+        drafts.into_iter().map(put).list()
     }
 }

@@ -4,6 +4,7 @@
 //! machine drew it from what stood before). Replaying the inputs must give the decisions again.
 
 use crate::error::ErrorInfo;
+use crate::list::Listed;
 use crate::model::{Block, StopReason, Usage};
 use crate::object::Object;
 use serde_json::Value;
@@ -522,9 +523,9 @@ pub fn blocks_to_json(blocks: &[Block]) -> Value {
             Block::Raw(raw) => ("raw", &[raw], None),
         };
         let texts = [&[kind], texts].concat();
-        texts.into_iter().map(Value::from).chain(last).collect::<Value>()
+        texts.into_iter().map(Value::from).chain(last).array()
     };
-    blocks.iter().map(block).collect()
+    blocks.iter().map(block).array()
 }
 
 /// Reads them back.
@@ -546,7 +547,7 @@ pub fn blocks_from_json(value: &Value) -> Option<Vec<Block>> {
             _ => return None,
         })
     };
-    value.as_array()?.iter().map(block).collect()
+    value.as_array()?.iter().map(block).whole()
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod convert;
 use crate::browser::{self, Deliver, Pump, Scope};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, Notice};
+use crate::list::Listed;
 use convert::{Message, error_object, message};
 use js_sys::{Array, Function, Promise, Reflect, Uint8Array};
 use std::cell::RefCell;
@@ -79,8 +80,7 @@ impl Host {
             };
             let headers: Option<Array> =
                 Reflect::get(&head, &"headers".into()).ok().and_then(|h| h.dyn_into().ok());
-            let headers =
-                headers.map(|headers| headers.iter().filter_map(pair).collect()).unwrap_or_default();
+            let headers = headers.map(|headers| headers.iter().filter_map(pair).list()).unwrap_or_default();
             let status = convert::number(&head, "status").unwrap_or_default();
             self.pump.feed_head(id, u16::try_from(status).unwrap_or(500), headers);
         }

@@ -5,6 +5,7 @@
 
 use super::float::nearest;
 use super::reader::{ESCAPES, Reader};
+use crate::list::Listed;
 use serde_json::{Map, Number, Value};
 use std::fmt::Write;
 
@@ -25,7 +26,7 @@ pub fn parse_within(text: &str, depth: u8) -> Option<Value> {
 
 /// The texts of a list, without what is no text; none where it is no list.
 pub fn texts(value: &Value) -> Option<Vec<String>> {
-    Some(value.as_array()?.iter().filter_map(Value::as_str).map(Into::into).collect())
+    Some(value.as_array()?.iter().filter_map(Value::as_str).map(Into::into).list())
 }
 
 fn value(reader: &mut Reader<'_>, depth: u8) -> Option<Value> {

@@ -226,7 +226,7 @@ fn encode_block(block: &Block, ours: bool, out: &mut String) -> Written {
 const INSIDE: &[&str] = &["type", "delta", "text", "thinking", "partial_json"];
 
 /// What must be remembered between events besides the answer.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Stream {
     /// `message_start` has come.
     begun: bool,

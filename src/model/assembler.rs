@@ -9,6 +9,7 @@
 use super::json::{Members, is_object, push_string};
 use super::{Answer, Block, Delta, DeltaKind, StopReason, Usage, drop_open_server_calls};
 use crate::json::push_text;
+use crate::list::Listed;
 use std::borrow::Cow;
 
 /// What has come so far.
@@ -304,7 +305,7 @@ fn changed(json: String, input: &str, changes: &[String]) -> String {
     }
     let members = Members::of(&json).unwrap_or_default();
     let mut members: Vec<(Cow<'_, str>, Cow<'_, str>)> =
-        members.all().map(|(name, value)| (name.into(), value.into())).collect();
+        members.all().map(|(name, value)| (name.into(), value.into())).list();
     let mut set = |name: Cow<'_, str>, value: &str| match members.iter_mut().find(|(n, _)| *n == name) {
         None => members.push((name.into_owned().into(), value.to_string().into())),
         Some((_, old)) if old.starts_with('"') && value.starts_with('"') => push_string(old.to_mut(), value),

@@ -146,6 +146,9 @@ fn hint(code: Code, message: &str) -> Option<&'static str> {
         Code::InvalidRequest if find::has(message, "does not support thinking") => {
             "choose a model that thinks, or leave reasoning unset"
         }
+        Code::InvalidRequest if find::has(message, "reasoning summar") => {
+            "verify the organization in the provider's console, or set providerOptions.reasoning to {\"effort\": \"medium\"}"
+        }
         Code::InvalidRequest => "check the model, its settings and providerOptions",
         Code::ContextLength if find::has(message, "currently available to the model") => {
             "clear the conversation, or set a larger num_ctx in providerOptions.options"
@@ -211,7 +214,7 @@ pub(super) fn http(status: u16, headers: &[(String, String)], body: &str, now: M
 /// After how many milliseconds: seconds, with a fraction or not, or an HTTP date such as
 /// `Wed, 21 Oct 2026 07:28:00 GMT`.
 fn retry_after(text: &str, now: Millis) -> Option<u64> {
-    if let Ok(seconds) = text.parse::<f64>() {
+    if let Some(seconds) = crate::json::parse(text).and_then(|number| number.as_f64()) {
         return (0.0..2_147_483.0).contains(&seconds).then_some((seconds * 1000.0) as u64);
     }
     let mut words = text.split([' ', ',', ':']).filter(|word| !word.is_empty()).skip(1);
@@ -269,6 +272,13 @@ pub(super) fn no_list(body: &str) -> ErrorInfo {
         true => info(Code::Protocol, excerpt(body).into_owned()),
         false => protocol("the answer is no list of models"),
     }
+}
+
+/// Whether a provider cannot open what it had sealed for itself: thinking of another account, or of long ago.
+pub fn is_sealed(error: &ErrorInfo) -> bool {
+    error.code == Code::InvalidRequest
+        && (error.provider.code.as_deref() == Some("invalid_encrypted_content")
+            || find::has(&error.message, "`signature` in `thinking`"))
 }
 
 /// An answer that sends elsewhere, to `location` where a browser tells: nobody follows with a key.

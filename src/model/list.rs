@@ -7,6 +7,7 @@ use super::Endpoint;
 use super::errors::{in_stream, join_url, no_list};
 use crate::error::ErrorInfo;
 use crate::json;
+use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::HttpRequest;
 use serde_json::Value;
@@ -47,7 +48,7 @@ pub(super) fn read(of: &List, endpoint: &Endpoint, list: bool, body: &str) -> Re
     let whole = json::parse(body).unwrap_or_default();
     match whole.get(of.list) {
         Some(_) if key_path(endpoint, list).is_some() => Ok(Vec::new()),
-        Some(Value::Array(models)) => Ok(models.iter().filter_map(|model| one(of, model)).collect()),
+        Some(Value::Array(models)) => Ok(models.iter().filter_map(|model| one(of, model)).list()),
         _ if whole.get("error").is_some() => Err(in_stream(body)),
         _ => Err(no_list(body)),
     }

@@ -27,6 +27,7 @@ pub use presets::{Dialect, Effort, Ids, PRESETS, Preset, Replay};
 pub use wire::Wire;
 
 use crate::error::{Code, ErrorInfo};
+use crate::list::Listed;
 
 /// Who says a message of the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -103,7 +104,7 @@ pub fn drop_open_server_calls(blocks: &mut Vec<Block>) {
         Block::Raw(json) => json::Members::of(json).unwrap_or_default().text(name).into_owned(),
         _ => String::new(),
     };
-    let answered: Vec<String> = blocks.iter().map(|block| member(block, "tool_use_id")).collect();
+    let answered: Vec<String> = blocks.iter().map(|block| member(block, "tool_use_id")).list();
     blocks.retain(|block| {
         !member(block, "type").ends_with("_tool_use") || answered.contains(&member(block, "id"))
     });

@@ -77,7 +77,7 @@ fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
 const INSIDE: &[&str] = &["message", "tool_calls", "function"];
 
 /// What must be remembered between lines besides the answer.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Stream {
     /// The line that is the last has come; what follows says nothing.
     done: bool,

@@ -19,6 +19,7 @@ use super::{
 use crate::error::ErrorInfo;
 use crate::find;
 use crate::json::push_text;
+use crate::list::Listed;
 use crate::ports::HttpRequest;
 use std::borrow::Cow;
 
@@ -173,7 +174,7 @@ pub(super) fn encode(shape: Shape, dialect: &Dialect, message: &Message, out: &m
             Block::Text(text) if !text.trim().is_empty() => Some(text.as_str()),
             _ => None,
         })
-        .collect();
+        .list();
     let has_calls = message.blocks.iter().any(|block| matches!(block, Block::ToolCall { .. }));
     if texts.is_empty() && !has_calls {
         return;
@@ -192,7 +193,7 @@ pub(super) fn encode(shape: Shape, dialect: &Dialect, message: &Message, out: &m
             Block::Thinking { text, .. } if message.own && !text.is_empty() => Some(text.as_str()),
             _ => None,
         })
-        .collect();
+        .list();
     let joined = |texts: &[&str]| find::join(texts, "\n\n");
     if dialect.thinking == Replay::Parts && !thoughts.is_empty() {
         out.push_str(r#"[{"type":"thinking","thinking":[{"type":"text","text":"#);
@@ -277,7 +278,7 @@ const DETAILS: &str = "reasoning_details";
 const INSIDE: &[&str] = &["choices", "delta", "content", "thinking", "tool_calls", "function"];
 
 /// What must be remembered between chunks besides the answer.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Stream {
     /// The end of what is yielded is the end of the answer.
     custom: bool,
@@ -342,7 +343,7 @@ impl Stream {
             same("type") && same("index") && goes_on && piece.get("data").is_none()
         });
         let Some(last) = last else {
-            self.details.push(piece.all().map(|(name, json)| (name.into(), json.into())).collect());
+            self.details.push(piece.all().map(|(name, json)| (name.into(), json.into())).list());
             return;
         };
         for (name, json) in piece.all().filter(|(_, json)| *json != "null") {

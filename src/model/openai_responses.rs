@@ -19,6 +19,7 @@ use super::{
 use crate::error::ErrorInfo;
 use crate::find;
 use crate::json::{Reader, push_text};
+use crate::list::Listed;
 use crate::ports::HttpRequest;
 use std::borrow::Cow;
 
@@ -224,7 +225,7 @@ fn encode_raw(json: &str, all: &[Block], out: &mut String) -> Written {
 }
 
 /// What must be remembered between events besides the answer.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Stream {
     /// The provider has said that this is all; what follows says nothing.
     ended: bool,
@@ -448,14 +449,14 @@ fn texts<'a>(item: &'a Members<'_>, list: &str, kind: &str, name: &str) -> Vec<C
         .filter(|part| part.text("type") == kind)
         .map(|part| part.text(name))
         .filter(|text| !text.is_empty())
-        .collect()
+        .list()
 }
 
 /// What stands between two texts of an item.
 const BETWEEN: &str = "\n\n";
 
 fn joined(texts: &[Cow<'_, str>]) -> String {
-    let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+    let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).list();
     find::join(&texts, BETWEEN)
 }
 

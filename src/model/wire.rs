@@ -41,7 +41,7 @@ pub(super) struct Codec {
 type Request = fn(&Endpoint, &Settings, &[ToolSpec], &str) -> Result<HttpRequest, ErrorInfo>;
 
 /// Reads the events of one answer.
-pub(super) trait Stream: std::fmt::Debug {
+pub(super) trait Stream {
     /// One event: its name (empty where the framing has none) and its data.
     ///
     /// # Errors
@@ -60,6 +60,13 @@ pub(super) trait Stream: std::fmt::Debug {
     /// Completes what has come with what was not worth doing for every event.
     fn complete(&self, answer: &mut Assembler) {
         let _ = answer;
+    }
+}
+
+/// Not by each codec: what a codec can print of itself is in the module as soon as one can be asked to.
+impl std::fmt::Debug for dyn Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Stream")
     }
 }
 

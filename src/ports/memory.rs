@@ -4,6 +4,7 @@
 //! statement of what [`Commit`] and [`Read`] mean.
 
 use super::{Commit, Key, Part, Read, Rows, StoreError, Table, Write};
+use crate::list::Listed;
 
 /// A whole database in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +51,7 @@ impl MemoryStore {
         let rows = self.rows(read.table);
         let first = find(rows, &read.prefix).unwrap_or_else(|at| at);
         let below = rows.iter().skip(first).take_while(|(key, _)| key.starts_with(&read.prefix));
-        below.filter(|(key, _)| wanted(key)).cloned().collect()
+        below.filter(|(key, _)| wanted(key)).cloned().list()
     }
 
     fn rows(&self, table: Table) -> &[(Key, String)] {

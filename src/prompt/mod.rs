@@ -11,6 +11,7 @@ pub use frame::framed;
 pub use skills::{Scope, Skill, from_rows, merged, offered, record, skill, to_row};
 
 use crate::find;
+use crate::list::Listed;
 use crate::tools::{Policy, Registry};
 
 /// The system prompt: the page's instructions, the assistant and its tools, the skills, and what the frame with this
@@ -28,7 +29,7 @@ pub fn system(
         skills::list(skills),
         frame::explained(mark),
     ];
-    let said: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let said: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).list();
     find::join(&said, "\n\n")
 }
 

@@ -7,6 +7,7 @@
 use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::json::json;
+use crate::list::Listed;
 use crate::object::Object;
 use crate::tools::definition::check_name;
 use crate::tools::{Policy, Registry};
@@ -87,7 +88,7 @@ impl Skill {
             variables.push((name.clone(), text.to_owned()));
         }
         let texts = |value: &Value| -> Option<Vec<String>> {
-            value.as_array()?.iter().map(|name| name.as_str().map(String::from)).collect()
+            value.as_array()?.iter().map(|name| name.as_str().map(String::from)).whole()
         };
         let tools = match args.get("tools") {
             None => Vec::new(),
@@ -210,7 +211,7 @@ pub(super) fn assistant(skills: &[Skill], registry: &Registry, policy: &Policy) 
 /// The list of the skills there are, for the first step.
 pub(super) fn list(skills: &[Skill]) -> String {
     let lines: Vec<String> =
-        offered(skills).map(|skill| ["- ", &skill.name, ": ", &skill.description].concat()).collect();
+        offered(skills).map(|skill| ["- ", &skill.name, ": ", &skill.description].concat()).list();
     if lines.is_empty() {
         return String::new();
     }
@@ -227,7 +228,7 @@ fn listed(registry: &Registry, policy: &Policy, names: &[String]) -> String {
             Some(mark) => ["- ", &tool.name, ": ", &mark].concat(),
             None => ["- ", &tool.name].concat(),
         })
-        .collect();
+        .list();
     find::join(&lines, "\n")
 }
 
@@ -235,8 +236,8 @@ fn listed(registry: &Registry, policy: &Policy, names: &[String]) -> String {
 fn named(template: &str) -> Option<Vec<&str>> {
     let mut names = Vec::new();
     let mut rest = template;
-    while let Some((_, after)) = rest.split_once("{{") {
-        let (name, after) = after.split_once("}}")?;
+    while let Some((_, after)) = find::split(rest, "{{") {
+        let (name, after) = find::split(after, "}}")?;
         names.push(name.trim());
         rest = after;
     }
@@ -247,9 +248,9 @@ fn named(template: &str) -> Option<Vec<&str>> {
 fn filled<'a>(template: &'a str, value: impl Fn(&str) -> Option<&'a str>) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
-    while let Some((before, after)) = rest.split_once("{{") {
+    while let Some((before, after)) = find::split(rest, "{{") {
         text.push_str(before);
-        let (name, after) = after.split_once("}}").unwrap_or((after, ""));
+        let (name, after) = find::split(after, "}}").unwrap_or((after, ""));
         text.push_str(value(name.trim()).unwrap_or_default());
         rest = after;
     }
@@ -263,12 +264,12 @@ fn invalid(message: String) -> ErrorInfo {
 
 /// What the journal keeps of skills.
 pub fn record(skills: &[Skill]) -> Option<Value> {
-    (!skills.is_empty()).then(|| skills.iter().map(Skill::to_json).collect())
+    (!skills.is_empty()).then(|| skills.iter().map(Skill::to_json).array())
 }
 
 /// The skills of rows that [`Skill::to_json`] wrote; what does not read is left out.
 pub fn from_rows<'a>(rows: impl IntoIterator<Item = &'a str>) -> Vec<Skill> {
-    rows.into_iter().filter_map(|row| Skill::parse(&crate::json::parse(row)?).ok()).collect()
+    rows.into_iter().filter_map(|row| Skill::parse(&crate::json::parse(row)?).ok()).list()
 }
 
 /// As a row.

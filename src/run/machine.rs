@@ -5,6 +5,7 @@ use super::retry::Broke;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, Sums};
 use crate::json::{json, texts};
+use crate::list::Listed;
 use crate::model::{Block, StopReason};
 use crate::object::Object;
 use crate::ports::Millis;
@@ -590,7 +591,7 @@ impl Run {
                 self.tries = 0;
                 let turn = self.awaited_turn(*call)?;
                 turn.had.clear();
-                turn.calls = blocks.iter().filter_map(asked).collect();
+                turn.calls = blocks.iter().filter_map(asked).list();
                 turn.said = Said::Whole {
                     blocks: blocks.clone(),
                     stop: stop.clone(),
@@ -1062,7 +1063,7 @@ fn next_of_allowed(call: &Call, definition: &str, rules: &Rules<'_>) -> Entry {
 fn order(call: &Call, checked: &Checked<'_>, rules: &Rules<'_>) -> Entry {
     let tool_call = call.id.clone();
     let repair = |repair: &Repair| Object::new().text("at", &repair.path).text("what", repair.what).done();
-    let repairs = (!checked.repairs.is_empty()).then(|| checked.repairs.iter().map(repair).collect());
+    let repairs = (!checked.repairs.is_empty()).then(|| checked.repairs.iter().map(repair).array());
     match checked.definition.origin {
         Origin::Person => Entry::Handed { tool_call, repairs },
         Origin::Delegate => delegated(tool_call, &checked.args, repairs, rules),

@@ -5,6 +5,7 @@
 //! others: waiting (`harness/`).
 
 use crate::error::{Code, ErrorInfo};
+use crate::model::errors::is_sealed;
 use crate::ports::Millis;
 
 /// How often one provider is asked for one answer.
@@ -33,7 +34,14 @@ pub(super) struct Broke {
 impl Broke {
     /// How long to wait before the same provider is asked again; `None`: it is not. `tries`: how often it was asked.
     pub(super) fn wait(&self, tries: u64) -> Option<Millis> {
-        if self.shown || tries >= TRIES || !self.error.retryable() {
+        if self.shown || tries >= TRIES {
+            return None;
+        }
+        if is_sealed(&self.error) {
+            // The next request does without (`Session::name_of`).
+            return Some(0);
+        }
+        if !self.error.retryable() {
             return None;
         }
         let asked = self.error.provider.retry_after;

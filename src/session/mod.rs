@@ -16,8 +16,10 @@ pub use view::{answer_of, history, tool_result};
 
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Cause, Entry, GENESIS, Header, Row, Sums};
+use crate::list::Listed;
 use crate::maps::Named;
 use crate::model::Block;
+use crate::model::errors::is_sealed;
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine};
 use crate::run::{Budget, Budgets, CallState, Ended, Grant, Prompt, Rules, Run};
@@ -70,6 +72,8 @@ pub struct Session {
     pub generation: u64,
     /// What frames the results of tools in this conversation.
     pub mark: String,
+    /// How often a provider could not open what it had sealed.
+    unsealed: u64,
     engine: PatternEngine,
     seq: u64,
     hash: String,
@@ -94,6 +98,7 @@ impl Session {
             tools_record: Value::Null,
             generation: 0,
             mark: String::new(),
+            unsealed: 0,
             engine: PatternEngine::default(),
             seq: 0,
             hash: GENESIS.into(),
@@ -157,6 +162,16 @@ impl Session {
             Some(run) => Some((run.started_at, run.ended.as_ref())),
             None => self.past.get(id).map(|past| (past.started_at, past.ended.as_ref())),
         }
+    }
+
+    /// What the answers of a provider are recorded under from here on. One that could not open what it had sealed gets
+    /// another name: what it has said so far is a stranger's, and goes to it without what only its author may read.
+    pub fn name_of(&self, mut provider: String) -> String {
+        if self.unsealed > 0 {
+            provider.push('#');
+            provider.push_str(&self.unsealed.to_string());
+        }
+        provider
     }
 
     /// What the next decision is, if there is one to make, and of which run.
@@ -286,6 +301,7 @@ impl Session {
                 self.call_ids.clear();
                 self.grants.clear();
                 self.outside_at = None;
+                self.unsealed = 0;
                 self.generation += 1;
             }
             Entry::Prompt { message, text, context, metadata, idempotency, continues } => {
@@ -338,6 +354,11 @@ impl Session {
                 if let Some(usage) = entry.usage() {
                     self.sums.add(usage);
                 }
+                if let Entry::Failed { error, .. } = entry
+                    && is_sealed(error)
+                {
+                    self.unsealed += 1;
+                }
                 if let Entry::Answered { blocks, .. } = entry {
                     for block in blocks {
                         if let Block::ToolCall { id, .. } = block {
@@ -365,7 +386,7 @@ impl Session {
             self.policy = Policy::from_record(config);
             let names = config.get("fallback").and_then(Value::as_array);
             let names = names.into_iter().flatten().filter_map(Value::as_str);
-            self.fallback = names.map(String::from).collect();
+            self.fallback = names.map(String::from).list();
             let budget = |of| Budget::from_record(config.get("budgets").and_then(|budgets| budgets.get(of)));
             self.budgets = (budget("run"), budget("session"));
             self.config = config.clone();

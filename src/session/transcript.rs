@@ -5,6 +5,7 @@
 //! so that a provider's prompt cache holds.
 
 use super::Session;
+use crate::list::Listed;
 use crate::model::{Block, Message, Peer, Role, StopReason, drop_open_server_calls};
 use crate::prompt::framed;
 use crate::run::{Call, CallState, Run, Said, Turn};
@@ -87,13 +88,13 @@ impl Transcript {
             Said::Whole { stop: StopReason::Refusal(_), .. } => true,
             Said::Cut(blocks) => {
                 let said = blocks.iter().filter(|block| matches!(block, Block::Text(_)));
-                self.push(Role::Assistant, said.cloned().collect(), false);
+                self.push(Role::Assistant, said.cloned().list(), false);
                 self.paused = false;
                 true
             }
             Said::Whole { blocks, stop, provider, .. } => {
                 let results: Option<Vec<Block>> =
-                    turn.calls.iter().map(|call| result(call, &self.mark)).collect();
+                    turn.calls.iter().map(|call| result(call, &self.mark)).whole();
                 let Some(results) = results else { return false };
                 let mut blocks = blocks.clone();
                 if last && *stop == StopReason::Pause {

@@ -12,6 +12,7 @@ use super::schema::{Repair, Repaired, Report};
 use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::json;
+use crate::list::Listed;
 use serde_json::Value;
 
 /// A call that may run.
@@ -38,7 +39,7 @@ pub fn gate<'a>(
     let Some(tool) = registry.get(name) else {
         let shown: String = name.chars().take(80).collect();
         let offered = registry.definitions().filter(|tool| policy.offers(tool));
-        let names: Vec<&str> = offered.map(|tool| tool.name.as_str()).collect();
+        let names: Vec<&str> = offered.map(|tool| tool.name.as_str()).list();
         let error = ErrorInfo::new(Code::ToolNotFound, format!("no tool is called '{shown}'"));
         return Err(if names.is_empty() {
             error

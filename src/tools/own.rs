@@ -4,6 +4,7 @@
 //! tool of the page takes their place. Leaves to others: carrying them out (`run/`, `harness/`).
 
 use super::definition::{Definition, Origin, Source};
+use crate::list::Listed;
 use crate::object::Object;
 use serde_json::Value;
 
@@ -22,7 +23,7 @@ pub fn delegate() -> Definition {
 
 /// The tool that reads one of these skills.
 pub fn use_skill<'a>(names: impl Iterator<Item = &'a str>) -> Definition {
-    let names: Value = names.collect();
+    let names: Value = names.array();
     let name = Object::new().text("type", "string").value("enum", names).done();
     let schema = Object::new()
         .text("type", "object")

@@ -10,6 +10,7 @@ use super::result::MAX_RESULT_BYTES;
 use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::json::json;
+use crate::list::Listed;
 use crate::ports::{Millis, Read, Rows};
 use crate::workspace::args::whole;
 use crate::workspace::{self, MAX_DEPTH, Op, Outcome, Plan, SEARCH_LIMIT, Workspace};
@@ -119,7 +120,7 @@ pub fn definitions() -> Vec<Definition> {
         parallel: index < READERS,
         ..Definition::built_in(name, description, (*schema).into(), Source::Workspace, Origin::Page)
     };
-    TOOLS.iter().enumerate().map(define).collect()
+    TOOLS.iter().enumerate().map(define).list()
 }
 
 /// What came of a call.
@@ -314,7 +315,7 @@ fn pairs(map: &Map<String, Value>) -> String {
         Value::String(text) => format!("{name} = {text}"),
         value => format!("{name} = {}", json(value)),
     };
-    find::join(&map.iter().map(pair).collect::<Vec<_>>(), ", ")
+    find::join(&map.iter().map(pair).list(), ", ")
 }
 
 fn tree(nodes: &Value) -> String {

@@ -9,6 +9,7 @@ use super::definition::{Definition, Origin, Source};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::sha256;
 use crate::json::{json, texts};
+use crate::list::Listed;
 use serde_json::Value;
 
 /// What becomes of a call, the freest first.
@@ -68,7 +69,7 @@ impl Policy {
         let verdict = |value: &Value| value.as_str().and_then(Verdict::parse);
         let rules = |name: &str| -> Vec<(String, Verdict)> {
             let members = permissions.get(name).and_then(Value::as_object).into_iter().flatten();
-            members.filter_map(|(name, value)| Some((name.clone(), verdict(value)?))).collect()
+            members.filter_map(|(name, value)| Some((name.clone(), verdict(value)?))).list()
         };
         Policy {
             capabilities: config.get("capabilities").and_then(texts),
@@ -89,7 +90,7 @@ impl Policy {
         let process = if self.reads_only() { "Researcher" } else { process };
         policy.process = Some(process.into());
         if let Some(names) = capabilities {
-            policy.capabilities = Some(names.iter().filter(|name| self.holds(name)).cloned().collect());
+            policy.capabilities = Some(names.iter().filter(|name| self.holds(name)).cloned().list());
         }
         policy
     }

@@ -8,6 +8,7 @@ use super::policy::Policy;
 use super::schema::{Options, Schema};
 use crate::error::{Code, ErrorInfo};
 use crate::json;
+use crate::list::Listed;
 use crate::model::ToolSpec;
 use crate::ports::PatternEngine;
 use serde_json::Value;
@@ -43,7 +44,7 @@ impl Registry {
 
     /// What the journal keeps of the tools: enough to make every decision again.
     pub fn record(&self) -> Value {
-        self.definitions().map(Definition::to_record).collect()
+        self.definitions().map(Definition::to_record).array()
     }
 
     /// None, with regular expressions for the schemas to come.
@@ -135,7 +136,7 @@ impl Registry {
                 },
                 input_schema: tool.input_schema.clone(),
             })
-            .collect()
+            .list()
     }
 }
 

@@ -7,6 +7,7 @@
 use super::args::whole;
 use crate::error::{Code, ErrorInfo};
 use crate::json;
+use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Millis;
 use serde_json::{Map, Value};
@@ -108,7 +109,7 @@ impl Page {
             lifted: value
                 .get("lifted")
                 .and_then(Value::as_array)
-                .and_then(|slugs| slugs.iter().map(|slug| slug.as_str().map(String::from)).collect())
+                .and_then(|slugs| slugs.iter().map(|slug| slug.as_str().map(String::from)).whole())
                 .ok_or_else(|| bad("lifted"))?,
         })
     }

@@ -10,6 +10,7 @@ use super::page::{Page, corrupt};
 use super::{MAX_DEPTH, Op, REV, Workspace, links, search, slug, text};
 use crate::error::{Code, ErrorInfo};
 use crate::json::{self, json};
+use crate::list::Listed;
 use crate::maps::{self, Named};
 use crate::object::Object;
 use crate::ports::{Expect, Key, Millis, Part, Read, Rows, Table, Write};
@@ -132,7 +133,7 @@ impl Missed {
             last = last.max(Some(*rev));
         }
         let read = |slug: &str| Read::all(Table::Pages, vec![slug.into()]);
-        Ok(last.map(|rev| Missed { rev, reads: slugs.keys().map(read).collect() }))
+        Ok(last.map(|rev| Missed { rev, reads: slugs.keys().map(read).list() }))
     }
 }
 
@@ -234,7 +235,7 @@ impl<'a> Draft<'a> {
         }
         let known = self.workspace.rev;
         let rev = known + 1;
-        let slugs: Vec<&str> = self.changed.keys().collect();
+        let slugs: Vec<&str> = self.changed.keys().list();
         let mut writes = vec![
             put(Table::Meta, vec![REV.into()], rev.to_string()),
             put(Table::Changes, vec![rev.into()], json(&Value::from(slugs))),
@@ -245,7 +246,7 @@ impl<'a> Draft<'a> {
         }
         let known = (known > 0).then(|| known.to_string());
         let expect = vec![Expect { table: Table::Meta, key: vec![REV.into()], value: known }];
-        Plan { value, writes, expect, rev, changed: self.changed.into_values().collect() }
+        Plan { value, writes, expect, rev, changed: self.changed.into_values().list() }
     }
 }
 
@@ -298,12 +299,12 @@ impl Workspace {
             }
             Op::Search { query, limit } => self.find(query, *limit),
             Op::Trash => {
-                let pages: Vec<&Page> = self.pages.values().filter(|page| !page.is_live()).collect();
+                let pages: Vec<&Page> = self.pages.values().filter(|page| !page.is_live()).list();
                 maps::sorted(pages, |page| !page.trashed_at.unwrap_or_default())
                     .map(|page| self.show(page))
-                    .collect()
+                    .array()
             }
-            Op::Backlinks { slug } => self.backlinks(self.live(slug)?).map(|page| self.show(page)).collect(),
+            Op::Backlinks { slug } => self.backlinks(self.live(slug)?).map(|page| self.show(page)).array(),
             Op::OutgoingLinks { slug } => self.outgoing(self.live(slug)?),
         };
         Ok(Outcome::Done(Plan::answer(value)))
@@ -317,7 +318,7 @@ impl Workspace {
             shown.text("slug", &page.slug).text("title", &page.title).text("snippet", &snippet);
             Some(shown.value("score", hit.score.into()).done())
         };
-        Value::Array(self.search.search(query, limit).into_iter().filter_map(show).collect())
+        Value::Array(self.search.search(query, limit).into_iter().filter_map(show).list())
     }
 
     /// What a page links to: each page once, by its title; each target that is no page once, as written.
@@ -522,7 +523,7 @@ impl Workspace {
 
     fn delete(&self, slug: &str, now: Millis) -> Result<Plan, ErrorInfo> {
         let page = self.live(slug)?;
-        let children: Vec<String> = self.siblings(Some(slug)).iter().map(|(_, slug)| slug.clone()).collect();
+        let children: Vec<String> = self.siblings(Some(slug)).iter().map(|(_, slug)| slug.clone()).list();
         let mut draft = Draft::new(self, now);
         let place = self.position(page);
         draft.place(page.parent.as_deref(), place, &children, Some(place));
@@ -549,7 +550,7 @@ impl Workspace {
             self.page(child).is_some_and(|page| page.parent.as_deref() == parent)
                 && depth + self.height(child) <= MAX_DEPTH
         };
-        let children: Vec<String> = page.lifted.iter().filter(returns).cloned().collect();
+        let children: Vec<String> = page.lifted.iter().filter(returns).cloned().list();
         let mut draft = Draft::new(self, now);
         draft.place(parent, position, &[slug.to_string()], None);
         draft.edit(slug, |page| {

@@ -10,6 +10,7 @@
 //! equal scores are sorted by slug. Leaves to others: which pages are in it (those not in the trash).
 
 use super::text::words;
+use crate::list::Listed;
 use crate::maps::{self, Named};
 
 /// How much a word of the title counts against one of the text.
@@ -154,10 +155,10 @@ impl Index {
             .values()
             .filter_map(|page| Some((page.slug.as_str(), *scores.get(self.pages.number(&page.slug)?)?)))
             .filter(|(_, score)| *score > 0.0)
-            .collect();
+            .list();
         // The bits of positive numbers are in the order of the numbers.
         let best = maps::sorted(hits, |(_, score)| !score.to_bits());
-        best.take(limit).map(|(slug, score)| Hit { slug: slug.into(), score }).collect()
+        best.take(limit).map(|(slug, score)| Hit { slug: slug.into(), score }).list()
     }
 
     /// The words of the index that a word of the query finds.

@@ -473,6 +473,7 @@ impl World {
         let name = if name == "custom" && body["model"] == "m" { "custom m".into() } else { name };
         let session = page.harness.session(SESSION).ok_or("a model is called without a session")?;
         let run = session.current().ok_or("a model is called without a run")?;
+        let name = session.name_of(name);
         // One call for each run that awaits one: this run, and those that work for it.
         let awaited: Vec<&Run> = run.parts().filter(|run| run.awaited().is_some()).collect();
         law(page.models.len() < awaited.len(), || "more model calls than are awaited".into())?;

@@ -13,11 +13,13 @@ pub use read::{Function, Given};
 
 use crate::error::ErrorInfo;
 use crate::json::json;
-use crate::model::{Catalog, Dialect, Known, Peer, Reasoning, Settings, Wire};
+use crate::list::Listed;
+use crate::model::{Catalog, Known, Reasoning, Settings};
 use crate::object::Object;
 use crate::ports::MAX_DELAY_MS;
 use crate::prompt::{self, Skill};
 use crate::run::Budget;
+use crate::session::DEFAULT_MAX_TURNS;
 use crate::tools::Verdict;
 use crate::tools::policy::PROCESS_TYPES;
 use read::{given, invalid, number, object, optional, text, texts, unknown, whole, word};
@@ -25,6 +27,9 @@ use serde_json::Value;
 
 /// The model where nobody names one.
 pub const DEFAULT_MODEL: &str = "claude-sonnet-4-6";
+
+/// How long a tool may take where nobody says, in milliseconds.
+const TOOL_TIMEOUT_MS: u64 = 60_000;
 
 /// The shortest text that is taken for a secret: a shorter one would be found everywhere.
 pub(super) const SECRET_BYTES: usize = 8;
@@ -102,9 +107,9 @@ impl Default for Config {
             temperature: None,
             reasoning: None,
             provider_options: None,
-            max_turns: crate::session::DEFAULT_MAX_TURNS,
+            max_turns: DEFAULT_MAX_TURNS,
             budgets: None,
-            tool_timeout_ms: 60_000,
+            tool_timeout_ms: TOOL_TIMEOUT_MS,
             capabilities: None,
             process_type: None,
             permissions: None,
@@ -125,7 +130,6 @@ impl Config {
     pub fn patched(&self, patch: &Value) -> Result<Config, ErrorInfo> {
         let members = object(patch, "the configuration")?;
         let mut config = self.clone();
-        let plain = Config::default();
         for (name, value) in members {
             let null = value.is_null();
             match name.as_str() {
@@ -143,11 +147,11 @@ impl Config {
                 }
                 "maxTurns" => {
                     config.max_turns =
-                        optional(value, name, |v, n| whole(v, n, 1, 10_000))?.unwrap_or(plain.max_turns);
+                        optional(value, name, |v, n| whole(v, n, 1, 10_000))?.unwrap_or(DEFAULT_MAX_TURNS);
                 }
                 "toolTimeoutMs" => {
-                    config.tool_timeout_ms = optional(value, name, |v, n| whole(v, n, 1, 86_400_000))?
-                        .unwrap_or(plain.tool_timeout_ms);
+                    config.tool_timeout_ms =
+                        optional(value, name, |v, n| whole(v, n, 1, 86_400_000))?.unwrap_or(TOOL_TIMEOUT_MS);
                 }
                 "resume" => config.resume_auto = word(value, name, &["hold", "auto"])? == 1,
                 "ifRunning" => {
@@ -227,7 +231,7 @@ impl Config {
         };
         let names = self.providers.iter().map(|(name, _)| Some(name.as_str()));
         let known = std::iter::once(None).chain(names).map(|on| (on.map(String::from), find(on)));
-        self.known = known.filter_map(|(on, known)| Some((on, known?))).collect();
+        self.known = known.filter_map(|(on, known)| Some((on, known?))).list();
     }
 
     /// What is known of the model that the provider of this name is asked for, if anything is.
@@ -289,14 +293,6 @@ impl Config {
         self.provider.as_ref().is_some_and(Provider::configured)
     }
 
-    /// Whom a conversation is written for that goes to the provider of this name.
-    pub fn peer(&self, on: Option<&str>) -> Peer {
-        match self.serving(on) {
-            Some(provider) => provider.peer(),
-            None => Peer { wire: Wire::OpenAiChat, dialect: Dialect::CHAT, name: String::new() },
-        }
-    }
-
     /// The id of the model that the provider of this name is asked for.
     pub fn model(&self, on: Option<&str>) -> &str {
         let own = self.serving(on).and_then(Provider::model);
@@ -320,7 +316,7 @@ impl Config {
     pub fn secrets(&self) -> Vec<&str> {
         let named = self.providers.iter().map(|(_, provider)| provider);
         let secrets = self.provider.iter().chain(named).flat_map(Provider::secrets);
-        secrets.filter(|secret| secret.len() >= SECRET_BYTES).collect()
+        secrets.filter(|secret| secret.len() >= SECRET_BYTES).list()
     }
 
     /// Lets providers without a key take the vault's, which has keys of these names.
@@ -406,7 +402,7 @@ fn budgets(value: &Value, name: &str) -> Result<Value, ErrorInfo> {
 /// The providers by their names.
 fn providers(value: &Value) -> Result<Vec<(String, Provider)>, ErrorInfo> {
     let read = |(name, value): (&String, &Value)| Ok((name.clone(), provider(value)?));
-    object(value, "providers")?.iter().map(read).collect()
+    object(value, "providers")?.iter().map(read).tried()
 }
 
 /// The levels of [`Reasoning`], in its order.

@@ -8,6 +8,7 @@ use super::read::{
 };
 use crate::error::ErrorInfo;
 use crate::find;
+use crate::list::Listed;
 use crate::model::errors::{check_header, is_loopback, join_url};
 use crate::model::{Dialect, Endpoint, PRESETS, Peer, Preset, Wire};
 use crate::ports::{MAX_DELAY_MS, Millis};
@@ -106,8 +107,10 @@ impl Provider {
                 },
             },
             Provider::Custom { model, .. } => {
-                let model = model.as_deref().map(|model| [" ", model].concat());
-                let name = [self.name(), model.unwrap_or_default()].concat();
+                let name = match model {
+                    Some(model) => [&self.name(), " ", model].concat(),
+                    None => self.name(),
+                };
                 Peer { wire: Wire::OpenAiChat, dialect: Dialect::CHAT, name }
             }
         }
@@ -299,9 +302,9 @@ fn timeouts(value: &Value, path: &str, mut timeouts: Timeouts) -> Result<Timeout
 
 /// What to say of a kind or preset that does not exist.
 fn no_preset(kind: &str, preset: &str) -> ErrorInfo {
-    let mut words: Vec<&str> = PRESETS.iter().filter(|row| row.kind == kind).map(|row| row.preset).collect();
+    let mut words: Vec<&str> = PRESETS.iter().filter(|row| row.kind == kind).map(|row| row.preset).list();
     let (name, value) = if words.is_empty() {
-        words = PRESETS.iter().map(|row| row.kind).chain(["custom"]).collect();
+        words = PRESETS.iter().map(|row| row.kind).chain(["custom"]).list();
         words.dedup();
         ("provider.kind", kind)
     } else {

@@ -6,6 +6,7 @@
 use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::json::json;
+use crate::list::Listed;
 use serde_json::{Map, Value};
 
 /// A function of the page, by the number its client gave it.
@@ -45,7 +46,7 @@ pub(super) fn text(value: &Value, name: &str) -> Result<String, ErrorInfo> {
 
 pub(super) fn texts(value: &Value, name: &str) -> Result<Vec<String>, ErrorInfo> {
     let items = value.as_array().ok_or_else(|| invalid(&format!("{name} must be a list of texts")))?;
-    items.iter().map(|item| text(item, name)).collect()
+    items.iter().map(|item| text(item, name)).tried()
 }
 
 pub(super) fn number(value: &Value, name: &str) -> Result<String, ErrorInfo> {

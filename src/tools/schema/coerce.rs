@@ -13,6 +13,7 @@ use super::uri;
 use super::validate::{Outcome, validate};
 use super::violation::fitting;
 use crate::json::parse;
+use crate::list::Listed;
 use serde_json::Value;
 
 /// One thing that was repaired.
@@ -137,7 +138,7 @@ fn put(value: &mut Value, path: &str, new: Option<Value>) -> Option<Value> {
     if path.is_empty() {
         return Some(std::mem::replace(value, new?));
     }
-    let mut steps: Vec<String> = path.split('/').skip(1).map(uri::unescape).collect();
+    let mut steps: Vec<String> = path.split('/').skip(1).map(uri::unescape).list();
     let last = steps.pop()?;
     let above = steps.iter().try_fold(value, |value, step| match value {
         Value::Object(members) => members.get_mut(step),

@@ -10,6 +10,7 @@ use super::format::Format;
 use super::keywords::{KEYWORDS, Key, Takes, Vocabularies, types};
 use super::uri;
 use crate::error::{Code, ErrorInfo};
+use crate::list::Listed;
 use crate::maps::Named;
 use crate::ports::{Pattern, Patterns};
 use crate::workspace::args::{kind, whole};
@@ -207,7 +208,7 @@ pub(super) fn compile(schema: &Value, options: &Options<'_>) -> Result<Compiled,
     Ok(Compiled {
         tracks: uses(Key::UnevaluatedItems) || uses(Key::UnevaluatedProperties),
         nodes: compiler.nodes,
-        dynamic: compiler.resources.into_iter().map(|resource| resource.dynamic).collect(),
+        dynamic: compiler.resources.into_iter().map(|resource| resource.dynamic).list(),
         patterns: options.patterns.clone(),
     })
 }
@@ -455,7 +456,7 @@ impl<'a> Compiler<'a> {
             Takes::Names => Arg::Names(names(value)),
             Takes::NamesByName => {
                 let lists = value.as_object().into_iter().flatten();
-                Arg::NamesByName(lists.map(|(name, list)| (name.clone(), names(list))).collect())
+                Arg::NamesByName(lists.map(|(name, list)| (name.clone(), names(list))).list())
             }
             Takes::Text if key == Key::Pattern => {
                 let pattern = self.pattern(text()).map_err(|what| self.fault(id, name, &what))?;
@@ -595,7 +596,7 @@ fn address(value: &Value) -> String {
 }
 
 fn names(value: &Value) -> Vec<String> {
-    value.as_array().into_iter().flatten().filter_map(Value::as_str).map(String::from).collect()
+    value.as_array().into_iter().flatten().filter_map(Value::as_str).map(String::from).list()
 }
 
 /// Refuses schemas that lead back to themselves on the same value, and those that fan out.

@@ -3,6 +3,7 @@
 //! Decides by the RFCs that the standard names, as strictly as they are: no leap second on another minute than the last
 //! of a day in UTC, no address with a display name. Leaves to others: whether anything is there under an address.
 
+use crate::list::Listed;
 use crate::ports::Patterns;
 
 /// A format.
@@ -195,7 +196,7 @@ fn ipv6(text: &str) -> bool {
         if side.is_empty() {
             return Some(0);
         }
-        let groups: Vec<&str> = side.split(':').collect();
+        let groups: Vec<&str> = side.split(':').list();
         let mut sum = 0;
         for (at, group) in groups.iter().enumerate() {
             let hex = group.bytes().all(|byte| byte.is_ascii_hexdigit());

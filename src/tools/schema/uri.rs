@@ -83,7 +83,7 @@ fn clean(uri: &str) -> String {
     if open {
         kept.push("");
     }
-    [origin, &kept.join("/"), query].concat()
+    [origin, &find::join(&kept, "/"), query].concat()
 }
 
 /// The text that a fragment's percent signs stand for; what they do not rightly stand for stays.

@@ -8,6 +8,7 @@ use super::compile::{Arg, Compiled, Id, Node, Rule, is_deeper};
 use super::keywords::{Key, types_of};
 use super::number::{Work, compare, is_multiple};
 use super::uri;
+use crate::list::Listed;
 use crate::maps::{Named, sorted};
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
@@ -351,9 +352,9 @@ impl<'v> Run<'v> {
 
     /// Two items that are the same, the first such pair.
     fn repeated(&mut self, items: &[Value]) -> Option<Detail<'v>> {
-        let hashes: Vec<(u64, usize)> = items.iter().map(|item| self.work.hash(item)).zip(0..).collect();
+        let hashes: Vec<(u64, usize)> = items.iter().map(|item| self.work.hash(item)).zip(0..).list();
         // Those with the same hash lie side by side.
-        let hashes: Vec<(u64, usize)> = sorted(hashes, |(hash, _)| *hash).collect();
+        let hashes: Vec<(u64, usize)> = sorted(hashes, |(hash, _)| *hash).list();
         let mut first: Option<(usize, usize)> = None;
         let mut rest = hashes.as_slice();
         while let Some(((hash, at), others)) = rest.split_first() {

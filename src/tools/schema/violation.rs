@@ -10,6 +10,7 @@ use super::uri;
 use super::validate::{DEEPEST, Detail, Finding, KEPT, Outcome, Stopped};
 use crate::find;
 use crate::json::json;
+use crate::list::Listed;
 use crate::object::Object;
 use serde_json::Value;
 
@@ -50,14 +51,13 @@ impl Report {
 
     /// All sentences in one text, and how many more there are.
     pub fn told(&self) -> String {
-        let mut told: Vec<&str> =
-            self.violations.iter().map(|violation| violation.message.as_str()).collect();
+        let mut told: Vec<&str> = self.violations.iter().map(|violation| violation.message.as_str()).list();
         let hidden = self.total.saturating_sub(told.len());
         let more = ["and ", &hidden.to_string(), " more"].concat();
         if hidden > 0 {
             told.push(&more);
         }
-        told.join("; ")
+        find::join(&told, "; ")
     }
 }
 
@@ -66,7 +66,7 @@ impl Outcome<'_> {
     pub(super) fn report(&self, schema: &Compiled) -> Report {
         let violations = match self.stopped {
             Some(stopped) => vec![stopped.violation()],
-            None => self.found.iter().filter_map(|finding| finding.violation(schema)).collect(),
+            None => self.found.iter().filter_map(|finding| finding.violation(schema)).list(),
         };
         Report { violations, total: self.total }
     }
@@ -101,7 +101,7 @@ impl Finding<'_> {
         let arg = node.arg(self.key);
         let mut params = Object::new();
         match arg {
-            Some(Arg::Types(types)) => _ = params.value("types", names(*types).collect()),
+            Some(Arg::Types(types)) => _ = params.value("types", names(*types).array()),
             Some(Arg::Value(value)) => _ = params.value("allowed", vec![value.clone()].into()),
             Some(Arg::Values(values)) => _ = params.value("allowed", values.clone().into()),
             Some(Arg::Number(limit)) => _ = params.value("limit", Value::Number(limit.clone())),
@@ -157,7 +157,7 @@ impl Finding<'_> {
                 fields(schema, self.node, &mut known, 8);
                 let known = match known.as_slice() {
                     [] => String::new(),
-                    known => ["; the fields are ", &known.join(", ")].concat(),
+                    known => ["; the fields are ", &find::join(known, ", ")].concat(),
                 };
                 ["unknown field '", name, "'", &place, &known].concat()
             }
@@ -285,11 +285,11 @@ fn expects(schema: &Compiled, id: Id, depth: u8) -> Option<String> {
         return Some(quote(value));
     }
     if let Some(Arg::Values(values)) = node.arg(Key::Enum) {
-        let list: Vec<String> = values.iter().take(KEPT).map(quote).collect();
+        let list: Vec<String> = values.iter().take(KEPT).map(quote).list();
         let more = if values.len() > KEPT { ", …" } else { "" };
         return Some(match list.as_slice() {
             [one] => one.clone(),
-            _ => ["one of ", &list.join(", "), more].concat(),
+            _ => ["one of ", &find::join(&list, ", "), more].concat(),
         });
     }
     if let Some(types) = node.types() {
@@ -304,18 +304,18 @@ fn expects(schema: &Compiled, id: Id, depth: u8) -> Option<String> {
                 "object" | "array" => ["an ", name].concat(),
                 _ => ["a ", name].concat(),
             })
-            .collect();
-        return Some(words.join(" or "));
+            .list();
+        return Some(find::join(&words, " or "));
     }
     for rule in &node.rules {
         match (&rule.arg, rule.key) {
             (Arg::Node(id), Key::Ref) => return expects(schema, *id, depth),
             (Arg::Nodes(ids), Key::AnyOf | Key::OneOf) => {
                 let words: Option<Vec<String>> =
-                    ids.iter().take(KEPT).map(|id| expects(schema, *id, depth)).collect();
+                    ids.iter().take(KEPT).map(|id| expects(schema, *id, depth)).whole();
                 return words.map(|mut words| {
                     words.dedup();
-                    words.join(" or ")
+                    find::join(&words, " or ")
                 });
             }
             _ => {}
