@@ -24,7 +24,7 @@ mod sse;
 mod wire;
 
 pub use catalog::{Ability, Catalog, Known};
-pub use decoder::Decoder;
+pub use decoder::{Decoder, Frames};
 pub use files::{File, FileKind};
 pub use form::{Form, Means};
 pub use presets::{Dialect, Effort, Ids, PRESETS, Preset, Replay, Structured};
@@ -223,7 +223,7 @@ impl Settings {
         if self.temperature.as_deref().is_some_and(|number| !json::is_number(number)) {
             return Err(invalid("temperature is not a number"));
         }
-        match tools.iter().find(|tool| !json::is_object(&tool.input_schema)) {
+        match tools.iter().find(|tool| json::Members::of(&tool.input_schema).is_none()) {
             None => Ok(()),
             Some(tool) => Err(ErrorInfo::new(
                 Code::InvalidSchema,
