@@ -232,7 +232,8 @@ fn loading_twice_the_journal_takes_twice_the_work() {
 fn body(wire: Wire, arguments: &str) -> String {
     let pieces = arguments.as_bytes().chunks(8).map(|piece| std::str::from_utf8(piece).unwrap());
     let item = |arguments: &str| json!({ "type": "function_call", "call_id": "c", "name": "get_fact", "arguments": arguments });
-    let (begin, piece, end): (Vec<Value>, fn(&str) -> Value, Vec<Value>) = match wire {
+    type Parts = (Vec<Value>, fn(&str) -> Value, Vec<Value>);
+    let (begin, piece, end): Parts = match wire {
         Wire::Anthropic => {
             let block = json!({ "type": "tool_use", "id": "c", "name": "get_fact", "input": {} });
             let piece = |text: &str| {
