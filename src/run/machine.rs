@@ -878,10 +878,7 @@ impl Run {
             Inspection::Over(Some(error)) => return Some(Err(error.clone())),
             said => matches!(said, Inspection::Over(None)),
         };
-        match &self.prompt.output {
-            Some(output) => Some(output.value(turn.blocks(), elsewhere)),
-            None => None,
-        }
+        self.prompt.output.as_ref().map(|output| output.value(turn.blocks(), elsewhere))
     }
 
     /// The value of its answer, where that has a schema and fits it.
