@@ -40,7 +40,7 @@ function module(test) {
     assert.deepEqual(seen.module, ["LodgerError", "default", "deleteWorkspace", "init", "invoke", "openWorkspace"]);
     assert.equal(seen.same, true);
     assert.equal(seen.isTarget, true);
-    assert.deepEqual(seen.workspace.filter((n) => n !== "addEventListener" && n !== "removeEventListener"), ["clearConversation", "close", "configureAgent", "history", "interrupt", "invoke", "keys", "name", "pages", "resolvePermission", "resume", "run", "sendMessage",
+    assert.deepEqual(seen.workspace.filter((n) => n !== "addEventListener" && n !== "removeEventListener"), ["clearConversation", "close", "configureAgent", "file", "history", "interrupt", "invoke", "keys", "name", "pages", "resolvePermission", "resume", "run", "sendMessage",
       "startAgent", "status", "stopAgent", "storage", "tools", "view", "wait"]);
     assert.deepEqual(seen.tools, ["definitions", "execute", "grants", "register", "resolve", "revoke", "unregister"]);
     assert.deepEqual(seen.pages, ["backlinks", "create", "delete", "move", "outgoingLinks", "read", "rename", "restore", "search", "trash", "tree", "update", "versions"]);
