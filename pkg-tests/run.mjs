@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
-const SUITES = ["servers", "scenarios-000", "scenarios-004", "contract", "bad-input", "permission", "injection", "agents", "keys", "wire", "lives", "consumers"];
+const SUITES = ["servers", "scenarios-000", "scenarios-004", "contract", "bad-input", "permission", "injection", "agents", "keys", "files", "structured", "wire", "wires", "crossing", "differential", "lives", "consumers"];
 
 const { values } = parseArgs({ options: { only: { type: "string", multiple: true }, package: { type: "string" }, headed: { type: "boolean" } } });
 const wanted = (values.only ?? SUITES).map((item) => { const [suite, ...words] = item.split("/"); return { suite, words: words.join("/") }; });
@@ -43,6 +43,7 @@ for (const { suite, words } of wanted) {
 await env.browser.close();
 await env.site.close();
 await env.raw?.close();
+for (const server of env.wires?.values() ?? []) await server.close();
 
 if (total.failures.length) console.log(`\nfailed:\n${total.failures.map((f) => `  ${f}`).join("\n")}`);
 console.log(`\n${total.passed} passed, ${total.failed} failed`);

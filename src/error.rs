@@ -75,6 +75,12 @@ codes! {
     SessionNotFound = "session_not_found", retry false;
     /// There is no run that could go on.
     NothingToResume = "nothing_to_resume", retry false;
+    /// A file that the model, or any model, does not take.
+    UnsupportedFile = "unsupported_file", retry false;
+    /// A file is too large, or there are too many.
+    FileTooLarge = "file_too_large", retry false;
+    /// No file of this id is in the workspace.
+    FileNotFound = "file_not_found", retry false;
 
     // Tools.
     /// No tool has this name.
@@ -141,7 +147,9 @@ codes! {
     Refused = "refused", retry false;
     /// The page aborted.
     Aborted = "aborted", retry false;
-    /// The output limit left nothing of an answer.
+    /// The answer does not fit its schema, also after it was asked for again.
+    InvalidOutput = "invalid_output", retry false;
+    /// The output limit left nothing of an answer, or no whole one where it has a schema.
     OutputLimit = "output_limit", retry false;
     /// The run used up its turns.
     MaxTurnsExceeded = "max_turns_exceeded", retry false;

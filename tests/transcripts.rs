@@ -19,12 +19,14 @@ mod support;
 
 use fastrand::Rng;
 use lodger::journal::Row;
-use lodger::model::{Dialect, Peer, Wire};
+use lodger::model::{Dialect, Peer, Preset, Wire};
+use lodger::ports::files::fill;
 use lodger::ports::{Commit, MemoryStore, PatternEngine, Table, Write};
 use lodger::run::{Outcome, Run};
 use lodger::session::{self, Session, Transcript};
 use serde_json::{Value, json};
 use support::laws::{Journal, SESSION};
+use support::media::{self, SAMPLES};
 use support::sim::{Faults, World, paused};
 use support::{ollama_rules, openai_responses_rules, openai_rules};
 
@@ -109,6 +111,10 @@ fn store(disk: &mut MemoryStore, row: &str, journal: &Journal) {
     let head = journal.fold.head(0).to_string();
     let writes = vec![put(Table::Entries, key, row), put(Table::Heads, vec![SESSION.into()], &head)];
     disk.commit(&Commit { writes, ..Commit::default() }).unwrap();
+    for sample in &SAMPLES {
+        let writes = vec![put(Table::Files, vec![sample.id.into()], "")];
+        disk.commit(&Commit { writes, ..Commit::default() }).unwrap();
+    }
 }
 
 /// What the page that was lost may have written down of the answer that streamed.
@@ -182,14 +188,28 @@ impl Page<'_> {
     fn judge_others(&self, session: &Session, place: &dyn Fn() -> String) {
         for wire in Wire::ALL.iter().copied().filter(|wire| *wire != self.wire) {
             for name in [wire.as_str(), "stranger"] {
-                let peer = Peer { wire, dialect: Dialect::CHAT, name: name.into() };
+                // The stranger takes no files.
+                let takes = name != "stranger";
+                let dialect = Dialect { images: takes, documents: takes, ..Dialect::CHAT };
+                let peer = Peer { wire, dialect, name: name.into() };
                 let mut transcript = Transcript::new(peer, session);
                 self.judge(wire, transcript.extend(&session.runs), paused(&session.runs, name), place);
             }
         }
+        let mistral = Preset::find("openai-compatible", "mistral").expect("a preset");
+        let peer = Peer { wire: mistral.wire, dialect: mistral.dialect, name: "stranger".into() };
+        let mut transcript = Transcript::new(peer, session);
+        let messages = transcript.extend(&session.runs);
+        self.judge(mistral.wire, messages, paused(&session.runs, "stranger"), place);
+        let messages: Vec<Value> = serde_json::from_str(&format!("[{messages}]")).expect("JSON");
+        for pair in messages.windows(2) {
+            let bare = pair[0]["role"] == "tool" && pair[1]["role"] == "user";
+            assert!(!bare, "{}: Unexpected role 'user' after role 'tool': {pair:?}", place());
+        }
     }
 
     fn judge(&self, wire: Wire, messages: &str, paused: bool, place: &dyn Fn() -> String) {
+        let messages = fill(messages, media::bytes).expect("files that are known");
         let messages: Value = serde_json::from_str(&format!("[{messages}]")).expect("JSON");
         let judged = match wire {
             Wire::OpenAiChat => openai_rules::check_messages(messages.as_array().unwrap(), paused),

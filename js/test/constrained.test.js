@@ -14,6 +14,11 @@ test("without tools a model is asked in plain words and held to nothing", () => 
   });
 });
 
+test("a model that reads only text is told of files", () => {
+  const parts = [{ type: "image_url", image_url: { url: "data:image/png;base64,AA==" } }, { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,AA==" } }, { type: "text", text: "Hi" }];
+  assert.deepEqual(asked({ messages: [user(parts)], tools: [] }).messages, [user('[An image was attached here; you cannot see it.]\n\n[The file "a.pdf" was attached here; you cannot read it.]\n\nHi')]);
+});
+
 test("tools become a line each after the instructions, and the schema has one form for each and one for the answer", () => {
   const gone = tool("send_mail", "Sends. [UNAVAILABLE: Requires Mail capability]", {});
   const { messages, schema } = asked({ messages: [{ role: "system", content: "Be brief." }, user("Paris?")], tools: [WEATHER, gone, tool("now", "")] });
@@ -52,6 +57,19 @@ test("the schema keeps the shape of arguments and nothing that only some underst
   assert.deepEqual({ ...properties, list: 0 }, { list: 0, mail: { type: "string" }, many: { type: ["array", "null"], items: { const: 1 } }, either: { anyOf: [{ type: "string" }, {}] }, far: {}, any: {} });
   assert.equal(properties.list.items.properties.next.type, "object");
   assert.ok(JSON.stringify(properties.list).length < 500, "a schema that holds itself ends");
+});
+
+test("what the answer has to be stands alone without tools, and in the place of the answer beside them", () => {
+  const schema = { type: "object", properties: { n: { type: "integer", minimum: 1 } }, required: ["n"] };
+  const form = { type: "object", properties: { n: { type: "integer" } }, required: ["n"], additionalProperties: false };
+  const request = { messages: [user("Hi"), { role: "assistant", content: '{"n":0}' }, user("Again")], response_format: { type: "json_schema", json_schema: { name: "answer", schema } } };
+  const alone = asked(request);
+  assert.deepEqual([alone.form, alone.schema, alone.messages[1].content], [form, undefined, '{"n":0}']);
+  const beside = asked({ ...request, tools: [WEATHER] });
+  assert.deepEqual([beside.form, beside.schema.anyOf[1], beside.answer.properties.answer], [form, beside.answer, form]);
+  assert.match(beside.messages[0].content, /\{"answer": \{…\}\} when no tool helps/);
+  assert.equal(beside.messages[2].content, '{"answer":{"n":0}}', "what was said is in the form that is asked for");
+  for (const size of [1, 3, 99]) assert.equal(read('{"answer": {"n": 1, "t": "\\u00e9"}}', size).text, '{"n":1,"t":"é"}');
 });
 
 test("calls and results become turns that alternate", () => {

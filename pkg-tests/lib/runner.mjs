@@ -83,6 +83,13 @@ class Context {
     return this.env.raw.route(...answers);
   }
 
+  /** A route on the strict server of this row of `servers/wires/`, with the closed lists of headers that it has. */
+  async wire(row, ...answers) {
+    this.env.wires ??= new Map();
+    if (!this.env.wires.has(row)) this.env.wires.set(row, await rawServer(row.wire));
+    return Object.assign(this.env.wires.get(row).route(...answers), { cors: "closed" });
+  }
+
   /** What `T.tell(name)` in a page does here. */
   signal(name, handler) { this.env.site.signal(name, handler); }
 

@@ -65,6 +65,18 @@ globalThis.T = {
     try { return { value: plain(await (typeof work === "function" ? work() : work)) }; } catch (error) { return { error: { name: error?.name, code: error?.code, message: error?.message } }; }
   },
 
+  /** Two tools of the page, one of them without arguments; gives the list of what they are asked. */
+  weather(ws) {
+    const asked = [];
+    const tool = (name, properties, execute) => ws.tools.register({
+      name, description: "A tool of the page.", readOnly: true, inputSchema: { type: "object", properties, required: Object.keys(properties) },
+      execute(args) { asked.push([name, args]); return execute(args); },
+    });
+    tool("get_weather", { city: { type: "string" } }, ({ city }) => `18 °C in ${city}`);
+    tool("get_time", {}, () => "noon");
+    return asked;
+  },
+
   anthropic: (baseUrl, more = {}) => ({ kind: "anthropic", apiKey: "sk-test", baseUrl, ...more }),
 
   /** A workspace over the channel that the test asked for: "direct", as the package does it, or "port": its client and its host

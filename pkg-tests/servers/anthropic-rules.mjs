@@ -12,6 +12,7 @@ export function check({ headers = {}, json: body, text = "" }, { sent } = {}) {
   if (!body) return [`the body is not JSON: ${text.slice(0, 80)}`];
   checkHeaders(headers, bad);
   checkFrame(body, bad);
+  checkForm(body, bad);
   if (Array.isArray(body.messages) && body.messages.length) checkMessages(body, bad, sent);
   else bad.push("messages: at least one message is required");
   return bad;
@@ -49,6 +50,30 @@ function checkFrame(body, bad) {
   }
 }
 
+/** What the answer has to be, and which tool has to be called. */
+function checkForm({ output_config, tool_choice, thinking, tools = [] }, bad) {
+  if (tool_choice && !tools.some(({ name }) => tool_choice.type === "tool" && name === tool_choice.name)) bad.push("tool_choice: names no tool");
+  if (tool_choice && thinking && thinking.type !== "disabled") bad.push("Thinking may not be enabled when tool_choice forces tool use.");
+  if (!output_config?.format) return;
+  if (output_config.format.type !== "json_schema") bad.push("output_config.format: must be a json_schema");
+  let optional = 0;
+  const visit = (schema, at) => {
+    if (schema === null || typeof schema !== "object") return void bad.push(`${at}: must be an object`);
+    for (const keyword of Object.keys(schema)) if (!KEYWORDS.includes(keyword)) bad.push(`${at}: property '${keyword}' is not supported`);
+    if (schema.type === "object" || schema.properties) {
+      if (schema.additionalProperties !== false) bad.push(`${at}: For 'object' type, 'additionalProperties' must be explicitly set to false`);
+      optional += Object.keys(schema.properties ?? {}).filter((name) => !schema.required?.includes(name)).length;
+    }
+    if (!schema.type && !schema.$ref && !schema.anyOf) bad.push(`${at}: has no type`);
+    for (const [name, inner] of Object.entries({ ...schema.properties, ...schema.$defs })) visit(inner, `${at}.${name}`);
+    for (const inner of [schema.items, ...(schema.anyOf ?? [])]) if (inner !== undefined) visit(inner, `${at}[]`);
+  };
+  visit(output_config.format.schema, "output_config.format.schema");
+  if (optional > 24) bad.push("output_config.format.schema: too many optional parameters");
+}
+
+const KEYWORDS = ["type", "enum", "const", "anyOf", "$ref", "$defs", "definitions", "title", "description", "properties", "required", "additionalProperties", "items"];
+
 function checkMessages(body, bad, sent) {
   const messages = body.messages.map((m) => ({ role: m.role, blocks: typeof m.content === "string" ? [{ type: "text", text: m.content }] : m.content }));
   if (messages[0].role !== "user") bad.push("messages.0: the first message must have the role user");
@@ -84,6 +109,26 @@ function checkMessages(body, bad, sent) {
   else if (messages.at(-1).role === "assistant" && !paused(messages.at(-1).blocks)) bad.push("messages: This model does not support assistant message prefill. The conversation must end with a user message.");
 }
 
+/** How the bytes of each type begin; the API looks. */
+const BEGINS = { "image/png": "\x89PNG", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF8", "image/webp": "RIFF", "application/pdf": "%PDF-" };
+/** The longest image, in base64. */
+const IMAGE = 5 * 1024 * 1024;
+
+function checkFile({ type, source = {}, title }, at, bad) {
+  const { type: form, media_type, data, ...more } = source;
+  if (Object.keys(more).length) bad.push(`${at}: ${type}.source: Extra inputs are not permitted: ${Object.keys(more)}`);
+  if (title !== undefined && (type !== "document" || !title)) bad.push(`${at}: ${type}.title`);
+  if (form === "text" && type === "document") {
+    if (media_type !== "text/plain" || !data) bad.push(`${at}: document.source: text must be text/plain and not empty`);
+    return;
+  }
+  if (form !== "base64") return void bad.push(`${at}: ${type}.source.type ${form}`);
+  if ((media_type === "application/pdf") !== (type === "document") || !BEGINS[media_type]) bad.push(`${at}: ${type}.source.media_type: ${media_type}`);
+  else if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data) || data.length % 4) bad.push(`${at}: ${type}.source.base64: invalid base64 data`);
+  else if (!atob(data.slice(0, 16)).startsWith(BEGINS[media_type])) bad.push(`${at}: ${type}.source: the data does not look like ${media_type}`);
+  else if (type === "image" && data.length > IMAGE) bad.push(`${at}: image exceeds 5 MB maximum: ${data.length} bytes`);
+}
+
 /** An answer that ended with `pause_turn` goes back as the last message: its server tool has no result yet. */
 const paused = (blocks) => blocks.some((b) => b.type === "server_tool_use");
 
@@ -104,6 +149,11 @@ function checkBlock(block, role, at, bad, sent) {
       if (Array.isArray(block.content)) for (const part of block.content) if (part.type === "text" && !part.text) bad.push(`${at}: text content blocks must be non-empty`);
       if (block.content !== undefined && typeof block.content !== "string" && !Array.isArray(block.content)) bad.push(`${at}: tool_result.content must be text or blocks`);
       if (block.is_error !== undefined && typeof block.is_error !== "boolean") bad.push(`${at}: tool_result.is_error must be a boolean`);
+      break;
+    case "image":
+    case "document":
+      only("user");
+      checkFile(block, at, bad);
       break;
     case "thinking":
       only("assistant");

@@ -1,10 +1,12 @@
-// The test servers themselves: what they send is a real stream (the official SDK reads it), what they record is whole,
-// and the checker refuses what the API refuses.
+// The test servers themselves: what they send is a real stream (the official SDKs read it), what they record is whole,
+// and the checkers refuse what the APIs refuse.
 import assert from "node:assert/strict";
 import Anthropic from "@anthropic-ai/sdk";
+import OpenAI from "openai";
 import { check } from "../servers/anthropic-rules.mjs";
 import { drop, gate, plain, stream } from "../servers/raw.mjs";
 import { errorBody, event, message } from "../servers/sse.mjs";
+import { WIRES } from "../servers/wires/index.mjs";
 
 const client = (baseURL) => new Anthropic({ apiKey: "sk-test", baseURL, maxRetries: 0 });
 const hello = { model: "claude-sonnet-4-6", max_tokens: 100, messages: [{ role: "user", content: "Hello" }] };
@@ -122,7 +124,118 @@ export default function (test) {
     assert.equal(ask({ type: "redacted_thinking", data: "AAA" }), "");
     assert.match(ask({ type: "redacted_thinking", data: "AAB" }), /cannot be modified/);
   });
+
+  theWires(test);
 }
+
+// ------------------------------------------------------------------ the servers of the other wires
+
+function theWires(test) {
+  for (const row of WIRES.filter((row) => row.base === "/v1" && row.name !== "openai-compatible/mistral")) {
+    test(`${row.name}: the OpenAI SDK reads its streams`, async (t) => {
+      const route = await t.wire(row, row.wire.answer([{ thinking: "Let me see." }, "Hello there", { tool: "get_weather", args: { city: "Paris" }, id: "call_w" }, { tool: "get_time" }], { cost: { input: 1, cached: 2, output: 3, reasoning: 1 } }));
+      route.checked = false; // the SDK sends more than a page may
+      const openai = new OpenAI({ apiKey: "sk-test", baseURL: `${route.base}/v1`, maxRetries: 0 });
+      if (row.wire.path === "/responses") {
+        const { output, output_text, usage } = await openai.responses.stream({ model: "m", input: "x" }).finalResponse();
+        assert.deepEqual(output.map((item) => item.type), ["reasoning", "message", "function_call", "function_call"]);
+        assert.deepEqual([output_text, output[0].summary[0].text, output[2].call_id, output[2].arguments, output[3].arguments], ["Hello there", "Let me see.", "call_w", '{"city":"Paris"}', "{}"]);
+        assert.deepEqual([usage.input_tokens, usage.input_tokens_details.cached_tokens, usage.output_tokens], [3, 2, 3]);
+        assert.equal(route.sent[0].encrypted_content, output[0].encrypted_content, "what it has sealed is remembered");
+      } else {
+        const { choices: [{ message, finish_reason }], usage } = await openai.chat.completions.stream({ model: "m", messages: [{ role: "user", content: "x" }] }).finalChatCompletion();
+        assert.deepEqual([message.content, message.tool_calls.map((call) => [call.function.name, call.function.arguments]), finish_reason], ["Hello there", [["get_weather", '{"city":"Paris"}'], ["get_time", ""]], "tool_calls"]);
+        assert.deepEqual([usage.prompt_tokens, usage.prompt_tokens_details.cached_tokens, usage.completion_tokens], [3, 2, 3]);
+        assert.deepEqual(route.sent.map((thought) => thought.text), ["Let me see."]);
+      }
+    });
+  }
+
+  test("rules: each wire accepts a conversation in its own form", () => {
+    for (const [name, { body, sent }] of Object.entries(FORMS)) {
+      assert.deepEqual(refused(name, body, sent), "", name);
+    }
+  });
+
+  for (const [name, { body, sent }] of Object.entries(FORMS)) {
+    for (const [what, [change, pattern]] of Object.entries(BROKEN[name])) {
+      test(`rules: ${name}: refused: ${what}`, () => {
+        const broken = structuredClone(body);
+        change(broken);
+        assert.match(refused(name, broken, sent), pattern);
+      });
+    }
+  }
+
+  test("rules: refused: another provider's headers, and no key", () => {
+    for (const name of Object.keys(FORMS)) {
+      const { wire } = WIRES.find((row) => row.name === name);
+      const ask = (headers) => wire.check({ headers, json: FORMS[name].body }, FORMS[name].sent).join("; ");
+      assert.match(ask({ ...KEYED, "anthropic-version": "2023-06-01" }), /another provider's/);
+      assert.match(ask({ authorization: "Bearer k" }), /content-type/);
+      if (name !== "ollama") assert.match(ask({ "content-type": "application/json" }), /authorization/);
+      assert.match(wire.check({ headers: KEYED, text: "{" }, []).join("; "), /no JSON object/);
+    }
+  });
+}
+
+const KEYED = { "content-type": "application/json", authorization: "Bearer sk-test" };
+const refused = (name, body, sent) => WIRES.find((row) => row.name === name).wire.check({ headers: KEYED, json: body }, sent).join("; ");
+
+/** A conversation with a tool in the form of each wire, as it must be, and what its server has sent. */
+const parameters = { type: "object", properties: {} };
+const wrapped = [{ type: "function", function: { name: "get_time", description: "Time", parameters } }];
+const chatForm = (id, more = {}) => ({ model: "m", stream: true, tools: wrapped, messages: [
+  { role: "user", content: "Hello" }, { role: "assistant", content: null, tool_calls: [{ id, type: "function", function: { name: "get_time", arguments: "{}" } }], ...more }, { role: "tool", tool_call_id: id, content: "noon" }] });
+const FORMS = {
+  openai: { body: chatForm("call_1"), sent: [{ text: "Hm" }] },
+  "openai-compatible/deepseek": { body: chatForm("call_1", { reasoning_content: "Hm" }), sent: [{ text: "Hm" }] },
+  "openai-compatible/mistral": { body: chatForm("call00001", { content: [{ type: "thinking", thinking: [{ type: "text", text: "Hm" }] }] }), sent: [{ text: "Hm" }] },
+  "openai-responses": { body: { model: "m", stream: true, store: false, tools: [{ type: "function", name: "get_time", description: "Time", parameters, strict: false }], input: [
+    { type: "message", role: "user", content: [{ type: "input_text", text: "Hello" }] }, { type: "reasoning", summary: [], encrypted_content: "gAAA" },
+    { type: "function_call", call_id: "call_1", name: "get_time", arguments: "{}" }, { type: "function_call_output", call_id: "call_1", output: "noon" }] }, sent: [{ encrypted_content: "gAAA" }] },
+  ollama: { body: { model: "m", stream: true, truncate: false, shift: false, options: { num_ctx: 4096 }, tools: wrapped, messages: [
+    { role: "user", content: "Hello" }, { role: "assistant", content: "", thinking: "Hm", tool_calls: [{ id: "1", type: "function", function: { name: "get_time", arguments: {} } }] },
+    { role: "tool", tool_call_id: "1", tool_name: "get_time", content: "noon" }] }, sent: [{ text: "Hm" }] },
+};
+
+/** What breaks such a conversation: a change, and what the server then says. */
+const both = {
+  "no result": [(b) => b.messages.pop(), /no result/],
+  "a result of nothing": [(b) => { b.messages[2].tool_call_id = "zzzzzzzzz"; }, /was not called/],
+  "an empty result": [(b) => { b.messages[2].content = ""; }, /empty result/],
+  "an empty message": [(b) => { b.messages[0].content = " "; }, /empty/],
+  "the assistant first": [(b) => b.messages.shift(), /first message/],
+  "the assistant last": [(b) => b.messages.push({ role: "assistant", content: "Noon." }), /ends with the assistant/],
+  "an unknown role": [(b) => { b.messages[0].role = "human"; }, /unknown role/],
+  "a call without arguments": [(b) => { delete b.messages[1].tool_calls[0].function.arguments; }, /arguments/],
+  "a call by no name": [(b) => { b.messages[1].tool_calls[0].function.name = "functions.get time"; }, /name|a call of/],
+  "two tools of one name": [(b) => b.tools.push(b.tools[0]), /two/],
+  "an unknown member": [(b) => { b.store = false; }, /store/],
+  "no tools in a list": [(b) => { b.tools = []; }, /leave it out/],
+};
+const chatOnly = {
+  ...both,
+  "arguments that are an object": [(b) => { b.messages[1].tool_calls[0].function.arguments = {}; }, /no JSON object in a text/],
+  "an id that is too long": [(b) => { b.messages[1].tool_calls[0].id = b.messages[2].tool_call_id = "x".repeat(41); }, /id is not allowed/],
+};
+const BROKEN = {
+  openai: { ...chatOnly, "thinking": [(b) => { b.messages[1].reasoning_content = "Hm"; }, /Additional properties/], "the old limit": [(b) => { b.max_tokens = 9; }, /max_tokens/],
+    "the old role": [(b) => b.messages.unshift({ role: "system", content: "Be brief." }), /unknown role/] },
+  "openai-compatible/deepseek": { ...chatOnly, "no thinking beside a call": [(b) => { delete b.messages[1].reasoning_content; }, /must be passed back/], "another's thinking": [(b) => { b.messages[1].reasoning_content = "Hmm"; }, /did not send/] },
+  "openai-compatible/mistral": { ...chatOnly, "an id of ten": [(b) => { b.messages[1].tool_calls[0].id = b.messages[2].tool_call_id = "0123456789"; }, /id is not allowed/],
+    "another's thinking": [(b) => { b.messages[1].content[0].thinking[0].text = "Hmm"; }, /did not send/], "the person right after a result": [(b) => b.messages.push({ role: "user", content: "And?" }), /after role 'tool'/], "stream_options": [(b) => { b.stream_options = {}; }, /stream_options/] },
+  ollama: { ...both, "arguments that are a text": [(b) => { b.messages[1].tool_calls[0].function.arguments = "{}"; }, /must be an object/], "no content": [(b) => { b.messages[1].content = null; }, /must be a text/],
+    "a result without its tool's name": [(b) => { delete b.messages[2].tool_name; }, /names undefined/], "another's thinking": [(b) => { b.messages[1].thinking = "Hmm"; }, /did not send/],
+    "what may be taken away": [(b) => { delete b.truncate; }, /take away/], "no window": [(b) => { delete b.options; }, /num_ctx/] },
+  "openai-responses": {
+    "no result": [(b) => b.input.pop(), /No tool output/], "a result of nothing": [(b) => { b.input[3].call_id = "call_2"; }, /No tool call found/], "an empty result": [(b) => { b.input[3].output = ""; }, /empty result/],
+    "thinking that led to nothing": [(b) => b.input.splice(2, 2), /without its required following item/], "another's thinking": [(b) => { b.input[1].encrypted_content = "gBBB"; }, /could not be verified/],
+    "an item's id": [(b) => { b.input[1].id = "rs_1"; }, /not persisted/], "something kept": [(b) => { b.store = true; }, /kept/], "a wrapped tool": [(b) => { b.tools = wrapped; }, /flat/],
+    "a strict tool": [(b) => { delete b.tools[0].strict; }, /strict/], "the chat's messages": [(b) => { b.messages = []; }, /Unknown parameter/], "a text of the wrong side": [(b) => { b.input[0].content[0].type = "output_text"; }, /output_text/],
+    "an id that is too long": [(b) => { b.input[2].call_id = b.input[3].call_id = "x".repeat(65); }, /id is not allowed/], "the assistant last": [(b) => b.input.push({ type: "message", role: "assistant", content: [{ type: "output_text", text: "Noon." }] }), /ends with the assistant/],
+  },
+};
 
 const headers = () => ({ "content-type": "application/json", "x-api-key": "sk-test", "anthropic-version": "2023-06-01", "anthropic-dangerous-direct-browser-access": "true" });
 const broken = (messages) => check({ headers: headers(), json: { ...hello, messages } });

@@ -10,7 +10,7 @@ use crate::json::json;
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::{Read, Rows, Table};
-use crate::run::{Outcome, Run};
+use crate::run::{Outcome, Output, Run};
 use crate::session::{self, Session};
 use crate::tools::Definition;
 use serde_json::Value;
@@ -174,6 +174,10 @@ impl Harness {
                 let settings = self.config.public();
                 self.reply_value(id, &settings);
             }
+            "file" => {
+                let file = none(&["fileId"])?.needed("fileId")?.into();
+                self.outbox.act(super::Action::File { id, file });
+            }
             "storage" => self.outbox.act(super::Action::Storage(id)),
             "persist" => self.outbox.act(super::Action::Persist(id)),
             "draft" => {
@@ -207,7 +211,7 @@ impl Harness {
     }
 
     fn send_message(&mut self, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
-        let members = ["text", "metadata", "context", "sessionId", "idempotencyKey"];
+        let members = ["text", "files", "metadata", "context", "sessionId", "idempotencyKey", "schema"];
         // What is not known here is an option of the page, or of a later version.
         let args = Args::new("sendMessage", value, &members).map_err(|mut error| {
             error.code = Code::InvalidConfig;
@@ -218,9 +222,11 @@ impl Harness {
         self.must_run()?;
         let key = args.text("idempotencyKey")?.map(|key| self.scrubbed(key.into()));
         let (idempotency, context) = (key.as_deref(), args.text("context")?);
-        if text.trim().is_empty() {
+        let has_files = value.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
+        if text.trim().is_empty() && !has_files {
             return Err(ErrorInfo::new(Code::EmptyMessage, "the message is empty").hint("send a text"));
         }
+        let schema = args.get("schema").map(|schema| Output::parse(schema, &self.engine)).transpose()?;
         let Some(slot) = self.sessions.get(session) else { return Err(no_session(session)) };
         let same = |run: &&Run| idempotency.is_some() && run.prompt.idempotency.as_deref() == idempotency;
         if let Some(run) = slot.session.runs.iter().rev().find(same) {
@@ -228,6 +234,7 @@ impl Harness {
             self.reply_value(id, &accepted);
             return Ok(());
         }
+        let files = self.accepted_files(session, value)?;
         match slot.session.current() {
             Some(run) if run.held => self.interrupt_session(session, "replaced", true),
             Some(_) => {
@@ -244,7 +251,12 @@ impl Harness {
             metadata: args.get("metadata").cloned().map(|metadata| self.scrubbed_value(metadata)),
             idempotency: idempotency.map(Into::into),
             continues: None,
+            files,
+            schema: schema.map(|schema| self.scrubbed_value(schema)),
         };
+        if let Entry::Prompt { files, .. } = &entry {
+            self.write_files(files);
+        }
         self.append(session, Some(&run), &entry);
         self.accept(id, session, &run);
         Ok(())
@@ -271,6 +283,7 @@ impl Harness {
             return Err(super::runs::not_configured());
         }
         let (mut run, held, has_ended) = (last.id.clone(), last.held, last.ended.is_some());
+        let schema = last.prompt.output.as_ref().map(Output::record);
         if has_ended {
             let entry = Entry::Prompt {
                 message: ["msg_", fresh].concat(),
@@ -279,6 +292,8 @@ impl Harness {
                 metadata: None,
                 idempotency: None,
                 continues: Some(std::mem::replace(&mut run, ["run_", fresh].concat())),
+                files: Vec::new(),
+                schema,
             };
             self.append(DEFAULT_SESSION, Some(&run), &entry);
         } else if held {
@@ -403,7 +418,7 @@ impl Harness {
             self.tell_history(session);
         }
         self.read_after_commit(
-            vec![Read::all(Table::Entries, vec![session.into()])],
+            vec![Read::all(Table::Entries, vec![session.into()]), Read::all(Table::Files, Vec::new())],
             After::Erase { command, session: session.into() },
         );
     }
@@ -441,7 +456,7 @@ fn answer_of(session: &Session, run: &str, whole: bool) -> Option<Option<Value>>
                 .text("text", "")
                 .number("turns", 0)
                 .done(),
-            _ => wait_result(run, started_at, ended),
+            folded => wait_result(run, started_at, ended, folded.and_then(Run::value)),
         }
     }))
 }

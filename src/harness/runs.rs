@@ -9,7 +9,8 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json;
 use crate::list::Listed;
-use crate::model::{Answer, Block, StopReason, Usage, openai_chat};
+use crate::model::{Answer, Block, Form, Settings, StopReason, Usage, openai_chat};
+use crate::ports::files::has_marks;
 use crate::ports::{Expect, Millis, Table, Write};
 use crate::prompt;
 use crate::run::{CallState, Run};
@@ -140,13 +141,17 @@ impl Harness {
             }
             // Who watches is told the whole conversation by the start that found the run.
             Entry::Lost { .. } | Entry::Interrupted { .. } => self.drop_drafts(session, run),
-            Entry::Ended { .. } => {
+            Entry::Ended { code, .. } => {
                 // What a run that works for another has done is safe with the end of that one.
                 if self.current(session).is_none() {
                     self.outbox.strictly();
                 }
                 if let Some(slot) = self.sessions.get_mut(session) {
                     slot.transcripts.remove(run);
+                    // Files of a request that nobody could read are not sent again.
+                    if code.as_deref() == Some(Code::InvalidRequest.as_str()) {
+                        slot.transcripts.clear();
+                    }
                 }
                 self.tell_end(session, run);
             }
@@ -157,6 +162,7 @@ impl Harness {
             | Entry::Due {}
             | Entry::OverBudget { .. }
             | Entry::Judged { .. }
+            | Entry::SentBack { .. }
             | Entry::NotFound { .. }
             | Entry::Granted { .. }
             | Entry::Revoked { .. } => {}
@@ -224,23 +230,31 @@ impl Harness {
             provider: self.sessions.get(session).map(|slot| slot.session.name_of(name)).unwrap_or_default(),
             known: self.config.known(on).copied(),
             watch: self.watch(on, folded),
+            answers_by: match &request {
+                Ok((_, tool)) => tool.clone(),
+                Err(_) => None,
+            },
         };
         let model = LiveModel::new(session, run, call, asked, base, replaces);
         self.models.insert(key, model);
         match request {
-            Ok(request) => self.outbox.act(Action::CallModel { call: key, request }),
+            // Its files are taken from where they are stored.
+            Ok((request, _)) if has_marks(request.text()) => {
+                self.outbox.act_after_commit(Action::CallModel { call: key, request });
+            }
+            Ok((request, _)) => self.outbox.act(Action::CallModel { call: key, request }),
             Err(error) => self.inner.push_back(Inner::NotCalled(key, error)),
         }
     }
 
-    /// The request that goes on with a session's conversation.
-    fn request(&mut self, session: &str, run: &str) -> Result<ModelRequest, ErrorInfo> {
+    /// The request that goes on with a session's conversation, and the tool that stands for the answer, if one does.
+    fn request(&mut self, session: &str, run: &str) -> Result<(ModelRequest, Option<String>), ErrorInfo> {
         let on = self.run(session, run).and_then(|run| run.on.clone());
         let on = on.as_deref();
         let Some(provider) = self.config.serving(on).filter(|provider| provider.configured()) else {
             return Err(not_configured());
         };
-        let mut peer = provider.peer();
+        let mut peer = self.config.peer(on).ok_or_else(not_configured)?;
         let system = match &self.config.instructions {
             Some(config::Given::Text(text)) => text.clone(),
             Some(config::Given::Ask(_)) => self.instructions.clone().unwrap_or_default(),
@@ -255,7 +269,17 @@ impl Harness {
         if let Some(delegate) = &asking.delegate {
             system = prompt::delegate(&system, &delegate.process);
         }
-        let settings = self.config.settings(on, system);
+        let mut specs = session.tools.specs(&policy);
+        let form = asking.prompt.output.as_ref().map(|output| {
+            let (known, reasoning) = (self.config.known(on), self.config.reasoning);
+            let form = Form::of(&peer, known, reasoning, &output.schema, &mut specs);
+            if form.told {
+                system = prompt::answer(&system, &output.schema, form.tool());
+            }
+            form
+        });
+        let tool = form.as_ref().and_then(Form::tool).map(String::from);
+        let settings = Settings { form, ..self.config.settings(on, system) };
         // The conversation is one, over all its runs; whoever works for a run has a conversation of its own.
         let (key, runs) = match asking.delegate {
             Some(_) => (run, std::slice::from_ref(asking)),
@@ -265,20 +289,27 @@ impl Harness {
             transcripts.insert(key, Transcript::new(peer, session));
         }
         let messages = transcripts.get_mut(key).ok_or_else(gone)?.extend(runs);
-        let specs = session.tools.specs(&policy);
-        match provider {
+        let request = match provider {
             config::Provider::Http(http) => {
                 let request = http.preset.wire.request(&http.endpoint, &settings, &specs, messages)?;
-                Ok(ModelRequest::Http { http: Rc::clone(http), request })
+                ModelRequest::Http { http: Rc::clone(http), request }
             }
             config::Provider::Custom { stream, .. } => {
                 let json = openai_chat::chat_request(&settings, &specs, messages)?;
-                Ok(ModelRequest::Custom { stream: *stream, json })
+                ModelRequest::Custom { stream: *stream, json }
             }
-        }
+        };
+        Ok((request, tool))
     }
 
-    pub(super) fn answered(&mut self, call: CallKey, result: Result<Answer, (ErrorInfo, Option<Answer>)>) {
+    pub(super) fn answered(
+        &mut self,
+        call: CallKey,
+        mut result: Result<Answer, (ErrorInfo, Option<Answer>)>,
+    ) {
+        if let (Some(model), Ok(answer)) = (self.models.get_mut(call), &mut result) {
+            model.take_answer(&mut answer.blocks);
+        }
         self.tell_news(call, true);
         let Some(model) = self.models.remove(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());

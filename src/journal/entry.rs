@@ -5,7 +5,7 @@
 
 use crate::error::ErrorInfo;
 use crate::list::Listed;
-use crate::model::{Block, StopReason, Usage};
+use crate::model::{Block, File, StopReason, Usage};
 use crate::object::Object;
 use serde_json::Value;
 
@@ -141,6 +141,10 @@ entries! {
         idempotency: Option<String>,
         /// The failed run that it goes on with: then nobody has said anything.
         continues: Option<String>,
+        /// The files that came with it, each a [`Block::File`]: never their bytes.
+        files: Vec<Block>,
+        /// What the answer has to be: `{ json, validate? }`, the JSON Schema as text and the page's function.
+        schema: Option<Value>,
     }
     /// The model is called.
     Decision Called = "called" {
@@ -213,16 +217,16 @@ entries! {
         /// Why, for the model too.
         error: ErrorInfo,
     }
-    /// The page's own schema is asked about the arguments of a tool call.
+    /// The page's own schema is asked about the arguments of a tool call, or about the answer.
     Decision Inspected = "inspected" {
-        /// Which tool call.
+        /// Which tool call; empty: the answer.
         tool_call: String,
     }
     /// What it says.
     Input Validated = "validated" erasable true {
-        /// Which tool call.
+        /// Which tool call; empty: the answer.
         tool_call: String,
-        /// What is wrong with them, if anything is.
+        /// What is wrong with it, if anything is.
         error: Option<ErrorInfo>,
     }
     /// The page's `decide` is asked about a tool call.
@@ -329,6 +333,11 @@ entries! {
     Decision Unknown = "unknown" erasable true {
         /// Which tool call.
         tool_call: String,
+    }
+    /// The answer does not fit its schema: the model is told why, and asked once more.
+    Decision SentBack = "sent_back" erasable true {
+        /// What is wrong with it.
+        error: ErrorInfo,
     }
     /// The run was told to stop.
     Input Interrupted = "interrupted" erasable true {
@@ -519,6 +528,9 @@ pub fn blocks_to_json(blocks: &[Block]) -> Value {
             Block::ToolResult { id, name, text, is_error } => {
                 ("tool_result", &[id, name, text], Some((*is_error).into()))
             }
+            Block::File(File { id, media_type, size, name }) => {
+                ("file", &[id, media_type, name], Some((*size).into()))
+            }
             Block::Extra(members) => ("extra", &[members], None),
             Block::Raw(raw) => ("raw", &[raw], None),
         };
@@ -536,6 +548,12 @@ pub fn blocks_from_json(value: &Value) -> Option<Vec<Block>> {
             "text" => Block::Text(text(1)?),
             "thinking" => Block::Thinking { text: text(1)?, signature: text(2) },
             "tool_call" => Block::ToolCall { id: text(1)?, name: text(2)?, arguments: text(3)? },
+            "file" => Block::File(File {
+                id: text(1)?,
+                media_type: text(2)?,
+                name: text(3)?,
+                size: value.get(4)?.as_u64()?,
+            }),
             "tool_result" => Block::ToolResult {
                 id: text(1)?,
                 name: text(2)?,
@@ -589,7 +607,15 @@ mod tests {
                 metadata: Some(json!({"k": [1, "x"]})),
                 idempotency: Some("i".into()),
                 continues: None,
+                files: vec![Block::File(File {
+                    id: "file_1".into(),
+                    media_type: "image/png".into(),
+                    size: 7,
+                    name: "a.png".into(),
+                })],
+                schema: Some(json!({"json": "{}", "validate": 7})),
             },
+            Entry::SentBack { error: error.clone() },
             Entry::Called { call: 1 },
             answered(StopReason::EndTurn),
             answered(StopReason::Refusal(None)),

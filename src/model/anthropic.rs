@@ -8,6 +8,7 @@
 
 use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{check_header, in_stream, join_url, protocol};
+use super::files::{FileKind, push_member};
 use super::ids::plain;
 use super::json::{Body, Members, is_object};
 use super::list::List;
@@ -18,6 +19,7 @@ use super::{
 use crate::error::ErrorInfo;
 use crate::json::{Reader, push_text};
 use crate::ports::HttpRequest;
+use crate::ports::files::Form;
 use std::borrow::Cow;
 
 /// What an answer may take when nobody says.
@@ -69,21 +71,35 @@ fn request(
     if let Some(temperature) = &settings.temperature {
         body.raw("temperature", temperature);
     }
+    let mut output = Vec::new();
     match settings.reasoning {
         None => {}
         Some(Reasoning::Off) => body.raw("thinking", r#"{"type":"disabled"}"#),
         Some(effort) => {
             // Without `summarized` newer models keep their thinking to themselves.
             body.raw("thinking", r#"{"type":"adaptive","display":"summarized"}"#);
-            body.raw(
-                "output_config",
+            output.push((
+                "effort",
                 match effort {
-                    Reasoning::Low => r#"{"effort":"low"}"#,
-                    Reasoning::Medium => r#"{"effort":"medium"}"#,
-                    _ => r#"{"effort":"high"}"#,
+                    Reasoning::Low => r#""low""#,
+                    Reasoning::Medium => r#""medium""#,
+                    _ => r#""high""#,
                 },
-            );
+            ));
         }
+    }
+    let format =
+        settings.schema().map(|(schema, _)| [r#"{"type":"json_schema","schema":"#, schema, "}"].concat());
+    output.extend(format.as_deref().map(|format| ("format", format)));
+    if !output.is_empty() {
+        body.object("output_config", &output);
+    }
+    if let Some(name) = settings.forced()
+        && let Some(out) = body.member("tool_choice")
+    {
+        out.push_str(r#"{"type":"tool","name":"#);
+        push_text(out, name);
+        out.push('}');
     }
     if !tools.is_empty()
         && let Some(out) = body.member("tools")
@@ -191,6 +207,26 @@ fn encode_block(block: &Block, ours: bool, out: &mut String) -> Written {
             push_text(out, signature);
             out.push('}');
             return Written::Thinking;
+        }
+        Block::File(file) => {
+            let (kind, form, media_type) = match file.kind() {
+                FileKind::Image => ("image", Form::Base64, file.media_type.as_str()),
+                FileKind::Text => ("document", Form::Text, "text/plain"),
+                _ => ("document", Form::Base64, "application/pdf"),
+            };
+            begin(out, r#"{"type":""#);
+            out.push_str(kind);
+            out.push_str(match form {
+                Form::Base64 => r#"","source":{"type":"base64","media_type":""#,
+                Form::Text => r#"","source":{"type":"text","media_type":""#,
+            });
+            out.push_str(media_type);
+            out.push_str(r#"","data":"#);
+            file.push_bytes(out, form);
+            out.push('}');
+            if kind == "document" && !file.name.is_empty() {
+                push_member(out, "title", &file.name);
+            }
         }
         Block::ToolCall { id, name, arguments } => {
             begin(out, r#"{"type":"tool_use","id":"#);

@@ -9,6 +9,8 @@ mod assembler;
 mod catalog;
 mod decoder;
 pub mod errors;
+mod files;
+mod form;
 mod ids;
 mod json;
 mod lines;
@@ -23,7 +25,9 @@ mod wire;
 
 pub use catalog::{Ability, Catalog, Known};
 pub use decoder::{Decoder, Frames};
-pub use presets::{Dialect, Effort, Ids, PRESETS, Preset, Replay};
+pub use files::{File, FileKind};
+pub use form::{Form, Means};
+pub use presets::{Dialect, Effort, Ids, PRESETS, Preset, Replay, Structured};
 pub use wire::Wire;
 
 use crate::error::{Code, ErrorInfo};
@@ -59,6 +63,8 @@ pub enum Block {
         /// The arguments as the model wrote them: JSON text, `{}` where it wrote none. May be no JSON at all.
         arguments: String,
     },
+    /// A file of the person's.
+    File(File),
     /// What a tool said.
     ToolResult {
         /// The id of the call that it answers.
@@ -84,7 +90,7 @@ impl Block {
         match self {
             Block::Text(text) | Block::Thinking { text, .. } => !text.is_empty(),
             Block::ToolCall { .. } => true,
-            Block::ToolResult { .. } | Block::Extra(_) | Block::Raw(_) => false,
+            Block::File(_) | Block::ToolResult { .. } | Block::Extra(_) | Block::Raw(_) => false,
         }
     }
 
@@ -185,9 +191,21 @@ pub struct Settings {
     pub reasoning: Option<Reasoning>,
     /// A JSON object (text) whose members go into the body as they are, over ours.
     pub provider_options: Option<String>,
+    /// What the answer has to be.
+    pub form: Option<Form>,
 }
 
 impl Settings {
+    /// The schema that the wire's own member takes, and whether it is strict.
+    fn schema(&self) -> Option<(&str, &'static str)> {
+        self.form.as_ref()?.schema()
+    }
+
+    /// The tool that has to be called.
+    fn forced(&self) -> Option<&str> {
+        self.form.as_ref()?.forced()
+    }
+
     /// How much it may answer, where this is the codec's default.
     fn output_tokens(&self, default: u32) -> u64 {
         match self.max_output_tokens {

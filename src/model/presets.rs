@@ -39,8 +39,32 @@ pub struct Dialect {
     pub ids: Ids,
     /// Whether any of its models may be asked for sealed thinking. Elsewhere those that do not think refuse that.
     pub sealed: bool,
+    /// Whether it refuses a person's message right after a tool's result: something of the assistant must stand between.
+    pub bridge: bool,
+    /// Whether its models see images, where nothing else is known of them.
+    pub images: bool,
+    /// The same for documents.
+    pub documents: bool,
     /// The path that asks for a good key, where the list of models is open to all.
     pub key_path: Option<&'static str>,
+    /// How it is held to a JSON Schema for its answer.
+    pub structured: Structured,
+}
+
+/// How a server is held to a JSON Schema for its answer, where nothing else is known of the model. A model that is known
+/// not to be able to is never asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Structured {
+    /// By the wire's own member, beside tools too; it tells the model itself.
+    Own,
+    /// The same, but only where the model is known to be able to: what is behind the server differs.
+    Known,
+    /// By the wire's own member, beside tools too. The model hears of it from us.
+    Told,
+    /// The same where there are no tools: beside them it would keep the model from calling any.
+    Alone,
+    /// Not by the wire: it has no such member, or takes none while it streams.
+    Tool,
 }
 
 /// How a server is told how hard to think.
@@ -90,11 +114,20 @@ impl Dialect {
         thinking: Replay::Never,
         ids: Ids::Plain(40),
         sealed: false,
+        bridge: false,
+        images: true,
+        documents: false,
         key_path: None,
+        structured: Structured::Known,
     };
 
     /// What is shaped like OpenAI's Responses.
-    pub const RESPONSES: Dialect = Dialect { ids: Ids::Plain(64), ..Dialect::CHAT };
+    pub const RESPONSES: Dialect =
+        Dialect { ids: Ids::Plain(64), structured: Structured::Own, ..Dialect::CHAT };
+
+    /// A model that the page reaches by itself.
+    /// What its function makes of files is the page's affair.
+    pub const CUSTOM: Dialect = Dialect { structured: Structured::Told, documents: true, ..Dialect::CHAT };
 }
 
 impl Default for Dialect {
@@ -119,24 +152,40 @@ const fn compatible(
     Preset { preset, dialect, ..row }
 }
 
+/// A server on this machine. What holds its model to a schema is a grammar for all that it says.
+const LOCAL: Dialect = Dialect { structured: Structured::Alone, ..Dialect::CHAT };
+
 /// The table.
 pub const PRESETS: &[Preset] = &[
-    row("anthropic", Wire::Anthropic, Some("https://api.anthropic.com"), true),
+    Preset {
+        dialect: Dialect { documents: true, structured: Structured::Own, ..Dialect::CHAT },
+        ..row("anthropic", Wire::Anthropic, Some("https://api.anthropic.com"), true)
+    },
     Preset {
         // Its reasoning models refuse the old name of the limit, and call the system prompt's role by another name.
-        dialect: Dialect { limit: "max_completion_tokens", system_role: "developer", ..Dialect::CHAT },
+        dialect: Dialect {
+            limit: "max_completion_tokens",
+            system_role: "developer",
+            documents: true,
+            structured: Structured::Own,
+            ..Dialect::CHAT
+        },
         ..row("openai", Wire::OpenAiChat, Some("https://api.openai.com/v1"), true)
     },
     Preset {
-        dialect: Dialect::RESPONSES,
+        dialect: Dialect { documents: true, ..Dialect::RESPONSES },
         ..row("openai-responses", Wire::OpenAiResponses, Some("https://api.openai.com/v1"), true)
     },
     Preset {
         dialect: Dialect { sealed: true, ..Dialect::RESPONSES },
         ..row("xai", Wire::OpenAiResponses, Some("https://api.x.ai/v1"), true)
     },
-    Preset { preset: "chat", ..row("xai", Wire::OpenAiChat, Some("https://api.x.ai/v1"), true) },
-    row("ollama", Wire::Ollama, Some("http://localhost:11434"), false),
+    Preset {
+        preset: "chat",
+        dialect: Dialect { structured: Structured::Own, ..Dialect::CHAT },
+        ..row("xai", Wire::OpenAiChat, Some("https://api.x.ai/v1"), true)
+    },
+    Preset { dialect: LOCAL, ..row("ollama", Wire::Ollama, Some("http://localhost:11434"), false) },
     row("openai-compatible", Wire::OpenAiChat, None, true),
     compatible(
         "openrouter",
@@ -145,43 +194,61 @@ pub const PRESETS: &[Preset] = &[
         Dialect {
             effort: Effort::Nested,
             thinking: Replay::Member("reasoning"),
+            documents: true,
             key_path: Some("/key"),
             ..Dialect::CHAT
         },
     ),
     // Of its models only some take their thinking back, and the others refuse the request.
-    compatible("groq", "https://api.groq.com/openai/v1", true, Dialect::CHAT),
+    compatible(
+        "groq",
+        "https://api.groq.com/openai/v1",
+        true,
+        Dialect { structured: Structured::Tool, ..Dialect::CHAT },
+    ),
     compatible(
         "deepseek",
         "https://api.deepseek.com",
         true,
-        Dialect { effort: Effort::Switched, thinking: Replay::Needed("reasoning_content"), ..Dialect::CHAT },
+        Dialect {
+            effort: Effort::Switched,
+            thinking: Replay::Needed("reasoning_content"),
+            structured: Structured::Tool,
+            ..Dialect::CHAT
+        },
     ),
     compatible(
         "mistral",
         "https://api.mistral.ai/v1",
         true,
         // It refuses every member that it does not know, and sends usage unasked.
-        Dialect { stream_options: false, thinking: Replay::Parts, ids: Ids::Nine, ..Dialect::CHAT },
+        Dialect {
+            stream_options: false,
+            thinking: Replay::Parts,
+            ids: Ids::Nine,
+            bridge: true,
+            structured: Structured::Own,
+            ..Dialect::CHAT
+        },
     ),
-    compatible("lmstudio", "http://localhost:1234/v1", false, Dialect::CHAT),
+    compatible("lmstudio", "http://localhost:1234/v1", false, LOCAL),
     compatible(
         "llamacpp",
         "http://localhost:8080/v1",
         false,
-        Dialect { effort: Effort::Template, thinking: Replay::Member("reasoning_content"), ..Dialect::CHAT },
+        Dialect { effort: Effort::Template, thinking: Replay::Member("reasoning_content"), ..LOCAL },
     ),
     compatible(
         "vllm",
         "http://localhost:8000/v1",
         false,
-        Dialect { effort: Effort::Template, thinking: Replay::Member("reasoning"), ..Dialect::CHAT },
+        Dialect { effort: Effort::Template, thinking: Replay::Member("reasoning"), ..LOCAL },
     ),
     compatible(
         "ollama",
         "http://localhost:11434/v1",
         false,
-        Dialect { thinking: Replay::Member("reasoning"), ..Dialect::CHAT },
+        Dialect { thinking: Replay::Member("reasoning"), ..LOCAL },
     ),
 ];
 

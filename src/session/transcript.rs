@@ -5,6 +5,7 @@
 //! so that a provider's prompt cache holds.
 
 use super::Session;
+use crate::error::{Code, ErrorInfo};
 use crate::list::Listed;
 use crate::model::{Block, Message, Peer, Role, StopReason, drop_open_server_calls};
 use crate::prompt::framed;
@@ -22,12 +23,22 @@ pub struct Transcript {
     prompted: bool,
     /// The last message is the model's.
     said_last: bool,
+    /// The last message is of results.
+    results_last: bool,
     /// Its provider has only paused, and goes on with what it has said.
     paused: bool,
 }
 
 /// What is said for the person where a call follows an answer that was at its end: not every model goes on by itself.
 const GO_ON: &str = "Go on.";
+
+/// What is said where an answer does not fit its schema.
+fn sent_back(error: &ErrorInfo) -> String {
+    [&error.message, ". Give the whole answer again, mended."].concat()
+}
+
+/// What stands for the answer to results that never came, where a provider needs one before the person's next message.
+const NO_ANSWER: &str = "I gave no answer.";
 
 impl Transcript {
     /// An empty one.
@@ -41,6 +52,7 @@ impl Transcript {
             turns: 0,
             prompted: false,
             said_last: false,
+            results_last: false,
             paused: false,
         }
     }
@@ -54,7 +66,10 @@ impl Transcript {
     pub fn extend(&mut self, runs: &[Run]) -> &str {
         while let Some(run) = runs.get(self.runs) {
             if !self.prompted && run.prompt.continues.is_none() {
-                let mut blocks = vec![Block::Text(run.prompt.text.clone())];
+                let refused = refused(runs, self.runs);
+                let file = |file| self.peer.block(file, refused);
+                let mut blocks = run.prompt.files.iter().map(file).list();
+                blocks.push(Block::Text(run.prompt.text.clone()));
                 blocks.extend(run.prompt.context.clone().map(Block::Text));
                 self.push(Role::User, blocks, false);
             }
@@ -65,7 +80,14 @@ impl Transcript {
                 let last = run.ended.is_some() && self.turns + 1 == run.turns.len();
                 let replaced = last && made_again && matches!(turn.said, Said::Cut(_));
                 if self.said_last && !self.paused && !replaced {
-                    self.push(Role::User, vec![Block::Text(GO_ON.into())], false);
+                    let before = self.runs.checked_sub(1).filter(|_| self.turns == 0);
+                    let ended = before.and_then(|before| runs.get(before)?.ended.as_ref());
+                    let wrong = ended.and_then(|ended| ended.error.as_ref());
+                    let text = match wrong.filter(|error| error.code == Code::InvalidOutput) {
+                        Some(error) => sent_back(error),
+                        None => GO_ON.into(),
+                    };
+                    self.push(Role::User, vec![Block::Text(text)], false);
                 }
                 if !replaced && !self.take(turn, last) {
                     return &self.text;
@@ -104,6 +126,9 @@ impl Transcript {
                 let own = *provider == self.peer.name;
                 self.push(Role::Assistant, blocks, own);
                 self.push(Role::User, results, false);
+                if let Some(error) = &turn.sent_back {
+                    self.push(Role::User, vec![Block::Text(sent_back(error))], false);
+                }
                 self.paused = own && !last && *stop == StopReason::Pause;
                 true
             }
@@ -114,6 +139,10 @@ impl Transcript {
         if blocks.is_empty() {
             return;
         }
+        let results = matches!(blocks.first(), Some(Block::ToolResult { .. }));
+        if self.peer.dialect.bridge && self.results_last && role == Role::User && !results {
+            self.push(Role::Assistant, vec![Block::Text(NO_ANSWER.into())], false);
+        }
         let mut text = String::new();
         let Peer { wire, dialect, .. } = &self.peer;
         wire.encode_message(dialect, &Message { role, blocks, own }, &mut text);
@@ -123,8 +152,24 @@ impl Transcript {
             }
             self.text.push_str(&text);
             self.said_last = role == Role::Assistant;
+            self.results_last = results;
         }
     }
+}
+
+/// Whether a provider has refused this run's request as one that it cannot read, and the person has gone on with another
+/// message: with the same files, every other request would be refused too.
+fn refused(runs: &[Run], at: usize) -> bool {
+    let mut after = runs.iter().skip(at);
+    let first = after.next();
+    let mut last = first;
+    let next = after.find(|run| {
+        let goes_on = run.prompt.continues.is_some();
+        last = if goes_on { Some(run) } else { last };
+        !goes_on
+    });
+    let ended = last.and_then(|run| run.ended.as_ref()).and_then(|ended| ended.error.as_ref());
+    next.is_some() && ended.is_some_and(|error| error.code == Code::InvalidRequest)
 }
 
 fn result(call: &Call, mark: &str) -> Option<Block> {

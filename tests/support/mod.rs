@@ -11,7 +11,9 @@
 
 pub mod anthropic_rules;
 pub mod calm;
+pub mod form_rules;
 pub mod laws;
+pub mod media;
 pub mod ollama_rules;
 pub mod openai_responses_rules;
 pub mod openai_rules;

@@ -4,6 +4,7 @@
 //! a 400 for its shape, while nothing is stored on the provider's side.
 
 use super::anthropic_rules::Signed;
+use super::{form_rules, media};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -26,6 +27,14 @@ pub fn check(body: &Value, sealed: &Signed, paused: bool) -> Result<(), String> 
         need(is_name(name), &format!("a tool's name is not allowed: {name:?}"))?;
         need(names.insert(name), &format!("two tools called {name}"))?;
         need(tool["parameters"]["type"] == "object", "parameters that are not of an object")?;
+    }
+    if let Some(format) = body.get("text").and_then(|text| text.get("format")) {
+        need(format["type"] == "json_schema", "a text format that is no json_schema")?;
+        form_rules::openai(format)?;
+    }
+    if let Some(choice) = body.get("tool_choice") {
+        let name = choice["name"].as_str().unwrap_or_default();
+        need(choice["type"] == "function" && names.contains(name), "tool_choice names no tool")?;
     }
     check_input(body["input"].as_array().ok_or("no input")?, sealed, paused)
 }
@@ -103,6 +112,21 @@ fn check_message(item: &Value) -> Result<(), String> {
     let parts = item["content"].as_array().ok_or("content is no array")?;
     need(!parts.is_empty(), "an empty message")?;
     for part in parts {
+        match part["type"].as_str() {
+            Some("input_image") if wanted == "input_text" => {
+                let kind = media::check_url(part["image_url"].as_str().ok_or("an image without a url")?)?;
+                need(kind.starts_with("image/"), &format!("an image of type {kind}"))?;
+                need(part["detail"] == "auto", "an image without its detail")?;
+                continue;
+            }
+            Some("input_file") if wanted == "input_text" => {
+                let kind = media::check_url(part["file_data"].as_str().ok_or("a file without data")?)?;
+                need(kind == "application/pdf", &format!("a file of type {kind}"))?;
+                need(part["filename"].as_str().is_some_and(said), "a file without a name")?;
+                continue;
+            }
+            _ => {}
+        }
         need(part["type"] == wanted, &format!("{} in a message of the {}", part["type"], item["role"]))?;
         need(part["text"].as_str().is_some_and(said), "an empty text")?;
     }

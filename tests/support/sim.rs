@@ -9,12 +9,14 @@
 
 use super::anthropic_rules::{self, Signed};
 use super::laws::{Journal, Law, SESSION, Told, law, same};
+use super::media::{self, SAMPLES};
 use super::script::{self, Plan};
 use super::{ollama_rules, openai_responses_rules, openai_rules};
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{Action, CallKey, Harness, Input, Lifecycle, ModelRequest, Notice, Options, Provider};
 use lodger::model::{Answer, Delta, StopReason, Wire};
+use lodger::ports::files::fill;
 use lodger::ports::{Commit, MemoryStore, Millis, Read, Rows, StoreError, Table, Write};
 use lodger::run::{CallState, Run, Said};
 use lodger::session::Session;
@@ -174,6 +176,7 @@ const TOOLS: [(&str, u32, bool, &str); 11] = [
 ];
 const DECIDE: u32 = 52;
 const STREAM: u32 = 50;
+const VALIDATE: u32 = 55;
 const INSTRUCTIONS: u32 = 51;
 
 /// Everything there is.
@@ -389,6 +392,7 @@ impl World {
                     page.gone_calls.push(call);
                 }
             }
+            Action::File { id, .. } => self.replied(at, id, Ok(None))?,
             Action::Storage(command) => self.replied(at, command, Ok(Some("{}".into())))?,
             Action::Persist(command) => self.replied(at, command, Ok(Some("true".into())))?,
             Action::Vault { id, .. } | Action::TryKey { id, .. } => self.replied(at, id, Ok(None))?,
@@ -468,6 +472,12 @@ impl World {
             }
             ModelRequest::Custom { json, .. } => (Wire::OpenAiChat, json, "custom".to_owned()),
         };
+        let json = fill(&json, |id| {
+            // Only what is stored can be sent.
+            let row = Read::all(Table::Files, vec![id.into()]);
+            media::bytes(id).filter(|_| !self.disk.read(&row).is_empty())
+        });
+        let json = json.ok_or("a request lacks the bytes of a file")?;
         let body: Value = serde_json::from_str(&json).map_err(|_| "a request that is no JSON")?;
         // The other one of the page's own functions.
         let name = if name == "custom" && body["model"] == "m" { "custom m".into() } else { name };
@@ -641,7 +651,8 @@ impl World {
         let Some(model) = self.pages[page].models.get_mut(&call) else { return };
         if model.plan.is_none() {
             let tools: Vec<String> = tool_names(&model.body);
-            let plan = Plan::random(&mut self.rng, model.wire, &tools, &mut self.signed);
+            let formed = has_form(&model.body);
+            let plan = Plan::random(&mut self.rng, model.wire, &tools, formed, &mut self.signed);
             model.plan = Some(plan);
         }
         let Some(plan) = &mut model.plan else { return };
@@ -896,6 +907,7 @@ impl World {
                         Some(["\"allow\"", "\"ask\"", "\"deny\"", "7"][n as usize - 5].into())
                     }
                     5..8 if called.kind == "validate" => None,
+                    _ if called.function == VALIDATE => Some("\"the answer does not please\"".into()),
                     5 | 6 if called.kind == "lookup" => Some("{\"result\":\"it was paid\"}".into()),
                     _ if called.kind == "lookup" => Some("null".into()),
                     5 => None,
@@ -958,6 +970,19 @@ impl World {
                 }
                 if self.rng.u8(..4) == 0 {
                     args["context"] = script::text(&mut self.rng).into();
+                }
+                if self.rng.u8(..4) == 0 {
+                    let some = self.rng.usize(1..4);
+                    let files = (0..some).map(|_| media::given(&SAMPLES[self.rng.usize(..SAMPLES.len())]));
+                    args["files"] = files.collect();
+                    self.note("messages with files");
+                }
+                if self.rng.u8(..4) == 0 {
+                    let schema = [script::SCHEMA, script::FREE][self.rng.usize(..2)];
+                    args["schema"] = json!({ "json": schema });
+                    if self.rng.u8(..3) == 0 {
+                        args["schema"]["validate"] = json!({ "$fn": VALIDATE });
+                    }
                 }
                 ("sendMessage", args)
             }
@@ -1199,6 +1224,7 @@ impl World {
             return;
         }
         self.holds(same(session, &self.journal.fold, "the writer's state"));
+        self.holds(self.journal.no_file_is_left(&self.disk));
         if let Some(view) = &page.told.view {
             let history = lodger::session::history(session, None, None).unwrap_or_default();
             self.holds(law(*view == history, || format!("a view shows {view:?}\nand not {history:?}")));
@@ -1261,6 +1287,13 @@ pub fn paused(runs: &[Run], name: &str) -> bool {
         }
     }
     false
+}
+
+/// Whether the request says what the answer has to be.
+fn has_form(body: &Value) -> bool {
+    let members =
+        [&body["response_format"], &body["format"], &body["text"], &body["output_config"]["format"]];
+    members.iter().any(|member| !member.is_null())
 }
 
 fn tool_names(body: &Value) -> Vec<String> {

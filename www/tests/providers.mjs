@@ -1,5 +1,7 @@
 // Who answers: what each choice asks for, where the key goes, what an answer cost.
 import assert from "node:assert/strict";
+import { rawServer } from "../../pkg-tests/servers/raw.mjs";
+import { WIRES } from "../../pkg-tests/servers/wires/index.mjs";
 import { open, say, settled, start, useModel } from "./browser.mjs";
 
 const SHOWN = {
@@ -156,6 +158,40 @@ export const tests = {
     await line.waitFor();
     assert.doesNotMatch(await line.innerText(), /\$/);
   },
+};
+
+/** The other wires: each conversation goes on where the last one was, before the strict server of its provider. */
+tests["one conversation over Responses, Ollama and Mistral: thinking, a tool, an answer"] = async ({ page, base, hosts }) => {
+  await open(page, base);
+  await start(page);
+  for (const [i, [card, variant, name]] of [["OpenAI", "Responses", "openai-responses"], ["Ollama", undefined, "ollama"], ["Another service", "Mistral", "openai-compatible/mistral"]].entries()) {
+    const row = WIRES.find((row) => row.name === name);
+    const server = await rawServer(row.wire);
+    try {
+      const route = Object.assign(server.route(row.wire.answer([{ thinking: `What ${card} thinks.` }, { tool: "search_pages", args: { query: "dragon" }, id: row.id(1) }]), row.wire.answer(`Said by ${card}.`)), { cors: "closed" });
+      hosts.add(new URL(server.url).host);
+      await page.getByTestId("open-settings").click();
+      await choose(page, card);
+      if (variant) await page.getByTestId("variant").selectOption(variant);
+      await page.getByLabel("Model", { exact: true }).fill("test-model");
+      if (card !== "Ollama") await page.getByTestId("key").fill("sk-test");
+      await page.getByLabel("Address").fill(route.base + row.base);
+      await page.getByTestId("save-settings").click();
+      await page.getByTestId("settings").locator("visible=true").waitFor({ state: "hidden" });
+      await say(page, `Question ${i}`);
+      const message = page.getByTestId("assistant-message").nth(i);
+      await message.filter({ hasText: `Said by ${card}.` }).waitFor();
+      await settled(page);
+      assert.equal(await message.locator("[data-testid=tool-card][data-state=completed]").count(), 1);
+      await message.locator("details.thinking summary").click();
+      await message.getByText(`What ${card} thinks.`).waitFor();
+      assert.deepEqual(route.violations, []);
+      assert.equal(route.requests.length, 2);
+      for (let j = 0; j <= i; j++) assert.match(route.requests[0].text, new RegExp(`Question ${j}`));
+    } finally {
+      await server.close();
+    }
+  }
 };
 
 /** Checks one of the cards. */

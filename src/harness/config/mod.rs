@@ -14,7 +14,7 @@ pub use read::{Function, Given};
 use crate::error::ErrorInfo;
 use crate::json::json;
 use crate::list::Listed;
-use crate::model::{Catalog, Known, Reasoning, Settings};
+use crate::model::{Ability, Catalog, Known, Peer, Reasoning, Settings};
 use crate::object::Object;
 use crate::ports::MAX_DELAY_MS;
 use crate::prompt::{self, Skill};
@@ -293,6 +293,15 @@ impl Config {
         self.provider.as_ref().is_some_and(Provider::configured)
     }
 
+    /// Whom a conversation is written for that goes to the provider of this name, with what its model takes.
+    pub fn peer(&self, on: Option<&str>) -> Option<Peer> {
+        let mut peer = self.serving(on)?.peer();
+        let can = |ability| self.known(on).and_then(|known| known.can(ability));
+        peer.dialect.images = can(Ability::Images).unwrap_or(peer.dialect.images);
+        peer.dialect.documents = can(Ability::Documents).unwrap_or(peer.dialect.documents);
+        Some(peer)
+    }
+
     /// The id of the model that the provider of this name is asked for.
     pub fn model(&self, on: Option<&str>) -> &str {
         let own = self.serving(on).and_then(Provider::model);
@@ -309,6 +318,7 @@ impl Config {
             temperature: self.temperature.clone(),
             reasoning: self.reasoning,
             provider_options: self.provider_options.clone(),
+            form: None,
         }
     }
 

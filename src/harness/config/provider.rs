@@ -111,7 +111,7 @@ impl Provider {
                     Some(model) => [&self.name(), " ", model].concat(),
                     None => self.name(),
                 };
-                Peer { wire: Wire::OpenAiChat, dialect: Dialect::CHAT, name }
+                Peer { wire: Wire::OpenAiChat, dialect: Dialect::CUSTOM, name }
             }
         }
     }
