@@ -167,7 +167,7 @@ fn judge(outcome: &Outcome, bytes: usize) {
                 assert!(is_object(json), "{json}");
                 size += json.len();
             }
-            Block::ToolResult { .. } => panic!("a model gives no results"),
+            Block::ToolResult { .. } | Block::File(_) => panic!("a model gives neither results nor files"),
         }
     }
     // Nothing is made up. What is no UTF-8 takes three times its room, and so does a letter that must be escaped.
