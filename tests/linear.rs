@@ -228,12 +228,14 @@ fn loading_twice_the_journal_takes_twice_the_work() {
     assert!(two.1 * 10 <= one.1 * 24, "bytes: {one:?} {two:?}");
 }
 
+/// How an answer begins, one piece of it, and how it ends.
+type Events = (Vec<Value>, fn(&str) -> Value, Vec<Value>);
+
 /// The body of an answer that is one call with these arguments, in pieces of eight bytes.
 fn body(wire: Wire, arguments: &str) -> String {
     let pieces = arguments.as_bytes().chunks(8).map(|piece| std::str::from_utf8(piece).unwrap());
     let item = |arguments: &str| json!({ "type": "function_call", "call_id": "c", "name": "get_fact", "arguments": arguments });
-    type Parts = (Vec<Value>, fn(&str) -> Value, Vec<Value>);
-    let (begin, piece, end): Parts = match wire {
+    let (begin, piece, end): Events = match wire {
         Wire::Anthropic => {
             let block = json!({ "type": "tool_use", "id": "c", "name": "get_fact", "input": {} });
             let piece = |text: &str| {

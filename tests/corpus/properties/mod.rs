@@ -24,6 +24,10 @@ mod schema;
 mod anthropic_rules;
 #[path = "../../schema/engine.rs"]
 mod engine;
+#[path = "../../support/form_rules.rs"]
+mod form_rules;
+#[path = "../../support/media.rs"]
+mod media;
 #[path = "../../support/ollama_rules.rs"]
 mod ollama_rules;
 #[path = "../../support/openai_responses_rules.rs"]

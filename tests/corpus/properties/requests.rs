@@ -8,6 +8,7 @@ use lodger::error::ErrorInfo;
 use lodger::model::{
     Answer, Block, Dialect, Endpoint, Message, PRESETS, Replay, Role, Settings, StopReason, Wire,
 };
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// The conversation goes on after this answer of that wire: with its own provider, and with some of the others.
@@ -27,10 +28,13 @@ pub fn accepted(from: Wire, result: &Result<Answer, (ErrorInfo, Answer)>, random
                 continue;
             }
             let body = request(preset.wire, preset.dialect, own, &blocks);
-            let body: Value = serde_json::from_str(&body).unwrap_or_else(|why| panic!("{why}: {body}"));
+            // What goes back as it came may have halves of surrogate pairs in it, as it had when it came.
+            let read = serde_json::from_str::<IgnoredAny>(&body);
+            read.unwrap_or_else(|why| panic!("{why}: {body}"));
             if own && !judged(preset.dialect, &blocks) {
                 continue;
             }
+            let body: Value = serde_json::from_str(&body).unwrap_or_else(|why| panic!("{why}: {body}"));
             let signed = signed(&blocks);
             let verdict = match preset.wire {
                 Wire::Anthropic => anthropic_rules::check(&body, &signed, false),
