@@ -8,7 +8,7 @@ mod read;
 
 pub(super) use provider::provider;
 pub use provider::{Http, Provider, Timeouts};
-pub(crate) use read::function;
+pub(crate) use read::{function, shortened};
 pub use read::{Function, Given};
 
 use crate::error::ErrorInfo;
