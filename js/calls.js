@@ -67,8 +67,8 @@ export class Calls {
     for (const id of [...this.#running.keys()]) this.abort(id);
   }
 
-  /** @param {{ id: number, fn: number, kind: string, json?: string }} call */
-  async handle({ id, fn, kind, json }) {
+  /** @param {{ id: number, fn: number, kind: string, json?: string, body?: string }} call */
+  async handle({ id, fn, kind, json, body }) {
     const controller = new AbortController();
     this.#running.set(id, controller);
     const { signal } = controller;
@@ -82,7 +82,7 @@ export class Calls {
       const target = this.#functions.get(fn);
       const call = KINDS[kind];
       if (!target || !call) throw new Error(`there is no function ${fn} of kind ${kind}`);
-      const value = await call(target, json === undefined ? undefined : JSON.parse(json), signal, send);
+      const value = await call(target, json === undefined ? undefined : JSON.parse(json), signal, send, body);
       if (value !== undefined) answer = { json: value };
     } catch (error) {
       answer = { error: thrown(error) };
@@ -124,7 +124,7 @@ const KINDS = {
     return text(await give({ refused }), "apiKey()", { code: "auth" });
   },
 
-  async fetch(fetch, { url, method, headers, body, credentials }, signal, send) {
+  async fetch(fetch, { url, method, headers, credentials }, signal, send, body) {
     // Whoever follows a redirect takes the key along.
     const init = { method, headers, body, signal, redirect: "manual" };
     if (credentials !== undefined) init.credentials = credentials;

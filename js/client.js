@@ -113,8 +113,9 @@ export class Workspace extends EventTarget {
     const { signal, ...rest } = { ...options };
     if (checkSignal(signal)?.aborted) throw failure("aborted", "The signal was aborted before the message was sent.");
     const message = typeof input === "string" ? { text: input } : input;
-    onlyKnown(message, ["text", "metadata"], "The message", "invalid_arguments"); // its options are the other argument's
-    const run = await this.#accept("sendMessage", { ...rest, ...message });
+    onlyKnown(message, ["text", "files", "metadata"], "The message", "invalid_arguments"); // its options are the other argument's
+    const { files, ...said } = message;
+    const run = await this.#accept("sendMessage", { ...rest, ...said }, checkFiles(files));
     if (signal) this.#bind(signal, run);
     return run;
   }
@@ -162,6 +163,10 @@ export class Workspace extends EventTarget {
 
   async wait(runId, options) {
     return this.#command("wait", { ...options, runId });
+  }
+
+  async file(fileId) {
+    return this.#command("file", { fileId });
   }
 
   async resolvePermission(requestId, answer, options) {
@@ -342,11 +347,11 @@ export class Workspace extends EventTarget {
   }
 
   /** A command whose value is a run. */
-  async #accept(name, args) {
+  async #accept(name, args, files) {
     this.#accepting++;
     try {
       // Made while the reply is delivered, so that no text comes between.
-      return await this.#request(name, args, (value) => new Run(value, this.#text(value.runId), () => this.#command("result", { runId: value.runId }))).promise;
+      return await this.#request(name, args, (value) => new Run(value, this.#text(value.runId), () => this.#command("result", { runId: value.runId })), files).promise;
     } finally {
       if (--this.#accepting === 0) for (const [id, text] of this.#runs) if (text.ended) this.#runs.delete(id);
     }
@@ -372,7 +377,7 @@ export class Workspace extends EventTarget {
   }
 
   /** Sends a command. In direct mode the request may be settled when this returns. */
-  #request(name, given, accept = (value) => value) {
+  #request(name, given, accept = (value) => value, files) {
     const args = checked(given ?? {}, name, "invalid_arguments");
     const request = { settled: false, value: undefined, error: undefined };
     request.promise = new Promise((resolve, reject) => {
@@ -390,7 +395,7 @@ export class Workspace extends EventTarget {
       if (this.#ended) return request.reject(this.#ended);
       const id = ++this.#lastId;
       this.#pending.set(id, request);
-      this.#send({ t: "command", id, name, args });
+      this.#send({ t: "command", id, name, args, ...(files && { files }) });
     };
     if (this.#channel || this.#ended) send();
     else this.#open().then(send, request.reject);
@@ -438,7 +443,7 @@ export class Workspace extends EventTarget {
         const request = this.#pending.get(message.id);
         this.#pending.delete(message.id);
         if (message.error) request?.reject(new LodgerError(message.error));
-        else request?.resolve(message.json === undefined ? undefined : JSON.parse(message.json));
+        else request?.resolve(message.json === undefined ? message.file : JSON.parse(message.json));
         return;
       }
       case "status":
@@ -606,6 +611,16 @@ const duplicate = (name) =>
 function checkSignal(signal) {
   if (signal === undefined || typeof signal?.addEventListener === "function") return signal;
   throw failure("invalid_arguments", "signal must be an AbortSignal.");
+}
+
+/** The files of a message, if it has any: as a list of their own, for they cross as they are. */
+function checkFiles(files) {
+  if (files === undefined || files === null) return undefined;
+  if (!Array.isArray(files)) throw failure("invalid_arguments", "files must be an array of Blobs or Files.");
+  // A Blob of another realm (an iframe's) is one too.
+  const wrong = Array.from(files).findIndex((file) => Object.prototype.toString.call(file).search(/^\[object (Blob|File)\]$/) < 0);
+  if (wrong >= 0) throw failure("invalid_arguments", `files[${wrong}] must be a Blob or a File.`);
+  return files.length ? [...files] : undefined;
 }
 
 function dispatch(target, type, detail) {

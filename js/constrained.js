@@ -52,8 +52,14 @@ export function asked({ messages = [], tools = [] }) {
   return { messages: told, schema: { anyOf: [...usable.map(callOf), ANSWER] }, done };
 }
 
-const textOf = ({ content }) =>
-  typeof content === "string" ? content : Array.isArray(content) ? content.map(({ text = "" }) => text).join("\n\n") : "";
+/** The text of a message. A model that reads only text is told of what else there was. */
+export const textOf = ({ content }) => (typeof content === "string" ? content : Array.isArray(content) ? content.map(partOf).join("\n\n") : "");
+
+function partOf({ type, text = "", file }) {
+  if (type === "image_url") return "[An image was attached here; you cannot see it.]";
+  if (type === "file") return `[The file ${JSON.stringify(file?.filename ?? "")} was attached here; you cannot read it.]`;
+  return text;
+}
 
 // ---------------------------------------------------------------- tools
 

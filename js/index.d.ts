@@ -90,6 +90,7 @@ export type ErrorCode =
   | "busy" | "ownership_lost" | "panicked" | "insecure_context"
   // what the page sent
   | "unknown_command" | "invalid_arguments" | "invalid_config" | "empty_message" | "run_not_found" | "message_not_found"
+  | "unsupported_file" | "file_too_large" | "file_not_found"
   | "session_not_found" | "nothing_to_resume"
   // tools
   | "tool_not_found" | "duplicate_tool" | "invalid_tool" | "invalid_schema" | "tool_failed" | "tool_timeout"
@@ -147,7 +148,8 @@ export interface Workspace extends EventTarget {
   /**
    * Sends a message and resolves once it is accepted; the answer comes by events, `view()`, or the `Run`.
    *
-   * @throws {LodgerError} `not_running`, `busy`, `empty_message`, `aborted` (the signal was aborted before).
+   * @throws {LodgerError} `not_running`, `busy`, `empty_message`, `aborted` (the signal was aborted before); of its files
+   * `unsupported_file`, `file_too_large`, `quota_exceeded`, and `invalid_arguments` where one is empty or cannot be read.
    */
   sendMessage(input: UserInput, options?: SendOptions): Promise<Run>;
   /**
@@ -190,6 +192,12 @@ export interface Workspace extends EventTarget {
   clearConversation(sessionId?: "default"): Promise<void>;
   /** For user interfaces: one subscription gives all there is to draw. The same object each time. */
   view(sessionId?: "default"): View;
+  /**
+   * The bytes of a file that was sent with a message, with their media type: `fileId` of a part of it.
+   *
+   * @throws {LodgerError} `file_not_found`: there is none, or its conversation was cleared.
+   */
+  file(fileId: string): Promise<Blob>;
   /**
    * Waits for the end of a run, at most `timeoutMs` (default 30,000). A timeout is an answer and never touches the run.
    *
@@ -359,7 +367,9 @@ export interface CustomProvider {
 
 /**
  * A request in the shape of OpenAI's chat completions. The result of a tool stands between two lines, `<result
- * source="…" mark>` and `</result mark>`: the system message says what they mean.
+ * source="…" mark>` and `</result mark>`: the system message says what they mean. Files of the person come as parts:
+ * `{ type: "image_url", image_url: { url: "data:…" } }`, `{ type: "file", file: { filename, file_data: "data:…" } }`, text
+ * as text; a model that `models` says to take none gets none.
  */
 export interface ChatRequest {
   model: string;
@@ -385,7 +395,17 @@ export interface ChatDelta { content?: string | null | undefined; tool_calls?: o
 
 // ---------------------------------------------------------------- runs
 
-export type UserInput = string | { text: string; metadata?: Record<string, unknown> };
+/** With `files` the text may be empty. */
+export type UserInput = string | {
+  text: string;
+  /**
+   * Images (PNG, JPEG, GIF, WebP: 3.75 MB each), PDF files, and texts of any kind (1 MB each); 20 at most, and 23 MB in a
+   * whole conversation, as each request has them all. What a file is goes by its bytes, then by its `type`. Stored once
+   * in the workspace, with the message; models that take images or PDF files get them as such, every model gets text.
+   */
+  files?: Blob[];
+  metadata?: Record<string, unknown>;
+};
 export interface SendOptions {
   sessionId?: "default";
   /** Aborting interrupts this run. */
@@ -474,8 +494,10 @@ export interface Message {
   usage?: Usage;
   error?: ErrorInfo;
 }
-export type Part = TextPart | ToolCallPart;
+export type Part = TextPart | FilePart | ToolCallPart;
 export interface TextPart { type: "text" | "thinking"; text: string }
+/** A file that came with a message: `ws.file(fileId)` has its bytes. */
+export interface FilePart { type: "file"; fileId: string; mediaType: string; size: number; filename?: string }
 export interface ToolCallPart {
   type: "tool-call";
   toolCallId: string;

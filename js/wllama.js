@@ -6,7 +6,7 @@
 // engine has let go; a load goes on when who waited for it has left. Leaves to others: making the engine, so that this
 // module imports nothing of it.
 
-import { asked, failure, replied, turns, unlessAborted } from "./constrained.js";
+import { asked, failure, replied, textOf, turns, unlessAborted } from "./constrained.js";
 
 /** The context that is asked for, in tokens. Memory and the time of a first answer grow with it. */
 const CONTEXT = 4096;
@@ -65,7 +65,8 @@ export function wllama({ engine: given, model, name = "wllama", contextTokens = 
       const plain = asked(request);
       const seen = { reason: "stop", timings: [] };
       const ask = (more) => pieces(engine, { ...base, ...more }, stop, seen);
-      if (native) yield* ask({ messages, ...(tools?.length ? { tools, tool_choice: "auto" } : {}) });
+      const plainly = (message) => (Array.isArray(message.content) ? { ...message, content: textOf(message) } : message);
+      if (native) yield* ask({ messages: messages.map(plainly), ...(tools?.length ? { tools, tool_choice: "auto" } : {}) });
       else if (!plain.schema) yield* ask({ messages: plain.messages });
       else {
         const held = (schema) => texts(ask({ messages: plain.messages, response_format: { type: "json_schema", json_schema: { name: "reply", schema } } }));

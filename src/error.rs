@@ -75,6 +75,12 @@ codes! {
     SessionNotFound = "session_not_found", retry false;
     /// There is no run that could go on.
     NothingToResume = "nothing_to_resume", retry false;
+    /// A file that the model, or any model, does not take.
+    UnsupportedFile = "unsupported_file", retry false;
+    /// A file is too large, or there are too many.
+    FileTooLarge = "file_too_large", retry false;
+    /// No file of this id is in the workspace.
+    FileNotFound = "file_not_found", retry false;
 
     // Tools.
     /// No tool has this name.

@@ -4,8 +4,9 @@
 //! [`HttpRequest`]) and is told later what came of them. Time, ids and random draws arrive with each input.
 //!
 //! Promises: everything stored is text under a compound key, so that a store is a sorted map and nothing
-//! more; a commit happens whole or not at all. Leaves to others: IndexedDB, locks and `fetch` (`browser/`).
+//! more (files are bytes, which only their ids stand for here); a commit happens whole or not at all. Leaves to others: IndexedDB, locks and `fetch` (`browser/`).
 
+pub mod files;
 mod memory;
 
 pub use memory::MemoryStore;
@@ -38,11 +39,15 @@ pub enum Table {
     Changes,
     /// Keys of providers, encrypted, under `[name]`. What decrypts them is no text, and in no table.
     Keys,
+    /// Files that persons have sent, under `[id]`. Their rows have bytes in place of text: what is put there is what
+    /// whoever stores was given under this id, whatever the text says, and a read gives the keys alone, with empty
+    /// texts.
+    Files,
 }
 
 impl Table {
     /// All tables.
-    pub const ALL: [Table; 8] = [
+    pub const ALL: [Table; 9] = [
         Table::Meta,
         Table::Entries,
         Table::Heads,
@@ -51,6 +56,7 @@ impl Table {
         Table::Versions,
         Table::Changes,
         Table::Keys,
+        Table::Files,
     ];
 
     /// The table's name in the database.
@@ -64,6 +70,7 @@ impl Table {
             Table::Versions => "versions",
             Table::Changes => "changes",
             Table::Keys => "keys",
+            Table::Files => "files",
         }
     }
 }
@@ -234,7 +241,7 @@ pub struct HttpRequest {
     pub url: String,
     /// Names in lower case, and values, both checked.
     pub headers: Vec<(String, String)>,
-    /// The body; empty: there is none.
+    /// The body; empty: there is none. Where it has the mark of a file ([`files`]), that goes.
     pub body: String,
 }
 

@@ -157,6 +157,7 @@ fn everything_happened(seen: &BTreeMap<String, u64>) {
         "tool calls",
         "model calls",
         "delegates: model calls",
+        "messages with files",
     ];
     let kinds = kinds.map(|kind| format!("entries: {kind}"));
     let missing: Vec<_> =

@@ -20,11 +20,13 @@ mod support;
 use fastrand::Rng;
 use lodger::journal::Row;
 use lodger::model::{Dialect, Peer, Preset, Wire};
+use lodger::ports::files::fill;
 use lodger::ports::{Commit, MemoryStore, PatternEngine, Table, Write};
 use lodger::run::{Outcome, Run};
 use lodger::session::{self, Session, Transcript};
 use serde_json::{Value, json};
 use support::laws::{Journal, SESSION};
+use support::media::{self, SAMPLES};
 use support::sim::{Faults, World, paused};
 use support::{ollama_rules, openai_responses_rules, openai_rules};
 
@@ -109,6 +111,10 @@ fn store(disk: &mut MemoryStore, row: &str, journal: &Journal) {
     let head = journal.fold.head(0).to_string();
     let writes = vec![put(Table::Entries, key, row), put(Table::Heads, vec![SESSION.into()], &head)];
     disk.commit(&Commit { writes, ..Commit::default() }).unwrap();
+    for sample in &SAMPLES {
+        let writes = vec![put(Table::Files, vec![sample.id.into()], "")];
+        disk.commit(&Commit { writes, ..Commit::default() }).unwrap();
+    }
 }
 
 /// What the page that was lost may have written down of the answer that streamed.
@@ -182,7 +188,10 @@ impl Page<'_> {
     fn judge_others(&self, session: &Session, place: &dyn Fn() -> String) {
         for wire in Wire::ALL.iter().copied().filter(|wire| *wire != self.wire) {
             for name in [wire.as_str(), "stranger"] {
-                let peer = Peer { wire, dialect: Dialect::CHAT, name: name.into() };
+                // The stranger takes no files.
+                let takes = name != "stranger";
+                let dialect = Dialect { images: takes, documents: takes, ..Dialect::CHAT };
+                let peer = Peer { wire, dialect, name: name.into() };
                 let mut transcript = Transcript::new(peer, session);
                 self.judge(wire, transcript.extend(&session.runs), paused(&session.runs, name), place);
             }
@@ -200,6 +209,7 @@ impl Page<'_> {
     }
 
     fn judge(&self, wire: Wire, messages: &str, paused: bool, place: &dyn Fn() -> String) {
+        let messages = fill(messages, media::bytes).expect("files that are known");
         let messages: Value = serde_json::from_str(&format!("[{messages}]")).expect("JSON");
         let judged = match wire {
             Wire::OpenAiChat => openai_rules::check_messages(messages.as_array().unwrap(), paused),

@@ -269,6 +269,29 @@ both("instructions and apiKey must give strings", async (open) => {
   assert.match(d.error.message, /no function 99/);
 });
 
+both("files cross beside a message, and come back as they are", async (open) => {
+  const o = await open({ file: ({ fileId }) => new Blob([`bytes of ${fileId}`], { type: "text/plain" }) });
+  await o.workspace.startAgent();
+  const { Blob: Other } = await import("node:buffer");
+  const files = [new File(["a"], "a.txt", { type: "text/plain" }), new Other(["b"])];
+  await o.workspace.sendMessage({ text: "", files, metadata: { a: 1 } }).catch(() => {});
+  const [sent] = o.host.received.filter(({ name }) => name === "sendMessage");
+  assert.deepEqual(sent.args, { text: "", metadata: { a: 1 } });
+  assert.deepEqual(await Promise.all(sent.files.map((file) => file.text())), ["a", "b"]);
+  const file = await o.workspace.file("f1");
+  assert.deepEqual([file.type, await file.text()], ["text/plain", "bytes of f1"]);
+
+  for (const [wrong, said] of [["x", /files must be an array/], [{ 0: files[0] }, /files must be an array/], [[files[0], "b"], /files\[1\] must be a Blob/], [[null], /files\[0\]/], [[, files[0]], /files\[0\]/], [[{ size: 1, arrayBuffer() {} }], /files\[0\]/]]) {
+    const error = await rejection(o.workspace.sendMessage({ text: "x", files: wrong }));
+    assert.equal(error.code, "invalid_arguments");
+    assert.match(error.message, said);
+  }
+  for (const none of [undefined, null, []]) {
+    await o.workspace.sendMessage({ text: "x", files: none });
+    assert.equal("files" in o.host.received.at(-1), false);
+  }
+});
+
 both("the page's fetch: head, bytes, end; an abort lets the body go", async (open) => {
   const o = await open();
   let canceled;
@@ -287,7 +310,7 @@ both("the page's fetch: head, bytes, end; an abort lets the body go", async (ope
     return new Response(body, { status: 201, headers: { "x-a": "b" } });
   };
   await o.workspace.startAgent({ provider: { kind: "anthropic", fetch } });
-  const call = (url) => o.host.call(o.host.config.provider.fetch.$fn, "fetch", { url, method: "POST", headers: [["a", "b"]], body: "{}", credentials: "include" });
+  const call = (url) => o.host.call(o.host.config.provider.fetch.$fn, "fetch", { url, method: "POST", headers: [["a", "b"]], credentials: "include" }, "{}");
   const whole = call("whole");
   await turns(8);
   assert.deepEqual(seen[0], ["whole", "POST", [["a", "b"]], "{}", "include", "manual"]);

@@ -14,6 +14,11 @@ test("without tools a model is asked in plain words and held to nothing", () => 
   });
 });
 
+test("a model that reads only text is told of files", () => {
+  const parts = [{ type: "image_url", image_url: { url: "data:image/png;base64,AA==" } }, { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,AA==" } }, { type: "text", text: "Hi" }];
+  assert.deepEqual(asked({ messages: [user(parts)], tools: [] }).messages, [user('[An image was attached here; you cannot see it.]\n\n[The file "a.pdf" was attached here; you cannot read it.]\n\nHi')]);
+});
+
 test("tools become a line each after the instructions, and the schema has one form for each and one for the answer", () => {
   const gone = tool("send_mail", "Sends. [UNAVAILABLE: Requires Mail capability]", {});
   const { messages, schema } = asked({ messages: [{ role: "system", content: "Be brief." }, user("Paris?")], tools: [WEATHER, gone, tool("now", "")] });

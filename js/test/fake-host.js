@@ -31,6 +31,7 @@ export class FakeHost {
       if (!command) refuse("unknown_command", name);
       const value = command.call(this, args, id);
       if (value === LATER) return;
+      if (value instanceof Blob) return this.deliver({ t: "reply", id, file: value });
       reply = value === undefined ? {} : { json: JSON.stringify(value) };
     } catch ({ code, message }) {
       reply = { error: { code, message, retryable: code === "busy" } };
@@ -56,9 +57,9 @@ export class FakeHost {
   tell(t, value) {
     this.deliver({ t, sessionId: "default", json: JSON.stringify(value) });
   }
-  call(fn, kind, value) {
+  call(fn, kind, value, body) {
     const id = ++this.#calls;
-    this.deliver({ t: "call", id, fn, kind, json: value === undefined ? undefined : JSON.stringify(value) });
+    this.deliver({ t: "call", id, fn, kind, json: value === undefined ? undefined : JSON.stringify(value), body });
     return id;
   }
   close_(error) {

@@ -78,6 +78,10 @@ export async function use(): Promise<void> {
   // @ts-expect-error a later version's option
   await ws.sendMessage("hi", { whenBusy: "queue" });
   await ws.run({ text: "hi", metadata: { from: "button" } });
+  await ws.sendMessage({ text: "", files: [new Blob(["a"]), new File(["b"], "b.txt")] });
+  same<Awaited<ReturnType<typeof ws.file>>, Blob>(true);
+  // @ts-expect-error bytes have no type
+  await ws.sendMessage({ text: "", files: [new Uint8Array(3)] });
   ws.interrupt();
   ws.interrupt({ runId: run.runId });
   await ws.resume();
@@ -86,7 +90,7 @@ export async function use(): Promise<void> {
   if (typeof lifecycle === "object") lifecycle.Error.trim();
   else same<typeof lifecycle, "Stopped" | "Starting" | "Running" | "Suspended">(true);
   const messages: Message[] = await ws.history({ limit: 5, before: "m1" });
-  const text = (part: Part) => (part.type === "tool-call" ? `${part.tool} ${part.status}` : part.text);
+  const text = (part: Part) => (part.type === "tool-call" ? `${part.tool} ${part.status}` : part.type === "file" ? `${part.filename ?? part.fileId} ${part.mediaType} ${part.size}` : part.text);
   messages.flatMap(({ parts }) => parts.map(text));
   const { status: waited } = await ws.wait(run.runId, { timeoutMs: 1 });
   same<typeof waited, "ok" | "error" | "timeout">(true);

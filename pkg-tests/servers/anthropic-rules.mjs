@@ -84,6 +84,26 @@ function checkMessages(body, bad, sent) {
   else if (messages.at(-1).role === "assistant" && !paused(messages.at(-1).blocks)) bad.push("messages: This model does not support assistant message prefill. The conversation must end with a user message.");
 }
 
+/** How the bytes of each type begin; the API looks. */
+const BEGINS = { "image/png": "\x89PNG", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF8", "image/webp": "RIFF", "application/pdf": "%PDF-" };
+/** The longest image, in base64. */
+const IMAGE = 5 * 1024 * 1024;
+
+function checkFile({ type, source = {}, title }, at, bad) {
+  const { type: form, media_type, data, ...more } = source;
+  if (Object.keys(more).length) bad.push(`${at}: ${type}.source: Extra inputs are not permitted: ${Object.keys(more)}`);
+  if (title !== undefined && (type !== "document" || !title)) bad.push(`${at}: ${type}.title`);
+  if (form === "text" && type === "document") {
+    if (media_type !== "text/plain" || !data) bad.push(`${at}: document.source: text must be text/plain and not empty`);
+    return;
+  }
+  if (form !== "base64") return void bad.push(`${at}: ${type}.source.type ${form}`);
+  if ((media_type === "application/pdf") !== (type === "document") || !BEGINS[media_type]) bad.push(`${at}: ${type}.source.media_type: ${media_type}`);
+  else if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data) || data.length % 4) bad.push(`${at}: ${type}.source.base64: invalid base64 data`);
+  else if (!atob(data.slice(0, 16)).startsWith(BEGINS[media_type])) bad.push(`${at}: ${type}.source: the data does not look like ${media_type}`);
+  else if (type === "image" && data.length > IMAGE) bad.push(`${at}: image exceeds 5 MB maximum: ${data.length} bytes`);
+}
+
 /** An answer that ended with `pause_turn` goes back as the last message: its server tool has no result yet. */
 const paused = (blocks) => blocks.some((b) => b.type === "server_tool_use");
 
@@ -104,6 +124,11 @@ function checkBlock(block, role, at, bad, sent) {
       if (Array.isArray(block.content)) for (const part of block.content) if (part.type === "text" && !part.text) bad.push(`${at}: text content blocks must be non-empty`);
       if (block.content !== undefined && typeof block.content !== "string" && !Array.isArray(block.content)) bad.push(`${at}: tool_result.content must be text or blocks`);
       if (block.is_error !== undefined && typeof block.is_error !== "boolean") bad.push(`${at}: tool_result.is_error must be a boolean`);
+      break;
+    case "image":
+    case "document":
+      only("user");
+      checkFile(block, at, bad);
       break;
     case "thinking":
       only("assistant");

@@ -6,6 +6,7 @@
 
 use super::calls::{self, Incoming, Piece};
 use super::env;
+use super::files;
 use super::pump::{Deliver, Pump};
 use super::task;
 use crate::error::{Code, ErrorInfo};
@@ -14,6 +15,7 @@ use crate::json;
 use crate::list::Listed;
 use crate::model::errors::{check_header, no_answer};
 use crate::object::Object;
+use crate::ports::files::has_marks;
 use crate::ports::{HttpRequest, Millis};
 use js_sys::{Promise, Reflect, Uint8Array};
 use serde_json::Value;
@@ -54,7 +56,19 @@ pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
     match request {
         ModelRequest::Custom { stream, json } => {
             pump.inner().incoming.borrow_mut().insert(call, Incoming::custom());
-            pump.deliver(Deliver::Call(call, stream, "stream", Some(&json)));
+            if !has_marks(&json) {
+                return pump.deliver(Deliver::Call(call, stream, "stream", Some(json.into()), None));
+            }
+            let pump = pump.clone();
+            task::start(async move {
+                match files::fill(&pump, &json, true).await {
+                    Err(error) => calls::over(&pump, call, Err(error)),
+                    Ok(json) if is_wanted(&pump, call) => {
+                        pump.deliver(Deliver::Call(call, stream, "stream", Some(json), None));
+                    }
+                    Ok(_) => {}
+                }
+            });
         }
         ModelRequest::Http { http, request } => {
             begin(pump, call, Rc::new(Attempt { http, request, command: None }), false);
@@ -138,30 +152,38 @@ async fn respond(
         Some(Given::Text(key)) => Some(key.clone()),
         Some(Given::Ask(function)) => Some(ask_key(pump, *function, refused).await?),
     };
-    // The person may have interrupted while the key was fetched.
-    if pump.inner().incoming.borrow().get(call).is_none() {
+    let headers = headers(http, &request.headers, key.as_deref())?;
+    let body = match request.body() {
+        Some(body) => Some(files::fill(pump, body, http.fetch.is_some()).await?),
+        None => None,
+    };
+    // The person may have interrupted while the key and the files were fetched.
+    if !is_wanted(pump, call) {
         return Ok(None);
     }
-    let headers = headers(http, &request.headers, key.as_deref())?;
     if let Some(function) = http.fetch {
         let pair = |(name, value): &(String, String)| Value::from([name.as_str(), value].as_slice());
         let json = Object::new()
             .text("url", &request.url)
             .text("method", request.method())
             .value("headers", headers.iter().map(pair).array())
-            .maybe_text("body", request.body())
             .maybe_text("credentials", http.credentials.as_deref())
             .json();
         calls::forget(pump, call);
-        pump.deliver(Deliver::Call(call, function, "fetch", Some(&json)));
+        pump.deliver(Deliver::Call(call, function, "fetch", Some(json.into()), body));
         return Ok(None);
     }
-    fetch(http, request, &headers, &controller).await.map(Some)
+    fetch(http, request, body, &headers, &controller).await.map(Some)
+}
+
+fn is_wanted(pump: &Pump, call: CallKey) -> bool {
+    pump.inner().incoming.borrow().get(call).is_some()
 }
 
 async fn fetch(
     http: &Http,
     request: &HttpRequest,
+    body: Option<JsValue>,
     headers: &[(String, String)],
     controller: &AbortController,
 ) -> Result<gloo_net::http::Response, ErrorInfo> {
@@ -181,7 +203,7 @@ async fn fetch(
         Some("include") => builder.credentials(RequestCredentials::Include),
         _ => builder,
     };
-    let made = match request.body() {
+    let made = match body {
         Some(body) => builder.body(body),
         None => builder.build(),
     };
@@ -248,7 +270,7 @@ async fn ask_key(pump: &Pump, function: u32, refused: bool) -> Result<String, Er
         inner.asked.borrow_mut().insert(call, resolve);
     });
     let json = if refused { "{\"refused\":true}" } else { "{\"refused\":false}" };
-    pump.deliver(Deliver::Call(call, function, "apiKey", Some(json)));
+    pump.deliver(Deliver::Call(call, function, "apiKey", Some(json.into()), None));
     let json = JsFuture::from(promise).await.ok().and_then(|json| json.as_string());
     match json.and_then(|json| json::parse(&json)) {
         Some(Value::String(key)) if !key.is_empty() => {

@@ -38,7 +38,7 @@ extern "C" {
 }
 
 /// The database's version. It changes only when a table is added; the format of rows is in `meta`.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// What is no text: the key of the vault. Its name is in `/js/vault.js` too.
 const VAULT: &str = "vault";
 /// How long another tab may keep the database from being opened or deleted, in milliseconds.
@@ -83,10 +83,11 @@ impl Idb {
         Rc::new(Idb { name, scope, opening, open, closed: Cell::new(false), gone })
     }
 
-    pub async fn commit(self: &Rc<Self>, commit: &Commit) -> Result<(), StoreError> {
+    /// `files`: the bytes of those that it puts.
+    pub async fn commit(self: &Rc<Self>, commit: &Commit, files: &Files) -> Result<(), StoreError> {
         for last in [false, true] {
             let database = self.database().await?;
-            match try_commit(&database, commit).await {
+            match try_commit(&database, commit, files).await {
                 Ok(()) => return Ok(()),
                 Err(Trouble::Told(error)) => return Err(error),
                 Err(Trouble::Lost(why)) if last => return Err(StoreError::Failed(why)),
@@ -101,7 +102,7 @@ impl Idb {
         let Some(database) = self.open.borrow().as_ref().map(|open| open.database.clone()) else { return };
         let tables = commit.writes.iter().map(Write::table);
         if let Ok(transaction) = begin(&database, tables, "readwrite", false)
-            && issue(&transaction, commit).is_ok()
+            && issue(&transaction, commit, &[]).is_ok()
         {
             finish(&transaction);
         }
@@ -118,6 +119,20 @@ impl Idb {
             }
         }
         Ok(Vec::new())
+    }
+
+    /// The bytes of a file, if there is one of this id: a `Blob`.
+    pub async fn file(self: &Rc<Self>, id: &str) -> Result<Option<JsValue>, StoreError> {
+        for last in [false, true] {
+            let database = self.database().await?;
+            match try_file(&database, id).await {
+                Ok(file) => return Ok(Some(file).filter(|file| !file.is_undefined())),
+                Err(Trouble::Told(error)) => return Err(error),
+                Err(Trouble::Lost(why)) if last => return Err(StoreError::Failed(why)),
+                Err(Trouble::Lost(_)) => self.let_go(),
+            }
+        }
+        Ok(None)
     }
 
     /// The key of the vault, or `undefined`; `made`: what it is if there is none, or `undefined`.
@@ -200,12 +215,15 @@ impl Idb {
     }
 }
 
-async fn try_commit(database: &IdbDatabase, commit: &Commit) -> Result<(), Trouble> {
+/// The bytes of files, by the keys of their rows.
+type Files = [(Key, JsValue)];
+
+async fn try_commit(database: &IdbDatabase, commit: &Commit, files: &Files) -> Result<(), Trouble> {
     let tables =
         commit.expect.iter().map(|expect| expect.table).chain(commit.writes.iter().map(Write::table));
     let strict = commit.durability == Durability::Strict;
     let transaction = begin(database, tables, "readwrite", strict)?;
-    let issued = issue(&transaction, commit);
+    let issued = issue(&transaction, commit, files);
     let ended = JsFuture::from(end_of(&transaction));
     let Ok(expected) = issued else {
         let _ = transaction.abort();
@@ -233,7 +251,7 @@ async fn try_commit(database: &IdbDatabase, commit: &Commit) -> Result<(), Troub
 }
 
 /// Issues every request of a commit: first the rows that are expected, then the writes.
-fn issue(transaction: &IdbTransaction, commit: &Commit) -> Result<Vec<JsFuture>, JsValue> {
+fn issue(transaction: &IdbTransaction, commit: &Commit, files: &Files) -> Result<Vec<JsFuture>, JsValue> {
     let mut expected = Vec::new();
     for expect in &commit.expect {
         let request = transaction.object_store(expect.table.name())?.get(&key(&expect.key))?;
@@ -242,6 +260,10 @@ fn issue(transaction: &IdbTransaction, commit: &Commit) -> Result<Vec<JsFuture>,
     for write in &commit.writes {
         let store: IdbObjectStore = transaction.object_store(write.table().name())?;
         match write {
+            Write::Put { table: Table::Files, key: parts, .. } => {
+                let file = files.iter().find(|(of, _)| of == parts).ok_or(JsValue::UNDEFINED)?;
+                store.put_with_key(&file.1, &key(parts))?;
+            }
             Write::Put { key: parts, value, .. } => {
                 store.put_with_key(&value.as_str().into(), &key(parts))?;
             }
@@ -254,6 +276,13 @@ fn issue(transaction: &IdbTransaction, commit: &Commit) -> Result<Vec<JsFuture>,
         }
     }
     Ok(expected)
+}
+
+async fn try_file(database: &IdbDatabase, id: &str) -> Result<JsValue, Trouble> {
+    let transaction = begin(database, std::iter::once(Table::Files), "readonly", false)?;
+    let request = || transaction.object_store(Table::Files.name())?.get(&key(&vec![id.into()]));
+    let request = request().map_err(|error| Trouble::Told(StoreError::Failed(message_of(&error))))?;
+    result_of(&request).await.map_err(|_| trouble(transaction.error().as_ref()))
 }
 
 /// Commits by word: what is issued is stored, whether or not the page lives to hear of it.
@@ -272,10 +301,13 @@ async fn try_read(database: &IdbDatabase, reads: &[Read]) -> Result<Vec<Rows>, T
                 (true, None) => JsValue::UNDEFINED,
                 _ => range(&read.prefix, read.from)?.into(),
             };
-            Ok([
-                result_of(&store.get_all_keys_with_key(&range)?),
-                result_of(&store.get_all_with_key(&range)?),
-            ])
+            let keys = store.get_all_keys_with_key(&range)?;
+            // Of files the keys will do.
+            let values = match read.table {
+                Table::Files => store.get_all_keys_with_key(&range)?,
+                _ => store.get_all_with_key(&range)?,
+            };
+            Ok([result_of(&keys), result_of(&values)])
         };
         requests.push(request().map_err(|error| Trouble::Told(StoreError::Failed(message_of(&error))))?);
     }
@@ -285,7 +317,8 @@ async fn try_read(database: &IdbDatabase, reads: &[Read]) -> Result<Vec<Rows>, T
         let keys: Array = keys.await.map_err(lost)?.unchecked_into();
         let values: Array = values.await.map_err(lost)?.unchecked_into();
         let rows = keys.iter().zip(values.iter());
-        all.push(rows.filter_map(|(key, value)| Some((parts(&key)?, value.as_string()?))).list());
+        let text = |value: JsValue| value.as_string().or(value.is_array().then(String::new));
+        all.push(rows.filter_map(|(key, value)| Some((parts(&key)?, text(value)?))).list());
     }
     Ok(all)
 }

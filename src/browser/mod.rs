@@ -9,6 +9,7 @@ mod account;
 mod calls;
 mod env;
 mod fetch;
+mod files;
 mod idb;
 mod patterns;
 mod pump;

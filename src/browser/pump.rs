@@ -5,7 +5,7 @@ use super::env::{self, Scope};
 use super::patterns::Engine;
 use super::store::Store;
 use super::vault::{self, Vault};
-use super::{account, calls, fetch, task};
+use super::{account, calls, fetch, files, task};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, CallKey, FORMAT_KEY, Harness, Input, Options, check_format};
 use crate::maps::Few;
@@ -23,12 +23,15 @@ use web_sys::AbortController;
 pub enum Deliver<'a> {
     /// Something the harness wants done or told that only the client can do: the rest of the actions.
     Action(&'a Action),
-    /// A function of the page is called: the call, the function, what kind, its arguments as JSON.
-    Call(CallKey, u32, &'static str, Option<&'a str>),
+    /// A function of the page is called: the call, the function, what kind, its arguments as JSON, and the body where it
+    /// is a `fetch`. Both are strings.
+    Call(CallKey, u32, &'static str, Option<JsValue>, Option<JsValue>),
     /// Such a call is not wanted any more.
     Abort(CallKey),
     /// The answer to a command.
     Reply(u32, Result<Option<String>, ErrorInfo>),
+    /// The answer to a command that asks for a file: a `Blob`.
+    File(u32, JsValue),
     /// The host is gone, and why.
     Closed(Option<ErrorInfo>),
 }
@@ -40,7 +43,7 @@ pub(super) struct Inner {
     pub scope: Scope,
     name: String,
     needs_lock: bool,
-    store: Store,
+    pub store: Store,
     pub vault: Vault,
     sink: Sink,
     pumping: Cell<bool>,
@@ -133,8 +136,17 @@ impl Pump {
         Ok(pump)
     }
 
+    /// A command of the page, with the `Blob`s that come with it.
+    pub fn command_with(&self, id: u32, name: String, args: serde_json::Value, blobs: js_sys::Array) {
+        files::send(self, id, name, args, blobs);
+    }
+
     /// A command of the page.
-    pub fn command(&self, id: u32, name: String, args: serde_json::Value) {
+    pub fn command(&self, id: u32, name: String, mut args: serde_json::Value) {
+        // Of files there is more to know than what somebody says of them.
+        if let ("sendMessage", Some(members)) = (name.as_str(), args.as_object_mut()) {
+            members.remove("files");
+        }
         let fresh = env::fresh(&self.0.scope);
         self.input(Input::Command { id, name, args, fresh });
     }
@@ -221,7 +233,19 @@ impl Pump {
 
     fn act(&self, action: Action) {
         match action {
-            Action::Reply { id, result } => self.deliver(Deliver::Reply(id, result)),
+            Action::Reply { id, result } => {
+                self.0.store.withdraw(id);
+                self.deliver(Deliver::Reply(id, result));
+            }
+            Action::File { id, file } => {
+                let pump = self.clone();
+                task::start(async move {
+                    pump.deliver(match pump.file(&file).await {
+                        Ok(blob) => Deliver::File(id, blob),
+                        Err(error) => Deliver::Reply(id, Err(error)),
+                    });
+                });
+            }
             Action::Tell(_) => self.deliver(Deliver::Action(&action)),
             Action::Lock { name } => self.lock(name),
             Action::Announce { epoch } => {
@@ -260,7 +284,7 @@ impl Pump {
             }
             Action::CallModel { call, request } => fetch::start(self, call, request),
             Action::CallPage { call, function, kind, json } => {
-                self.deliver(Deliver::Call(call, function, kind, json.as_deref()));
+                self.deliver(Deliver::Call(call, function, kind, json.as_deref().map(JsValue::from), None));
             }
             Action::Vault { id, ask } => vault::ask(self, id, ask),
             Action::TryKey { id, http, request, list } => fetch::try_key(self, id, http, request, list),
@@ -323,6 +347,14 @@ impl Pump {
     /// Held as long as a holder lives: whoever waits for it learns of its death.
     fn alive(&self, epoch: u64) -> String {
         format!("lodger:{}:alive:{epoch}", self.0.name)
+    }
+
+    /// The bytes of a file, as a `Blob`.
+    ///
+    /// # Errors
+    /// There is no such file, or the database fails.
+    pub async fn file(&self, id: &str) -> Result<JsValue, ErrorInfo> {
+        files::file(self, id).await
     }
 
     fn storage(&self, id: u32) {

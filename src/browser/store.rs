@@ -5,14 +5,27 @@
 use super::env::Scope;
 use super::idb::{Idb, delete_database};
 use crate::list::Listed;
-use crate::ports::{Commit, MemoryStore, Read, Rows, StoreError, Write};
+use crate::ports::{Commit, Key, MemoryStore, Part, Read, Rows, StoreError, Table, Write};
 use std::cell::RefCell;
 use std::rc::Rc;
-use wasm_bindgen::JsValue;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::Blob;
 
 /// Where the rows of one workspace are kept. A cheap handle: clones share the connection.
 #[derive(Clone, Debug)]
-pub struct Store(Kind);
+pub struct Store {
+    kind: Kind,
+    files: Rc<RefCell<Files>>,
+}
+
+/// The bytes of files that lie here, as `Blob`s.
+#[derive(Debug, Default)]
+struct Files {
+    /// Those that a commit may put: the command that they came with, and their id.
+    offered: Vec<(u32, String, JsValue)>,
+    /// Those of a store in memory.
+    kept: Vec<(String, JsValue)>,
+}
 
 #[derive(Clone, Debug)]
 enum Kind {
@@ -31,12 +44,12 @@ impl Store {
 
     /// A store in memory, with nothing in it.
     pub(super) fn in_memory() -> Store {
-        Store(Kind::Memory(Rc::default()))
+        Store { kind: Kind::Memory(Rc::default()), files: Rc::default() }
     }
 
     /// The store that a database with just this name is.
     pub(super) fn of_database(name: String, scope: &Scope, gone: Rc<dyn Fn(bool)>) -> Store {
-        Store(Kind::Idb(Idb::new(name, scope.clone(), gone)))
+        Store { kind: Kind::Idb(Idb::new(name, scope.clone(), gone)), files: Rc::default() }
     }
 
     /// Does all of it, or nothing.
@@ -44,16 +57,71 @@ impl Store {
     /// # Errors
     /// An expectation does not hold, the quota is used up, or the database fails.
     pub async fn commit(&self, commit: &Commit) -> Result<(), StoreError> {
-        match &self.0 {
-            Kind::Memory(memory) => memory.borrow_mut().commit(commit),
-            Kind::Idb(idb) => idb.commit(commit).await,
+        let put = |write: &Write| match write {
+            Write::Put { table: Table::Files, key, .. } => self.offered(key).map(|blob| (key.clone(), blob)),
+            _ => None,
+        };
+        let files = commit.writes.iter().filter_map(put).list();
+        match &self.kind {
+            Kind::Memory(memory) => {
+                memory.borrow_mut().commit(commit)?;
+                self.keep(commit, files);
+                Ok(())
+            }
+            Kind::Idb(idb) => idb.commit(commit, &files).await,
+        }
+    }
+
+    /// Takes the bytes of a file that came with a command, for the commit that puts it.
+    pub(super) fn offer(&self, command: u32, id: String, blob: JsValue) {
+        self.files.borrow_mut().offered.push((command, id, blob));
+    }
+
+    /// The command is answered: what came with it is stored, or nobody wants it.
+    pub(super) fn withdraw(&self, command: u32) {
+        self.files.borrow_mut().offered.retain(|(of, ..)| *of != command);
+    }
+
+    fn offered(&self, key: &Key) -> Option<JsValue> {
+        let files = self.files.borrow();
+        let is_it = |(_, id, _): &&(u32, String, JsValue)| is_file(key, id);
+        files.offered.iter().find(is_it).map(|(.., blob)| blob.clone())
+    }
+
+    /// Does in memory to the bytes what a commit did to their rows.
+    fn keep(&self, commit: &Commit, put: Vec<(Key, JsValue)>) {
+        let kept = &mut self.files.borrow_mut().kept;
+        for write in commit.writes.iter().filter(|write| write.table() == Table::Files) {
+            if let Write::DeletePrefix { prefix, .. } = write {
+                kept.retain(|(id, _)| !is_file(prefix, id));
+            }
+        }
+        for (key, blob) in put {
+            if let (Some(Part::Text(id)), false) = (key.first(), kept.iter().any(|(id, _)| is_file(&key, id)))
+            {
+                kept.push((id.clone(), blob));
+            }
+        }
+    }
+
+    /// The bytes of a file, if there is one of this id: a `Blob`.
+    ///
+    /// # Errors
+    /// The database cannot be opened, or fails.
+    pub(super) async fn file(&self, id: &str) -> Result<Option<JsValue>, StoreError> {
+        match &self.kind {
+            Kind::Memory(_) => {
+                let files = self.files.borrow();
+                Ok(files.kept.iter().find(|(kept, _)| kept == id).map(|(_, blob)| blob.clone()))
+            }
+            Kind::Idb(idb) => idb.file(id).await,
         }
     }
 
     /// Writes without waiting for its turn, or for anything: the page may be about to go.
     pub fn write_at_once(&self, writes: Vec<Write>) {
         let commit = Commit { writes, ..Commit::default() };
-        match &self.0 {
+        match &self.kind {
             Kind::Memory(memory) => {
                 let _ = memory.borrow_mut().commit(&commit);
             }
@@ -66,7 +134,7 @@ impl Store {
     /// # Errors
     /// The database cannot be opened, or fails.
     pub async fn read(&self, reads: &[Read]) -> Result<Vec<Rows>, StoreError> {
-        match &self.0 {
+        match &self.kind {
             Kind::Memory(memory) => {
                 let memory = memory.borrow();
                 Ok(reads.iter().map(|read| memory.read(read)).list())
@@ -78,7 +146,7 @@ impl Store {
     /// The key of the vault, or `undefined`; `made`: what it is if there is none, or `undefined`. `None`: in memory there
     /// is no use for one.
     pub(super) async fn vault_key(&self, made: &JsValue) -> Result<Option<JsValue>, StoreError> {
-        match &self.0 {
+        match &self.kind {
             Kind::Memory(_) => Ok(None),
             Kind::Idb(idb) => idb.vault_key(made).await.map(Some),
         }
@@ -86,15 +154,18 @@ impl Store {
 
     /// How many bytes it holds, where only it knows.
     pub fn bytes(&self) -> Option<usize> {
-        match &self.0 {
-            Kind::Memory(memory) => Some(memory.borrow().bytes()),
+        match &self.kind {
+            Kind::Memory(memory) => {
+                let sizes = |(_, blob): &(String, JsValue)| blob.unchecked_ref::<Blob>().size() as usize;
+                Some(memory.borrow().bytes() + self.files.borrow().kept.iter().map(sizes).sum::<usize>())
+            }
             Kind::Idb(_) => None,
         }
     }
 
     /// Lets the database go, for good: what is asked later fails.
     pub fn close(&self) {
-        if let Kind::Idb(idb) = &self.0 {
+        if let Kind::Idb(idb) = &self.kind {
             idb.close();
         }
     }
@@ -106,6 +177,11 @@ impl Store {
 /// There is no IndexedDB, or another tab keeps the database open for too long.
 pub(super) async fn delete(name: &str) -> Result<(), StoreError> {
     delete_database(&database_name(name)).await
+}
+
+/// Whether a key, or the first parts of one, is that of a file.
+fn is_file(key: &Key, id: &str) -> bool {
+    key.first().is_none_or(|part| *part == Part::from(id))
 }
 
 fn database_name(workspace: &str) -> String {

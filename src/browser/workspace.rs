@@ -21,7 +21,7 @@ use std::rc::{Rc, Weak};
 use std::task::{Poll, Waker};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
-use web_sys::{CustomEvent, CustomEventInit, EventTarget};
+use web_sys::{Blob, CustomEvent, CustomEventInit, EventTarget};
 
 /// How a workspace is opened.
 #[derive(Clone, Debug)]
@@ -250,6 +250,26 @@ impl Workspace {
         self.command("sendMessage", json!({ "text": text })).await.map(|run| run_id(&run))
     }
 
+    /// The same with files, whose names are those of `web_sys::File`s. The text may be empty.
+    ///
+    /// # Errors
+    /// Besides those: a file is empty, too large, cannot be read, or is nothing that the model takes.
+    pub async fn send_files(&self, text: &str, files: &[Blob]) -> Result<String, ErrorInfo> {
+        let blobs: js_sys::Array = files.iter().map(JsValue::from).collect();
+        let args = json!({ "text": text });
+        let send = |pump: &Pump, id| pump.command_with(id, "sendMessage".into(), args, blobs);
+        self.reply_to(send).await.map(|run| run_id(&run))
+    }
+
+    /// The bytes of a file that was sent with a message: `fileId` of a part of [`history`](Workspace::history).
+    ///
+    /// # Errors
+    /// There is no such file, or the database fails.
+    pub async fn file(&self, file_id: &str) -> Result<Blob, ErrorInfo> {
+        let pump = self.0.pump()?;
+        pump.file(file_id).await.map(JsCast::unchecked_into)
+    }
+
     /// Waits for the end of a run, whatever its outcome. Gives its `RunResult`.
     ///
     /// # Errors
@@ -292,9 +312,14 @@ impl Workspace {
     /// # Errors
     /// The command is unknown, its arguments are wrong, or it fails.
     pub async fn command(&self, name: &str, args: Value) -> Result<Value, ErrorInfo> {
+        self.reply_to(|pump: &Pump, id| pump.command(id, name.into(), args)).await
+    }
+
+    /// What a command that is given so is answered by.
+    async fn reply_to(&self, give: impl FnOnce(&Pump, u32)) -> Result<Value, ErrorInfo> {
         let (pump, id, reply) = (self.0.pump()?, self.0.next(), Rc::<RefCell<Reply>>::default());
         self.0.replies.borrow_mut().insert(id, Rc::clone(&reply));
-        pump.command(id, name.into(), args);
+        give(&pump, id);
         drop(pump);
         let json = poll_fn(|context| {
             let mut reply = reply.borrow_mut();
@@ -449,7 +474,11 @@ impl Inner {
                 let reply = self.replies.borrow_mut().remove(id);
                 settle(reply.as_deref(), result);
             }
-            Deliver::Call(call, function, _, json) => self.call(call, function, json),
+            // Whoever wants one asks by `Workspace::file`.
+            Deliver::File(id, _) => settle(self.replies.borrow_mut().remove(id).as_deref(), Ok(None)),
+            Deliver::Call(call, function, _, json, _) => {
+                self.call(call, function, json.and_then(|json| json.as_string()).as_deref());
+            }
             Deliver::Abort(call) => {
                 let waker = self.calls.borrow_mut().remove(call);
                 wake(waker.flatten());

@@ -180,6 +180,13 @@ pub enum Action {
         /// Whether the list is wanted.
         list: bool,
     },
+    /// Give the page the bytes of a file, as the answer to this command.
+    File {
+        /// The command.
+        id: u32,
+        /// The file's id.
+        file: String,
+    },
     /// Say how much is stored, as the reply to this command.
     Storage(u32),
     /// Ask the browser to keep the data, as the reply to this command.
@@ -205,6 +212,16 @@ pub enum ModelRequest {
         /// The `ChatRequest`, JSON.
         json: String,
     },
+}
+
+impl ModelRequest {
+    /// What is sent; where it has the marks of files, those go.
+    pub fn text(&self) -> &str {
+        match self {
+            ModelRequest::Http { request, .. } => &request.body,
+            ModelRequest::Custom { json, .. } => json,
+        }
+    }
 }
 
 /// Something the page is told; `js/PROTOCOL.md` has the shapes.

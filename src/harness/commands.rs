@@ -175,6 +175,10 @@ impl Harness {
                 let settings = self.config.public();
                 self.reply_value(id, &settings);
             }
+            "file" => {
+                let file = none(&["fileId"])?.needed("fileId")?.into();
+                self.outbox.act(super::Action::File { id, file });
+            }
             "storage" => self.outbox.act(super::Action::Storage(id)),
             "persist" => self.outbox.act(super::Action::Persist(id)),
             "draft" => {
@@ -208,7 +212,7 @@ impl Harness {
     }
 
     fn send_message(&mut self, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
-        let members = ["text", "metadata", "context", "sessionId", "idempotencyKey"];
+        let members = ["text", "files", "metadata", "context", "sessionId", "idempotencyKey"];
         // What is not known here is an option of the page, or of a later version.
         let args = Args::new("sendMessage", value, &members).map_err(|mut error| {
             error.code = Code::InvalidConfig;
@@ -219,7 +223,8 @@ impl Harness {
         self.must_run()?;
         let key = args.text("idempotencyKey")?.map(|key| self.scrubbed(key.into()));
         let (idempotency, context) = (key.as_deref(), args.text("context")?);
-        if text.trim().is_empty() {
+        let has_files = value.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
+        if text.trim().is_empty() && !has_files {
             return Err(ErrorInfo::new(Code::EmptyMessage, "the message is empty").hint("send a text"));
         }
         let Some(slot) = self.sessions.get(session) else { return Err(no_session(session)) };
@@ -229,6 +234,7 @@ impl Harness {
             self.reply_value(id, &accepted);
             return Ok(());
         }
+        let files = self.accepted_files(session, value)?;
         match slot.session.current() {
             Some(run) if run.held => self.interrupt_session(session, "replaced", true),
             Some(_) => {
@@ -245,7 +251,11 @@ impl Harness {
             metadata: args.get("metadata").cloned().map(|metadata| self.scrubbed_value(metadata)),
             idempotency: idempotency.map(Into::into),
             continues: None,
+            files,
         };
+        if let Entry::Prompt { files, .. } = &entry {
+            self.write_files(files);
+        }
         self.append(session, Some(&run), &entry);
         self.accept(id, session, &run);
         Ok(())
@@ -280,6 +290,7 @@ impl Harness {
                 metadata: None,
                 idempotency: None,
                 continues: Some(std::mem::replace(&mut run, ["run_", fresh].concat())),
+                files: Vec::new(),
             };
             self.append(DEFAULT_SESSION, Some(&run), &entry);
         } else if held {
@@ -404,7 +415,7 @@ impl Harness {
             self.tell_history(session);
         }
         self.read_after_commit(
-            vec![Read::all(Table::Entries, vec![session.into()])],
+            vec![Read::all(Table::Entries, vec![session.into()]), Read::all(Table::Files, Vec::new())],
             After::Erase { command, session: session.into() },
         );
     }

@@ -14,6 +14,7 @@ mod calls;
 mod commands;
 mod config;
 mod events;
+mod files;
 mod keys;
 mod outbox;
 mod outcome;
@@ -27,6 +28,7 @@ mod watch;
 
 pub use action::{Action, CallKey, Input, ModelRequest, Notice};
 pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
+pub use files::files;
 pub use keys::VaultAsk;
 pub use start::{FORMAT_KEY, check_format};
 
@@ -584,9 +586,10 @@ impl Harness {
             After::Account { .. } => {}
             After::Look(look) => self.look(look, &rows),
             After::Erase { command, session } => {
-                for write in rows.iter().flat_map(|rows| start::erasures(&session, rows)) {
+                for write in rows.iter().take(1).flat_map(|rows| start::erasures(&session, rows)) {
                     self.outbox.write(write);
                 }
+                self.sweep_files(rows.get(1).unwrap_or(&Rows::new()));
                 self.erased(command, Ok(None));
             }
             After::Pages(refresh) => self.pages_read(refresh, rows),

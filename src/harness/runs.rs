@@ -10,6 +10,7 @@ use crate::journal::Entry;
 use crate::json;
 use crate::list::Listed;
 use crate::model::{Answer, Block, StopReason, Usage, openai_chat};
+use crate::ports::files::has_marks;
 use crate::ports::{Expect, Millis, Table, Write};
 use crate::prompt;
 use crate::run::{CallState, Run};
@@ -140,13 +141,17 @@ impl Harness {
             }
             // Who watches is told the whole conversation by the start that found the run.
             Entry::Lost { .. } | Entry::Interrupted { .. } => self.drop_drafts(session, run),
-            Entry::Ended { .. } => {
+            Entry::Ended { code, .. } => {
                 // What a run that works for another has done is safe with the end of that one.
                 if self.current(session).is_none() {
                     self.outbox.strictly();
                 }
                 if let Some(slot) = self.sessions.get_mut(session) {
                     slot.transcripts.remove(run);
+                    // Files of a request that nobody could read are not sent again.
+                    if code.as_deref() == Some(Code::InvalidRequest.as_str()) {
+                        slot.transcripts.clear();
+                    }
                 }
                 self.tell_end(session, run);
             }
@@ -228,6 +233,10 @@ impl Harness {
         let model = LiveModel::new(session, run, call, asked, base, replaces);
         self.models.insert(key, model);
         match request {
+            // Its files are taken from where they are stored.
+            Ok(request) if has_marks(request.text()) => {
+                self.outbox.act_after_commit(Action::CallModel { call: key, request });
+            }
             Ok(request) => self.outbox.act(Action::CallModel { call: key, request }),
             Err(error) => self.inner.push_back(Inner::NotCalled(key, error)),
         }
@@ -240,7 +249,7 @@ impl Harness {
         let Some(provider) = self.config.serving(on).filter(|provider| provider.configured()) else {
             return Err(not_configured());
         };
-        let mut peer = provider.peer();
+        let mut peer = self.config.peer(on).ok_or_else(not_configured)?;
         let system = match &self.config.instructions {
             Some(config::Given::Text(text)) => text.clone(),
             Some(config::Given::Ask(_)) => self.instructions.clone().unwrap_or_default(),

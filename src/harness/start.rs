@@ -142,8 +142,15 @@ impl Harness {
             _ => DEFAULT_SESSION,
         };
         let of = |table: Table| Read::all(table, vec![session.into()]);
-        let keys = Read::all(Table::Keys, Vec::new());
-        self.read(vec![of(Table::Entries), of(Table::Heads), of(Table::Drafts), keys], After::Load);
+        let all = |table: Table| Read::all(table, Vec::new());
+        let reads = vec![
+            of(Table::Entries),
+            of(Table::Heads),
+            of(Table::Drafts),
+            all(Table::Keys),
+            all(Table::Files),
+        ];
+        self.read(reads, After::Load);
     }
 
     pub(super) fn load(&mut self, rows: &[Rows]) {
@@ -166,6 +173,7 @@ impl Harness {
         for write in erasures(DEFAULT_SESSION, part(0)) {
             self.outbox.write(write);
         }
+        self.sweep_files(part(4));
         // What a lost page wrote past its commits may belong to no run any more.
         if !part(2).is_empty() {
             let prefix = vec![DEFAULT_SESSION.into()];

@@ -5,7 +5,7 @@
 
 use crate::error::ErrorInfo;
 use crate::list::Listed;
-use crate::model::{Block, StopReason, Usage};
+use crate::model::{Block, File, StopReason, Usage};
 use crate::object::Object;
 use serde_json::Value;
 
@@ -147,6 +147,8 @@ entries! {
         idempotency: Option<String>,
         /// The failed run that it goes on with: then nobody has said anything.
         continues: Option<String>,
+        /// The files that came with it, each a [`Block::File`]: never their bytes.
+        files: Vec<Block>,
     }
     /// The model is called.
     Decision Called = "called" {
@@ -525,6 +527,9 @@ pub fn blocks_to_json(blocks: &[Block]) -> Value {
             Block::ToolResult { id, name, text, is_error } => {
                 ("tool_result", &[id, name, text], Some((*is_error).into()))
             }
+            Block::File(File { id, media_type, size, name }) => {
+                ("file", &[id, media_type, name], Some((*size).into()))
+            }
             Block::Extra(members) => ("extra", &[members], None),
             Block::Raw(raw) => ("raw", &[raw], None),
         };
@@ -542,6 +547,12 @@ pub fn blocks_from_json(value: &Value) -> Option<Vec<Block>> {
             "text" => Block::Text(text(1)?),
             "thinking" => Block::Thinking { text: text(1)?, signature: text(2) },
             "tool_call" => Block::ToolCall { id: text(1)?, name: text(2)?, arguments: text(3)? },
+            "file" => Block::File(File {
+                id: text(1)?,
+                media_type: text(2)?,
+                name: text(3)?,
+                size: value.get(4)?.as_u64()?,
+            }),
             "tool_result" => Block::ToolResult {
                 id: text(1)?,
                 name: text(2)?,
@@ -595,6 +606,12 @@ mod tests {
                 metadata: Some(json!({"k": [1, "x"]})),
                 idempotency: Some("i".into()),
                 continues: None,
+                files: vec![Block::File(File {
+                    id: "file_1".into(),
+                    media_type: "image/png".into(),
+                    size: 7,
+                    name: "a.png".into(),
+                })],
             },
             Entry::Called { call: 1 },
             answered(StopReason::EndTurn),

@@ -42,9 +42,12 @@ impl Host {
         match text("t").as_deref() {
             Some("command") => {
                 let args = Reflect::get(value, &"args".into()).unwrap_or(JsValue::UNDEFINED);
-                match convert::plain(&args) {
-                    Some(args) => self.pump.command(id, text("name").unwrap_or_default(), args),
-                    None => {
+                let files = Reflect::get(value, &"files".into()).unwrap_or(JsValue::UNDEFINED);
+                let name = text("name").unwrap_or_default();
+                match (convert::plain(&args), files.dyn_into::<Array>()) {
+                    (Some(args), Ok(files)) => self.pump.command_with(id, name, args, files),
+                    (Some(args), _) => self.pump.command(id, name, args),
+                    (None, _) => {
                         let error = ErrorInfo::new(Code::InvalidArguments, "the arguments are no plain data")
                             .hint("give what JSON can hold");
                         self.pump.refuse(id, error);
@@ -154,8 +157,15 @@ fn tell(client: &Function, deliver: &Deliver<'_>) {
         Deliver::Reply(id, Err(error)) => {
             message("reply").number("id", *id).value("error", &error_object(error))
         }
-        Deliver::Call(id, function, kind, json) => {
-            message("call").number("id", *id).number("fn", *function).text("kind", kind).maybe("json", *json)
+        Deliver::File(id, file) => message("reply").number("id", *id).value("file", file),
+        Deliver::Call(id, function, kind, json, body) => {
+            let mut call = message("call").number("id", *id).number("fn", *function).text("kind", kind);
+            for (name, text) in [("json", json), ("body", body)] {
+                if let Some(text) = text {
+                    call = call.value(name, text);
+                }
+            }
+            call
         }
         Deliver::Abort(id) => message("abort").number("id", *id),
         Deliver::Closed(error) => {

@@ -8,7 +8,7 @@ mod reader;
 mod tree;
 
 pub use reader::Reader;
-pub use tree::{items, json, parse, push_text, texts};
+pub use tree::{items, json, parse, push_inside, push_text, texts};
 
 /// Texts for tests: a JSON text with up to two faults, of which a good part is none.
 #[cfg(test)]

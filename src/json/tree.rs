@@ -112,6 +112,12 @@ fn write(out: &mut String, value: &Value) {
 /// Appends a string, quoted and escaped.
 pub fn push_text(out: &mut String, text: &str) {
     out.push('"');
+    push_inside(out, text);
+    out.push('"');
+}
+
+/// Appends what stands between the quotes of a string.
+pub fn push_inside(out: &mut String, text: &str) {
     let mut rest = text;
     while let Some((plain, tail)) =
         rest.bytes().position(needs_escape).and_then(|at| rest.split_at_checked(at))
@@ -134,7 +140,6 @@ pub fn push_text(out: &mut String, text: &str) {
         rest = chars.as_str();
     }
     out.push_str(rest);
-    out.push('"');
 }
 
 fn needs_escape(byte: u8) -> bool {

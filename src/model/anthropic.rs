@@ -8,6 +8,7 @@
 
 use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{check_header, in_stream, join_url, protocol};
+use super::files::{FileKind, push_member};
 use super::ids::plain;
 use super::json::{Body, Members, is_object};
 use super::list::List;
@@ -18,6 +19,7 @@ use super::{
 use crate::error::ErrorInfo;
 use crate::json::{Reader, push_text};
 use crate::ports::HttpRequest;
+use crate::ports::files::Form;
 use std::borrow::Cow;
 
 /// What an answer may take when nobody says.
@@ -191,6 +193,26 @@ fn encode_block(block: &Block, ours: bool, out: &mut String) -> Written {
             push_text(out, signature);
             out.push('}');
             return Written::Thinking;
+        }
+        Block::File(file) => {
+            let (kind, form, media_type) = match file.kind() {
+                FileKind::Image => ("image", Form::Base64, file.media_type.as_str()),
+                FileKind::Text => ("document", Form::Text, "text/plain"),
+                _ => ("document", Form::Base64, "application/pdf"),
+            };
+            begin(out, r#"{"type":""#);
+            out.push_str(kind);
+            out.push_str(match form {
+                Form::Base64 => r#"","source":{"type":"base64","media_type":""#,
+                Form::Text => r#"","source":{"type":"text","media_type":""#,
+            });
+            out.push_str(media_type);
+            out.push_str(r#"","data":"#);
+            file.push_bytes(out, form);
+            out.push('}');
+            if kind == "document" && !file.name.is_empty() {
+                push_member(out, "title", &file.name);
+            }
         }
         Block::ToolCall { id, name, arguments } => {
             begin(out, r#"{"type":"tool_use","id":"#);

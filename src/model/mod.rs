@@ -9,6 +9,7 @@ mod assembler;
 mod catalog;
 mod decoder;
 pub mod errors;
+mod files;
 mod ids;
 mod json;
 mod lines;
@@ -23,6 +24,7 @@ mod wire;
 
 pub use catalog::{Ability, Catalog, Known};
 pub use decoder::Decoder;
+pub use files::{File, FileKind};
 pub use presets::{Dialect, Effort, Ids, PRESETS, Preset, Replay};
 pub use wire::Wire;
 
@@ -59,6 +61,8 @@ pub enum Block {
         /// The arguments as the model wrote them: JSON text, `{}` where it wrote none. May be no JSON at all.
         arguments: String,
     },
+    /// A file of the person's.
+    File(File),
     /// What a tool said.
     ToolResult {
         /// The id of the call that it answers.
@@ -84,7 +88,7 @@ impl Block {
         match self {
             Block::Text(text) | Block::Thinking { text, .. } => !text.is_empty(),
             Block::ToolCall { .. } => true,
-            Block::ToolResult { .. } | Block::Extra(_) | Block::Raw(_) => false,
+            Block::File(_) | Block::ToolResult { .. } | Block::Extra(_) | Block::Raw(_) => false,
         }
     }
 

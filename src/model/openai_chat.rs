@@ -8,6 +8,7 @@
 
 use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{in_stream, join_url, protocol};
+use super::files::{FileKind, push_member, push_parts, push_texts};
 use super::ids::plain;
 use super::json::{Body, Members, Node, is_object, text};
 use super::list::List;
@@ -21,6 +22,7 @@ use crate::find;
 use crate::json::push_text;
 use crate::list::Listed;
 use crate::ports::HttpRequest;
+use crate::ports::files::Form;
 use std::borrow::Cow;
 
 /// The row of this wire.
@@ -166,6 +168,13 @@ pub(super) fn encode(shape: Shape, dialect: &Dialect, message: &Message, out: &m
             out.push('}');
         }
     }
+    // Only a person sends files, and with them neither calls nor thoughts.
+    if message.blocks.iter().any(|block| matches!(block, Block::File(_))) {
+        begin(out, r#"{"role":"user","content":"#);
+        encode_files(shape, &message.blocks, out);
+        out.push('}');
+        return;
+    }
     // One string and no array of parts: many servers know nothing else.
     let texts: Vec<&str> = message
         .blocks
@@ -227,6 +236,39 @@ pub(super) fn encode(shape: Shape, dialect: &Dialect, message: &Message, out: &m
         out.push(']');
     }
     out.push('}');
+}
+
+/// Appends what a person says with files.
+fn encode_files(shape: Shape, blocks: &[Block], out: &mut String) {
+    let images = || {
+        blocks.iter().filter_map(|block| match block {
+            Block::File(file) if file.kind() != FileKind::Text => Some(file),
+            _ => None,
+        })
+    };
+    if shape == Shape::Chat && images().next().is_some() {
+        return push_parts(out, blocks, r#"{"type":"text","text":"#, |file, out| match file.kind() {
+            FileKind::Image => {
+                out.push_str(r#"{"type":"image_url","image_url":{"url":"#);
+                file.push_url(out);
+                out.push('}');
+            }
+            _ => {
+                out.push_str(r#"{"type":"file","file":{"file_data":"#);
+                file.push_url(out);
+                push_member(out, "filename", file.title());
+                out.push('}');
+            }
+        });
+    }
+    push_texts(out, blocks.iter());
+    for (at, image) in images().enumerate() {
+        out.push_str(if at == 0 { r#","images":["# } else { "," });
+        image.push_bytes(out, Form::Base64);
+    }
+    if images().next().is_some() {
+        out.push(']');
+    }
 }
 
 /// Appends the reasoning of an own answer that only its provider understands; false where there is none.

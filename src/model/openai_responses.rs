@@ -8,6 +8,7 @@
 
 use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{in_stream, join_url, protocol};
+use super::files::{FileKind, is_text, push_member, push_parts};
 use super::ids::plain;
 use super::json::{Body, Members, Node, is_object};
 use super::list::List;
@@ -162,24 +163,22 @@ fn add<'a>(members: impl Iterator<Item = (&'a str, &'a str)>, out: &mut String) 
 }
 
 fn encode_user(message: &Message, out: &mut String) {
-    let mut first = true;
-    for block in &message.blocks {
-        let Block::Text(text) = block else { continue };
-        if text.trim().is_empty() {
-            continue;
-        }
-        if std::mem::take(&mut first) {
-            begin(out, r#"{"type":"message","role":"user","content":["#);
-        } else {
-            out.push(',');
-        }
-        out.push_str(r#"{"type":"input_text","text":"#);
-        push_text(out, text);
-        out.push('}');
+    if !message.blocks.iter().any(|block| matches!(block, Block::File(_)) || is_text(block)) {
+        return;
     }
-    if !first {
-        out.push_str("]}");
-    }
+    begin(out, r#"{"type":"message","role":"user","content":"#);
+    push_parts(out, &message.blocks, r#"{"type":"input_text","text":"#, |file, out| match file.kind() {
+        FileKind::Image => {
+            out.push_str(r#"{"type":"input_image","detail":"auto","image_url":"#);
+            file.push_url(out);
+        }
+        _ => {
+            out.push_str(r#"{"type":"input_file","file_data":"#);
+            file.push_url(out);
+            push_member(out, "filename", file.title());
+        }
+    });
+    out.push('}');
 }
 
 /// What became of an item of the provider's own.

@@ -41,6 +41,10 @@ pub struct Dialect {
     pub sealed: bool,
     /// Whether it refuses a person's message right after a tool's result: something of the assistant must stand between.
     pub bridge: bool,
+    /// Whether its models see images, where nothing else is known of them.
+    pub images: bool,
+    /// The same for documents.
+    pub documents: bool,
     /// The path that asks for a good key, where the list of models is open to all.
     pub key_path: Option<&'static str>,
 }
@@ -93,6 +97,8 @@ impl Dialect {
         ids: Ids::Plain(40),
         sealed: false,
         bridge: false,
+        images: true,
+        documents: false,
         key_path: None,
     };
 
@@ -124,14 +130,22 @@ const fn compatible(
 
 /// The table.
 pub const PRESETS: &[Preset] = &[
-    row("anthropic", Wire::Anthropic, Some("https://api.anthropic.com"), true),
+    Preset {
+        dialect: Dialect { documents: true, ..Dialect::CHAT },
+        ..row("anthropic", Wire::Anthropic, Some("https://api.anthropic.com"), true)
+    },
     Preset {
         // Its reasoning models refuse the old name of the limit, and call the system prompt's role by another name.
-        dialect: Dialect { limit: "max_completion_tokens", system_role: "developer", ..Dialect::CHAT },
+        dialect: Dialect {
+            limit: "max_completion_tokens",
+            system_role: "developer",
+            documents: true,
+            ..Dialect::CHAT
+        },
         ..row("openai", Wire::OpenAiChat, Some("https://api.openai.com/v1"), true)
     },
     Preset {
-        dialect: Dialect::RESPONSES,
+        dialect: Dialect { documents: true, ..Dialect::RESPONSES },
         ..row("openai-responses", Wire::OpenAiResponses, Some("https://api.openai.com/v1"), true)
     },
     Preset {
@@ -148,6 +162,7 @@ pub const PRESETS: &[Preset] = &[
         Dialect {
             effort: Effort::Nested,
             thinking: Replay::Member("reasoning"),
+            documents: true,
             key_path: Some("/key"),
             ..Dialect::CHAT
         },

@@ -121,6 +121,8 @@ pub struct Prompt {
     pub idempotency: Option<String>,
     /// The failed run before it that it goes on with: then there is no message of a person.
     pub continues: Option<String>,
+    /// The files that came with it, each a [`Block::File`].
+    pub files: Vec<Block>,
 }
 
 /// What the model has said in a turn.
@@ -514,12 +516,11 @@ impl Run {
 
     /// Says where the result of a call comes from.
     pub(crate) fn comes_from(&mut self, id: &str, source: Source) {
-        for turn in &mut self.turns {
-            for call in &mut turn.calls {
-                if call.id == id {
-                    call.source = Some(source);
-                    self.outside |= source == Source::External;
-                }
+        for turn in self.turns.iter_mut().rev() {
+            if let Some(call) = turn.calls.iter_mut().find(|call| call.id == id) {
+                call.source = Some(source);
+                self.outside |= source == Source::External;
+                return;
             }
         }
     }

@@ -145,7 +145,8 @@ impl Session {
     /// The run with this id, of the present conversation: one that a message began, or that works for such a one.
     pub fn run(&self, id: &str) -> Option<&Run> {
         let begun = self.runs.iter().rev().find(|run| run.id == id);
-        begun.or_else(|| self.runs.iter().rev().find_map(|run| run.all().into_iter().find(|run| run.id == id)))
+        begun
+            .or_else(|| self.runs.iter().rev().find_map(|run| run.all().into_iter().find(|run| run.id == id)))
     }
 
     /// The run with this id, if it has not ended.
@@ -304,7 +305,7 @@ impl Session {
                 self.unsealed = 0;
                 self.generation += 1;
             }
-            Entry::Prompt { message, text, context, metadata, idempotency, continues } => {
+            Entry::Prompt { message, text, context, metadata, idempotency, continues, files } => {
                 if self.current().is_some() {
                     return None;
                 }
@@ -315,7 +316,12 @@ impl Session {
                     metadata: metadata.clone(),
                     idempotency: idempotency.clone(),
                     continues: continues.clone(),
+                    files: files.clone(),
                 };
+                // Whoever attaches a file has not read all that it says.
+                if !files.is_empty() {
+                    self.outside_at = Some(header.seq);
+                }
                 self.runs.push(Run::new(header.run.clone()?, header.at, prompt));
             }
             entry => {

@@ -5,6 +5,7 @@
 //! so that a provider's prompt cache holds.
 
 use super::Session;
+use crate::error::Code;
 use crate::list::Listed;
 use crate::model::{Block, Message, Peer, Role, StopReason, drop_open_server_calls};
 use crate::prompt::framed;
@@ -60,7 +61,10 @@ impl Transcript {
     pub fn extend(&mut self, runs: &[Run]) -> &str {
         while let Some(run) = runs.get(self.runs) {
             if !self.prompted && run.prompt.continues.is_none() {
-                let mut blocks = vec![Block::Text(run.prompt.text.clone())];
+                let refused = refused(runs, self.runs);
+                let file = |file| self.peer.block(file, refused);
+                let mut blocks = run.prompt.files.iter().map(file).list();
+                blocks.push(Block::Text(run.prompt.text.clone()));
                 blocks.extend(run.prompt.context.clone().map(Block::Text));
                 self.push(Role::User, blocks, false);
             }
@@ -136,6 +140,21 @@ impl Transcript {
             self.results_last = results;
         }
     }
+}
+
+/// Whether a provider has refused this run's request as one that it cannot read, and the person has gone on with another
+/// message: with the same files, every other request would be refused too.
+fn refused(runs: &[Run], at: usize) -> bool {
+    let mut after = runs.iter().skip(at);
+    let first = after.next();
+    let mut last = first;
+    let next = after.find(|run| {
+        let goes_on = run.prompt.continues.is_some();
+        last = if goes_on { Some(run) } else { last };
+        !goes_on
+    });
+    let ended = last.and_then(|run| run.ended.as_ref()).and_then(|ended| ended.error.as_ref());
+    next.is_some() && ended.is_some_and(|error| error.code == Code::InvalidRequest)
 }
 
 fn result(call: &Call, mark: &str) -> Option<Block> {

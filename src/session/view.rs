@@ -4,7 +4,8 @@ use super::Session;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Sums;
 use crate::json;
-use crate::model::{Block, Usage};
+use crate::list::Listed;
+use crate::model::{Block, File, Usage};
 use crate::object::Object;
 use crate::run::{Call, CallState, Outcome, Run, Said, Settled, Turn};
 use serde_json::Value;
@@ -43,13 +44,29 @@ pub(crate) fn prompt_of(run: &Run) -> Option<Value> {
     let message = Object::new()
         .text("id", &run.prompt.message)
         .text("role", "user")
-        .value("parts", vec![text_part("text", &run.prompt.text)].into())
+        .value("parts", prompt_parts(run).into())
         .number("createdAt", run.started_at)
         .text("runId", &run.id)
         .text("status", "complete")
         .maybe("metadata", run.prompt.metadata.clone())
         .done();
     Some(message)
+}
+
+/// Files first, as the model gets them; a message may be nothing else.
+fn prompt_parts(run: &Run) -> Vec<Value> {
+    let files = run.prompt.files.iter().filter_map(|block| match block {
+        Block::File(file) => Some(file_part(file)),
+        _ => None,
+    });
+    let text = text_part("text", &run.prompt.text);
+    files.chain((!run.prompt.text.is_empty()).then_some(text)).list()
+}
+
+fn file_part(File { id, media_type, size, name }: &File) -> Value {
+    let mut part = Object::new();
+    part.text("type", "file").text("fileId", id).text("mediaType", media_type).number("size", *size);
+    part.maybe_text("filename", Some(name.as_str()).filter(|name| !name.is_empty())).done()
 }
 
 /// The assistant's message, with the parts of its turns from this one on.
@@ -117,7 +134,7 @@ fn parts(turns: &[Turn], streams: bool) -> Vec<Value> {
                     Some(call) => part_of(call),
                     None => continue,
                 },
-                Block::ToolResult { .. } | Block::Extra(_) | Block::Raw(_) => continue,
+                Block::File(_) | Block::ToolResult { .. } | Block::Extra(_) | Block::Raw(_) => continue,
             });
         }
     }

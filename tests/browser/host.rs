@@ -30,12 +30,15 @@ impl Told {
             Deliver::Reply(id, result) => {
                 Told::Reply(*id, result.as_ref().map(|json| parsed(json.as_deref())).map_err(Clone::clone))
             }
-            Deliver::Call(call, _, kind, json) => Told::Call(*call, kind, parsed(*json)),
+            Deliver::Call(call, _, kind, json, _) => {
+                let json = json.as_ref().and_then(|json| json.as_string());
+                Told::Call(*call, kind, parsed(json.as_deref()))
+            }
             Deliver::Abort(call) => Told::Abort(*call),
             Deliver::Closed(error) => Told::Closed(error.clone()),
             Deliver::Action(Action::Tell(Notice::Status(json))) => Told::Status(parsed(Some(json))),
             Deliver::Action(Action::Tell(Notice::Event(name, json))) => Told::Event(name, parsed(Some(json))),
-            Deliver::Action(_) => Told::Other,
+            Deliver::Action(_) | Deliver::File(..) => Told::Other,
         }
     }
 }

@@ -170,7 +170,7 @@ fn content(answer: &Answer) -> Vec<Value> {
                 content.last_mut().unwrap().as_object_mut().unwrap().extend(extra);
                 continue;
             }
-            Block::ToolResult { .. } => panic!("an answer has no results"),
+            Block::File(_) | Block::ToolResult { .. } => panic!("an answer has no results"),
         });
     }
     content

@@ -4,6 +4,7 @@
 //! encoder: it knows nothing of sessions and imports nothing of `lodger`. Promises: what it accepts would not
 //! be answered by a 400 for its shape; what it refuses is named. Leaves to others: what the conversation means.
 
+use super::media;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -144,9 +145,29 @@ fn check_block(block: &Value, user: bool) -> Result<(), String> {
             need(!user, "redacted thinking of the user")?;
             need(text("data").is_some_and(|data| !data.is_empty()), "redacted thinking without data")
         }
-        "image" | "document" | "search_result" => need(user, "a file of the assistant"),
+        "image" | "document" => {
+            need(user, "a file of the assistant")?;
+            check_file(block, text("type") == Some("document"))
+        }
+        "search_result" => need(user, "a search result of the assistant"),
         // Blocks of the provider's own tools, which only it understands.
         other => need(!user, &format!("a block of the user of type {other}")),
+    }
+}
+
+fn check_file(block: &Value, document: bool) -> Result<(), String> {
+    let source = block["source"].as_object().ok_or("a file without a source")?;
+    let text = |key: &str| source.get(key).and_then(Value::as_str).unwrap_or_default();
+    let title = &block["title"];
+    need(title.is_null() || document && title.as_str().is_some_and(|t| !t.is_empty()), "a title")?;
+    need(source.len() == 3, "a source with other members")?;
+    match (text("type"), text("media_type")) {
+        ("text", "text/plain") => need(document && !text("data").is_empty(), "text that is no document"),
+        ("base64", kind) => {
+            need((kind == "application/pdf") == document, &format!("a block of another kind than {kind}"))?;
+            media::check(kind, text("data"))
+        }
+        (source, kind) => Err(format!("a source of type {source} with {kind}")),
     }
 }
 

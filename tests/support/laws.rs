@@ -6,6 +6,7 @@
 //! that names it. Leaves to others: making things happen (`sim`).
 
 use lodger::journal::{Cause, Entry, GENESIS, Row};
+use lodger::model::Block;
 use lodger::ports::{Commit, Durability, Key, MemoryStore, Part, PatternEngine, Read, Rows, Table, Write};
 use lodger::run::{CallState, Outcome, Run};
 use lodger::session::{self, Session};
@@ -99,6 +100,7 @@ impl Journal {
         let mut appended = Vec::new();
         let mut head = None;
         let mut pages = 0;
+        let mut files = 0;
         let mut clears = false;
         for write in &commit.writes {
             match write {
@@ -118,6 +120,11 @@ impl Journal {
                 }
                 Write::Put { table: Table::Pages | Table::Versions, .. } => pages += 1,
                 Write::DeletePrefix { table: Table::Pages, .. } => pages += 1,
+                Write::Put { table: Table::Files, .. } => files += 1,
+                // That none is deleted which somebody refers to is looked at below.
+                Write::DeletePrefix { table: Table::Files, prefix } => {
+                    law(prefix.len() == 1, || "more than a file was deleted".into())?;
+                }
                 Write::DeletePrefix { table, .. } => {
                     law(*table == Table::Drafts, || format!("rows of {} were deleted", table.name()))?;
                 }
@@ -144,6 +151,10 @@ impl Journal {
         } else if pages > 0 {
             law(appended.is_empty(), || "pages changed with entries, unguarded".into())?;
         }
+        law(files == 0 || appended.iter().any(|kind| kind == "prompt"), || "files without a message".into())?;
+        let there = files_of(disk);
+        let missing: Vec<String> = self.files().filter(|id| !there.contains(id)).collect();
+        law(missing.is_empty(), || format!("the bytes of {missing:?} are not there"))?;
         self.page_tools_made_their_change(commit, pages > 0)?;
         let next = Read { table: Table::Entries, prefix: vec![SESSION.into()], from: Some(self.fold.seq()) };
         let stored = disk.read(&next).len();
@@ -191,6 +202,7 @@ impl Journal {
             law(again.to_text() == text, || format!("entry {} has other bytes in a replay", header.seq))?;
             let run = header.run.clone().unwrap_or_default();
             match entry {
+                Entry::Prompt { files, .. } if !files.is_empty() => self.outside = header.seq,
                 Entry::PermissionAsked { tool_call, request, reason, .. } => {
                     self.wait(&run);
                     if reason == "unknown_outcome" {
@@ -354,7 +366,22 @@ impl Journal {
             let gone = header.seq > seq || !Entry::erasable(&header.kind) || entry.is_none();
             law(gone, || format!("the row {key:?} ({}) still has its content", header.kind))?;
         }
-        Ok(())
+        self.no_file_is_left(disk)
+    }
+
+    /// The ids of the files that the conversation refers to.
+    fn files(&self) -> impl Iterator<Item = String> {
+        self.fold.runs.iter().flat_map(|run| &run.prompt.files).map(|block| match block {
+            Block::File(file) => file.id.clone(),
+            other => panic!("{other:?} is no file"),
+        })
+    }
+
+    /// There are no bytes that nobody refers to.
+    pub fn no_file_is_left(&self, disk: &MemoryStore) -> Law {
+        let used: Vec<String> = self.files().collect();
+        let left: Vec<String> = files_of(disk).into_iter().filter(|id| !used.contains(id)).collect();
+        law(left.is_empty(), || format!("nobody refers to {left:?}"))
     }
 
     /// A tool with effects is to run: after its order is stored, and twice only if it says that it may.
@@ -370,6 +397,14 @@ impl Journal {
         let again = again || (self.unknown.contains(&key) && self.allowed.contains(&key));
         law(*times == 1 || again, || format!("{call} of {run} takes effect twice"))
     }
+}
+
+fn files_of(disk: &MemoryStore) -> Vec<String> {
+    let id = |(key, _): (Key, String)| match key.into_iter().next() {
+        Some(Part::Text(id)) => id,
+        other => panic!("a file under {other:?}"),
+    };
+    disk.read(&Read::all(Table::Files, Vec::new())).into_iter().map(id).collect()
 }
 
 fn replays<'a>(rows: impl Iterator<Item = &'a str>) -> Law {

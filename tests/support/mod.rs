@@ -12,6 +12,7 @@
 pub mod anthropic_rules;
 pub mod calm;
 pub mod laws;
+pub mod media;
 pub mod ollama_rules;
 pub mod openai_responses_rules;
 pub mod openai_rules;

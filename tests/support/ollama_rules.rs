@@ -4,6 +4,7 @@
 //! accepts is read by the server without an error, no member of it goes unread, and nothing of the conversation is
 //! taken away unseen. Leaves to others: what the conversation means.
 
+use super::media;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,7 +93,18 @@ fn check_message<'a>(
         }
         "user" => {
             only(members, &["role", "content", "images"], "it")?;
-            need(said, "an empty message of the user")?;
+            let images = match members.get("images") {
+                None => &[][..],
+                Some(images) => {
+                    images.as_array().filter(|list| !list.is_empty()).ok_or("images without one")?
+                }
+            };
+            need(said || !images.is_empty(), "an empty message of the user")?;
+            for image in images {
+                let data = image.as_str().ok_or("an image that is no text")?;
+                let kinds = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+                need(kinds.iter().any(|kind| media::check(kind, data).is_ok()), "an image that is none")?;
+            }
         }
         "assistant" => {
             only(members, &["role", "content", "thinking", "tool_calls"], "it")?;

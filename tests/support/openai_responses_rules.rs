@@ -4,6 +4,7 @@
 //! a 400 for its shape, while nothing is stored on the provider's side.
 
 use super::anthropic_rules::Signed;
+use super::media;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -103,6 +104,21 @@ fn check_message(item: &Value) -> Result<(), String> {
     let parts = item["content"].as_array().ok_or("content is no array")?;
     need(!parts.is_empty(), "an empty message")?;
     for part in parts {
+        match part["type"].as_str() {
+            Some("input_image") if wanted == "input_text" => {
+                let kind = media::check_url(part["image_url"].as_str().ok_or("an image without a url")?)?;
+                need(kind.starts_with("image/"), &format!("an image of type {kind}"))?;
+                need(part["detail"] == "auto", "an image without its detail")?;
+                continue;
+            }
+            Some("input_file") if wanted == "input_text" => {
+                let kind = media::check_url(part["file_data"].as_str().ok_or("a file without data")?)?;
+                need(kind == "application/pdf", &format!("a file of type {kind}"))?;
+                need(part["filename"].as_str().is_some_and(said), "a file without a name")?;
+                continue;
+            }
+            _ => {}
+        }
         need(part["type"] == wanted, &format!("{} in a message of the {}", part["type"], item["role"]))?;
         need(part["text"].as_str().is_some_and(said), "an empty text")?;
     }

@@ -3,6 +3,7 @@
 //! Written from the API's rules, not from this crate's encoder. Promises: what it accepts would not be
 //! answered by a 400 for its shape, not even by the stricter servers that speak this protocol.
 
+use super::media;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -37,7 +38,10 @@ pub fn check_messages(messages: &[Value], paused: bool) -> Result<(), String> {
                 need(at == 0 && said, &fault("a system message that is empty or not the first"))?;
                 continue;
             }
-            "user" => need(said, &fault("an empty message of the user"))?,
+            "user" => match &message["content"] {
+                Value::Array(parts) => check_parts(parts).map_err(|why| fault(&why))?,
+                _ => need(said, &fault("an empty message of the user"))?,
+            },
             "assistant" => {
                 need(!first, "the first message is the assistant's")?;
                 match &message["tool_calls"] {
@@ -70,6 +74,36 @@ pub fn check_messages(messages: &[Value], paused: bool) -> Result<(), String> {
     let last = messages.last().ok_or("no messages")?;
     need(!first, "nothing but a system message")?;
     need(last["role"] != "assistant" || paused, "the conversation ends with the assistant")
+}
+
+/// What a person says with files. Without one it is a text: many servers know nothing else.
+fn check_parts(parts: &[Value]) -> Result<(), String> {
+    let mut files = 0;
+    for part in parts {
+        match part["type"].as_str().unwrap_or_default() {
+            "text" => {
+                need(part["text"].as_str().is_some_and(|text| !text.trim().is_empty()), "an empty text")?
+            }
+            "image_url" => {
+                files += 1;
+                let kind =
+                    media::check_url(part["image_url"]["url"].as_str().ok_or("an image without a url")?)?;
+                need(kind.starts_with("image/"), &format!("an image of type {kind}"))?;
+            }
+            "file" => {
+                files += 1;
+                let file = &part["file"];
+                need(
+                    file["filename"].as_str().is_some_and(|name| !name.is_empty()),
+                    "a file without a name",
+                )?;
+                let kind = media::check_url(file["file_data"].as_str().ok_or("a file without data")?)?;
+                need(kind == "application/pdf", &format!("a file of type {kind}"))?;
+            }
+            other => return Err(format!("a part of type {other}")),
+        }
+    }
+    need(files > 0, "parts without a file")
 }
 
 fn check_call(call: &Value) -> Result<&str, String> {

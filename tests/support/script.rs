@@ -42,7 +42,9 @@ pub fn pieces(blocks: &[Block], mut split: impl FnMut(&str) -> usize) -> VecDequ
                 pieces.push_back((part, DeltaKind::ToolCall, name.clone()));
                 continue;
             }
-            Block::ToolResult { .. } | Block::Extra(_) | Block::Raw(_) => unreachable!("not shown"),
+            Block::File(_) | Block::ToolResult { .. } | Block::Extra(_) | Block::Raw(_) => {
+                unreachable!("not shown")
+            }
         };
         while !rest.is_empty() {
             let at = rest.ceil_char_boundary(split(rest).max(1));

@@ -9,12 +9,14 @@
 
 use super::anthropic_rules::{self, Signed};
 use super::laws::{Journal, Law, SESSION, Told, law, same};
+use super::media::{self, SAMPLES};
 use super::script::{self, Plan};
 use super::{ollama_rules, openai_responses_rules, openai_rules};
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{Action, CallKey, Harness, Input, Lifecycle, ModelRequest, Notice, Options, Provider};
 use lodger::model::{Answer, Delta, StopReason, Wire};
+use lodger::ports::files::fill;
 use lodger::ports::{Commit, MemoryStore, Millis, Read, Rows, StoreError, Table, Write};
 use lodger::run::{CallState, Run, Said};
 use lodger::session::Session;
@@ -389,6 +391,7 @@ impl World {
                     page.gone_calls.push(call);
                 }
             }
+            Action::File { id, .. } => self.replied(at, id, Ok(None))?,
             Action::Storage(command) => self.replied(at, command, Ok(Some("{}".into())))?,
             Action::Persist(command) => self.replied(at, command, Ok(Some("true".into())))?,
             Action::Vault { id, .. } | Action::TryKey { id, .. } => self.replied(at, id, Ok(None))?,
@@ -468,6 +471,12 @@ impl World {
             }
             ModelRequest::Custom { json, .. } => (Wire::OpenAiChat, json, "custom".to_owned()),
         };
+        let json = fill(&json, |id| {
+            // Only what is stored can be sent.
+            let row = Read::all(Table::Files, vec![id.into()]);
+            media::bytes(id).filter(|_| !self.disk.read(&row).is_empty())
+        });
+        let json = json.ok_or("a request lacks the bytes of a file")?;
         let body: Value = serde_json::from_str(&json).map_err(|_| "a request that is no JSON")?;
         // The other one of the page's own functions.
         let name = if name == "custom" && body["model"] == "m" { "custom m".into() } else { name };
@@ -959,6 +968,12 @@ impl World {
                 if self.rng.u8(..4) == 0 {
                     args["context"] = script::text(&mut self.rng).into();
                 }
+                if self.rng.u8(..4) == 0 {
+                    let some = self.rng.usize(1..4);
+                    let files = (0..some).map(|_| media::given(&SAMPLES[self.rng.usize(..SAMPLES.len())]));
+                    args["files"] = files.collect();
+                    self.note("messages with files");
+                }
                 ("sendMessage", args)
             }
             12..15 => ("interrupt", json!({})),
@@ -1199,6 +1214,7 @@ impl World {
             return;
         }
         self.holds(same(session, &self.journal.fold, "the writer's state"));
+        self.holds(self.journal.no_file_is_left(&self.disk));
         if let Some(view) = &page.told.view {
             let history = lodger::session::history(session, None, None).unwrap_or_default();
             self.holds(law(*view == history, || format!("a view shows {view:?}\nand not {history:?}")));

@@ -179,12 +179,12 @@ export class Agent extends Changing {
   }
 
   /** Sends a message; false when it was not accepted, so that the text can be put back. */
-  send(text: string): Promise<boolean> {
+  send(text: string, files: File[] = []): Promise<boolean> {
     // One id for one press of a button: sent twice, it is accepted once.
     const idempotencyKey = crypto.randomUUID();
     return this.#try(async () => {
       await this.#start();
-      await this.workspace.sendMessage(text, { idempotencyKey });
+      await this.workspace.sendMessage({ text, files }, { idempotencyKey });
     });
   }
 
@@ -236,6 +236,11 @@ export class Agent extends Changing {
     }
   }
 
+  /** The bytes of a file of the conversation. */
+  file(id: string): Promise<Blob> {
+    return this.workspace.file(id);
+  }
+
   /** Takes the last refusal away. */
   dismiss(): void {
     this.problem = null;
@@ -271,6 +276,7 @@ const HINTS: Partial<Record<ErrorInfo["code"], string>> = {
   budget_exceeded: "It is a limit of your own: raise it in the settings, then continue.",
   network: "Check the connection and the address in the settings. It may also be that the server does not let this page call it (CORS): a browser does not tell the two apart.",
   invalid_request: "Try another model in the settings.",
+  unsupported_file: "Take it away above, or choose a model in the settings that reads it.",
 };
 const TEXTS: Partial<Record<ErrorInfo["code"], string>> = {
   not_configured: "LLM provider not configured",

@@ -24,7 +24,9 @@ export async function app(): Promise<void> {
 
   const run: Run = await ws.sendMessage("Hello", { idempotencyKey: "k", signal: AbortSignal.timeout(1000), context: "more" });
   for await (const piece of run.textStream) piece.toUpperCase();
-  const result: RunResult = await ws.run({ text: "Hello", metadata: { a: 1 } });
+  const result: RunResult = await ws.run({ text: "Hello", files: [new File(["a"], "a.txt")], metadata: { a: 1 } });
+  const bytes: Blob = await ws.file("file_1");
+  void bytes;
   const waited: WaitResult = await ws.wait(run.runId, { timeoutMs: 5 });
   if (result.outcome === "failed") { const code: ErrorCode | undefined = result.error?.code; void code; }
   void waited.status;

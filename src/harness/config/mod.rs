@@ -8,13 +8,13 @@ mod read;
 
 pub(super) use provider::provider;
 pub use provider::{Http, Provider, Timeouts};
-pub(crate) use read::{function, shortened};
 pub use read::{Function, Given};
+pub(crate) use read::{function, shortened};
 
 use crate::error::ErrorInfo;
 use crate::json::json;
 use crate::list::Listed;
-use crate::model::{Catalog, Known, Reasoning, Settings};
+use crate::model::{Ability, Catalog, Known, Peer, Reasoning, Settings};
 use crate::object::Object;
 use crate::ports::MAX_DELAY_MS;
 use crate::prompt::{self, Skill};
@@ -189,11 +189,11 @@ impl Config {
             let Some(provider) = self.named(name) else {
                 return Err(invalid(&format!(
                     "fallback names \"{}\", which is not in providers",
-                    read::shortened(name)
+                    shortened(name)
                 )));
             };
             if self.fallback.iter().take(at).any(|before| before == name) {
-                return Err(invalid(&format!("fallback names \"{}\" twice", read::shortened(name))));
+                return Err(invalid(&format!("fallback names \"{}\" twice", shortened(name))));
             }
             provider
                 .knows_its_model(None)
@@ -209,7 +209,7 @@ impl Config {
             let mut asked = asked.filter(|on| self.serving(*on).is_some());
             let priced = |on| self.known(on).is_some_and(Known::has_price);
             if let Some(on) = asked.find(|on| !priced(*on)) {
-                let model = read::shortened(self.model(on));
+                let model = shortened(self.model(on));
                 return Err(invalid(&format!(
                     "a budget limits the cost, and the price of the model \"{model}\" is not known"
                 ))
@@ -291,6 +291,15 @@ impl Config {
     /// Whether there is a provider that can be asked.
     pub fn configured(&self) -> bool {
         self.provider.as_ref().is_some_and(Provider::configured)
+    }
+
+    /// Whom a conversation is written for that goes to the provider of this name, with what its model takes.
+    pub fn peer(&self, on: Option<&str>) -> Option<Peer> {
+        let mut peer = self.serving(on)?.peer();
+        let can = |ability| self.known(on).and_then(|known| known.can(ability));
+        peer.dialect.images = can(Ability::Images).unwrap_or(peer.dialect.images);
+        peer.dialect.documents = can(Ability::Documents).unwrap_or(peer.dialect.documents);
+        Some(peer)
     }
 
     /// The id of the model that the provider of this name is asked for.

@@ -111,7 +111,9 @@ impl Provider {
                     Some(model) => [&self.name(), " ", model].concat(),
                     None => self.name(),
                 };
-                Peer { wire: Wire::OpenAiChat, dialect: Dialect::CHAT, name }
+                // What its function makes of files is the page's affair.
+                let dialect = Dialect { documents: true, ..Dialect::CHAT };
+                Peer { wire: Wire::OpenAiChat, dialect, name }
             }
         }
     }

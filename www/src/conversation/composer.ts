@@ -2,10 +2,11 @@
 //
 // Decides: which key sends, which stops. Promises: the textarea is never disabled and never loses a character, in any
 // state; Enter that ends an IME composition does not send; a draft is kept per workspace until it is accepted, and put
-// back when it is refused; Escape takes two presses to stop an answer.
+// back when it is refused, with its files; Escape takes two presses to stop an answer.
 import type { Agent } from "../agent.ts";
 import { h, setText } from "../shell/dom.ts";
 import { iconNode } from "../shell/icons.ts";
+import { Attachments } from "./attachments.ts";
 
 const ESCAPES_WITHIN = 1_500;
 
@@ -17,6 +18,7 @@ export class Composer {
   readonly #stop = h("button", { type: "button", class: "stop", "data-testid": "stop", hidden: true, title: "Stop the answer (Ctrl+.)" }, iconNode("stop"), "Stop");
   /** What the keys do now; placed by the panel. */
   readonly hint = h("p", { class: "composer-hint", id: "composer-hint" });
+  readonly #attachments: Attachments;
   readonly #place: string;
   #escaped = -Infinity;
   #sending = false;
@@ -30,7 +32,8 @@ export class Composer {
   ) {
     this.#place = `lodger-workbench.draft.${agent.workspace.name}`;
     this.input.setAttribute("aria-describedby", "composer-hint");
-    this.element = h("form", { class: "composer" }, h("div", { class: "composer-box" }, this.input, this.#stop, this.#send));
+    this.#attachments = new Attachments(say, () => this.update(), () => this.input.focus());
+    this.element = h("form", { class: "composer" }, this.#attachments.element, h("div", { class: "composer-box" }, this.#attachments.picker, this.#attachments.button, this.input, this.#stop, this.#send));
     this.element.addEventListener("submit", (event) => {
       event.preventDefault();
       void this.#submit();
@@ -41,6 +44,13 @@ export class Composer {
       this.update();
     });
     this.input.addEventListener("keydown", (event) => this.#key(event));
+    this.input.addEventListener("paste", (event) => {
+      const files = [...(event.clipboardData?.files ?? [])];
+      // A program that copies text often adds a picture of it.
+      if (files.length === 0 || event.clipboardData?.types.includes("text/plain")) return;
+      event.preventDefault();
+      this.#attachments.add(files);
+    });
     addEventListener("pagehide", () => this.#save());
     document.addEventListener("visibilitychange", () => document.hidden && this.#save());
     this.#write(this.#stored());
@@ -51,6 +61,12 @@ export class Composer {
   /** Sends this text, as if it had been typed; a draft stays. */
   ask(text: string): void {
     void this.#deliver(text);
+  }
+
+  /** Attaches files: they go with the next message. */
+  attach(files: File[]): void {
+    this.#attachments.add(files);
+    this.input.focus();
   }
 
   /** Stops the answer; the composer stays where it is and usable. */
@@ -67,7 +83,7 @@ export class Composer {
     this.#stop.hidden = !busy;
     this.#send.hidden = busy;
     if (lost) this.input.focus();
-    const empty = !this.input.value.trim();
+    const empty = !this.input.value.trim() && this.#attachments.files.length === 0;
     this.#send.disabled = empty || this.#sending;
     this.#send.title = empty ? "Write a message first" : "Send";
     this.input.placeholder = working ? "Agent is thinking…" : busy ? "Waiting for your answer" : "Ask about your pages";
@@ -102,7 +118,7 @@ export class Composer {
 
   async #submit(): Promise<void> {
     const text = this.input.value;
-    if (!text.trim() || this.#sending) return;
+    if ((!text.trim() && this.#attachments.files.length === 0) || this.#sending) return;
     if (this.agent.busy) {
       this.#tell(this.agent.working ? "The answer is still being written. Your text stays here" : "The agent waits for your answer above. Your text stays here");
       return;
@@ -110,18 +126,21 @@ export class Composer {
     // Cleared before anything is awaited, so that a second Enter finds nothing to send.
     this.#write("");
     this.#save();
-    if (!(await this.#deliver(text))) {
+    const files = this.#attachments.take();
+    if (!(await this.#deliver(text, files))) {
+      const more = this.#attachments.take();
+      this.#attachments.add([...files, ...more]);
       this.#write(this.input.value ? `${text}\n${this.input.value}` : text);
       this.#save();
     }
   }
 
-  async #deliver(text: string): Promise<boolean> {
+  async #deliver(text: string, files: File[] = []): Promise<boolean> {
     if (this.#sending || this.agent.busy) return false;
     this.#sending = true;
     this.update();
     try {
-      return await this.agent.send(text);
+      return await this.agent.send(text, files);
     } finally {
       this.#sending = false;
       this.update();

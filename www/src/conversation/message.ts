@@ -3,6 +3,7 @@
 // Decides: what stands below a message that did not end well. Promises: one growing element for a run, with a caret at
 // its end; parts keep their nodes. Leaves to others: when to draw and where to scroll (`thread.ts`).
 import type { ErrorInfo, Message, Part } from "lodger";
+import { FileView } from "./file-view.ts";
 import { told, type ToolCall } from "../agent.ts";
 import { spent } from "../models.ts";
 import { h, setText } from "../shell/dom.ts";
@@ -17,6 +18,7 @@ type Text = Pick<MarkdownStream, "set" | "draw" | "selected">;
 type View =
   | { type: "text"; stream: Text; element: HTMLElement }
   | { type: "thinking"; thinking: Thinking; element: HTMLElement }
+  | { type: "file"; file: FileView; element: HTMLElement }
   | { type: "tool-call"; card: ToolCard; element: HTMLElement };
 
 /** What a message asks of its surroundings. */
@@ -35,6 +37,8 @@ export interface Surroundings {
   provider: string;
   /** How long a tool took, in milliseconds, if it was watched. */
   toolTime(id: string): number | undefined;
+  /** The bytes of a file. */
+  file(id: string): Promise<Blob>;
 }
 
 /** The view of one message. */
@@ -82,7 +86,7 @@ export class MessageView {
     this.element.dataset["status"] = message.status;
     if (message.role === "assistant") this.element.setAttribute("aria-busy", String(growing));
     message.parts.forEach((part, i) => this.#part(i, part, growing && i === message.parts.length - 1, around));
-    for (const extra of this.#views.splice(message.parts.length)) extra.element.remove();
+    for (const extra of this.#views.splice(message.parts.length)) drop(extra);
     this.#group();
     this.#tell(message, around);
     this.#endNote(message, around);
@@ -108,11 +112,13 @@ export class MessageView {
 
   #part(i: number, part: Part, open: boolean, around: Surroundings): void {
     let view = this.#views[i];
-    const same = view && view.type === part.type && (view.type !== "tool-call" || part.type !== "tool-call" || view.card.continues(part));
+    const same = view && view.type === part.type && (view.type !== "tool-call" || part.type !== "tool-call" || view.card.continues(part)) && (view.type !== "file" || part.type !== "file" || view.file.id === part.fileId);
     if (!view || !same) {
-      const fresh = make(part, this.message.role);
-      if (view) view.element.replaceWith(fresh.element);
-      else this.#parts.append(fresh.element);
+      const fresh = make(part, this.message.role, around);
+      if (view) {
+        view.element.replaceWith(fresh.element);
+        drop(view);
+      } else this.#parts.append(fresh.element);
       this.#views[i] = view = fresh;
     }
     if (view.type === "text" && part.type === "text") {
@@ -164,6 +170,7 @@ export class MessageView {
 
   /** Takes message and note out of the page. */
   remove(): void {
+    for (const view of this.#views) drop(view);
     this.#note?.remove();
     this.element.remove();
   }
@@ -175,8 +182,17 @@ export class MessageView {
   }
 }
 
-function make(part: Part, role: Message["role"]): View {
+function drop(view: View): void {
+  view.element.remove();
+  if (view.type === "file") view.file.end();
+}
+
+function make(part: Part, role: Message["role"], around: Surroundings): View {
   switch (part.type) {
+    case "file": {
+      const file = new FileView(part, around.file);
+      return { type: "file", file, element: file.element };
+    }
     case "text": {
       // What a person typed is shown as typed.
       const element = h("div", { class: role === "user" ? "said" : "prose" });

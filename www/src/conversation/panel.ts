@@ -48,6 +48,7 @@ export class ConversationPanel extends Component {
     this.card = (document.createElement("permission-card") as PermissionCard).init(agent, pages, speech);
     this.watch(agent, pages, agent.settings);
     onAction(this, (action, element) => this.#act(action, element));
+    this.#takeDrops();
     return this;
   }
 
@@ -157,6 +158,25 @@ export class ConversationPanel extends Component {
     const model = settings.facts ? describe(settings.facts, true) : "";
     if (!used && !model) return nothing;
     return html`<p class="session-usage" data-testid="session-usage">${used ? html`<span>This conversation: ${spent(used)}</span>` : nothing}${model ? html`<span data-testid="model-facts">${model}</span>` : nothing}</p>`;
+  }
+
+  /** Files that are dropped anywhere on the conversation go with the next message. */
+  #takeDrops(): void {
+    let inside = 0;
+    const brings = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
+    const mark = (change: number): void => {
+      inside = Math.max(0, inside + change);
+      this.classList.toggle("drop-target", inside > 0);
+    };
+    this.addEventListener("dragenter", (event) => brings(event) && mark(1));
+    this.addEventListener("dragleave", (event) => brings(event) && mark(-1));
+    this.addEventListener("dragover", (event) => brings(event) && event.preventDefault());
+    this.addEventListener("drop", (event) => {
+      if (!brings(event)) return;
+      event.preventDefault();
+      mark(-inside);
+      this.composer.attach([...(event.dataTransfer?.files ?? [])]);
+    });
   }
 
   #act(action: string, element: HTMLElement): void {

@@ -143,6 +143,7 @@ export class Thread {
           takeover: message.runId ? this.agent.takeovers.get(message.runId)?.text : undefined,
           provider: this.agent.settings.choice.provider,
           toolTime: (id) => this.#toolTime(id),
+          file: (id) => this.agent.file(id),
           asks: (call) => this.agent.asksFor(call),
         });
       }

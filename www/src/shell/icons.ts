@@ -4,7 +4,7 @@
 import {
   ArrowDown, ArrowRightLeft, ArrowUp, Ban, Bot, Braces, Brain, BookOpen, Check, ChevronRight, CircleAlert, CircleCheck, CircleDashed, CircleHelp,
   CircleX, Clock, Copy, CornerDownRight, Download, Eraser, FilePlus, FileText, FolderInput, FolderTree, History, KeyRound, Keyboard, Link,
-  LoaderCircle, MessageSquare, Monitor, Moon, Pencil, Play, Power, RotateCcw, Search, Settings, ShieldQuestionMark, Sparkles, Square, Sun, Trash2,
+  LoaderCircle, MessageSquare, Monitor, Moon, Paperclip, Pencil, Play, Power, RotateCcw, Search, Settings, ShieldQuestionMark, Sparkles, Square, Sun, Trash2,
   TextCursorInput, TriangleAlert, Undo2, UserRound, Wrench, X,
 } from "lucide";
 import { svg, html, type TemplateResult } from "lit";
@@ -14,7 +14,7 @@ const ICONS = {
   chevron: ChevronRight, alert: CircleAlert, done: CircleCheck, preparing: CircleDashed, help: CircleHelp, waiting: Clock, failed: CircleX, copy: Copy,
   child: CornerDownRight, download: Download, eraser: Eraser, "file-plus": FilePlus, file: FileText, move: FolderInput, tree: FolderTree, rename: TextCursorInput,
   history: History, key: KeyRound, keyboard: Keyboard, link: Link, running: LoaderCircle, chat: MessageSquare,
-  monitor: Monitor, moon: Moon, pencil: Pencil, play: Play, power: Power, continue: RotateCcw, search: Search, settings: Settings,
+  attach: Paperclip, monitor: Monitor, moon: Moon, pencil: Pencil, play: Play, power: Power, continue: RotateCcw, search: Search, settings: Settings,
   permission: ShieldQuestionMark, sparkles: Sparkles, stop: Square, sun: Sun, trash: Trash2, warning: TriangleAlert, undo: Undo2, person: UserRound,
   tools: Wrench, x: X,
 } as const;

@@ -1,0 +1,350 @@
+// Files that a person sends: they are stored once, with their message, and every wire gets their exact bytes.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { crasher } from "../lib/crash.mjs";
+import { plain, stream } from "../servers/raw.mjs";
+import { errorBody, message } from "../servers/sse.mjs";
+
+const hash = (bytes) => createHash("sha256").update(bytes).digest("hex");
+const decoded = (base64) => {
+  const bytes = Buffer.from(base64, "base64");
+  assert.equal(bytes.toString("base64"), base64, "base64 as it should be");
+  return hash(bytes);
+};
+const ofUrl = (url, type) => {
+  const [head, data] = url.split(",");
+  assert.equal(head, `data:${type};base64`);
+  return decoded(data);
+};
+
+/** In the page: samples, the same each time. `T.hash` is of a Blob's bytes. */
+const SAMPLES = `{
+  const noise = (n, seed) => Uint8Array.from({ length: n }, (_, i) => (seed = (seed * 1103515245 + 12345) % 2147483648) >> 16);
+  globalThis.samples = () => ({
+    // More than a piece of base64, and no whole threes.
+    png: new File([Uint8Array.of(0x89, 80, 78, 71, 13, 10, 26, 10), noise(2_000_003, 7)], "Größe “1”.png", { type: "image/png" }),
+    pdf: new File(["%PDF-1.7\\n", noise(70_001, 3)], "report.pdf", { type: "application/pdf" }),
+    csv: new File(['a,"b"\\n\\\\1,é😀\\u0001\\n'], "data.csv", { type: "text/csv" }),
+    code: new File(["fn main() {}\\n"], "main.ts", { type: "video/mp2t" }),
+  });
+  globalThis.hashOf = async (blob) => [...new Uint8Array(await crypto.subtle.digest("SHA-256", await blob.arrayBuffer()))].map((b) => b.toString(16).padStart(2, "0")).join("");
+}`;
+
+const CSV = 'a,"b"\n\\1,é😀\u0001\n';
+const sse = (...events) => stream(events.map((event) => `data: ${typeof event === "string" ? event : JSON.stringify(event)}\n\n`));
+const chatAnswer = () => sse({ choices: [{ index: 0, delta: { content: "Seen." } }] }, { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }, "[DONE]");
+const responsesAnswer = () => sse(
+  { type: "response.created", response: { id: "r", model: "m" } },
+  { type: "response.output_item.added", output_index: 0, item: { type: "message", role: "assistant", content: [] } },
+  { type: "response.output_text.delta", output_index: 0, content_index: 0, delta: "Seen." },
+  { type: "response.output_item.done", output_index: 0, item: { type: "message", role: "assistant", content: [{ type: "output_text", text: "Seen." }] } },
+  { type: "response.completed", response: { id: "r", model: "m", status: "completed", output: [], usage: { input_tokens: 1, output_tokens: 1 } } },
+);
+const ollamaAnswer = () => ({ status: 200, headers: { "content-type": "application/x-ndjson" }, body: [`${JSON.stringify({ model: "m", message: { role: "assistant", content: "Seen." }, done: false })}\n`, `${JSON.stringify({ model: "m", message: { role: "assistant", content: "" }, done: true, done_reason: "stop" })}\n`] });
+
+/** Each wire: its answer, what it takes, and what must have come. */
+const WIRES = {
+  anthropic: {
+    answer: () => message("Seen."), more: {},
+    look: ({ messages: [{ content }] }, is) => {
+      assert.deepEqual(content.map(({ type }) => type), ["image", "document", "document", "text"]);
+      assert.deepEqual([content[0].source.media_type, decoded(content[0].source.data)], ["image/png", is.png]);
+      assert.deepEqual([content[1].source.media_type, decoded(content[1].source.data), content[1].title], ["application/pdf", is.pdf, "report.pdf"]);
+      assert.deepEqual([content[2].source, content[2].title], [{ type: "text", media_type: "text/plain", data: CSV }, "data.csv"]);
+    },
+  },
+  openai: {
+    answer: chatAnswer, more: { model: "m" },
+    look: ({ messages }, is) => {
+      const { content } = messages.find(({ role }) => role === "user");
+      assert.equal(ofUrl(content[0].image_url.url, "image/png"), is.png);
+      assert.deepEqual([ofUrl(content[1].file.file_data, "application/pdf"), content[1].file.filename], [is.pdf, "report.pdf"]);
+      assert.ok(content[2].text.endsWith(CSV) && content[2].text.includes('"data.csv"'));
+      assert.equal(content[3].text, "Look.");
+    },
+  },
+  "openai-responses": {
+    answer: responsesAnswer, more: { model: "m" },
+    look: ({ input: [{ content }] }, is) => {
+      assert.equal(ofUrl(content[0].image_url, "image/png"), is.png);
+      assert.deepEqual([ofUrl(content[1].file_data, "application/pdf"), content[1].filename], [is.pdf, "report.pdf"]);
+      assert.ok(content[2].text.endsWith(CSV));
+      assert.equal(content[3].text, "Look.");
+    },
+  },
+  ollama: {
+    answer: ollamaAnswer, more: { model: "m" }, noPdf: true,
+    look: ({ messages }, is) => {
+      const { content, images } = messages.find(({ role }) => role === "user");
+      assert.deepEqual(images.map(decoded), [is.png]);
+      assert.ok(content.includes(CSV) && content.endsWith("Look."));
+    },
+  },
+};
+
+export default function (test) {
+  for (const [kind, { answer, more, look, noPdf }] of Object.entries(WIRES)) {
+    for (const way of ["fetch", "own fetch"]) {
+      test(`${kind}, by ${way === "fetch" ? "fetch" : "the page's own fetch"}: the server gets exactly these bytes`, async (t) => {
+        const route = await t.raw(answer);
+        route.everything = true;
+        const page = await t.tab({ init: SAMPLES });
+        const seen = await page.evaluate(async ([base, kind, more, noPdf, own]) => {
+          const ws = await lodger.openWorkspace("w");
+          const bodies = [];
+          const mine = (url, init) => (bodies.push(typeof init.body), fetch(url, init));
+          await ws.startAgent({ provider: { kind, ...(kind === "ollama" ? {} : { apiKey: "sk-test-0123" }), baseUrl: base, ...more, ...(own && { fetch: mine }) } });
+          const { png, pdf, csv } = samples();
+          const { outcome, text, error } = await ws.run({ text: "Look.", files: noPdf ? [png, csv] : [png, pdf, csv] });
+          return { outcome, text, error, bodies, is: { png: await hashOf(png), pdf: await hashOf(pdf) } };
+        }, [route.base, kind, more, noPdf, way !== "fetch"]);
+        assert.deepEqual([seen.outcome, seen.text], ["completed", "Seen."], JSON.stringify(seen.error));
+        assert.equal(route.requests.length, 1);
+        const { json, text, headers } = route.requests[0];
+        look(json, seen.is);
+        assert.equal(headers["content-type"], "application/json");
+        assert.equal(text.includes("\u0001"), false, "no mark is left");
+        if (way !== "fetch") assert.deepEqual(seen.bodies, ["string"]);
+      });
+    }
+  }
+
+  for (const channel of ["direct", "port"]) {
+    test(`sent, reloaded, read again: the history and ws.file, channel ${channel}`, async (t) => {
+      const route = await t.raw(() => message("Seen."));
+      const page = await t.tab({ init: SAMPLES });
+      const first = await page.evaluate(async ([base, channel]) => {
+        T.channel = channel;
+        const ws = await T.open("w");
+        await ws.startAgent({ provider: T.anthropic(base) });
+        const { png, csv, code } = samples();
+        await (await ws.sendMessage({ text: "", files: [png, csv] })).result;
+        await (await ws.sendMessage({ text: "again", files: [png, code] })).result;
+        return { is: await hashOf(png), size: png.size, live: ws.view().getSnapshot().messages[0]?.parts };
+      }, [route.base, channel]);
+      await page.reload();
+      await t.ready(page);
+      const seen = await page.evaluate(async (channel) => {
+        T.channel = channel;
+        const ws = await T.open("w");
+        const history = await ws.history();
+        const [png, csv] = history[0].parts;
+        const files = await Promise.all([png, csv, history[2].parts[1]].map(({ fileId }) => ws.file(fileId)));
+        const rows = (await T.dump("w")).files;
+        return { parts: history.filter(({ role }) => role === "user").map(({ parts }) => parts), hash: await hashOf(files[0]), types: files.map(({ type }) => type), csv: await files[1].text(), keys: rows.map(([key]) => key), none: await T.refused(ws.file("file_0")), bad: await T.refused(ws.file(7)) };
+      }, channel);
+      const [one, two] = seen.parts;
+      assert.deepEqual(one[0], { type: "file", fileId: one[0].fileId, mediaType: "image/png", size: first.size, filename: "Größe “1”.png" });
+      assert.deepEqual(one.map(({ type }) => type), ["file", "file"]);
+      assert.deepEqual(two.map(({ type }) => type), ["file", "file", "text"]);
+      assert.equal(two[0].fileId, one[0].fileId, "the same file has the same id");
+      assert.deepEqual(seen.types, ["image/png", "text/csv", "text/plain"], "what says to be a video and is text is text");
+      assert.equal(seen.hash, first.is);
+      assert.equal(seen.csv, CSV);
+      assert.equal(seen.keys.length, 3, "the same file is stored once");
+      assert.equal(seen.none.code, "file_not_found");
+      assert.equal(seen.bad.code, "invalid_arguments");
+      assert.deepEqual(route.violations, []);
+      // A conversation that goes on sends them again.
+      assert.equal(route.requests[1].json.messages.flatMap(({ content }) => content).filter(({ type }) => type === "image").length, 2);
+    });
+  }
+
+  test("clearConversation erases the bytes, deleteWorkspace the rest", async (t) => {
+    const page = await t.tab({ init: SAMPLES });
+    const seen = await page.evaluate(async () => {
+      const ws = await lodger.openWorkspace("w");
+      await ws.startAgent({ provider: scriptedModel(["Seen.", "Seen."]) });
+      const { png, csv } = samples();
+      await ws.run({ text: "look", files: [png, csv] });
+      const [{ parts: [{ fileId }] }] = await ws.history();
+      const before = (await T.dump("w")).files.length;
+      await ws.clearConversation();
+      const after = (await T.dump("w")).files.length;
+      const gone = await T.refused(ws.file(fileId));
+      await ws.run({ text: "look", files: [png] });
+      await ws.stopAgent();
+      await ws.clearConversation();
+      const stopped = (await T.dump("w")).files.length;
+      await lodger.deleteWorkspace("w");
+      return { before, after, gone, stopped, databases: (await indexedDB.databases()).map(({ name }) => name) };
+    });
+    assert.deepEqual([seen.before, seen.after, seen.stopped], [2, 0, 0]);
+    assert.equal(seen.gone.code, "file_not_found");
+    assert.equal(seen.databases.includes("lodger:w"), false);
+  });
+
+  test("a workspace in memory keeps them as long as it is open", async (t) => {
+    const route = await t.raw(() => message("Seen."));
+    const page = await t.tab({ init: SAMPLES });
+    const seen = await page.evaluate(async (base) => {
+      const ws = await lodger.openWorkspace("w", { storage: "memory" });
+      await ws.startAgent({ provider: T.anthropic(base) });
+      const { png } = samples();
+      const before = (await ws.storage()).bytes;
+      await ws.run({ text: "look", files: [png] });
+      const grown = (await ws.storage()).bytes - before;
+      const [{ parts: [{ fileId }] }] = await ws.history();
+      const same = (await hashOf(await ws.file(fileId))) === (await hashOf(png));
+      await ws.clearConversation();
+      return { same, grown, gone: await T.refused(ws.file(fileId)) };
+    }, route.base);
+    assert.equal(seen.same, true);
+    assert.ok(seen.grown > 2_000_000, String(seen.grown));
+    assert.equal(seen.gone.code, "file_not_found");
+    assert.deepEqual(route.violations, []);
+  });
+
+  test("a crash leaves the message with its bytes, or neither", async (t) => {
+    for (const stage of ["sent", "accepted"]) {
+      const route = await t.raw(() => message("Seen."));
+      const page = await t.tab({ init: SAMPLES });
+      await page.evaluate(async ([base, stage]) => {
+        const ws = await lodger.openWorkspace(`w-${stage}`);
+        await ws.startAgent({ provider: T.anthropic(base) });
+        const accepted = ws.sendMessage({ text: "look", files: [samples().png] });
+        if (stage === "accepted") await accepted;
+      }, [route.base, stage]);
+      await (await crasher(t, page))();
+      const next = await t.tab({ init: SAMPLES });
+      const seen = await next.evaluate(async (stage) => {
+        const ws = await lodger.openWorkspace(`w-${stage}`);
+        const messages = await ws.history();
+        const rows = (await T.dump(`w-${stage}`)).files;
+        const part = messages[0]?.parts[0];
+        return { messages: messages.length, rows: rows.length, same: part && (await hashOf(await ws.file(part.fileId))) === (await hashOf(samples().png)) };
+      }, stage);
+      assert.equal(seen.messages > 0, seen.rows > 0, JSON.stringify(seen));
+      if (stage === "accepted") assert.equal(seen.rows, 1);
+      if (seen.rows) assert.equal(seen.same, true);
+      t.note(`${stage}: ${seen.rows ? "both" : "neither"}`);
+    }
+  });
+
+  // Chromium tells no page how much room there is (it always says ten gigabytes), so only the commit finds out.
+  test("no room: nothing of the message is stored, and the agent can be started again", async (t) => {
+    const route = await t.raw(() => message("Seen."));
+    const page = await t.tab({ init: SAMPLES });
+    const cdp = await (await t.context()).newCDPSession(page);
+    await cdp.send("Storage.overrideQuotaForOrigin", { origin: t.env.site.url, quotaSize: 1_000_000 });
+    const seen = await page.evaluate(async (base) => {
+      globalThis.ws = await lodger.openWorkspace("w");
+      await ws.startAgent({ provider: T.anthropic(base) });
+      await ws.run("First.");
+      const error = await T.refused(ws.sendMessage({ text: "look", files: [samples().png] }));
+      return { error, status: ws.status(), rows: (await T.dump("w")).files.length };
+    }, route.base);
+    await cdp.send("Storage.overrideQuotaForOrigin", { origin: t.env.site.url });
+    assert.equal(seen.error.code, "quota_exceeded");
+    assert.equal(typeof seen.status.lifecycle.Error, "string");
+    assert.equal(seen.rows, 0);
+    const after = await page.evaluate(async (base) => {
+      await ws.startAgent({ provider: T.anthropic(base) });
+      await ws.run({ text: "look", files: [samples().png] });
+      return { said: (await ws.history()).map((m) => T.textOf(m)), rows: (await T.dump("w")).files.length };
+    }, route.base);
+    assert.deepEqual(after, { said: ["First.", "Seen.", "look", "Seen."], rows: 1 });
+    assert.deepEqual(route.violations, []);
+  });
+
+  test("what cannot be sent is refused by a code, before anything is stored", async (t) => {
+    const page = await t.tab({ init: SAMPLES });
+    const seen = await page.evaluate(async () => {
+      const ws = await lodger.openWorkspace("w");
+      const early = await T.refused(ws.sendMessage({ text: "x", files: [samples().csv] }));
+      await ws.startAgent({ provider: { kind: "openai-compatible", preset: "groq", apiKey: "sk-test-0123", model: "openai/gpt-oss-20b" } });
+      const { png, pdf, csv } = samples();
+      const refused = (files, text = "x") => T.refused(ws.sendMessage({ text, files }));
+      const broken = new File(["x"], "gone.txt", { type: "text/plain" });
+      broken.arrayBuffer = () => Promise.reject(new DOMException("The file could not be read", "NotReadableError"));
+      const huge = new File([new Uint8Array(24 * 1024 * 1024)], "huge.bin");
+      const errors = {
+        "no array": await refused(png), "text": await refused(["x"]), "an object": await refused([{ size: 3, type: "image/png" }]), "bytes": await refused([new Uint8Array(3)]),
+        empty: await refused([new File([], "empty.txt")]), unreadable: await refused([broken]), "too large": await refused([huge]),
+        "too many": await refused(Array.from({ length: 21 }, (_, i) => new File([`${i}`], `${i}.txt`))),
+        zip: await refused([new File([Uint8Array.of(80, 75, 3, 4, 0, 255)], "a.zip", { type: "application/zip" })]),
+        "no image at all": await refused([new File([Uint8Array.of(1, 0, 255)], "a.png", { type: "image/png" })]),
+        "an image for a model that sees none": await refused([png]), "a PDF for one that reads none": await refused([pdf]),
+        offline: await (async () => { await ws.configureAgent({ provider: offline() }); return refused([png]); })(),
+        "long text": await refused([new File(["x".repeat(1024 * 1024 + 1)], "long.txt")]), "a large image": await refused([new File([Uint8Array.of(0x89, 80, 78, 71, 13, 10), new Uint8Array(4_000_000)], "large.png")]),
+      };
+      const nothing = await T.refused(ws.sendMessage({ text: " ", files: [] }));
+      return { early, errors, nothing, rows: (await T.dump("w")).files.length, messages: (await ws.history()).length, lifecycle: ws.status().lifecycle };
+    });
+    const codes = Object.fromEntries(Object.entries(seen.errors).map(([name, { code }]) => [name, code]));
+    assert.deepEqual(codes, {
+      "no array": "invalid_arguments", text: "invalid_arguments", "an object": "invalid_arguments", bytes: "invalid_arguments", empty: "invalid_arguments", unreadable: "invalid_arguments",
+      "too large": "file_too_large", "too many": "file_too_large", zip: "unsupported_file", "no image at all": "unsupported_file",
+      "an image for a model that sees none": "unsupported_file", "a PDF for one that reads none": "unsupported_file", offline: "unsupported_file", "long text": "file_too_large", "a large image": "file_too_large",
+    });
+    for (const error of Object.values(seen.errors)) assert.ok(error.name === "LodgerError" && error.message.length > 10 && !/undefined|\[object/.test(error.message), error.message);
+    assert.match(seen.errors.unreadable.message, /gone\.txt/);
+    assert.match(seen.errors["an image for a model that sees none"].message, /openai\/gpt-oss-20b takes no images/);
+    assert.equal(seen.early.code, "not_running");
+    assert.equal(seen.nothing.code, "empty_message");
+    assert.deepEqual([seen.rows, seen.messages, seen.lifecycle], [0, 0, "Running"]);
+  });
+
+  test("a provider that cannot read a file does not end the conversation", async (t) => {
+    const route = await t.raw(plain(400, errorBody("invalid_request_error", "Could not process image")), () => message("Well."));
+    const page = await t.tab({ init: SAMPLES });
+    const seen = await page.evaluate(async (base) => {
+      const ws = await lodger.openWorkspace("w");
+      await ws.startAgent({ provider: T.anthropic(base) });
+      const failed = await (await ws.sendMessage({ text: "look", files: [samples().png] })).result;
+      return { code: failed.error.code, text: (await ws.run("never mind")).text };
+    }, route.base);
+    assert.deepEqual(seen, { code: "invalid_request", text: "Well." });
+    const said = JSON.stringify(route.requests[1].json.messages);
+    assert.ok(/was attached here/.test(said) && !/"image"/.test(said), said.slice(0, 300));
+  });
+
+  test("a model of the page's own gets parts; interrupting while they are read is an interrupt", async (t) => {
+    const page = await t.tab({ init: SAMPLES });
+    const seen = await page.evaluate(async () => {
+      const ws = await lodger.openWorkspace("w");
+      const model = scriptedModel(["Seen.", "Again."]);
+      await ws.startAgent({ provider: model });
+      const { png, pdf, csv } = samples();
+      await ws.run({ text: "look", files: [png, pdf, csv] });
+      const { content } = model.requests[0].messages.find(({ role }) => role === "user");
+      const run = await ws.sendMessage({ text: "again", files: [png] });
+      ws.interrupt();
+      const { outcome } = await run.result;
+      return { types: content.map(({ type }) => type), text: content[2].text, image: content[0].image_url.url.slice(0, 32), outcome };
+    });
+    assert.deepEqual(seen.types, ["image_url", "file", "text", "text"]);
+    assert.ok(seen.text.endsWith(CSV) && seen.image.startsWith("data:image/png;base64,iVBORw0K"));
+    assert.equal(seen.outcome, "interrupted");
+  });
+
+  test("a database of the version before is upgraded, and nothing in it is lost", async (t) => {
+    const route = await t.raw(() => message("Seen."));
+    const page = await t.tab({ init: SAMPLES });
+    const seen = await page.evaluate(async (base) => {
+      let ws = await lodger.openWorkspace("w");
+      await ws.startAgent({ provider: T.anthropic(base) });
+      await ws.run("before");
+      await ws.close();
+      // The same rows in a database as the version before made it.
+      const rows = await T.dump("w");
+      delete rows.files;
+      await lodger.deleteWorkspace("w");
+      const old = await new Promise((resolve, reject) => {
+        const request = indexedDB.open("lodger:w", 2);
+        request.onupgradeneeded = () => Object.keys(rows).forEach((table) => request.result.createObjectStore(table));
+        request.onsuccess = () => resolve(request.result);
+        request.onerror = () => reject(request.error);
+      });
+      const tx = old.transaction(Object.keys(rows), "readwrite");
+      for (const [table, list] of Object.entries(rows)) for (const [key, value] of list) tx.objectStore(table).put(value, key);
+      await T.done(tx);
+      old.close();
+      ws = await lodger.openWorkspace("w");
+      await ws.startAgent({ provider: T.anthropic(base) });
+      await ws.run({ text: "look", files: [samples().csv] });
+      return { said: (await ws.history()).map((m) => T.textOf(m)), rows: (await T.dump("w")).files.length };
+    }, route.base);
+    assert.deepEqual(seen, { said: ["before", "Seen.", "look", "Seen."], rows: 1 });
+  });
+}

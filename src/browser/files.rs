@@ -1,0 +1,98 @@
+//! The bytes of files: in with a message, out to a model or to the page.
+//!
+//! Promises: a file is read before anything is said of it, and its bytes wait here for the commit that puts them, no
+//! longer than their command; they come into the module's memory never. Leaves to others: what is refused (`harness/`),
+//! what the bytes are (`/js/files.js`), where they are kept (`store`).
+
+use super::env;
+use super::pump::{Deliver, Pump};
+use super::task;
+use crate::error::{Code, ErrorInfo};
+use crate::find;
+use crate::harness::{self, Input};
+use crate::json;
+use crate::ports::files::{Form, Piece, has_marks, pieces};
+use js_sys::Array;
+use serde_json::Value;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(module = "/js/files.js")]
+extern "C" {
+    fn described(blobs: &Array) -> String;
+    #[wasm_bindgen(catch)]
+    async fn taken(blobs: &Array) -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(catch)]
+    async fn filled(pieces: &Array, whole: bool) -> Result<JsValue, JsValue>;
+}
+
+/// Reads the files of a message, then gives the command to the harness.
+pub(super) fn send(pump: &Pump, id: u32, name: String, args: Value, blobs: Array) {
+    let pump = pump.clone();
+    task::start(async move {
+        match take(&pump, id, args, &blobs).await {
+            Ok(args) => {
+                let fresh = env::fresh(&pump.inner().scope);
+                pump.input(Input::Command { id, name, args, fresh });
+            }
+            Err(error) => pump.deliver(Deliver::Reply(id, Err(error))),
+        }
+    });
+}
+
+/// The arguments with what is known of the files, whose bytes are kept for the commit.
+async fn take(pump: &Pump, id: u32, args: Value, blobs: &Array) -> Result<Value, ErrorInfo> {
+    // Nobody reads what is too large.
+    harness::files(&with_files(args.clone(), &described(blobs)))?;
+    let unreadable = |why: JsValue| {
+        ErrorInfo::new(
+            Code::InvalidArguments,
+            why.as_string().unwrap_or_else(|| "a file cannot be read".into()),
+        )
+        .hint("it may have been moved or changed since it was chosen: choose it again")
+    };
+    let read: Array = taken(blobs).await.map_err(unreadable)?.unchecked_into();
+    let args = with_files(args, &read.shift().as_string().unwrap_or_default());
+    let files = harness::files(&args)?;
+    for (file, blob) in files.into_iter().zip(read.iter()) {
+        pump.inner().store.offer(id, file.id, blob);
+    }
+    Ok(args)
+}
+
+fn with_files(mut args: Value, files: &str) -> Value {
+    if let (Some(members), Some(files)) = (args.as_object_mut(), json::parse(files)) {
+        members.insert("files".into(), files);
+    }
+    args
+}
+
+/// A text with the files in their places: a string, or a `Blob` where it need not be one.
+pub(super) async fn fill(pump: &Pump, text: &str, whole: bool) -> Result<JsValue, ErrorInfo> {
+    if !has_marks(text) {
+        return Ok(text.into());
+    }
+    let list = Array::new();
+    for piece in pieces(text) {
+        list.push(&match piece {
+            Piece::Text(text) => text.into(),
+            Piece::File(id, form) => {
+                let blob = file(pump, id).await?;
+                Array::of2(&blob, &(form == Form::Text).into()).into()
+            }
+        });
+    }
+    filled(&list, whole).await.map_err(|_| {
+        ErrorInfo::new(Code::StorageFailed, "a file of the conversation cannot be read")
+            .hint("try again, or clear the conversation")
+    })
+}
+
+/// The bytes of a file, as a `Blob`.
+pub(super) async fn file(pump: &Pump, id: &str) -> Result<JsValue, ErrorInfo> {
+    let found = pump.inner().store.file(id).await.map_err(|error| error.info())?;
+    found.ok_or_else(|| {
+        let id = find::beginning(id, 60);
+        ErrorInfo::new(Code::FileNotFound, format!("no file has the id \"{id}\""))
+            .hint("its conversation may have been cleared")
+    })
+}

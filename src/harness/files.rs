@@ -1,0 +1,163 @@
+//! Files that come with a message.
+//!
+//! Decides how many and how large they may be, and which are refused before anything is stored; which bytes nobody
+//! refers to any more. Promises: the bytes of a message are put with the entry that accepts it, in one commit. Leaves to
+//! others: reading the bytes and what they are called by (`browser/`), what a model is sent (`model/`).
+
+use super::Harness;
+use super::args::Args;
+use crate::error::{Code, ErrorInfo};
+use crate::list::Listed;
+use crate::model::{Block, File, FileKind, Peer};
+use crate::ports::{Part, Rows, Table, Write};
+use serde_json::Value;
+
+/// How many files a message may have.
+const COUNT: usize = 20;
+/// How many bytes an image may have: Anthropic takes five megabytes of base64.
+const IMAGE_BYTES: u64 = 5 * 1024 * 1024 / 4 * 3;
+/// How many bytes a file of text may have: a quarter of a million tokens, about.
+const TEXT_BYTES: u64 = 1024 * 1024;
+/// How many bytes all files of a conversation may have, for each request has them all: Anthropic takes 32 megabytes of
+/// base64 and text.
+const ALL_BYTES: u64 = 23 * 1024 * 1024;
+/// How long a file's name may be, in characters.
+const NAME: usize = 200;
+
+/// The files among the arguments of `sendMessage`, `{ mediaType, size, name?, id? }` each. Whoever reads the bytes asks
+/// this before.
+///
+/// # Errors
+/// `invalid_arguments`, `file_too_large`.
+pub fn files(args: &Value) -> Result<Vec<File>, ErrorInfo> {
+    let given = args.get("files").filter(|files| !files.is_null());
+    let given = given.map_or(Ok(&[][..]), |files| {
+        let error = || ErrorInfo::new(Code::InvalidArguments, "sendMessage needs \"files\" to be a list");
+        files.as_array().map(Vec::as_slice).ok_or_else(error)
+    })?;
+    if given.len() > COUNT {
+        let error = ErrorInfo::new(Code::FileTooLarge, format!("a message takes {COUNT} files at most"));
+        return Err(error.hint("send the others with another message"));
+    }
+    let mut sum = 0_u64;
+    let mut files = Vec::new();
+    for file in given {
+        let file = Args::new("a file", file, &["id", "mediaType", "size", "name"])?;
+        let file = File {
+            id: file.text("id")?.unwrap_or_default().into(),
+            media_type: file.needed("mediaType")?.into(),
+            size: file.whole("size")?.unwrap_or_default(),
+            name: file
+                .text("name")?
+                .unwrap_or_default()
+                .chars()
+                .filter(|c| !c.is_control())
+                .take(NAME)
+                .collect(),
+        };
+        if file.size == 0 {
+            return Err(ErrorInfo::new(Code::InvalidArguments, format!("{} is empty", called(&file))));
+        }
+        let (most, what) = match file.kind() {
+            FileKind::Image => (IMAGE_BYTES, "an image"),
+            FileKind::Text => (TEXT_BYTES, "a file of text"),
+            _ => (ALL_BYTES, "a file"),
+        };
+        if file.size > most {
+            let error = format!("{} has {} bytes; {what} may have {most}", called(&file), file.size);
+            return Err(ErrorInfo::new(Code::FileTooLarge, error).hint(match file.kind() {
+                FileKind::Image => "make it smaller: models see no more than about 1600 pixels a side",
+                _ => "send the part of it that matters",
+            }));
+        }
+        sum = sum.saturating_add(file.size);
+        files.push(file);
+    }
+    fits(sum, "the files of a message")?;
+    Ok(files)
+}
+
+fn fits(sum: u64, what: &str) -> Result<(), ErrorInfo> {
+    if sum <= ALL_BYTES {
+        return Ok(());
+    }
+    let error = format!("{what} may have {ALL_BYTES} bytes together, these have {sum}");
+    Err(ErrorInfo::new(Code::FileTooLarge, error)
+        .hint("send smaller ones, or clear the conversation: each request has all of its files"))
+}
+
+fn called(file: &File) -> String {
+    if file.name.is_empty() { "a file".into() } else { format!("\"{}\"", file.name) }
+}
+
+impl Harness {
+    /// The files of a message that can be accepted, each a block.
+    ///
+    /// # Errors
+    /// `unsupported_file`, and those of [`files`].
+    pub(super) fn accepted_files(&self, session: &str, args: &Value) -> Result<Vec<Block>, ErrorInfo> {
+        let mut files = files(args)?;
+        let had: u64 = self.files_of(session).map(|file| file.size).sum();
+        let sum = files.iter().fold(had, |sum, file| sum.saturating_add(file.size));
+        if !files.is_empty() {
+            fits(sum, "the files of a conversation")?;
+        }
+        let peer = self.config.peer(None);
+        for file in &mut files {
+            file.name = self.scrubbed(std::mem::take(&mut file.name));
+            self.supported(file, peer.as_ref())?;
+        }
+        Ok(files.into_iter().map(Block::File).list())
+    }
+
+    /// Whether some model takes the file, and the one that will be asked, if there is one.
+    fn supported(&self, file: &File, peer: Option<&Peer>) -> Result<(), ErrorInfo> {
+        let kind = match file.kind() {
+            FileKind::Other => {
+                let error = format!("no model reads {} ({})", called(file), file.media_type);
+                return Err(ErrorInfo::new(Code::UnsupportedFile, error)
+                    .hint("send text, a PDF, or an image as PNG, JPEG, GIF or WebP"));
+            }
+            FileKind::Image => "images",
+            _ => "PDF files",
+        };
+        if peer.is_none_or(|peer| peer.takes(file)) {
+            return Ok(());
+        }
+        let error = format!("the model {} takes no {kind}: {}", self.config.model(None), called(file));
+        Err(ErrorInfo::new(Code::UnsupportedFile, error).hint("take a model that does, or send it as text"))
+    }
+
+    /// Writes the bytes of a message's files, with the next commit. Those that a conversation refers to are there.
+    pub(super) fn write_files(&mut self, files: &[Block]) {
+        for file in files {
+            if let Block::File(file) = file
+                && !self.is_file_used(&file.id)
+            {
+                let key = vec![file.id.as_str().into()];
+                self.outbox.write(Write::Put { table: Table::Files, key, value: String::new() });
+            }
+        }
+    }
+
+    /// Deletes the files among these rows that no conversation refers to.
+    pub(super) fn sweep_files(&mut self, rows: &Rows) {
+        for (key, _) in rows {
+            if !matches!(key.first(), Some(Part::Text(id)) if self.is_file_used(id)) {
+                self.outbox.write(Write::DeletePrefix { table: Table::Files, prefix: key.clone() });
+            }
+        }
+    }
+
+    fn is_file_used(&self, id: &str) -> bool {
+        self.sessions.keys().any(|session| self.files_of(session).any(|file| file.id == id))
+    }
+
+    fn files_of(&self, session: &str) -> impl Iterator<Item = &File> {
+        let runs = self.session(session).into_iter().flat_map(|session| &session.runs);
+        runs.flat_map(|run| &run.prompt.files).filter_map(|block| match block {
+            Block::File(file) => Some(file),
+            _ => None,
+        })
+    }
+}
