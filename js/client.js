@@ -110,14 +110,31 @@ export class Workspace extends EventTarget {
   }
 
   async sendMessage(input, options) {
-    const { signal, ...rest } = { ...options };
+    const { signal, schema, ...rest } = { ...options };
     if (checkSignal(signal)?.aborted) throw failure("aborted", "The signal was aborted before the message was sent.");
     const message = typeof input === "string" ? { text: input } : input;
     onlyKnown(message, ["text", "files", "metadata"], "The message", "invalid_arguments"); // its options are the other argument's
     const { files, ...said } = message;
-    const run = await this.#accept("sendMessage", { ...rest, ...said }, checkFiles(files));
-    if (signal) this.#bind(signal, run);
-    return run;
+    const args = { ...rest, ...said };
+    const blobs = checkFiles(files);
+    if (schema === undefined) {
+      const run = await this.#accept("sendMessage", args, { blobs });
+      if (signal) this.#bind(signal, run);
+      return run;
+    }
+    const standard = schema?.["~standard"] && standardSchema(schema, ANSWER);
+    const json = JSON.stringify(checked(standard?.json ?? schema, "schema", "invalid_schema"));
+    const validate = standard && this.#calls.addOnce(standard.wrong);
+    try {
+      // As text: models write members in its order, which no map keeps.
+      const run = await this.#accept("sendMessage", { ...args, schema: { json, validate } }, { blobs, read: standard?.output });
+      if (signal) this.#bind(signal, run);
+      if (validate) run.result.catch(() => {}).then(() => this.#calls.remove(validate));
+      return run;
+    } catch (error) {
+      if (validate) this.#calls.remove(validate);
+      throw error;
+    }
   }
 
   async run(input, options) {
@@ -211,7 +228,7 @@ export class Workspace extends EventTarget {
     }
     if (this.#registrations.has(name) && !replace) throw duplicate(name);
     if (checkSignal(signal)?.aborted) return () => {};
-    const standard = inputSchema?.["~standard"] && standardSchema(name, inputSchema);
+    const standard = inputSchema?.["~standard"] && standardSchema(inputSchema, { what: `inputSchema of "${name}"`, whole: "arguments", wrong: `invalid arguments for ${name}`, code: "invalid_arguments" });
     const args = checked({ ...tool, inputSchema: standard?.json ?? inputSchema, execute: undefined, lookup: undefined, replace }, `tool "${name}"`, "invalid_tool");
     if (typeof args.inputSchema === "string") throw failure("invalid_schema", `The inputSchema of "${name}" must be an object with a JSON Schema.`);
     // As text: models read the properties in their order, which no map keeps.
@@ -346,12 +363,16 @@ export class Workspace extends EventTarget {
     return [args, added];
   }
 
-  /** A command whose value is a run. */
-  async #accept(name, args, files) {
+  /** A command whose value is a run. `blobs`: its files. `read` makes of the value that its answer says what the page asked for. */
+  async #accept(name, args, { blobs, read } = {}) {
     this.#accepting++;
+    const result = async (runId) => {
+      const result = await this.#command("result", { runId });
+      return read && "value" in result ? { ...result, value: await read(result.value) } : result;
+    };
     try {
       // Made while the reply is delivered, so that no text comes between.
-      return await this.#request(name, args, (value) => new Run(value, this.#text(value.runId), () => this.#command("result", { runId: value.runId })), files).promise;
+      return await this.#request(name, args, (value) => new Run(value, this.#text(value.runId), () => result(value.runId)), blobs).promise;
     } finally {
       if (--this.#accepting === 0) for (const [id, text] of this.#runs) if (text.ended) this.#runs.delete(id);
     }
@@ -564,35 +585,40 @@ export class Workspace extends EventTarget {
 
 const holds = ({ lifecycle }) => ["Starting", "Running", "Suspended"].includes(lifecycle);
 
-/** What a Standard Schema gives to the model, and how it reads the model's arguments. */
-function standardSchema(name, schema) {
+const ANSWER = { what: "schema of sendMessage", whole: "answer", wrong: "the answer does not fit", code: "invalid_output" };
+
+/**
+ * What a Standard Schema gives to the model, and how it reads what the model writes. `what` it is, what it is for as a
+ * `whole`, and how to say that this is `wrong`, with which `code`.
+ */
+function standardSchema(schema, { what, whole, wrong: begins, code }) {
   const standard = schema["~standard"];
   const give = standard.jsonSchema?.input ? () => standard.jsonSchema.input({ target: "draft-2020-12" }) : (schema.toJSONSchema ?? schema.toJsonSchema)?.bind(schema);
   if (!give) {
-    throw failure("invalid_schema", `The inputSchema of "${name}" (${standard.vendor}) has no JSON Schema for the model.`, "Give one that has (zod 4.2, ArkType), or a JSON Schema made from it.");
+    throw failure("invalid_schema", `The ${what} (${standard.vendor}) has no JSON Schema for the model.`, "Give one that has (zod 4.2, ArkType), or a JSON Schema made from it.");
   }
   const json = () => {
     try {
       return give();
     } catch (error) {
-      throw failure("invalid_schema", `The inputSchema of "${name}" (${standard.vendor}) gives no JSON Schema: ${error?.message ?? error}`, "Leave out what JSON Schema cannot say.");
+      throw failure("invalid_schema", `The ${what} (${standard.vendor}) gives no JSON Schema: ${error?.message ?? error}`, "Leave out what JSON Schema cannot say.");
     }
   };
-  const validate = async (args) => {
-    const result = await standard.validate(args);
+  const validate = async (value) => {
+    const result = await standard.validate(value);
     const { issues } = result ?? {};
     if (result !== null && typeof result === "object" && (Array.isArray(issues) ? issues.length : "value" in result && !issues)) return result;
-    throw new TypeError(`the inputSchema of "${name}" (${standard.vendor}) gave neither a value nor issues`);
+    throw new TypeError(`the ${what} (${standard.vendor}) gave neither a value nor issues`);
   };
-  const told = (issues) => issues.slice(0, 20).map(({ message, path }) => `${(path ?? []).map((step) => String(step?.key ?? step)).join(".") || "arguments"}: ${message}`);
-  /** What is wrong with the arguments, if anything is. */
-  const wrong = async (args) => {
-    const { issues } = await validate(args);
-    return issues && `invalid arguments for ${name}: ${told(issues).join("; ")}`;
+  const told = (issues) => issues.slice(0, 20).map(({ message, path }) => `${(path ?? []).map((step) => String(step?.key ?? step)).join(".") || whole}: ${message}`);
+  /** What is wrong with a value, if anything is. */
+  const wrong = async (given) => {
+    const { issues } = await validate(given);
+    return issues && `${begins}: ${told(issues).join("; ")}`;
   };
-  const output = async (args) => {
-    const { issues, value } = await validate(args);
-    if (issues) throw Object.assign(new TypeError(`invalid arguments for ${name}: ${told(issues).join("; ")}`), { code: "invalid_arguments" });
+  const output = async (given) => {
+    const { issues, value } = await validate(given);
+    if (issues) throw Object.assign(new TypeError(`${begins}: ${told(issues).join("; ")}`), { code });
     return value;
   };
   return { json: json(), wrong, output };

@@ -18,11 +18,13 @@ export const failure = (code, message) => Object.assign(new Error(message), { na
 export const chunk = (delta, finish_reason = null) => ({ choices: [{ index: 0, delta, finish_reason }] });
 
 /**
- * What to ask: messages of plain text; and if there are tools, the schema that the answer has to fit, and the calls that
- * the model has just had answered (`done`).
- * @param {{ messages?: object[], tools?: object[] }} request
+ * What to ask: messages of plain text; and if there are tools, the `schema` of all that may be replied, and the calls that
+ * the model has just had answered (`done`). Where the request says what the answer has to be, that is the `form`, and
+ * `answer` what of the schema holds it.
+ * @param {{ messages?: object[], tools?: object[], response_format?: object }} request
  */
-export function asked({ messages = [], tools = [] }) {
+export function asked({ messages = [], tools = [], response_format: { json_schema: wanted } = {} }) {
+  const form = wanted && shape(wanted.schema, wanted.schema, DEPTH);
   const usable = tools.map((tool) => tool.function ?? tool).filter(({ description = "" }) => !description.includes("[UNAVAILABLE:"));
   const told = [];
   const say = (role, content) => {
@@ -40,16 +42,17 @@ export function asked({ messages = [], tools = [] }) {
     if (message.role !== "tool") done = (message.tool_calls ?? []).map((call) => call.function);
     if (message.role === "tool") say("user", `The tool ${names.get(message.tool_call_id) ?? ""} gave:\n${text}`);
     else if (calls.length) say("assistant", [text, ...calls].filter(Boolean).join("\n"));
-    else if (message.role === "assistant") say("assistant", usable.length ? JSON.stringify({ answer: text }) : text);
+    else if (message.role === "assistant") say("assistant", usable.length ? JSON.stringify({ answer: (form && parsed(text)) ?? text }) : text);
     else say(message.role === "user" || told.length ? "user" : "system", text);
   }
-  if (!usable.length) return { messages: told };
-  const rules = `Reply with JSON: {"tool": "name", "arguments": {…}} to use a tool, {"answer": "text"} when no tool helps.\nTools:\n${usable.map(line).join("\n")}`;
+  if (!usable.length) return form ? { messages: told, form } : { messages: told };
+  const rules = `Reply with JSON: {"tool": "name", "arguments": {…}} to use a tool, {"answer": ${form ? "{…}" : '"text"'}} when no tool helps.\nTools:\n${usable.map(line).join("\n")}`;
   // Else a small model asks the same again.
-  if (messages.at(-1)?.role === "tool") told.at(-1).content += '\n\nIf that is enough, reply {"answer": "…"} in your own words.';
+  if (messages.at(-1)?.role === "tool") told.at(-1).content += '\n\nIf that is enough, reply {"answer": ' + (form ? "{…}}." : '"…"} in your own words.');
   if (told[0]?.role === "system") told[0].content += `\n\n${rules}`;
   else told.unshift({ role: "system", content: rules });
-  return { messages: told, schema: { anyOf: [...usable.map(callOf), ANSWER] }, done };
+  const answer = form && object({ answer: form });
+  return { messages: told, schema: { anyOf: [...usable.map(callOf), answer ?? ANSWER] }, done, ...(form && { form, answer }) };
 }
 
 /** The text of a message. A model that reads only text is told of what else there was. */
@@ -130,8 +133,9 @@ export class Reply {
   end() {
     if (this.#kind !== "call") return { text: this.#kind === "" ? this.#rest() : "" };
     try {
-      const { tool, arguments: args } = JSON.parse(this.#json);
+      const { tool, arguments: args, answer } = JSON.parse(this.#json);
       if (typeof tool === "string") return { call: { name: tool, arguments: JSON.stringify(args ?? {}) } };
+      if (answer !== null && typeof answer === "object") return { text: JSON.stringify(answer) };
     } catch {
       // A call that was cut is none.
       if (/^\s*\{\s*"(?:tool|arguments)"/.test(this.#json)) return { text: "" };
@@ -171,19 +175,29 @@ export class Reply {
  * The model's JSON as chat chunks. `ask` gives the pieces of an answer that is held to a schema, `ended` the reason of its
  * end. A model that asks for what it has just been told is asked again, for its answer: small ones would never end.
  */
-export async function* replied(ask, { schema, done }, ended = () => "stop") {
+export async function* replied(ask, { schema, answer = ANSWER, done }, ended = () => "stop") {
   const again = (call) => done.some(({ name, arguments: args }) => name === call.name && same(args, call.arguments));
-  for (const held of [schema, ANSWER]) {
+  for (const held of [schema, answer]) {
     const reply = new Reply();
     for await (const piece of ask(held)) {
       const content = reply.text(piece);
       if (content) yield chunk({ content });
     }
     const { text, call } = reply.end();
-    if (call && held !== ANSWER && again(call)) continue;
+    if (call && held !== answer && again(call)) continue;
     if (text) yield chunk({ content: text });
     if (call) yield chunk({ tool_calls: [{ index: 0, id: "call", type: "function", function: call }] });
     return yield chunk({}, call ? "tool_calls" : ended());
+  }
+}
+
+/** The object that a text is; `undefined`: it is none. */
+function parsed(text) {
+  try {
+    const value = JSON.parse(text);
+    return value !== null && typeof value === "object" ? value : undefined;
+  } catch {
+    return undefined;
   }
 }
 

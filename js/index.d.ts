@@ -100,7 +100,7 @@ export type ErrorCode =
   // the model
   | "not_configured" | "auth" | "permission" | "not_found" | "invalid_request" | "context_length" | "rate_limit" | "quota"
   | "overloaded" | "server" | "network" | "timeout" | "stream_broken" | "protocol" | "refused" | "aborted"
-  | "max_turns_exceeded" | "budget_exceeded" | "output_limit"
+  | "max_turns_exceeded" | "budget_exceeded" | "invalid_output" | "output_limit"
   // storage
   | "storage_unavailable" | "storage_blocked" | "quota_exceeded" | "storage_failed" | "newer_version" | "corrupt";
 
@@ -148,17 +148,18 @@ export interface Workspace extends EventTarget {
   /**
    * Sends a message and resolves once it is accepted; the answer comes by events, `view()`, or the `Run`.
    *
-   * @throws {LodgerError} `not_running`, `busy`, `empty_message`, `aborted` (the signal was aborted before); of its files
-   * `unsupported_file`, `file_too_large`, `quota_exceeded`, and `invalid_arguments` where one is empty or cannot be read.
+   * @throws {LodgerError} `not_running`, `busy`, `empty_message`, `invalid_schema`, `aborted` (the signal was aborted
+   * before); of its files `unsupported_file`, `file_too_large`, `quota_exceeded`, and `invalid_arguments` where one is empty
+   * or cannot be read.
    */
-  sendMessage(input: UserInput, options?: SendOptions): Promise<Run>;
+  sendMessage<const S = undefined>(input: UserInput, options?: SendOptions<S>): Promise<Run<S>>;
   /**
-   * Sends a message and waits for the end of its run.
+   * Sends a message and waits for the end of its run. With a `schema`, the result has the answer's `value`.
    *
    * @throws {LodgerError} like `sendMessage`, and unless the run completed: the run's error, or `aborted` if it was
    * interrupted.
    */
-  run(input: UserInput, options?: SendOptions): Promise<RunResult>;
+  run<const S = undefined>(input: UserInput, options?: SendOptions<S>): Promise<Completed<S>>;
   /** Aborts the run that works; without one, nothing happens. */
   interrupt(target?: { sessionId?: "default"; runId?: string }): void;
   /**
@@ -256,7 +257,10 @@ export interface ModelFacts {
   price?: readonly number[];
   /** The first: how many tokens a prompt may have at the prices above. Then, as above, those of a longer one, for all of it. */
   long?: readonly number[];
-  /** All that it can, of `tools`, `images`, `documents`, `reasoning`, `structured`. Absent: nobody knows. */
+  /**
+   * All that it can, of `tools`, `images`, `documents`, `reasoning`, `structured` (it is held to a schema by its provider's
+   * own means). Absent: nobody knows.
+   */
   can?: readonly string[];
   /** The day it is retired, `YYYY-MM-DD`. */
   ends?: string;
@@ -375,6 +379,8 @@ export interface ChatRequest {
   model: string;
   messages: ChatMessage[];
   tools: ChatTool[];
+  /** What the answer has to be, where the message had a `schema`; the system message says it too. */
+  response_format?: { type: "json_schema"; json_schema: { name: string; schema: object; strict: boolean } };
   [option: string]: unknown;
 }
 export interface ChatMessage {
@@ -406,7 +412,7 @@ export type UserInput = string | {
   files?: Blob[];
   metadata?: Record<string, unknown>;
 };
-export interface SendOptions {
+export interface SendOptions<S = unknown> {
   sessionId?: "default";
   /** Aborting interrupts this run. */
   signal?: AbortSignal;
@@ -414,10 +420,17 @@ export interface SendOptions {
   context?: string;
   /** The same key again gives the same run. */
   idempotencyKey?: string;
+  /**
+   * What the answer has to be: a JSON Schema (2020-12) of an object, or a Standard Schema that can give one (zod 4,
+   * ArkType), whose own `validate` then has the last word. The model may call tools first; the text that it ends with is
+   * judged. If that does not fit, the model is told why and answers once more; if that does not fit either, the run fails
+   * with `invalid_output`. After a reload a Standard Schema is gone with its page, and the JSON Schema decides.
+   */
+  schema?: S;
 }
 
 /** A run that was accepted. */
-export interface Run {
+export interface Run<S = unknown> {
   readonly runId: string;
   readonly status: "accepted";
   readonly acceptedAt: number;
@@ -427,24 +440,33 @@ export interface Run {
    */
   readonly textStream: AsyncIterable<string>;
   /** How the run ended; does not reject for a run that failed. */
-  readonly result: Promise<RunResult>;
+  readonly result: Promise<RunResult<S>>;
 }
-export interface RunResult {
+export interface RunResult<S = unknown> {
   runId: string;
   outcome: "completed" | "interrupted" | "failed";
   /** The text of the answer. */
   text: string;
+  /**
+   * What the answer says, where the run has a `schema` and completed: of a Standard Schema what that makes of it; for a
+   * page that was not there when the message was sent, the JSON that it is made of.
+   */
+  value?: OutputOf<S>;
   /** Absent where the model does not tell. */
   usage?: Usage;
   /** How many model calls it took. */
   turns: number;
   error?: ErrorInfo;
 }
+/** The result of a run that completed. */
+export type Completed<S> = RunResult<S> & ([S] extends [undefined] ? unknown : { value: OutputOf<S> });
 /** An interrupted run is `ok`. */
 export interface WaitResult {
   runId: string;
   status: "ok" | "error" | "timeout";
   outcome?: RunResult["outcome"];
+  /** As JSON, where the run has a `schema` and completed. */
+  value?: unknown;
   startedAt?: number;
   endedAt?: number;
   error?: ErrorInfo;
@@ -601,8 +623,27 @@ export interface StandardSchema<O = unknown> {
     readonly types?: { readonly input: unknown; readonly output: O } | undefined;
   };
 }
-/** What a Standard Schema makes of the arguments; of a JSON Schema nothing is known. */
-export type OutputOf<S> = S extends { readonly "~standard": { readonly types?: { readonly output: infer O } | undefined } } ? O : any;
+/** What a Standard Schema makes of a value; of a JSON Schema, what its literal type says. Where nothing is known: `any`. */
+export type OutputOf<S> = S extends { readonly "~standard": { readonly types?: { readonly output: infer O } | undefined } } ? O : JsonOf<S>;
+/** What fits a JSON Schema, as far as its literal type tells: types, members, items, `enum`, `const`, `anyOf`, `oneOf`. */
+export type JsonOf<S> =
+  S extends { readonly const: infer C } ? C
+  : S extends { readonly enum: readonly (infer E)[] } ? E
+  : S extends { readonly anyOf: readonly (infer A)[] } ? JsonOf<A>
+  : S extends { readonly oneOf: readonly (infer A)[] } ? JsonOf<A>
+  : S extends { readonly type: readonly (infer T)[] } ? (T extends string ? JsonOf<Omit<S, "type"> & { readonly type: T }> : any)
+  : S extends { readonly type: infer T } ? (string extends T ? any : TypeNamed<T, S>)
+  : any;
+type TypeNamed<T, S> =
+  T extends "string" ? string
+  : T extends "number" | "integer" ? number
+  : T extends "boolean" ? boolean
+  : T extends "null" ? null
+  : T extends "array" ? (S extends { readonly items: infer I } ? JsonOf<I>[] : any[])
+  : T extends "object" ? (S extends { readonly properties: infer P } ? Members<P, S extends { readonly required: readonly (infer R)[] } ? R : never> : any)
+  : any;
+type Members<P, R> = Flat<{ -readonly [K in keyof P as K extends R ? K : never]: JsonOf<P[K]> } & { -readonly [K in keyof P as K extends R ? never : K]?: JsonOf<P[K]> }>;
+type Flat<T> = { [K in keyof T]: T[K] };
 export interface ToolContext {
   /** Fires when the run is interrupted or the tool's time is up; what it gives afterwards is dropped. */
   signal: AbortSignal;
@@ -806,7 +847,8 @@ export interface WorkspaceEvents {
   /** A person is asked about a call. `respond` answers in place; the first answer counts. */
   "agent:permission-required": Detail & PermissionRequest & { respond(answer: PermissionAnswer, options?: { reason?: string }): Promise<void> };
   "agent:permission-resolved": Detail & { requestId: string; answer: PermissionAnswer };
-  "agent:session-completed": Detail & { endedAt: number; text: string; usage?: Usage; turns: number };
+  /** `value`: as JSON, where the run has a `schema`. */
+  "agent:session-completed": Detail & { endedAt: number; text: string; value?: unknown; usage?: Usage; turns: number };
   "agent:session-interrupted": Detail & { endedAt: number; reason: string };
   "agent:error": Detail & ErrorInfo;
   /**

@@ -49,7 +49,7 @@ export function promptApi({ languages, onProgress } = {}) {
       end = await turn(signal);
       const plain = asked(request);
       if (plain.schema) yield* replied((schema) => pieces(plain.messages, schema, signal), plain);
-      else yield* pieces(plain.messages, undefined, signal);
+      else yield* pieces(plain.messages, plain.form, signal);
     } catch (error) {
       if (!signal.aborted) throw failed(error);
     } finally {

@@ -60,18 +60,18 @@ export function wllama({ engine: given, model, name = "wllama", contextTokens = 
       end = await turn(signal);
       const engine = await unlessAborted(ready(), signal);
       const native = /\btools\b/.test(engine.getChatTemplate() ?? "");
-      const { model: _, messages, tools, ...settings } = request;
+      const { model: _, messages, tools, response_format: __, ...settings } = request;
       const base = { max_tokens: LONGEST, ...settings, stream: true, abortSignal: stop.signal };
       const plain = asked(request);
       const seen = { reason: "stop", timings: [] };
       const ask = (more) => pieces(engine, { ...base, ...more }, stop, seen);
       const plainly = (message) => (Array.isArray(message.content) ? { ...message, content: textOf(message) } : message);
-      if (native) yield* ask({ messages: messages.map(plainly), ...(tools?.length ? { tools, tool_choice: "auto" } : {}) });
-      else if (!plain.schema) yield* ask({ messages: plain.messages });
-      else {
-        const held = (schema) => texts(ask({ messages: plain.messages, response_format: { type: "json_schema", json_schema: { name: "reply", schema } } }));
-        yield* replied(held, plain, () => seen.reason);
-      }
+      const held = (schema) => ({ response_format: { type: "json_schema", json_schema: { name: "reply", schema } } });
+      const form = plain.form && held(plain.form);
+      // A grammar for the answer would keep the model from its own form of a call: both then are JSON of ours.
+      if (native && !(plain.schema && form)) yield* ask({ messages: messages.map(plainly), ...(tools?.length ? { tools, tool_choice: "auto" } : form) });
+      else if (!plain.schema) yield* ask({ messages: plain.messages, ...form });
+      else yield* replied((schema) => texts(ask({ messages: plain.messages, ...held(schema) })), plain, () => seen.reason);
       if (seen.timings.length) yield { choices: [], usage: usageOf(seen.timings) };
     } catch (error) {
       if (!signal.aborted) throw answerFailed(error, contextTokens);

@@ -147,7 +147,9 @@ codes! {
     Refused = "refused", retry false;
     /// The page aborted.
     Aborted = "aborted", retry false;
-    /// The output limit left nothing of an answer.
+    /// The answer does not fit its schema, also after it was asked for again.
+    InvalidOutput = "invalid_output", retry false;
+    /// The output limit left nothing of an answer, or no whole one where it has a schema.
     OutputLimit = "output_limit", retry false;
     /// The run used up its turns.
     MaxTurnsExceeded = "max_turns_exceeded", retry false;

@@ -4,12 +4,15 @@
 //! Encoding the history anew would allocate for each of its blocks; copying the text that is kept is one
 //! allocation, however long it is. A request holds the whole conversation by nature, so the bytes of a turn do
 //! grow: by one copy of the growth, the body. (Now and then the kept text is moved to where it has room.)
+//!
+//! Nor does the work of a piece of an answer grow with what came of it before. What is read again without being
+//! copied is counted where JSON is read (`src/model/decoder.rs`).
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)] // a test file throughout
 
 use lodger::error::ErrorInfo;
 use lodger::harness::{Action, CallKey, Harness, Input, ModelRequest, Notice, Options};
-use lodger::model::{Answer, Block, StopReason, Usage};
+use lodger::model::{Answer, Block, Decoder, StopReason, Usage, Wire};
 use lodger::ports::{MemoryStore, PatternEngine, Read, Table, Write};
 use lodger::session::Session;
 use serde_json::{Value, json};
@@ -223,4 +226,102 @@ fn loading_twice_the_journal_takes_twice_the_work() {
     println!("400 turns: {one:?}, 800 turns: {two:?}");
     assert!(two.0 * 10 <= one.0 * 22, "allocations: {one:?} {two:?}");
     assert!(two.1 * 10 <= one.1 * 24, "bytes: {one:?} {two:?}");
+}
+
+/// The body of an answer that is one call with these arguments, in pieces of eight bytes.
+fn body(wire: Wire, arguments: &str) -> String {
+    let pieces = arguments.as_bytes().chunks(8).map(|piece| std::str::from_utf8(piece).unwrap());
+    let item = |arguments: &str| json!({ "type": "function_call", "call_id": "c", "name": "get_fact", "arguments": arguments });
+    type Parts = (Vec<Value>, fn(&str) -> Value, Vec<Value>);
+    let (begin, piece, end): Parts = match wire {
+        Wire::Anthropic => {
+            let block = json!({ "type": "tool_use", "id": "c", "name": "get_fact", "input": {} });
+            let piece = |text: &str| {
+                let delta = json!({ "type": "input_json_delta", "partial_json": text });
+                json!({ "type": "content_block_delta", "index": 0, "delta": delta })
+            };
+            let start = json!({ "type": "message_start", "message": {} });
+            let begin = json!({ "type": "content_block_start", "index": 0, "content_block": block });
+            (vec![start, begin], piece, vec![json!({ "type": "message_stop" })])
+        }
+        Wire::OpenAiChat => {
+            let first = json!({ "index": 0, "id": "c", "function": { "name": "get_fact" } });
+            let piece = |text: &str| {
+                let call = json!({ "index": 0, "function": { "arguments": text } });
+                json!({ "choices": [{ "delta": { "tool_calls": [call] } }] })
+            };
+            let begin = json!({ "choices": [{ "delta": { "tool_calls": [first] } }] });
+            let end = json!({ "choices": [{ "delta": {}, "finish_reason": "tool_calls" }] });
+            (vec![begin], piece, vec![end])
+        }
+        Wire::OpenAiResponses => {
+            let piece = |text: &str| {
+                let kind = "response.function_call_arguments.delta";
+                json!({ "type": kind, "output_index": 0, "delta": text })
+            };
+            let event = |kind: &str, item: Value| json!({ "type": kind, "output_index": 0, "item": item });
+            let end = [
+                event("response.output_item.done", item(arguments)),
+                json!({ "type": "response.completed", "response": {} }),
+            ];
+            (vec![event("response.output_item.added", item(""))], piece, end.into())
+        }
+        Wire::Ollama => {
+            // Its calls come whole; the network cuts them.
+            let arguments: Value = serde_json::from_str(arguments).unwrap();
+            let call = json!({ "function": { "name": "get_fact", "arguments": arguments } });
+            let lines =
+                [json!({ "message": { "tool_calls": [call] } }), json!({ "message": {}, "done": true })];
+            return lines.map(|line| format!("{line}\n")).concat();
+        }
+    };
+    let events = begin.into_iter().chain(pieces.map(piece)).chain(end);
+    events.map(|event| format!("data: {event}\n\n")).collect()
+}
+
+/// The allocations, and the bytes of them, while a watched page gets such an answer in network reads of this size.
+fn arriving(wire: Wire, kilobytes: usize, read: Option<usize>) -> (u64, u64, u64) {
+    let mut page = Page::new(true);
+    page.command("sendMessage", json!({ "text": "go" }));
+    let arguments = json!({ "q": "Words, \"quoted\"\n".repeat(kilobytes * 1024 / 18) }).to_string();
+    let body = body(wire, &arguments);
+    let call = page.model.take().unwrap();
+    let (times, bytes) = (TIMES.get(), BYTES.get());
+    let mut decoder = Decoder::new(wire);
+    // One event a read, where no size is given: what a slow model does.
+    let reads: Vec<&[u8]> = match read {
+        Some(size) => body.as_bytes().chunks(size).collect(),
+        None => body.split_inclusive('\n').map(str::as_bytes).collect(),
+    };
+    let count = reads.len() as u64;
+    for read in reads {
+        page.now += 1;
+        let harness = &mut page.harness;
+        decoder.push(read, &mut |delta| assert!(harness.delta(call, delta))).unwrap();
+        harness.flush(page.now, call);
+        while let Some(action) = page.harness.poll(page.now) {
+            page.act(action);
+        }
+    }
+    let result = decoder.finish().map_err(|(error, answer)| (error, Some(answer)));
+    page.handle(Input::Answered { call, result });
+    let (times, bytes) = (TIMES.get() - times, BYTES.get() - bytes);
+    assert_eq!(page.tools.len(), 1, "the call runs");
+    println!(
+        "{}, {kilobytes} KB, {count} reads: {times} allocations, {} bytes for each of the body",
+        wire.as_str(),
+        bytes / body.len() as u64
+    );
+    (times, bytes, count)
+}
+
+#[test]
+fn arguments_in_pieces_of_eight_bytes_take_work_in_proportion() {
+    for &wire in Wire::ALL {
+        for read in [None, Some(8), Some(1 << 16)] {
+            let (half, whole) = (arriving(wire, 64, read), arriving(wire, 128, read));
+            assert!(whole.0 * 10 <= half.0 * 22, "{wire:?}: allocations {half:?} {whole:?}");
+            assert!(whole.1 * 10 <= half.1 * 23, "{wire:?}: bytes {half:?} {whole:?}");
+        }
+    }
 }

@@ -549,6 +549,35 @@ both("a Standard Schema: its JSON Schema crosses, it says what is wrong, and exe
   assert.match(o.host.answers(gone)[0].error.message, /no function/);
 });
 
+both("what an answer has to be crosses as text; a Standard Schema is asked, and makes the value", async (open) => {
+  const o = await open({ sendMessage: () => ({ runId: "r", status: "accepted", acceptedAt: 1 }), result: () => ({ runId: "r", outcome: "completed", text: "{}", turns: 1, value: { n: "5" } }) });
+  const validate = ({ n }) => (Number(n) > 1 ? { value: { n: Number(n) } } : { issues: [{ message: "too few", path: ["n"] }, { message: "sad" }] });
+  const schema = { "~standard": { version: 1, vendor: "acme", validate, jsonSchema: { input: () => ({ type: "object" }) } } };
+  const run = await o.workspace.sendMessage("hi", { schema });
+  const plain = await o.workspace.sendMessage("hi", { schema: { z: 1, a: { b: 2 } } });
+  const [first, second] = o.host.commandsSent("sendMessage").map(({ schema }) => schema);
+  assert.deepEqual([first.json, second], ['{"type":"object"}', { json: '{"z":1,"a":{"b":2}}' }]);
+  assert.deepEqual([(await run.result).value, (await plain.result).value], [{ n: 5 }, { n: "5" }]);
+  // It is asked as long as the run is there.
+  await turns();
+  const gone = o.host.call(first.validate.$fn, "validate", { args: { n: 0 } });
+  await turns();
+  assert.match(o.host.answers(gone)[0].error.message, /no function/);
+  for (const schema of [() => {}, 7n, Symbol("s"), { a: 1n }, { "~standard": { vendor: "acme" } }]) {
+    assert.equal((await rejection(o.workspace.sendMessage("hi", { schema }))).code, "invalid_schema");
+  }
+});
+
+both("a Standard Schema is asked what is wrong with an answer", async (open) => {
+  const o = await open({ sendMessage: () => ({ runId: "r", status: "accepted", acceptedAt: 1 }), result: () => new Promise(() => {}) });
+  const validate = () => ({ issues: [{ message: "too few", path: ["n"] }, { message: "sad" }] });
+  await o.workspace.sendMessage("hi", { schema: { "~standard": { version: 1, vendor: "acme", validate, jsonSchema: { input: () => ({}) } } } });
+  const [{ schema }] = o.host.commandsSent("sendMessage");
+  const asked = o.host.call(schema.validate.$fn, "validate", { args: {} });
+  await turns();
+  assert.equal(JSON.parse(o.host.answers(asked)[0].json), "the answer does not fit: n: too few; answer: sad");
+});
+
 both("a Standard Schema that says nothing is no yes", async (open) => {
   const o = await open();
   for (const [i, result] of [undefined, null, "fine", {}, true].entries()) {

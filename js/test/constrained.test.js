@@ -59,6 +59,19 @@ test("the schema keeps the shape of arguments and nothing that only some underst
   assert.ok(JSON.stringify(properties.list).length < 500, "a schema that holds itself ends");
 });
 
+test("what the answer has to be stands alone without tools, and in the place of the answer beside them", () => {
+  const schema = { type: "object", properties: { n: { type: "integer", minimum: 1 } }, required: ["n"] };
+  const form = { type: "object", properties: { n: { type: "integer" } }, required: ["n"], additionalProperties: false };
+  const request = { messages: [user("Hi"), { role: "assistant", content: '{"n":0}' }, user("Again")], response_format: { type: "json_schema", json_schema: { name: "answer", schema } } };
+  const alone = asked(request);
+  assert.deepEqual([alone.form, alone.schema, alone.messages[1].content], [form, undefined, '{"n":0}']);
+  const beside = asked({ ...request, tools: [WEATHER] });
+  assert.deepEqual([beside.form, beside.schema.anyOf[1], beside.answer.properties.answer], [form, beside.answer, form]);
+  assert.match(beside.messages[0].content, /\{"answer": \{…\}\} when no tool helps/);
+  assert.equal(beside.messages[2].content, '{"answer":{"n":0}}', "what was said is in the form that is asked for");
+  for (const size of [1, 3, 99]) assert.equal(read('{"answer": {"n": 1, "t": "\\u00e9"}}', size).text, '{"n":1,"t":"é"}');
+});
+
 test("calls and results become turns that alternate", () => {
   const call = (id, name, args) => ({ id, type: "function", function: { name, arguments: args } });
   const messages = [

@@ -19,9 +19,9 @@ afterEach(() => {
   delete globalThis.navigator?.userActivation;
 });
 
-async function ask(provider, { messages = [user("Hi")], tools = [], signal = new AbortController().signal } = {}) {
+async function ask(provider, { messages = [user("Hi")], tools = [], response_format, signal = new AbortController().signal } = {}) {
   const found = { pieces: [], calls: [], reason: null };
-  for await (const piece of provider.stream({ model: "browser", messages, tools }, { signal })) {
+  for await (const piece of provider.stream({ model: "browser", messages, tools, ...(response_format && { response_format }) }, { signal })) {
     if (typeof piece === "string") found.pieces.push(piece);
     else {
       const [{ delta, finish_reason }] = piece.choices;
@@ -54,6 +54,15 @@ test("the conversation begins the session, what is asked last is asked; in words
   await ask(promptApi({ languages: ["en"] }), { messages: [user("Hi"), { role: "assistant", content: "Cut" }] });
   assert.deepEqual(log.created[1].expectedOutputs, [{ type: "text", languages: ["en"] }]);
   assert.equal(log.prompts[1].input, "Go on.");
+});
+
+test("an answer of a given form: the browser holds its model to it", async () => {
+  const log = browser({ answers: [['{"n":', "1}"], ['{"answer":{"n":2}}']] });
+  const response_format = { type: "json_schema", json_schema: { schema: { type: "object", properties: { n: { type: "integer" } } } } };
+  assert.equal((await ask(promptApi(), { response_format })).pieces.join(""), '{"n":1}');
+  assert.deepEqual(Object.keys(log.prompts[0].responseConstraint.properties), ["n"]);
+  assert.equal((await ask(promptApi(), { response_format, tools: TOOLS })).pieces.join(""), '{"n":2}');
+  assert.equal(log.prompts[1].responseConstraint.anyOf.length, 2);
 });
 
 test("tools: held to JSON, never the browser's own", async () => {

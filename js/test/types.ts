@@ -1,7 +1,7 @@
 // Checked by `tsc --strict`, never run: what the types must allow, and what they must refuse.
 
 import init, { deleteWorkspace, invoke, LodgerError, openWorkspace } from "lodger";
-import type { AgentConfig, ErrorCode, Lifecycle, Message, Part, PermissionAnswer, PermissionRequest, Provider, Run, Snapshot, Status, Tool, View, Workspace } from "lodger";
+import type { AgentConfig, ErrorCode, JsonSchema, Lifecycle, Message, Part, PermissionAnswer, PermissionRequest, Provider, Run, Snapshot, Status, Tool, View, Workspace } from "lodger";
 import models from "lodger/models.json";
 import { offline } from "lodger/offline";
 import { availability, promptApi } from "lodger/prompt-api";
@@ -136,6 +136,41 @@ export async function use(): Promise<void> {
     lookup: ({ to }) => ({ result: to.trim() }) });
   // @ts-expect-error not what the schema gives
   ws.tools.register({ name: "z", description: "d", inputSchema: z.object({ to: z.string() }), execute: ({ too }) => too });
+  // A literal JSON Schema says as much.
+  ws.tools.register({ name: "j", description: "d", inputSchema: { type: "object", properties: { to: { type: "string" } }, required: ["to"] } as const,
+    execute: (args) => same<typeof args, { to: string }>(true) });
+  ws.tools.register({ name: "j", description: "d", inputSchema: { type: "object", properties: { to: { type: "string" } } }, execute: (args) => args.whatever.it.is });
+
+  const invoice = z.object({ total: z.coerce.number(), due: z.iso.date().transform((day) => new Date(day)).optional() });
+  const read = await ws.run("Read it.", { schema: invoice, context: "…" });
+  same<typeof read.value, { total: number; due?: Date | undefined }>(true);
+  const counted = await ws.run("Count.", {
+    schema: {
+      type: "object",
+      properties: {
+        n: { type: "integer" }, unit: { enum: ["cm", "in"] }, tags: { type: "array", items: { type: "string" } }, note: { type: ["string", "null"] },
+        of: { anyOf: [{ const: 1 }, { type: "object", properties: { deep: { type: "boolean" } }, required: ["deep"] }] }, any: {},
+      },
+      required: ["n", "unit", "tags", "note", "of"],
+    },
+  });
+  same<typeof counted.value.n, number>(true);
+  same<typeof counted.value.unit, "cm" | "in">(true);
+  same<typeof counted.value.tags, string[]>(true);
+  same<typeof counted.value.note, string | null>(true);
+  same<typeof counted.value.of, 1 | { deep: boolean }>(true);
+  counted.value.any?.what.ever;
+  // @ts-expect-error not in the schema
+  counted.value.unknown;
+  const known: JsonSchema = { type: "object" };
+  (await ws.run("Count.", { schema: known })).value.what.ever;
+  const ended = await (await ws.sendMessage("Count.", { schema: invoice })).result;
+  same<NonNullable<typeof ended.value>["total"], number>(true);
+  // @ts-expect-error may be absent: the run may fail
+  ended.value.total;
+  same<Awaited<ReturnType<typeof ws.wait>>["value"], unknown>(true);
+  // @ts-expect-error no such option
+  await ws.run("Count.", { schema: invoice, form: 1 });
   await ws.tools.resolve("call", { result: [1] });
   await ws.tools.resolve("call", { error: "no" });
   // @ts-expect-error

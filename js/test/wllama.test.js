@@ -73,6 +73,19 @@ test("a template without tools: held to JSON, which becomes a call or text that 
   assert.deepEqual([cut.text, cut.reason], ["It", "length"]);
 });
 
+test("an answer of a given form: held to it by the engine, beside tools to JSON of ours, whatever the template has", async () => {
+  const schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
+  const response_format = { type: "json_schema", json_schema: { name: "answer", schema, strict: false } };
+  for (const template of ["{{ messages }}", "{{ messages }} {{ tools }}"]) {
+    const engine = new FakeWllama({ template, answers: [['{"n":', "1}"], ['{"answer":{"n":2}}']] });
+    const provider = wllama({ engine, model: MODEL });
+    assert.equal((await ask(provider, { response_format })).text, '{"n":1}');
+    assert.deepEqual(engine.asked[0].response_format.json_schema.schema, { ...schema, additionalProperties: false });
+    assert.equal((await ask(provider, { response_format, tools: TOOLS })).text, '{"n":2}');
+    assert.deepEqual([engine.asked[1].tools, engine.asked[1].response_format.json_schema.schema.anyOf.length], [undefined, 2]);
+  }
+});
+
 test("a model that calls again what it has just been told is asked twice, and both count", async () => {
   const engine = new FakeWllama({ answers: [['{"tool":"now","arguments":{}}'], ['{"answer":"Noon."}']] });
   const messages = [{ role: "user", content: "?" }, { role: "assistant", tool_calls: [{ id: "1", type: "function", function: { name: "now", arguments: "{}" } }] }, { role: "tool", tool_call_id: "1", content: "noon" }];

@@ -1,8 +1,11 @@
-// Lodger beside a bare drain, a hand-written loop and the Anthropic SDK: one page, one server, one run, medians.
-//   node bench/run.mjs [--package DIR|TGZ] [--runs 5] [--deltas 20000,100000] [--turns 200] [--json FILE] [--gate DIR]
+// Lodger beside a bare drain, a hand-written loop, the Anthropic SDK, pi and the AI SDK: one page, one server, one run,
+// medians. Streams of text, the same on each wire, a call with long arguments, loops of tools.
+//   node bench/run.mjs [--package DIR|TGZ] [--runs 5] [--deltas 20000,100000] [--argument 128] [--turns 200] [--json FILE] [--gate DIR]
+// The peers are installed in `bench/peers`.
 // `--gate`: the module with what only the benchmark calls, as `cargo xtask bench` builds it; then the gate is measured too.
 // CPU is the main thread's, by the browser's own counter (`ThreadTime` of Performance.getMetrics in thread ticks).
 import fs from "node:fs/promises";
+import os from "node:os";
 import path from "node:path";
 import zlib from "node:zlib";
 import { parseArgs } from "node:util";
@@ -11,18 +14,21 @@ import { launch } from "../lib/browser.mjs";
 import { installPackage, ROOT, WORK } from "../lib/package.mjs";
 import { site } from "../lib/site.mjs";
 import { gateBench } from "./gate.mjs";
-import { benchServer, textOf } from "./server.mjs";
+import { benchServer, contentOf, textOf, WIRE_NAMES } from "./server.mjs";
 
 const { values } = parseArgs({ options: { package: { type: "string", default: path.join(ROOT, "..", "pkg") }, runs: { type: "string", default: "5" }, deltas: { type: "string", default: "20000,100000" },
-  turns: { type: "string", default: "200" }, json: { type: "string", default: path.join(WORK, "bench.json") }, gate: { type: "string" } } });
+  argument: { type: "string", default: "128" }, turns: { type: "string", default: "200" }, json: { type: "string", default: path.join(WORK, "bench.json") }, gate: { type: "string" } } });
 const RUNS = Math.max(1, Number(values.runs));
 const DELTAS = values.deltas.split(",").map(Number);
 const TURNS = Number(values.turns);
+const ARGUMENT = Number(values.argument);
+/** Who takes longer than this, in ms, is not asked again: its first run counts. */
+const PATIENCE = 8000;
 
 const pkg = await installPackage(values.package);
 const web = await site(pkg);
 const server = await benchServer();
-await build({ entryPoints: [path.join(ROOT, "bench", "page.js")], outfile: path.join(WORK, "bench", "page.js"), bundle: true, format: "esm", external: ["lodger"], minify: true, logLevel: "error",
+await build({ entryPoints: [path.join(ROOT, "bench", "page.js")], outfile: path.join(WORK, "bench", "page.js"), bundle: true, format: "esm", external: ["lodger"], minify: true, nodePaths: [path.join(ROOT, "bench/peers/node_modules")], logLevel: "error",
   plugins: [{ name: "sdk", setup: (b) => b.onResolve({ filter: /^\.\/sdk\.js$/ }, () => ({ path: path.join(ROOT, "node_modules/@anthropic-ai/sdk/index.mjs") })) }] });
 web.serve("/bench.html", `<!doctype html><meta charset="utf-8"><title>bench</title><script type="importmap">${JSON.stringify({ imports: web.imports })}</script><script type="module" src="/work/bench/page.js"></script>`);
 
@@ -47,14 +53,14 @@ async function cpu() {
 }
 
 /** Runs one contender once; gives `{ wall, cpu }` in ms. */
-async function measure(name, url, expected) {
+async function measure(name, url, expected, wire) {
   await cdp.send("HeapProfiler.collectGarbage");
   const before = await cpu();
-  const { got, wall } = await page.evaluate(async ([name, url]) => {
+  const { got, wall } = await page.evaluate(async ([name, url, wire]) => {
     const begin = performance.now();
-    const got = await contenders[name](url);
+    const got = await contenders[name](url, wire);
     return { got, wall: performance.now() - begin };
-  }, [name, url]);
+  }, [name, url, wire]);
   const after = await cpu();
   if (expected !== undefined && got !== expected) throw new Error(`${name} gave ${got}, not ${expected}`);
   return { wall, cpu: after - before };
@@ -63,19 +69,35 @@ async function measure(name, url, expected) {
 const median = (list) => { const sorted = [...list].sort((a, b) => a - b); const m = sorted.length >> 1; return sorted.length % 2 ? sorted[m] : (sorted[m - 1] + sorted[m]) / 2; };
 const middle = (samples) => ({ wall: median(samples.map((s) => s.wall)), cpu: median(samples.map((s) => s.cpu)), samples });
 
-const results = { runs: RUNS, streams: {}, toolLoop: {}, sizes: {} };
-for (const deltas of DELTAS) {
-  const url = `${server.url}/stream/${deltas}`;
-  const expected = textOf(deltas).length;
-  const samples = { drain: [], loop: [], sdk: [], lodger: [] };
-  for (let run = 0; run <= RUNS; run++) { // the first one warms up and does not count
-    for (const name of Object.keys(samples)) {
-      if (name === "lodger") await page.evaluate((u) => prepare(u), url);
-      const sample = await measure(name, url, name === "drain" ? undefined : expected);
+/** All of these in turn, so many times; the first time warms up and does not count. `prepare`: before Lodger's runs. */
+async function compare(names, url, expected, { wire, prepare }) {
+  const samples = Object.fromEntries(names.map((name) => [name, []]));
+  for (let run = 0; run <= RUNS; run++) {
+    for (const name of names) {
+      if (samples[name].once) continue;
+      if (/lodger/i.test(name)) await prepare();
+      const sample = await measure(name, url, name === "drain" ? undefined : expected, wire);
       if (run) samples[name].push(sample);
+      else if (sample.wall > PATIENCE) samples[name] = Object.assign([sample], { once: true });
     }
   }
-  results.streams[deltas] = Object.fromEntries(Object.entries(samples).map(([name, list]) => [name, middle(list)]));
+  return Object.fromEntries(Object.entries(samples).map(([name, list]) => [name, { ...middle(list), once: list.once }]));
+}
+
+const results = { runs: RUNS, streams: {}, wires: {}, argument: {}, toolLoop: {}, sizes: {} };
+for (const deltas of DELTAS) {
+  const url = `${server.url}/stream/${deltas}`;
+  const names = ["drain", "loop", "sdk", "pi", "ai", "lodger"];
+  results.streams[deltas] = await compare(names, url, textOf(deltas).length, { prepare: () => page.evaluate((u) => prepare(u), url) });
+}
+for (const wire of WIRE_NAMES) {
+  const url = `${server.url}/wire/${wire}/${DELTAS[0]}`;
+  results.wires[wire] = await compare(["wireLoop", "lodger"], url, textOf(DELTAS[0]).length, { wire, prepare: () => page.evaluate(([u, w]) => prepare(u, false, w), [url, wire]) });
+}
+{
+  const url = `${server.url}/argument/${ARGUMENT}`;
+  const names = ["argumentLoop", "argumentSdk", "argumentPi", "argumentAi", "argumentAiChat", "argumentLodger"];
+  results.argument = await compare(names, url, contentOf(ARGUMENT).length, { prepare: () => page.evaluate((u) => prepare(u), url) });
 }
 
 const loop = `${server.url}/loop/${TURNS}`;
@@ -106,13 +128,19 @@ const total = { raw: sum("raw"), gzip: sum("gzip"), brotli: sum("brotli") };
 
 const ms = (x) => x.toFixed(x < 100 ? 1 : 0).padStart(9);
 const times = (a, b) => (a / b).toFixed(2).padStart(9);
-const NAMES = { drain: "drain the bytes", loop: "hand-written loop", sdk: "Anthropic SDK", lodger: "Lodger, journal and events" };
-console.log(`medians of ${RUNS}; ms; main-thread CPU by the browser's counter\n`);
+const NAMES = { drain: "drain the bytes", loop: "hand-written loop", sdk: "Anthropic SDK", pi: "pi-ai", ai: "AI SDK, streamText", lodger: "Lodger, journal and events",
+  argumentLoop: "hand-written loop", argumentSdk: "Anthropic SDK", argumentPi: "pi-ai", argumentAi: "AI SDK, streamText", argumentAiChat: "AI SDK, as useChat reads", argumentLodger: "Lodger, the whole run" };
+console.log(`medians of ${RUNS} (* one run only: it took more than ${PATIENCE / 1000} s); ms; main-thread CPU by the browser's counter; loads before: ${os.loadavg().map((x) => x.toFixed(1)).join(" ")}\n`);
 for (const [deltas, row] of Object.entries(results.streams)) {
   console.log(`${deltas} text deltas${" ".repeat(Math.max(1, 24 - String(deltas).length - 12))}      CPU     wall  CPU/drain  CPU/loop`);
-  for (const [name, { wall, cpu }] of Object.entries(row)) console.log(`  ${NAMES[name].padEnd(26)} ${ms(cpu)}${ms(wall)}${times(cpu, row.drain.cpu)}${times(cpu, row.loop.cpu)}`);
+  for (const [name, { wall, cpu, once }] of Object.entries(row)) console.log(`  ${NAMES[name].padEnd(26)} ${ms(cpu)}${ms(wall)}${times(cpu, row.drain.cpu)}${times(cpu, row.loop.cpu)}${once ? " *" : ""}`);
   console.log();
 }
+console.log(`${DELTAS[0]} text deltas on each wire`.padEnd(29) + "loop CPU     wall  Lodger CPU     wall  CPU/loop");
+for (const [wire, { wireLoop, lodger }] of Object.entries(results.wires)) console.log(`  ${wire.padEnd(26)} ${ms(wireLoop.cpu)}${ms(wireLoop.wall)}   ${ms(lodger.cpu)}${ms(lodger.wall)} ${times(lodger.cpu, wireLoop.cpu)}`);
+console.log(`\narguments of ${ARGUMENT} KB in pieces of 8`.padEnd(30) + "      CPU     wall  CPU/loop");
+for (const [name, { wall, cpu, once }] of Object.entries(results.argument)) console.log(`  ${NAMES[name].padEnd(26)} ${ms(cpu)}${ms(wall)}${times(cpu, results.argument.argumentLoop.cpu)}${once ? " *" : ""}`);
+console.log("  The SDK, pi and useChat show what has come of the arguments at each piece; Lodger shows that the call comes, and runs it.\n");
 for (const [kind, { lodger, bare }] of Object.entries(results.toolLoop)) {
   console.log(`${TURNS} turns, a tool that ${kind.padEnd(7)}   CPU     wall`);
   console.log(`  ${"bare fetches".padEnd(26)} ${ms(bare.cpu)}${ms(bare.wall)}`);
@@ -136,6 +164,8 @@ console.log(`  ${"together".padEnd(36)} ${String(total.raw).padStart(8)} ${Strin
 const goals = [];
 for (const [deltas, row] of Object.entries(results.streams)) goals.push([`${deltas} deltas: not slower than the hand-written loop`, row.lodger.cpu / row.loop.cpu, 1]);
 const [small, large] = [DELTAS[0], DELTAS.at(-1)];
+for (const [wire, row] of Object.entries(results.wires)) goals.push([`${small} deltas of ${wire}: not slower than the hand-written loop`, row.lodger.cpu / row.wireLoop.cpu, 1]);
+goals.push([`${ARGUMENT} KB of arguments: at most 250 ms`, results.argument.argumentLodger.cpu, 250], [`${ARGUMENT} KB of arguments: not slower than the Anthropic SDK`, results.argument.argumentLodger.cpu / results.argument.argumentSdk.cpu, 1]);
 goals.push([`${large} deltas: within 1.5 times the drain`, results.streams[large].lodger.cpu / results.streams[large].drain.cpu, 1.5]);
 const { lodger, bare } = results.toolLoop.reads;
 goals.push([`${TURNS} turns: CPU at most 1.3 times the bare fetches`, lodger.cpu / bare.cpu, 1.3], [`${TURNS} turns: wall at most 1.3 times the bare fetches`, lodger.wall / bare.wall, 1.3]);

@@ -12,6 +12,7 @@ export function check({ headers = {}, json: body, text = "" }, { sent } = {}) {
   if (!body) return [`the body is not JSON: ${text.slice(0, 80)}`];
   checkHeaders(headers, bad);
   checkFrame(body, bad);
+  checkForm(body, bad);
   if (Array.isArray(body.messages) && body.messages.length) checkMessages(body, bad, sent);
   else bad.push("messages: at least one message is required");
   return bad;
@@ -48,6 +49,30 @@ function checkFrame(body, bad) {
     bad.push("thinking.budget_tokens: at least 1024 and less than max_tokens");
   }
 }
+
+/** What the answer has to be, and which tool has to be called. */
+function checkForm({ output_config, tool_choice, thinking, tools = [] }, bad) {
+  if (tool_choice && !tools.some(({ name }) => tool_choice.type === "tool" && name === tool_choice.name)) bad.push("tool_choice: names no tool");
+  if (tool_choice && thinking && thinking.type !== "disabled") bad.push("Thinking may not be enabled when tool_choice forces tool use.");
+  if (!output_config?.format) return;
+  if (output_config.format.type !== "json_schema") bad.push("output_config.format: must be a json_schema");
+  let optional = 0;
+  const visit = (schema, at) => {
+    if (schema === null || typeof schema !== "object") return void bad.push(`${at}: must be an object`);
+    for (const keyword of Object.keys(schema)) if (!KEYWORDS.includes(keyword)) bad.push(`${at}: property '${keyword}' is not supported`);
+    if (schema.type === "object" || schema.properties) {
+      if (schema.additionalProperties !== false) bad.push(`${at}: For 'object' type, 'additionalProperties' must be explicitly set to false`);
+      optional += Object.keys(schema.properties ?? {}).filter((name) => !schema.required?.includes(name)).length;
+    }
+    if (!schema.type && !schema.$ref && !schema.anyOf) bad.push(`${at}: has no type`);
+    for (const [name, inner] of Object.entries({ ...schema.properties, ...schema.$defs })) visit(inner, `${at}.${name}`);
+    for (const inner of [schema.items, ...(schema.anyOf ?? [])]) if (inner !== undefined) visit(inner, `${at}[]`);
+  };
+  visit(output_config.format.schema, "output_config.format.schema");
+  if (optional > 24) bad.push("output_config.format.schema: too many optional parameters");
+}
+
+const KEYWORDS = ["type", "enum", "const", "anyOf", "$ref", "$defs", "definitions", "title", "description", "properties", "required", "additionalProperties", "items"];
 
 function checkMessages(body, bad, sent) {
   const messages = body.messages.map((m) => ({ role: m.role, blocks: typeof m.content === "string" ? [{ type: "text", text: m.content }] : m.content }));

@@ -11,7 +11,7 @@ use crate::json::json;
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::{Read, Rows, Table};
-use crate::run::{Outcome, Run};
+use crate::run::{Outcome, Output, Run};
 use crate::session::{self, Session};
 use crate::tools::Definition;
 use serde_json::Value;
@@ -212,7 +212,7 @@ impl Harness {
     }
 
     fn send_message(&mut self, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
-        let members = ["text", "files", "metadata", "context", "sessionId", "idempotencyKey"];
+        let members = ["text", "files", "metadata", "context", "sessionId", "idempotencyKey", "schema"];
         // What is not known here is an option of the page, or of a later version.
         let args = Args::new("sendMessage", value, &members).map_err(|mut error| {
             error.code = Code::InvalidConfig;
@@ -227,6 +227,7 @@ impl Harness {
         if text.trim().is_empty() && !has_files {
             return Err(ErrorInfo::new(Code::EmptyMessage, "the message is empty").hint("send a text"));
         }
+        let schema = args.get("schema").map(|schema| Output::parse(schema, &self.engine)).transpose()?;
         let Some(slot) = self.sessions.get(session) else { return Err(no_session(session)) };
         let same = |run: &&Run| idempotency.is_some() && run.prompt.idempotency.as_deref() == idempotency;
         if let Some(run) = slot.session.runs.iter().rev().find(same) {
@@ -252,6 +253,7 @@ impl Harness {
             idempotency: idempotency.map(Into::into),
             continues: None,
             files,
+            schema: schema.map(|schema| self.scrubbed_value(schema)),
         };
         if let Entry::Prompt { files, .. } = &entry {
             self.write_files(files);
@@ -282,6 +284,7 @@ impl Harness {
             return Err(super::runs::not_configured());
         }
         let (mut run, held, has_ended) = (last.id.clone(), last.held, last.ended.is_some());
+        let schema = last.prompt.output.as_ref().map(Output::record);
         if has_ended {
             let entry = Entry::Prompt {
                 message: ["msg_", fresh].concat(),
@@ -291,6 +294,7 @@ impl Harness {
                 idempotency: None,
                 continues: Some(std::mem::replace(&mut run, ["run_", fresh].concat())),
                 files: Vec::new(),
+                schema,
             };
             self.append(DEFAULT_SESSION, Some(&run), &entry);
         } else if held {
@@ -453,7 +457,7 @@ fn answer_of(session: &Session, run: &str, whole: bool) -> Option<Option<Value>>
                 .text("text", "")
                 .number("turns", 0)
                 .done(),
-            _ => wait_result(run, started_at, ended),
+            folded => wait_result(run, started_at, ended, folded.and_then(Run::value)),
         }
     }))
 }

@@ -20,10 +20,16 @@ pub(super) fn wait_timeout(run: &str) -> String {
     Object::new().text("runId", run).text("status", "timeout").json()
 }
 
-/// `WaitResult` of a run that has ended.
-pub(super) fn wait_result(run: &str, started_at: u64, ended: &crate::run::Ended) -> Value {
+/// `WaitResult` of a run that has ended. `value`: its answer's, where that has a schema.
+pub(super) fn wait_result(
+    run: &str,
+    started_at: u64,
+    ended: &crate::run::Ended,
+    value: Option<Value>,
+) -> Value {
     Object::new()
         .text("runId", run)
+        .maybe("value", value)
         .text("status", if ended.outcome == Outcome::Failed { "error" } else { "ok" })
         .text("outcome", ended.outcome.as_str())
         .number("startedAt", started_at)
@@ -40,6 +46,7 @@ pub(super) fn run_result(run: &Run) -> Value {
         .value("outcome", ended.map(|ended| ended.outcome.as_str()).into())
         .text("text", &run.text())
         .number("turns", run.turns.len() as u64)
+        .maybe("value", run.value())
         .maybe("usage", session::usage(&run.sums))
         .maybe("error", ended.and_then(|ended| ended.error.as_ref()).map(ErrorInfo::to_json))
         .done()
@@ -184,6 +191,7 @@ impl Harness {
                 detail.number("endedAt", ended.at);
                 detail.text("text", &run.text());
                 detail.number("turns", run.turns.len() as u64);
+                detail.maybe("value", run.value());
                 detail.maybe("usage", session::usage(&run.sums));
                 self.send("agent:session-completed", detail, true);
             }
@@ -211,7 +219,7 @@ impl Harness {
     fn tell_waiters(&mut self, run: &Run, ended: &crate::run::Ended) {
         for waiter in self.waiters.extract_if(.., |waiter| waiter.run == run.id) {
             let value = match waiter.until {
-                Some(_) => wait_result(&run.id, run.started_at, ended),
+                Some(_) => wait_result(&run.id, run.started_at, ended, run.value()),
                 None => run_result(run),
             };
             self.outbox

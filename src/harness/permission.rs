@@ -67,15 +67,24 @@ impl Harness {
         }
     }
 
-    /// The page's own schema is asked about the arguments of a call of a run.
+    /// The page's own schema is asked about the arguments of a call of a run, or about the run's answer.
     pub(super) fn inspect(&mut self, session: &str, run: &str, tool_call: &str) {
         let about = About::Run(RunCall::new(session, run, tool_call));
-        let Some(function) = self.tool_of(session, run, tool_call).and_then(|tool| tool.validate) else {
+        let (function, args) = if tool_call.is_empty() {
+            let run = self.run(session, run);
+            let value = run.and_then(Run::last_value).and_then(Result::ok);
+            let output = run.and_then(|run| run.prompt.output.as_ref());
+            (output.and_then(|output| output.validate), value.unwrap_or_default())
+        } else {
+            let function = self.tool_of(session, run, tool_call).and_then(|tool| tool.validate);
+            (function, self.args_of(session, run, tool_call))
+        };
+        let Some(function) = function else {
             let error = ErrorInfo::new(Code::ToolNotFound, "the tool is gone");
             return self.validated(about, Err(error));
         };
         let mut request = Object::new();
-        request.value("args", self.args_of(session, run, tool_call));
+        request.value("args", args);
         self.ask_page(CallOwner::Validate(about), function, "validate", request);
     }
 
@@ -86,7 +95,9 @@ impl Harness {
             Ok(json) => {
                 let said = json.and_then(|json| crate::json::parse(&json));
                 let wrong = said.as_ref().and_then(Value::as_str).map(|said| self.scrubbed(said.into()));
-                wrong.map(|wrong| ErrorInfo::new(Code::InvalidArguments, ToolText::cut(wrong).text))
+                let answer = matches!(&about, About::Run(of) if of.tool_call.is_empty());
+                let code = if answer { Code::InvalidOutput } else { Code::InvalidArguments };
+                wrong.map(|wrong| ErrorInfo::new(code, ToolText::cut(wrong).text))
             }
         };
         match (about, error) {

@@ -9,7 +9,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json;
 use crate::list::Listed;
-use crate::model::{Answer, Block, StopReason, Usage, openai_chat};
+use crate::model::{Answer, Block, Form, Settings, StopReason, Usage, openai_chat};
 use crate::ports::files::has_marks;
 use crate::ports::{Expect, Millis, Table, Write};
 use crate::prompt;
@@ -162,6 +162,7 @@ impl Harness {
             | Entry::Due {}
             | Entry::OverBudget { .. }
             | Entry::Judged { .. }
+            | Entry::SentBack { .. }
             | Entry::NotFound { .. }
             | Entry::Granted { .. }
             | Entry::Revoked { .. } => {}
@@ -229,21 +230,25 @@ impl Harness {
             provider: self.sessions.get(session).map(|slot| slot.session.name_of(name)).unwrap_or_default(),
             known: self.config.known(on).copied(),
             watch: self.watch(on, folded),
+            answers_by: match &request {
+                Ok((_, tool)) => tool.clone(),
+                Err(_) => None,
+            },
         };
         let model = LiveModel::new(session, run, call, asked, base, replaces);
         self.models.insert(key, model);
         match request {
             // Its files are taken from where they are stored.
-            Ok(request) if has_marks(request.text()) => {
+            Ok((request, _)) if has_marks(request.text()) => {
                 self.outbox.act_after_commit(Action::CallModel { call: key, request });
             }
-            Ok(request) => self.outbox.act(Action::CallModel { call: key, request }),
+            Ok((request, _)) => self.outbox.act(Action::CallModel { call: key, request }),
             Err(error) => self.inner.push_back(Inner::NotCalled(key, error)),
         }
     }
 
-    /// The request that goes on with a session's conversation.
-    fn request(&mut self, session: &str, run: &str) -> Result<ModelRequest, ErrorInfo> {
+    /// The request that goes on with a session's conversation, and the tool that stands for the answer, if one does.
+    fn request(&mut self, session: &str, run: &str) -> Result<(ModelRequest, Option<String>), ErrorInfo> {
         let on = self.run(session, run).and_then(|run| run.on.clone());
         let on = on.as_deref();
         let Some(provider) = self.config.serving(on).filter(|provider| provider.configured()) else {
@@ -264,7 +269,17 @@ impl Harness {
         if let Some(delegate) = &asking.delegate {
             system = prompt::delegate(&system, &delegate.process);
         }
-        let settings = self.config.settings(on, system);
+        let mut specs = session.tools.specs(&policy);
+        let form = asking.prompt.output.as_ref().map(|output| {
+            let (known, reasoning) = (self.config.known(on), self.config.reasoning);
+            let form = Form::of(&peer, known, reasoning, &output.schema, &mut specs);
+            if form.told {
+                system = prompt::answer(&system, &output.schema, form.tool());
+            }
+            form
+        });
+        let tool = form.as_ref().and_then(Form::tool).map(String::from);
+        let settings = Settings { form, ..self.config.settings(on, system) };
         // The conversation is one, over all its runs; whoever works for a run has a conversation of its own.
         let (key, runs) = match asking.delegate {
             Some(_) => (run, std::slice::from_ref(asking)),
@@ -274,20 +289,27 @@ impl Harness {
             transcripts.insert(key, Transcript::new(peer, session));
         }
         let messages = transcripts.get_mut(key).ok_or_else(gone)?.extend(runs);
-        let specs = session.tools.specs(&policy);
-        match provider {
+        let request = match provider {
             config::Provider::Http(http) => {
                 let request = http.preset.wire.request(&http.endpoint, &settings, &specs, messages)?;
-                Ok(ModelRequest::Http { http: Rc::clone(http), request })
+                ModelRequest::Http { http: Rc::clone(http), request }
             }
             config::Provider::Custom { stream, .. } => {
                 let json = openai_chat::chat_request(&settings, &specs, messages)?;
-                Ok(ModelRequest::Custom { stream: *stream, json })
+                ModelRequest::Custom { stream: *stream, json }
             }
-        }
+        };
+        Ok((request, tool))
     }
 
-    pub(super) fn answered(&mut self, call: CallKey, result: Result<Answer, (ErrorInfo, Option<Answer>)>) {
+    pub(super) fn answered(
+        &mut self,
+        call: CallKey,
+        mut result: Result<Answer, (ErrorInfo, Option<Answer>)>,
+    ) {
+        if let (Some(model), Ok(answer)) = (self.models.get_mut(call), &mut result) {
+            model.take_answer(&mut answer.blocks);
+        }
         self.tell_news(call, true);
         let Some(model) = self.models.remove(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());

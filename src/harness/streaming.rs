@@ -78,6 +78,8 @@ pub(super) struct Asked {
     pub known: Option<Known>,
     /// How long its silence is borne.
     pub watch: Watch,
+    /// The tool that stands for the answer, if one does.
+    pub answers_by: Option<String>,
 }
 
 impl LiveModel {
@@ -105,7 +107,31 @@ impl LiveModel {
 
     /// What has come, as far as it can stand alone.
     pub fn blocks(&self) -> Vec<Block> {
-        self.parts.iter().filter_map(|part| block(part.kind, &part.text)).list()
+        let said = self.parts.iter().filter(|part| !part.text.is_empty());
+        said.filter_map(|part| block(part.kind, &part.text)).list()
+    }
+
+    /// The answer that came by a tool's call: it is what the model says. Its text is told with the last news.
+    pub fn take_answer(&mut self, blocks: &mut Vec<Block>) {
+        let Some(tool) = &self.asked.answers_by else { return };
+        let mut part = 0;
+        let mut taken = false;
+        blocks.retain_mut(|block| {
+            // What its provider has added belongs to a call, not to a text.
+            let added = taken && matches!(block, Block::Extra(_));
+            taken = false;
+            if let Block::ToolCall { name, arguments, .. } = block
+                && name == tool
+            {
+                taken = true;
+                if let Some(part) = self.parts.get_mut(part) {
+                    part.text.clone_from(arguments);
+                }
+                *block = Block::Text(std::mem::take(arguments));
+            }
+            part += usize::from(block.is_shown());
+            !added
+        });
     }
 }
 
@@ -126,11 +152,18 @@ impl Harness {
         };
         let index = delta.part as usize;
         while model.parts.len() <= index {
-            let kind = delta.kind;
-            model.fresh_call |= kind == DeltaKind::ToolCall;
+            model.fresh_call |= delta.kind == DeltaKind::ToolCall;
+            let answer = || model.asked.answers_by.as_deref() == Some(delta.text);
+            // What it says comes with its end.
+            let kind = match delta.kind {
+                DeltaKind::ToolCall if answer() => DeltaKind::Text,
+                kind => kind,
+            };
             model.parts.push(Streamed { kind, text: String::new(), told: 0, told_units: 0, drafted: 0 });
         }
-        if let Some(part) = model.parts.get_mut(index) {
+        if let Some(part) = model.parts.get_mut(index)
+            && (part.kind == delta.kind || delta.kind != DeltaKind::ToolCall)
+        {
             part.text.push_str(delta.text);
         }
         true

@@ -149,6 +149,8 @@ entries! {
         continues: Option<String>,
         /// The files that came with it, each a [`Block::File`]: never their bytes.
         files: Vec<Block>,
+        /// What the answer has to be: `{ json, validate? }`, the JSON Schema as text and the page's function.
+        schema: Option<Value>,
     }
     /// The model is called.
     Decision Called = "called" {
@@ -221,16 +223,16 @@ entries! {
         /// Why, for the model too.
         error: ErrorInfo,
     }
-    /// The page's own schema is asked about the arguments of a tool call.
+    /// The page's own schema is asked about the arguments of a tool call, or about the answer.
     Decision Inspected = "inspected" {
-        /// Which tool call.
+        /// Which tool call; empty: the answer.
         tool_call: String,
     }
     /// What it says.
     Input Validated = "validated" erasable true {
-        /// Which tool call.
+        /// Which tool call; empty: the answer.
         tool_call: String,
-        /// What is wrong with them, if anything is.
+        /// What is wrong with it, if anything is.
         error: Option<ErrorInfo>,
     }
     /// The page's `decide` is asked about a tool call.
@@ -337,6 +339,11 @@ entries! {
     Decision Unknown = "unknown" erasable true {
         /// Which tool call.
         tool_call: String,
+    }
+    /// The answer does not fit its schema: the model is told why, and asked once more.
+    Decision SentBack = "sent_back" erasable true {
+        /// What is wrong with it.
+        error: ErrorInfo,
     }
     /// The run was told to stop.
     Input Interrupted = "interrupted" erasable true {
@@ -612,7 +619,9 @@ mod tests {
                     size: 7,
                     name: "a.png".into(),
                 })],
+                schema: Some(json!({"json": "{}", "validate": 7})),
             },
+            Entry::SentBack { error: error.clone() },
             Entry::Called { call: 1 },
             answered(StopReason::EndTurn),
             answered(StopReason::Refusal(None)),

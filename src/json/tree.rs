@@ -14,8 +14,13 @@ const DEEPEST: u8 = 127;
 
 /// The tree of a JSON text; none where it is no JSON.
 pub fn parse(text: &str) -> Option<Value> {
+    parse_within(text, DEEPEST)
+}
+
+/// The same with no more than so many lists and objects open at once.
+pub fn parse_within(text: &str, depth: u8) -> Option<Value> {
     let mut reader = Reader::new(text);
-    let value = value(&mut reader, DEEPEST)?;
+    let value = value(&mut reader, depth)?;
     reader.space().is_none().then_some(value)
 }
 

@@ -71,21 +71,35 @@ fn request(
     if let Some(temperature) = &settings.temperature {
         body.raw("temperature", temperature);
     }
+    let mut output = Vec::new();
     match settings.reasoning {
         None => {}
         Some(Reasoning::Off) => body.raw("thinking", r#"{"type":"disabled"}"#),
         Some(effort) => {
             // Without `summarized` newer models keep their thinking to themselves.
             body.raw("thinking", r#"{"type":"adaptive","display":"summarized"}"#);
-            body.raw(
-                "output_config",
+            output.push((
+                "effort",
                 match effort {
-                    Reasoning::Low => r#"{"effort":"low"}"#,
-                    Reasoning::Medium => r#"{"effort":"medium"}"#,
-                    _ => r#"{"effort":"high"}"#,
+                    Reasoning::Low => r#""low""#,
+                    Reasoning::Medium => r#""medium""#,
+                    _ => r#""high""#,
                 },
-            );
+            ));
         }
+    }
+    let format =
+        settings.schema().map(|(schema, _)| [r#"{"type":"json_schema","schema":"#, schema, "}"].concat());
+    output.extend(format.as_deref().map(|format| ("format", format)));
+    if !output.is_empty() {
+        body.object("output_config", &output);
+    }
+    if let Some(name) = settings.forced()
+        && let Some(out) = body.member("tool_choice")
+    {
+        out.push_str(r#"{"type":"tool","name":"#);
+        push_text(out, name);
+        out.push('}');
     }
     if !tools.is_empty()
         && let Some(out) = body.member("tools")

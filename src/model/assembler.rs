@@ -6,7 +6,7 @@
 //! call whose arguments may be incomplete is left out. Leaves to others: what the wire's events mean
 //! (the codecs).
 
-use super::json::{Members, is_object, text};
+use super::json::{Members, is_object, push_string};
 use super::{Answer, Block, Delta, DeltaKind, StopReason, Usage, drop_open_server_calls};
 use crate::json::push_text;
 use crate::list::Listed;
@@ -308,11 +308,7 @@ fn changed(json: String, input: &str, changes: &[String]) -> String {
         members.all().map(|(name, value)| (name.into(), value.into())).list();
     let mut set = |name: Cow<'_, str>, value: &str| match members.iter_mut().find(|(n, _)| *n == name) {
         None => members.push((name.into_owned().into(), value.to_string().into())),
-        Some((_, old)) if old.starts_with('"') && value.starts_with('"') => {
-            let mut joined = String::new();
-            push_text(&mut joined, &[text(old), text(value)].concat());
-            *old = joined.into();
-        }
+        Some((_, old)) if old.starts_with('"') && value.starts_with('"') => push_string(old.to_mut(), value),
         Some((_, old)) => *old = value.to_string().into(),
     };
     if !input.is_empty() {
@@ -359,6 +355,9 @@ mod tests {
             changed(r#"{"type":"compaction","content":null}"#.into(), "", &changes),
             r#"{"type":"compaction","content":"a\nb","encrypted_content":"e"}"#
         );
+        // A pair that was cut in two is one again.
+        let halves = [r#"{"content":"\ud83d"}"#.to_string(), r#"{"content":"\udce6"}"#.into()];
+        assert_eq!(changed("{}".into(), "", &halves), r#"{"content":"\ud83d\udce6"}"#);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod catalog;
 mod decoder;
 pub mod errors;
 mod files;
+mod form;
 mod ids;
 mod json;
 mod lines;
@@ -23,9 +24,10 @@ mod sse;
 mod wire;
 
 pub use catalog::{Ability, Catalog, Known};
-pub use decoder::Decoder;
+pub use decoder::{Decoder, Frames};
 pub use files::{File, FileKind};
-pub use presets::{Dialect, Effort, Ids, PRESETS, Preset, Replay};
+pub use form::{Form, Means};
+pub use presets::{Dialect, Effort, Ids, PRESETS, Preset, Replay, Structured};
 pub use wire::Wire;
 
 use crate::error::{Code, ErrorInfo};
@@ -189,9 +191,21 @@ pub struct Settings {
     pub reasoning: Option<Reasoning>,
     /// A JSON object (text) whose members go into the body as they are, over ours.
     pub provider_options: Option<String>,
+    /// What the answer has to be.
+    pub form: Option<Form>,
 }
 
 impl Settings {
+    /// The schema that the wire's own member takes, and whether it is strict.
+    fn schema(&self) -> Option<(&str, &'static str)> {
+        self.form.as_ref()?.schema()
+    }
+
+    /// The tool that has to be called.
+    fn forced(&self) -> Option<&str> {
+        self.form.as_ref()?.forced()
+    }
+
     /// How much it may answer, where this is the codec's default.
     fn output_tokens(&self, default: u32) -> u64 {
         match self.max_output_tokens {
@@ -209,7 +223,7 @@ impl Settings {
         if self.temperature.as_deref().is_some_and(|number| !json::is_number(number)) {
             return Err(invalid("temperature is not a number"));
         }
-        match tools.iter().find(|tool| !json::is_object(&tool.input_schema)) {
+        match tools.iter().find(|tool| json::Members::of(&tool.input_schema).is_none()) {
             None => Ok(()),
             Some(tool) => Err(ErrorInfo::new(
                 Code::InvalidSchema,

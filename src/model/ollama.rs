@@ -60,6 +60,9 @@ fn request(
     options.extend(settings.temperature.as_deref().map(|temperature| ("temperature", temperature)));
     body.object("options", &options);
     openai::tools(&mut body, tools, r#"{"type":"function","function":{"#, "}}");
+    if let Some((schema, _)) = settings.schema() {
+        body.raw("format", schema);
+    }
     write_messages(&mut body, &endpoint.dialect, &settings.system, messages);
     Ok(HttpRequest {
         url: join_url(&endpoint.base_url, "/api/chat")?,

@@ -1,6 +1,6 @@
 //! What OpenAI's two APIs have in common, and what is shaped like them.
 //!
-//! Decides how tools are written and how tokens are counted. Leaves to others: everything else (`openai_chat`,
+//! Decides how tools and the form of an answer are written and how tokens are counted. Leaves to others: everything else (`openai_chat`,
 //! `openai_responses`, `ollama`).
 
 use super::json::{Body, Members};
@@ -28,6 +28,11 @@ pub(super) fn tools(body: &mut Body<'_>, tools: &[ToolSpec], open: &str, close: 
         out.push_str(close);
     }
     out.push(']');
+}
+
+/// Writes what the answer has to be: the name and the schema, and whether it is to be kept to without fail.
+pub(super) fn form((schema, strict): (&str, &str)) -> String {
+    [r#""name":"answer","schema":"#, schema, r#","strict":"#, strict].concat()
 }
 
 /// What an answer cost. `input` and `output` are what the two sides are called.

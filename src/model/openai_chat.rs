@@ -10,7 +10,7 @@ use super::assembler::{Assembler, Body as Content, Part};
 use super::errors::{in_stream, join_url, protocol};
 use super::files::{FileKind, push_member, push_parts, push_texts};
 use super::ids::plain;
-use super::json::{Body, Members, Node, is_object, text};
+use super::json::{Body, Members, Node, is_object, push_string, text};
 use super::list::List;
 use super::wire::{self, Codec, Framing};
 use super::{
@@ -93,6 +93,20 @@ fn body<'a>(
         tell_effort(dialect.effort, effort, &mut body);
     }
     openai::tools(&mut body, tools, r#"{"type":"function","function":{"#, "}}");
+    if let Some(name) = settings.forced()
+        && let Some(out) = body.member("tool_choice")
+    {
+        out.push_str(r#"{"type":"function","function":{"name":"#);
+        push_text(out, name);
+        out.push_str("}}");
+    }
+    if let Some(schema) = settings.schema()
+        && let Some(out) = body.member("response_format")
+    {
+        out.push_str(r#"{"type":"json_schema","json_schema":{"#);
+        out.push_str(&openai::form(schema));
+        out.push_str("}}");
+    }
     write_messages(&mut body, dialect, &settings.system, messages);
     Ok(body)
 }
@@ -391,10 +405,8 @@ impl Stream {
         for (name, json) in piece.all().filter(|(_, json)| *json != "null") {
             match last.iter_mut().find(|(known, _)| known == name) {
                 None => last.push((name.into(), json.into())),
-                // Two texts become one where the first one's quote closes and the second one's opens.
                 Some((_, old)) if matches!(name, "text" | "summary") && old.ends_with('"') => {
-                    old.pop();
-                    old.push_str(json.strip_prefix('"').unwrap_or("\""));
+                    push_string(old, json)
                 }
                 Some((_, old)) => *old = json.into(),
             }
@@ -503,6 +515,12 @@ fn call_fragment(fragment: &Members<'_>, answer: &mut Assembler, sink: &mut dyn 
     let id = fragment.text("id");
     let function = fragment.node("function").members();
     let name = function.map(|function| function.text("name")).unwrap_or_default();
+    // A string as the protocol says, or the object itself.
+    let given = match function.and_then(|function| function.get("arguments")).unwrap_or_default() {
+        string if string.starts_with('"') => text(string),
+        object => Cow::Borrowed(object),
+    };
+    let begins = given.is_empty() || given.starts_with('{');
     let found = answer.find(&|part| {
         matches!(part.body, Content::Call { .. }) && index.is_none_or(|index| part.index == index)
     });
@@ -514,8 +532,8 @@ fn call_fragment(fragment: &Members<'_>, answer: &mut Assembler, sink: &mut dyn 
                 // Some servers give every call the same index, others every fragment another id.
                 Some(_) => other_id && named_again,
                 // Without an index a new id begins a new call; without both, a name does once the last call
-                // cannot go on.
-                None => other_id || (named_again && (name != *named || is_object(arguments))),
+                // cannot go on. (Not each piece has all before it read again: few look like a beginning.)
+                None => other_id || (named_again && (name != *named || begins && is_object(arguments))),
             }
         }
         _ => false,
@@ -538,13 +556,7 @@ fn call_fragment(fragment: &Members<'_>, answer: &mut Assembler, sink: &mut dyn 
         if named.is_empty() {
             named.push_str(&name);
         }
-        if let Some(json) = function.and_then(|function| function.get("arguments")) {
-            // A string as the protocol says, or the object itself.
-            arguments.push_str(&match json {
-                string if string.starts_with('"') => text(string),
-                object => Cow::Borrowed(object),
-            });
-        }
+        arguments.push_str(&given);
     }
     answer.announce(at, sink);
 }

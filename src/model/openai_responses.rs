@@ -63,6 +63,17 @@ fn request(
     }
     // Left out, `strict` means that every argument is asked for, whatever the schema says.
     openai::tools(&mut body, tools, r#"{"type":"function","#, r#","strict":false}"#);
+    if let Some(name) = settings.forced()
+        && let Some(out) = body.member("tool_choice")
+    {
+        out.push_str(r#"{"type":"function","name":"#);
+        push_text(out, name);
+        out.push('}');
+    }
+    if let Some(schema) = settings.schema() {
+        let format = [r#"{"type":"json_schema","#, &openai::form(schema), "}"].concat();
+        body.object("text", &[("format", &format)]);
+    }
     if !settings.system.trim().is_empty() {
         body.text("instructions", &settings.system);
     }

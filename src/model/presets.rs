@@ -47,6 +47,24 @@ pub struct Dialect {
     pub documents: bool,
     /// The path that asks for a good key, where the list of models is open to all.
     pub key_path: Option<&'static str>,
+    /// How it is held to a JSON Schema for its answer.
+    pub structured: Structured,
+}
+
+/// How a server is held to a JSON Schema for its answer, where nothing else is known of the model. A model that is known
+/// not to be able to is never asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Structured {
+    /// By the wire's own member, beside tools too; it tells the model itself.
+    Own,
+    /// The same, but only where the model is known to be able to: what is behind the server differs.
+    Known,
+    /// By the wire's own member, beside tools too. The model hears of it from us.
+    Told,
+    /// The same where there are no tools: beside them it would keep the model from calling any.
+    Alone,
+    /// Not by the wire: it has no such member, or takes none while it streams.
+    Tool,
 }
 
 /// How a server is told how hard to think.
@@ -100,10 +118,16 @@ impl Dialect {
         images: true,
         documents: false,
         key_path: None,
+        structured: Structured::Known,
     };
 
     /// What is shaped like OpenAI's Responses.
-    pub const RESPONSES: Dialect = Dialect { ids: Ids::Plain(64), ..Dialect::CHAT };
+    pub const RESPONSES: Dialect =
+        Dialect { ids: Ids::Plain(64), structured: Structured::Own, ..Dialect::CHAT };
+
+    /// A model that the page reaches by itself.
+    /// What its function makes of files is the page's affair.
+    pub const CUSTOM: Dialect = Dialect { structured: Structured::Told, documents: true, ..Dialect::CHAT };
 }
 
 impl Default for Dialect {
@@ -128,10 +152,13 @@ const fn compatible(
     Preset { preset, dialect, ..row }
 }
 
+/// A server on this machine. What holds its model to a schema is a grammar for all that it says.
+const LOCAL: Dialect = Dialect { structured: Structured::Alone, ..Dialect::CHAT };
+
 /// The table.
 pub const PRESETS: &[Preset] = &[
     Preset {
-        dialect: Dialect { documents: true, ..Dialect::CHAT },
+        dialect: Dialect { documents: true, structured: Structured::Own, ..Dialect::CHAT },
         ..row("anthropic", Wire::Anthropic, Some("https://api.anthropic.com"), true)
     },
     Preset {
@@ -140,6 +167,7 @@ pub const PRESETS: &[Preset] = &[
             limit: "max_completion_tokens",
             system_role: "developer",
             documents: true,
+            structured: Structured::Own,
             ..Dialect::CHAT
         },
         ..row("openai", Wire::OpenAiChat, Some("https://api.openai.com/v1"), true)
@@ -152,8 +180,12 @@ pub const PRESETS: &[Preset] = &[
         dialect: Dialect { sealed: true, ..Dialect::RESPONSES },
         ..row("xai", Wire::OpenAiResponses, Some("https://api.x.ai/v1"), true)
     },
-    Preset { preset: "chat", ..row("xai", Wire::OpenAiChat, Some("https://api.x.ai/v1"), true) },
-    row("ollama", Wire::Ollama, Some("http://localhost:11434"), false),
+    Preset {
+        preset: "chat",
+        dialect: Dialect { structured: Structured::Own, ..Dialect::CHAT },
+        ..row("xai", Wire::OpenAiChat, Some("https://api.x.ai/v1"), true)
+    },
+    Preset { dialect: LOCAL, ..row("ollama", Wire::Ollama, Some("http://localhost:11434"), false) },
     row("openai-compatible", Wire::OpenAiChat, None, true),
     compatible(
         "openrouter",
@@ -168,12 +200,22 @@ pub const PRESETS: &[Preset] = &[
         },
     ),
     // Of its models only some take their thinking back, and the others refuse the request.
-    compatible("groq", "https://api.groq.com/openai/v1", true, Dialect::CHAT),
+    compatible(
+        "groq",
+        "https://api.groq.com/openai/v1",
+        true,
+        Dialect { structured: Structured::Tool, ..Dialect::CHAT },
+    ),
     compatible(
         "deepseek",
         "https://api.deepseek.com",
         true,
-        Dialect { effort: Effort::Switched, thinking: Replay::Needed("reasoning_content"), ..Dialect::CHAT },
+        Dialect {
+            effort: Effort::Switched,
+            thinking: Replay::Needed("reasoning_content"),
+            structured: Structured::Tool,
+            ..Dialect::CHAT
+        },
     ),
     compatible(
         "mistral",
@@ -185,27 +227,28 @@ pub const PRESETS: &[Preset] = &[
             thinking: Replay::Parts,
             ids: Ids::Nine,
             bridge: true,
+            structured: Structured::Own,
             ..Dialect::CHAT
         },
     ),
-    compatible("lmstudio", "http://localhost:1234/v1", false, Dialect::CHAT),
+    compatible("lmstudio", "http://localhost:1234/v1", false, LOCAL),
     compatible(
         "llamacpp",
         "http://localhost:8080/v1",
         false,
-        Dialect { effort: Effort::Template, thinking: Replay::Member("reasoning_content"), ..Dialect::CHAT },
+        Dialect { effort: Effort::Template, thinking: Replay::Member("reasoning_content"), ..LOCAL },
     ),
     compatible(
         "vllm",
         "http://localhost:8000/v1",
         false,
-        Dialect { effort: Effort::Template, thinking: Replay::Member("reasoning"), ..Dialect::CHAT },
+        Dialect { effort: Effort::Template, thinking: Replay::Member("reasoning"), ..LOCAL },
     ),
     compatible(
         "ollama",
         "http://localhost:11434/v1",
         false,
-        Dialect { thinking: Replay::Member("reasoning"), ..Dialect::CHAT },
+        Dialect { thinking: Replay::Member("reasoning"), ..LOCAL },
     ),
 ];
 

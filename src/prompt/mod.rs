@@ -33,6 +33,20 @@ pub fn system(
     find::join(&said, "\n\n")
 }
 
+/// The same where the answer has to be JSON of this schema (JSON text), or by this tool.
+pub fn answer(system: &str, schema: &str, tool: Option<&str>) -> String {
+    match tool {
+        Some(tool) => {
+            [system, "\n\nGive your final answer by calling the tool ", tool, ", and by nothing else."]
+                .concat()
+        }
+        None => {
+            let rule = "\n\nYour final answer must be JSON that fits the following JSON Schema, and nothing besides:\n";
+            [system, rule, schema].concat()
+        }
+    }
+}
+
 /// The same for a run that works for another.
 pub fn delegate(system: &str, process: &str) -> String {
     let task = "Another agent has given you the task that follows. You see nothing of its conversation, and it reads only your last answer: say there all that it needs to know.";

@@ -1,6 +1,7 @@
 //! The fold and the next decision.
 
 use super::budget::{self, Budget};
+use super::output::Output;
 use super::retry::Broke;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, Sums};
@@ -123,6 +124,8 @@ pub struct Prompt {
     pub continues: Option<String>,
     /// The files that came with it, each a [`Block::File`].
     pub files: Vec<Block>,
+    /// What the answer has to be.
+    pub output: Option<Output>,
 }
 
 /// What the model has said in a turn.
@@ -250,6 +253,21 @@ pub struct Turn {
     pub had: Vec<Block>,
     /// The tool calls of a whole answer, in its order.
     pub calls: Vec<Call>,
+    /// Why the answer was sent back to the model, if it was.
+    pub sent_back: Option<ErrorInfo>,
+    /// What the page's own schema has said of the answer.
+    inspection: Inspection,
+}
+
+/// How far a page's own schema has come with an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Inspection {
+    /// It was not asked.
+    Ahead,
+    /// It is asked.
+    Open,
+    /// It has said what is wrong, or that nothing is.
+    Over(Option<ErrorInfo>),
 }
 
 impl Turn {
@@ -619,7 +637,14 @@ impl Run {
         }
         match entry {
             Entry::Called { call } => {
-                let mut turn = Turn { call: *call, said: Said::Nothing, had: Vec::new(), calls: Vec::new() };
+                let mut turn = Turn {
+                    call: *call,
+                    said: Said::Nothing,
+                    had: Vec::new(),
+                    calls: Vec::new(),
+                    sent_back: None,
+                    inspection: Inspection::Ahead,
+                };
                 self.calls = *call;
                 self.broke = None;
                 match self.turns.last_mut() {
@@ -665,6 +690,14 @@ impl Run {
                 self.tries = 0;
                 self.on = Some(to.clone());
             }
+            Entry::Inspected { tool_call } if tool_call.is_empty() => {
+                self.turns.last_mut()?.inspection = Inspection::Open;
+            }
+            Entry::Validated { tool_call, error } if tool_call.is_empty() => {
+                let turn = self.turns.last_mut().filter(|turn| turn.inspection == Inspection::Open)?;
+                turn.inspection = Inspection::Over(error.clone());
+            }
+            Entry::SentBack { error } => self.turns.last_mut()?.sent_back = Some(error.clone()),
             Entry::Inspected { tool_call } => self.open(tool_call)?.state = CallState::Inspected,
             Entry::Validated { tool_call, error } => {
                 let call = self.open(tool_call)?;
@@ -754,6 +787,9 @@ impl Run {
                     if turn.said == Said::Nothing {
                         turn.said = Said::Partial(turn.more(blocks));
                     }
+                    if turn.inspection == Inspection::Open {
+                        turn.inspection = Inspection::Ahead;
+                    }
                     for call in &mut turn.calls {
                         match call.state {
                             CallState::Ordered | CallState::LookedUp => call.state = CallState::Lost,
@@ -842,7 +878,7 @@ impl Run {
         if let Some(entry) = self.next_of_calls(turn, not_wanted(stop), rules) {
             return entry;
         }
-        let goes_on = !turn.calls.is_empty() || *stop == StopReason::Pause;
+        let goes_on = !turn.calls.is_empty() || *stop == StopReason::Pause || turn.sent_back.is_some();
         Some(match stop {
             StopReason::Refusal(_) => end(Outcome::Failed, Some(Code::Refused)),
             _ if goes_on && self.turns.len() as u64 >= rules.max_turns => {
@@ -851,8 +887,55 @@ impl Run {
             _ if goes_on => call_model,
             StopReason::ContextWindow => end(Outcome::Failed, Some(Code::ContextLength)),
             StopReason::MaxTokens if blocks.is_empty() => end(Outcome::Failed, Some(Code::OutputLimit)),
+            _ if self.prompt.output.is_some() => {
+                return self.next_of_answer(turn, *stop == StopReason::MaxTokens);
+            }
             _ => end(Outcome::Completed, None),
         })
+    }
+
+    /// What becomes of an answer after which nothing is open. `cut`: the output limit has cut it.
+    fn next_of_answer(&self, turn: &Turn, cut: bool) -> Option<Entry> {
+        let inspects = self.prompt.output.as_ref().is_some_and(|output| output.validate.is_some());
+        let wrong = match (self.last_value()?, &turn.inspection) {
+            (Ok(_), Inspection::Ahead) if inspects => {
+                return Some(Entry::Inspected { tool_call: String::new() });
+            }
+            (Ok(_), Inspection::Open) => return None,
+            (said, _) => said.err(),
+        };
+        Some(match wrong {
+            None => end(Outcome::Completed, None),
+            Some(_) if cut => end(Outcome::Failed, Some(Code::OutputLimit)),
+            Some(error) if self.turns.iter().all(|turn| turn.sent_back.is_none()) => {
+                Entry::SentBack { error }
+            }
+            Some(_) => end(Outcome::Failed, Some(Code::InvalidOutput)),
+        })
+    }
+
+    /// The value of the last answer, or what is wrong with it, as far as that is known. `None`: there is none.
+    pub(crate) fn last_value(&self) -> Option<Result<Value, ErrorInfo>> {
+        let turn = self.turns.last()?;
+        // What the page's own schema has said holds, also when it is gone.
+        let elsewhere = match &turn.inspection {
+            Inspection::Over(Some(error)) => return Some(Err(error.clone())),
+            said => matches!(said, Inspection::Over(None)),
+        };
+        self.prompt.output.as_ref().map(|output| output.value(turn.blocks(), elsewhere))
+    }
+
+    /// The value of its answer, where that has a schema and fits it.
+    pub fn value(&self) -> Option<Value> {
+        let completed = self.ended.as_ref()?.outcome == Outcome::Completed;
+        self.last_value()?.ok().filter(|_| completed)
+    }
+
+    /// Its page is gone, and with it the page's own schema: from here on the JSON Schema decides.
+    pub(crate) fn forget_page(&mut self) {
+        if let Some(output) = &mut self.prompt.output {
+            output.validate = None;
+        }
     }
 
     /// What follows from a model call that came to nothing: another try, another provider, or the end.
@@ -889,7 +972,15 @@ impl Run {
                 "the conversation fills the model's window".into(),
                 "clear the conversation, or use a model with a larger window",
             ),
-            _ => ("the output limit cut the answer before it said anything".into(), "raise maxOutputTokens"),
+            Code::InvalidOutput => {
+                let wrong = self.last_value().and_then(Result::err);
+                let message = wrong.map(|error| error.message.clone()).unwrap_or_default();
+                (message, "resume to have it asked for again")
+            }
+            _ => {
+                let whole = if self.prompt.output.is_some() { "was whole" } else { "said anything" };
+                (["the output limit cut the answer before it ", whole].concat(), "raise maxOutputTokens")
+            }
         };
         ErrorInfo::new(code, message).hint(hint)
     }

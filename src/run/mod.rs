@@ -10,6 +10,7 @@
 
 mod budget;
 mod machine;
+mod output;
 mod retry;
 
 pub use budget::Budget;
@@ -17,3 +18,4 @@ pub use machine::{
     Budgets, Call, CallState, Delegate, Ended, Grant, NO_ANSWER, Outcome, Prompt, Question, Rules, Run, Said,
     Settled, Turn,
 };
+pub use output::Output;

@@ -22,7 +22,7 @@ use crate::model::Block;
 use crate::model::errors::is_sealed;
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine};
-use crate::run::{Budget, Budgets, CallState, Ended, Grant, Prompt, Rules, Run};
+use crate::run::{Budget, Budgets, CallState, Ended, Grant, Output, Prompt, Rules, Run};
 use crate::tools::{Policy, Registry, Source};
 use serde_json::Value;
 
@@ -278,7 +278,12 @@ impl Session {
     fn fold(&mut self, header: &Header, entry: Option<&Entry>) -> Option<()> {
         let Some(entry) = entry else { return self.fold_erased(header) };
         match entry {
-            Entry::Started { config, tools, .. } => self.configure(Some(config), Some(tools))?,
+            Entry::Started { config, tools, .. } => {
+                self.configure(Some(config), Some(tools))?;
+                if let Some(run) = self.runs.last_mut().filter(|run| run.ended.is_none()) {
+                    run.forget_page();
+                }
+            }
             Entry::Configured { config, tools } => self.configure(config.as_ref(), tools.as_ref())?,
             // What was always allowed was allowed until now.
             Entry::Stopped {} => self.grants.clear(),
@@ -305,7 +310,7 @@ impl Session {
                 self.unsealed = 0;
                 self.generation += 1;
             }
-            Entry::Prompt { message, text, context, metadata, idempotency, continues, files } => {
+            Entry::Prompt { message, text, context, metadata, idempotency, continues, files, schema } => {
                 if self.current().is_some() {
                     return None;
                 }
@@ -317,6 +322,10 @@ impl Session {
                     idempotency: idempotency.clone(),
                     continues: continues.clone(),
                     files: files.clone(),
+                    output: match schema {
+                        Some(schema) => Some(Output::from_record(schema, &self.engine)?),
+                        None => None,
+                    },
                 };
                 // Whoever attaches a file has not read all that it says.
                 if !files.is_empty() {

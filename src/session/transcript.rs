@@ -5,7 +5,7 @@
 //! so that a provider's prompt cache holds.
 
 use super::Session;
-use crate::error::Code;
+use crate::error::{Code, ErrorInfo};
 use crate::list::Listed;
 use crate::model::{Block, Message, Peer, Role, StopReason, drop_open_server_calls};
 use crate::prompt::framed;
@@ -31,6 +31,11 @@ pub struct Transcript {
 
 /// What is said for the person where a call follows an answer that was at its end: not every model goes on by itself.
 const GO_ON: &str = "Go on.";
+
+/// What is said where an answer does not fit its schema.
+fn sent_back(error: &ErrorInfo) -> String {
+    [&error.message, ". Give the whole answer again, mended."].concat()
+}
 
 /// What stands for the answer to results that never came, where a provider needs one before the person's next message.
 const NO_ANSWER: &str = "I gave no answer.";
@@ -75,7 +80,14 @@ impl Transcript {
                 let last = run.ended.is_some() && self.turns + 1 == run.turns.len();
                 let replaced = last && made_again && matches!(turn.said, Said::Cut(_));
                 if self.said_last && !self.paused && !replaced {
-                    self.push(Role::User, vec![Block::Text(GO_ON.into())], false);
+                    let before = self.runs.checked_sub(1).filter(|_| self.turns == 0);
+                    let ended = before.and_then(|before| runs.get(before)?.ended.as_ref());
+                    let wrong = ended.and_then(|ended| ended.error.as_ref());
+                    let text = match wrong.filter(|error| error.code == Code::InvalidOutput) {
+                        Some(error) => sent_back(error),
+                        None => GO_ON.into(),
+                    };
+                    self.push(Role::User, vec![Block::Text(text)], false);
                 }
                 if !replaced && !self.take(turn, last) {
                     return &self.text;
@@ -114,6 +126,9 @@ impl Transcript {
                 let own = *provider == self.peer.name;
                 self.push(Role::Assistant, blocks, own);
                 self.push(Role::User, results, false);
+                if let Some(error) = &turn.sent_back {
+                    self.push(Role::User, vec![Block::Text(sent_back(error))], false);
+                }
                 self.paused = own && !last && *stop == StopReason::Pause;
                 true
             }

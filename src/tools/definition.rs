@@ -199,7 +199,7 @@ impl Definition {
                 .hint("say what the tool does: the model chooses by it"));
         }
         let Some(schema) = args.get("inputSchema") else { return Err(args.missing("inputSchema")) };
-        let input_schema = object_schema(schema, &what)?;
+        let input_schema = object_schema(schema, &what, "inputSchema")?;
         let function = |name: &str| match args.get(name) {
             None => Ok(None),
             Some(value) => {
@@ -386,11 +386,12 @@ pub(crate) fn check_name(name: &str, code: Code, what: &str) -> Result<(), Error
 
 /// The text of a schema for an object; providers refuse any other, and want the type said. A schema that comes as text
 /// keeps its order: models read the properties of a tool in it.
-fn object_schema(schema: &Value, what: &str) -> Result<String, ErrorInfo> {
-    let invalid = |text: &str| ErrorInfo::new(Code::InvalidSchema, format!("{what}: {text}"));
+pub(crate) fn object_schema(schema: &Value, what: &str, member: &str) -> Result<String, ErrorInfo> {
+    let invalid =
+        |text: &str| ErrorInfo::new(Code::InvalidSchema, [what, ": '", member, "' must ", text].concat());
     let parsed = schema.as_str().and_then(json::parse);
     let Some(map) = parsed.as_ref().unwrap_or(schema).as_object() else {
-        return Err(invalid("'inputSchema' must be an object with a JSON Schema"));
+        return Err(invalid("be an object with a JSON Schema"));
     };
     let text = match schema {
         Value::String(text) => text.trim().to_owned(),
@@ -403,7 +404,7 @@ fn object_schema(schema: &Value, what: &str) -> Result<String, ErrorInfo> {
             let comma = if map.is_empty() { "" } else { "," };
             Ok(["{\"type\":\"object\"", comma, rest].concat())
         }
-        Some(_) => Err(invalid("'inputSchema' must have type \"object\", because arguments have names")),
+        Some(_) => Err(invalid("have type \"object\": put it into a member of one")),
     }
 }
 

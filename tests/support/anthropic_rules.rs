@@ -4,7 +4,7 @@
 //! encoder: it knows nothing of sessions and imports nothing of `lodger`. Promises: what it accepts would not
 //! be answered by a 400 for its shape; what it refuses is named. Leaves to others: what the conversation means.
 
-use super::media;
+use super::{form_rules, media};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +22,18 @@ pub fn check(body: &Value, signed: &Signed, paused: bool) -> Result<(), String> 
     }
     if let Some(tools) = body.get("tools") {
         check_tools(tools)?;
+    }
+    if let Some(format) = body.get("output_config").and_then(|config| config.get("format")) {
+        form_rules::anthropic(format)?;
+    }
+    if let Some(choice) = body.get("tool_choice") {
+        need(
+            body.get("thinking").is_none_or(|thinking| thinking["type"] == "disabled"),
+            "a tool is forced on thinking",
+        )?;
+        let tools = body.get("tools").and_then(Value::as_array).into_iter().flatten();
+        let is = |tool: &Value| choice["type"] == "tool" && tool["name"] == choice["name"];
+        need(tools.into_iter().any(is), "tool_choice names no tool")?;
     }
     need(breakpoints(body) <= 4, "more than four cache breakpoints")?;
     let messages = body.get("messages").and_then(Value::as_array).ok_or("no messages")?;

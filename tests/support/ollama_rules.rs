@@ -39,6 +39,10 @@ pub fn check(body: &Value, paused: bool) -> Result<(), String> {
     if let Some(tools) = body.get("tools") {
         check_tools(tools.as_array().ok_or("tools are no array")?)?;
     }
+    if let Some(format) = body.get("format") {
+        need(format["type"] == "object", "a format that is no schema of an object")?;
+        need(body.get("tools").is_none(), "a format that keeps the model from its tools")?;
+    }
     check_messages(body.get("messages").and_then(Value::as_array).ok_or("no messages")?, paused)
 }
 

@@ -4,7 +4,7 @@
 //! a 400 for its shape, while nothing is stored on the provider's side.
 
 use super::anthropic_rules::Signed;
-use super::media;
+use super::{form_rules, media};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -27,6 +27,14 @@ pub fn check(body: &Value, sealed: &Signed, paused: bool) -> Result<(), String> 
         need(is_name(name), &format!("a tool's name is not allowed: {name:?}"))?;
         need(names.insert(name), &format!("two tools called {name}"))?;
         need(tool["parameters"]["type"] == "object", "parameters that are not of an object")?;
+    }
+    if let Some(format) = body.get("text").and_then(|text| text.get("format")) {
+        need(format["type"] == "json_schema", "a text format that is no json_schema")?;
+        form_rules::openai(format)?;
+    }
+    if let Some(choice) = body.get("tool_choice") {
+        let name = choice["name"].as_str().unwrap_or_default();
+        need(choice["type"] == "function" && names.contains(name), "tool_choice names no tool")?;
     }
     check_input(body["input"].as_array().ok_or("no input")?, sealed, paused)
 }

@@ -3,7 +3,7 @@
 //! Written from the API's rules, not from this crate's encoder. Promises: what it accepts would not be
 //! answered by a 400 for its shape, not even by the stricter servers that speak this protocol.
 
-use super::media;
+use super::{form_rules, media};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -18,6 +18,14 @@ pub fn check(body: &Value, paused: bool) -> Result<(), String> {
         need(is_name(name), &format!("a tool's name is not allowed: {name:?}"))?;
         need(names.insert(name), &format!("two tools called {name}"))?;
         need(function["parameters"]["type"] == "object", "parameters that are not of an object")?;
+    }
+    if let Some(format) = body.get("response_format") {
+        need(format["type"] == "json_schema", "a response_format that is no json_schema")?;
+        form_rules::openai(&format["json_schema"])?;
+    }
+    if let Some(choice) = body.get("tool_choice") {
+        let name = choice["function"]["name"].as_str().unwrap_or_default();
+        need(choice["type"] == "function" && names.contains(name), "tool_choice names no tool")?;
     }
     check_messages(body["messages"].as_array().ok_or("no messages")?, paused)
 }

@@ -26,6 +26,10 @@ pub fn answer(blocks: Vec<Block>, stop: StopReason) -> Answer {
     Answer { blocks, stop: Some(stop), usage, model: Some("model-1".into()), id: Some("msg_1".into()) }
 }
 
+/// What an answer has to be: something that every provider's own means can say, and something that some cannot.
+pub const SCHEMA: &str = r#"{"type":"object","properties":{"n":{"type":"integer","minimum":1},"of":{"type":"string"}},"required":["n"]}"#;
+pub const FREE: &str = r#"{"properties":{"n":{"type":"integer"},"more":{}},"required":["n"]}"#;
+
 /// A tool call with this id.
 pub fn call(id: &str, name: &str, arguments: &str) -> Block {
     Block::ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() }
@@ -63,8 +67,15 @@ impl Plan {
     }
 
     /// What the model does next, as the seed has it.
-    pub fn random(rng: &mut Rng, wire: Wire, tools: &[String], signed: &mut Signed) -> Plan {
-        let answer = random_answer(rng, wire, tools, signed);
+    pub fn random(rng: &mut Rng, wire: Wire, tools: &[String], formed: bool, signed: &mut Signed) -> Plan {
+        let mut answer = random_answer(rng, wire, tools, signed);
+        // One that is asked for JSON gives some, which fits or does not.
+        let calls = answer.blocks.iter().any(|block| matches!(block, Block::ToolCall { .. }));
+        if formed && !calls && rng.u8(..4) > 0 {
+            let json = ["{\"n\":1}", "```json\n{\"n\": 2}\n```", "{\"n\":\"x\"}"][rng.usize(..3)];
+            answer.blocks.retain(|block| !matches!(block, Block::Text(_)));
+            answer.blocks.push(Block::Text(json.into()));
+        }
         let mut pieces = pieces(&answer.blocks, |text| rng.usize(1..=text.len()));
         if rng.u8(..100) >= 8 {
             return Plan { pieces, end: Ok(answer) };
@@ -185,6 +196,7 @@ pub fn arguments_for(tool: &str, n: u32) -> String {
             format!("{{\"process\":\"{process}\",\"task\":\"task {n}\",\"maxTurns\":{}}}", n % 3 + 1)
         }
         "use_skill" => "{\"name\":\"greet\"}".into(),
+        "final_answer" => ["{\"n\":1}", "{\"n\":\"x\"}"][n as usize % 2].into(),
         _ => format!("{{\"to\":\"p{n}\"}}"),
     }
 }

@@ -176,6 +176,7 @@ const TOOLS: [(&str, u32, bool, &str); 11] = [
 ];
 const DECIDE: u32 = 52;
 const STREAM: u32 = 50;
+const VALIDATE: u32 = 55;
 const INSTRUCTIONS: u32 = 51;
 
 /// Everything there is.
@@ -484,7 +485,7 @@ impl World {
         let run = session.current().ok_or("a model is called without a run")?;
         let name = session.name_of(name);
         // One call for each run that awaits one: this run, and those that work for it.
-        let awaited: Vec<&Run> = run.parts().filter(|run| run.awaited().is_some()).collect();
+        let awaited: Vec<&Run> = run.parts().into_iter().filter(|run| run.awaited().is_some()).collect();
         law(page.models.len() < awaited.len(), || "more model calls than are awaited".into())?;
         let delegated = json.contains("Another agent has given you the task");
         let paused = if delegated {
@@ -650,7 +651,8 @@ impl World {
         let Some(model) = self.pages[page].models.get_mut(&call) else { return };
         if model.plan.is_none() {
             let tools: Vec<String> = tool_names(&model.body);
-            let plan = Plan::random(&mut self.rng, model.wire, &tools, &mut self.signed);
+            let formed = has_form(&model.body);
+            let plan = Plan::random(&mut self.rng, model.wire, &tools, formed, &mut self.signed);
             model.plan = Some(plan);
         }
         let Some(plan) = &mut model.plan else { return };
@@ -905,6 +907,7 @@ impl World {
                         Some(["\"allow\"", "\"ask\"", "\"deny\"", "7"][n as usize - 5].into())
                     }
                     5..8 if called.kind == "validate" => None,
+                    _ if called.function == VALIDATE => Some("\"the answer does not please\"".into()),
                     5 | 6 if called.kind == "lookup" => Some("{\"result\":\"it was paid\"}".into()),
                     _ if called.kind == "lookup" => Some("null".into()),
                     5 => None,
@@ -973,6 +976,13 @@ impl World {
                     let files = (0..some).map(|_| media::given(&SAMPLES[self.rng.usize(..SAMPLES.len())]));
                     args["files"] = files.collect();
                     self.note("messages with files");
+                }
+                if self.rng.u8(..4) == 0 {
+                    let schema = [script::SCHEMA, script::FREE][self.rng.usize(..2)];
+                    args["schema"] = json!({ "json": schema });
+                    if self.rng.u8(..3) == 0 {
+                        args["schema"]["validate"] = json!({ "$fn": VALIDATE });
+                    }
                 }
                 ("sendMessage", args)
             }
@@ -1277,6 +1287,13 @@ pub fn paused(runs: &[Run], name: &str) -> bool {
         }
     }
     false
+}
+
+/// Whether the request says what the answer has to be.
+fn has_form(body: &Value) -> bool {
+    let members =
+        [&body["response_format"], &body["format"], &body["text"], &body["output_config"]["format"]];
+    members.iter().any(|member| !member.is_null())
 }
 
 fn tool_names(body: &Value) -> Vec<String> {

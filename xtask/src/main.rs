@@ -6,6 +6,7 @@
 mod build;
 mod command;
 mod demo;
+mod fuzz;
 mod local_model;
 mod project;
 mod serve;
@@ -25,6 +26,7 @@ cargo xtask <command>
   test [part...]                all tests, or these parts: host, js, browser, package, www; and, by its name only,
                                 local-model: a real model calls a tool in Chromium
   campaign                      crashes, races and random schedules in full
+  fuzz [target] [--minutes 5]   bytes drawn at random, guided by coverage, for all targets or this one
   bench                         speed and size beside the peers
   screenshots                   the workbench's pictures in www/screenshots/";
 
@@ -48,6 +50,7 @@ fn dispatch(args: &[String]) -> Result<()> {
         ("demo", options) => demo::demo(&Project::open()?, &demo_options(options)?),
         ("test", parts) => test::test(&Project::open()?, &test::Part::parse(parts)?),
         ("campaign", []) => test::campaign(&Project::open()?),
+        ("fuzz", options) => fuzz::fuzz(&Project::open()?, &fuzz_options(options)?),
         ("bench", []) => test::bench(&Project::open()?),
         ("screenshots", []) => demo::screenshots(&Project::open()?),
         ("help" | "--help" | "-h", _) => {
@@ -59,6 +62,23 @@ fn dispatch(args: &[String]) -> Result<()> {
         }
         _ => bail!("there is no command '{command}'\n\n{USAGE}"),
     }
+}
+
+fn fuzz_options<'a>(options: &[&'a str]) -> Result<fuzz::Options<'a>> {
+    let mut parsed = fuzz::Options { target: None, minutes: 5 };
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        match *option {
+            "--minutes" => {
+                let minutes = options.next().context("--minutes needs a number")?;
+                parsed.minutes =
+                    minutes.parse().with_context(|| format!("--minutes {minutes} is no number"))?;
+            }
+            name if parsed.target.is_none() && !name.starts_with('-') => parsed.target = Some(name),
+            other => bail!("`fuzz` has no argument '{other}'\n\n{USAGE}"),
+        }
+    }
+    Ok(parsed)
 }
 
 fn demo_options(options: &[&str]) -> Result<demo::Options> {

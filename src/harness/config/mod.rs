@@ -318,6 +318,7 @@ impl Config {
             temperature: self.temperature.clone(),
             reasoning: self.reasoning,
             provider_options: self.provider_options.clone(),
+            form: None,
         }
     }
 

@@ -111,9 +111,7 @@ impl Provider {
                     Some(model) => [&self.name(), " ", model].concat(),
                     None => self.name(),
                 };
-                // What its function makes of files is the page's affair.
-                let dialect = Dialect { documents: true, ..Dialect::CHAT };
-                Peer { wire: Wire::OpenAiChat, dialect, name }
+                Peer { wire: Wire::OpenAiChat, dialect: Dialect::CUSTOM, name }
             }
         }
     }

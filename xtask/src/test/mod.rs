@@ -103,6 +103,7 @@ pub fn bench(project: &Project) -> Result<()> {
     tools::chromium()?;
     let dir = project.root.join("pkg-tests");
     npm_ci(&dir)?;
+    npm_ci(&dir.join("bench/peers"))?;
     Cmd::new("node").args(["bench/run.mjs", "--gate"]).arg(build::bench(project)?).in_dir(&dir).run()
 }
 
@@ -133,6 +134,12 @@ fn host(project: &Project, tally: &mut Tally) {
                 ["--package", "wasm-app", "--features", "lodger/npm", "--all-targets", "--target", WASM];
             cargo(&[&["clippy", "--package", "lodger"][..], &all, &deny].concat())
         }),
+    );
+    // They run by their own command; that they compile is seen here.
+    tally.run(
+        "lints, fuzz",
+        Count::One,
+        tools::cpp().and_then(|()| cargo(&[&["clippy", "--package", "lodger-fuzz"][..], &deny].concat())),
     );
     // With what passed tests print: one that skips fixtures says so there.
     let tests = &["test", "--package", "lodger", "--no-fail-fast", "--", "--show-output"];

@@ -35,6 +35,11 @@ pub fn firefox() -> Result<Driver> {
     Ok(Driver { variable: "GECKODRIVER", path: path.context("geckodriver was installed to no known place")? })
 }
 
+/// The C++ compiler that builds libFuzzer.
+pub fn cpp() -> Result<()> {
+    if which("c++").is_some() { Ok(()) } else { debian(&[("/usr/bin/c++", "g++")]) }
+}
+
 /// Sees to these programs, each with the Debian package that brings it.
 fn debian(programs: &[(&str, &str)]) -> Result<()> {
     let missing: Vec<&str> =
