@@ -35,6 +35,12 @@ pub fn replace(text: &str, part: &str, by: &str) -> String {
     replaced
 }
 
+/// The first so many characters.
+pub fn beginning(text: &str, characters: usize) -> &str {
+    let end = text.char_indices().nth(characters).map_or(text.len(), |(at, _)| at);
+    text.get(..end).unwrap_or_default()
+}
+
 /// The texts, with something between them.
 pub fn join<T: AsRef<str>>(texts: &[T], between: &str) -> String {
     let mut joined = String::new();
@@ -68,6 +74,9 @@ mod tests {
             }
         }
         assert_eq!(replace("ab", "", "x"), "ab");
+        for (characters, begins) in ["", "é", "é東", "é東x", "é東x"].into_iter().enumerate() {
+            assert_eq!(beginning("é東x", characters), begins);
+        }
         for texts in [vec![], vec!["a"], vec!["", "b", "c"]] {
             assert_eq!(join(&texts, ", "), texts.join(", "));
         }

@@ -266,8 +266,8 @@ impl<K: Copy + PartialEq, T> Few<K, T> {
         self.0.retain(|(_, value)| wanted(value));
     }
 
-    /// The keys whose values are wanted.
-    pub fn keys(&self, wanted: impl Fn(&T) -> bool) -> Vec<K> {
+    /// The keys whose values are wanted. No generic function: each use would be a copy of it.
+    pub fn keys(&self, wanted: &dyn Fn(&T) -> bool) -> Vec<K> {
         self.0.iter().filter(|(_, value)| wanted(value)).map(|(key, _)| *key).list()
     }
 
@@ -283,10 +283,10 @@ impl<K: Copy + PartialEq, T> Few<K, T> {
 }
 
 /// The items, those with the smallest key first; those with the same key stay in their order.
-pub fn sorted<T>(items: Vec<T>, key: impl Fn(&T) -> u64) -> impl Iterator<Item = T> {
+pub fn sorted<T>(items: Vec<T>, key: impl Fn(&T) -> u64) -> Vec<T> {
     let places = order(items.iter().map(key).list());
     let mut items: Vec<Option<T>> = items.into_iter().map(Some).list();
-    places.into_iter().filter_map(move |place| items.get_mut(place)?.take())
+    places.into_iter().filter_map(|place| items.get_mut(place)?.take()).list()
 }
 
 /// The places of the keys, the smallest first. A heap: the standard library's sorts are four times its size.
@@ -348,7 +348,7 @@ mod tests {
             let items: Vec<(u64, usize)> = (0..length).map(|at| (random.u64(..9), at)).collect();
             let mut expected = items.clone();
             expected.sort_by_key(|(key, _)| *key);
-            assert!(sorted(items, |(key, _)| *key).eq(expected));
+            assert_eq!(sorted(items, |(key, _)| *key), expected);
         }
     }
 }

@@ -8,6 +8,7 @@ use super::env;
 use super::pump::{Deliver, Pump};
 use super::task;
 use crate::error::{Code, ErrorInfo};
+use crate::find;
 use crate::harness::{self, Input};
 use crate::json;
 use crate::ports::files::{Form, Piece, has_marks, pieces};
@@ -90,7 +91,7 @@ pub(super) async fn fill(pump: &Pump, text: &str, whole: bool) -> Result<JsValue
 pub(super) async fn file(pump: &Pump, id: &str) -> Result<JsValue, ErrorInfo> {
     let found = pump.inner().store.file(id).await.map_err(|error| error.info())?;
     found.ok_or_else(|| {
-        let id: String = id.chars().take(60).collect();
+        let id = find::beginning(id, 60);
         ErrorInfo::new(Code::FileNotFound, format!("no file has the id \"{id}\""))
             .hint("its conversation may have been cleared")
     })

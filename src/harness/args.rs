@@ -1,5 +1,6 @@
 //! Reading the arguments of a command: what is not known is refused by name.
 
+use super::config::shortened;
 use crate::error::{Code, ErrorInfo};
 use serde_json::Value;
 
@@ -18,10 +19,7 @@ impl<'a> Args<'a> {
             Value::Null => Ok(args),
             Value::Object(object) => match object.keys().find(|key| !members.contains(&key.as_str())) {
                 None => Ok(args),
-                Some(key) => {
-                    let key: String = key.chars().take(60).collect();
-                    Err(args.invalid(&format!("does not know \"{key}\"")))
-                }
+                Some(key) => Err(args.invalid(&format!("does not know \"{}\"", shortened(key)))),
             },
             _ => Err(args.invalid("takes an object")),
         }

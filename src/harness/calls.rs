@@ -184,7 +184,7 @@ impl Harness {
 
     /// Calls that wait for their commit are not made if they would be refused, or asked about, by what holds now.
     pub(super) fn drop_what_may_not_run(&mut self, before: &Policy) {
-        for key in self.calls.keys(|live| live.ahead().is_some()) {
+        for key in self.calls.keys(&|live| live.ahead().is_some()) {
             let Some(of) = self.calls.get(key).and_then(LiveCall::ahead).cloned() else { continue };
             let RunCall { session, run, tool_call } = of;
             let Some(working) = self.run(&session, &run) else { continue };
@@ -235,7 +235,7 @@ impl Harness {
     /// Tells of the progress that waited.
     pub(super) fn tell_late_progress(&mut self) {
         let now = self.now;
-        for call in self.calls.keys(|call| call.progress_due().is_some_and(|due| due <= now)) {
+        for call in self.calls.keys(&|call| call.progress_due().is_some_and(|due| due <= now)) {
             self.tell_progress_of(call);
         }
     }

@@ -1,6 +1,7 @@
 //! What the page can ask for.
 
 use super::args::Args;
+use super::config::shortened;
 use super::events::{run_result, wait_result};
 use super::page_calls::{PageCall, Stage};
 use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Waiter, permission, start};
@@ -191,7 +192,7 @@ impl Harness {
             _ => match name.strip_prefix("pages.") {
                 Some(page_command) => self.page_command(id, page_command, value)?,
                 None => {
-                    let name: String = name.chars().take(60).collect();
+                    let name = shortened(name);
                     return Err(ErrorInfo::new(
                         Code::UnknownCommand,
                         format!("no command is called \"{name}\""),
@@ -478,17 +479,17 @@ fn session_id<'a>(args: &Args<'a>) -> Result<&'a str, ErrorInfo> {
 }
 
 fn no_session(id: &str) -> ErrorInfo {
-    let id: String = id.chars().take(60).collect();
+    let id = shortened(id);
     ErrorInfo::new(Code::SessionNotFound, format!("no session is called \"{id}\""))
         .hint("leave sessionId out")
 }
 
 fn no_run(id: &str) -> ErrorInfo {
-    let id: String = id.chars().take(60).collect();
+    let id = shortened(id);
     ErrorInfo::new(Code::RunNotFound, format!("no run has the id \"{id}\""))
 }
 
 fn no_message(id: Option<&str>) -> ErrorInfo {
-    let id: String = id.unwrap_or_default().chars().take(60).collect();
+    let id = shortened(id.unwrap_or_default());
     ErrorInfo::new(Code::MessageNotFound, format!("no message has the id \"{id}\""))
 }

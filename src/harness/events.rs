@@ -385,6 +385,6 @@ impl Harness {
 /// The run that this one works for.
 fn parent_of(session: &session::Session, run: &str) -> Option<String> {
     session.run(run)?.delegate.as_ref()?;
-    let top = session.runs.iter().rev().find(|top| top.all().any(|part| part.id == run))?;
+    let top = session.runs.iter().rev().find(|top| top.all().iter().any(|part| part.id == run))?;
     Some(top.id.clone())
 }

@@ -464,29 +464,21 @@ impl Harness {
         if self.must_finish() {
             return None;
         }
-        let mut soonest = None;
-        let mut due = |at: Option<Millis>| {
-            if at.is_some_and(|at| soonest.is_none_or(|soonest| at < soonest)) {
-                soonest = at;
-            }
-        };
-        due(self.draft_due());
-        due(self.outbox.due());
-        due(self.first_deadline());
+        let mut due = vec![self.draft_due(), self.outbox.due(), self.first_deadline()];
         for call in self.calls.values() {
-            due(call.deadline);
-            due(call.progress_due());
+            due.push(call.deadline);
+            due.push(call.progress_due());
         }
         for waiter in &self.waiters {
-            due(waiter.until);
+            due.push(waiter.until);
         }
         for model in self.models.values() {
-            due(model.asked.watch.due());
+            due.push(model.asked.watch.due());
         }
         for (_, _, at) in self.retries() {
-            due(Some(at));
+            due.push(Some(at));
         }
-        soonest
+        due.into_iter().flatten().min()
     }
 
     fn take(&mut self, input: Input) {
@@ -520,7 +512,7 @@ impl Harness {
             let json = events::wait_timeout(&waiter.run);
             self.outbox.act(Action::Reply { id: waiter.command, result: Ok(Some(json)) });
         }
-        for key in self.calls.keys(|call| call.deadline.is_some_and(|deadline| deadline <= now)) {
+        for key in self.calls.keys(&|call| call.deadline.is_some_and(|deadline| deadline <= now)) {
             self.outbox.abort(key);
             let limit = self.calls.get(key).map_or(0, |call| call.limit);
             let error = ErrorInfo::new(Code::ToolTimeout, format!("the tool did not end within {limit} ms"));
@@ -660,11 +652,11 @@ impl Harness {
     }
 
     fn abort_all(&mut self) {
-        for key in self.models.keys(|_| true) {
+        for key in self.models.keys(&|_| true) {
             self.models.remove(key);
             self.outbox.abort(key);
         }
-        for key in self.calls.keys(|call| call.owner.run().is_some()) {
+        for key in self.calls.keys(&|call| call.owner.run().is_some()) {
             self.calls.remove(key);
             self.outbox.abort(key);
         }

@@ -5,6 +5,7 @@
 //! it was asked about. Leaves to others: whether to ask at all (`tools::policy`, `run`).
 
 use super::calls::{About, CallOwner, LiveCall, RunCall};
+use super::config::shortened;
 use super::outcome::failed_call;
 use super::page_calls::Stage;
 use super::{Action, DEFAULT_SESSION, Harness};
@@ -191,7 +192,7 @@ impl Harness {
     fn question_of(&self, session: &str, run: &str, tool_call: &str) -> Option<Value> {
         let folded = self.session(session)?;
         let run = folded.run(run)?;
-        let (call, question) = run.questions().find(|(call, _)| call.id == tool_call)?;
+        let (call, question) = run.questions().into_iter().find(|(call, _)| call.id == tool_call)?;
         Some(self.told_question(folded, run, call, question))
     }
 
@@ -221,14 +222,17 @@ impl Harness {
     pub(super) fn questions(&self, session: &str) -> Vec<Value> {
         let mut questions = Vec::new();
         if let Some(folded) = self.session(session) {
-            let parts = folded.current().filter(|run| !run.held).into_iter().flat_map(Run::parts);
+            let parts = folded.current().filter(|run| !run.held).map(Run::parts).unwrap_or_default();
             for run in parts {
-                let told = |(call, question)| self.told_question(folded, run, call, question);
-                questions.extend(run.questions().map(told));
+                for (call, question) in run.questions() {
+                    questions.push(self.told_question(folded, run, call, question));
+                }
             }
         }
         if session == DEFAULT_SESSION {
-            questions.extend(self.page_questions.iter().map(|asked| self.told_page_question(asked)));
+            for asked in &self.page_questions {
+                questions.push(self.told_page_question(asked));
+            }
         }
         questions
     }
@@ -252,10 +256,10 @@ impl Harness {
         let asked = self.sessions.iter().find_map(|(id, slot)| {
             let run = slot.session.current().filter(|run| !run.held)?;
             let of_part = |run: &Run| {
-                let (call, _) = run.questions().find(|(_, question)| question.id == request)?;
+                let (call, _) = run.questions().into_iter().find(|(_, question)| question.id == request)?;
                 Some((id.to_owned(), run.id.clone(), call.id.clone()))
             };
-            run.parts().find_map(of_part)
+            run.parts().into_iter().find_map(of_part)
         });
         let Some((session, run, tool_call)) = asked else {
             self.must_run()?;
@@ -309,12 +313,12 @@ impl Harness {
         while let Some(at) = self.question_deadlines.iter().position(|(deadline, ..)| due(Some(*deadline))) {
             let (_, session, tool_call) = self.question_deadlines.remove(at);
             let asked = self.current(&session).and_then(|run| {
-                let of_part = |run: &Run| match &run.open_calls().find(|call| call.id == tool_call)?.state {
+                let of_part = |run: &Run| match &run.calls().iter().find(|call| call.id == tool_call)?.state {
                     CallState::Waiting(question) => Some((run.id.clone(), Some(question.id.clone()))),
                     CallState::Handed => Some((run.id.clone(), None)),
                     _ => None,
                 };
-                run.parts().find_map(of_part)
+                run.parts().into_iter().find_map(of_part)
             });
             match asked {
                 Some((run, Some(request))) => {
@@ -344,7 +348,8 @@ impl Harness {
     ) -> Result<(), ErrorInfo> {
         let waits = self.sessions.iter().find_map(|(id, slot)| {
             let handed = |call: &Call| call.id == tool_call && call.state == CallState::Handed;
-            let part = slot.session.current()?.parts().find(|run| run.open_calls().any(handed))?;
+            let parts = slot.session.current()?.parts();
+            let part = parts.iter().find(|run| run.calls().iter().any(handed))?;
             Some((id.to_owned(), part.id.clone()))
         });
         let Some((session, run)) = waits else {
@@ -432,7 +437,7 @@ pub(super) fn grants_of(session: &session::Session) -> Vec<Value> {
 }
 
 pub(super) fn not_asked(id: &str) -> ErrorInfo {
-    let id: String = id.chars().take(80).collect();
+    let id = shortened(id);
     ErrorInfo::new(Code::RequestNotFound, format!("nothing called \"{id}\" waits for an answer"))
         .hint("it was answered already, or the run has ended")
 }

@@ -466,19 +466,19 @@ impl Harness {
             return;
         }
         let id = run.id.clone();
-        let mut parts: Vec<String> = run.parts().map(|part| part.id.clone()).list();
+        let mut parts: Vec<String> = run.parts().iter().map(|part| part.id.clone()).list();
         // Whoever works for a run ends before it.
         parts.reverse();
         let of_part =
             |call: &LiveCall| call.owner.run().is_some_and(|run| parts.iter().any(|part| part == run));
-        for key in self.calls.keys(of_part) {
+        for key in self.calls.keys(&of_part) {
             self.calls.remove(key);
             self.outbox.abort(key);
         }
         self.interrupt_reason = reason.into();
         for part in &parts {
             let mut blocks = Vec::new();
-            for key in self.models.keys(|model| model.session == session && model.run == *part) {
+            for key in self.models.keys(&|model| model.session == session && model.run == *part) {
                 self.tell_news(key, true);
                 if let Some(model) = self.models.remove(key) {
                     blocks = self.scrubbed_blocks(model.blocks());
@@ -488,8 +488,8 @@ impl Harness {
             if *part == id {
                 self.end_delegates(session, &id);
             }
-            let calls = self.run(session, part).into_iter().flat_map(Run::open_calls);
-            let open: Vec<_> = calls.map(|call| (call.id.clone(), call.state.is_ahead())).list();
+            let calls = self.run(session, part).map(Run::open_calls).unwrap_or_default();
+            let open: Vec<_> = calls.iter().map(|call| (call.id.clone(), call.state.is_ahead())).list();
             self.append(session, Some(part), &Entry::Interrupted { reason: reason.into(), blocks });
             for (call, ahead) in open {
                 if ahead {

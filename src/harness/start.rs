@@ -219,11 +219,10 @@ impl Harness {
 
     /// A run that was at work when its page went away is held, with what the drafts kept of its answer.
     fn lose(&mut self, session: &str, drafts: &Rows) {
-        let run = self.current(session).filter(|run| run.working());
-        let working = run.into_iter().flat_map(|run| run.parts()).filter(|run| run.working());
-        let mut working: Vec<String> = working.map(|run| run.id.clone()).list();
-        working.reverse();
-        for run in working {
+        let Some(run) = self.current(session).filter(|run| run.working()) else { return };
+        let parts = run.parts().into_iter().filter(|run| run.working());
+        let working: Vec<String> = parts.map(|run| run.id.clone()).list();
+        for run in working.into_iter().rev() {
             let blocks = from_drafts(&run, drafts);
             self.append(session, Some(&run), &Entry::Lost { blocks });
         }
@@ -289,7 +288,7 @@ pub(super) fn from_drafts(run: &str, drafts: &Rows) -> Vec<Block> {
     let epoch = of_run().filter_map(|(key, _)| key.get(2)).max();
     for (_, text) in of_run().filter(|(key, _)| key.get(2) == epoch) {
         let pieces = json::parse(text).unwrap_or_default();
-        for piece in pieces.as_array().into_iter().flatten() {
+        for piece in json::items(&pieces) {
             let number = |n: usize| piece.get(n).and_then(Value::as_u64).unwrap_or_default();
             let (part, start) = (number(0), usize::try_from(number(1)).unwrap_or_default());
             let news = piece

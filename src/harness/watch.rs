@@ -120,7 +120,7 @@ impl Harness {
     /// Gives up the answers that have kept silent too long.
     pub(super) fn give_up_silent(&mut self) {
         let now = self.now;
-        for call in self.models.keys(|model| model.asked.watch.due().is_some_and(|due| due <= now)) {
+        for call in self.models.keys(&|model| model.asked.watch.due().is_some_and(|due| due <= now)) {
             let Some(error) = self.models.get_mut(call).and_then(|model| model.asked.watch.look(now)) else {
                 continue;
             };

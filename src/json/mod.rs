@@ -10,7 +10,7 @@ mod tree;
 #[cfg(test)]
 pub(crate) use reader::LOOKED_AT;
 pub use reader::Reader;
-pub use tree::{json, parse, parse_within, push_inside, push_text, texts};
+pub use tree::{items, json, parse, parse_within, push_inside, push_text, texts};
 
 /// Texts for tests: a JSON text with up to two faults, of which a good part is none.
 #[cfg(test)]

@@ -24,6 +24,11 @@ pub fn parse_within(text: &str, depth: u8) -> Option<Value> {
     reader.space().is_none().then_some(value)
 }
 
+/// The items of a list; what is no list has none.
+pub fn items(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
 /// The texts of a list, without what is no text; none where it is no list.
 pub fn texts(value: &Value) -> Option<Vec<String>> {
     Some(value.as_array()?.iter().filter_map(Value::as_str).map(Into::into).list())

@@ -191,7 +191,7 @@ pub fn skill(
     match offered(skills).find(|skill| skill.name == name) {
         Some(skill) => Ok(skill.body(registry, policy)),
         None => {
-            let name: String = name.chars().take(80).collect();
+            let name = find::beginning(name, 80);
             Err(ErrorInfo::new(Code::ToolFailed, format!("no skill is called '{name}'")))
         }
     }

@@ -281,8 +281,17 @@ impl Turn {
 
     /// The text of it.
     fn text(&self) -> String {
-        let text = |block: &Block| if let Block::Text(text) = block { Some(text.clone()) } else { None };
-        self.blocks().iter().filter_map(text).collect()
+        let mut text = String::new();
+        self.add_text(&mut text);
+        text
+    }
+
+    fn add_text(&self, text: &mut String) {
+        for block in self.blocks() {
+            if let Block::Text(more) = block {
+                text.push_str(more);
+            }
+        }
     }
 
     /// Whichever says more: what came this time, or the last.
@@ -424,26 +433,35 @@ impl Run {
             CallState::Delegated => call.delegate.as_ref().is_some_and(|run| run.waiting()),
             _ => false,
         };
-        let idle = |call: &Call| asked(call) || call.state == CallState::Asked;
-        self.ended.is_none()
-            && !self.held
-            && self.ending.is_none()
-            && self.open_calls().any(asked)
-            && self.open_calls().all(idle)
+        if self.ended.is_some() || self.held || self.ending.is_some() {
+            return false;
+        }
+        let mut waits = false;
+        for call in self.calls() {
+            match call.state {
+                _ if asked(call) => waits = true,
+                CallState::Asked | CallState::Settled(_) => {}
+                _ => return false,
+            }
+        }
+        waits
     }
 
     /// The questions that no person has answered yet, of its own calls.
-    pub fn questions(&self) -> impl Iterator<Item = (&Call, &Question)> {
-        self.open_calls().filter_map(|call| match &call.state {
-            CallState::Waiting(question) => Some((call, question)),
-            _ => None,
-        })
+    pub fn questions(&self) -> Vec<(&Call, &Question)> {
+        let mut questions = Vec::new();
+        for call in self.calls() {
+            if let CallState::Waiting(question) = &call.state {
+                questions.push((call, question));
+            }
+        }
+        questions
     }
 
     /// The runs that work for it now.
-    pub fn delegates(&self) -> impl Iterator<Item = &Run> {
-        let open = self.open_calls().filter(|call| call.state == CallState::Delegated);
-        open.filter_map(|call| call.delegate.as_deref())
+    pub fn delegates(&self) -> Vec<&Run> {
+        let at_work = |call: &&Call| call.state == CallState::Delegated;
+        self.calls().iter().filter(at_work).filter_map(|call| call.delegate.as_deref()).list()
     }
 
     /// What it may do, where its session may do this.
@@ -455,14 +473,23 @@ impl Run {
     }
 
     /// The run and those that work for it now.
-    pub fn parts(&self) -> impl Iterator<Item = &Run> {
-        std::iter::once(self).chain(self.delegates())
+    pub fn parts(&self) -> Vec<&Run> {
+        let mut parts = self.delegates();
+        parts.insert(0, self);
+        parts
     }
 
     /// The run and all that ever worked for it.
-    pub fn all(&self) -> impl Iterator<Item = &Run> {
-        let calls = self.turns.iter().flat_map(|turn| &turn.calls);
-        std::iter::once(self).chain(calls.filter_map(|call| call.delegate.as_deref()))
+    pub fn all(&self) -> Vec<&Run> {
+        let mut all = vec![self];
+        for turn in &self.turns {
+            for call in &turn.calls {
+                if let Some(delegate) = &call.delegate {
+                    all.push(delegate);
+                }
+            }
+        }
+        all
     }
 
     /// The run or one that works for it now, by its id.
@@ -492,33 +519,47 @@ impl Run {
 
     /// How many parts the assistant's message shows before its last turn.
     pub fn shown_before_last(&self) -> usize {
-        let blocks = self.turns.iter().rev().skip(1).flat_map(Turn::blocks);
-        blocks.filter(|block| block.is_shown()).count()
+        let before = self.turns.split_last().map(|(_, before)| before).unwrap_or_default();
+        let mut shown = 0;
+        for turn in before {
+            shown += turn.blocks().iter().filter(|block| block.is_shown()).count();
+        }
+        shown
     }
 
     /// The tool call with this id.
     pub fn call(&self, id: &str) -> Option<&Call> {
-        self.turns.iter().rev().flat_map(|turn| &turn.calls).find(|call| call.id == id)
+        self.turns.iter().rev().find_map(|turn| turn.calls.iter().find(|call| call.id == id))
     }
 
     /// Says where the result of a call comes from.
     pub(crate) fn comes_from(&mut self, id: &str, source: Source) {
-        let mut calls = self.turns.iter_mut().rev().flat_map(|turn| &mut turn.calls);
-        if let Some(call) = calls.find(|call| call.id == id) {
-            call.source = Some(source);
-            self.outside |= source == Source::External;
+        for turn in self.turns.iter_mut().rev() {
+            if let Some(call) = turn.calls.iter_mut().find(|call| call.id == id) {
+                call.source = Some(source);
+                self.outside |= source == Source::External;
+                return;
+            }
         }
     }
 
+    /// The tool calls of the last turn: only they can be open.
+    pub fn calls(&self) -> &[Call] {
+        self.turns.last().map(|turn| turn.calls.as_slice()).unwrap_or_default()
+    }
+
     /// The tool calls that are not over.
-    pub fn open_calls(&self) -> impl Iterator<Item = &Call> {
-        let last = self.turns.last().into_iter().flat_map(|turn| &turn.calls);
-        last.filter(|call| !matches!(call.state, CallState::Settled(_)))
+    pub fn open_calls(&self) -> Vec<&Call> {
+        self.calls().iter().filter(|call| !matches!(call.state, CallState::Settled(_))).list()
     }
 
     /// The text of all answers together, as the page gets it at the end.
     pub fn text(&self) -> String {
-        self.turns.iter().map(Turn::text).collect()
+        let mut text = String::new();
+        for turn in &self.turns {
+            turn.add_text(&mut text);
+        }
+        text
     }
 
     /// Takes up one entry of the run with this id: this one, or one that works for it. `None`: the entry does not fit
@@ -760,9 +801,10 @@ impl Run {
             }
             Entry::Resumed {} => {
                 self.held = false;
-                let calls = self.turns.last_mut().into_iter().flat_map(|turn| &mut turn.calls);
-                for run in calls.filter_map(|call| call.delegate.as_deref_mut()) {
-                    run.held = false;
+                if let Some(turn) = self.turns.last_mut() {
+                    for run in turn.calls.iter_mut().filter_map(|call| call.delegate.as_deref_mut()) {
+                        run.held = false;
+                    }
                 }
             }
             Entry::Ended { .. } => {
@@ -1168,8 +1210,8 @@ fn order(call: &Call, checked: &Checked<'_>, rules: &Rules<'_>) -> Entry {
 fn delegated(tool_call: String, args: &Value, repairs: Option<Value>, rules: &Rules<'_>) -> Entry {
     let text = |name: &str| args.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let capabilities = args.get("capabilities").filter(|names| names.is_array());
-    let names = capabilities.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    if let Some(name) = names.into_iter().find(|name| !rules.policy.holds(name)) {
+    let names = capabilities.and_then(texts).unwrap_or_default();
+    if let Some(name) = names.iter().find(|name| !rules.policy.holds(name)) {
         let message = format!("the capability {name} is not held here, so nobody else gets it");
         let error = ErrorInfo::new(Code::PermissionDenied, message);
         return Entry::Refused { tool_call, error: error.hint("leave it out") };

@@ -16,7 +16,7 @@ pub use view::{answer_of, history, tool_result};
 
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Cause, Entry, GENESIS, Header, Row, Sums};
-use crate::list::Listed;
+use crate::json::texts;
 use crate::maps::Named;
 use crate::model::Block;
 use crate::model::errors::is_sealed;
@@ -144,16 +144,14 @@ impl Session {
 
     /// The run with this id, of the present conversation: one that a message began, or that works for such a one.
     pub fn run(&self, id: &str) -> Option<&Run> {
-        let newest_first = || self.runs.iter().rev();
-        newest_first()
-            .find(|run| run.id == id)
-            .or_else(|| self.current()?.delegates().find(|run| run.id == id))
-            .or_else(|| newest_first().flat_map(Run::all).find(|run| run.id == id))
+        let begun = self.runs.iter().rev().find(|run| run.id == id);
+        begun
+            .or_else(|| self.runs.iter().rev().find_map(|run| run.all().into_iter().find(|run| run.id == id)))
     }
 
     /// The run with this id, if it has not ended.
     pub fn open_run(&self, id: &str) -> Option<&Run> {
-        self.current()?.parts().find(|run| run.id == id)
+        self.current()?.parts().into_iter().find(|run| run.id == id)
     }
 
     /// When a run began and how it ended, of any conversation.
@@ -178,9 +176,12 @@ impl Session {
     pub fn next(&self) -> Option<(String, Entry)> {
         let max_turns = self.config.get("maxTurns").and_then(Value::as_u64).unwrap_or(DEFAULT_MAX_TURNS);
         let current = self.current()?;
-        let calls = current.parts().flat_map(Run::open_calls);
+        let mut running = 0;
+        for run in current.parts() {
+            running += run.calls().iter().filter(|call| call.state == CallState::Ordered).count();
+        }
         current.next(&Rules {
-            running: calls.filter(|call| call.state == CallState::Ordered).count() as u64,
+            running: running as u64,
             tools: &self.tools,
             max_turns,
             policy: &self.policy,
@@ -398,9 +399,7 @@ impl Session {
     fn configure(&mut self, config: Option<&Value>, tools: Option<&Value>) -> Option<()> {
         if let Some(config) = config {
             self.policy = Policy::from_record(config);
-            let names = config.get("fallback").and_then(Value::as_array);
-            let names = names.into_iter().flatten().filter_map(Value::as_str);
-            self.fallback = names.map(String::from).list();
+            self.fallback = config.get("fallback").and_then(texts).unwrap_or_default();
             let budget = |of| Budget::from_record(config.get("budgets").and_then(|budgets| budgets.get(of)));
             self.budgets = (budget("run"), budget("session"));
             self.config = config.clone();

@@ -6,6 +6,7 @@
 //! and the order of tools.
 
 use crate::error::{Code, ErrorInfo};
+use crate::find;
 use crate::json::{self, json};
 use crate::object::Object;
 use crate::ports::MAX_DELAY_MS;
@@ -378,7 +379,7 @@ pub(crate) fn check_name(name: &str, code: Code, what: &str) -> Result<(), Error
     if (1..=64).contains(&name.len()) && name.bytes().all(fits) {
         return Ok(());
     }
-    let shown: String = name.chars().take(80).collect();
+    let shown = find::beginning(name, 80);
     Err(ErrorInfo::new(code, format!("'{shown}' is no name for a {what}"))
         .hint("a name has 1 to 64 letters, digits, hyphens and underscores"))
 }

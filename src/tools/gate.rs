@@ -37,7 +37,7 @@ pub fn gate<'a>(
     args: &str,
 ) -> Result<Checked<'a>, ErrorInfo> {
     let Some(tool) = registry.get(name) else {
-        let shown: String = name.chars().take(80).collect();
+        let shown = find::beginning(name, 80);
         let offered = registry.definitions().filter(|tool| policy.offers(tool));
         let names: Vec<&str> = offered.map(|tool| tool.name.as_str()).list();
         let error = ErrorInfo::new(Code::ToolNotFound, format!("no tool is called '{shown}'"));
@@ -64,11 +64,9 @@ pub fn gate<'a>(
         ErrorInfo::new(Code::InvalidArguments, format!("invalid arguments for {name}: {text}"))
     };
     let quoted = |wrong: &str| {
-        let mut quote: String = args.chars().take(QUOTED).collect();
-        if quote.len() < args.len() {
-            quote.push('…');
-        }
-        invalid(format!("{wrong}: {quote}"))
+        let quote = find::beginning(args, QUOTED);
+        let more = if quote.len() < args.len() { "…" } else { "" };
+        invalid(format!("{wrong}: {quote}{more}"))
     };
     let value = json::parse(args).ok_or_else(|| quoted("no valid JSON"))?;
     let mut checked = if tool.definition.coerce {

@@ -55,7 +55,7 @@ impl Registry {
     /// The tools of a record; functions of the page are not in it.
     pub fn from_record(record: &Value, engine: &PatternEngine) -> Result<Registry, ErrorInfo> {
         let mut registry = Registry::with(engine.clone());
-        for tool in record.as_array().into_iter().flatten() {
+        for tool in json::items(record) {
             registry.register(Definition::from_record(tool)?, false)?;
         }
         Ok(registry)

@@ -32,6 +32,7 @@ pub use page::Page;
 pub use plan::{Missed, Outcome, Pending, Plan};
 
 use crate::error::{Code, ErrorInfo};
+use crate::list::Listed;
 use crate::maps::{self, Named};
 use crate::object::Object;
 use crate::ports::{Read, Rows, Table};
@@ -93,7 +94,7 @@ impl Workspace {
     /// Takes over what another tab changed: rows of pages as they are at change `rev` or later. On an error
     /// nothing is taken over.
     pub fn apply_rows(&mut self, rev: u64, pages: &Rows) -> Result<(), ErrorInfo> {
-        let pages = pages.iter().map(|(_, text)| Page::from_stored(text)).collect::<Result<Vec<_>, _>>()?;
+        let pages = pages.iter().map(|(_, text)| Page::from_stored(text)).tried()?;
         if rev >= self.rev {
             self.rev = rev;
             // In their order each page is put after its siblings, which is the cheap end.
@@ -107,7 +108,7 @@ impl Workspace {
     pub fn accept(&mut self, plan: Plan) {
         if plan.rev > self.rev {
             self.rev = plan.rev;
-            self.put(plan.changed.into_iter());
+            self.put(plan.changed);
         }
     }
 
@@ -176,11 +177,13 @@ impl Workspace {
         let mut height = 0;
         while !level.is_empty() && height <= MAX_DEPTH {
             height += 1;
-            level = level
-                .iter()
-                .flat_map(|slug| self.siblings(Some(slug)))
-                .map(|(_, slug)| slug.as_str())
-                .collect();
+            let mut below = Vec::new();
+            for slug in level {
+                for (_, slug) in self.siblings(Some(slug)) {
+                    below.push(slug.as_str());
+                }
+            }
+            level = below;
         }
         height
     }
@@ -199,7 +202,7 @@ impl Workspace {
                     .done(),
             )
         };
-        Value::Array(pages.iter().filter_map(node).collect())
+        Value::Array(pages.iter().filter_map(node).list())
     }
 
     /// The live pages, other than itself, with a link to this one.
@@ -213,12 +216,12 @@ impl Workspace {
                 }
             }
         }
-        let from: Vec<&Page> = from.keys().filter_map(|slug| self.page(slug)).collect();
+        let from: Vec<&Page> = from.keys().filter_map(|slug| self.page(slug)).list();
         from.into_iter().filter(|other| other.slug != page.slug)
     }
 
     /// Puts pages in place of what is known of them, and brings the indexes up to date.
-    fn put(&mut self, pages: impl Iterator<Item = Page>) {
+    fn put(&mut self, pages: Vec<Page>) {
         for page in pages {
             let old = self.pages.remove(&page.slug);
             let (was, is) =

@@ -157,30 +157,25 @@ impl<'a> Draft<'a> {
         self.changed.insert(&page.slug.clone(), page);
     }
 
-    /// Changes one page, if there is one of this slug.
-    fn edit(&mut self, slug: &str, change: impl FnOnce(&mut Page)) {
+    /// The page of this slug, to be changed; `None`: there is none.
+    fn edit(&mut self, slug: &str) -> Option<&mut Page> {
         if !self.changed.contains_key(slug) {
-            let Some(page) = self.workspace.pages.get(slug) else { return };
-            self.put(page.clone());
+            self.put(self.workspace.pages.get(slug)?.clone());
         }
-        if let Some(page) = self.changed.get_mut(slug) {
-            change(page);
-        }
+        self.changed.get_mut(slug)
     }
 
     /// Gives a page another content and keeps the former one.
     fn write(&mut self, slug: &str, content: String) {
         let now = self.now;
-        let mut former = None;
-        self.edit(slug, |page| {
-            let text = Object::new().number("at", page.written_at).text("content", &page.content).json();
-            former = Some(put(Table::Versions, vec![slug.into(), page.version.into()], text));
-            page.content = content;
-            page.version += 1;
-            page.written_at = now;
-            page.updated_at = now;
-        });
-        self.former.extend(former);
+        let Some(page) = self.edit(slug) else { return };
+        let text = Object::new().number("at", page.written_at).text("content", &page.content).json();
+        let former = put(Table::Versions, vec![slug.into(), page.version.into()], text);
+        page.content = content;
+        page.version += 1;
+        page.written_at = now;
+        page.updated_at = now;
+        self.former.push(former);
     }
 
     /// Puts pages below a parent, in this order, so that the first comes to stand at `index`. `leaving` is the
@@ -205,19 +200,26 @@ impl<'a> Draft<'a> {
         } else {
             // No room is left between the two: all siblings are spread out anew.
             let name = |at: usize| sibling(at).map(|(_, slug)| slug.as_str());
-            let before = (0..index).map_while(name);
-            let after = (index..).map_while(name);
+            let mut all: Vec<&str> = (0..index).map_while(name).list();
+            for slug in slugs {
+                all.push(slug);
+            }
+            let mut after = index;
+            while let Some(slug) = name(after) {
+                all.push(slug);
+                after += 1;
+            }
             let mut rank = 0_u64;
-            for slug in before.chain(slugs.iter().map(String::as_str)).chain(after) {
+            for slug in all {
                 rank = rank.saturating_add(GAP);
                 placed.push((slug, rank));
             }
         }
         for (slug, rank) in placed {
-            self.edit(slug, |page| {
+            if let Some(page) = self.edit(slug) {
                 page.rank = rank;
                 page.parent = parent.map(String::from);
-            });
+            }
         }
     }
 
@@ -301,6 +303,7 @@ impl Workspace {
             Op::Trash => {
                 let pages: Vec<&Page> = self.pages.values().filter(|page| !page.is_live()).list();
                 maps::sorted(pages, |page| !page.trashed_at.unwrap_or_default())
+                    .into_iter()
                     .map(|page| self.show(page))
                     .array()
             }
@@ -444,11 +447,11 @@ impl Workspace {
             for (name, value) in kept.chain(changes.iter().filter(|(_, value)| !value.is_null())) {
                 merged.insert(name.clone(), value.clone());
             }
-            if merged != page.metadata {
-                draft.edit(slug, |page| {
-                    page.metadata = merged;
-                    page.updated_at = now;
-                });
+            if merged != page.metadata
+                && let Some(page) = draft.edit(slug)
+            {
+                page.metadata = merged;
+                page.updated_at = now;
             }
         }
         let value = draft.show(slug, self.position(page));
@@ -460,10 +463,10 @@ impl Workspace {
         let title = checked_title(title)?;
         let mut draft = Draft::new(self, now);
         if title != page.title {
-            draft.edit(slug, |page| {
+            if let Some(page) = draft.edit(slug) {
                 page.title.clone_from(&title);
                 page.updated_at = now;
-            });
+            }
             let (old, new) = (text::fold(&page.title), text::fold(&title));
             let is_meant = self.resolve(&old).is_some_and(|found| found.slug == slug);
             if old != new && is_meant {
@@ -527,10 +530,10 @@ impl Workspace {
         let mut draft = Draft::new(self, now);
         let place = self.position(page);
         draft.place(page.parent.as_deref(), place, &children, Some(place));
-        draft.edit(slug, |page| {
+        if let Some(page) = draft.edit(slug) {
             page.trashed_at = Some(now);
             page.lifted = children;
-        });
+        }
         Ok(draft.plan(Value::Null))
     }
 
@@ -553,10 +556,10 @@ impl Workspace {
         let children: Vec<String> = page.lifted.iter().filter(returns).cloned().list();
         let mut draft = Draft::new(self, now);
         draft.place(parent, position, &[slug.to_string()], None);
-        draft.edit(slug, |page| {
+        if let Some(page) = draft.edit(slug) {
             page.trashed_at = None;
             page.lifted = Vec::new();
-        });
+        }
         draft.place(Some(slug), 0, &children, None);
         let gone = self
             .siblings(parent)

@@ -158,7 +158,7 @@ impl Index {
             .list();
         // The bits of positive numbers are in the order of the numbers.
         let best = maps::sorted(hits, |(_, score)| !score.to_bits());
-        best.take(limit).map(|(slug, score)| Hit { slug: slug.into(), score }).list()
+        best.into_iter().take(limit).map(|(slug, score)| Hit { slug: slug.into(), score }).list()
     }
 
     /// The words of the index that a word of the query finds.

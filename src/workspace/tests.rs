@@ -604,7 +604,7 @@ fn check(workspace: &Workspace) {
     }
     // Every index is as one built anew.
     let mut anew = Workspace { rev: workspace.rev, ..Workspace::default() };
-    anew.put(workspace.pages.values().cloned());
+    anew.put(workspace.pages.values().cloned().collect());
     assert_eq!(&anew, workspace);
 }
 

@@ -485,7 +485,7 @@ impl World {
         let run = session.current().ok_or("a model is called without a run")?;
         let name = session.name_of(name);
         // One call for each run that awaits one: this run, and those that work for it.
-        let awaited: Vec<&Run> = run.parts().filter(|run| run.awaited().is_some()).collect();
+        let awaited: Vec<&Run> = run.parts().into_iter().filter(|run| run.awaited().is_some()).collect();
         law(page.models.len() < awaited.len(), || "more model calls than are awaited".into())?;
         let delegated = json.contains("Another agent has given you the task");
         let paused = if delegated {

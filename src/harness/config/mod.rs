@@ -8,8 +8,8 @@ mod read;
 
 pub(super) use provider::provider;
 pub use provider::{Http, Provider, Timeouts};
-pub(crate) use read::function;
 pub use read::{Function, Given};
+pub(crate) use read::{function, shortened};
 
 use crate::error::ErrorInfo;
 use crate::json::json;
@@ -189,11 +189,11 @@ impl Config {
             let Some(provider) = self.named(name) else {
                 return Err(invalid(&format!(
                     "fallback names \"{}\", which is not in providers",
-                    read::shortened(name)
+                    shortened(name)
                 )));
             };
             if self.fallback.iter().take(at).any(|before| before == name) {
-                return Err(invalid(&format!("fallback names \"{}\" twice", read::shortened(name))));
+                return Err(invalid(&format!("fallback names \"{}\" twice", shortened(name))));
             }
             provider
                 .knows_its_model(None)
@@ -209,7 +209,7 @@ impl Config {
             let mut asked = asked.filter(|on| self.serving(*on).is_some());
             let priced = |on| self.known(on).is_some_and(Known::has_price);
             if let Some(on) = asked.find(|on| !priced(*on)) {
-                let model = read::shortened(self.model(on));
+                let model = shortened(self.model(on));
                 return Err(invalid(&format!(
                     "a budget limits the cost, and the price of the model \"{model}\" is not known"
                 ))

@@ -77,8 +77,9 @@ pub(super) fn optional<T>(
     if value.is_null() { Ok(None) } else { read(value, name).map(Some) }
 }
 
-pub(super) fn shortened(text: &str) -> String {
-    text.chars().take(60).collect()
+/// What an error quotes of a name.
+pub(crate) fn shortened(text: &str) -> &str {
+    find::beginning(text, 60)
 }
 
 pub(super) fn invalid(message: &str) -> ErrorInfo {

@@ -10,6 +10,7 @@ use super::format::Format;
 use super::keywords::{KEYWORDS, Key, Takes, Vocabularies, types};
 use super::uri;
 use crate::error::{Code, ErrorInfo};
+use crate::json::{items, texts};
 use crate::list::Listed;
 use crate::maps::Named;
 use crate::ports::{Pattern, Patterns};
@@ -478,7 +479,7 @@ impl<'a> Compiler<'a> {
             Takes::Schema => Arg::Node(self.place(value, self.of(id), Some(id), ["/", name].concat())?),
             Takes::Schemas => {
                 let mut ids = Vec::new();
-                for (at, schema) in value.as_array().into_iter().flatten().enumerate() {
+                for (at, schema) in items(value).iter().enumerate() {
                     ids.push(self.place(schema, self.of(id), Some(id), below(name, &at.to_string()))?);
                 }
                 Arg::Nodes(ids)
@@ -596,7 +597,7 @@ fn address(value: &Value) -> String {
 }
 
 fn names(value: &Value) -> Vec<String> {
-    value.as_array().into_iter().flatten().filter_map(Value::as_str).map(String::from).list()
+    texts(value).unwrap_or_default()
 }
 
 /// Refuses schemas that lead back to themselves on the same value, and those that fan out.

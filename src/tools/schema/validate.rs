@@ -354,7 +354,7 @@ impl<'v> Run<'v> {
     fn repeated(&mut self, items: &[Value]) -> Option<Detail<'v>> {
         let hashes: Vec<(u64, usize)> = items.iter().map(|item| self.work.hash(item)).zip(0..).list();
         // Those with the same hash lie side by side.
-        let hashes: Vec<(u64, usize)> = sorted(hashes, |(hash, _)| *hash).list();
+        let hashes: Vec<(u64, usize)> = sorted(hashes, |(hash, _)| *hash);
         let mut first: Option<(usize, usize)> = None;
         let mut rest = hashes.as_slice();
         while let Some(((hash, at), others)) = rest.split_first() {

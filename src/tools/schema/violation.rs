@@ -382,15 +382,15 @@ fn quote(value: &Value) -> String {
     // Of a long text or list only the beginning is written.
     let text = match value {
         Value::String(text) => {
-            let begin: String = text.chars().take(QUOTED).collect();
+            let begin = find::beginning(text, QUOTED);
             let more = begin.len() < text.len();
-            let quoted = json(&Value::String(begin));
+            let quoted = json(&begin.into());
             return if more { [&quoted, "…"].concat() } else { quoted };
         }
         Value::Array(items) if items.len() > QUOTED => return "a long list".into(),
         Value::Object(members) if members.len() > QUOTED => return "a large object".into(),
         other => json(other),
     };
-    let begin: String = text.chars().take(QUOTED).collect();
-    if begin.len() < text.len() { [&begin, "…"].concat() } else { find::replace(&begin, "\n", " ") }
+    let begin = find::beginning(&text, QUOTED);
+    if begin.len() < text.len() { [begin, "…"].concat() } else { find::replace(begin, "\n", " ") }
 }

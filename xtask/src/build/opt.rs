@@ -24,11 +24,17 @@ const FEATURES: [&str; 7] = [
     "--enable-sign-ext",
 ];
 
-/// Once as small as it gets, then with its control flow made anew, then small again; functions of one sort beside each
+/// Once as small as it gets, then twice with its control flow made anew and small again; functions of one caller put
+/// into it only where they are small, because a large function compresses worse; functions of one sort beside each
 /// other. Below the stack lies nothing: pointers may be folded into offsets.
-const PASSES: [&str; 8] = [
+const PASSES: [&str; 13] = [
     "--low-memory-unused",
     "--dae-optimizing",
+    "--one-caller-inline-max-function-size",
+    "25",
+    "-Oz",
+    "--flatten",
+    "--rereloop",
     "-Oz",
     "--flatten",
     "--rereloop",
