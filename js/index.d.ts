@@ -262,6 +262,11 @@ export interface ModelFacts {
    * own means). Absent: nobody knows.
    */
   can?: readonly string[];
+  /**
+   * `false`: it does not choose itself how much it thinks, it takes a number of tokens for it (Anthropic's models of 4.5).
+   * `reasoning` then gives it 2048, 8192 or 16384, at most half of `maxOutputTokens`. Absent: it chooses.
+   */
+  adaptive?: boolean;
   /** The day it is retired, `YYYY-MM-DD`. */
   ends?: string;
 }

@@ -191,6 +191,42 @@ fn bad_anthropic_transcripts_are_refused() {
     }
 }
 
+#[test]
+fn how_much_a_model_may_think_is_judged() {
+    let judged = |model: &str, thinking: Value, effort: Option<&str>| {
+        let mut body = json!({ "model": model, "max_tokens": 4096, "thinking": thinking,
+            "messages": [{ "role": "user", "content": "hi" }] });
+        if let Some(effort) = effort {
+            body["output_config"] = json!({ "effort": effort });
+        }
+        anthropic_rules::check(&body, &signed(), false)
+    };
+    let adaptive = || json!({ "type": "adaptive", "display": "summarized" });
+    let budget = |tokens: u64| json!({ "type": "enabled", "budget_tokens": tokens });
+    for model in ["claude-haiku-4-5-20251001", "claude-sonnet-4-5", "claude-opus-4-5"] {
+        assert_eq!(judged(model, budget(1024), None), Ok(()), "{model}");
+        assert_eq!(judged(model, budget(4095), None), Ok(()), "{model}");
+        for (why, thinking, effort) in [
+            ("adaptive thinking", adaptive(), None),
+            ("effort", budget(1024), Some("low")),
+            ("1024", budget(1023), None),
+            ("1024", budget(4096), None),
+            ("1024", json!({ "type": "enabled" }), None),
+            ("no thinking", json!({ "type": "disabled", "budget_tokens": 1024 }), None),
+        ] {
+            let refused = judged(model, thinking, effort).unwrap_err();
+            assert!(refused.contains(why), "{model}: {refused}");
+        }
+    }
+    for model in ["claude-sonnet-5", "claude-haiku-5-5", "claude-opus-4-8"] {
+        assert_eq!(judged(model, adaptive(), Some("high")), Ok(()), "{model}");
+        assert!(judged(model, budget(1024), None).unwrap_err().contains("a budget for a model"), "{model}");
+        assert!(judged(model, adaptive(), Some("none")).unwrap_err().contains("effort"), "{model}");
+    }
+    assert_eq!(judged("claude-sonnet-4-6", budget(1024), None), Ok(()));
+    assert!(judged("m", json!({ "type": "auto" }), None).unwrap_err().contains("auto"));
+}
+
 fn chat_call(id: &str, arguments: &str) -> Value {
     json!({ "id": id, "type": "function", "function": { "name": "look", "arguments": arguments } })
 }

@@ -5,6 +5,8 @@
 
 const ID = /^[a-zA-Z0-9_-]+$/;
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
+/** Whose thinking takes a budget and nothing else, and whose takes none. */
+const BUDGET_ONLY = /^claude-(haiku|sonnet|opus)-4-5\b/, NO_BUDGET = /^claude-(opus-4-[78]|(sonnet|opus|haiku|fable|mythos)-5)\b/;
 
 /** `sent`: the thinking blocks that this server has sent so far; what comes back must be among them, unchanged. */
 export function check({ headers = {}, json: body, text = "" }, { sent } = {}) {
@@ -45,7 +47,13 @@ function checkFrame(body, bad) {
   if (body.tools && body.tools.length === 0) bad.push("tools: an empty list says nothing, leave it out");
   const breakpoints = (JSON.stringify(body).match(/"cache_control":\{/g) ?? []).length;
   if (breakpoints > 4) bad.push(`cache_control: A maximum of 4 blocks may be provided, found ${breakpoints}`);
-  if (body.thinking?.type === "enabled" && !(body.thinking.budget_tokens >= 1024 && body.thinking.budget_tokens < body.max_tokens)) {
+  // Some are told how much to think as a budget, others as an effort.
+  const budgetOnly = BUDGET_ONLY.test(body.model), { type } = body.thinking ?? {};
+  if (budgetOnly && type === "adaptive") bad.push("adaptive thinking is not supported on this model");
+  if (budgetOnly && body.output_config?.effort !== undefined) bad.push("This model does not support the effort parameter.");
+  if (NO_BUDGET.test(body.model) && type === "enabled") bad.push('"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort".');
+  if (type !== "enabled" && body.thinking?.budget_tokens !== undefined) bad.push("thinking.budget_tokens: Extra inputs are not permitted");
+  if (type === "enabled" && !(body.thinking.budget_tokens >= 1024 && body.thinking.budget_tokens < body.max_tokens)) {
     bad.push("thinking.budget_tokens: at least 1024 and less than max_tokens");
   }
 }

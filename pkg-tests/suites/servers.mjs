@@ -115,6 +115,24 @@ export default function (test) {
     assert.match(check({ headers: headers(), text: "{" }).join(), /not JSON/);
   });
 
+  test("rules: how much a model thinks is a budget for some, an effort for others", () => {
+    const ask = (model, thinking, effort) => check({ headers: headers(), json: { ...hello, max_tokens: 4096, model, thinking, output_config: effort && { effort } } }).join("; ");
+    const adaptive = { type: "adaptive", display: "summarized" };
+    const budget = (budget_tokens) => ({ type: "enabled", budget_tokens });
+    for (const model of ["claude-haiku-4-5-20251001", "claude-sonnet-4-5", "claude-opus-4-5"]) {
+      for (const tokens of [1024, 4095]) assert.equal(ask(model, budget(tokens)), "");
+      for (const tokens of [undefined, 1023, 4096]) assert.match(ask(model, budget(tokens)), /at least 1024/);
+      assert.match(ask(model, adaptive), /adaptive thinking is not supported/);
+      assert.match(ask(model, budget(1024), "low"), /effort/);
+    }
+    for (const model of ["claude-sonnet-5", "claude-haiku-5-5", "claude-opus-4-8"]) {
+      assert.equal(ask(model, adaptive, "high"), "");
+      assert.match(ask(model, budget(1024)), /enabled" is not supported/);
+      assert.match(ask(model, { ...adaptive, budget_tokens: 1024 }), /not permitted/);
+    }
+    assert.equal(ask("claude-sonnet-4-6", budget(1024)), "");
+  });
+
   test("rules: refused: a thinking block that was never sent or was changed", () => {
     const sent = [{ thinking: "Hm", signature: "s1" }, { data: "AAA" }];
     const ask = (block) => check({ headers: headers(), json: { ...hello, messages: [user("a"), assistant([block, text("b")]), user("c")] } }, { sent }).join();

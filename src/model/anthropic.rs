@@ -25,6 +25,9 @@ use std::borrow::Cow;
 /// What an answer may take when nobody says.
 const MAX_TOKENS: u32 = 8192;
 
+/// The fewest tokens that may be given for thinking.
+const MIN_BUDGET: u64 = 1024;
+
 /// Marks the end of a prefix that the provider keeps. Four are allowed; we use three: the tools, the system
 /// prompt, and by the member of the body itself the last block of the conversation.
 const CACHE: &str = r#"{"type":"ephemeral"}"#;
@@ -66,7 +69,10 @@ fn request(
     let mut body =
         Body::new(messages.len() + settings.system.len() + 4096, settings.provider_options.as_deref())?;
     body.text("model", &settings.model);
-    body.raw("max_tokens", &settings.output_tokens(MAX_TOKENS).to_string());
+    let budget = if settings.known.adaptive == Some(false) { budget(settings.reasoning) } else { 0 };
+    // Thinking is part of the answer; at most half of it, so that something is left to say.
+    let max_tokens = settings.output_tokens(MAX_TOKENS.max(2 * budget));
+    body.raw("max_tokens", &max_tokens.to_string());
     body.raw("stream", "true");
     if let Some(temperature) = &settings.temperature {
         body.raw("temperature", temperature);
@@ -75,6 +81,14 @@ fn request(
     match settings.reasoning {
         None => {}
         Some(Reasoning::Off) => body.raw("thinking", r#"{"type":"disabled"}"#),
+        Some(_) if budget > 0 => {
+            let budget = u64::from(budget).min(max_tokens / 2);
+            // Where the page leaves no room for it the model answers without.
+            if budget >= MIN_BUDGET {
+                let thinking = [r#"{"type":"enabled","budget_tokens":"#, &budget.to_string(), "}"].concat();
+                body.raw("thinking", &thinking);
+            }
+        }
         Some(effort) => {
             // Without `summarized` newer models keep their thinking to themselves.
             body.raw("thinking", r#"{"type":"adaptive","display":"summarized"}"#);
@@ -136,6 +150,16 @@ fn request(
         out.push(']');
     }
     Ok(HttpRequest { url: join_url(&endpoint.base_url, "/v1/messages")?, headers, body: body.finish() })
+}
+
+/// How many tokens a model may think for that does not choose them itself.
+fn budget(reasoning: Option<Reasoning>) -> u32 {
+    match reasoning {
+        None | Some(Reasoning::Off) => 0,
+        Some(Reasoning::Low) => 2048,
+        Some(Reasoning::Medium) => 8192,
+        Some(Reasoning::High) => 16_384,
+    }
 }
 
 /// Appends a message, or nothing.
@@ -530,13 +554,19 @@ fn usage_of(members: &Members<'_>, usage: &mut Usage) {
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::model::{Answer, Decoder, DeltaKind, Wire};
+    use crate::model::{Answer, Catalog, Decoder, DeltaKind, Known, Wire};
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent
 
     fn settings() -> Settings {
         Settings { model: "m".into(), ..Settings::default() }
+    }
+
+    /// A model of which a page knows this.
+    fn known(facts: Value) -> Known {
+        let models = json!({ "mine": { "m": facts } });
+        Catalog::read(&models, "models").unwrap().find("mine", "", "m").unwrap()
     }
 
     fn endpoint() -> Endpoint {
@@ -596,7 +626,8 @@ mod tests {
             (None, None, 8192),
             (Some(9_000), Some(4096), 9_000), // The page has said so; the provider says what it thinks of it.
         ] {
-            let settings = Settings { max_output_tokens: asked, output_limit: can, ..settings() };
+            let known = can.map(|can| known(json!({ "output": can }))).unwrap_or_default();
+            let settings = Settings { max_output_tokens: asked, known, ..settings() };
             let body = request(&endpoint(), &settings, &[], "").unwrap().body;
             assert!(body.contains(&format!("\"max_tokens\":{sent},")), "{body}");
         }
@@ -636,6 +667,44 @@ mod tests {
         let off = Settings { reasoning: Some(Reasoning::Off), ..self::settings() };
         assert_eq!(body(&off, &[], "")["thinking"], json!({"type": "disabled"}));
         assert!(body(&off, &[], "").get("output_config").is_none());
+    }
+
+    #[test]
+    fn who_does_not_choose_how_much_to_think_is_told() {
+        use Reasoning::{High, Low, Medium, Off};
+        let sent = |model: &str, reasoning, asked| {
+            let known = Catalog::own().find("anthropic", "", model).unwrap_or_default();
+            let settings = Settings { known, reasoning, max_output_tokens: asked, ..settings() };
+            let body = body(&settings, &[], "");
+            let effort = body.get("output_config").is_some();
+            (body["max_tokens"].as_u64().unwrap(), body["thinking"].clone(), effort)
+        };
+        let budget = |tokens: u64| json!({ "type": "enabled", "budget_tokens": tokens });
+        for model in ["claude-haiku-4-5", "claude-sonnet-4-5-20250929", "claude-opus-4-5"] {
+            for (reasoning, asked, max_tokens, thinking) in [
+                (None, None, 8192, Value::Null),
+                (Some(Off), None, 8192, json!({ "type": "disabled" })),
+                (Some(Low), None, 8192, budget(2048)),
+                (Some(Medium), None, 16_384, budget(8192)),
+                (Some(High), None, 32_768, budget(16_384)),
+                (Some(High), Some(64_000), 64_000, budget(16_384)),
+                // What the page allows stays; thinking takes no more than half of it, and none of too little.
+                (Some(High), Some(8192), 8192, budget(4096)),
+                (Some(Low), Some(2048), 2048, budget(1024)),
+                (Some(Low), Some(2047), 2047, Value::Null),
+                (Some(High), Some(1), 1, Value::Null),
+            ] {
+                assert_eq!(sent(model, reasoning, asked), (max_tokens, thinking, false), "{model}");
+            }
+        }
+        let adaptive = json!({ "type": "adaptive", "display": "summarized" });
+        for model in ["claude-sonnet-4-6", "claude-haiku-5-5", "nobody-knows-it"] {
+            assert_eq!(sent(model, Some(High), None), (8192, adaptive.clone(), true), "{model}");
+        }
+        let small = known(json!({ "output": 4096, "adaptive": false }));
+        let settings = Settings { known: small, reasoning: Some(Medium), ..settings() };
+        let body = body(&settings, &[], "");
+        assert_eq!((&body["max_tokens"], &body["thinking"]), (&json!(4096), &budget(2048)));
     }
 
     #[test]

@@ -50,6 +50,9 @@ pub struct Known {
     long: Option<(u64, Prices)>,
     /// A bit for each ability; none where nobody has said.
     abilities: Option<u8>,
+    /// Whether it chooses itself how much it thinks; `Some(false)`: it has to be given a number of tokens. None where
+    /// nobody has said.
+    pub adaptive: Option<bool>,
 }
 
 impl Known {
@@ -180,6 +183,8 @@ fn known(facts: &Value, path: &str) -> Result<Known, ErrorInfo> {
                 }
                 known.abilities = abilities;
             }
+            "adaptive" if value.is_boolean() => known.adaptive = value.as_bool(),
+            "adaptive" => return Err(wrong(&path, "must be true or false")),
             // For people: nothing is decided by it.
             "ends" if value.is_string() => {}
             "ends" => return Err(wrong(&path, "must be a day, \"YYYY-MM-DD\"")),
@@ -291,6 +296,10 @@ mod tests {
         ] {
             assert_eq!(own(kind, preset, id).as_ref(), Some(&sonnet), "{id}");
         }
+        assert_eq!(sonnet.adaptive, None);
+        for id in ["claude-haiku-4-5-20251001", "claude-sonnet-4-5", "claude-opus-4-5", "claude-opus-4.5"] {
+            assert_eq!(own("anthropic", "", id).unwrap().adaptive, Some(false), "{id}");
+        }
         let gpt = own("openai", "", "gpt-4.1").unwrap();
         assert_eq!(own("openai", "", "gpt-4.1-2025-04-14"), Some(gpt));
         assert_eq!(own("openai-responses", "", "gpt-4.1"), Some(gpt));
@@ -377,6 +386,7 @@ mod tests {
             (json!({ "x": { "m": { "context": 1.5 } } }), "models.x.m.context must"),
             (json!({ "x": { "m": { "can": ["fly"] } } }), "models.x.m.can must"),
             (json!({ "x": { "m": { "can": "tools" } } }), "models.x.m.can must"),
+            (json!({ "x": { "m": { "adaptive": "no" } } }), "models.x.m.adaptive must"),
             (json!({ "x": { "m": { "ends": 5 } } }), "models.x.m.ends must"),
             (json!({ "x": { "m": { "cost": 5 } } }), "models.x.m.cost does not exist"),
         ] {

@@ -183,8 +183,8 @@ pub struct Settings {
     pub system: String,
     /// How much it may answer; `None`: the codec's default.
     pub max_output_tokens: Option<u32>,
-    /// How much the model can answer, where that is known: no codec's default is above it.
-    pub output_limit: Option<u64>,
+    /// What is known of the model; nothing where nobody knows it. No codec's default is above what it can answer.
+    pub known: Known,
     /// Sent only when set, as the page wrote it (a JSON number).
     pub temperature: Option<String>,
     /// Sent only when set.
@@ -210,7 +210,7 @@ impl Settings {
     fn output_tokens(&self, default: u32) -> u64 {
         match self.max_output_tokens {
             Some(tokens) => tokens.into(),
-            None => self.output_limit.unwrap_or(u64::MAX).min(default.into()),
+            None => self.known.output.unwrap_or(u64::MAX).min(default.into()),
         }
     }
 

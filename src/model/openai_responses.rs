@@ -14,8 +14,8 @@ use super::json::{Body, Members, Node, is_object};
 use super::list::List;
 use super::wire::{self, Codec, Framing};
 use super::{
-    Block, Delta, DeltaKind, Dialect, Endpoint, Message, Reasoning, Role, Settings, StopReason, ToolSpec,
-    openai,
+    Ability, Block, Delta, DeltaKind, Dialect, Endpoint, Message, Reasoning, Role, Settings, StopReason,
+    ToolSpec, openai,
 };
 use crate::error::ErrorInfo;
 use crate::find;
@@ -57,8 +57,10 @@ fn request(
         let summary = if effort == Reasoning::Off { r#""}"# } else { r#"","summary":"auto"}"# };
         body.raw("reasoning", &[r#"{"effort":""#, effort.effort(), summary].concat());
     }
-    // Whoever says how hard to think has a model that thinks.
-    if endpoint.dialect.sealed || settings.reasoning.is_some() {
+    // Whoever says how hard to think has a model that thinks; most that can do so unasked. One that cannot may refuse
+    // the question, so where nobody knows it is not put.
+    let thinks = settings.reasoning.is_some() || settings.known.can(Ability::Reasoning) == Some(true);
+    if endpoint.dialect.sealed || thinks {
         body.raw("include", r#"["reasoning.encrypted_content"]"#);
     }
     // Left out, `strict` means that every argument is asked for, whatever the schema says.
@@ -643,7 +645,7 @@ impl Stream {
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::model::{Answer, Decoder, Preset, Usage, Wire};
+    use crate::model::{Answer, Catalog, Decoder, Preset, Usage, Wire};
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent
@@ -711,6 +713,15 @@ mod tests {
         );
         let off = Settings { reasoning: Some(Reasoning::Off), ..plain.clone() };
         assert_eq!(send("openai-responses", &off, &[], "").1["reasoning"], json!({"effort": "none"}));
+        // What thinks unasked is asked for what it thought, or that could not go back to it.
+        for (model, asked) in [("gpt-6-sol", true), ("gpt-5.1-2025-11-13", true), ("gpt-4.1", false)] {
+            let known = Catalog::own().find("openai-responses", "", model).unwrap();
+            let settings = Settings { model: model.into(), known, ..plain.clone() };
+            let (_, body) = send("openai-responses", &settings, &[], "");
+            let include = asked.then(|| json!(["reasoning.encrypted_content"]));
+            assert_eq!(body.get("include"), include.as_ref(), "{model}");
+            assert!(body.get("reasoning").is_none());
+        }
         // Each of its models takes the question; the effort some refuse.
         let (url, body) = send("xai", &plain, &[], "");
         assert_eq!(url, "https://api.x.ai/v1/responses");

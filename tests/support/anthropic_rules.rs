@@ -16,7 +16,9 @@ pub fn check(body: &Value, signed: &Signed, paused: bool) -> Result<(), String> 
     let body = body.as_object().ok_or("the body is no object")?;
     let model = body.get("model").and_then(Value::as_str).unwrap_or_default();
     need(!model.is_empty(), "no model")?;
-    need(body.get("max_tokens").and_then(Value::as_u64).is_some_and(|n| n > 0), "no max_tokens")?;
+    let max_tokens = body.get("max_tokens").and_then(Value::as_u64).unwrap_or_default();
+    need(max_tokens > 0, "no max_tokens")?;
+    check_effort(model, max_tokens, body)?;
     if let Some(system) = body.get("system") {
         check_system(system)?;
     }
@@ -43,6 +45,35 @@ pub fn check(body: &Value, signed: &Signed, paused: bool) -> Result<(), String> 
 
 fn need(condition: bool, why: &str) -> Result<(), String> {
     if condition { Ok(()) } else { Err(why.into()) }
+}
+
+/// How much a model thinks is told to some as a budget, to others as an effort.
+fn check_effort(model: &str, max_tokens: u64, body: &Map<String, Value>) -> Result<(), String> {
+    let is = |names: &[&str]| names.iter().any(|name| model.starts_with(name));
+    let budget_only = is(&["claude-haiku-4-5", "claude-sonnet-4-5", "claude-opus-4-5"]);
+    let effort = body.get("output_config").and_then(|config| config.get("effort"));
+    need(!budget_only || effort.is_none(), "effort for a model without it")?;
+    need(
+        effort.is_none_or(|word| ["low", "medium", "high", "max"].iter().any(|known| word == known)),
+        "an unknown effort",
+    )?;
+    let Some(thinking) = body.get("thinking") else { return Ok(()) };
+    let budget = thinking.get("budget_tokens");
+    match thinking["type"].as_str() {
+        Some("adaptive") => {
+            need(!budget_only, "adaptive thinking for a model without it")?;
+            need(budget.is_none(), "adaptive thinking with a budget")
+        }
+        Some("enabled") => {
+            let newer = ["sonnet-5", "opus-5", "haiku-5", "fable-5", "mythos-5", "opus-4-7", "opus-4-8"];
+            let name = model.strip_prefix("claude-").unwrap_or_default();
+            need(!newer.iter().any(|newer| name.starts_with(newer)), "a budget for a model without it")?;
+            let fits = budget.and_then(Value::as_u64).is_some_and(|n| (1024..max_tokens).contains(&n));
+            need(fits, "a budget that is not from 1024 to below max_tokens")
+        }
+        Some("disabled") => need(budget.is_none(), "a budget for no thinking"),
+        other => Err(format!("thinking of type {other:?}")),
+    }
 }
 
 fn check_system(system: &Value) -> Result<(), String> {

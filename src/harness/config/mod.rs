@@ -314,7 +314,7 @@ impl Config {
             model: self.model(on).into(),
             system,
             max_output_tokens: self.max_output_tokens,
-            output_limit: self.known(on).and_then(|known| known.output),
+            known: self.known(on).copied().unwrap_or_default(),
             temperature: self.temperature.clone(),
             reasoning: self.reasoning,
             provider_options: self.provider_options.clone(),
@@ -475,9 +475,10 @@ mod tests {
     fn what_is_known_follows_the_provider_the_model_and_the_pages_own_catalog() {
         let first = Config::default().patched(&json!({ "provider": { "kind": "anthropic" } })).unwrap();
         assert_eq!(first.known(None).unwrap().output, Some(128_000));
-        assert_eq!(first.settings(None, String::new()).output_limit, Some(128_000));
+        assert_eq!(first.settings(None, String::new()).known.output, Some(128_000));
         let other = first.patched(&json!({ "model": "claude-haiku-4-5" })).unwrap();
         assert_eq!(other.known(None).unwrap().output, Some(64_000));
+        assert_eq!(other.settings(None, String::new()).known.adaptive, Some(false));
         assert_eq!(first.patched(&json!({ "model": "mine" })).unwrap().known(None), None);
         assert_eq!(first.patched(&json!({ "provider": null })).unwrap().known(None), None);
         let models = json!({ "anthropic": { "mine": { "output": 100 } } });
