@@ -471,7 +471,11 @@ export interface WaitResult {
   endedAt?: number;
   error?: ErrorInfo;
 }
-/** Tokens. Cached ones are apart: the whole input is the sum of the three. Reasoning is part of the output. */
+/**
+ * Tokens. Cached ones are apart: the whole input is the sum of the three. Reasoning is part of the output. Of an answer that
+ * broke off or was interrupted it has what the provider had told until then, which most do at the end only; of one that a
+ * lost page cut, nothing.
+ */
 export interface Usage {
   inputTokens: number;
   outputTokens: number;
