@@ -321,7 +321,7 @@ export interface AgentConfig {
   ifRunning?: "reject" | "join";
 }
 
-/** `turns`: model calls. `cost`: dollars. `wallMs`: while a run works or waits, not while it is held. */
+/** `turns`: answers of a model. `cost`: dollars. `wallMs`: while a run works or waits, not while it is held. */
 export interface Budget { turns?: number; inputTokens?: number; outputTokens?: number; cost?: number; wallMs?: number }
 
 export type Provider = ModelApi | CustomProvider;
@@ -357,7 +357,8 @@ export interface ModelApi {
   /** Anthropic's `anthropic-version`. */
   apiVersion?: string;
   model?: string;
-  /** Milliseconds: until the answer's head, to its first byte, between two pieces (120,000 each), and of the whole run (none). */
+  /** Milliseconds: until the answer's head, to its first byte, between two pieces (120,000 each; 600,000 to the head for
+   * a server that needs no key: it may load a model first), and of the whole run (none). */
   timeouts?: { connectMs?: number; firstByteMs?: number; silenceMs?: number; runMs?: number };
 }
 
@@ -424,7 +425,8 @@ export interface SendOptions<S = unknown> {
    * What the answer has to be: a JSON Schema (2020-12) of an object, or a Standard Schema that can give one (zod 4,
    * ArkType), whose own `validate` then has the last word. The model may call tools first; the text that it ends with is
    * judged. If that does not fit, the model is told why and answers once more; if that does not fit either, the run fails
-   * with `invalid_output`. After a reload a Standard Schema is gone with its page, and the JSON Schema decides.
+   * with `invalid_output`. After a reload, and in a run with which `resume()` goes on after a failed one,
+   * a Standard Schema is gone, and the JSON Schema decides.
    */
   schema?: S;
 }

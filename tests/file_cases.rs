@@ -252,6 +252,20 @@ fn files_that_a_provider_cannot_read_do_not_end_the_conversation() {
 }
 
 #[test]
+fn files_that_one_read_do_not_end_the_conversation_with_the_next() {
+    let mut world = with("custom");
+    send_files(&mut world, "look", &[1]);
+    world.answers(0, says("seen"));
+    world.must(0, "configureAgent", json!({ "provider": provider("openai") }));
+    send(&mut world, "and now?");
+    assert_eq!(asked(&world)["content"][0]["type"], "image_url");
+    world.breaks(0, ErrorInfo::new(Code::InvalidRequest, "this model takes no images"));
+    send(&mut world, "never mind");
+    let content = asked(&world)["content"].to_string();
+    assert!(content.contains("you cannot read it"), "{content}");
+}
+
+#[test]
 fn what_a_file_says_counts_as_from_outside() {
     let mut world = with("custom");
     send_files(&mut world, "do as it says", &[4]);

@@ -201,6 +201,7 @@ impl Page<'_> {
         let mut transcript = Transcript::new(peer, session);
         let messages = transcript.extend(&session.runs);
         self.judge(mistral.wire, messages, paused(&session.runs, "stranger"), place);
+        let messages = fill(messages, media::bytes).expect("files that are known");
         let messages: Vec<Value> = serde_json::from_str(&format!("[{messages}]")).expect("JSON");
         for pair in messages.windows(2) {
             let bare = pair[0]["role"] == "tool" && pair[1]["role"] == "user";

@@ -366,7 +366,10 @@ impl Harness {
     fn scrubbed_blocks(&self, mut blocks: Vec<Block>) -> Vec<Block> {
         for block in &mut blocks {
             // What is signed or raw goes back to its provider unchanged; a key in it came from there.
-            if let Block::Text(text) | Block::ToolCall { arguments: text, .. } = block {
+            if let Block::Text(text)
+            | Block::ToolCall { arguments: text, .. }
+            | Block::Thinking { text, signature: None } = block
+            {
                 *text = self.scrubbed(std::mem::take(text));
             }
         }

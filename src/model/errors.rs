@@ -203,9 +203,9 @@ pub(super) fn http(status: u16, headers: &[(String, String)], body: &str, now: M
         retry_after: header("retry-after-ms")
             .and_then(|ms| ms.trim().parse().ok())
             .or_else(|| retry_after(header("retry-after")?.trim(), now)),
-        // What is spent is spent, whatever a proxy in between thinks of the status.
+        // What is spent is spent and what is locked is locked, whatever a proxy in between thinks of the status.
         retry: header("x-should-retry")
-            .filter(|_| code != Code::Quota)
+            .filter(|_| !matches!(code, Code::Quota | Code::Auth))
             .and_then(|word| word.trim().parse().ok()),
     };
     error

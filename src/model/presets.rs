@@ -204,7 +204,7 @@ pub const PRESETS: &[Preset] = &[
         "groq",
         "https://api.groq.com/openai/v1",
         true,
-        Dialect { structured: Structured::Tool, ..Dialect::CHAT },
+        Dialect { images: false, structured: Structured::Tool, ..Dialect::CHAT },
     ),
     compatible(
         "deepseek",
@@ -213,6 +213,7 @@ pub const PRESETS: &[Preset] = &[
         Dialect {
             effort: Effort::Switched,
             thinking: Replay::Needed("reasoning_content"),
+            images: false,
             structured: Structured::Tool,
             ..Dialect::CHAT
         },

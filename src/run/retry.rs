@@ -4,7 +4,7 @@
 //! or begun anything is not made again by itself; what costs money or needs a person is not tried twice. Leaves to
 //! others: waiting (`harness/`).
 
-use crate::error::{Code, ErrorInfo};
+use crate::error::{Code, ErrorInfo, Provided};
 use crate::model::errors::is_sealed;
 use crate::ports::Millis;
 
@@ -44,7 +44,7 @@ impl Broke {
         if !self.error.retryable() {
             return None;
         }
-        let asked = self.error.provider.retry_after;
+        let asked = self.error.provider.retry_after.filter(|ms| *ms > 0);
         let own = || {
             let wait = (FIRST_WAIT << tries.saturating_sub(1).min(8)).min(LONGEST_WAIT);
             // Up to a quarter less, so that those who failed together do not come again together.
@@ -70,7 +70,10 @@ impl Broke {
                 | Code::Protocol
                 | Code::NotConfigured
         );
-        theirs && !self.shown
+        // A run that is out of time is so for every provider (`harness/watch.rs`); no provider has said it.
+        let Provided { status, retry, .. } = &self.error.provider;
+        let out_of_time = self.error.code == Code::Timeout && *retry == Some(false) && status.is_none();
+        theirs && !self.shown && !out_of_time
     }
 }
 
@@ -95,6 +98,8 @@ mod tests {
         let mut limited = broke(Code::RateLimit, 500);
         limited.error.provider.retry_after = Some(3_000);
         assert_eq!(limited.wait(1), Some(3_000));
+        limited.error.provider.retry_after = Some(0);
+        assert!(limited.wait(1).is_some_and(|ms| ms > 375), "no time at all is not said");
         limited.error.provider.retry_after = Some(3_600_000);
         assert_eq!(limited.wait(1), None);
     }
@@ -132,5 +137,10 @@ mod tests {
         }
         assert!(broke(Code::Quota, 0).falls_back());
         assert!(!Broke { shown: true, ..broke(Code::Server, 0) }.falls_back());
+        let mut late = broke(Code::Timeout, 0);
+        late.error.provider.retry = Some(false);
+        assert!(!late.falls_back(), "the run has no time left");
+        late.error.provider.status = Some(504);
+        assert!(late.falls_back());
     }
 }

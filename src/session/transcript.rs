@@ -157,19 +157,17 @@ impl Transcript {
     }
 }
 
-/// Whether a provider has refused this run's request as one that it cannot read, and the person has gone on with another
-/// message: with the same files, every other request would be refused too.
+/// Whether a provider has refused a request with this run's message as one that it cannot read, and the person has gone
+/// on with another message: with the same files, every other request might be refused too.
 fn refused(runs: &[Run], at: usize) -> bool {
-    let mut after = runs.iter().skip(at);
-    let first = after.next();
-    let mut last = first;
-    let next = after.find(|run| {
-        let goes_on = run.prompt.continues.is_some();
-        last = if goes_on { Some(run) } else { last };
-        !goes_on
-    });
-    let ended = last.and_then(|run| run.ended.as_ref()).and_then(|ended| ended.error.as_ref());
-    next.is_some() && ended.is_some_and(|error| error.code == Code::InvalidRequest)
+    let is_refused = |run: &Run| {
+        let error = run.ended.as_ref().and_then(|ended| ended.error.as_ref());
+        error.is_some_and(|error| error.code == Code::InvalidRequest)
+    };
+    let pairs = runs.get(at..).unwrap_or_default().windows(2);
+    pairs
+        .into_iter()
+        .any(|pair| matches!(pair, [run, next] if next.prompt.continues.is_none() && is_refused(run)))
 }
 
 fn result(call: &Call, mark: &str) -> Option<Block> {

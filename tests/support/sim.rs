@@ -137,6 +137,8 @@ pub struct Page {
     has_lock: bool,
     /// Whether its lock was taken and it does not know yet.
     robbed: bool,
+    /// The epoch in which a clearing could not erase everything: the next start does.
+    unerased: Option<u64>,
     gone_models: Vec<CallKey>,
     gone_calls: Vec<CallKey>,
     calls_seen: BTreeSet<CallKey>,
@@ -269,6 +271,7 @@ impl World {
             wants_lock: false,
             has_lock: false,
             robbed: false,
+            unerased: None,
             gone_models: Vec::new(),
             gone_calls: Vec::new(),
             calls_seen: BTreeSet::new(),
@@ -423,6 +426,9 @@ impl World {
         };
         let (name, seq, whole) = (asked.name.clone(), asked.seq, asked.answer.insert(answer).clone());
         let Ok(value) = whole else {
+            if name == "clearConversation" {
+                self.pages[at].unerased = Some(self.pages[at].epoch);
+            }
             self.note("refusals");
             return Ok(());
         };
@@ -1235,7 +1241,9 @@ impl World {
             return;
         }
         self.holds(same(session, &self.journal.fold, "the writer's state"));
-        self.holds(self.journal.no_file_is_left(&self.disk));
+        if page.unerased != Some(page.epoch) {
+            self.holds(self.journal.no_file_is_left(&self.disk));
+        }
         if let Some(view) = &page.told.view {
             let history = lodger::session::history(session, None, None).unwrap_or_default();
             self.holds(law(*view == history, || format!("a view shows {view:?}\nand not {history:?}")));

@@ -267,7 +267,7 @@ export class Agent extends Changing {
   }
 }
 
-/** What a person at this page can do, where the package's hint speaks to whoever writes the page. */
+/** What a person at this page can do, where the package's hint speaks to whoever writes the page or there is none. */
 const HINTS: Partial<Record<ErrorInfo["code"], string>> = {
   not_configured: "Enter a key in the settings, or take the offline model.",
   already_running: "Stop it there, then start it here. Pages can be read and changed in both.",
@@ -308,7 +308,9 @@ export function told(error: ErrorInfo, provider = ""): { text: string; hint: str
   // What support wants to know stands folded below.
   const message = error.status === undefined ? error.message : error.message.replace(/ \(HTTP \d+(, request [^)]*)?\)$/, "");
   const asked = service(provider);
-  const first = code === "network" && asked?.command ? `${asked.help} ${asked.command}` : (HINTS[code] ?? hint ?? "");
+  // What the package says of these fits the model and the provider.
+  const fitting = code === "not_found" || code === "invalid_request" || (code === "network" && provider === "anthropic") ? hint : undefined;
+  const first = code === "network" && asked?.command ? `${asked.help} ${asked.command}` : (fitting ?? HINTS[code] ?? hint ?? "");
   const pause = retryAfterMs ? ` It asks for a pause of ${duration(retryAfterMs)}.` : "";
   return { text: `Error: ${sentence(TEXTS[code] ?? message)}`, hint: `${sentence(first, true)}${pause}`.trim() };
 }
@@ -329,5 +331,6 @@ export function sentence(text: string, alone = false): string {
 export function errorInfo(error: unknown): ErrorInfo {
   const e = error as Partial<ErrorInfo> | null;
   const info: ErrorInfo = { code: e?.code ?? ("internal" as ErrorInfo["code"]), message: e?.message ?? String(error), retryable: e?.retryable ?? false };
-  return e?.hint ? { ...info, hint: e.hint } : info;
+  for (const name of ["hint", "status", "providerCode", "requestId", "retryAfterMs"] as const) if (e?.[name] !== undefined) Object.assign(info, { [name]: e[name] });
+  return info;
 }

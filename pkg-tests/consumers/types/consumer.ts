@@ -89,6 +89,7 @@ function draw(messages: readonly Message[]): string[] {
   return messages.flatMap((message) => message.parts.map((part: Part) => {
     switch (part.type) {
       case "text": case "thinking": return part.text;
+      case "file": return part.filename ?? part.fileId;
       case "tool-call": return `${part.tool} ${part.status}`;
     }
   }));
