@@ -42,7 +42,7 @@ fn call_model(harness: &mut Harness, call: u32, wire: Wire, request: &HttpReques
         if pushed.is_err() {
             break;
         }
-        harness.flush(now(), call);
+        harness.flush(now(), call, decoder.usage());
     }
     let result = decoder.finish().map_err(|(error, answer)| (error, Some(answer)));
     Input::Answered { call, result }

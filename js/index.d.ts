@@ -149,7 +149,7 @@ export interface Workspace extends EventTarget {
    * Sends a message and resolves once it is accepted; the answer comes by events, `view()`, or the `Run`.
    *
    * @throws {LodgerError} `not_running`, `busy`, `empty_message`, `invalid_schema`, `aborted` (the signal was aborted
-   * before); of its files `unsupported_file`, `file_too_large`, `quota_exceeded`, and `invalid_arguments` where one is empty
+   * before, or it was interrupted while its files were read); of its files `unsupported_file`, `file_too_large`, `quota_exceeded`, and `invalid_arguments` where one is empty
    * or cannot be read.
    */
   sendMessage<const S = undefined>(input: UserInput, options?: SendOptions<S>): Promise<Run<S>>;
@@ -160,7 +160,7 @@ export interface Workspace extends EventTarget {
    * interrupted.
    */
   run<const S = undefined>(input: UserInput, options?: SendOptions<S>): Promise<Completed<S>>;
-  /** Aborts the run that works; without one, nothing happens. */
+  /** Aborts the run that works, or the message whose files are still read; without one, nothing happens. */
   interrupt(target?: { sessionId?: "default"; runId?: string }): void;
   /**
    * A run that a lost page left goes on, under its own id: finished tools are not run again, the answer that was cut is
@@ -478,7 +478,11 @@ export interface WaitResult {
   endedAt?: number;
   error?: ErrorInfo;
 }
-/** Tokens. Cached ones are apart: the whole input is the sum of the three. Reasoning is part of the output. */
+/**
+ * Tokens. Cached ones are apart: the whole input is the sum of the three. Reasoning is part of the output. Of an answer that
+ * broke off or was interrupted it has what the provider had told until then, which most do at the end only; of one that a
+ * lost page cut, nothing.
+ */
 export interface Usage {
   inputTokens: number;
   outputTokens: number;

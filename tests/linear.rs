@@ -300,7 +300,7 @@ fn arriving(wire: Wire, kilobytes: usize, read: Option<usize>) -> (u64, u64, u64
         page.now += 1;
         let harness = &mut page.harness;
         decoder.push(read, &mut |delta| assert!(harness.delta(call, delta))).unwrap();
-        harness.flush(page.now, call);
+        harness.flush(page.now, call, decoder.usage());
         while let Some(action) = page.harness.poll(page.now) {
             page.act(action);
         }

@@ -17,7 +17,7 @@ mod support;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::Input;
 use lodger::journal::Row;
-use lodger::model::{Block, StopReason};
+use lodger::model::{Block, StopReason, Usage};
 use lodger::ports::{Read, StoreError, Table};
 use lodger::run::Said;
 use serde_json::{Value, json};
@@ -900,6 +900,35 @@ fn a_call_that_fails_after_it_counted_is_paid_for() {
     // claude-sonnet-4-6: 3 tokens at $3 and 5 at $15 a million.
     assert_eq!(history(&mut world)[1]["usage"]["cost"], json!(0.000_084));
     world.journal.audit(&world.disk).unwrap();
+}
+
+#[test]
+fn a_call_that_is_interrupted_is_paid_for_as_far_as_it_had_counted() {
+    let provider = json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" });
+    let config = || json!({ "provider": provider, "budgets": { "session": { "outputTokens": 5 } } });
+    let mut world = started_with(config());
+    // What nobody has counted is not there, and not zero.
+    send(&mut world, "one");
+    world.streams(0, 0, "half");
+    world.must(0, "interrupt", json!({}));
+    assert_eq!(history(&mut world)[1].get("usage"), None);
+    assert_eq!(world.journal.fold.sums.turns, 0);
+
+    send(&mut world, "two");
+    world.counts(0, Usage { input_tokens: 3, output_tokens: 1, ..Usage::default() });
+    world.streams(0, 0, "ha");
+    world.counts(0, Usage { input_tokens: 3, output_tokens: 5, ..Usage::default() });
+    world.streams(0, 0, "lf");
+    world.must(0, "interrupt", json!({}));
+    // claude-sonnet-4-6: 3 tokens at $3 and 5 at $15 a million.
+    let usage = json!({ "inputTokens": 3, "outputTokens": 5, "cost": 0.000_084 });
+    assert_eq!(history(&mut world)[3]["usage"], usage);
+    let mut world = lost(world, config());
+    assert_eq!(history(&mut world)[3]["usage"], usage);
+    assert_eq!(world.journal.fold.sums.cost, Some(84_000));
+    world.journal.audit(&world.disk).unwrap();
+    send(&mut world, "three");
+    assert_eq!(last(&world, "agent:error")["code"], "budget_exceeded");
 }
 
 #[test]

@@ -289,6 +289,7 @@ fn a_provider_that_does_not_answer_is_asked_again() {
 fn silence_in_the_middle_ends_the_run_and_keeps_what_came() {
     let mut world = started_with(hasty());
     send(&mut world, "hello");
+    world.counts(0, Usage { output_tokens: 2, ..Usage::default() });
     for piece in ["ha", "l"] {
         world.pass(0, 499);
         world.streams(0, 0, piece);
@@ -300,6 +301,7 @@ fn silence_in_the_middle_ends_the_run_and_keeps_what_came() {
     assert_eq!(error["code"], "timeout");
     assert!(error["hint"].as_str().unwrap().contains("silenceMs"), "{error}");
     assert_eq!(history(&mut world)[1]["parts"][0]["text"], "hal");
+    assert_eq!(history(&mut world)[1]["usage"]["outputTokens"], 2, "it is paid for as far as it had counted");
 }
 
 // Budgets

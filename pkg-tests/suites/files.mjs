@@ -318,6 +318,49 @@ export default function (test) {
     assert.equal(seen.outcome, "interrupted");
   });
 
+  test("whoever interrupts while files are read refuses the message, and nothing of it is stored", async (t) => {
+    const page = await t.tab({ init: SAMPLES });
+    const seen = await page.evaluate(async () => {
+      const ws = await lodger.openWorkspace("w");
+      const model = scriptedModel(["Seen."]);
+      await ws.startAgent({ provider: model });
+      // A file that is read as soon as the test says so.
+      const held = (text) => {
+        const file = new File([text], "held.txt", { type: "text/plain" });
+        let release;
+        const released = new Promise((resolve) => (release = resolve));
+        file.arrayBuffer = () => released.then(() => Blob.prototype.arrayBuffer.call(file));
+        return { file, release };
+      };
+      const stops = { interrupt: () => ws.interrupt(), clearConversation: () => ws.clearConversation(), stopAgent: () => ws.stopAgent() };
+      const errors = {};
+      for (const [name, stop] of Object.entries(stops)) {
+        const { file, release } = held(name);
+        const refused = T.refused(ws.sendMessage({ text: name, files: [file] }));
+        await stop();
+        errors[name] = await refused; // told before the file is read
+        release();
+      }
+      await ws.startAgent({ provider: model });
+      const kept = held("kept");
+      const sent = ws.sendMessage({ text: "kept", files: [kept.file] });
+      ws.interrupt({ runId: "run_of_another" });
+      kept.release();
+      const { outcome } = await (await sent).result;
+      const said = (await ws.history()).map((m) => T.textOf(m));
+      const rows = (await T.dump("w")).files.length;
+      const last = held("close");
+      const refused = T.refused(ws.sendMessage({ text: "close", files: [last.file] }));
+      await ws.close();
+      errors.close = await refused;
+      last.release();
+      return { errors, outcome, said, rows, requests: model.requests.length };
+    });
+    for (const [name, error] of Object.entries(seen.errors)) assert.deepEqual([error.code, error.message], ["aborted", "the message was interrupted before it was sent"], name);
+    assert.deepEqual(Object.keys(seen.errors), ["interrupt", "clearConversation", "stopAgent", "close"]);
+    assert.deepEqual([seen.outcome, seen.said, seen.rows, seen.requests], ["completed", ["kept", "Seen."], 1, 1]);
+  });
+
   test("a database of the version before is upgraded, and nothing in it is lost", async (t) => {
     const route = await t.raw(() => message("Seen."));
     const page = await t.tab({ init: SAMPLES });

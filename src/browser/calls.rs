@@ -122,9 +122,10 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
     };
     match result {
         Ok(()) => {
+            let usage = incoming.decoder.usage();
             pump.inner().incoming.borrow_mut().insert(call, incoming);
             let now = pump.now();
-            pump.inner().harness.borrow_mut().flush(now, call);
+            pump.inner().harness.borrow_mut().flush(now, call, usage);
             pump.run();
             true
         }

@@ -1,7 +1,7 @@
 //! The bytes of files: in with a message, out to a model or to the page.
 //!
 //! Promises: a file is read before anything is said of it, and its bytes wait here for the commit that puts them, no
-//! longer than their command; they come into the module's memory never. Leaves to others: what is refused (`harness/`),
+//! longer than their command; they come into the module's memory never. What is interrupted while it is read is not sent. Leaves to others: what is refused (`harness/`),
 //! what the bytes are (`/js/files.js`), where they are kept (`store`).
 
 use super::env;
@@ -25,11 +25,16 @@ extern "C" {
     async fn filled(pieces: &Array, whole: bool) -> Result<JsValue, JsValue>;
 }
 
-/// Reads the files of a message, then gives the command to the harness.
+/// Reads the files of a message, then gives the command to the harness, if nobody has interrupted it meanwhile.
 pub(super) fn send(pump: &Pump, id: u32, name: String, args: Value, blobs: Array) {
+    pump.inner().reading.borrow_mut().push(id);
     let pump = pump.clone();
     task::start(async move {
-        match take(&pump, id, args, &blobs).await {
+        let taken = take(&pump, id, args, &blobs).await;
+        if !is_awaited(&pump, id) {
+            return pump.inner().store.withdraw(id);
+        }
+        match taken {
             Ok(args) => {
                 let fresh = env::fresh(&pump.inner().scope);
                 pump.input(Input::Command { id, name, args, fresh });
@@ -37,6 +42,23 @@ pub(super) fn send(pump: &Pump, id: u32, name: String, args: Value, blobs: Array
             Err(error) => pump.deliver(Deliver::Reply(id, Err(error))),
         }
     });
+}
+
+/// Whether a command still waits for its files, which are read: from here on it waits no more.
+fn is_awaited(pump: &Pump, id: u32) -> bool {
+    let mut reading = pump.inner().reading.borrow_mut();
+    let before = reading.len();
+    reading.retain(|other| *other != id);
+    reading.len() < before
+}
+
+/// Refuses the messages whose files are still read: whoever interrupts means them too, and the harness does not know of
+/// them yet.
+pub(super) fn give_up(pump: &Pump) {
+    for id in pump.inner().reading.take() {
+        let error = ErrorInfo::new(Code::Aborted, "the message was interrupted before it was sent");
+        pump.deliver(Deliver::Reply(id, Err(error)));
+    }
 }
 
 /// The arguments with what is known of the files, whose bytes are kept for the commit.

@@ -7,7 +7,7 @@ use super::store::Store;
 use super::vault::{self, Vault};
 use super::{account, calls, fetch, files, task};
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{Action, CallKey, FORMAT_KEY, Harness, Input, Options, check_format};
+use crate::harness::{Action, CallKey, FORMAT_KEY, Harness, Input, Options, check_format, interrupts};
 use crate::maps::Few;
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine, Read, StoreError, Table};
@@ -58,6 +58,8 @@ pub(super) struct Inner {
     /// Questions of the pump itself to the page (an API key), by their call.
     pub asked: RefCell<Few<CallKey, Function>>,
     pub last_ask: Cell<CallKey>,
+    /// The commands whose files are being read.
+    pub reading: RefCell<Vec<u32>>,
 }
 
 thread_local! {
@@ -122,6 +124,7 @@ impl Pump {
                 incoming: RefCell::default(),
                 asked: RefCell::default(),
                 last_ask: Cell::new(CallKey::MAX),
+                reading: RefCell::default(),
             }
         });
         let format = Read::all(Table::Meta, vec![FORMAT_KEY.into()]);
@@ -146,6 +149,9 @@ impl Pump {
         // Of files there is more to know than what somebody says of them.
         if let ("sendMessage", Some(members)) = (name.as_str(), args.as_object_mut()) {
             members.remove("files");
+        }
+        if interrupts(&name, &args) {
+            files::give_up(self);
         }
         let fresh = env::fresh(&self.0.scope);
         self.input(Input::Command { id, name, args, fresh });

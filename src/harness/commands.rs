@@ -441,6 +441,19 @@ impl Harness {
     }
 }
 
+/// Whether a command stops what was given before it, whichever that is. Whoever still reads the files of a message gives
+/// that one up: it would begin after the interrupt that was meant for it.
+pub fn interrupts(name: &str, args: &Value) -> bool {
+    let members: &[&str] = match name {
+        "interrupt" => &["sessionId", "runId"],
+        "clearConversation" => &["sessionId"],
+        "stopAgent" | "close" => &[],
+        _ => return false,
+    };
+    // One that is refused stops nothing, and a run that is named is another.
+    Args::new(name, args, members).is_ok_and(|args| session_id(&args).is_ok() && args.get("runId").is_none())
+}
+
 pub(super) fn closed() -> ErrorInfo {
     ErrorInfo::new(Code::WorkspaceClosed, "the workspace is closed").hint("open it again with openWorkspace")
 }
@@ -492,4 +505,22 @@ fn no_run(id: &str) -> ErrorInfo {
 fn no_message(id: Option<&str>) -> ErrorInfo {
     let id = shortened(id.unwrap_or_default());
     ErrorInfo::new(Code::MessageNotFound, format!("no message has the id \"{id}\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_interrupts_is_what_names_no_run_and_is_not_refused() {
+        for name in ["interrupt", "stopAgent", "clearConversation", "close"] {
+            assert!(interrupts(name, &json!({})) && interrupts(name, &Value::Null), "{name}");
+            assert!(!interrupts(name, &json!({ "sesionId": "default" })), "{name}");
+        }
+        assert!(interrupts("interrupt", &json!({ "sessionId": "default", "runId": null })));
+        assert!(!interrupts("interrupt", &json!({ "runId": "run_1" })));
+        assert!(!interrupts("interrupt", &json!({ "sessionId": "other" })));
+        assert!(!interrupts("sendMessage", &json!({})));
+    }
 }

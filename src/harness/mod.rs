@@ -27,6 +27,7 @@ mod streaming;
 mod watch;
 
 pub use action::{Action, CallKey, Input, ModelRequest, Notice};
+pub use commands::interrupts;
 pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
 pub use files::files;
 pub use keys::VaultAsk;

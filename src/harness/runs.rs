@@ -314,25 +314,24 @@ impl Harness {
         let Some(model) = self.models.remove(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());
         let Some(slot) = self.sessions.get(&session) else { return };
-        let cost = |usage: &Usage| model.asked.known.as_ref().and_then(|known| known.cost(usage));
         let entry = match result {
             Ok(Answer { blocks, stop, usage, model: name, id }) => Entry::Answered {
                 call: model.call,
                 blocks: self.scrubbed_blocks(slot.session.with_own_ids(blocks)),
                 stop: stop.unwrap_or(StopReason::EndTurn),
-                cost: cost(&usage),
+                cost: model.asked.cost(&usage),
                 usage,
                 provider: model.asked.provider.clone(),
                 model: name,
                 id,
             },
             Err((error, answer)) => {
-                let usage = answer.map_or(Usage::default(), |answer| answer.usage);
+                let usage = answer.map_or(model.usage, |answer| answer.usage);
                 Entry::Failed {
                     call: model.call,
                     error: self.scrubbed_error(error),
                     blocks: self.scrubbed_blocks(model.blocks()),
-                    cost: cost(&usage),
+                    cost: model.asked.cost(&usage),
                     usage,
                     draw: self.draw(&run, model.call),
                 }
@@ -480,11 +479,13 @@ impl Harness {
         }
         self.interrupt_reason = reason.into();
         for part in &parts {
-            let mut blocks = Vec::new();
+            let (mut blocks, mut usage, mut cost) = (Vec::new(), None, None);
             for key in self.models.keys(&|model| model.session == session && model.run == *part) {
                 self.tell_news(key, true);
                 if let Some(model) = self.models.remove(key) {
                     blocks = self.scrubbed_blocks(model.blocks());
+                    usage = Some(model.usage).filter(|usage| *usage != Usage::default());
+                    cost = usage.as_ref().and_then(|usage| model.asked.cost(usage));
                 }
                 self.outbox.abort(key);
             }
@@ -493,7 +494,8 @@ impl Harness {
             }
             let calls = self.run(session, part).map(Run::open_calls).unwrap_or_default();
             let open: Vec<_> = calls.iter().map(|call| (call.id.clone(), call.state.is_ahead())).list();
-            self.append(session, Some(part), &Entry::Interrupted { reason: reason.into(), blocks });
+            let entry = Entry::Interrupted { reason: reason.into(), blocks, usage, cost };
+            self.append(session, Some(part), &entry);
             for (call, ahead) in open {
                 if ahead {
                     self.tell_call(session, part, &call, "started", true);

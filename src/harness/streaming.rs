@@ -10,7 +10,7 @@ use crate::find;
 use crate::journal::blocks_to_json;
 use crate::json;
 use crate::list::Listed;
-use crate::model::{Block, Delta, DeltaKind, Known};
+use crate::model::{Block, Delta, DeltaKind, Known, Usage};
 use crate::object::Object;
 use crate::ports::{Millis, Table, Write};
 use crate::run::Run;
@@ -59,6 +59,8 @@ pub(super) struct LiveModel {
     pub call: u64,
     /// Who was asked.
     pub asked: Asked,
+    /// What it has used up, as far as its provider has told.
+    pub usage: Usage,
     parts: Vec<Streamed>,
     drafts: u64,
     /// How many shown parts the run had before this answer.
@@ -82,6 +84,13 @@ pub(super) struct Asked {
     pub answers_by: Option<String>,
 }
 
+impl Asked {
+    /// The price of this, in nano-dollars, if it is known.
+    pub fn cost(&self, usage: &Usage) -> Option<u64> {
+        self.known.as_ref().and_then(|known| known.cost(usage))
+    }
+}
+
 impl LiveModel {
     /// A call that was just made. `base`: how many shown parts the run had before; `replaces`: whether the page still
     /// shows what this call had said before it was made again.
@@ -92,6 +101,7 @@ impl LiveModel {
             run,
             call,
             asked,
+            usage: Usage::default(),
             parts: Vec::new(),
             drafts: 0,
             base,
@@ -169,9 +179,13 @@ impl Harness {
         true
     }
 
-    /// Everything of one network read has come: the page is told, in one event a part.
-    pub fn flush(&mut self, now: Millis, call: CallKey) {
+    /// Everything of one network read has come: the page is told, in one event a part. `usage`:
+    /// [`Decoder::usage`](crate::model::Decoder::usage), which counts if the answer comes to no end of its own.
+    pub fn flush(&mut self, now: Millis, call: CallKey, usage: Usage) {
         self.heard(now, call, true);
+        if let Some(model) = self.models.get_mut(call) {
+            model.usage = usage;
+        }
         self.tell_news(call, false);
         // Not by a timer: the page may be gone before it fires.
         self.draft_if_due();

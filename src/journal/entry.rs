@@ -21,7 +21,7 @@ pub enum Cause {
 /// What a session has used up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// Model calls that were answered.
+    /// Model calls that have counted something.
     pub turns: u64,
     /// Their tokens.
     pub usage: Usage,
@@ -351,6 +351,10 @@ entries! {
         reason: String,
         /// What the open model call had said.
         blocks: Vec<Block>,
+        /// What it had used up, as far as its provider had told.
+        usage: Option<Usage>,
+        /// As in `answered`.
+        cost: Option<u64>,
     }
     /// The page went away while the run worked.
     Input Lost = "lost" erasable true {
@@ -375,13 +379,14 @@ entries! {
 
 impl Entry {
     /// What the model call has used up that this entry tells of, and its price in nano-dollars. `None`: it tells of
-    /// none, or of one that failed before anybody counted.
+    /// none, or of one that failed or was interrupted before anybody counted.
     pub fn usage(&self) -> Option<(&Usage, Option<u64>)> {
         match self {
             Entry::Answered { usage, cost, .. } => Some((usage, *cost)),
             Entry::Failed { usage, cost, .. } => {
                 Some((usage, *cost)).filter(|(usage, _)| **usage != Usage::default())
             }
+            Entry::Interrupted { usage: Some(usage), cost, .. } => Some((usage, *cost)),
             _ => None,
         }
     }
@@ -641,7 +646,8 @@ mod tests {
                 cut: Some(5),
             },
             Entry::Unknown { tool_call: "a".into() },
-            Entry::Interrupted { reason: "user".into(), blocks },
+            Entry::Interrupted { reason: "user".into(), blocks, usage: Some(usage), cost: Some(7) },
+            Entry::Interrupted { reason: "stop".into(), blocks: vec![], usage: None, cost: None },
             Entry::Lost { blocks: vec![] },
             Entry::Resumed {},
             Entry::Ended { outcome: "failed".into(), code: Some(error.code.as_str().into()) },

@@ -9,7 +9,7 @@ use super::errors::{broken, no_stream, protocol};
 use super::lines::Lines;
 use super::sse::{OnEvent, Sse};
 use super::wire::{Framing, Stream};
-use super::{Answer, Delta, DeltaKind, Wire, openai_chat};
+use super::{Answer, Delta, DeltaKind, Usage, Wire, openai_chat};
 use crate::error::ErrorInfo;
 
 /// How many bytes of a body without events are kept, to say what it is instead.
@@ -150,6 +150,11 @@ impl Decoder {
         self.check()?;
         self.answer.append_as(DeltaKind::Text, text, sink);
         Ok(())
+    }
+
+    /// What the answer has used up, as far as its provider has told.
+    pub fn usage(&self) -> Usage {
+        self.stream.usage(&self.answer)
     }
 
     /// What has come so far, for an interrupt: `stop` is `None`, tool calls that are still open are left out.

@@ -15,7 +15,7 @@ use super::list::List;
 use super::wire::{self, Codec, Framing};
 use super::{
     Block, Delta, DeltaKind, Dialect, Effort, Endpoint, Message, Reasoning, Replay, Role, Settings,
-    StopReason, ToolSpec, openai,
+    StopReason, ToolSpec, Usage, openai,
 };
 use crate::error::ErrorInfo;
 use crate::find;
@@ -363,9 +363,13 @@ impl wire::Stream for Stream {
     }
 
     fn complete(&self, answer: &mut Assembler) {
-        let usage = Members::of(&self.usage).unwrap_or_default();
-        answer.usage = openai::usage(&usage, "prompt", "completion");
+        answer.usage = self.usage(answer);
         answer.extra = self.details();
+    }
+
+    fn usage(&self, _: &Assembler) -> Usage {
+        let usage = Members::of(&self.usage).unwrap_or_default();
+        openai::usage(&usage, "prompt", "completion")
     }
 
     fn event(

@@ -6,8 +6,8 @@
 use super::assembler::Assembler;
 use super::list::List;
 use super::{
-    Delta, Dialect, Endpoint, Message, Settings, ToolSpec, anthropic, errors, list, ollama, openai_chat,
-    openai_responses,
+    Delta, Dialect, Endpoint, Message, Settings, ToolSpec, Usage, anthropic, errors, list, ollama,
+    openai_chat, openai_responses,
 };
 use crate::error::ErrorInfo;
 use crate::ports::{HttpRequest, Millis};
@@ -56,6 +56,11 @@ pub(super) trait Stream {
 
     /// Whether the provider has said that this is all; then `answer.stop` is known.
     fn whole(&self, answer: &mut Assembler) -> bool;
+
+    /// What the answer has used up, as far as the provider has told.
+    fn usage(&self, answer: &Assembler) -> Usage {
+        answer.usage
+    }
 
     /// Completes what has come with what was not worth doing for every event.
     fn complete(&self, answer: &mut Assembler) {

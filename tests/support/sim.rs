@@ -15,7 +15,7 @@ use super::{ollama_rules, openai_responses_rules, openai_rules};
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{Action, CallKey, Harness, Input, Lifecycle, ModelRequest, Notice, Options, Provider};
-use lodger::model::{Answer, Delta, StopReason, Wire};
+use lodger::model::{Answer, Delta, StopReason, Usage, Wire};
 use lodger::ports::files::fill;
 use lodger::ports::{Commit, MemoryStore, Millis, Read, Rows, StoreError, Table, Write};
 use lodger::run::{CallState, Run, Said};
@@ -87,6 +87,8 @@ pub struct Model {
     pub wire: Wire,
     /// The request's body.
     pub body: Value,
+    /// What its answer says, while it streams, that it has used up.
+    pub told: Usage,
     /// How it will go; decided at the first step.
     plan: Option<Plan>,
 }
@@ -501,7 +503,7 @@ impl World {
             paused(&session.runs, &name)
         };
         check_request(wire, &body, &self.signed, paused).map_err(|why| format!("{why}, in {body}"))?;
-        page.models.insert(call, Model { wire, body, plan: None });
+        page.models.insert(call, Model { wire, body, told: Usage::default(), plan: None });
         self.note("model calls");
         if delegated {
             self.note("delegates: model calls");
@@ -659,8 +661,10 @@ impl World {
             let tools: Vec<String> = tool_names(&model.body);
             let formed = has_form(&model.body);
             let plan = Plan::random(&mut self.rng, model.wire, &tools, formed, &mut self.signed);
+            model.told = plan.end.as_ref().map_or(Usage::default(), |answer| answer.usage);
             model.plan = Some(plan);
         }
+        let usage = model.told;
         let Some(plan) = &mut model.plan else { return };
         let news: Vec<script::Piece> = plan.pieces.drain(..pieces.min(plan.pieces.len())).collect();
         let ended = news.is_empty();
@@ -675,7 +679,7 @@ impl World {
                 self.handle(page, Input::Answered { call, result: plan.end });
             }
         } else {
-            harness.flush(now, call);
+            harness.flush(now, call, usage);
             self.pump(page);
         }
     }
@@ -749,11 +753,18 @@ impl World {
         self.delta(page, part, lodger::model::DeltaKind::Thinking, text);
     }
 
-    fn delta(&mut self, page: usize, part: u32, kind: lodger::model::DeltaKind, text: &str) {
+    /// The model call in the air has used up this, and tells so with what streams next.
+    pub fn counts(&mut self, page: usize, usage: Usage) {
         let (call, _) = self.model(page);
+        self.pages[page].models.get_mut(&call).unwrap().told = usage;
+    }
+
+    fn delta(&mut self, page: usize, part: u32, kind: lodger::model::DeltaKind, text: &str) {
+        let (call, model) = self.model(page);
+        let usage = model.told;
         let delta = Delta { part, kind, text };
         assert!(self.pages[page].harness.delta(call, delta));
-        self.pages[page].harness.flush(self.now, call);
+        self.pages[page].harness.flush(self.now, call, usage);
         self.pump(page);
     }
 
@@ -934,7 +945,7 @@ impl World {
                 .harness
                 .delta(call, Delta { part: 0, kind: lodger::model::DeltaKind::Text, text: "late" });
             assert!(!wanted, "broken law: a late delta is wanted");
-            self.pages[page].harness.flush(self.now, call);
+            self.pages[page].harness.flush(self.now, call, Usage::default());
             let result =
                 Ok(script::answer(vec![script::call("late", "send_mail", "{}")], StopReason::ToolUse));
             self.handle(page, Input::Answered { call, result });

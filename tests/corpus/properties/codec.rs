@@ -107,6 +107,7 @@ impl Watched {
         let before = self.shown.clone();
         let _ = self.take(Decoder::end);
         let snapshot = self.decoder.snapshot();
+        assert_eq!(self.decoder.usage(), snapshot.usage);
         let result = self.decoder.finish();
         match &result {
             Ok(answer) => assert!(answer.stop.is_some() && self.failed.is_none()),
