@@ -1,8 +1,9 @@
 //! The bytes of files: in with a message, out to a model or to the page.
 //!
 //! Promises: a file is read before anything is said of it, and its bytes wait here for the commit that puts them, no
-//! longer than their command; they come into the module's memory never. What is interrupted while it is read is not sent. Leaves to others: what is refused (`harness/`),
-//! what the bytes are (`/js/files.js`), where they are kept (`store`).
+//! longer than their command; they come into the module's memory never. What is interrupted while it is read is not
+//! sent. Leaves to others: what is refused (`harness/`), what the bytes are (`/js/files.js`), where they are kept
+//! (`store`).
 
 use super::env;
 use super::pump::{Deliver, Pump};
