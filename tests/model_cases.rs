@@ -354,6 +354,23 @@ fn the_budget_of_a_session_outlives_reloads_and_clearing() {
 }
 
 #[test]
+fn a_budget_that_ends_a_run_which_a_page_had_lost_leaves_the_conversation_whole() {
+    let limit = |turns: u64| json!({ "provider": two_providers()["provider"], "budgets": { "run": { "turns": turns } } });
+    let mut world = started_with(limit(2));
+    send(&mut world, "hello");
+    world.answers(0, asks(&[("a", "get_fact")]));
+    returns(&mut world, "a", "42");
+    world.streams(0, 0, "half a word");
+    world.must(0, "draft", json!({}));
+    let mut world = lost(world, limit(1));
+    world.must(0, "resume", json!({}));
+    assert_eq!(last(&world, "agent:error")["code"], "budget_exceeded");
+    send(&mut world, "and now?");
+    let messages = world.model(0).1.body["messages"].as_array().unwrap().clone();
+    assert!(messages.last().unwrap().to_string().contains("and now?"), "{messages:#?}");
+}
+
+#[test]
 fn delegates_spend_what_their_parent_may() {
     let mut world =
         started_with(json!({ "processType": "Orchestrator", "budgets": { "run": { "outputTokens": 10 } } }));

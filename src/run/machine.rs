@@ -814,6 +814,12 @@ impl Run {
                 ended.error = ended.error.map(|error| known.unwrap_or_else(|| self.failure(error.code)));
                 self.ended = Some(ended);
                 self.held = false;
+                // Nobody makes the call again that was lost with a page: what it had said is all there is.
+                if let Some(turn) = self.turns.last_mut()
+                    && let Said::Partial(had) = &mut turn.said
+                {
+                    turn.said = Said::Cut(std::mem::take(had));
+                }
             }
             Entry::Started { .. }
             | Entry::Configured { .. }
