@@ -159,6 +159,6 @@ async fn a_database_without_a_vault_gets_one_and_keeps_its_rows() {
     host.close().await;
     let other = faults::connect("lodger:vault early", None, false).await.unwrap();
     let stores = js_sys::Reflect::get(&other, &"objectStoreNames".into()).unwrap();
-    assert_eq!(js_sys::Array::from(&stores).length(), 9);
+    assert_eq!(js_sys::Array::from(&stores).length(), 10);
     faults::close(&other);
 }
