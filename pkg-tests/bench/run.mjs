@@ -115,7 +115,7 @@ for (const kind of ["reads", "changes"]) {
 }
 
 if (values.gate) {
-  const definitions = await page.evaluate(() => ws.tools.definitions().filter((tool) => tool.name !== "step"));
+  const definitions = await page.evaluate(() => ws.tools.definitions());
   results.gate = await gateBench({ browser, web, dir: values.gate, runs: RUNS, definitions, median });
 }
 
