@@ -16,7 +16,7 @@ import { Takeovers } from "./takeovers.ts";
 const WORKING = new Set<Snapshot["status"]>(["submitted", "streaming"]);
 
 /** What holds again once the settings do not say otherwise. */
-const DEFAULTS = { processType: null, capabilities: null };
+const DEFAULTS = { processType: null, capabilities: null, models: null };
 
 /** A part that is a tool call. */
 export type ToolCall = Extract<Part, { type: "tool-call" }>;
@@ -432,16 +432,20 @@ export function told(error: ErrorInfo, provider = ""): { text: string; hint: str
   const asked = service(provider);
   const advice = forPeople(hint ?? "");
   // What the package says of these fits the model and the provider.
-  const fits = FITTING.has(code) || (code === "network" && provider === "anthropic") || /browser/.test(advice);
+  const fits = FITTING.has(code) || (code === "network" && provider === "anthropic") || /browser|proxy/.test(advice);
   const known = code === "invalid_config" && /price/.test(message) ? PRICE : code === "budget_exceeded" && /unknown/.test(message) ? UNCOUNTED : HINTS[code];
   const first = code === "network" && asked?.command ? `${asked.help} ${asked.command}` : (fits && advice) || (known ?? advice);
   const pause = retryAfterMs ? ` It asks for a pause of ${duration(retryAfterMs)}.` : "";
   return { text: `Error: ${sentence(TEXTS[code] ?? message)}`, hint: `${sentence(first, true)}${pause}`.trim() };
 }
 
+/** Options that a person finds in the settings under another name. */
+const IN_SETTINGS: readonly [string, string][] = [["the provider's baseUrl", "the address in the settings"], ["the base URL", "the address in the settings"], ["set baseUrl to", "enter in the settings the address of"]];
+
 /** A hint without what only whoever writes the page can do: it names an option or a function. */
 function forPeople(hint: string): string {
-  return hint.split(", or ").filter((way) => !/[a-z][A-Z]|\w[._]\w|\b(headers|models|reasoning)\b/.test(way)).join(", or ");
+  const told = IN_SETTINGS.reduce((text, [option, name]) => text.replaceAll(option, name), hint);
+  return told.split(", or ").filter((way) => !/[a-z][A-Z]|\w[._]\w|\b(headers|models|reasoning)\b/.test(way)).join(", or ");
 }
 
 /** A length of time in words. */

@@ -5,7 +5,7 @@
 // form (`shell/settings-dialog.ts`), what a service needs (`services.ts`).
 import type { AgentConfig, Budget, ModelApi, ModelFacts, Provider } from "lodger";
 import { offline } from "lodger/offline";
-import { hasLocalModel, LOCAL_MODEL, localModel } from "./local-model.ts";
+import { hasLocalModel, LOCAL_FACTS, LOCAL_MODEL, localModel } from "./local-model.ts";
 import { Models } from "./models.ts";
 import { kindOf, service, type Service } from "./services.ts";
 import { Changing } from "./shell/changing.ts";
@@ -147,7 +147,7 @@ export class Settings extends Changing {
   config(capabilities: string[], choice: Choice, typed = ""): AgentConfig {
     const { processType, withheld, policies, budgets } = choice;
     const provider = this.#provider(choice, typed);
-    if (choice.provider === "local") return { provider, instructions: LOCAL_INSTRUCTIONS, capabilities: [], budgets };
+    if (choice.provider === "local") return { provider, instructions: LOCAL_INSTRUCTIONS, capabilities: [], budgets, models: LOCAL_FACTS };
     return {
       provider,
       instructions: INSTRUCTIONS,

@@ -22,6 +22,8 @@ export class Takeovers {
   #byRun: Record<string, Takeover[]>;
   /** Who answers in a run of this page that has changed it. */
   readonly #now = new Map<string, string>();
+  /** There was a conversation. */
+  #had = false;
 
   constructor(workspace: string) {
     this.#place = `lodger-workbench.takeovers.${workspace}`;
@@ -43,9 +45,11 @@ export class Takeovers {
     return all && [...new Set(all)].join("; ");
   }
 
-  /** Forgets them with the conversation. */
-  follow({ status, messages }: Snapshot): void {
-    if (status === "loading" || messages.length > 0 || Object.keys(this.#byRun).length === 0) return;
+  /** Forgets them with the conversation. One that is not read yet has no messages either. */
+  follow({ messages }: Snapshot): void {
+    const cleared = this.#had && messages.length === 0;
+    this.#had = messages.length > 0;
+    if (!cleared) return;
     this.#byRun = {};
     this.#store();
   }

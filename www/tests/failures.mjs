@@ -107,7 +107,7 @@ export const tests = {
 
   async "what to do is said in words for who reads it here"({ page, base, hosts }) {
     const server = await rawServer();
-    const route = server.route(message([], { stop: "max_tokens" }));
+    const route = server.route(message([], { stop: "max_tokens" }), plain(403, errorBody("permission_error", "CORS requests are not allowed for this Organization because of its settings.")));
     route.checked = false;
     hosts.add(new URL(server.url).host);
     try {
@@ -123,6 +123,10 @@ export const tests = {
       const note = page.locator("[data-testid=system-message][data-code=output_limit]");
       await note.filter({ hasText: "Ask for less at once, or choose another model in the settings." }).waitFor();
       assert.doesNotMatch(await note.innerText(), /maxOutputTokens/);
+      await settled(page);
+      await say(page, "Hello again");
+      const barred = page.locator("[data-testid=system-message][data-code=permission]");
+      await barred.filter({ hasText: "allow it in the provider's console, or enter in the settings the address of a proxy of your own." }).waitFor();
     } finally {
       await server.close();
     }
