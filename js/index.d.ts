@@ -278,7 +278,8 @@ export interface AgentConfig {
   providers?: Record<string, Provider>;
   /**
    * Names of `providers`, each with a `model` of its own. When one fails that cannot be asked again, before it has shown
-   * anything, the next takes over for the rest of the run (`agent:notice`).
+   * anything, the next takes over for the rest of the run, and for what the run delegates from then on (`agent:notice`).
+   * Once that one is not in this list any more or has no key, the run goes on with `provider`.
    */
   fallback?: string[];
   /** Default `claude-sonnet-4-6`. A provider of another kind needs one of its own. */

@@ -207,6 +207,104 @@ fn what_no_provider_can_mend_falls_back_to_none() {
     assert_eq!(last(&world, "agent:error")["code"], "invalid_request");
 }
 
+/// A run that its spare has taken over, and that has shown half an answer.
+fn on_its_spare() -> World {
+    let mut world = started_with(two_providers());
+    send(&mut world, "hello");
+    world.breaks(0, trouble(Code::Quota));
+    world.streams(0, 0, "half");
+    world
+}
+
+#[test]
+fn a_run_whose_spare_is_gone_goes_back_to_the_first() {
+    let gone = [
+        json!({ "provider": two_providers()["provider"] }),
+        json!({ "provider": two_providers()["provider"], "providers": two_providers()["providers"] }),
+        // It is there, and cannot be asked.
+        json!({
+            "provider": two_providers()["provider"],
+            "providers": { "spare": { "kind": "openai", "model": "m" } },
+            "fallback": ["spare"],
+        }),
+    ];
+    for config in gone {
+        let mut world = lost(on_its_spare(), config.clone());
+        world.must(0, "resume", json!({}));
+        assert_eq!(world.model(0).1.wire, Wire::Anthropic, "{config}");
+        world.answers(0, says("whole"));
+        assert_eq!(last(&world, "agent:session-completed")["text"], "whole");
+        world.journal.audit(&world.disk).unwrap();
+    }
+    // What is still there stays.
+    let mut world = lost(on_its_spare(), two_providers());
+    world.must(0, "resume", json!({}));
+    assert_eq!(world.model(0).1.wire, Wire::OpenAiChat);
+}
+
+#[test]
+fn a_spare_that_is_taken_away_in_mid_run_is_not_missed() {
+    let away = || json!({ "providers": null, "fallback": null });
+    let mut world = started_with(two_providers());
+    send(&mut world, "hello");
+    world.breaks(0, trouble(Code::Quota));
+    world.answers(0, asks(&[("a", "get_fact")]));
+    world.must(0, "configureAgent", away());
+    returns(&mut world, "a", "42");
+    assert_eq!(world.model(0).1.wire, Wire::Anthropic);
+    world.answers(0, says("42"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "42");
+
+    // While it is asked, and fails.
+    let mut world = started_with(two_providers());
+    send(&mut world, "hello");
+    world.breaks(0, trouble(Code::Quota));
+    world.must(0, "configureAgent", away());
+    world.breaks(0, trouble(Code::Auth));
+    assert_eq!(world.model(0).1.wire, Wire::Anthropic);
+    world.answers(0, says("here"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "here");
+    world.journal.audit(&world.disk).unwrap();
+}
+
+#[test]
+fn a_run_can_go_on_where_only_the_spare_can_be_asked() {
+    let config = || {
+        let mut config = two_providers();
+        config["provider"] = json!({ "kind": "anthropic" });
+        config
+    };
+    let mut world = started_with(config());
+    send(&mut world, "hello");
+    assert_eq!(world.model(0).1.wire, Wire::OpenAiChat);
+    world.streams(0, 0, "half");
+    let mut world = lost(world, config());
+    world.must(0, "resume", json!({}));
+    world.answers(0, says("whole"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "whole");
+    // Nobody is there at all.
+    send(&mut world, "again");
+    let mut world = lost(world, json!({ "provider": { "kind": "anthropic" } }));
+    assert_eq!(world.fails(0, "resume", json!({})).code, Code::NotConfigured);
+}
+
+#[test]
+fn a_delegate_begins_with_whom_its_parent_has_come_to() {
+    let mut config = two_providers();
+    config["processType"] = "Orchestrator".into();
+    let mut world = started_with(config);
+    send(&mut world, "go");
+    world.breaks(0, trouble(Code::Quota));
+    let task = json!({ "process": "Researcher", "task": "find the fact" }).to_string();
+    let call = support::script::call("d", "delegate", &task);
+    world.answers(0, answer(vec![call], StopReason::ToolUse));
+    assert_eq!(world.model(0).1.wire, Wire::OpenAiChat, "the first has failed this run already");
+    world.answers(0, says("42"));
+    world.answers(0, says("it is 42"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "it is 42");
+    assert_eq!(notices(&world).len(), 1);
+}
+
 /// The words of OpenAI and of Anthropic for thinking that another account had sealed.
 fn sealed() -> [ErrorInfo; 2] {
     let mut openai = trouble(Code::InvalidRequest);

@@ -571,6 +571,7 @@ impl Run {
             self.worked_ms = self.worked_ms.saturating_add(since);
         }
         if let Entry::Delegated { tool_call, process, task, capabilities, turns, .. } = entry {
+            let on = self.on.clone();
             let call = self.open(tool_call)?;
             let prompt = Prompt { text: task.clone(), ..Prompt::default() };
             let mut run = Run::new(id.into(), at, prompt);
@@ -580,6 +581,8 @@ impl Run {
                 capabilities: capabilities.as_ref().and_then(texts),
                 turns: *turns,
             });
+            // Who has failed the one has failed the other.
+            run.on = on;
             call.delegate = Some(Box::new(run));
             call.state = CallState::Delegated;
             return Some(());
@@ -831,6 +834,28 @@ impl Run {
             | Entry::Cleared { .. } => return None,
         }
         Some(())
+    }
+
+    /// When it will have worked or waited this long, if it is not held.
+    pub fn after(&self, ms: Millis) -> Millis {
+        self.last_at.saturating_add(ms.saturating_sub(self.worked_ms))
+    }
+
+    /// Goes back to the provider that is asked first where the one that has taken over is not `there` any more, as do
+    /// those that work for it.
+    pub(crate) fn leave(&mut self, there: &dyn Fn(&str) -> bool) {
+        if self.on.as_deref().is_some_and(|on| !there(on)) {
+            (self.on, self.tries) = (None, 0);
+            // What that one has failed at is no trouble of the first.
+            if let Some(broke) = self.broke.as_mut().filter(|broke| !broke.shown) {
+                broke.decided = true;
+            }
+        }
+        for call in self.turns.last_mut().map(|turn| turn.calls.as_mut_slice()).unwrap_or_default() {
+            if let Some(run) = &mut call.delegate {
+                run.leave(there);
+            }
+        }
     }
 
     /// The entry that comes next of itself, and whose it is: this run's, or that of one that works for it. `None`:

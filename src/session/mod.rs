@@ -402,6 +402,14 @@ impl Session {
             self.fallback = config.get("fallback").and_then(texts).unwrap_or_default();
             let budget = |of| Budget::from_record(config.get("budgets").and_then(|budgets| budgets.get(of)));
             self.budgets = (budget("run"), budget("session"));
+            let there = |on: &str| {
+                let provider = config.get("providers").and_then(|providers| providers.get(on));
+                let configured = provider.and_then(|provider| provider.get("configured"));
+                configured == Some(&Value::Bool(true)) && self.fallback.iter().any(|name| name == on)
+            };
+            if let Some(run) = self.runs.last_mut().filter(|run| run.ended.is_none()) {
+                run.leave(&there);
+            }
             self.config = config.clone();
         }
         if let Some(tools) = tools {

@@ -293,6 +293,12 @@ impl Config {
         self.provider.as_ref().is_some_and(Provider::configured)
     }
 
+    /// Whether anybody can be asked: that one, or one that takes over.
+    pub fn answers(&self) -> bool {
+        let usable = |name: &String| self.named(name).is_some_and(Provider::configured);
+        self.configured() || self.fallback.iter().any(usable)
+    }
+
     /// Whom a conversation is written for that goes to the provider of this name, with what its model takes.
     pub fn peer(&self, on: Option<&str>) -> Option<Peer> {
         let mut peer = self.serving(on)?.peer();
@@ -371,9 +377,9 @@ impl Config {
     fn record_of_providers(&self) -> Option<Value> {
         let mut record = Object::new();
         for (name, provider) in &self.providers {
-            let of =
-                Object::new().text("provider", &provider.name()).text("model", self.model(Some(name))).done();
-            record.value(name, of);
+            let mut of = Object::new();
+            of.text("provider", &provider.name()).flag("configured", provider.configured());
+            record.value(name, of.text("model", self.model(Some(name))).done());
         }
         (!self.providers.is_empty()).then(|| record.done())
     }
