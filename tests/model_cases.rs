@@ -12,7 +12,7 @@ mod support;
 
 use lodger::error::{Code, ErrorInfo};
 use lodger::journal::Row;
-use lodger::model::{Block, StopReason, Usage, Wire};
+use lodger::model::{Block, Delta, DeltaKind, StopReason, Usage, Wire};
 use serde_json::{Value, json};
 use support::calm::*;
 use support::script::answer;
@@ -303,6 +303,23 @@ fn a_delegate_begins_with_whom_its_parent_has_come_to() {
     world.answers(0, says("it is 42"));
     assert_eq!(last(&world, "agent:session-completed")["text"], "it is 42");
     assert_eq!(notices(&world).len(), 1);
+}
+
+#[test]
+fn a_tool_call_that_was_seen_to_begin_is_not_asked_for_again() {
+    let mut world = started_with(two_providers());
+    send(&mut world, "hello");
+    let (call, _) = world.model(0);
+    let delta = Delta { part: 0, kind: DeltaKind::ToolCall, text: "get_fact" };
+    assert!(world.pages[0].harness.delta(call, delta));
+    world.pages[0].harness.flush(world.now, call, Usage::default());
+    world.breaks(0, trouble(Code::StreamBroken));
+    assert!(notices(&world).is_empty());
+    assert_eq!(last(&world, "agent:error")["code"], "stream_broken");
+    world.must(0, "resume", json!({}));
+    world.answers(0, says("here"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "here");
+    world.journal.audit(&world.disk).unwrap();
 }
 
 /// The words of OpenAI and of Anthropic for thinking that another account had sealed.

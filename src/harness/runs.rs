@@ -331,6 +331,7 @@ impl Harness {
                     call: model.call,
                     error: self.scrubbed_error(error),
                     blocks: self.scrubbed_blocks(model.blocks()),
+                    shown: model.has_begun_a_call().then_some(true),
                     cost: model.asked.cost(&usage),
                     usage,
                     draw: self.draw(&run, model.call),
@@ -455,7 +456,7 @@ impl Harness {
                 self.store(session, Some(&run), &Entry::Called { call });
                 let error = ErrorInfo::new(Code::InvalidConfig, message);
                 let (blocks, usage, draw) = (Vec::new(), Usage::default(), self.draw(&run, call));
-                let entry = Entry::Failed { call, error, blocks, usage, cost: None, draw };
+                let entry = Entry::Failed { call, error, blocks, shown: None, usage, cost: None, draw };
                 self.settle(session, &run, &entry);
             }
         }

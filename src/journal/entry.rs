@@ -184,6 +184,8 @@ entries! {
         error: ErrorInfo,
         /// What had come before.
         blocks: Vec<Block>,
+        /// Whether more was shown than `blocks` has: the beginning of a tool call.
+        shown: Option<bool>,
         /// What it used up.
         usage: Usage,
         /// As in `answered`.
@@ -631,7 +633,15 @@ mod tests {
             answered(StopReason::EndTurn),
             answered(StopReason::Refusal(None)),
             answered(StopReason::Refusal(Some("why".into()))),
-            Entry::Failed { call: 1, error: error.clone(), blocks: vec![], usage, cost: None, draw: 7 },
+            Entry::Failed {
+                call: 1,
+                error: error.clone(),
+                blocks: vec![],
+                shown: None,
+                usage,
+                cost: None,
+                draw: 7,
+            },
             Entry::Refused { tool_call: "a".into(), error: error.clone() },
             Entry::Ordered { tool_call: "a".into(), repairs: None },
             Entry::Ordered {

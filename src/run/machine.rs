@@ -670,11 +670,11 @@ impl Run {
                     model: model.clone(),
                 };
             }
-            Entry::Failed { call, error, blocks, draw, .. } => {
+            Entry::Failed { call, error, blocks, draw, shown, .. } => {
                 let turn = self.awaited_turn(*call)?;
                 turn.said = Said::Cut(turn.more(blocks));
                 self.tries += 1;
-                let shown = !blocks.is_empty();
+                let shown = !blocks.is_empty() || *shown == Some(true);
                 self.broke = Some(Broke { error: error.clone(), shown, draw: *draw, decided: false });
             }
             Entry::Retrying { delay, .. } => {
