@@ -518,6 +518,102 @@ fn money_is_counted_by_the_prices_of_the_models() {
 }
 
 #[test]
+fn what_nobody_knew_the_price_of_before_does_not_use_up_a_sessions_budget() {
+    let anthropic = || json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" });
+    let limit = |dollars: f64| json!({ "session": { "cost": dollars } });
+    let mut world = started();
+    send(&mut world, "one");
+    world.answers(0, costly(None, 1, 1));
+    world.must(0, "configureAgent", json!({ "provider": anthropic(), "budgets": limit(0.01) }));
+    // Three dollars for a million tokens in.
+    send(&mut world, "two");
+    world.answers(0, costly(None, 4_000, 0));
+    assert_eq!(last(&world, "agent:session-completed")["usage"]["cost"], 0.012);
+    send(&mut world, "three");
+    assert_eq!(spent(&world), "the session has used up its budget: $0.0120 of $0.0100");
+    world.must(0, "configureAgent", json!({ "budgets": limit(0.02) }));
+    send(&mut world, "four");
+    world.answers(0, costly(None, 4_000, 0));
+    world.must(0, "clearConversation", json!({}));
+    let mut world = lost(world, json!({ "provider": anthropic(), "budgets": limit(0.02) }));
+    send(&mut world, "five");
+    assert_eq!(spent(&world), "the session has used up its budget: $0.0240 of $0.0200", "cleared ones too");
+    world.must(0, "configureAgent", json!({ "budgets": limit(0.03) }));
+    send(&mut world, "six");
+    world.answers(0, costly(None, 1, 0));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "done");
+    world.journal.audit(&world.disk).unwrap();
+}
+
+#[test]
+fn a_model_that_does_not_count_is_not_asked_on_under_a_budget_of_money() {
+    let config = || {
+        let provider = json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" });
+        json!({ "provider": provider, "budgets": { "session": { "cost": 1 } } })
+    };
+    let mut world = started_with(config());
+    send(&mut world, "one");
+    world.answers(0, costly(None, 0, 0));
+    let told = "the session has used up its budget: an unknown part of $1.0000";
+    send(&mut world, "two");
+    assert_eq!(spent(&world), told);
+    let mut world = lost(world, config());
+    send(&mut world, "three");
+    assert_eq!(spent(&world), told, "a reload forgets nothing");
+    assert!(!last(&world, "agent:error")["hint"].as_str().unwrap().contains("raise"));
+    world.must(0, "configureAgent", json!({ "model": "claude-haiku-4-5" }));
+    send(&mut world, "four");
+    world.answers(0, costly(None, 1, 1));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "done");
+    world.journal.audit(&world.disk).unwrap();
+}
+
+#[test]
+fn a_budget_of_money_goes_with_models_that_cost_nothing() {
+    let mut world = World::calm();
+    world.equip(0);
+    world.settle(0);
+    let custom = |model: &str| json!({ "kind": "custom", "model": model, "stream": { "$fn": 50 } });
+    let budgets = json!({ "run": { "cost": 1 } });
+    for spare in [
+        custom("offline"),
+        custom("browser"),
+        custom("wllama"),
+        json!({ "kind": "ollama", "model": "qwen3" }),
+        json!({ "kind": "ollama", "model": "qwen3", "baseUrl": "http://192.168.1.50:11434", "allowHttp": true }),
+        json!({ "kind": "openai-compatible", "preset": "lmstudio", "model": "mistralai/mistral-small" }),
+    ] {
+        let anthropic = json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" });
+        let config = json!({ "provider": anthropic, "providers": { "spare": spare }, "fallback": ["spare"], "budgets": budgets });
+        world.must(0, "startAgent", config);
+        world.must(0, "stopAgent", json!({}));
+    }
+    for (kind, model, base) in [
+        ("ollama", "gpt-oss:120b-cloud", "http://localhost:11434"),
+        ("ollama", "qwen3", "https://ollama.com"),
+        ("openai-compatible", "qwen3", "http://localhost:4000/v1"),
+    ] {
+        let provider = json!({ "kind": kind, "model": model, "baseUrl": base });
+        let error = world.fails(0, "startAgent", json!({ "provider": provider, "budgets": budgets }));
+        assert!(error.message.contains(model), "{error}");
+    }
+    world.must(
+        0,
+        "startAgent",
+        json!({ "provider": { "kind": "ollama", "model": "qwen3" }, "budgets": budgets }),
+    );
+    send(&mut world, "go");
+    world.answers(0, costly(None, 5_000_000, 5_000_000));
+    assert_eq!(last(&world, "agent:session-completed")["usage"]["cost"], 0.0);
+    // A page that pays for its own machine says so.
+    let models = json!({ "ollama": { "qwen3": { "price": [1, 2] } } });
+    world.must(0, "configureAgent", json!({ "models": models }));
+    send(&mut world, "go on");
+    world.answers(0, costly(None, 1_000_000, 0));
+    assert_eq!(last(&world, "agent:session-completed")["usage"]["cost"], 1.0);
+}
+
+#[test]
 fn time_counts_while_somebody_works_and_not_while_a_run_is_held() {
     let limits = || json!({ "budgets": { "run": { "wallMs": 10_000 } } });
     let mut world = started_with(limits());

@@ -223,11 +223,14 @@ impl Config {
     fn look_up(&mut self) {
         let catalog = self.models.clone().unwrap_or_else(Catalog::own);
         let find = |on: Option<&str>| {
-            let (kind, preset) = match self.serving(on)? {
-                Provider::Http(http) => (http.preset.kind, http.preset.preset),
-                Provider::Custom { .. } => ("custom", ""),
-            };
-            catalog.find(kind, preset, self.model(on))
+            let model = self.model(on);
+            match self.serving(on)? {
+                Provider::Http(http) if http.is_ones_own() => {
+                    catalog.find_local(http.preset.kind, http.preset.preset, model)
+                }
+                Provider::Http(http) => catalog.find(http.preset.kind, http.preset.preset, model),
+                Provider::Custom { .. } => catalog.find("custom", "", model),
+            }
         };
         let names = self.providers.iter().map(|(name, _)| Some(name.as_str()));
         let known = std::iter::once(None).chain(names).map(|on| (on.map(String::from), find(on)));
