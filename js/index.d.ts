@@ -370,8 +370,11 @@ export interface ModelApi {
   /** Anthropic's `anthropic-version`. */
   apiVersion?: string;
   model?: string;
-  /** Milliseconds: until the answer's head, to its first byte, between two pieces (120,000 each; 600,000 to the head for
-   * a server that needs no key: it may load a model first), and of the whole run (none). */
+  /**
+   * Milliseconds: until the answer's head, to its first byte, between two pieces (120,000 each; 600,000 to the head for a
+   * server that needs no key: it may load a model first). `runMs` is for the whole run, tools, waits and a person's
+   * answers included, not while it is held: that of the provider that is asked, else of the first one. Default none.
+   */
   timeouts?: { connectMs?: number; firstByteMs?: number; silenceMs?: number; runMs?: number };
 }
 

@@ -419,6 +419,121 @@ fn silence_in_the_middle_ends_the_run_and_keeps_what_came() {
     assert_eq!(history(&mut world)[1]["usage"]["outputTokens"], 2, "it is paid for as far as it had counted");
 }
 
+// The time of a whole run
+
+fn brief() -> Value {
+    let mut config = two_providers();
+    config["provider"]["timeouts"] = json!({ "runMs": 1_500 });
+    config["processType"] = "Orchestrator".into();
+    config
+}
+
+/// The run has ended because its time was over, and goes on when told.
+fn is_out_of_time(world: &mut World) {
+    let error = last(world, "agent:error");
+    assert_eq!((&error["code"], &error["retryable"]), (&json!("timeout"), &json!(false)));
+    assert!(error["hint"].as_str().unwrap().contains("runMs"), "{error}");
+    assert_eq!(status(world), &running());
+    world.pass(0, 60_000);
+    assert!(world.pages[0].models.is_empty(), "something of it went on");
+    world.journal.audit(&world.disk).unwrap();
+    world.must(0, "resume", json!({}));
+    world.answers(0, says("done"));
+    assert_eq!(last(world, "agent:session-completed")["text"], "done");
+}
+
+#[test]
+fn a_run_ends_with_its_time_while_the_model_answers() {
+    let mut world = started_with(brief());
+    send(&mut world, "go");
+    world.pass(0, 1_400);
+    world.streams(0, 0, "half");
+    world.pass(0, 99);
+    assert_eq!(world.pages[0].models.len(), 1);
+    world.pass(0, 1);
+    assert_eq!(history(&mut world)[1]["parts"][0]["text"], "half");
+    assert_eq!(history(&mut world)[1]["status"], "failed");
+    is_out_of_time(&mut world);
+}
+
+#[test]
+fn a_run_ends_with_its_time_while_a_tool_works() {
+    let mut world = started_with(brief());
+    send(&mut world, "go");
+    world.answers(0, asks(&[("a", "get_fact"), ("b", "send_mail")]));
+    world.pass(0, 1_500);
+    assert!(world.pages[0].called.is_empty(), "it is aborted");
+    let parts = history(&mut world)[1]["parts"].clone();
+    let said = |at: usize| parts[at]["error"]["message"].as_str().unwrap().to_owned();
+    assert!(said(0).starts_with("the run's time was over before"), "{parts}");
+    assert!(said(1).ends_with("it was not run"), "{parts}");
+    is_out_of_time(&mut world);
+}
+
+#[test]
+fn a_run_ends_with_its_time_while_it_waits_to_ask_again() {
+    let mut world = started_with(brief());
+    send(&mut world, "go");
+    let mut limited = trouble(Code::RateLimit);
+    limited.provider.retry_after = Some(6_000);
+    world.breaks(0, limited);
+    world.pass(0, 1_500);
+    is_out_of_time(&mut world);
+}
+
+#[test]
+fn a_run_ends_with_its_time_whoever_has_taken_over_or_works_for_it() {
+    let mut world = started_with(brief());
+    send(&mut world, "go");
+    world.breaks(0, trouble(Code::Quota));
+    let task = json!({ "process": "Researcher", "task": "find the fact" }).to_string();
+    world.answers(0, answer(vec![support::script::call("d", "delegate", &task)], StopReason::ToolUse));
+    assert_eq!(world.model(0).1.wire, Wire::OpenAiChat, "one without a time of its own");
+    world.pass(0, 1_500);
+    is_out_of_time(&mut world);
+}
+
+#[test]
+fn nothing_of_a_run_begins_after_its_time_also_where_its_timer_is_late() {
+    let mut world = started_with(brief());
+    send(&mut world, "go");
+    world.answers(0, asks(&[("a", "get_fact")]));
+    // The page is hidden: what a tool says comes, and the timer does not.
+    world.now += 5_000;
+    returns(&mut world, "a", "42");
+    is_out_of_time(&mut world);
+    // An answer that is there is not thrown away.
+    send(&mut world, "and now?");
+    world.now += 5_000;
+    world.answers(0, says("late"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "late");
+}
+
+#[test]
+fn the_time_of_a_run_stands_still_while_it_is_held() {
+    let mut world = started_with(brief());
+    send(&mut world, "go");
+    world.answers(0, asks(&[("a", "get_fact")]));
+    world.pass(0, 1_000);
+    let mut world = lost(world, brief());
+    world.pass(0, 60_000);
+    world.must(0, "resume", json!({}));
+    returns(&mut world, "a", "42");
+    world.answers(0, says("42"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "42");
+}
+
+#[test]
+fn a_hidden_page_gives_up_whoever_keeps_silent() {
+    let mut world = started_with(hasty());
+    send(&mut world, "hello");
+    // Each timer comes a minute late.
+    world.pass(0, 60_000);
+    assert_eq!(world.pages[0].models.len(), 1, "what came meanwhile is heard first");
+    world.pass(0, 60_000);
+    assert_eq!(last(&world, "agent:notice")["error"]["code"], "timeout");
+}
+
 // Budgets
 
 /// An answer that asks for a tool or not, and has cost this many tokens.

@@ -63,6 +63,10 @@ impl Harness {
         while let Some(slot) = self.sessions.get(session) {
             let Some(next) = slot.session.next() else { return };
             let (run, entry) = next;
+            // Its timer may be late.
+            if !matches!(entry, Entry::Ended { .. }) && self.end_overdue(session) {
+                return;
+            }
             if let Entry::Called { call } = entry {
                 if !self.ready_to_call(session) {
                     return;
@@ -229,7 +233,7 @@ impl Harness {
         let asked = Asked {
             provider: self.sessions.get(session).map(|slot| slot.session.name_of(name)).unwrap_or_default(),
             known: self.config.known(on).copied(),
-            watch: self.watch(on, folded),
+            watch: self.watch(on),
             answers_by: match &request {
                 Ok((_, tool)) => tool.clone(),
                 Err(_) => None,

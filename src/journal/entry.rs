@@ -352,7 +352,7 @@ entries! {
     }
     /// The run was told to stop.
     Input Interrupted = "interrupted" erasable true {
-        /// Who or what: `user`, `stop`, `replaced`, `cleared`.
+        /// Who or what: `user`, `stop`, `replaced`, `cleared`; `timeout`: its time was over, so it has failed.
         reason: String,
         /// What the open model call had said.
         blocks: Vec<Block>,

@@ -104,6 +104,9 @@ pub struct Question {
 /// Why a question that has a time limit is answered no.
 pub const NO_ANSWER: &str = "nobody answered in time";
 
+/// Why a run is interrupted whose time is over.
+pub const OUT_OF_TIME: &str = "timeout";
+
 /// Why a lost call is asked about.
 const UNKNOWN: &str = "unknown_outcome";
 
@@ -614,7 +617,7 @@ impl Run {
         let said = self.turns.last().map(Turn::text).unwrap_or_default();
         let (text, error) = match (ended.outcome, &ended.error) {
             (Outcome::Completed, _) => (said, None),
-            (Outcome::Interrupted, _) => (String::new(), Some(interrupted())),
+            (Outcome::Interrupted, _) => (String::new(), Some(interrupted(false))),
             (Outcome::Failed, error) => {
                 let why = error.as_ref().map_or("", |error| &error.message);
                 let error =
@@ -760,7 +763,8 @@ impl Run {
                 self.settle(tool_call, settled)?;
             }
             Entry::Unknown { tool_call } => self.settle(tool_call, refusal(unknown_outcome()))?,
-            Entry::Interrupted { blocks, .. } => {
+            Entry::Interrupted { reason, blocks, .. } => {
+                let late = reason == OUT_OF_TIME;
                 if let Some(turn) = self.turns.last_mut() {
                     match &mut turn.said {
                         Said::Whole { .. } => {}
@@ -774,15 +778,20 @@ impl Run {
                             CallState::Settled(_) => continue,
                             CallState::Lost | CallState::LookedUp => unknown_outcome(),
                             CallState::Waiting(question) if question.reason == UNKNOWN => unknown_outcome(),
-                            CallState::Ordered | CallState::Handed | CallState::Delegated => interrupted(),
-                            _ => not_run(),
+                            CallState::Ordered | CallState::Handed | CallState::Delegated => {
+                                interrupted(late)
+                            }
+                            _ => not_run(late),
                         };
                         call.state = CallState::Settled(refusal(error));
                     }
                 }
                 self.held = false;
                 (self.again_at, self.broke) = (None, None);
-                self.ending = Some((Outcome::Interrupted, None));
+                self.ending = Some(match late {
+                    true => (Outcome::Failed, Some(out_of_time())),
+                    false => (Outcome::Interrupted, None),
+                });
             }
             Entry::Lost { blocks } => {
                 self.held = true;
@@ -1276,16 +1285,24 @@ fn refusal(error: ErrorInfo) -> Settled {
     Settled { text: error.for_model(), json: false, error: Some(error), cut: None }
 }
 
-fn not_run() -> ErrorInfo {
-    ErrorInfo::new(
-        Code::ToolInterrupted,
-        "the person interrupted the run before this call began; it was not run",
-    )
+/// What has stopped a call. `late`: the time of its run was over.
+fn stopped(late: bool, when: &str) -> ErrorInfo {
+    let who = if late { "the run's time was over" } else { "the person interrupted the run" };
+    ErrorInfo::new(Code::ToolInterrupted, [who, " before this call ", when].concat())
 }
 
-fn interrupted() -> ErrorInfo {
-    ErrorInfo::new(Code::ToolInterrupted, "the person interrupted the run before this call had ended")
-        .hint("it may or may not have taken effect")
+fn not_run(late: bool) -> ErrorInfo {
+    stopped(late, "began; it was not run")
+}
+
+fn interrupted(late: bool) -> ErrorInfo {
+    stopped(late, "had ended").hint("it may or may not have taken effect")
+}
+
+fn out_of_time() -> ErrorInfo {
+    let mut error = ErrorInfo::new(Code::Timeout, "the run did not end within its time");
+    error.provider.retry = Some(false);
+    error.hint("resume it, or raise timeouts.runMs")
 }
 
 fn unknown_outcome() -> ErrorInfo {
