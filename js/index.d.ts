@@ -253,7 +253,10 @@ export interface ModelFacts {
   context?: number;
   /** How many tokens an answer may have. */
   output?: number;
-  /** Dollars for a million tokens: input, output, read from a cache, written to one. The last two: default as input. */
+  /**
+   * Dollars for a million tokens: input, output, read from a cache, written to one. The last two: default as input. Absent:
+   * unknown; nothing for a server of one's own (`ollama`, `lmstudio`, `llamacpp`, `vllm`, over plain http).
+   */
   price?: readonly number[];
   /** The first: how many tokens a prompt may have at the prices above. Then, as above, those of a longer one, for all of it. */
   long?: readonly number[];
@@ -278,7 +281,8 @@ export interface AgentConfig {
   providers?: Record<string, Provider>;
   /**
    * Names of `providers`, each with a `model` of its own. When one fails that cannot be asked again, before it has shown
-   * anything, the next takes over for the rest of the run (`agent:notice`).
+   * anything, the next takes over for the rest of the run, and for what the run delegates from then on (`agent:notice`).
+   * Once that one is not in this list any more or has no key, the run goes on with `provider`.
    */
   fallback?: string[];
   /** Default `claude-sonnet-4-6`. A provider of another kind needs one of its own. */
@@ -310,7 +314,8 @@ export interface AgentConfig {
   /**
    * What a run and its session may use up, checked before each model call, from the journal: so it counts what was spent
    * before a reload. Then the run fails with `budget_exceeded`. Delegates spend their parent's. `cost` needs models with a
-   * known price.
+   * known price, and ends at an answer that nobody has counted. What a session was answered at no known price before its
+   * models or budgets were set as they are is not in it.
    */
   budgets?: { run?: Budget; session?: Budget };
   /** What the agent knows how to do: listed for the model, which reads one with `use_skill` when it wants it. */
@@ -326,7 +331,10 @@ export interface AgentConfig {
   ifRunning?: "reject" | "join";
 }
 
-/** `turns`: answers of a model. `cost`: dollars. `wallMs`: while a run works or waits, not while it is held. */
+/**
+ * `turns`: answers of a model. `inputTokens`: cached ones too, which `Usage` has apart. `cost`: dollars. `wallMs`: while a run
+ * works or waits, not while it is held.
+ */
 export interface Budget { turns?: number; inputTokens?: number; outputTokens?: number; cost?: number; wallMs?: number }
 
 export type Provider = ModelApi | CustomProvider;
@@ -363,8 +371,11 @@ export interface ModelApi {
   /** Anthropic's `anthropic-version`. */
   apiVersion?: string;
   model?: string;
-  /** Milliseconds: until the answer's head, to its first byte, between two pieces (120,000 each; 600,000 to the head for
-   * a server that needs no key: it may load a model first), and of the whole run (none). */
+  /**
+   * Milliseconds: until the answer's head, to its first byte, between two pieces (120,000 each; 600,000 to the head for a
+   * server that needs no key: it may load a model first). `runMs` is for the whole run, tools, waits and a person's
+   * answers included, not while it is held: that of the provider that is asked, else of the first one. Default none.
+   */
   timeouts?: { connectMs?: number; firstByteMs?: number; silenceMs?: number; runMs?: number };
 }
 

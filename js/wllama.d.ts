@@ -20,7 +20,7 @@ export interface WllamaOptions {
   engine: WllamaEngine | (() => WllamaEngine | Promise<WllamaEngine>);
   /** The address of a GGUF file (of the first one, if it is split), kept by the browser once it is loaded; or the files. Not needed where the engine has a model loaded. */
   model?: string | URL | Blob | Blob[];
-  /** The model's name in the conversation. Default `wllama`. */
+  /** The model's name in the conversation. Default `wllama`, which is known to cost nothing: of another, `AgentConfig.models` says so. */
   name?: string;
   /** How much the model reads and writes at most, in tokens. Memory grows with it. Default 4096. */
   contextTokens?: number;

@@ -12,7 +12,7 @@ mod support;
 
 use lodger::error::{Code, ErrorInfo};
 use lodger::journal::Row;
-use lodger::model::{Block, Decoder, StopReason, Usage, Wire};
+use lodger::model::{Block, Decoder, Delta, DeltaKind, StopReason, Usage, Wire};
 use serde_json::{Value, json};
 use support::calm::*;
 use support::script::answer;
@@ -223,6 +223,121 @@ fn what_no_provider_can_mend_falls_back_to_none() {
     assert_eq!(last(&world, "agent:error")["code"], "invalid_request");
 }
 
+/// A run that its spare has taken over, and that has shown half an answer.
+fn on_its_spare() -> World {
+    let mut world = started_with(two_providers());
+    send(&mut world, "hello");
+    world.breaks(0, trouble(Code::Quota));
+    world.streams(0, 0, "half");
+    world
+}
+
+#[test]
+fn a_run_whose_spare_is_gone_goes_back_to_the_first() {
+    let gone = [
+        json!({ "provider": two_providers()["provider"] }),
+        json!({ "provider": two_providers()["provider"], "providers": two_providers()["providers"] }),
+        // It is there, and cannot be asked.
+        json!({
+            "provider": two_providers()["provider"],
+            "providers": { "spare": { "kind": "openai", "model": "m" } },
+            "fallback": ["spare"],
+        }),
+    ];
+    for config in gone {
+        let mut world = lost(on_its_spare(), config.clone());
+        world.must(0, "resume", json!({}));
+        assert_eq!(world.model(0).1.wire, Wire::Anthropic, "{config}");
+        world.answers(0, says("whole"));
+        assert_eq!(last(&world, "agent:session-completed")["text"], "whole");
+        world.journal.audit(&world.disk).unwrap();
+    }
+    // What is still there stays.
+    let mut world = lost(on_its_spare(), two_providers());
+    world.must(0, "resume", json!({}));
+    assert_eq!(world.model(0).1.wire, Wire::OpenAiChat);
+}
+
+#[test]
+fn a_spare_that_is_taken_away_in_mid_run_is_not_missed() {
+    let away = || json!({ "providers": null, "fallback": null });
+    let mut world = started_with(two_providers());
+    send(&mut world, "hello");
+    world.breaks(0, trouble(Code::Quota));
+    world.answers(0, asks(&[("a", "get_fact")]));
+    world.must(0, "configureAgent", away());
+    returns(&mut world, "a", "42");
+    assert_eq!(world.model(0).1.wire, Wire::Anthropic);
+    world.answers(0, says("42"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "42");
+
+    // While it is asked, and fails.
+    let mut world = started_with(two_providers());
+    send(&mut world, "hello");
+    world.breaks(0, trouble(Code::Quota));
+    world.must(0, "configureAgent", away());
+    world.breaks(0, trouble(Code::Auth));
+    assert_eq!(world.model(0).1.wire, Wire::Anthropic);
+    world.answers(0, says("here"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "here");
+    world.journal.audit(&world.disk).unwrap();
+}
+
+#[test]
+fn a_run_can_go_on_where_only_the_spare_can_be_asked() {
+    let config = || {
+        let mut config = two_providers();
+        config["provider"] = json!({ "kind": "anthropic" });
+        config
+    };
+    let mut world = started_with(config());
+    send(&mut world, "hello");
+    assert_eq!(world.model(0).1.wire, Wire::OpenAiChat);
+    world.streams(0, 0, "half");
+    let mut world = lost(world, config());
+    world.must(0, "resume", json!({}));
+    world.answers(0, says("whole"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "whole");
+    // Nobody is there at all.
+    send(&mut world, "again");
+    let mut world = lost(world, json!({ "provider": { "kind": "anthropic" } }));
+    assert_eq!(world.fails(0, "resume", json!({})).code, Code::NotConfigured);
+}
+
+#[test]
+fn a_delegate_begins_with_whom_its_parent_has_come_to() {
+    let mut config = two_providers();
+    config["processType"] = "Orchestrator".into();
+    let mut world = started_with(config);
+    send(&mut world, "go");
+    world.breaks(0, trouble(Code::Quota));
+    let task = json!({ "process": "Researcher", "task": "find the fact" }).to_string();
+    let call = support::script::call("d", "delegate", &task);
+    world.answers(0, answer(vec![call], StopReason::ToolUse));
+    assert_eq!(world.model(0).1.wire, Wire::OpenAiChat, "the first has failed this run already");
+    world.answers(0, says("42"));
+    world.answers(0, says("it is 42"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "it is 42");
+    assert_eq!(notices(&world).len(), 1);
+}
+
+#[test]
+fn a_tool_call_that_was_seen_to_begin_is_not_asked_for_again() {
+    let mut world = started_with(two_providers());
+    send(&mut world, "hello");
+    let (call, _) = world.model(0);
+    let delta = Delta { part: 0, kind: DeltaKind::ToolCall, text: "get_fact" };
+    assert!(world.pages[0].harness.delta(call, delta));
+    world.pages[0].harness.flush(world.now, call, Usage::default());
+    world.breaks(0, trouble(Code::StreamBroken));
+    assert!(notices(&world).is_empty());
+    assert_eq!(last(&world, "agent:error")["code"], "stream_broken");
+    world.must(0, "resume", json!({}));
+    world.answers(0, says("here"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "here");
+    world.journal.audit(&world.disk).unwrap();
+}
+
 /// The words of OpenAI and of Anthropic for thinking that another account had sealed.
 fn sealed() -> [ErrorInfo; 2] {
     let mut openai = trouble(Code::InvalidRequest);
@@ -318,6 +433,121 @@ fn silence_in_the_middle_ends_the_run_and_keeps_what_came() {
     assert!(error["hint"].as_str().unwrap().contains("silenceMs"), "{error}");
     assert_eq!(history(&mut world)[1]["parts"][0]["text"], "hal");
     assert_eq!(history(&mut world)[1]["usage"]["outputTokens"], 2, "it is paid for as far as it had counted");
+}
+
+// The time of a whole run
+
+fn brief() -> Value {
+    let mut config = two_providers();
+    config["provider"]["timeouts"] = json!({ "runMs": 1_500 });
+    config["processType"] = "Orchestrator".into();
+    config
+}
+
+/// The run has ended because its time was over, and goes on when told.
+fn is_out_of_time(world: &mut World) {
+    let error = last(world, "agent:error");
+    assert_eq!((&error["code"], &error["retryable"]), (&json!("timeout"), &json!(false)));
+    assert!(error["hint"].as_str().unwrap().contains("runMs"), "{error}");
+    assert_eq!(status(world), &running());
+    world.pass(0, 60_000);
+    assert!(world.pages[0].models.is_empty(), "something of it went on");
+    world.journal.audit(&world.disk).unwrap();
+    world.must(0, "resume", json!({}));
+    world.answers(0, says("done"));
+    assert_eq!(last(world, "agent:session-completed")["text"], "done");
+}
+
+#[test]
+fn a_run_ends_with_its_time_while_the_model_answers() {
+    let mut world = started_with(brief());
+    send(&mut world, "go");
+    world.pass(0, 1_400);
+    world.streams(0, 0, "half");
+    world.pass(0, 99);
+    assert_eq!(world.pages[0].models.len(), 1);
+    world.pass(0, 1);
+    assert_eq!(history(&mut world)[1]["parts"][0]["text"], "half");
+    assert_eq!(history(&mut world)[1]["status"], "failed");
+    is_out_of_time(&mut world);
+}
+
+#[test]
+fn a_run_ends_with_its_time_while_a_tool_works() {
+    let mut world = started_with(brief());
+    send(&mut world, "go");
+    world.answers(0, asks(&[("a", "get_fact"), ("b", "send_mail")]));
+    world.pass(0, 1_500);
+    assert!(world.pages[0].called.is_empty(), "it is aborted");
+    let parts = history(&mut world)[1]["parts"].clone();
+    let said = |at: usize| parts[at]["error"]["message"].as_str().unwrap().to_owned();
+    assert!(said(0).starts_with("the run's time was over before"), "{parts}");
+    assert!(said(1).ends_with("it was not run"), "{parts}");
+    is_out_of_time(&mut world);
+}
+
+#[test]
+fn a_run_ends_with_its_time_while_it_waits_to_ask_again() {
+    let mut world = started_with(brief());
+    send(&mut world, "go");
+    let mut limited = trouble(Code::RateLimit);
+    limited.provider.retry_after = Some(6_000);
+    world.breaks(0, limited);
+    world.pass(0, 1_500);
+    is_out_of_time(&mut world);
+}
+
+#[test]
+fn a_run_ends_with_its_time_whoever_has_taken_over_or_works_for_it() {
+    let mut world = started_with(brief());
+    send(&mut world, "go");
+    world.breaks(0, trouble(Code::Quota));
+    let task = json!({ "process": "Researcher", "task": "find the fact" }).to_string();
+    world.answers(0, answer(vec![support::script::call("d", "delegate", &task)], StopReason::ToolUse));
+    assert_eq!(world.model(0).1.wire, Wire::OpenAiChat, "one without a time of its own");
+    world.pass(0, 1_500);
+    is_out_of_time(&mut world);
+}
+
+#[test]
+fn nothing_of_a_run_begins_after_its_time_also_where_its_timer_is_late() {
+    let mut world = started_with(brief());
+    send(&mut world, "go");
+    world.answers(0, asks(&[("a", "get_fact")]));
+    // The page is hidden: what a tool says comes, and the timer does not.
+    world.now += 5_000;
+    returns(&mut world, "a", "42");
+    is_out_of_time(&mut world);
+    // An answer that is there is not thrown away.
+    send(&mut world, "and now?");
+    world.now += 5_000;
+    world.answers(0, says("late"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "late");
+}
+
+#[test]
+fn the_time_of_a_run_stands_still_while_it_is_held() {
+    let mut world = started_with(brief());
+    send(&mut world, "go");
+    world.answers(0, asks(&[("a", "get_fact")]));
+    world.pass(0, 1_000);
+    let mut world = lost(world, brief());
+    world.pass(0, 60_000);
+    world.must(0, "resume", json!({}));
+    returns(&mut world, "a", "42");
+    world.answers(0, says("42"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "42");
+}
+
+#[test]
+fn a_hidden_page_gives_up_whoever_keeps_silent() {
+    let mut world = started_with(hasty());
+    send(&mut world, "hello");
+    // Each timer comes a minute late.
+    world.pass(0, 60_000);
+    assert_eq!(world.pages[0].models.len(), 1, "what came meanwhile is heard first");
+    world.pass(0, 60_000);
+    assert_eq!(last(&world, "agent:notice")["error"]["code"], "timeout");
 }
 
 // Budgets
@@ -416,6 +646,102 @@ fn money_is_counted_by_the_prices_of_the_models() {
     assert_eq!(spent(&world), "the run has used up its budget: $0.0111 of $0.0100");
     let unpriced = world.fails(0, "configureAgent", json!({ "model": "nobody-knows" }));
     assert!(unpriced.message.contains("nobody-knows"), "{unpriced}");
+}
+
+#[test]
+fn what_nobody_knew_the_price_of_before_does_not_use_up_a_sessions_budget() {
+    let anthropic = || json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" });
+    let limit = |dollars: f64| json!({ "session": { "cost": dollars } });
+    let mut world = started();
+    send(&mut world, "one");
+    world.answers(0, costly(None, 1, 1));
+    world.must(0, "configureAgent", json!({ "provider": anthropic(), "budgets": limit(0.01) }));
+    // Three dollars for a million tokens in.
+    send(&mut world, "two");
+    world.answers(0, costly(None, 4_000, 0));
+    assert_eq!(last(&world, "agent:session-completed")["usage"]["cost"], 0.012);
+    send(&mut world, "three");
+    assert_eq!(spent(&world), "the session has used up its budget: $0.0120 of $0.0100");
+    world.must(0, "configureAgent", json!({ "budgets": limit(0.02) }));
+    send(&mut world, "four");
+    world.answers(0, costly(None, 4_000, 0));
+    world.must(0, "clearConversation", json!({}));
+    let mut world = lost(world, json!({ "provider": anthropic(), "budgets": limit(0.02) }));
+    send(&mut world, "five");
+    assert_eq!(spent(&world), "the session has used up its budget: $0.0240 of $0.0200", "cleared ones too");
+    world.must(0, "configureAgent", json!({ "budgets": limit(0.03) }));
+    send(&mut world, "six");
+    world.answers(0, costly(None, 1, 0));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "done");
+    world.journal.audit(&world.disk).unwrap();
+}
+
+#[test]
+fn a_model_that_does_not_count_is_not_asked_on_under_a_budget_of_money() {
+    let config = || {
+        let provider = json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" });
+        json!({ "provider": provider, "budgets": { "session": { "cost": 1 } } })
+    };
+    let mut world = started_with(config());
+    send(&mut world, "one");
+    world.answers(0, costly(None, 0, 0));
+    let told = "the session has used up its budget: an unknown part of $1.0000";
+    send(&mut world, "two");
+    assert_eq!(spent(&world), told);
+    let mut world = lost(world, config());
+    send(&mut world, "three");
+    assert_eq!(spent(&world), told, "a reload forgets nothing");
+    assert!(!last(&world, "agent:error")["hint"].as_str().unwrap().contains("raise"));
+    world.must(0, "configureAgent", json!({ "model": "claude-haiku-4-5" }));
+    send(&mut world, "four");
+    world.answers(0, costly(None, 1, 1));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "done");
+    world.journal.audit(&world.disk).unwrap();
+}
+
+#[test]
+fn a_budget_of_money_goes_with_models_that_cost_nothing() {
+    let mut world = World::calm();
+    world.equip(0);
+    world.settle(0);
+    let custom = |model: &str| json!({ "kind": "custom", "model": model, "stream": { "$fn": 50 } });
+    let budgets = json!({ "run": { "cost": 1 } });
+    for spare in [
+        custom("offline"),
+        custom("browser"),
+        custom("wllama"),
+        json!({ "kind": "ollama", "model": "qwen3" }),
+        json!({ "kind": "ollama", "model": "qwen3", "baseUrl": "http://192.168.1.50:11434", "allowHttp": true }),
+        json!({ "kind": "openai-compatible", "preset": "lmstudio", "model": "mistralai/mistral-small" }),
+    ] {
+        let anthropic = json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" });
+        let config = json!({ "provider": anthropic, "providers": { "spare": spare }, "fallback": ["spare"], "budgets": budgets });
+        world.must(0, "startAgent", config);
+        world.must(0, "stopAgent", json!({}));
+    }
+    for (kind, model, base) in [
+        ("ollama", "gpt-oss:120b-cloud", "http://localhost:11434"),
+        ("ollama", "qwen3", "https://ollama.com"),
+        ("openai-compatible", "qwen3", "http://localhost:4000/v1"),
+    ] {
+        let provider = json!({ "kind": kind, "model": model, "baseUrl": base });
+        let error = world.fails(0, "startAgent", json!({ "provider": provider, "budgets": budgets }));
+        assert!(error.message.contains(model), "{error}");
+    }
+    world.must(
+        0,
+        "startAgent",
+        json!({ "provider": { "kind": "ollama", "model": "qwen3" }, "budgets": budgets }),
+    );
+    send(&mut world, "go");
+    world.answers(0, costly(None, 5_000_000, 5_000_000));
+    assert_eq!(last(&world, "agent:session-completed")["usage"]["cost"], 0.0);
+    // A page that pays for its own machine says so.
+    let models = json!({ "ollama": { "qwen3": { "price": [1, 2] } } });
+    world.must(0, "configureAgent", json!({ "models": models }));
+    send(&mut world, "go on");
+    world.answers(0, costly(None, 1_000_000, 0));
+    assert_eq!(last(&world, "agent:session-completed")["usage"]["cost"], 1.0);
 }
 
 #[test]

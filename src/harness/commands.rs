@@ -280,7 +280,7 @@ impl Harness {
             let error = ErrorInfo::new(Code::NothingToResume, "there is no held or failed run to go on with");
             return Err(error.hint("send a message instead"));
         };
-        if !self.config.configured() {
+        if !self.config.answers() {
             return Err(super::runs::not_configured());
         }
         let (mut run, held, has_ended) = (last.id.clone(), last.held, last.ended.is_some());

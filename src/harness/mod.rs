@@ -483,6 +483,9 @@ impl Harness {
         for (_, _, at) in self.retries() {
             due.push(Some(at));
         }
+        for session in self.sessions.keys() {
+            due.push(self.over_at(session));
+        }
         due.into_iter().flatten().min()
     }
 
@@ -513,6 +516,7 @@ impl Harness {
 
     fn tick(&mut self) {
         let now = self.now;
+        self.end_all_overdue();
         for waiter in self.waiters.extract_if(.., |waiter| waiter.until.is_some_and(|until| until <= now)) {
             let json = events::wait_timeout(&waiter.run);
             self.outbox.act(Action::Reply { id: waiter.command, result: Ok(Some(json)) });

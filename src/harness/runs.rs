@@ -63,6 +63,10 @@ impl Harness {
         while let Some(slot) = self.sessions.get(session) {
             let Some(next) = slot.session.next() else { return };
             let (run, entry) = next;
+            // Its timer may be late.
+            if !matches!(entry, Entry::Ended { .. }) && self.end_overdue(session) {
+                return;
+            }
             if let Entry::Called { call } = entry {
                 if !self.ready_to_call(session) {
                     return;
@@ -229,7 +233,7 @@ impl Harness {
         let asked = Asked {
             provider: self.sessions.get(session).map(|slot| slot.session.name_of(name)).unwrap_or_default(),
             known: self.config.known(on).copied(),
-            watch: self.watch(on, folded),
+            watch: self.watch(on),
             answers_by: match &request {
                 Ok((_, tool)) => tool.clone(),
                 Err(_) => None,
@@ -339,6 +343,7 @@ impl Harness {
                     call: model.call,
                     error: self.clean(error),
                     blocks: self.scrubbed_blocks(model.blocks()),
+                    shown: model.has_begun_a_call().then_some(true),
                     cost: model.asked.cost(&usage),
                     usage,
                     draw: self.draw(&run, model.call),
@@ -473,7 +478,7 @@ impl Harness {
                 self.store(session, Some(&run), &Entry::Called { call });
                 let error = ErrorInfo::new(Code::InvalidConfig, message);
                 let (blocks, usage, draw) = (Vec::new(), Usage::default(), self.draw(&run, call));
-                let entry = Entry::Failed { call, error, blocks, usage, cost: None, draw };
+                let entry = Entry::Failed { call, error, blocks, shown: None, usage, cost: None, draw };
                 self.settle(session, &run, &entry);
             }
         }

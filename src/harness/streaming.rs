@@ -115,6 +115,11 @@ impl LiveModel {
         self.parts.iter().any(|part| part.drafted < part.told && part.kind != DeltaKind::ToolCall)
     }
 
+    /// Whether a tool call has begun to come: it is shown, and in no block before it is whole.
+    pub fn has_begun_a_call(&self) -> bool {
+        self.parts.iter().any(|part| part.kind == DeltaKind::ToolCall)
+    }
+
     /// What has come, as far as it can stand alone.
     pub fn blocks(&self) -> Vec<Block> {
         let said = self.parts.iter().filter(|part| !part.text.is_empty());

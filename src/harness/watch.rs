@@ -1,14 +1,15 @@
 //! How long a model may keep silent.
 //!
-//! Decides when an answer is given up: no head, no first byte, a silence in the middle, a run that takes too long. Promises:
-//! what counts is the clock, never the number of timers, so that a hidden page or a machine that slept is right too; and
-//! whoever was asleep longer than the model was silent hears what has come meanwhile before anything is given up. Leaves to
-//! others: aborting, and whether the call is made again (`run`).
+//! Decides when an answer is given up (no head, no first byte, a silence in the middle), and when a run has no time left.
+//! Promises: what counts is the clock, never the number of timers, so that a hidden page or a machine that slept is right
+//! too; whoever was asleep longer than the model was silent hears what has come meanwhile, once, before it is given up; and
+//! nothing of a run begins after its time. Leaves to others: aborting, and whether the call is made again (`run`).
 
 use super::{CallKey, Harness, Timeouts};
 use crate::error::{Code, ErrorInfo};
+use crate::list::Listed;
 use crate::ports::Millis;
-use crate::run::Run;
+use crate::run::OUT_OF_TIME;
 
 /// How late a timer may be before it is taken for one that was held up, and how long what came meanwhile may take to be
 /// heard, in milliseconds.
@@ -26,20 +27,18 @@ enum Stage {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watch {
     timeouts: Option<Timeouts>,
-    /// When the whole run has to be over.
-    run_until: Option<Millis>,
     stage: Stage,
     heard: Millis,
+    /// Whether it was given more time since then, to hear what came while the page was asleep.
+    listened: bool,
     /// When it is looked at next. It is not moved by every piece that comes: then each would cost a timer.
     look: Millis,
 }
 
 impl Watch {
-    /// Over a call that begins now, of a run that has worked so long. Without timeouts nothing is given up.
-    fn new(now: Millis, timeouts: Option<Timeouts>, worked: Millis) -> Watch {
-        let run_until = timeouts.and_then(|timeouts| timeouts.run);
-        let run_until = run_until.map(|run| now.saturating_add(run.saturating_sub(worked)));
-        let mut watch = Watch { timeouts, run_until, stage: Stage::Connecting, heard: now, look: 0 };
+    /// Over a call that begins now. Without timeouts nothing is given up.
+    fn new(now: Millis, timeouts: Option<Timeouts>) -> Watch {
+        let mut watch = Watch { timeouts, stage: Stage::Connecting, heard: now, listened: false, look: 0 };
         watch.look = watch.until().unwrap_or(Millis::MAX);
         watch
     }
@@ -55,8 +54,7 @@ impl Watch {
 
     /// When it is given up if nothing more comes.
     fn until(&self) -> Option<Millis> {
-        let silent = self.limit().map(|limit| self.heard.saturating_add(limit));
-        silent.into_iter().chain(self.run_until).min()
+        self.limit().map(|limit| self.heard.saturating_add(limit))
     }
 
     /// When it is to be looked at.
@@ -67,7 +65,7 @@ impl Watch {
     /// Something has come. `bytes`: of the answer's body; else its head.
     fn heard(&mut self, now: Millis, bytes: bool) {
         let stage = if bytes { Stage::Streaming } else { Stage::Begun };
-        self.heard = now;
+        (self.heard, self.listened) = (now, false);
         if stage != self.stage {
             self.stage = stage;
             self.look = self.look.min(self.until().unwrap_or(self.look));
@@ -81,32 +79,54 @@ impl Watch {
             self.look = until;
             return None;
         }
-        if now.saturating_sub(self.look) > LATE_MS {
-            self.look = now + LATE_MS;
+        // Once: in a hidden page every timer is late.
+        if now.saturating_sub(self.look) > LATE_MS && !self.listened {
+            (self.look, self.listened) = (now + LATE_MS, true);
             return None;
         }
-        Some(if self.run_until.is_some_and(|until| until <= now) {
-            let mut error = ErrorInfo::new(Code::Timeout, "the run did not end within its time");
-            error.provider.retry = Some(false);
-            error.hint("resume it, or raise timeouts.runMs")
-        } else {
-            let (what, option) = match self.stage {
-                Stage::Connecting => ("the provider did not answer", "connectMs"),
-                Stage::Begun => ("the provider began to answer and sent nothing", "firstByteMs"),
-                Stage::Streaming => ("the provider went silent in the middle of the answer", "silenceMs"),
-            };
-            let ms = self.limit().unwrap_or_default();
-            ErrorInfo::new(Code::Timeout, [what, " within ", &ms.to_string(), " ms"].concat())
-                .hint(["try again, or raise timeouts.", option].concat())
-        })
+        let (what, option) = match self.stage {
+            Stage::Connecting => ("the provider did not answer", "connectMs"),
+            Stage::Begun => ("the provider began to answer and sent nothing", "firstByteMs"),
+            Stage::Streaming => ("the provider went silent in the middle of the answer", "silenceMs"),
+        };
+        let ms = self.limit().unwrap_or_default();
+        let error = ErrorInfo::new(Code::Timeout, [what, " within ", &ms.to_string(), " ms"].concat());
+        Some(error.hint(["try again, or raise timeouts.", option].concat()))
     }
 }
 
 impl Harness {
-    /// The watch over a call of a run that goes to the provider of this name.
-    pub(super) fn watch(&self, on: Option<&str>, run: Option<&Run>) -> Watch {
-        let timeouts = self.config.serving(on).and_then(|provider| provider.timeouts());
-        Watch::new(self.now, timeouts, run.map_or(0, |run| run.worked_ms))
+    /// The watch over a call that goes to the provider of this name.
+    pub(super) fn watch(&self, on: Option<&str>) -> Watch {
+        Watch::new(self.now, self.timeouts(on))
+    }
+
+    fn timeouts(&self, on: Option<&str>) -> Option<Timeouts> {
+        self.config.serving(on)?.timeouts()
+    }
+
+    /// When the run of a session has to be over: as whoever it asks now says, else as the provider does that is asked
+    /// first.
+    pub(super) fn over_at(&self, session: &str) -> Option<Millis> {
+        let run = self.current(session).filter(|run| !run.held)?;
+        let limit = |on| self.timeouts(on)?.run;
+        Some(run.after(limit(run.on.as_deref()).or_else(|| limit(None))?))
+    }
+
+    /// Ends the run of a session if its time is over. `false`: it has time, or there is none.
+    pub(super) fn end_overdue(&mut self, session: &str) -> bool {
+        let over = self.over_at(session).is_some_and(|at| at <= self.now);
+        if over {
+            self.interrupt_session(session, OUT_OF_TIME, false);
+        }
+        over
+    }
+
+    /// The same with every session.
+    pub(super) fn end_all_overdue(&mut self) {
+        for session in self.sessions.keys().map(String::from).list() {
+            self.end_overdue(&session);
+        }
     }
 
     /// Something of an answer has come: bytes of its body, or else its head.
@@ -142,7 +162,7 @@ mod tests {
 
     #[test]
     fn each_stage_has_its_own_time() {
-        let mut watch = Watch::new(1_000, Some(TIMEOUTS), 0);
+        let mut watch = Watch::new(1_000, Some(TIMEOUTS));
         assert_eq!(watch.due(), Some(1_100));
         assert_eq!(watch.look(1_099), None);
         assert!(message(watch.clone().look(1_100)).contains("did not answer within 100 ms"));
@@ -159,7 +179,7 @@ mod tests {
 
     #[test]
     fn whoever_slept_listens_first() {
-        let mut watch = Watch::new(0, Some(TIMEOUTS), 0);
+        let mut watch = Watch::new(0, Some(TIMEOUTS));
         assert_eq!(watch.look(60_000), None);
         assert_eq!(watch.due(), Some(61_000));
         let mut answered = watch;
@@ -169,17 +189,18 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_takes_too_long_is_not_tried_again() {
-        let timeouts = Timeouts { run: Some(120), ..TIMEOUTS };
-        let mut watch = Watch::new(1_100, Some(timeouts), 100);
-        assert_eq!(watch.due(), Some(1_120));
-        let error = watch.look(1_120).unwrap();
-        assert!(error.code == Code::Timeout && !error.retryable());
+    fn whoever_always_wakes_late_listens_once_a_silence() {
+        let mut watch = Watch::new(0, Some(TIMEOUTS));
+        assert_eq!(watch.look(60_000), None);
+        watch.heard(60_500, true);
+        // Every timer of a page that is hidden for long is late.
+        assert_eq!(watch.look(120_000), None, "something came since");
+        assert!(watch.look(180_000).is_some());
     }
 
     #[test]
     fn nothing_is_given_up_without_timeouts() {
-        let watch = Watch::new(0, None, 0);
+        let watch = Watch::new(0, None);
         assert_eq!(watch.due(), None);
     }
 }

@@ -28,6 +28,8 @@ pub struct Sums {
     /// Their price in nano-dollars. `None`: there was no answer yet, or one that nobody knows the price of. A sum
     /// without it would be too low, and pass for the truth.
     pub cost: Option<u64>,
+    /// As much of that as is known.
+    pub known_cost: u64,
     /// How long its runs took that have ended, in milliseconds.
     pub wall_ms: u64,
 }
@@ -39,6 +41,7 @@ impl Sums {
             0 => cost,
             _ => self.cost.zip(cost).map(|(sum, cost)| sum.saturating_add(cost)),
         };
+        self.known_cost = self.known_cost.saturating_add(cost.unwrap_or_default());
         self.turns += 1;
         self.usage.input_tokens += usage.input_tokens;
         self.usage.output_tokens += usage.output_tokens;
@@ -184,6 +187,8 @@ entries! {
         error: ErrorInfo,
         /// What had come before.
         blocks: Vec<Block>,
+        /// Whether more was shown than `blocks` has: the beginning of a tool call.
+        shown: Option<bool>,
         /// What it used up.
         usage: Usage,
         /// As in `answered`.
@@ -347,7 +352,7 @@ entries! {
     }
     /// The run was told to stop.
     Input Interrupted = "interrupted" erasable true {
-        /// Who or what: `user`, `stop`, `replaced`, `cleared`.
+        /// Who or what: `user`, `stop`, `replaced`, `cleared`; `timeout`: its time was over, so it has failed.
         reason: String,
         /// What the open model call had said.
         blocks: Vec<Block>,
@@ -473,7 +478,7 @@ impl Field for Sums {
     fn put(&self) -> Option<Value> {
         let mut sums = Object::new();
         sums.number("turns", self.turns).maybe("usage", self.usage.put()).maybe("cost", self.cost.put());
-        Some(sums.number("wallMs", self.wall_ms).done())
+        Some(sums.number("knownCost", self.known_cost).number("wallMs", self.wall_ms).done())
     }
     fn get(value: Option<&Value>, whole: &mut bool) -> Self {
         let member = |name: &str| value.and_then(|sums| sums.get(name));
@@ -481,6 +486,7 @@ impl Field for Sums {
             turns: u64::get(member("turns"), whole),
             usage: Usage::get(member("usage"), whole),
             cost: Field::get(member("cost"), whole),
+            known_cost: u64::get(member("knownCost"), whole),
             wall_ms: u64::get(member("wallMs"), whole),
         }
     }
@@ -631,7 +637,15 @@ mod tests {
             answered(StopReason::EndTurn),
             answered(StopReason::Refusal(None)),
             answered(StopReason::Refusal(Some("why".into()))),
-            Entry::Failed { call: 1, error: error.clone(), blocks: vec![], usage, cost: None, draw: 7 },
+            Entry::Failed {
+                call: 1,
+                error: error.clone(),
+                blocks: vec![],
+                shown: None,
+                usage,
+                cost: None,
+                draw: 7,
+            },
             Entry::Refused { tool_call: "a".into(), error: error.clone() },
             Entry::Ordered { tool_call: "a".into(), repairs: None },
             Entry::Ordered {
@@ -651,8 +665,8 @@ mod tests {
             Entry::Lost { blocks: vec![] },
             Entry::Resumed {},
             Entry::Ended { outcome: "failed".into(), code: Some(error.code.as_str().into()) },
-            Entry::Cleared { sums: Sums { turns: 2, usage, cost: None, wall_ms: 0 } },
-            Entry::Cleared { sums: Sums { turns: 2, usage, cost: Some(7), wall_ms: 9 } },
+            Entry::Cleared { sums: Sums { turns: 2, usage, cost: None, known_cost: 5, wall_ms: 0 } },
+            Entry::Cleared { sums: Sums { turns: 2, usage, cost: Some(7), known_cost: 7, wall_ms: 9 } },
         ]
     }
 
@@ -678,13 +692,13 @@ mod tests {
         let sum = |costs: &[Option<u64>]| {
             let mut sums = Sums::default();
             costs.iter().for_each(|cost| sums.add((&usage, *cost)));
-            (sums.turns, sums.cost)
+            (sums.turns, sums.cost, sums.known_cost)
         };
-        assert_eq!(sum(&[]), (0, None));
-        assert_eq!(sum(&[Some(2), Some(0), Some(3)]), (3, Some(5)));
-        assert_eq!(sum(&[None, Some(3)]), (2, None));
-        assert_eq!(sum(&[Some(3), None, Some(3)]), (3, None));
-        assert_eq!(sum(&[Some(u64::MAX), Some(1)]), (2, Some(u64::MAX)));
+        assert_eq!(sum(&[]), (0, None, 0));
+        assert_eq!(sum(&[Some(2), Some(0), Some(3)]), (3, Some(5), 5));
+        assert_eq!(sum(&[None, Some(3)]), (2, None, 3));
+        assert_eq!(sum(&[Some(3), None, Some(3)]), (3, None, 6));
+        assert_eq!(sum(&[Some(u64::MAX), Some(1)]), (2, Some(u64::MAX), u64::MAX));
     }
 
     #[test]

@@ -66,6 +66,11 @@ impl Known {
         self.prices.is_some()
     }
 
+    /// The same model where it costs nothing.
+    fn free(self) -> Known {
+        Known { prices: Some(Prices::default()), long: None, ..self }
+    }
+
     /// What an answer costs, in nano-dollars, rounded. What was read from a cache or written to it has its own price,
     /// where none is given that of the input. `None`: there is no price, or nobody has counted the tokens.
     pub fn cost(&self, usage: &Usage) -> Option<u64> {
@@ -125,11 +130,20 @@ impl Catalog {
             let (vendor, id) = find::split(id, "/")?;
             self.facts(vendor, id)
         });
-        let mut known = known(facts?, "").ok()?;
-        if free.is_some() {
-            (known.prices, known.long) = (Some(Prices::default()), None);
+        let known = known(facts?, "").ok()?;
+        Some(if free.is_some() { known.free() } else { known })
+    }
+
+    /// The same of a model on a server of one's own: it costs nothing where no price is given under its preset or kind,
+    /// whatever its vendor takes for it elsewhere. Not so one that the server only passes on: Ollama's end with `cloud`.
+    pub fn find_local(&self, kind: &str, preset: &str, id: &str) -> Option<Known> {
+        let known = self.find(kind, preset, id);
+        let priced =
+            |provider: &&str| self.facts(provider, id).is_some_and(|facts| facts.get("price").is_some());
+        if id.ends_with("cloud") || [preset, kind].iter().any(priced) {
+            return known;
         }
-        Some(known)
+        Some(known.unwrap_or_default().free())
     }
 
     fn facts(&self, provider: &str, id: &str) -> Option<&Value> {
@@ -265,10 +279,11 @@ mod tests {
             for (at, id) in ids.iter().enumerate() {
                 assert!(!ids[..at].iter().any(|other| same(other, id)), "{id} is there twice");
                 let known = catalog.find(provider, "", id).unwrap();
-                let Some([input, output, read, write]) = known.prices else {
-                    assert_eq!(provider, "custom", "{id} has no price");
+                let Some([input, output, read, write]) = known.prices else { panic!("{id} has no price") };
+                if provider == "custom" {
+                    assert_eq!(known.cost(&Usage::default()), Some(0), "{id} runs in the page");
                     continue;
-                };
+                }
                 assert!(read < input && input < output && input <= write, "{id}");
                 assert!(known.context.is_none_or(|context| known.output.is_none_or(|most| most < context)));
                 if let Some((most, long)) = known.long {

@@ -68,6 +68,10 @@ pub(super) fn exceeded(of: &str, what: &str, spent: u64, limit: u64) -> ErrorInf
         _ => number.to_string(),
     };
     let message = format!("the {of} has used up its budget: {} of {}{unit}", amount(spent), amount(limit));
+    if what == "cost" && spent == u64::MAX {
+        let hint = ["ask a model that counts its tokens and has a price, or take budgets.", of, ".cost away"];
+        return ErrorInfo::new(Code::BudgetExceeded, message).hint(hint.concat());
+    }
     let hint = match of {
         "run" => "resume it or send another message, which has a budget of its own",
         _ => "start the agent with a larger budget",
@@ -117,6 +121,7 @@ mod tests {
         let (what, spent, limit) = budget.exceeded(&unknown, 0).unwrap();
         let error = exceeded("run", what, spent, limit);
         assert_eq!(error.message, "the run has used up its budget: an unknown part of $10.0000");
+        assert!(!error.hint.as_deref().unwrap().contains("raise"), "no limit is high enough");
     }
 
     #[test]

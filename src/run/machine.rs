@@ -104,6 +104,9 @@ pub struct Question {
 /// Why a question that has a time limit is answered no.
 pub const NO_ANSWER: &str = "nobody answered in time";
 
+/// Why a run is interrupted whose time is over.
+pub const OUT_OF_TIME: &str = "timeout";
+
 /// Why a lost call is asked about.
 const UNKNOWN: &str = "unknown_outcome";
 
@@ -571,6 +574,7 @@ impl Run {
             self.worked_ms = self.worked_ms.saturating_add(since);
         }
         if let Entry::Delegated { tool_call, process, task, capabilities, turns, .. } = entry {
+            let on = self.on.clone();
             let call = self.open(tool_call)?;
             let prompt = Prompt { text: task.clone(), ..Prompt::default() };
             let mut run = Run::new(id.into(), at, prompt);
@@ -580,6 +584,8 @@ impl Run {
                 capabilities: capabilities.as_ref().and_then(texts),
                 turns: *turns,
             });
+            // Who has failed the one has failed the other.
+            run.on = on;
             call.delegate = Some(Box::new(run));
             call.state = CallState::Delegated;
             return Some(());
@@ -611,7 +617,7 @@ impl Run {
         let said = self.turns.last().map(Turn::text).unwrap_or_default();
         let (text, error) = match (ended.outcome, &ended.error) {
             (Outcome::Completed, _) => (said, None),
-            (Outcome::Interrupted, _) => (String::new(), Some(interrupted())),
+            (Outcome::Interrupted, _) => (String::new(), Some(interrupted(false))),
             (Outcome::Failed, error) => {
                 let why = error.as_ref().map_or("", |error| &error.message);
                 let error =
@@ -667,11 +673,11 @@ impl Run {
                     model: model.clone(),
                 };
             }
-            Entry::Failed { call, error, blocks, draw, .. } => {
+            Entry::Failed { call, error, blocks, draw, shown, .. } => {
                 let turn = self.awaited_turn(*call)?;
                 turn.said = Said::Cut(turn.more(blocks));
                 self.tries += 1;
-                let shown = !blocks.is_empty();
+                let shown = !blocks.is_empty() || *shown == Some(true);
                 self.broke = Some(Broke { error: error.clone(), shown, draw: *draw, decided: false });
             }
             Entry::Retrying { delay, .. } => {
@@ -757,7 +763,8 @@ impl Run {
                 self.settle(tool_call, settled)?;
             }
             Entry::Unknown { tool_call } => self.settle(tool_call, refusal(unknown_outcome()))?,
-            Entry::Interrupted { blocks, .. } => {
+            Entry::Interrupted { reason, blocks, .. } => {
+                let late = reason == OUT_OF_TIME;
                 if let Some(turn) = self.turns.last_mut() {
                     match &mut turn.said {
                         Said::Whole { .. } => {}
@@ -771,15 +778,20 @@ impl Run {
                             CallState::Settled(_) => continue,
                             CallState::Lost | CallState::LookedUp => unknown_outcome(),
                             CallState::Waiting(question) if question.reason == UNKNOWN => unknown_outcome(),
-                            CallState::Ordered | CallState::Handed | CallState::Delegated => interrupted(),
-                            _ => not_run(),
+                            CallState::Ordered | CallState::Handed | CallState::Delegated => {
+                                interrupted(late)
+                            }
+                            _ => not_run(late),
                         };
                         call.state = CallState::Settled(refusal(error));
                     }
                 }
                 self.held = false;
                 (self.again_at, self.broke) = (None, None);
-                self.ending = Some((Outcome::Interrupted, None));
+                self.ending = Some(match late {
+                    true => (Outcome::Failed, Some(out_of_time())),
+                    false => (Outcome::Interrupted, None),
+                });
             }
             Entry::Lost { blocks } => {
                 self.held = true;
@@ -831,6 +843,28 @@ impl Run {
             | Entry::Cleared { .. } => return None,
         }
         Some(())
+    }
+
+    /// When it will have worked or waited this long, if it is not held.
+    pub fn after(&self, ms: Millis) -> Millis {
+        self.last_at.saturating_add(ms.saturating_sub(self.worked_ms))
+    }
+
+    /// Goes back to the provider that is asked first where the one that has taken over is not `there` any more, as do
+    /// those that work for it.
+    pub(crate) fn leave(&mut self, there: &dyn Fn(&str) -> bool) {
+        if self.on.as_deref().is_some_and(|on| !there(on)) {
+            (self.on, self.tries) = (None, 0);
+            // What that one has failed at is no trouble of the first.
+            if let Some(broke) = self.broke.as_mut().filter(|broke| !broke.shown) {
+                broke.decided = true;
+            }
+        }
+        for call in self.turns.last_mut().map(|turn| turn.calls.as_mut_slice()).unwrap_or_default() {
+            if let Some(run) = &mut call.delegate {
+                run.leave(there);
+            }
+        }
     }
 
     /// The entry that comes next of itself, and whose it is: this run's, or that of one that works for it. `None`:
@@ -1251,16 +1285,24 @@ fn refusal(error: ErrorInfo) -> Settled {
     Settled { text: error.for_model(), json: false, error: Some(error), cut: None }
 }
 
-fn not_run() -> ErrorInfo {
-    ErrorInfo::new(
-        Code::ToolInterrupted,
-        "the person interrupted the run before this call began; it was not run",
-    )
+/// What has stopped a call. `late`: the time of its run was over.
+fn stopped(late: bool, when: &str) -> ErrorInfo {
+    let who = if late { "the run's time was over" } else { "the person interrupted the run" };
+    ErrorInfo::new(Code::ToolInterrupted, [who, " before this call ", when].concat())
 }
 
-fn interrupted() -> ErrorInfo {
-    ErrorInfo::new(Code::ToolInterrupted, "the person interrupted the run before this call had ended")
-        .hint("it may or may not have taken effect")
+fn not_run(late: bool) -> ErrorInfo {
+    stopped(late, "began; it was not run")
+}
+
+fn interrupted(late: bool) -> ErrorInfo {
+    stopped(late, "had ended").hint("it may or may not have taken effect")
+}
+
+fn out_of_time() -> ErrorInfo {
+    let mut error = ErrorInfo::new(Code::Timeout, "the run did not end within its time");
+    error.provider.retry = Some(false);
+    error.hint("resume it, or raise timeouts.runMs")
 }
 
 fn unknown_outcome() -> ErrorInfo {

@@ -15,7 +15,7 @@ mod retry;
 
 pub use budget::Budget;
 pub use machine::{
-    Budgets, Call, CallState, Delegate, Ended, Grant, NO_ANSWER, Outcome, Prompt, Question, Rules, Run, Said,
-    Settled, Turn,
+    Budgets, Call, CallState, Delegate, Ended, Grant, NO_ANSWER, OUT_OF_TIME, Outcome, Prompt, Question,
+    Rules, Run, Said, Settled, Turn,
 };
 pub use output::Output;

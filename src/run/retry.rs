@@ -4,7 +4,7 @@
 //! or begun anything is not made again by itself; what costs money or needs a person is not tried twice. Leaves to
 //! others: waiting (`harness/`).
 
-use crate::error::{Code, ErrorInfo, Provided};
+use crate::error::{Code, ErrorInfo};
 use crate::model::errors::is_sealed;
 use crate::ports::Millis;
 
@@ -70,10 +70,7 @@ impl Broke {
                 | Code::Protocol
                 | Code::NotConfigured
         );
-        // A run that is out of time is so for every provider (`harness/watch.rs`); no provider has said it.
-        let Provided { status, retry, .. } = &self.error.provider;
-        let out_of_time = self.error.code == Code::Timeout && *retry == Some(false) && status.is_none();
-        theirs && !self.shown && !out_of_time
+        theirs && !self.shown
     }
 }
 
@@ -137,10 +134,5 @@ mod tests {
         }
         assert!(broke(Code::Quota, 0).falls_back());
         assert!(!Broke { shown: true, ..broke(Code::Server, 0) }.falls_back());
-        let mut late = broke(Code::Timeout, 0);
-        late.error.provider.retry = Some(false);
-        assert!(!late.falls_back(), "the run has no time left");
-        late.error.provider.status = Some(504);
-        assert!(late.falls_back());
     }
 }

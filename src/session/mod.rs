@@ -64,6 +64,8 @@ pub struct Session {
     fallback: Vec<String>,
     /// What a run may use up, and the session.
     budgets: (Budget, Budget),
+    /// Whether an answer of no known cost has come since what is asked, and what it may cost, was configured last.
+    uncounted: bool,
     /// The tools that decisions go by, as recorded.
     pub tools: Registry,
     /// The tools' record, to see whether it has changed.
@@ -94,6 +96,7 @@ impl Session {
             outside_at: None,
             fallback: Vec::new(),
             budgets: Default::default(),
+            uncounted: false,
             tools: Registry::default(),
             tools_record: Value::Null,
             generation: 0,
@@ -180,6 +183,10 @@ impl Session {
         for run in current.parts() {
             running += run.calls().iter().filter(|call| call.state == CallState::Ordered).count();
         }
+        // Of a session the part counts that is known, of whatever was configured before; not so of a run, which is followed
+        // by another with a budget of its own.
+        let spent = (!self.uncounted).then_some(self.sums.known_cost);
+        let sums = Sums { cost: spent, ..self.sums };
         current.next(&Rules {
             running: running as u64,
             tools: &self.tools,
@@ -189,7 +196,7 @@ impl Session {
             fallback: &self.fallback,
             budgets: &Budgets {
                 run: (self.budgets.0, current.sums, current.worked_ms),
-                session: (self.budgets.1, self.sums, self.sums.wall_ms.saturating_add(current.worked_ms)),
+                session: (self.budgets.1, sums, sums.wall_ms.saturating_add(current.worked_ms)),
             },
             outside_at: self.outside_at,
         })
@@ -308,6 +315,7 @@ impl Session {
                 self.grants.clear();
                 self.outside_at = None;
                 self.unsealed = 0;
+                self.uncounted = false;
                 self.generation += 1;
             }
             Entry::Prompt { message, text, context, metadata, idempotency, continues, files, schema } => {
@@ -368,6 +376,7 @@ impl Session {
                 }
                 if let Some(usage) = entry.usage() {
                     self.sums.add(usage);
+                    self.uncounted |= usage.1.is_none();
                 }
                 if let Entry::Failed { error, .. } = entry
                     && is_sealed(error)
@@ -402,6 +411,16 @@ impl Session {
             self.fallback = config.get("fallback").and_then(texts).unwrap_or_default();
             let budget = |of| Budget::from_record(config.get("budgets").and_then(|budgets| budgets.get(of)));
             self.budgets = (budget("run"), budget("session"));
+            let changed = |name: &&str| config.get(name) != self.config.get(name);
+            self.uncounted &= !["provider", "model", "providers", "budgets"].iter().any(changed);
+            let there = |on: &str| {
+                let provider = config.get("providers").and_then(|providers| providers.get(on));
+                let configured = provider.and_then(|provider| provider.get("configured"));
+                configured == Some(&Value::Bool(true)) && self.fallback.iter().any(|name| name == on)
+            };
+            if let Some(run) = self.runs.last_mut().filter(|run| run.ended.is_none()) {
+                run.leave(&there);
+            }
             self.config = config.clone();
         }
         if let Some(tools) = tools {

@@ -223,11 +223,14 @@ impl Config {
     fn look_up(&mut self) {
         let catalog = self.models.clone().unwrap_or_else(Catalog::own);
         let find = |on: Option<&str>| {
-            let (kind, preset) = match self.serving(on)? {
-                Provider::Http(http) => (http.preset.kind, http.preset.preset),
-                Provider::Custom { .. } => ("custom", ""),
-            };
-            catalog.find(kind, preset, self.model(on))
+            let model = self.model(on);
+            match self.serving(on)? {
+                Provider::Http(http) if http.is_ones_own() => {
+                    catalog.find_local(http.preset.kind, http.preset.preset, model)
+                }
+                Provider::Http(http) => catalog.find(http.preset.kind, http.preset.preset, model),
+                Provider::Custom { .. } => catalog.find("custom", "", model),
+            }
         };
         let names = self.providers.iter().map(|(name, _)| Some(name.as_str()));
         let known = std::iter::once(None).chain(names).map(|on| (on.map(String::from), find(on)));
@@ -291,6 +294,12 @@ impl Config {
     /// Whether there is a provider that can be asked.
     pub fn configured(&self) -> bool {
         self.provider.as_ref().is_some_and(Provider::configured)
+    }
+
+    /// Whether anybody can be asked: that one, or one that takes over.
+    pub fn answers(&self) -> bool {
+        let usable = |name: &String| self.named(name).is_some_and(Provider::configured);
+        self.configured() || self.fallback.iter().any(usable)
     }
 
     /// Whom a conversation is written for that goes to the provider of this name, with what its model takes.
@@ -371,9 +380,9 @@ impl Config {
     fn record_of_providers(&self) -> Option<Value> {
         let mut record = Object::new();
         for (name, provider) in &self.providers {
-            let of =
-                Object::new().text("provider", &provider.name()).text("model", self.model(Some(name))).done();
-            record.value(name, of);
+            let mut of = Object::new();
+            of.text("provider", &provider.name()).flag("configured", provider.configured());
+            record.value(name, of.text("model", self.model(Some(name))).done());
         }
         (!self.providers.is_empty()).then(|| record.done())
     }

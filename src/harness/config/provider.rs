@@ -179,6 +179,12 @@ impl Http {
         self.preset.needs_key && !self.elsewhere
     }
 
+    /// Whether it is a server of one's own, which nobody charges for: one that needs no key, on this machine or, as nobody
+    /// sells anything over plain http, near it.
+    pub fn is_ones_own(&self) -> bool {
+        !self.preset.needs_key && !is_https(&self.endpoint.base_url)
+    }
+
     /// The header with this key, as it goes out: its name and its value.
     pub fn key_header(&self, key: &str) -> (&'static str, String) {
         let (name, prefix) =
@@ -274,7 +280,7 @@ pub(in crate::harness) fn provider(value: &Value) -> Result<Provider, ErrorInfo>
     let base = &http.endpoint.base_url;
     if http.elsewhere {
         join_url(base, "")?;
-        if !allow_http && !base.to_ascii_lowercase().starts_with("https:") && !is_loopback(base) {
+        if !allow_http && !is_https(base) && !is_loopback(base) {
             return Err(invalid("provider.baseUrl uses plain http, which would show the key to the network")
                 .hint("use https, or set allowHttp: true"));
         }
@@ -284,6 +290,10 @@ pub(in crate::harness) fn provider(value: &Value) -> Result<Provider, ErrorInfo>
         check_header(name, &value)?;
     }
     Ok(Provider::Http(Rc::new(http)))
+}
+
+fn is_https(base: &str) -> bool {
+    base.to_ascii_lowercase().starts_with("https:")
 }
 
 fn timeouts(value: &Value, path: &str, mut timeouts: Timeouts) -> Result<Timeouts, ErrorInfo> {
