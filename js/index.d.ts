@@ -349,8 +349,9 @@ export interface ModelApi {
    */
   preset?: string;
   /**
-   * Kept in memory only. A function is asked before a call, and with `refused` after the last key got a 401. Without one,
-   * the vault's key is taken (`Workspace.keys`): that of the provider's name in `providers`, else of its kind.
+   * Kept in memory only; blanks and line breaks at its ends are left out, as `fetch` does. A function is asked before a
+   * call, and with `refused` after the last key got a 401. Without one, the vault's key is taken (`Workspace.keys`):
+   * that of the provider's name in `providers`, else of its kind.
    */
   apiKey?: string | ((call: { refused: boolean }) => string | Promise<string>);
   /** Sends the key as `Authorization: Bearer`. */

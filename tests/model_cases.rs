@@ -12,7 +12,7 @@ mod support;
 
 use lodger::error::{Code, ErrorInfo};
 use lodger::journal::Row;
-use lodger::model::{Block, Delta, DeltaKind, StopReason, Usage, Wire};
+use lodger::model::{Block, Decoder, Delta, DeltaKind, StopReason, Usage, Wire};
 use serde_json::{Value, json};
 use support::calm::*;
 use support::script::answer;
@@ -42,9 +42,25 @@ fn wait(world: &mut World) {
     assert_eq!(world.pages[0].models.len(), 1, "not asked in time");
 }
 
+/// The key of the first provider.
+const KEY: &str = "sk-ant-0123456789";
+
+/// Everything that is stored and told, with no part of that key in it.
+fn without_key(world: &mut World) -> String {
+    let mut all = world.journal.rows.concat();
+    for (kind, detail) in world.events(0) {
+        all += &format!("{kind} {detail}\n");
+    }
+    all += &json!(history(world)).to_string();
+    for at in 0..KEY.len() - 8 {
+        assert!(!all.contains(&KEY[at..at + 8]), "{} in {all}", &KEY[at..at + 8]);
+    }
+    all
+}
+
 fn two_providers() -> Value {
     json!({
-        "provider": { "kind": "anthropic", "apiKey": "sk-ant-0123456789" },
+        "provider": { "kind": "anthropic", "apiKey": KEY },
         "providers": { "spare": { "kind": "custom", "model": "spare-1", "stream": { "$fn": 50 } } },
         "fallback": ["spare"],
     })
@@ -746,4 +762,68 @@ fn time_counts_while_somebody_works_and_not_while_a_run_is_held() {
     returns(&mut world, "b", "43");
     let message = spent(&world);
     assert!(message.starts_with("the run has used up its budget: 10"), "{message}");
+}
+
+#[test]
+fn no_text_of_an_answer_brings_a_key() {
+    let mut world = started_with(two_providers());
+    send(&mut world, "hello");
+    let mut said = asks(&[(&format!("id-{KEY}"), &format!("tool_{KEY}"))]);
+    said.model = Some(format!("claude {KEY}"));
+    said.id = Some(format!("msg_{KEY}"));
+    world.answers(0, said);
+    let why = format!("because of {KEY}");
+    world.answers(0, answer(Vec::new(), StopReason::Refusal(Some(why))));
+    let all = without_key(&mut world);
+    for part in ["claude [REDACTED]", "msg_[REDACTED]", "tool_[REDACTED]", "because of [REDACTED]"] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+}
+
+#[test]
+fn what_was_signed_or_raw_with_a_key_in_it_is_stored_without() {
+    let mut world = started_with(two_providers());
+    send(&mut world, "hello");
+    let signed = |text: &str| Block::Thinking { text: text.into(), signature: Some(text.len().to_string()) };
+    let raw = json!({ "type": "web_search_tool_result", "content": KEY }).to_string();
+    let blocks =
+        vec![signed("hm"), signed(&format!("It is {KEY}")), Block::Raw(raw), Block::Text("Yes.".into())];
+    world.answers(0, answer(blocks, StopReason::EndTurn));
+    let all = without_key(&mut world);
+    assert!(all.contains("It is [REDACTED]") && all.contains("web_search_tool_result"), "{all}");
+    // What was changed is not signed any more.
+    assert!(all.contains(r#"["thinking","hm","2"],["thinking","It is [REDACTED]",null]"#), "{all}");
+}
+
+#[test]
+fn an_error_is_cut_after_its_keys_are_out() {
+    let filled = |length: usize| format!("{}{KEY}", "w".repeat(length));
+    let error = json!({ "type": "error", "error": { "type": filled(92), "message": filled(4085) } });
+    for bytes in [
+        format!("event: error\ndata: {error}\n\n"),
+        json!({ "error": { "message": filled(100) } }).to_string(),
+        format!("<html><title>{}</title>", filled(190)),
+    ] {
+        let mut world = started_with(two_providers());
+        send(&mut world, "hello");
+        let mut decoder = Decoder::new(Wire::Anthropic);
+        let error = match decoder.push(bytes.as_bytes(), &mut |_| ()) {
+            Err(error) => error,
+            Ok(()) => decoder.finish().unwrap_err().0,
+        };
+        world.breaks(0, error);
+        without_key(&mut world);
+        let told = notices(&world)[0]["error"]["message"].as_str().unwrap().to_owned();
+        assert!(told.len() <= 4096 && told.contains("www"), "{told}");
+    }
+}
+
+#[test]
+fn what_a_page_throws_is_no_longer_than_what_a_provider_says() {
+    let mut world = started();
+    send(&mut world, "hello");
+    let mut error = ErrorInfo::new(Code::Server, "x".repeat(90_000));
+    error.provider.retry = Some(false);
+    world.breaks(0, error);
+    assert_eq!(last(&world, "agent:error")["message"].as_str().map(str::len), Some(4096));
 }

@@ -244,7 +244,7 @@ function harness(both) {
       await T.turn();
       return { offline: [offline.code, offline.retryable, offline.message], broken: [outcome, text, error?.code, error?.retryable], outcomes, errors: rec.events.filter((e) => e.type === "agent:error").map((e) => e.detail.code) };
     }, [broken.base, waits.base]);
-    assert.deepEqual(seen.offline, ["network", true, "no answer came: Failed to fetch"]);
+    assert.deepEqual(seen.offline, ["network", true, "no answer came: network or CORS: Failed to fetch"]);
     assert.match(seen.broken.splice(1, 1)[0], /^One/);
     assert.deepEqual(seen.broken, ["failed", "stream_broken", true]);
     assert.deepEqual([seen.outcomes, seen.errors], [["interrupted", "interrupted"], []]);

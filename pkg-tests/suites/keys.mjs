@@ -67,6 +67,31 @@ function theVault(test) {
     assert.deepEqual(sent(route, "x-api-key"), ["sk-vault-0123456789", "sk-vault-0123456789", "sk-own-0123456789"]);
   });
 
+  test("a key of the vault is known from the start on: typed in a message before its first use it is not stored", async (t) => {
+    const route = await t.raw(() => message("Hello."));
+    const page = await t.tab();
+    const key = "sk-vault-4321-marked";
+    await page.evaluate(async (key) => {
+      const ws = await lodger.openWorkspace("w");
+      await ws.keys.set("anthropic", key);
+      await ws.keys.set("spare", ` ${key}-of-another \n`);
+    }, key);
+    await page.reload();
+    await t.ready(page);
+    const seen = await page.evaluate(async ([base, key]) => {
+      const ws = await lodger.openWorkspace("w");
+      await ws.startAgent({ provider: { kind: "anthropic", baseUrl: base } });
+      await ws.run(`My keys are ${key} and ${key}-of-another, and?`);
+      await ws.stopAgent();
+      return [await T.dump("w"), await ws.history()].map((value) => JSON.stringify(value));
+    }, [route.base, key]);
+    for (const text of seen) {
+      assert.doesNotMatch(text, /4321-marked|of-another/);
+      assert.match(text, /My keys are \[REDACTED\] and \[REDACTED\], and\?/);
+    }
+    assert.deepEqual(sent(route, "x-api-key"), [key]);
+  });
+
   test("a key of the vault that is refused is not asked for again", async (t) => {
     const route = await t.raw(() => plain(401, errorBody("authentication_error", "invalid x-api-key")));
     const page = await t.tab();
@@ -239,6 +264,8 @@ function trying(test) {
       const of = async (provider) => (await ws.keys.validate(provider)).error;
       return {
         local: await of({ kind: "openai-compatible", preset: "ollama", baseUrl: "http://127.0.0.1:9/v1" }),
+        lan: await of({ kind: "ollama", baseUrl: "http://model.invalid:11434", allowHttp: true }),
+        own: await of({ kind: "anthropic", apiKey: "sk-x", fetch: () => Promise.reject(new TypeError("Failed to fetch")) }),
         anthropic: await of({ kind: "anthropic", apiKey: "sk-x", baseUrl: "https://model.invalid" }),
         openai: await of({ kind: "openai", apiKey: "sk-x", baseUrl: "https://model.invalid/v1" }),
         none: await of({ kind: "anthropic" }),
@@ -246,8 +273,11 @@ function trying(test) {
         broken: await of({ kind: "anthropic", baseUrl: "http://127.0.0.1:9", apiKey: () => "sk-secret\nvalue" }),
       };
     });
-    assert.deepEqual(Object.values(seen).map(({ code }) => code), ["network", "network", "network", "not_configured", "network", "invalid_config"]);
+    assert.deepEqual(Object.values(seen).map(({ code }) => code), ["network", "network", "network", "network", "network", "not_configured", "network", "invalid_config"]);
     assert.match(seen.local.hint, /OLLAMA_ORIGINS/);
+    assert.match(seen.lan.hint, /OLLAMA_ORIGINS.*local network/);
+    assert.equal(seen.own.message, "no answer came: network or CORS: Failed to fetch");
+    assert.equal(seen.own.hint, seen.anthropic.hint);
     assert.match(seen.anthropic.hint, /console/);
     assert.match(seen.openai.hint, /origin/);
     assert.match(seen.none.hint, /keys\.set/);
@@ -268,6 +298,19 @@ function trying(test) {
     }, route.base);
     assert.deepEqual(seen, { own: { ok: true }, asked: [false, true], vault: { ok: true } });
     assert.deepEqual(sent(route, "x-api-key"), ["sk-old-0123456789", "sk-good-0123456789", "sk-good-0123456789"]);
+  });
+
+  test("an organization that browsers may not call has no wrong key: another one is not asked for", async (t) => {
+    const route = await anything(t, plain(401, errorBody("authentication_error", "CORS requests are not allowed for this Organization because of its settings.")));
+    const page = await t.tab();
+    const seen = await page.evaluate(async (baseUrl) => {
+      const ws = await lodger.openWorkspace("w");
+      const asked = [];
+      const { error } = await ws.keys.validate({ kind: "anthropic", baseUrl, apiKey: ({ refused }) => { asked.push(refused); return "sk-good-0123456789"; } });
+      return { asked, error };
+    }, route.base);
+    assert.deepEqual([seen.asked, seen.error.code, route.requests.length], [[false], "permission", 1]);
+    assert.match(seen.error.hint, /console.*proxy/);
   });
 
   test("only what is no provider is thrown; a custom model needs no key", async (t) => {
@@ -474,7 +517,7 @@ function secrecy(test) {
   test("keys are nowhere after every failing path", async (t) => {
     const keys = {};
     const names = ["ok", "auth", "auth-fn", "auth-vault", "permission", "rate", "server", "html", "html-ok", "long", "long-text", "escaped", "header", "in-stream", "broken", "garbage", "said", "hang", "refused", "reset", "close", "cors",
-      "bad-answer", "redirect", "throwing", "line-break", "custom-header", "bearer-header", "url-query", "url-user", "own-fetch", "own-fetch-throws", "validate", "models", "validate-html", "vault", "removed", "option", "tool", "unknown", "chat", "chat-stream", "short-lived"];
+      "bad-answer", "redirect", "throwing", "line-break", "blanks", "blanks-fn", "blanks-vault", "blanks-header", "in-stream-long", "html-ok-long", "validate-long", "odd", "refusal", "called", "custom-header", "bearer-header", "url-query", "url-user", "own-fetch", "own-fetch-throws", "validate", "models", "validate-html", "vault", "removed", "option", "tool", "unknown", "chat", "chat-stream", "short-lived"];
     for (const name of names) keys[name] = marked(name);
     const of = (headers) => headers["x-api-key"] ?? headers["x-proxy-token"] ?? (headers.authorization ?? "").replace(/^Bearer /, "");
     const echo = (status, write, headers = { "content-type": "application/json" }) => (body, n, record) => plain(status, write(of(record.headers)), headers);
@@ -494,6 +537,12 @@ function secrecy(test) {
       header: [(body, n, record) => plain(500, errorBody("api_error", "oops").replace("req_1", ""), { "content-type": "application/json", "request-id": `${"r".repeat(80)}${of(record.headers)}` })],
       "in-stream": [(body, n, record) => stream(message("Half").slice(0, 3), event({ type: "error", error: { type: "overloaded_error", message: `busy with ${of(record.headers)}` } }))],
       broken: [(body, n, record) => stream(message(`Your key is ${of(record.headers)} and`).slice(0, 6), drop)],
+      "in-stream-long": [(body, n, record) => stream(event({ type: "error", error: { type: "invalid_request_error", message: `${"w".repeat(4096 - 20)}${of(record.headers)}` } }))],
+      "html-ok-long": [echo(200, (key) => `<html><title>${"t".repeat(200 - 20)}${key}</title>`, { "content-type": "text/html" })],
+      odd: [(body, n, record) => message("Well.", { model: `model of ${of(record.headers)}` })],
+      refusal: [(body, n, record) => stream(event({ type: "message_start", message: { id: of(record.headers), type: "message", role: "assistant", model: "m", content: [], usage: { input_tokens: 1, output_tokens: 1 } } }),
+        event({ type: "message_delta", delta: { stop_reason: "refusal", stop_details: { type: "refusal", explanation: `because of ${of(record.headers)}` } }, usage: { output_tokens: 5 } }), event({ type: "message_stop" }))],
+      called: [(body, n, record) => message({ tool: `tool_${of(record.headers)}`, args: {}, id: of(record.headers) }), () => message("Done.")],
       garbage: [(body, n, record) => stream(message("Half").slice(0, 3), `event: x\ndata: {${of(record.headers)}\n\n`)],
       said: [(body, n, record) => message({ text: "", pieces: [...`Your key is ${of(record.headers)}, is it not?`] })],
       tool: [(body, n, record) => message({ tool: "echo", args: { text: of(record.headers) } }), () => message("Done.")],
@@ -537,15 +586,19 @@ function secrecy(test) {
         try { const value = await work(); globalThis.told.push(value); outcomes[name] = value?.error?.code ?? "ok"; } catch (error) { globalThis.told.push(error); outcomes[name] = error.code; }
       };
       const anthropic = (name, more) => T.anthropic(bases[name], { apiKey: keys[name], ...more });
-      for (const name of ["ok", "auth", "permission", "rate", "server", "html", "html-ok", "long", "long-text", "escaped", "header", "in-stream", "broken", "garbage", "said", "tool", "unknown", "redirect"]) await attempt(name, anthropic(name));
+      for (const name of ["ok", "auth", "permission", "rate", "server", "html", "html-ok", "long", "long-text", "escaped", "header", "in-stream", "broken", "garbage", "said", "tool", "unknown", "redirect", "in-stream-long", "html-ok-long", "odd", "refusal"]) await attempt(name, anthropic(name));
+      await attempt("called", anthropic("called"));
+      await attempt("blanks", T.anthropic(bases.auth, { apiKey: ` \t${keys.blanks} \n` }));
+      await attempt("blanks-fn", T.anthropic(bases.auth, { apiKey: () => `${keys["blanks-fn"]}\r\n` }));
+      await attempt("blanks-header", T.anthropic(bases.auth, { apiKey: undefined, headers: { "X-Proxy-Token": ` ${keys["blanks-header"]}\n` } }));
       await attempt("auth-fn", T.anthropic(bases.auth, { apiKey: async ({ refused }) => (refused ? keys["auth-fn"] : keys["short-lived"]) }));
       await attempt("hang", anthropic("hang"), () => ws.interrupt());
       await attempt("refused", T.anthropic("http://127.0.0.1:9", { apiKey: keys.refused }));
       for (const name of ["reset", "close", "cors"]) await attempt(name, T.anthropic(`${down}/${name}`, { apiKey: keys[name] }));
       await attempt("bad-answer", T.anthropic(`${down}/garbage`, { apiKey: keys["bad-answer"] }));
       await attempt("throwing", T.anthropic(bases.ok, { apiKey: () => { throw new Error("no token today"); } }));
-      await attempt("line-break", T.anthropic(bases.ok, { apiKey: () => `${keys["line-break"]}\n` }));
-      await tried("line-break at once", () => ws.configureAgent({ provider: T.anthropic(bases.ok, { apiKey: `${keys["line-break"]}\n` }) }));
+      await attempt("line-break", T.anthropic(bases.ok, { apiKey: () => `${keys["line-break"]}\nx` }));
+      await tried("line-break at once", () => ws.configureAgent({ provider: T.anthropic(bases.ok, { apiKey: `${keys["line-break"]}\nx` }) }));
       await attempt("custom-header", T.anthropic(bases.auth, { apiKey: undefined, headers: { "X-Proxy-Token": keys["custom-header"] } }));
       await attempt("bearer-header", T.anthropic(bases.auth, { apiKey: undefined, headers: { Authorization: `Bearer ${keys["bearer-header"]}` } }));
       await tried("url-query", () => ws.configureAgent({ provider: T.anthropic(`${bases.ok}?key=${encodeURIComponent(keys["url-query"])}`) }));
@@ -556,7 +609,7 @@ function secrecy(test) {
       await attempt("own-fetch-throws", anthropic("auth", { apiKey: keys["own-fetch-throws"], fetch: (url, init) => { throw new TypeError(`cannot send ${JSON.stringify([...init.headers])}`); } }));
       await attempt("chat", { kind: "openai", model: "m", apiKey: keys.chat, baseUrl: bases.chat });
       await attempt("chat-stream", { kind: "openai-compatible", model: "m", apiKey: keys["chat-stream"], baseUrl: bases["chat-stream"] });
-      for (const [name, at] of [["validate", "auth"], ["validate-html", "html-ok"], ["models", "models"]]) {
+      for (const [name, at] of [["validate", "auth"], ["validate-html", "html-ok"], ["validate-long", "html-ok-long"], ["models", "models"]]) {
         const provider = T.anthropic(bases[at], { apiKey: keys[name] });
         await tried(`${name}, validate`, () => ws.keys.validate(provider));
         await tried(`${name}, models`, () => ws.keys.models(provider));
@@ -565,11 +618,13 @@ function secrecy(test) {
       await tried("validate, redirect", () => ws.keys.validate(T.anthropic(bases.redirect, { apiKey: keys.validate })));
       await ws.keys.set("anthropic", keys["auth-vault"]);
       await attempt("auth-vault", { kind: "anthropic", baseUrl: bases.auth });
+      await ws.keys.set("anthropic", ` ${keys["blanks-vault"]}\n`);
+      await attempt("blanks-vault", { kind: "anthropic", baseUrl: bases.auth });
       await ws.keys.set("anthropic", keys.removed);
       await ws.keys.remove("anthropic");
       await ws.keys.set("anthropic", keys.vault);
       await attempt("vault", { kind: "anthropic", baseUrl: bases.said });
-      await tried("a key that is none", () => ws.keys.set("openai", `${keys.option}\n`));
+      await tried("a key that is none", () => ws.keys.set("openai", `${keys.option}\nx`));
       await tried("a name that is none", () => ws.keys.set("", keys.option));
       return outcomes;
     }, [keys, bases, down.base]);
@@ -579,7 +634,8 @@ function secrecy(test) {
     assert.deepEqual(outcomes, {
       ok: "completed", auth: "auth", permission: "permission", rate: "rate_limit", server: "server", html: "server", "html-ok": "protocol", long: "invalid_request", "long-text": "invalid_request", escaped: "invalid_request",
       header: "server", "in-stream": "overloaded", broken: "stream_broken", garbage: "protocol", said: "completed", tool: "completed", unknown: "completed", redirect: "protocol", "auth-fn": "auth", hang: "interrupted", refused: "network",
-      reset: "network", close: "network", cors: "network", "bad-answer": "network", throwing: "network", "line-break": "invalid_config", "line-break at once": "invalid_config", "custom-header": "auth", "bearer-header": "auth",
+      reset: "network", close: "network", cors: "network", "bad-answer": "network", throwing: "network", "line-break": "invalid_config", "line-break at once": "invalid_config", "in-stream-long": "invalid_request", "html-ok-long": "protocol", odd: "completed", refusal: "refused", called: "completed",
+      blanks: "auth", "blanks-fn": "auth", "blanks-header": "auth", "blanks-vault": "auth", "validate-long, validate": "protocol", "validate-long, models": "protocol", "validate-long, own fetch": "network", "custom-header": "auth", "bearer-header": "auth",
       "url-query": "invalid_config", "url-user": "invalid_config", option: "invalid_config", "option of a wrong type": "invalid_config", "own-fetch": "auth", "own-fetch-throws": "network", chat: "auth", "chat-stream": "completed",
       "validate, validate": "auth", "validate, models": "auth", "validate, own fetch": "network", "validate-html, validate": "protocol", "validate-html, models": "protocol", "validate-html, own fetch": "network",
       "models, validate": "protocol", "models, models": "protocol", "models, own fetch": "network", "validate, redirect": "protocol", "auth-vault": "auth", vault: "completed", "a key that is none": "invalid_arguments", "a name that is none": "invalid_arguments",

@@ -3,7 +3,7 @@
 // request that the API would accept.
 import assert from "node:assert/strict";
 import { checkRun } from "../lib/events.mjs";
-import { drop, gate, plain, stream } from "../servers/raw.mjs";
+import { drop, gate, hang, pause, plain, stream } from "../servers/raw.mjs";
 import { errorBody, event, message } from "../servers/sse.mjs";
 
 const RUNNING = { lifecycle: "Running", is_streaming: false };
@@ -231,7 +231,7 @@ function thePage(test) {
 
 /** Sends a message that `answers` spoils, then one that is answered; gives all that was seen. */
 let opened = 0;
-async function spoiled(t, answers, { tools = "", apiKey = "sk-test" } = {}) {
+async function spoiled(t, answers, { tools = "", apiKey = "sk-test", timeouts = {} } = {}) {
   let calls = 0;
   const route = await t.raw((body) => {
     const text = JSON.stringify(body.messages.at(-1).content);
@@ -239,10 +239,10 @@ async function spoiled(t, answers, { tools = "", apiKey = "sk-test" } = {}) {
     return answers[Math.min(calls++, answers.length - 1)];
   });
   const page = await t.tab();
-  const seen = await page.evaluate(async ([base, tools, name, apiKey]) => {
+  const seen = await page.evaluate(async ([base, tools, name, apiKey, timeouts]) => {
     const ws = await lodger.openWorkspace(name);
     if (tools) new Function("ws", tools)(ws);
-    await ws.startAgent({ provider: T.anthropic(base, { apiKey }) });
+    await ws.startAgent({ provider: T.anthropic(base, { apiKey, timeouts }) });
     const rec = T.record(document, ws);
     rec.chunk(1).then(() => T.tell("text has come"), () => {});
     const run = await ws.sendMessage("First question");
@@ -251,7 +251,7 @@ async function spoiled(t, answers, { tools = "", apiKey = "sk-test" } = {}) {
     const next = await ws.sendMessage("Are you still there?");
     const { text } = await next.result;
     return { ...out, next: text, after: T.plain(await ws.history()) };
-  }, [route.base, tools, `w${++opened}`, apiKey]);
+  }, [route.base, tools, `w${++opened}`, apiKey, timeouts]);
   assert.deepEqual(seen.status, RUNNING, "the harness stays usable");
   assert.equal(seen.next, "Still here.");
   assert.deepEqual(route.violations, [], "every request was valid");
@@ -297,6 +297,17 @@ function theModel(test) {
   test("an error status without a body, and one with HTML", async (t) => {
     failedWith(await spoiled(t, [plain(500, "")]), "server");
     failedWith(await spoiled(t, [plain(502, "<html><h1>Bad gateway</h1></html>", { "content-type": "text/html" })]), "server");
+  });
+
+  test("an error whose body does not end: what has come of it is told", async (t) => {
+    for (const [silenceMs, body] of [[100, Array.from({ length: 400 }, () => ["oops ", pause(20)]).flat()], [60_000, ["oops ", "x".repeat(100_000), hang]]]) {
+      const answer = { status: 500, headers: { "content-type": "text/plain", "x-should-retry": "false" }, body };
+      const seen = await spoiled(t, [answer], { timeouts: { silenceMs } });
+      const { end } = failedWith(seen, "server");
+      assert.match(end.message, /^oops .*\(HTTP 500\)$/);
+      assert.ok(end.message.length < 4200);
+      await seen.route.requests[0].closed;
+    }
   });
 
   test("HTML instead of JSON, with status 200", async (t) => {

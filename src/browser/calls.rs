@@ -4,9 +4,10 @@ use super::env;
 use super::fetch::{self, Attempt, Trial};
 use super::pump::{Deliver, Pump, broken_down};
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{CallKey, Input};
+use crate::harness::{CallKey, Http, Input};
 use crate::model::Decoder;
-use crate::model::errors::redirected;
+use crate::model::errors::{no_answer, redirected};
+use crate::ports::Millis;
 use std::rc::Rc;
 
 /// How much of an answer is read that is an error, and of one that answers a command, in bytes.
@@ -30,6 +31,8 @@ struct Whole {
     status: u16,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
+    /// When its head came.
+    since: Millis,
 }
 
 impl Whole {
@@ -41,7 +44,7 @@ impl Whole {
     /// would not be found again.
     fn error(self, pump: &Pump, attempt: &Attempt) -> ErrorInfo {
         let harness = pump.inner().harness.borrow();
-        let Whole { status, mut headers, body } = self;
+        let Whole { status, mut headers, body, .. } = self;
         for (_, value) in &mut headers {
             *value = harness.clean_text(std::mem::take(value));
         }
@@ -74,14 +77,14 @@ impl Incoming {
 
 /// The head of an HTTP answer has come.
 pub(super) fn head(pump: &Pump, call: CallKey, status: u16, headers: Vec<(String, String)>) {
+    let now = pump.now();
     if let Some(incoming) = pump.inner().incoming.borrow_mut().get_mut(call) {
         incoming.begun = true;
-        let whole = Whole { status, headers, body: Vec::new() };
+        let whole = Whole { status, headers, body: Vec::new(), since: now };
         if !whole.is_good() || incoming.command().is_some() {
             incoming.whole = Some(whole);
         }
     }
-    let now = pump.now();
     pump.inner().harness.borrow_mut().heard(now, call, false);
     // The time of the next stage may be shorter.
     pump.run();
@@ -101,13 +104,21 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
     }
     let Some(mut incoming) = pump.inner().incoming.borrow_mut().remove(call) else { return false };
     let most = if incoming.command().is_some() { COMMAND_BODY } else { ERROR_BODY };
-    if let (Some(Whole { body, .. }), Piece::Bytes(bytes)) = (&mut incoming.whole, piece) {
+    let patience = incoming.attempt.as_ref().map_or(Millis::MAX, |attempt| attempt.http.timeouts.silence);
+    if let (Some(Whole { body, since, .. }), Piece::Bytes(bytes)) = (&mut incoming.whole, piece) {
         let room = most.saturating_sub(body.len()).min(bytes.len());
         body.extend_from_slice(bytes.get(..room).unwrap_or_default());
-        pump.inner().incoming.borrow_mut().insert(call, incoming);
         let now = pump.now();
-        pump.inner().harness.borrow_mut().heard(now, call, true);
-        return true;
+        // An error need not be read to its end, and may have none.
+        let enough = body.len() >= most || now.saturating_sub(*since) > patience;
+        pump.inner().incoming.borrow_mut().insert(call, incoming);
+        if enough {
+            stop(pump, call);
+            over(pump, call, Ok(()));
+        } else {
+            pump.inner().harness.borrow_mut().heard(now, call, true);
+        }
+        return !enough;
     }
     let result = {
         let mut harness = pump.inner().harness.borrow_mut();
@@ -149,16 +160,17 @@ pub(super) fn over(pump: &Pump, call: CallKey, result: Result<(), ErrorInfo>) {
         });
     }
     let attempt = incoming.attempt.clone();
-    // A function may have given a key that has expired.
-    if let (Some(Whole { status: 401, .. }), true, Some(attempt)) =
-        (&incoming.whole, incoming.again, &attempt)
-    {
-        return fetch::begin(pump, call, Rc::clone(attempt), true);
-    }
     let bad = match (incoming.whole.take_if(|whole| !whole.is_good()), &attempt) {
         (Some(whole), Some(attempt)) => Some(whole.error(pump, attempt)),
         _ => None,
     };
+    // A function may have given a key that has expired.
+    if let (true, Some(attempt), Some(error)) = (incoming.again, &attempt, &bad)
+        && error.code == Code::Auth
+        && error.provider.status == Some(401)
+    {
+        return fetch::begin(pump, call, Rc::clone(attempt), true);
+    }
     if let Some((attempt, trial)) = incoming.command() {
         let body = incoming.whole.as_ref().map(|whole| String::from_utf8_lossy(&whole.body).into_owned());
         let result = bad.map_or(result, Err).map(|()| body.unwrap_or_default());
@@ -236,7 +248,7 @@ impl Pump {
             .incoming
             .borrow()
             .get(call)
-            .map(|incoming| (incoming.attempt.is_none(), incoming.begun));
+            .map(|incoming| (incoming.attempt.clone(), incoming.begun));
         if let Some(resolve) = asked {
             let value = match result {
                 Ok(json) => json.map_or(wasm_bindgen::JsValue::UNDEFINED, Into::into),
@@ -245,15 +257,19 @@ impl Pump {
             let _ = resolve.call1(&wasm_bindgen::JsValue::UNDEFINED, &value);
         } else if let Some(incoming) = incoming {
             let failed = |error: ErrorInfo| match incoming {
-                (true, _) => {
+                (None, _) => {
                     let own = error.code != Code::ToolFailed;
-                    let mut error = thrown(error, Code::Server, "the model's function failed");
+                    let mut error =
+                        thrown(error, ErrorInfo::new(Code::Server, "the model's function failed"));
                     // Only the page knows whether its function would do better the next time: it says so by a code.
                     error.provider.retry = error.provider.retry.or((!own).then_some(false));
                     error
                 }
-                (_, false) => thrown(error, Code::Network, "no answer came"),
-                (_, true) => thrown(error, Code::StreamBroken, "the answer broke off"),
+                (Some(attempt), false) => {
+                    let Http { preset, endpoint, .. } = &*attempt.http;
+                    thrown(error, no_answer(preset, &endpoint.base_url))
+                }
+                (Some(_), true) => thrown(error, fetch::broken()),
             };
             over(self, call, result.map(|_| ()).map_err(failed));
         } else {
@@ -262,10 +278,11 @@ impl Pump {
     }
 }
 
-/// What a function of the page threw: with the code it gave itself, or else with this one.
-pub(super) fn thrown(error: ErrorInfo, code: Code, what: &str) -> ErrorInfo {
-    match error.code {
-        Code::ToolFailed => ErrorInfo::new(code, [what, ": ", &error.message].concat()),
-        _ => error,
+/// What a function of the page threw: with the code it gave itself, or else as this.
+pub(super) fn thrown(error: ErrorInfo, mut told: ErrorInfo) -> ErrorInfo {
+    if error.code != Code::ToolFailed {
+        return error;
     }
+    told.message = [&told.message, ": ", &error.message].concat();
+    told
 }

@@ -93,8 +93,12 @@ pub(super) fn tried(pump: &Pump, attempt: &Attempt, trial: &Trial, result: Resul
     env::cancel(&inner.scope, trial.timer);
     let models =
         result.and_then(|body| attempt.http.preset.wire.models(&attempt.http.endpoint, trial.list, &body));
-    let result = match models.map_err(|error| inner.harness.borrow().clean(error)) {
-        Ok(models) if trial.list => Ok(Value::from(models)),
+    let models = {
+        let harness = inner.harness.borrow();
+        models.map(|models| harness.clean_value(models.into())).map_err(|error| harness.clean(error))
+    };
+    let result = match models {
+        Ok(models) if trial.list => Ok(models),
         Err(error) if trial.list => Err(error),
         Ok(_) => Ok(Object::new().flag("ok", true).done()),
         Err(error) => Ok(Object::new().flag("ok", false).value("error", error.to_json()).done()),
@@ -215,7 +219,7 @@ async fn fetch(
         let response = JsFuture::from(global_fetch(&request.into())?).await?;
         Ok(response.unchecked_into::<web_sys::Response>().into())
     };
-    answer.await.map_err(|_: JsValue| no_answer(http.preset.kind, &http.endpoint.base_url))
+    answer.await.map_err(|_: JsValue| no_answer(http.preset, &http.endpoint.base_url))
 }
 
 /// The headers as they go out: ours, the key, then the page's own over them.
@@ -273,21 +277,21 @@ async fn ask_key(pump: &Pump, function: u32, refused: bool) -> Result<String, Er
     pump.deliver(Deliver::Call(call, function, "apiKey", Some(json.into()), None));
     let json = JsFuture::from(promise).await.ok().and_then(|json| json.as_string());
     match json.and_then(|json| json::parse(&json)) {
-        Some(Value::String(key)) if !key.is_empty() => {
+        Some(Value::String(key)) if !key.trim_ascii().is_empty() => {
             inner.harness.borrow_mut().keep_secret(&key);
-            Ok(key)
+            Ok(key.trim_ascii().into())
         }
         // An object is what it threw.
         Some(error @ Value::Object(_)) => {
             let error = ErrorInfo::from_json(&error);
-            Err(calls::thrown(error, Code::Network, "the function for apiKey failed"))
+            Err(calls::thrown(error, ErrorInfo::new(Code::Network, "the function for apiKey failed")))
         }
         _ => Err(ErrorInfo::new(Code::Auth, "the function for apiKey gave no key")
             .hint("let it return the key as a text")),
     }
 }
 
-fn broken() -> ErrorInfo {
+pub(super) fn broken() -> ErrorInfo {
     ErrorInfo::new(Code::StreamBroken, "the connection broke off in the middle of the answer")
         .hint("check the network and send the message again")
 }

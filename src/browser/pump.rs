@@ -285,6 +285,9 @@ impl Pump {
                 let pump = self.clone();
                 task::start(async move {
                     let result = pump.0.store.read(&reads).await;
+                    if let Ok(rows) = &result {
+                        vault::keep_secret(&pump, &reads, rows).await;
+                    }
                     pump.input(Input::Read { read: id, result });
                 });
             }

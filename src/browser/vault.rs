@@ -45,12 +45,18 @@ impl Vault {
     /// The key of this name.
     pub async fn get(&self, name: &str) -> Result<Option<String>, ErrorInfo> {
         let Some((_, row)) = self.rows(vec![name.into()]).await?.pop() else { return Ok(None) };
+        self.opened(name, &row).await
+    }
+
+    /// The key in this row, under this name.
+    async fn opened(&self, name: &str, row: &str) -> Result<Option<String>, ErrorInfo> {
         let Some(key) = self.store.vault_key(&JsValue::UNDEFINED).await.map_err(told)? else {
             return Ok(self.memory.borrow().get(name).cloned());
         };
         needs_cipher()?;
-        match unseal(&key, name, &row).await.ok().and_then(|text| text.as_string()) {
-            Some(text) => Ok(Some(text)),
+        match unseal(&key, name, row).await.ok().and_then(|text| text.as_string()) {
+            // As `fetch` would: the harness looks for it as it goes out.
+            Some(text) => Ok(Some(text.trim_ascii().into())),
             None => {
                 Err(ErrorInfo::new(Code::Corrupt, ["the vault's key of ", name, " cannot be read"].concat())
                     .hint("give it to keys.set once more"))
@@ -119,6 +125,21 @@ pub(super) fn ask(pump: &Pump, id: u32, ask: VaultAsk) {
         }
         pump.deliver(Deliver::Reply(id, result));
     });
+}
+
+/// Tells the harness the keys that are in these rows, which it has asked for: from its start on they must not appear
+/// anywhere, used or not. One that cannot be read cannot be used either.
+pub(super) async fn keep_secret(pump: &Pump, reads: &[Read], rows: &[Rows]) {
+    let vault = &pump.inner().vault;
+    for (_, rows) in reads.iter().zip(rows).filter(|(read, _)| read.table == Table::Keys) {
+        for (key, row) in rows {
+            if let Some(Part::Text(name)) = key.first()
+                && let Ok(Some(text)) = vault.opened(name, row).await
+            {
+                pump.inner().harness.borrow_mut().keep_secret(&text);
+            }
+        }
+    }
 }
 
 fn needs_cipher() -> Result<(), ErrorInfo> {

@@ -135,7 +135,8 @@ pub enum Action {
         /// What.
         writes: Vec<Write>,
     },
-    /// Read this in one transaction, then say [`Input::Read`].
+    /// Read this in one transaction, then say [`Input::Read`]. Keys of the vault that are among it go to
+    /// [`Harness::keep_secret`](super::Harness::keep_secret) before that.
     Read {
         /// Its number.
         id: u64,

@@ -10,7 +10,7 @@ use super::{Action, Harness, Lifecycle};
 use crate::error::{Code, ErrorInfo};
 use crate::json;
 use crate::list::Listed;
-use crate::model::errors::check_header;
+use crate::model::errors::{check_header, shorten};
 use crate::object::Object;
 use crate::ports::{Part, Rows};
 use serde_json::Value;
@@ -46,7 +46,7 @@ impl Harness {
         let ask = match name {
             "keys.set" => {
                 let args = args(&["provider", "key"])?;
-                let (of, key) = (named(&args)?, args.needed("key")?);
+                let (of, key) = (named(&args)?, args.needed("key")?.trim_ascii());
                 if key.trim().is_empty() || key.len() > KEY_BYTES {
                     return Err(args.invalid("needs a key"));
                 }
@@ -118,9 +118,16 @@ impl Harness {
         }
     }
 
-    /// An error as the page may see it: no key in it.
-    pub fn clean(&self, error: ErrorInfo) -> ErrorInfo {
-        self.scrubbed_error(error)
+    /// What went wrong with a model, as the journal keeps it and the page may see it: no key in it, and cut after that.
+    pub fn clean(&self, mut error: ErrorInfo) -> ErrorInfo {
+        self.scrub_error(&mut error);
+        shorten(&mut error);
+        error
+    }
+
+    /// The same of a value.
+    pub fn clean_value(&self, value: Value) -> Value {
+        self.scrubbed_value(value)
     }
 
     /// A text from outside without the keys that must not appear anywhere. Whoever cuts texts does so after this: half a
@@ -165,7 +172,7 @@ fn named(args: &Args<'_>) -> Result<String, ErrorInfo> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Input, Options};
+    use super::super::{Given, Input, ModelRequest, Options};
     use super::*;
     use crate::ports::{Commit, MemoryStore, Table, Write};
     use serde_json::json;
@@ -316,6 +323,46 @@ mod tests {
     }
 
     #[test]
+    fn what_fetch_trims_is_trimmed() {
+        let key = "sk-marked-0123456789";
+        let around = format!(" \t{key} \r\n");
+        let mut world = World::new(&[]);
+        world.command("keys.set", json!({ "provider": "xai", "key": around }));
+        let set = VaultAsk::Set("xai".into(), key.into());
+        assert!(matches!(&world.asked[..], [Action::Vault { ask, .. }] if *ask == set));
+        let is_out = |world: &World| world.harness.clean_text(format!("[{key}]")) == "[[REDACTED]]";
+        assert!(is_out(&world));
+
+        let mut world = World::new(&[]);
+        world
+            .command("startAgent", json!({ "provider": { "kind": "anthropic", "apiKey": around } }))
+            .unwrap()
+            .unwrap();
+        assert!(is_out(&world));
+        assert!(world.calls());
+        let Some(Action::CallModel { request: ModelRequest::Http { http, .. }, .. }) = world.asked.first()
+        else {
+            panic!("{:?}", world.asked)
+        };
+        assert_eq!(http.key, Some(Given::Text(key.into())));
+
+        let mut world = World::new(&[]);
+        let headers = json!({ "authorization": format!("Bearer\t{around}") });
+        world
+            .command("startAgent", json!({ "provider": { "kind": "anthropic", "headers": headers } }))
+            .unwrap()
+            .unwrap();
+        assert!(is_out(&world));
+
+        let mut world = World::new(&[]);
+        world.harness.keep_secret(&around);
+        assert!(is_out(&world));
+        // The longer of two is taken out first: what is left of it would be half a key.
+        world.harness.keep_secret(&format!("{key}-longer"));
+        assert_eq!(world.harness.clean_text(format!("{key}-longer")), "[REDACTED]");
+    }
+
+    #[test]
     fn what_is_no_name_or_no_key_is_refused_unquoted() {
         let mut world = World::new(&[]);
         let long = "k".repeat(KEY_BYTES + 1);
@@ -323,7 +370,7 @@ mod tests {
             ("keys.set", json!({ "provider": "xai" })),
             ("keys.set", json!({ "provider": "xai", "key": 7 })),
             ("keys.set", json!({ "provider": "xai", "key": " " })),
-            ("keys.set", json!({ "provider": "xai", "key": "sk-secret\n" })),
+            ("keys.set", json!({ "provider": "xai", "key": "sk-secret\nvalue" })),
             ("keys.set", json!({ "provider": "xai", "key": long })),
             ("keys.set", json!({ "provider": "", "key": "sk-secret" })),
             ("keys.set", json!({ "provider": "p".repeat(201), "key": "sk-secret" })),

@@ -33,7 +33,7 @@ pub use files::files;
 pub use keys::VaultAsk;
 pub use start::{FORMAT_KEY, check_format};
 
-use crate::error::{Code, ErrorInfo, Provided};
+use crate::error::{Code, ErrorInfo, Provided, Told};
 use crate::find;
 use crate::journal::Entry;
 use crate::json::json;
@@ -275,14 +275,18 @@ impl Harness {
         harness
     }
 
-    /// Takes note of a key: it must not appear anywhere, nor as a JSON text or a URL writes it.
+    /// Takes note of a key: it must not appear anywhere, nor as a JSON text or a URL writes it. What `fetch` trims goes
+    /// out without its ends, and may come back so.
     pub fn keep_secret(&mut self, key: &str) {
+        let key = key.trim_ascii();
         if key.len() < config::SECRET_BYTES {
             return;
         }
         for form in [key.into(), keys::in_json(key), keys::in_url(key)] {
             if !self.secrets.contains(&form) {
-                self.secrets.push(form);
+                // The longer one first: if a shorter one is its beginning, what is left of it would be half a key.
+                let at = self.secrets.iter().position(|other| other.len() < form.len());
+                self.secrets.insert(at.unwrap_or(self.secrets.len()), form);
             }
         }
     }
@@ -688,12 +692,20 @@ impl Harness {
     /// The same text without the keys that must not appear anywhere.
     fn scrubbed(&self, text: String) -> String {
         let mut text = text;
+        self.scrub(&mut text);
+        text
+    }
+
+    /// Takes the keys out of a text. Whether there were any.
+    fn scrub(&self, text: &mut String) -> bool {
+        let mut found = false;
         for secret in &self.secrets {
-            if find::has(&text, secret) {
-                text = find::replace(&text, secret, REDACTED);
+            if find::has(text, secret) {
+                *text = find::replace(text, secret, REDACTED);
+                found = true;
             }
         }
-        text
+        found
     }
 
     /// The same value with its texts scrubbed.
@@ -712,14 +724,19 @@ impl Harness {
         }
     }
 
-    /// An error from outside as the journal keeps it: without keys, and no longer than a result.
+    /// An error of the page's own code as the journal keeps it: without keys, and no longer than a result.
     fn scrubbed_error(&self, mut error: ErrorInfo) -> ErrorInfo {
-        error.message = ToolText::cut(self.scrubbed(std::mem::take(&mut error.message))).text;
-        let Provided { code, request, .. } = &mut error.provider;
-        for text in [code, request].into_iter().flatten() {
-            *text = self.scrubbed(std::mem::take(text));
-        }
+        self.scrub_error(&mut error);
+        error.message = ToolText::cut(std::mem::take(&mut error.message)).text;
         error
+    }
+
+    fn scrub_error(&self, error: &mut ErrorInfo) {
+        let Told { message, hint, provider: Provided { code, request, .. }, .. } = &mut **error;
+        self.scrub(message);
+        for text in [hint, code, request].into_iter().flatten() {
+            self.scrub(text);
+        }
     }
 
     fn close(&mut self, command: Option<u32>) {

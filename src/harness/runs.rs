@@ -319,21 +319,29 @@ impl Harness {
         let (session, run) = (model.session.clone(), model.run.clone());
         let Some(slot) = self.sessions.get(&session) else { return };
         let entry = match result {
-            Ok(Answer { blocks, stop, usage, model: name, id }) => Entry::Answered {
-                call: model.call,
-                blocks: self.scrubbed_blocks(slot.session.with_own_ids(blocks)),
-                stop: stop.unwrap_or(StopReason::EndTurn),
-                cost: model.asked.cost(&usage),
-                usage,
-                provider: model.asked.provider.clone(),
-                model: name,
-                id,
-            },
+            Ok(Answer { blocks, mut stop, usage, model: mut name, mut id }) => {
+                if let Some(StopReason::Refusal(why)) = &mut stop {
+                    why.as_mut().map(|why| self.scrub(why));
+                }
+                for text in [&mut name, &mut id].into_iter().flatten() {
+                    self.scrub(text);
+                }
+                Entry::Answered {
+                    call: model.call,
+                    blocks: slot.session.with_own_ids(self.scrubbed_blocks(blocks)),
+                    stop: stop.unwrap_or(StopReason::EndTurn),
+                    cost: model.asked.cost(&usage),
+                    usage,
+                    provider: model.asked.provider.clone(),
+                    model: name,
+                    id,
+                }
+            }
             Err((error, answer)) => {
                 let usage = answer.map_or(model.usage, |answer| answer.usage);
                 Entry::Failed {
                     call: model.call,
-                    error: self.scrubbed_error(error),
+                    error: self.clean(error),
                     blocks: self.scrubbed_blocks(model.blocks()),
                     shown: model.has_begun_a_call().then_some(true),
                     cost: model.asked.cost(&usage),
@@ -370,12 +378,22 @@ impl Harness {
 
     fn scrubbed_blocks(&self, mut blocks: Vec<Block>) -> Vec<Block> {
         for block in &mut blocks {
-            // What is signed or raw goes back to its provider unchanged; a key in it came from there.
-            if let Block::Text(text)
-            | Block::ToolCall { arguments: text, .. }
-            | Block::Thinking { text, signature: None } = block
-            {
-                *text = self.scrubbed(std::mem::take(text));
+            match block {
+                Block::Text(text) | Block::Extra(text) | Block::Raw(text) => {
+                    self.scrub(text);
+                }
+                Block::ToolCall { id, name, arguments } => {
+                    for text in [id, name, arguments] {
+                        self.scrub(text);
+                    }
+                }
+                Block::Thinking { text, signature } => {
+                    // Its provider would refuse what it has signed otherwise.
+                    if self.scrub(text) {
+                        *signature = None;
+                    }
+                }
+                Block::File(_) | Block::ToolResult { .. } => {}
             }
         }
         blocks

@@ -43,6 +43,9 @@ pub fn nearest(number: &str) -> f64 {
 /// An exponent that no text is long enough to make up for.
 const BEYOND: i64 = 1 << 40;
 
+/// The smallest float is this power of two.
+const SMALLEST: i32 = -1074;
+
 /// Worked out with twice the digits that a float has, so that what is lost on the way does not show.
 fn scaled(digits: u64, tens: i64) -> f64 {
     let mut wide = u128::from(digits);
@@ -59,6 +62,17 @@ fn scaled(digits: u64, tens: i64) -> f64 {
             wide = (wide >> 4) * 10;
             twos += 4;
         }
+    }
+    // The smallest floats have fewer digits: what is too much goes here, for no number may be rounded twice.
+    let (bits, drop) = (128 - wide.leading_zeros() as i32, SMALLEST - twos);
+    if drop > bits - 53 && drop > 0 {
+        let kept = wide.unbounded_shr(drop as u32);
+        let rest = wide - kept.unbounded_shl(drop as u32);
+        let half = 1_u128.unbounded_shl(drop as u32 - 1);
+        // A half goes to the even side.
+        let up = half > 0 && (rest > half || rest == half && kept % 2 == 1);
+        wide = kept + u128::from(up);
+        twos = SMALLEST;
     }
     // In two steps: the smallest floats are smaller than the smallest power of two that is one.
     let half = twos / 2;
@@ -88,7 +102,7 @@ mod tests {
             let text = match n % 3 {
                 0 => format!("{:e}", f64::from_bits(random.u64(..) & !(3 << 62)) * 1e300),
                 1 => format!("-{}.{}", random.u32(..), random.u32(..1_000_000_000)),
-                _ => format!("0.{}E+{}", random.u64(1..10_u64.pow(19)), random.i32(-290..310)),
+                _ => format!("0.{}E+{}", random.u64(1..10_u64.pow(19)), random.i32(-330..310)),
             }
             .replace("+-", "-");
             assert_eq!(nearest(&text), text.parse::<f64>().unwrap(), "{text}");
@@ -108,6 +122,10 @@ mod tests {
             "2e-324",
             "1.7976931348623157e308",
             "2.2250738585072014e-308",
+            "2.225073858507201e-308",
+            "1.5e-308",
+            "7.4e-324",
+            "2.4703282292062328e-324",
             "1.8e308",
             "18446744073709551616",
         ] {

@@ -1,31 +1,38 @@
 //! What a provider's failure means, and what can be sent at all.
 //!
 //! Decides the code of an answer that is not 2xx and of an error inside a stream, and says what to do about it.
-//! Promises: the provider's own words are kept (up to 4 KB); a header value is never quoted, for it may be a
-//! key. Leaves to others: whether and when to try again.
+//! Promises: the provider's own words are kept, whole until [`shorten`] leaves 4 KB of them; a header value is never
+//! quoted, for it may be a key. Leaves to others: taking keys out, which comes before anything is cut, and whether and
+//! when to try again.
 
+use super::Preset;
 use super::json::{Members, text};
 use crate::error::{Code, ErrorInfo, Provided};
 use crate::find;
+use crate::json;
+use crate::list::Listed;
 use crate::ports::Millis;
-use std::borrow::Cow;
+use serde_json::Value;
 
-/// How much of a provider's words is kept, in bytes.
+/// How much of a provider's words is kept, and of its names and ids, in bytes.
 const MAX_MESSAGE: usize = 4096;
+const MAX_NAME: usize = 100;
 
 /// What a provider says about a failure; empty where it does not say.
 #[derive(Default)]
-struct Told<'a> {
-    message: Cow<'a, str>,
-    kind: Cow<'a, str>,
-    code: Cow<'a, str>,
-    request: Cow<'a, str>,
+struct Told {
+    message: String,
+    kind: String,
+    code: String,
+    request: String,
+    /// A status that stands in place of a code.
+    status: Option<u16>,
 }
 
-impl<'a> Told<'a> {
+impl Told {
     /// Reads the known shapes: `{error: {type, code, message, details}}`, `{error: "text"}`, `{message}`,
-    /// `{detail}`, and any of them in an array.
-    fn read(body: &'a str) -> Option<Self> {
+    /// `{detail}`, where words may be lists of objects with words, and any of them in an array.
+    fn read(body: &str) -> Option<Self> {
         let body = body.trim();
         let body = match body.strip_prefix('[') {
             Some(inner) => inner.strip_suffix(']')?,
@@ -33,42 +40,99 @@ impl<'a> Told<'a> {
         };
         let whole = Members::of(body)?;
         let error = whole.object("error");
-        let mut told = Told { request: whole.text("request_id"), ..Told::default() };
+        let mut told = Told { request: whole.text("request_id").into(), ..Told::default() };
         let inner = if error.is_empty() { &whole } else { &error };
-        let names = if error.is_empty() { &["error", "message", "detail"][..] } else { &["message"] };
+        let names =
+            if error.is_empty() { &["error", "message", "detail"][..] } else { &["message", "detail"] };
         for name in names {
             if told.message.is_empty() {
-                told.message = inner.text(name);
+                told.message = words(inner.get(name).unwrap_or_default());
             }
         }
-        told.kind = inner.text("type");
+        told.kind = inner.text("type").into();
         // The stable key, where there is one, says more than the type.
-        told.code = error.object("details").text("error_code");
+        told.code = error.object("details").text("error_code").into();
         if told.code.is_empty() {
-            told.code = inner
-                .get("code")
-                .map(|code| match text(code) {
-                    Cow::Borrowed("") => Cow::Borrowed(code),
-                    text => text,
-                })
-                .unwrap_or_default();
+            let code = inner.get("code").unwrap_or_default();
+            told.code = Some(text(code)).filter(|text| !text.is_empty()).unwrap_or(code.into()).into();
+        }
+        told.status = told.code.parse().ok();
+        if let Some(raw) = error.object("metadata").get("raw") {
+            told.routed(raw);
         }
         Some(told)
+    }
+
+    /// Takes up what the provider has said that a router has asked, as JSON: the router's own words say nothing.
+    fn routed(&mut self, raw: &str) {
+        let json = text(raw);
+        let json = if json.is_empty() { raw } else { &json };
+        let Told { message, kind, code, .. } =
+            Told::read(json).unwrap_or_else(|| Told { message: json.into(), ..Told::default() });
+        if !message.is_empty() {
+            self.message.push_str(": ");
+            self.message.push_str(&message);
+        }
+        if !code.is_empty() || !kind.is_empty() {
+            (self.code, self.kind) = (code, kind);
+        }
     }
 
     /// The provider's own name of the failure.
     fn name(&self) -> Option<String> {
         let name = if self.code.is_empty() { &self.kind } else { &self.code };
-        Some(cut(name, 100).into()).filter(|name: &String| !name.is_empty())
+        Some(name.clone()).filter(|name| !name.is_empty())
+    }
+
+    /// The code that what it says stands for.
+    fn stands_for(&self) -> Option<Code> {
+        let words = self.message.to_ascii_lowercase();
+        let has = |any: &[&str]| any.iter().any(|text| find::has(&words, text));
+        // What is spent or barred is so, whatever it is called besides.
+        if has(&[
+            "credit balance",
+            "out of credits",
+            "insufficient credits",
+            "insufficient balance",
+            "available credits",
+            "have any credits",
+            "spending limit",
+            "spend limit",
+            "api usage limits",
+        ]) {
+            return Some(Code::Quota);
+        }
+        if has(&["cors requests"]) {
+            return Some(Code::Permission);
+        }
+        self.by_name().or_else(|| {
+            if has(&["incorrect api key", "invalid api key", "api key not valid"]) {
+                Some(Code::Auth)
+            } else if has(&[
+                "prompt is too long",
+                "input is too long",
+                "maximum prompt length",
+                "context length",
+                "context limit",
+                "context size",
+                "context window",
+            ]) {
+                Some(Code::ContextLength)
+            } else {
+                None
+            }
+        })
     }
 
     /// The code that the provider's own names stand for.
     fn by_name(&self) -> Option<Code> {
         [&self.code, &self.kind].into_iter().find_map(|name| {
-            Some(match name.as_ref() {
+            Some(match name.as_str() {
                 "insufficient_quota"
                 | "billing_error"
+                | "billing_not_active"
                 | "billing_hard_limit_reached"
+                | "blocked_api_access"
                 | "enforced_spend_limit_reached"
                 | "contract_spend_limit_reached" => Code::Quota,
                 "context_length_exceeded" | "exceed_context_size_error" | "request_too_large" => {
@@ -85,27 +149,33 @@ impl<'a> Told<'a> {
             })
         })
     }
+}
 
-    /// The code that only the provider's words give away.
-    fn by_words(&self) -> Option<Code> {
-        let words = self.message.to_ascii_lowercase();
-        let has = |any: &[&str]| any.iter().any(|text| find::has(&words, text));
-        if has(&["credit balance", "out of credits", "insufficient credits"]) {
-            Some(Code::Quota)
-        } else if has(&["incorrect api key", "invalid api key", "api key not valid"]) {
-            Some(Code::Auth)
-        } else if has(&[
-            "prompt is too long",
-            "input is too long",
-            "context length",
-            "context limit",
-            "context size",
-            "context window",
-        ]) {
-            Some(Code::ContextLength)
-        } else {
-            None
+/// The words of a member, JSON: a text, or texts in objects and lists.
+fn words(member: &str) -> String {
+    match text(member) {
+        text if text.is_empty() => json::parse(member).map(|value| said(&value)).unwrap_or_default(),
+        text => text.into(),
+    }
+}
+
+/// What a value says. A server that checks by a schema gives a list of `{loc: ["body", "model"], msg}`.
+fn said(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            let items = items.iter().map(said).filter(|words| !words.is_empty()).list();
+            find::join(&items, "; ")
         }
+        Value::Object(members) => {
+            let words = ["msg", "message", "detail", "error"].iter().filter_map(|name| members.get(*name));
+            let words = words.map(said).find(|words| !words.is_empty()).unwrap_or_default();
+            let Some(Value::Array(place)) = members.get("loc") else { return words };
+            let step = |step: &Value| step.as_str().map_or_else(|| json::json(step), Into::into);
+            let place = place.iter().map(step).list();
+            [&find::join(&place, "."), ": ", &words].concat()
+        }
+        _ => String::new(),
     }
 }
 
@@ -130,6 +200,9 @@ fn by_status(status: u16) -> Code {
 fn hint(code: Code, message: &str) -> Option<&'static str> {
     Some(match code {
         Code::Auth => "check the API key",
+        Code::Permission if find::has(message, "CORS requests must set") => {
+            "do not take this header away by headers, or let your proxy add it"
+        }
         Code::Permission if find::has(message, "CORS") => {
             "the provider does not let this organization call it from a browser: allow it in the provider's \
              console, or set baseUrl to a proxy of your own"
@@ -169,20 +242,13 @@ fn hint(code: Code, message: &str) -> Option<&'static str> {
 pub(super) fn http(status: u16, headers: &[(String, String)], body: &str, now: Millis) -> ErrorInfo {
     let told = Told::read(body);
     let by_status = by_status(status);
-    let code = match told.as_ref().and_then(|told| told.by_name().or_else(|| told.by_words())) {
+    let code = match told.as_ref().and_then(Told::stands_for) {
         // Of a server's troubles the status says more than `server_error`.
         Some(Code::Server) if matches!(by_status, Code::Overloaded | Code::Timeout) => by_status,
         Some(code) => code,
         None => by_status,
     };
     let told = told.unwrap_or_else(|| Told { message: excerpt(body), ..Told::default() });
-    let mut message = String::from(if told.message.is_empty() {
-        "the provider refused without a reason"
-    } else {
-        cut(&told.message, MAX_MESSAGE)
-    });
-    message.push_str(" (HTTP ");
-    message.push_str(&status.to_string());
     let header =
         |name: &str| headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str());
     let request = if told.request.is_empty() {
@@ -190,31 +256,64 @@ pub(super) fn http(status: u16, headers: &[(String, String)], body: &str, now: M
     } else {
         &told.request
     };
-    if !request.is_empty() {
-        message.push_str(", request ");
-        message.push_str(cut(request, 100));
-    }
-    message.push(')');
-    let mut error = info(code, message);
-    error.provider = Provided {
+    let provider = Provided {
         status: Some(status),
         code: told.name(),
-        request: Some(cut(request, 100).into()).filter(|request: &String| !request.is_empty()),
+        request: Some(request.into()).filter(|request: &String| !request.is_empty()),
         retry_after: header("retry-after-ms")
             .and_then(|ms| ms.trim().parse().ok())
             .or_else(|| retry_after(header("retry-after")?.trim(), now)),
         // What is spent is spent and what is locked is locked, whatever a proxy in between thinks of the status.
         retry: header("x-should-retry")
-            .filter(|_| !matches!(code, Code::Quota | Code::Auth))
+            .filter(|_| !matches!(code, Code::Quota | Code::Auth | Code::Permission))
             .and_then(|word| word.trim().parse().ok()),
     };
+    let words = match told.message.as_str() {
+        "" => "the provider refused without a reason",
+        words => words,
+    };
+    let mut error = info(code, [words, &end(&provider)].concat());
+    error.provider = provider;
     error
+}
+
+/// How the message of an answer's failure ends: by its status and its id.
+fn end(provider: &Provided) -> String {
+    let mut end = String::new();
+    if let Some(status) = provider.status {
+        end.push_str(" (HTTP ");
+        end.push_str(&status.to_string());
+        if let Some(request) = &provider.request {
+            end.push_str(", request ");
+            end.push_str(request);
+        }
+        end.push(')');
+    }
+    end
+}
+
+/// Cuts an error to what is kept of it. Keys must be out of it: half a key would not be found again.
+pub fn shorten(error: &mut ErrorInfo) {
+    let whole = end(&error.provider).len();
+    let Provided { code, request, .. } = &mut error.provider;
+    for name in [code, request].into_iter().flatten() {
+        name.truncate(cut(name, MAX_NAME).len());
+    }
+    let end = end(&error.provider);
+    let words = error.message.len().saturating_sub(whole);
+    if words > MAX_MESSAGE || whole > end.len() {
+        let kept = cut(error.message.get(..words).unwrap_or_default(), MAX_MESSAGE);
+        error.message = [kept, &end].concat();
+    }
+    if let Some(hint) = &mut error.hint {
+        hint.truncate(cut(hint, MAX_MESSAGE).len());
+    }
 }
 
 /// After how many milliseconds: seconds, with a fraction or not, or an HTTP date such as
 /// `Wed, 21 Oct 2026 07:28:00 GMT`.
 fn retry_after(text: &str, now: Millis) -> Option<u64> {
-    if let Some(seconds) = crate::json::parse(text).and_then(|number| number.as_f64()) {
+    if let Some(seconds) = json::parse(text).and_then(|number| number.as_f64()) {
         return (0.0..2_147_483.0).contains(&seconds).then_some((seconds * 1000.0) as u64);
     }
     let mut words = text.split([' ', ',', ':']).filter(|word| !word.is_empty()).skip(1);
@@ -235,15 +334,14 @@ fn retry_after(text: &str, now: Millis) -> Option<u64> {
 /// What an error inside a stream means: the whole event or chunk.
 pub(super) fn in_stream(json: &str) -> ErrorInfo {
     let told = Told::read(json).unwrap_or_default();
-    let code = told.by_name().or_else(|| told.by_words()).unwrap_or_else(|| match told.code.parse() {
-        Ok(status @ 400..=599) => by_status(status),
+    let code = told.stands_for().unwrap_or_else(|| match told.status {
+        Some(status @ 400..=599) => by_status(status),
         _ if told.kind == "invalid_request_error" || told.code == "invalid_prompt" => Code::InvalidRequest,
         _ => Code::Server,
     });
-    let message = if told.message.is_empty() {
-        "the provider broke off with an error that says nothing"
-    } else {
-        cut(&told.message, MAX_MESSAGE)
+    let message = match told.message.as_str() {
+        "" => "the provider broke off with an error that says nothing",
+        message => message,
     };
     let mut error = info(code, message.into());
     error.provider.code = told.name();
@@ -261,7 +359,7 @@ pub(super) fn no_stream(head: &[u8]) -> ErrorInfo {
         return info(Code::Protocol, "the provider answered with JSON in place of a stream".into());
     }
     if body.starts_with('<') {
-        return info(Code::Protocol, excerpt(body).into_owned());
+        return info(Code::Protocol, excerpt(body));
     }
     broken("the answer ended before anything came")
 }
@@ -269,7 +367,7 @@ pub(super) fn no_stream(head: &[u8]) -> ErrorInfo {
 /// What a 2xx body means that was to be a list of models and is none.
 pub(super) fn no_list(body: &str) -> ErrorInfo {
     match body.trim().starts_with('<') {
-        true => info(Code::Protocol, excerpt(body).into_owned()),
+        true => info(Code::Protocol, excerpt(body)),
         false => protocol("the answer is no list of models"),
     }
 }
@@ -293,12 +391,18 @@ pub fn redirected(url: &str, location: Option<&str>) -> ErrorInfo {
         .hint("the key is not sent after it: set baseUrl to the address where the API itself answers")
 }
 
-/// No answer came from this base URL; a browser does not say why. `kind`: of its provider.
-pub fn no_answer(kind: &str, base_url: &str) -> ErrorInfo {
+/// No answer came from this base URL; a browser does not say why.
+pub fn no_answer(preset: &Preset, base_url: &str) -> ErrorInfo {
     let hint = if is_loopback(base_url) {
         "start the server there, and let it answer this page's origin (Ollama: by OLLAMA_ORIGINS); the browser may \
          have to be allowed to reach local servers"
-    } else if kind == "anthropic" {
+    } else if !preset.needs_key
+        || base_url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http:"))
+    {
+        "start the server there, and let it answer other machines and this page's origin (Ollama: by OLLAMA_HOST and \
+         OLLAMA_ORIGINS); the browser may have to be allowed to reach the local network, and a page on https reaches \
+         no other machine by plain http"
+    } else if preset.kind == "anthropic" {
         "check the connection and the provider's baseUrl; an organization may be barred from calls by browsers: allow \
          them in the provider's console, or set baseUrl to a proxy of your own"
     } else {
@@ -337,11 +441,11 @@ fn info(code: Code, message: String) -> ErrorInfo {
     error
 }
 
-/// The words of a body that is no JSON: a page's title, or its beginning.
-fn excerpt(body: &str) -> Cow<'_, str> {
+/// The words of a body that is no JSON: of a page its title.
+fn excerpt(body: &str) -> String {
     let body = body.trim();
     if !body.starts_with('<') {
-        return Cow::Borrowed(cut(body, 500));
+        return body.into();
     }
     let lower = body.to_ascii_lowercase();
     let title = find::split(&lower, "<title").and_then(|(before, rest)| {
@@ -353,9 +457,9 @@ fn excerpt(body: &str) -> Cow<'_, str> {
     let mut message = String::from("a web page came in place of an answer");
     if let Some(title) = title.map(str::trim).filter(|title| !title.is_empty()) {
         message.push_str(": ");
-        message.push_str(cut(title, 200));
+        message.push_str(title);
     }
-    Cow::Owned(message)
+    message
 }
 
 /// The beginning of a text, at most this many bytes, whole characters.
@@ -444,6 +548,7 @@ fn host(rest: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[track_caller]
     fn is(status: u16, body: &str, code: Code, message: &str) {
@@ -488,8 +593,123 @@ mod tests {
             );
             is(400, &body, code, message);
         }
-        let cors = r#"{"error":{"type":"permission_error","message":"CORS requests are not allowed for this Organization because of its settings."}}"#;
-        assert!(http(403, &[], cors, 0).hint.as_deref().unwrap().contains("proxy"));
+    }
+
+    #[test]
+    fn a_browser_that_may_not_call_has_no_wrong_key() {
+        for (status, kind) in [(401, "authentication_error"), (403, "permission_error")] {
+            for (message, hint) in [
+                ("CORS requests are not allowed for this Organization because of its settings.", "proxy"),
+                ("CORS requests must set 'anthropic-dangerous-direct-browser-access' header", "headers"),
+            ] {
+                let body = format!(r#"{{"type":"error","error":{{"type":"{kind}","message":"{message}"}}}}"#);
+                is(status, &body, Code::Permission, message);
+                let headers = [("x-should-retry".to_string(), "true".to_string())];
+                let error = http(status, &headers, &body, 0);
+                assert!(error.hint.as_deref().unwrap().contains(hint) && !error.retryable(), "{error:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_spent_is_spent_whatever_it_is_called() {
+        for (status, body) in [
+            (
+                429,
+                r#"{"code":"Some resource has been exhausted","error":"Your team 1-2 has either used all available credits or reached its monthly spending limit. To continue, purchase more credits."}"#,
+            ),
+            (
+                403,
+                r#"{"code":"The caller does not have permission","error":"Your newly created team doesn't have any credits or licenses yet."}"#,
+            ),
+            (
+                429,
+                r#"{"error":{"message":"Your account is not active, please check your billing details on our website.","type":"billing_not_active","param":null,"code":"billing_not_active"}}"#,
+            ),
+            (
+                400,
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC."}}"#,
+            ),
+            (
+                429,
+                r#"{"type":"error","error":{"type":"rate_limit_error","message":"Your organization has reached its spend limit."}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"API access is blocked","type":"invalid_request_error","code":"blocked_api_access"}}"#,
+            ),
+        ] {
+            is(status, body, Code::Quota, "");
+            assert!(!http(status, &[], body, 0).retryable());
+            assert_eq!(in_stream(body).code, Code::Quota, "{body}");
+        }
+        let rate = r#"{"error":{"message":"Rate limit reached for gpt-x. You can increase your rate limit by adding a payment method at https://platform.openai.com/account/billing.","code":"rate_limit_exceeded"}}"#;
+        is(429, rate, Code::RateLimit, "Rate limit");
+    }
+
+    #[test]
+    fn words_in_lists_and_words_of_whom_a_router_asked() {
+        let extra = r#"{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","stream_options"],"msg":"Extra inputs are not permitted","input":{}}]},"type":"invalid_request_error","param":null,"code":null}"#;
+        is(422, extra, Code::InvalidRequest, "body.stream_options: Extra inputs are not permitted (HTTP");
+        let missing = r#"{"detail":[{"type":"missing","loc":["body","messages",0],"msg":"Field required"},{"msg":"and more"},7]}"#;
+        is(422, missing, Code::InvalidRequest, "body.messages.0: Field required; and more (HTTP");
+        let long = "This model's maximum prompt length is 131072 but the request contains 1041366 tokens.";
+        let body = format!(r#"{{"code":"Client specified an invalid argument","error":"{long}"}}"#);
+        is(400, &body, Code::ContextLength, long);
+
+        let routed = |raw: Value| {
+            let metadata = json!({ "raw": raw, "provider_name": "X" });
+            json!({ "error": { "message": "Provider returned error", "code": 400, "metadata": metadata } })
+                .to_string()
+        };
+        let theirs = json!({ "error": { "message": "too much of it", "code": "context_length_exceeded" } });
+        for body in [routed(theirs.to_string().into()), routed(theirs)] {
+            is(400, &body, Code::ContextLength, "Provider returned error: too much of it (HTTP");
+            assert_eq!(in_stream(&body).provider.code.as_deref(), Some("context_length_exceeded"));
+        }
+        let plain = routed("upstream said no".into());
+        is(400, &plain, Code::InvalidRequest, "Provider returned error: upstream said no (HTTP");
+        assert_eq!(in_stream(&plain).code, Code::InvalidRequest);
+    }
+
+    #[test]
+    fn no_answer_has_the_hint_that_fits_where_it_was_to_come_from() {
+        let hint = |kind: &str, preset: &str, base_url: &str| {
+            no_answer(Preset::find(kind, preset).unwrap(), base_url).hint.clone().unwrap()
+        };
+        for (kind, preset, base_url) in [
+            ("ollama", "", "http://lan.example:11434"),
+            ("openai-compatible", "lmstudio", "http://192.168.1.50:1234/v1"),
+            ("openai-compatible", "", "http://192.168.1.50:8000/v1"),
+            ("ollama", "", "https://ollama.example"),
+        ] {
+            let hint = hint(kind, preset, base_url);
+            for part in ["OLLAMA_HOST", "OLLAMA_ORIGINS", "local network"] {
+                assert!(hint.contains(part), "{base_url}: {hint}");
+            }
+        }
+        let here = hint("ollama", "", "http://localhost:11434");
+        assert!(here.contains("OLLAMA_ORIGINS") && here.contains("local") && !here.contains("OLLAMA_HOST"));
+        assert!(hint("anthropic", "", "https://api.anthropic.com").contains("console"));
+        assert!(hint("openai", "", "https://api.openai.com/v1").contains("origin"));
+    }
+
+    #[test]
+    fn long_words_are_cut_and_the_end_stays() {
+        let long = "\u{e9}".repeat(5000);
+        let headers = [("request-id".to_string(), "r".repeat(200))];
+        let mut error =
+            http(400, &headers, &format!(r#"{{"error":{{"message":"{long}","type":"{long}"}}}}"#), 0);
+        assert!(error.message.len() > 10_000, "whole until the keys are out of it");
+        shorten(&mut error);
+        assert!(error.message.starts_with('\u{e9}') && error.message.len() < 4300);
+        let end = ["(HTTP 400, request ", &"r".repeat(100), ")"].concat();
+        assert!(error.message.ends_with(&end), "{}", error.message);
+        assert_eq!(error.provider.code.as_ref().map(String::len), Some(100));
+        let mut short = http(500, &[], "oops", 0);
+        let before = short.clone();
+        shorten(&mut short);
+        assert_eq!(short, before);
     }
 
     #[test]
@@ -586,8 +806,6 @@ mod tests {
         is(500, r#"{"error":{"message":"busy","type":"server_error"}}"#, Code::Server, "busy");
         is(400, r#"{"error":{"message":"cut in the mi"#, Code::InvalidRequest, "cut in the mi");
         is(500, "null", Code::Server, "null");
-        let long = http(400, &[], &format!(r#"{{"error":{{"message":"{}"}}}}"#, "\u{e9}".repeat(5000)), 0);
-        assert!(long.message.len() < 4200 && long.message.starts_with('\u{e9}'));
         let headers = [("Request-Id".to_string(), "req_7".to_string())];
         assert!(http(500, &headers, "x", 0).message.ends_with("(HTTP 500, request req_7)"));
     }

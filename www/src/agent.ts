@@ -1,20 +1,22 @@
 // The agent as the workbench sees it: commands in, one snapshot and a few facts out.
 //
 // Decides: that sending to a stopped agent starts it first, what waits for the person and in which order, and what a
-// refused command becomes: a problem that is shown, never an exception that is lost. Leaves to others: drawing.
+// refused command becomes: a problem that is shown, never an exception that is lost. Promises: who is said to answer is
+// whom the agent asks; settings that it refuses are not kept. Leaves to others: drawing.
 // Everything here is the package's public surface; `view()` alone would do for a plain chat, the events add what is not
 // conversation (times of tools).
-import type { AgentConfig, ErrorInfo, ModelApi, Part, PermissionAnswer, PermissionRequest, Snapshot, Status, Usage, Workspace } from "lodger";
+import { openWorkspace, type AgentConfig, type ErrorInfo, type ModelApi, type Part, type PermissionAnswer, type PermissionRequest, type Snapshot, type Status, type Usage, type Workspace } from "lodger";
 import { sum } from "./models.ts";
 import { Changing } from "./shell/changing.ts";
 import { service, serviceName } from "./services.ts";
-import type { Settings } from "./settings.ts";
+import type { Answerer, Choice, Settings } from "./settings.ts";
+import { Takeovers } from "./takeovers.ts";
 
 /** The states in which a run works. */
 const WORKING = new Set<Snapshot["status"]>(["submitted", "streaming"]);
 
 /** What holds again once the settings do not say otherwise. */
-const DEFAULTS = { processType: null, capabilities: null };
+const DEFAULTS = { processType: null, capabilities: null, models: null };
 
 /** A part that is a tool call. */
 export type ToolCall = Extract<Part, { type: "tool-call" }>;
@@ -24,7 +26,10 @@ export type Asked = { id: string; kind: "permission"; request: PermissionRequest
 
 /** A provider that failed and is asked again. */
 export interface Retry {
-  runId: string | undefined;
+  /** The run that a person sees. */
+  top: string;
+  /** It is asked for a delegate. */
+  delegate: boolean;
   /** Which try comes next, from 2. */
   attempt: number;
   /** When, in milliseconds of `performance.now()`. */
@@ -45,28 +50,35 @@ export class Agent extends Changing {
   lastSign = 0;
   /** How long each tool took that was watched in this page, in milliseconds. */
   readonly toolTimes = new Map<string, { from: number; to?: number }>();
-  /** What is waited for before the provider is asked again; there until it answers. */
-  retry: Retry | null = null;
-  /** Which provider took over in a run that was watched in this page, and why, in words. */
-  readonly takeovers = new Map<string, { provider: string; text: string }>();
+  /** Which provider took over, by run. */
+  readonly takeovers: Takeovers;
   /** Called after a tool that may have changed pages. */
   onPagesChanged: () => void = () => undefined;
+  /** The settings that the agent has taken, once it has been started here. */
+  #taken: Choice | null = null;
+  /** Settings and starts go one after the other. */
+  #turn: Promise<unknown> = Promise.resolve();
+  /** Who is asked again, by run: delegates work beside each other. */
+  readonly #retries = new Map<string, Retry>();
 
   constructor(
     readonly workspace: Workspace,
     readonly settings: Settings,
   ) {
     super();
+    this.takeovers = new Takeovers(workspace.name);
     const view = workspace.view();
     this.snapshot = view.getSnapshot();
     view.subscribe((snapshot) => {
       this.snapshot = snapshot;
       this.lastSign = performance.now();
+      this.takeovers.follow(snapshot);
       this.changed();
     });
     workspace.addEventListener("agent:status-changed", () => this.changed());
     workspace.addEventListener("agent:session-started", () => {
       this.since = this.lastSign = performance.now();
+      this.#retries.clear();
     });
     workspace.addEventListener("agent:tool-call", ({ detail }) => {
       const now = performance.now();
@@ -78,22 +90,39 @@ export class Agent extends Changing {
       }
     });
     workspace.addEventListener("agent:notice", ({ detail }) => {
-      const { kind, runId, attempt = 2, delayMs = 0, provider = "", error } = detail;
+      const { kind, runId = "", parentRunId, attempt = 2, delayMs = 0, provider = "", error } = detail;
+      const [top, delegate] = [parentRunId ?? runId, parentRunId !== undefined];
       this.lastSign = performance.now();
-      this.retry = kind === "retry" ? { runId, attempt, at: this.lastSign + delayMs, provider: serviceName(provider), error } : null;
-      if (kind === "fallback" && runId) {
-        const before = this.takeovers.get(runId)?.provider ?? this.settings.service?.name ?? "the model in this page";
-        this.takeovers.set(runId, { provider: serviceName(provider), text: `${serviceName(provider)} took over (${before}: ${error ? reason(error) : "failed"})` });
+      if (kind === "retry") this.#retries.set(runId, { top, delegate, attempt, at: this.lastSign + delayMs, provider: serviceName(provider), error });
+      else {
+        this.#retries.delete(runId);
+        this.takeovers.add({ runId, top, provider, first: this.answerer.service?.id ?? "custom", error });
       }
       this.changed();
     });
     for (const type of ["agent:message-chunk", "agent:tool-call", "agent:session-completed", "agent:session-interrupted", "agent:lifecycle"] as const)
       workspace.addEventListener(type, (event: CustomEvent<{ runId?: string; phase?: string }>) => {
-        if (!this.retry || this.retry.runId !== event.detail.runId || event.detail.phase === "start") return;
-        this.retry = null;
-        this.changed();
+        const { runId = "", phase } = event.detail;
+        if (phase === "start") return;
+        let ended = this.#retries.delete(runId);
+        // With the run that a person sees its delegates have ended.
+        if (/session|lifecycle/.test(type)) for (const [id, { top }] of this.#retries) if (top === runId) ended = this.#retries.delete(id);
+        if (ended) this.changed();
       });
     settings.addEventListener("change", () => this.changed());
+  }
+
+  /** What is waited for before a provider is asked again: the next of it. There until the provider answers. */
+  get retry(): Retry | null {
+    const now = performance.now();
+    // What a delegate's provider answers is not told: whether it does shows with the next notice, or with the call's end.
+    const all = [...this.#retries.values()].filter(({ delegate, at }) => !delegate || now < at);
+    return all.sort((a, b) => a.at - b.at)[0] ?? null;
+  }
+
+  /** Who answers what is sent: whom the running agent asks; while none runs, whom it would be started with. */
+  get answerer(): Answerer {
+    return this.settings.answerer((this.running && this.#taken) || this.settings.choice);
   }
 
   /** What the conversation has cost so far; null where no answer has told it. */
@@ -153,12 +182,22 @@ export class Agent extends Changing {
     return this.#try(() => this.#start());
   }
 
-  async #start(): Promise<void> {
-    if (!this.running) await this.workspace.startAgent({ ...this.#config(), ifRunning: "join" });
+  /** Once it resolves, the agent runs with the settings of then. */
+  #start(): Promise<void> {
+    return this.#inTurn(async () => {
+      const { choice } = this.settings;
+      if (this.running && this.#taken) return;
+      const config = this.settings.config(this.capabilities, choice);
+      if (this.running) await this.workspace.configureAgent({ ...DEFAULTS, ...config });
+      else await this.workspace.startAgent({ ...config, ifRunning: "join" });
+      this.#taken = choice;
+    });
   }
 
-  #config(): AgentConfig {
-    return this.settings.config(this.capabilities);
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => undefined);
+    return done;
   }
 
   /** Every capability that some tool needs. */
@@ -171,10 +210,29 @@ export class Agent extends Changing {
     return this.#try(() => this.workspace.stopAgent());
   }
 
-  /** Gives a running agent what the settings say now; it counts from the next model call on. */
-  configure(): Promise<boolean> {
-    return this.#try(async () => {
-      if (this.running) await this.workspace.configureAgent({ ...DEFAULTS, ...this.#config() });
+  /**
+   * Changes the settings; a running agent has them from the next model call on. What no agent would take is not kept, and
+   * the refusal is given back. `typed`: a key for the service that is chosen with it.
+   */
+  change(make: (now: Choice) => Partial<Choice>, typed = ""): Promise<ErrorInfo | null> {
+    return this.#inTurn(async () => {
+      const change = make(this.settings.choice);
+      const choice = { ...this.settings.choice, ...change };
+      try {
+        const config = this.settings.config(this.capabilities, choice, typed);
+        if (this.running) {
+          await this.workspace.configureAgent({ ...DEFAULTS, ...config });
+          this.#taken = choice;
+        } else await aside(config, async () => undefined);
+      } catch (error) {
+        const info = errorInfo(error);
+        // Whatever else keeps a stopped agent from starting is no fault of the settings.
+        if (this.running || info.code === "invalid_config") return info;
+      }
+      const account = service(choice.provider)?.account;
+      if (typed && account) this.settings.useKey(account, typed);
+      this.settings.set(change);
+      return null;
     });
   }
 
@@ -222,17 +280,24 @@ export class Agent extends Changing {
     }
   }
 
-  /** Asks a provider for the models that it offers: so its address and key are tried, and nothing is spent. */
-  async test(provider: ModelApi): Promise<{ error: ErrorInfo | null; models: string[] }> {
+  /**
+   * Asks a provider for the models that it offers, so that its address and key are tried and nothing is spent; then the
+   * model that is named for one word.
+   */
+  async test(provider: ModelApi, signal: AbortSignal): Promise<Tried> {
     const { keys } = this.workspace;
+    const tried: Tried = { letIn: false, error: null, models: [], model: "" };
     try {
       const { error } = await keys.validate(provider);
-      if (error) return { error, models: [] };
+      if (error) return { ...tried, error };
+      tried.letIn = true;
       // Some servers have no list, and answer all the same.
-      const models = await keys.models(provider).catch(() => []);
-      return { error: null, models: models.map(({ id }) => id) };
+      tried.models = (await keys.models(provider).catch(() => [])).map(({ id }) => id);
+      if (!provider.model) return tried;
+      tried.model = provider.model;
+      return { ...tried, error: await word(provider, signal) };
     } catch (error) {
-      return { error: errorInfo(error), models: [] };
+      return { ...tried, error: errorInfo(error) };
     }
   }
 
@@ -267,6 +332,45 @@ export class Agent extends Changing {
   }
 }
 
+/** What a trial of a provider has shown. */
+export interface Tried {
+  /** The provider was reached, and takes the key. */
+  letIn: boolean;
+  error: ErrorInfo | null;
+  /** What it offers. */
+  models: readonly string[];
+  /** The model that was asked; empty: none. */
+  model: string;
+}
+
+/** An agent that leaves no trace, beside the conversation. */
+async function aside<T>(config: AgentConfig, work: (workspace: Workspace) => Promise<T>): Promise<T> {
+  const workspace = await openWorkspace(`aside-${crypto.randomUUID()}`, { storage: "memory", pageTools: false, target: null });
+  try {
+    await workspace.startAgent(config);
+    return await work(workspace);
+  } finally {
+    void workspace.close().catch(() => undefined);
+  }
+}
+
+/** Answers that are cut or refused are answers. */
+const ANSWERED = new Set<string>(["output_limit", "refused"]);
+
+/** Asks a model for a word, once; null: it answers. */
+function word(provider: ModelApi, signal: AbortSignal): Promise<ErrorInfo | null> {
+  const config: AgentConfig = { provider, instructions: "Answer with one word.", maxOutputTokens: 16, maxTurns: 1 };
+  return aside(config, async (workspace) => {
+    const refused = new Promise<ErrorInfo | null>((tell) => workspace.addEventListener("agent:notice", ({ detail }) => tell(detail.error ?? null)));
+    const asked = workspace.run("Hello", { signal }).then(
+      () => null,
+      (error: unknown) => (ANSWERED.has(errorInfo(error).code) ? null : errorInfo(error)),
+    );
+    // The first failure is told, not waited out.
+    return Promise.race([refused, asked]);
+  });
+}
+
 /** What a person at this page can do, where the package's hint speaks to whoever writes the page or there is none. */
 const HINTS: Partial<Record<ErrorInfo["code"], string>> = {
   not_configured: "Enter a key in the settings, or take the offline model.",
@@ -277,7 +381,20 @@ const HINTS: Partial<Record<ErrorInfo["code"], string>> = {
   network: "Check the connection and the address in the settings. It may also be that the server does not let this page call it (CORS): a browser does not tell the two apart.",
   invalid_request: "Try another model in the settings.",
   unsupported_file: "Take it away above, or choose a model in the settings that reads it.",
+  invalid_config: "Change it in the settings.",
+  permission: "Check in the provider’s console what the key may do, or choose another model in the settings.",
+  context_length: "Clear the conversation, or choose a model with a larger context window in the settings.",
+  output_limit: "Ask for less at once, or choose another model in the settings.",
+  max_turns_exceeded: "Continue, if it was on the right way, or write what it should do instead.",
+  timeout: "Try again in a moment. A model on a machine of your own may still be loading.",
+  invalid_output: "Try again, or choose another model in the settings.",
+  protocol: "Check the address in the settings: another service may answer there.",
 };
+/** Where a limit in dollars needs what is not known. */
+const PRICE = "Take the limit in dollars away in the settings, or choose a model whose price is known.";
+const UNCOUNTED = "What was spent has no known price: take the limit in dollars away in the settings, then continue.";
+/** Whose hints fit the case better than ours. */
+const FITTING = new Set<string>(["not_found", "invalid_request", "context_length"]);
 const TEXTS: Partial<Record<ErrorInfo["code"], string>> = {
   not_configured: "LLM provider not configured",
   already_running: "the agent is running in another tab",
@@ -302,17 +419,33 @@ export function reason({ code, message }: ErrorInfo): string {
   return REASONS[code] ?? message;
 }
 
+/** The same without anything of the provider's words. */
+export function cause(code: ErrorInfo["code"]): string {
+  return REASONS[code] ?? code.replaceAll("_", " ");
+}
+
 /** An error as it is told here: a sentence, and what to do. `provider`: who is asked, for what only it needs. */
 export function told(error: ErrorInfo, provider = ""): { text: string; hint: string } {
   const { code, hint, retryAfterMs } = error;
   // What support wants to know stands folded below.
   const message = error.status === undefined ? error.message : error.message.replace(/ \(HTTP \d+(, request [^)]*)?\)$/, "");
   const asked = service(provider);
+  const advice = forPeople(hint ?? "");
   // What the package says of these fits the model and the provider.
-  const fitting = code === "not_found" || code === "invalid_request" || (code === "network" && provider === "anthropic") ? hint : undefined;
-  const first = code === "network" && asked?.command ? `${asked.help} ${asked.command}` : (fitting ?? HINTS[code] ?? hint ?? "");
+  const fits = FITTING.has(code) || (code === "network" && provider === "anthropic") || /browser|proxy/.test(advice);
+  const known = code === "invalid_config" && /price/.test(message) ? PRICE : code === "budget_exceeded" && /unknown/.test(message) ? UNCOUNTED : HINTS[code];
+  const first = code === "network" && asked?.command ? `${asked.help} ${asked.command}` : (fits && advice) || (known ?? advice);
   const pause = retryAfterMs ? ` It asks for a pause of ${duration(retryAfterMs)}.` : "";
   return { text: `Error: ${sentence(TEXTS[code] ?? message)}`, hint: `${sentence(first, true)}${pause}`.trim() };
+}
+
+/** Options that a person finds in the settings under another name. */
+const IN_SETTINGS: readonly [string, string][] = [["the provider's baseUrl", "the address in the settings"], ["the base URL", "the address in the settings"], ["set baseUrl to", "enter in the settings the address of"]];
+
+/** A hint without what only whoever writes the page can do: it names an option or a function. */
+function forPeople(hint: string): string {
+  const told = IN_SETTINGS.reduce((text, [option, name]) => text.replaceAll(option, name), hint);
+  return told.split(", or ").filter((way) => !/[a-z][A-Z]|\w[._]\w|\b(headers|models|reasoning)\b/.test(way)).join(", or ");
 }
 
 /** A length of time in words. */

@@ -2,7 +2,7 @@
 //
 // Decides: where its files lie, and that it is one for the page: a change of the settings loads nothing anew. Leaves to
 // others: running it (`lodger/wllama`, loaded with the first message), and saying how far it is (`onProgress`).
-import type { CustomProvider } from "lodger";
+import type { CustomProvider, ModelCatalog } from "lodger";
 import type { WllamaEngine } from "lodger/wllama";
 
 const folder = document.querySelector<HTMLMetaElement>('meta[name="local-model"]')?.content;
@@ -11,6 +11,9 @@ const folder = document.querySelector<HTMLMetaElement>('meta[name="local-model"]
 export const hasLocalModel = folder !== undefined;
 /** What it is called. */
 export const LOCAL_MODEL = "SmolLM2 135M";
+const ID = "SmolLM2-135M";
+/** What is known of it: a limit in dollars is no reason against a model that costs nothing. */
+export const LOCAL_FACTS: ModelCatalog = { custom: { [ID]: { price: [0, 0] } } };
 
 /** The engine makes its worker from a text, under an address of this page that begins with `blob:`. */
 interface Policies {
@@ -35,7 +38,7 @@ async function make(onProgress: (part: number) => void): Promise<CustomProvider>
 export function localModel(onProgress: (part: number) => void): CustomProvider {
   return {
     kind: "custom",
-    model: LOCAL_MODEL,
+    model: ID,
     async *stream(request, context) {
       provider ??= make(onProgress);
       yield* (await provider).stream(request, context);

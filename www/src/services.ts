@@ -50,7 +50,8 @@ export const GROUPS: readonly Group[] = [
   { id: "openai-compatible", name: "Another service", about: "OpenRouter, Groq, LM Studio and all else that speaks like OpenAI.", variants: "Service" },
 ];
 
-const ORIGIN = location.origin;
+const OLLAMA = "It answers only pages that it knows. Start it so that it knows this one; the browser may ask whether this page may reach your network.";
+const OLLAMA_COMMAND = `OLLAMA_ORIGINS=${location.origin} ollama serve`;
 const openai = { group: "openai", account: "openai", key: "needed", keyForm: "sk-…", url: "https://api.openai.com/v1", model: null, example: "gpt-6.1-sol", help: "OpenAI’s keys are meant for servers: take one with a spending limit of its own." } as const;
 const xai = { group: "xai", account: "xai", key: "needed", keyForm: "xai-…", url: "https://api.x.ai/v1", model: null, example: "grok-4.7", help: "If it cannot be reached from a page, enter the address of a proxy of your own." } as const;
 
@@ -77,8 +78,7 @@ export const SERVICES: readonly Service[] = [
   { id: "xai/chat", name: "xAI", variant: "Chat Completions", ...xai },
   {
     id: "ollama", group: "ollama", name: "Ollama", account: "ollama", key: "none", keyForm: "", url: "http://localhost:11434", model: null, example: "qwen3:8b",
-    help: "It answers only pages that it knows. Start it so that it knows this one; the browser may ask whether this page may reach your network.",
-    command: `OLLAMA_ORIGINS=${ORIGIN} ollama serve`,
+    help: OLLAMA, command: OLLAMA_COMMAND,
   },
   hosted("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "sk-or-…", "anthropic/claude-sonnet-4.6"),
   hosted("groq", "Groq", "https://api.groq.com/openai/v1", "gsk_…", "openai/gpt-oss-120b"),
@@ -86,6 +86,7 @@ export const SERVICES: readonly Service[] = [
   hosted("mistral", "Mistral", "https://api.mistral.ai/v1", "", "mistral-medium"),
   local("lmstudio", "LM Studio", "http://localhost:1234/v1", "Switch on CORS in the settings of its server.", "lms server start --cors"),
   local("llamacpp", "llama.cpp", "http://localhost:8080/v1", "For tool calls it needs the option --jinja.", "llama-server --jinja -m model.gguf"),
+  local("ollama", "Ollama’s compatible endpoint", "http://localhost:11434/v1", OLLAMA, OLLAMA_COMMAND),
   local("vllm", "vLLM", "http://localhost:8000/v1", "Pages may call it as it is started by default."),
   {
     id: "openai-compatible", group: "openai-compatible", name: "Another server", variant: "Another server", account: "openai-compatible", key: "optional", keyForm: "", url: null, model: null, example: "the name it lists",

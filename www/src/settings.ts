@@ -1,11 +1,11 @@
 // What a person chose: provider, model, address, what the agent may do, the look. Kept in localStorage; a key never is.
 //
-// Decides: which provider an agent starts with, and under which rules. Promises: a key lives in this object's memory, goes to
+// Decides: which provider an agent starts with, and under which rules, and how a choice is told. Promises: a key lives in this object's memory, goes to
 // the address of the service that it was entered for only, and is gone with the page or with `forgetKey`. Leaves to others: the
 // form (`shell/settings-dialog.ts`), what a service needs (`services.ts`).
 import type { AgentConfig, Budget, ModelApi, ModelFacts, Provider } from "lodger";
 import { offline } from "lodger/offline";
-import { hasLocalModel, LOCAL_MODEL, localModel } from "./local-model.ts";
+import { hasLocalModel, LOCAL_FACTS, LOCAL_MODEL, localModel } from "./local-model.ts";
 import { Models } from "./models.ts";
 import { kindOf, service, type Service } from "./services.ts";
 import { Changing } from "./shell/changing.ts";
@@ -14,6 +14,24 @@ import { Changing } from "./shell/changing.ts";
 export interface Entered {
   model: string;
   baseUrl: string;
+  /** The person allows that this address is called without encryption. */
+  plain: boolean;
+}
+
+/** Who answers by a choice, and where the words go. */
+export interface Answerer {
+  /** `offline`, `local`, or the id of a service. */
+  id: string;
+  /** The service; undefined: nothing leaves the page. */
+  service: Service | undefined;
+  /** In words. */
+  label: string;
+  /** The host that sees the conversation, or null when nothing leaves the page. */
+  destination: string | null;
+  /** It goes there without encryption, over a network. */
+  plain: boolean;
+  /** What is known of the model. */
+  facts: ModelFacts | undefined;
 }
 
 /** What is stored. */
@@ -21,7 +39,7 @@ export interface Choice {
   /** `offline`, `local`, or the id of a service. */
   provider: string;
   /** By the id of a service. */
-  entered: Record<string, Entered>;
+  entered: Record<string, Partial<Entered>>;
   /** Milliseconds between the words of the offline model. */
   pace: number;
   theme: "system" | "light" | "dark";
@@ -78,14 +96,9 @@ export class Settings extends Changing {
     this.changed();
   }
 
-  /** The service that is chosen; undefined: nothing leaves the page. */
-  get service(): Service | undefined {
-    return service(this.choice.provider);
-  }
-
   /** What was entered for a service. */
   entered(id: string, { entered } = this.choice): Entered {
-    return { model: "", baseUrl: "", ...entered[id] };
+    return { model: "", baseUrl: "", plain: false, ...entered[id] };
   }
 
   /** Keeps a key in memory. */
@@ -109,41 +122,34 @@ export class Settings extends Changing {
 
   /** Whether the chosen provider lacks its key. A provider behind a proxy of one's own needs none. */
   get needsKey(): boolean {
-    const { service } = this;
-    return service?.key === "needed" && !this.#keys.has(service.account) && !this.entered(service.id).baseUrl;
+    const asked = service(this.choice.provider);
+    return asked?.key === "needed" && !this.#keys.has(asked.account) && !this.entered(asked.id).baseUrl;
   }
 
-  /** The model that is chosen; empty where no service is. */
-  get model(): string {
-    const { service } = this;
-    return service ? this.entered(service.id).model || (service.model ?? "") : "";
+  /** Who answers by a choice. Whether an agent has taken it, only the agent knows (`Agent.answerer`). */
+  answerer(choice: Choice): Answerer {
+    const { provider: id } = choice;
+    const asked = service(id);
+    if (!asked) {
+      const loading = this.#loaded < 1 ? `, loading: ${Math.round(100 * this.#loaded)} %` : "";
+      return { id, service: asked, label: id === "local" ? LOCAL_MODEL + loading : "Offline model", destination: null, plain: false, facts: undefined };
+    }
+    const entered = this.entered(id, choice);
+    const model = entered.model || (asked.model ?? "");
+    const url = entered.baseUrl || (asked.url ?? "");
+    return { id, service: asked, label: model || asked.name, destination: host(url), plain: isPlain(url), facts: this.models.facts(id, model) };
   }
 
-  /** What is known of the model that is chosen. */
-  get facts(): ModelFacts | undefined {
-    return this.service && this.models.facts(this.service.id, this.model);
-  }
-
-  /** The provider in words. */
-  get label(): string {
-    if (this.choice.provider === "local") return this.#loaded < 1 ? `${LOCAL_MODEL}, loading: ${Math.round(100 * this.#loaded)} %` : LOCAL_MODEL;
-    return this.service ? this.model || this.service.name : "Offline model";
-  }
-
-  /** The host that sees the conversation, or null when nothing leaves the page. */
-  get destination(): string | null {
-    const { service } = this;
-    if (!service) return null;
-    const url = this.entered(service.id).baseUrl || (service.url ?? "");
-    return URL.canParse(url) ? new URL(url).host : url;
-  }
-
-  /** What `startAgent` and `configureAgent` take, of an agent for whose tools these capabilities are needed. */
-  config(capabilities: string[]): AgentConfig {
-    const { processType, withheld, policies, budgets } = this.choice;
-    if (this.choice.provider === "local") return { provider: this.#provider(), instructions: LOCAL_INSTRUCTIONS, capabilities: [], budgets };
+  /**
+   * What `startAgent` and `configureAgent` take by a choice, of an agent for whose tools these capabilities are needed.
+   * `typed`: a key for its service, in place of the one there is.
+   */
+  config(capabilities: string[], choice: Choice, typed = ""): AgentConfig {
+    const { processType, withheld, policies, budgets } = choice;
+    const provider = this.#provider(choice, typed);
+    if (choice.provider === "local") return { provider, instructions: LOCAL_INSTRUCTIONS, capabilities: [], budgets, models: LOCAL_FACTS };
     return {
-      provider: this.#provider(),
+      provider,
       instructions: INSTRUCTIONS,
       ...(processType ? { processType } : {}),
       ...(withheld.length ? { capabilities: capabilities.filter((name) => !withheld.includes(name)) } : {}),
@@ -152,17 +158,19 @@ export class Settings extends Changing {
     };
   }
 
-  #provider(): Provider {
-    const { provider, pace } = this.choice;
+  #provider(choice: Choice, typed: string): Provider {
+    const { provider, pace } = choice;
     if (provider === "local") return localModel((part) => ((this.#loaded = part), this.changed()));
-    return this.service ? this.api(this.service, this.entered(this.service.id)) : offline({ delayMs: pace });
+    const asked = service(provider);
+    return asked ? this.api(asked, this.entered(asked.id, choice), typed) : offline({ delayMs: pace });
   }
 
   /** A service as the package takes it, with its key, or with one that is just being entered. */
-  api(service: Service, { model, baseUrl }: Entered, typed = ""): ModelApi {
+  api(service: Service, { model, baseUrl, plain }: Entered, typed = ""): ModelApi {
     const apiKey = typed.trim() || this.#keys.get(service.account);
     const named = model || service.model;
-    return { ...kindOf(service), ...(apiKey ? { apiKey } : {}), ...(baseUrl ? { baseUrl } : {}), ...(named ? { model: named } : {}) };
+    const address = baseUrl ? { baseUrl, ...(plain && isPlain(baseUrl) ? { allowHttp: true } : {}) } : {};
+    return { ...kindOf(service), ...(apiKey ? { apiKey } : {}), ...address, ...(named ? { model: named } : {}) };
   }
 
   /** Whether Enter sends on this device. */
@@ -176,6 +184,18 @@ export class Settings extends Changing {
     if (theme === "system") delete document.documentElement.dataset["theme"];
     else document.documentElement.dataset["theme"] = theme;
   }
+}
+
+/** The host of an address, or what was entered if it is none. */
+export function host(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url;
+}
+
+/** Whether what goes there can be read on its way: the address has `http:`, and is not this machine. */
+export function isPlain(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === "http:" && !/^(localhost|.*\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
 }
 
 function read(): Choice {

@@ -1,5 +1,7 @@
 // What a provider can do wrong, and what a person reads and can do then.
 import assert from "node:assert/strict";
+import { hang, plain, rawServer, stream } from "../../pkg-tests/servers/raw.mjs";
+import { errorBody, message } from "../../pkg-tests/servers/sse.mjs";
 import { open, say, settled, start, useModel, workspace } from "./browser.mjs";
 
 export const tests = {
@@ -49,6 +51,85 @@ export const tests = {
     assert.equal(await answer.getByTestId("takeover").innerText(), "the spare one took over (Anthropic: overloaded)");
     assert.match(await answer.getByTestId("message-facts").innerText(), /^second · 10 tokens in/);
     assert.deepEqual(model.bodies.map((body) => body.model), ["claude-sonnet-4-6", "second"]);
+    // And it is told when the page is opened again, as long as there is the conversation.
+    await page.reload();
+    await page.getByTestId("takeover").filter({ hasText: "the spare one took over (Anthropic: overloaded)" }).waitFor();
+    await page.getByRole("button", { name: "Clear conversation" }).click();
+    await page.getByTestId("ask").getByRole("button", { name: "Clear", exact: true }).click();
+    await page.waitForFunction(() => !Object.keys(localStorage).some((name) => name.includes("takeovers")));
+  },
+
+  async "a delegate that waits shows as one, is over with its answer, and who took over for it is told"({ page, base, hosts }) {
+    const server = await rawServer();
+    let later = false;
+    const second = server.route((json) => message(/TASK/.test(JSON.stringify(json.messages[0])) ? "Found by the second." : "unasked"));
+    const first = server.route((json, n) => {
+      const last = JSON.stringify(json.messages.at(-1));
+      if (/HOLD/.test(last)) return stream(message("later")[0], hang);
+      if (/tool_result/.test(last)) return message("all done");
+      if (!/TASK/.test(last)) return message({ tool: "delegate", args: { process: "Researcher", task: "TASK" } });
+      if (later) return plain(529, errorBody("overloaded_error", "Overloaded"), { "x-should-retry": "false" });
+      return n === 2 ? plain(529, errorBody("overloaded_error", "Overloaded"), { "retry-after": "2" }) : message("delegate's answer");
+    });
+    first.checked = second.checked = false;
+    hosts.add(new URL(server.url).host);
+    try {
+      await open(page, base);
+      await page.getByTestId("open-settings").click();
+      await page.getByLabel("Anthropic", { exact: false }).check();
+      await page.getByTestId("key").fill("sk-ant-x");
+      await page.getByLabel("Address").fill(first.base);
+      await page.getByTestId("process-type").selectOption("Orchestrator");
+      await page.getByTestId("save-settings").click();
+      await page.getByTestId("settings").locator("visible=true").waitFor({ state: "hidden" });
+      await start(page);
+      await say(page, "Hello");
+      const line = page.getByTestId("run-line");
+      await line.filter({ hasText: /A delegate, by Anthropic: overloaded\s*try 2 in \d s/ }).waitFor();
+      await page.getByTestId("assistant-message").filter({ hasText: "all done" }).waitFor();
+      await settled(page);
+      await say(page, "HOLD");
+      await line.filter({ hasText: "Thinking…" }).waitFor();
+      assert.equal(await page.getByTestId("cancel-retry").isVisible(), false);
+      await page.getByTestId("composer").press("Control+.");
+      await settled(page);
+      later = true;
+      await workspace(page);
+      await page.evaluate((baseUrl) => ws.configureAgent({ providers: { "the spare one": { kind: "anthropic", baseUrl, model: "second" } }, fallback: ["the spare one"] }), second.base);
+      await say(page, "Hello again");
+      await page.getByTestId("takeover").filter({ hasText: "the spare one took over for a delegate (Anthropic: overloaded)" }).waitFor();
+      await settled(page);
+      assert.equal(second.requests.length, 1);
+    } finally {
+      await server.close();
+    }
+  },
+
+  async "what to do is said in words for who reads it here"({ page, base, hosts }) {
+    const server = await rawServer();
+    const route = server.route(message([], { stop: "max_tokens" }), plain(403, errorBody("permission_error", "CORS requests are not allowed for this Organization because of its settings.")));
+    route.checked = false;
+    hosts.add(new URL(server.url).host);
+    try {
+      await open(page, base);
+      await page.getByTestId("open-settings").click();
+      await page.getByLabel("Anthropic", { exact: false }).check();
+      await page.getByTestId("key").fill("sk-ant-x");
+      await page.getByLabel("Address").fill(route.base);
+      await page.getByTestId("save-settings").click();
+      await page.getByTestId("settings").locator("visible=true").waitFor({ state: "hidden" });
+      await start(page);
+      await say(page, "Hello");
+      const note = page.locator("[data-testid=system-message][data-code=output_limit]");
+      await note.filter({ hasText: "Ask for less at once, or choose another model in the settings." }).waitFor();
+      assert.doesNotMatch(await note.innerText(), /maxOutputTokens/);
+      await settled(page);
+      await say(page, "Hello again");
+      const barred = page.locator("[data-testid=system-message][data-code=permission]");
+      await barred.filter({ hasText: "allow it in the provider's console, or enter in the settings the address of a proxy of your own." }).waitFor();
+    } finally {
+      await server.close();
+    }
   },
 
   async "status and request stand folded, for support"({ page, base, model, visit }) {

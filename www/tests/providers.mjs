@@ -1,8 +1,9 @@
 // Who answers: what each choice asks for, where the key goes, what an answer cost.
 import assert from "node:assert/strict";
-import { rawServer } from "../../pkg-tests/servers/raw.mjs";
+import { plain, rawServer } from "../../pkg-tests/servers/raw.mjs";
+import { errorBody } from "../../pkg-tests/servers/sse.mjs";
 import { WIRES } from "../../pkg-tests/servers/wires/index.mjs";
-import { open, say, settled, start, useModel } from "./browser.mjs";
+import { open, running, say, settled, start, useModel } from "./browser.mjs";
 
 const SHOWN = {
   "Offline model": { key: false, model: false, address: false, command: null },
@@ -108,17 +109,166 @@ export const tests = {
     assert.equal(await answer.innerText(), "");
     await page.getByTestId("test-connection").focus();
     await page.keyboard.press("Enter");
-    await answer.filter({ hasText: "It answers, with 2 models: suggested under Model." }).waitFor();
+    await answer.filter({ hasText: /^“claude-sonnet-4-6” answers\. 2 models are offered: suggested under Model\.$/ }).waitFor();
     assert.deepEqual(await page.locator("#models option").evaluateAll((all) => all.map((option) => option.value)), ["claude-sonnet-4-6", "claude-from-the-list"]);
     await page.getByLabel("Model", { exact: true }).fill("claude-of-tomorrow");
     await answer.filter({ hasText: "“claude-of-tomorrow” is not among them." }).waitFor();
     await page.getByLabel("Model", { exact: true }).fill("claude-from-the-list");
-    await answer.filter({ hasText: /under Model\.$/ }).waitFor();
-    // Nothing of it was saved or said to a model.
-    assert.equal(model.requests, 0);
+    await answer.filter({ hasText: "“claude-from-the-list” was not asked." }).waitFor();
+    // The model that was chosen was asked for a word, and nothing of it was saved.
+    assert.deepEqual(model.bodies.map(({ model, max_tokens, tools }) => [model, max_tokens, tools]), [["claude-sonnet-4-6", 16, undefined]]);
     await page.keyboard.press("Escape");
+    assert.equal(await page.getByTestId("user-message").count(), 0);
     await page.getByTestId("open-settings").click();
     assert.equal(await page.getByText("••••7431").count(), 0);
+  },
+
+  async "Test connection tells a good key from a model that does not answer, and waits for no second try"({ page, base, hosts }) {
+    const server = await rawServer();
+    const list = plain(200, JSON.stringify({ data: [{ type: "model", id: "claude-sonnet-4-6" }], has_more: false }));
+    try {
+      for (const [answers, code, says] of [
+        [plain(400, errorBody("invalid_request_error", "Your credit balance is too low to access the API")), "quota", /credit/],
+        [plain(529, errorBody("overloaded_error", "Overloaded"), { "retry-after": "60" }), "overloaded", /Overloaded/],
+      ]) {
+        const route = server.route(list, list, answers);
+        Object.assign(route, { checked: false, everything: true });
+        hosts.add(new URL(server.url).host);
+        await open(page, base);
+        await page.getByTestId("open-settings").click();
+        await choose(page, "Anthropic");
+        await page.getByTestId("key").fill("sk-ant-x");
+        await page.getByLabel("Address").fill(route.base);
+        await page.getByTestId("test-connection").click();
+        const answer = page.locator(`[data-testid=connection][data-code=${code}]`);
+        await answer.filter({ hasText: "It lets this page in. One model is offered" }).waitFor();
+        assert.match(await answer.innerText(), /“claude-sonnet-4-6” does not answer\. Error: /);
+        assert.match(await answer.innerText(), says);
+      }
+    } finally {
+      await server.close();
+    }
+  },
+
+  async "what the agent refuses is said in the form, and nothing of it holds: who is shown is who answers"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    const shown = page.locator(".destination");
+    const before = await shown.innerText();
+    const stored = () => page.evaluate(() => localStorage.getItem("lodger-workbench.settings"));
+    const storedBefore = await stored();
+    await page.getByTestId("open-settings").click();
+    await choose(page, "Another service");
+    await page.getByTestId("variant").selectOption("Another server");
+    await page.getByTestId("key").fill("a-key-that-stays-unknown");
+    await page.getByLabel("Model", { exact: true }).fill("model-of-no-known-price");
+    await page.getByLabel("Address").fill("https://elsewhere.example/v1");
+    await page.getByTestId("limits").locator("summary").click();
+    await page.getByTestId("limit-session-cost").fill("1");
+    await page.getByTestId("save-settings").click();
+    const wrong = page.getByTestId("settings").getByRole("alert");
+    await wrong.filter({ hasText: "Take the limit in dollars away in the settings, or choose a model whose price is known." }).waitFor();
+    assert.doesNotMatch(await wrong.innerText(), /in models/);
+    assert.equal(await shown.innerText(), before);
+    assert.equal(await stored(), storedBefore);
+    await page.keyboard.press("Escape");
+    await say(page, "Who hears this?");
+    await page.getByTestId("assistant-message").filter({ hasText: "nobody has read" }).waitFor();
+    await settled(page);
+    assert.equal(await shown.innerText(), before);
+    assert.deepEqual(model.calls, [{ path: "/v1/messages", key: "sk-ant-test-key-7431" }]);
+    // Neither does the key.
+    await page.getByTestId("open-settings").click();
+    await choose(page, "Another service");
+    await page.getByTestId("variant").selectOption("Another server");
+    assert.equal(await page.getByTestId("forget-key").count(), 0);
+    // Without what was refused it is taken, and then it is shown, too.
+    await page.getByLabel("Model", { exact: true }).fill("some-model");
+    await page.getByLabel("Address").fill(`${model.address}/v1`);
+    await page.getByTestId("save-settings").click();
+    await page.getByTestId("settings").locator("visible=true").waitFor({ state: "hidden" });
+    assert.equal(await shown.innerText(), `some-modelto ${new URL(model.address).host}`);
+    await say(page, "And this?");
+    await page.getByTestId("assistant-message").nth(1).filter({ hasText: "Said by chat." }).waitFor();
+    await settled(page);
+    assert.equal(model.calls.length, 2);
+  },
+
+  async "what no agent would take is refused before one runs"({ page, base }) {
+    await open(page, base);
+    await page.getByTestId("open-settings").click();
+    await choose(page, "Another service");
+    await page.getByTestId("variant").selectOption("Another server");
+    await page.getByLabel("Model", { exact: true }).fill("model-of-no-known-price");
+    await page.getByLabel("Address").fill("https://elsewhere.example/v1");
+    await page.getByTestId("limits").locator("summary").click();
+    await page.getByTestId("limit-run-cost").fill("1");
+    await page.getByTestId("save-settings").click();
+    await page.getByTestId("settings").getByRole("alert").filter({ hasText: "Take the limit in dollars away" }).waitFor();
+    await page.getByTestId("limit-run-cost").fill("");
+    await page.getByTestId("save-settings").click();
+    await page.getByTestId("settings").locator("visible=true").waitFor({ state: "hidden" });
+    await page.locator(".destination").getByText("to elsewhere.example").waitFor();
+  },
+
+  async "settings that are saved while the agent starts count for it"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await page.getByTestId("open-settings").click();
+    await choose(page, "Another service");
+    await page.getByTestId("variant").selectOption("Another server");
+    await page.getByLabel("Model", { exact: true }).fill("some-model");
+    await page.getByLabel("Address").fill(`${model.address}/v1`);
+    // Both before the agent has an answer.
+    await page.evaluate(() => {
+      document.querySelector("[data-testid=start-agent]").click();
+      document.querySelector("[data-testid=save-settings]").click();
+    });
+    await running(page);
+    await page.getByTestId("settings").locator("visible=true").waitFor({ state: "hidden" });
+    await page.locator(".destination").getByText("some-model").waitFor();
+    await say(page, "Hello");
+    await page.getByTestId("assistant-message").filter({ hasText: "Said by chat." }).waitFor();
+    await settled(page);
+    assert.deepEqual(model.calls.map(({ path }) => path), ["/v1/chat/completions"]);
+  },
+
+  async "plain http to another machine: only if a person allows it, who is told what it means"({ page, base, hosts }) {
+    hosts.add("192.168.1.50:11434");
+    const asked = [];
+    await page.route("http://192.168.1.50:11434/**", (route) => {
+      asked.push(route.request().url());
+      const line = (more) => `${JSON.stringify({ model: "qwen3:8b", created_at: "2026-11-22T00:00:00Z", ...more })}\n`;
+      const body = line({ message: { role: "assistant", content: "Said in the next room." }, done: false }) + line({ message: { role: "assistant", content: "" }, done: true, done_reason: "stop", prompt_eval_count: 5, eval_count: 4 });
+      return route.fulfill({ status: 200, headers: { "access-control-allow-origin": "*", "content-type": "application/x-ndjson" }, body });
+    });
+    await open(page, base);
+    await start(page);
+    await page.getByTestId("open-settings").click();
+    await choose(page, "Ollama");
+    await page.getByLabel("Model", { exact: true }).fill("qwen3:8b");
+    const address = page.getByLabel("Address");
+    await address.fill("http://127.0.0.1:11434");
+    assert.equal(await page.getByTestId("allow-http").count(), 0);
+    await address.fill("http://192.168.1.50:11434");
+    assert.match(await page.getByTestId("plain-about").innerText(), /on the way to 192\.168\.1\.50:11434.*read and change everything that is said\. Allow it only/);
+    await page.getByTestId("save-settings").click();
+    await page.getByTestId("settings").getByRole("alert").filter({ hasText: "192.168.1.50:11434 would be called without encryption." }).waitFor();
+    await page.locator(".destination").getByText("nothing leaves this page").waitFor();
+    await page.getByTestId("allow-http").check();
+    await page.getByTestId("save-settings").click();
+    await page.getByTestId("settings").locator("visible=true").waitFor({ state: "hidden" });
+    await page.locator(".destination").getByText("to 192.168.1.50:11434, not encrypted").waitFor();
+    await say(page, "Hello");
+    await page.getByTestId("assistant-message").filter({ hasText: "Said in the next room." }).waitFor();
+    await settled(page);
+    assert.deepEqual(asked, ["http://192.168.1.50:11434/api/chat"]);
+    // What was allowed was this address.
+    await page.getByTestId("open-settings").click();
+    assert.equal(await page.getByTestId("allow-http").isChecked(), true);
+    await address.fill("http://192.168.1.51:11434");
+    assert.equal(await page.getByTestId("allow-http").isChecked(), false);
   },
 
   async "after a run stands who answered and what it cost, and the sum of the conversation"({ page, base, model, visit }) {
@@ -148,8 +298,9 @@ export const tests = {
     await page.getByTestId("message-facts").filter({ hasText: "$0.00063" }).waitFor();
     await page.getByTestId("open-settings").click();
     await choose(page, "Another service");
-    await page.getByTestId("variant").selectOption("Another server");
+    await page.getByTestId("variant").selectOption("OpenRouter");
     await page.getByLabel("Model", { exact: true }).fill("some-model");
+    await page.getByTestId("key").fill("sk-or-test");
     await page.getByLabel("Address").fill(`${model.address}/v1`);
     await page.getByTestId("save-settings").click();
     await say(page, "Hello again");

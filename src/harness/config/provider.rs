@@ -166,7 +166,7 @@ impl Provider {
         for (name, value) in &http.headers {
             if ["auth", "key", "token", "secret", "cookie"].iter().any(|word| find::has(name, word)) {
                 // `Bearer` and the like are no secret, and may be left out by who quotes the rest.
-                secrets.extend(value.iter().flat_map(|value| value.split(' ')));
+                secrets.extend(value.iter().flat_map(|value| value.split([' ', '\t'])));
             }
         }
         secrets
@@ -248,6 +248,7 @@ pub(in crate::harness) fn provider(value: &Value) -> Result<Provider, ErrorInfo>
                 for (name, value) in object(value, &path)? {
                     let name = name.to_ascii_lowercase();
                     let value = optional(value, &["provider.headers.", &name].concat(), text)?;
+                    let value = value.map(|value| String::from(value.trim_ascii()));
                     check_header(&name, value.as_deref().unwrap_or_default())?;
                     http.headers.push((name, value));
                 }
@@ -354,6 +355,8 @@ fn key(value: &Value) -> Result<Given, ErrorInfo> {
         Given::Text(key) if key.trim().is_empty() => {
             Err(invalid("provider.apiKey is empty").hint("leave apiKey out to use the agent without a model"))
         }
+        // As `fetch` would: a key that goes out otherwise than it is known would not be found again.
+        Given::Text(key) => Ok(Given::Text(key.trim_ascii().into())),
         given => Ok(given),
     }
 }

@@ -31,7 +31,7 @@ export interface Surroundings {
   held: boolean;
   /** Whether a call waits for the person. */
   asks(call: ToolCall): boolean;
-  /** Which provider took over in its run, if that was watched. */
+  /** Which provider took over in its run, if one did. */
   takeover: string | undefined;
   /** The service that is asked. */
   provider: string;

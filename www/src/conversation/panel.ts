@@ -89,11 +89,11 @@ export class ConversationPanel extends Component {
         ${agent.running
           ? html`<div class="welcome-mark">${icon("sparkles")}</div>
               <h3>Ready</h3>
-              <p class="muted">${agent.settings.choice.provider === "offline" ? "The offline model answers by rules, without network. It knows your pages through tools." : `Answers come from ${agent.settings.label}.`}</p>`
+              <p class="muted">${agent.answerer.id === "offline" ? "The offline model answers by rules, without network. It knows your pages through tools." : `Answers come from ${agent.answerer.label}.`}</p>`
           : html`<div class="setup" data-testid="agent-settings-setup">
               <div class="welcome-mark">${icon("bot")}</div>
               <h3>An agent that lives in this page</h3>
-              <p>The agent is not running. It starts with the ${agent.settings.choice.provider === "offline" ? "offline model: no key, no network" : `model ${agent.settings.label}`}.</p>
+              <p>The agent is not running. It starts with the ${agent.answerer.id === "offline" ? "offline model: no key, no network" : `model ${agent.answerer.label}`}.</p>
               <div class="row center">
                 <button type="button" class="primary" data-action="start" data-testid="start-agent">${icon("play")}Start Agent</button>
                 <button type="button" data-action="settings">${icon("key")}Use your own key</button>
@@ -144,18 +144,17 @@ export class ConversationPanel extends Component {
 
   /** Who reads along. */
   #destination(): TemplateResult {
-    const { settings } = this.agent;
-    const where = settings.destination;
+    const { label, destination, plain } = this.agent.answerer;
     return html`<div class="dock-foot">
-      <p class="destination"><button type="button" class="link" data-action="settings">${settings.label}</button><span>${where ? `to ${where}` : "nothing leaves this page"}</span></p>
+      <p class="destination"><button type="button" class="link" data-action="settings">${label}</button><span>${destination ? `to ${destination}${plain ? ", not encrypted" : ""}` : "nothing leaves this page"}</span></p>
       ${this.composer.hint}
     </div>`;
   }
 
-  /** What the conversation has used so far, and what the chosen model takes and costs. */
+  /** What the conversation has used so far, and what the model takes and costs. */
   #spent(): TemplateResult | typeof nothing {
-    const { spent: used, settings } = this.agent;
-    const model = settings.facts ? describe(settings.facts, true) : "";
+    const { spent: used, answerer } = this.agent;
+    const model = answerer.facts ? describe(answerer.facts, true) : "";
     if (!used && !model) return nothing;
     return html`<p class="session-usage" data-testid="session-usage">${used ? html`<span>This conversation: ${spent(used)}</span>` : nothing}${model ? html`<span data-testid="model-facts">${model}</span>` : nothing}</p>`;
   }

@@ -48,7 +48,8 @@ export class RunLine {
     this.#cancel.hidden = !retry;
     this.element.dataset["retry"] = retry ? (now < retry.at ? "waits" : "asks") : "";
     if (retry) {
-      setText(this.#phase, retry.error ? `${retry.provider}: ${reason(retry.error)}` : retry.provider);
+      const who = retry.delegate ? `A delegate, by ${retry.provider}` : retry.provider;
+      setText(this.#phase, retry.error ? `${who}: ${reason(retry.error)}` : who);
       return setText(this.#clock, `try ${retry.attempt} ${now < retry.at ? `in ${Math.ceil((retry.at - now) / 1000)} s` : "now"}`);
     }
     setText(this.#phase, this.#words());

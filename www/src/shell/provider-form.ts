@@ -3,22 +3,18 @@
 // Decides which fields are shown, by the table of services. Promises: a key is never stored, never shown after it was typed
 // (only its last four characters) and never filled in by the browser's password manager; what the form says about where it goes
 // is what the provider will do. Leaves to others: saving (`settings-dialog.ts`), what a service needs (`services.ts`).
-import type { ErrorInfo } from "lodger";
 import { html, nothing, type TemplateResult } from "lit";
-import { told } from "../agent.ts";
+import { told, type Tried } from "../agent.ts";
 import { describe } from "../models.ts";
 import { GROUPS, SERVICES, service, type Service } from "../services.ts";
 import { hasLocalModel, LOCAL_MODEL } from "../local-model.ts";
-import type { Choice, Entered, Settings } from "../settings.ts";
+import { host, isPlain, type Choice, type Entered, type Settings } from "../settings.ts";
 import { options, value } from "./fields.ts";
 import { icon } from "./icons.ts";
 
 /** A connection that is or was tried. */
-export interface Trial {
+export interface Trial extends Tried {
   busy: boolean;
-  error: ErrorInfo | null;
-  /** What the provider offers. */
-  models: readonly string[];
 }
 
 /** What the form changes. */
@@ -55,8 +51,9 @@ export function wrong(settings: Settings, choice: Choice): string {
 }
 
 /** What is wrong with the address; empty: nothing. */
-export function wrongAddress({ url }: Service, { baseUrl }: Entered): string {
-  if (baseUrl && !URL.canParse(baseUrl)) return `“${baseUrl}” is no address. It begins with https://.`;
+export function wrongAddress({ url }: Service, { baseUrl, plain }: Entered): string {
+  if (baseUrl && !(URL.canParse(baseUrl) && /^https?:/i.test(baseUrl))) return `“${baseUrl}” is no address. It begins with https://.`;
+  if (isPlain(baseUrl) && !plain) return `${host(baseUrl)} would be called without encryption. Enter an address that begins with https://, or allow it below the address.`;
   return baseUrl || url ? "" : "Enter the address of the server.";
 }
 
@@ -111,19 +108,22 @@ function connection({ trial, test }: Draft, chosen: Service, entered: Entered): 
   const named = entered.model || chosen.model;
   return html`<div class="connection">
     <button type="button" data-testid="test-connection" aria-disabled=${trial?.busy ?? false} @click=${test}>Test connection</button>
-    <div role="status" data-testid="connection" data-code=${trial?.error?.code ?? nothing}>${!trial ? nothing : trial.busy ? html`<p class="muted">Asking…</p>` : trial.error ? trouble(trial.error, chosen) : html`<p class="ok-text">${icon("done")}<span>${works(trial.models, named)}</span></p>`}</div>
+    <p class="about">It lists the models, and asks the chosen one for a word: a few tokens.</p>
+    <div role="status" data-testid="connection" data-code=${trial?.error?.code ?? nothing}>${!trial ? nothing : trial.busy ? html`<p class="muted">Asking…</p>` : html`${trial.letIn ? html`<p class="ok-text">${icon("done")}<span>${works(trial, named)}</span></p>` : nothing}${trouble(trial, chosen)}`}</div>
   </div>`;
 }
 
-function trouble(error: ErrorInfo, chosen: Service): TemplateResult {
+function trouble({ error, letIn, model }: Trial, chosen: Service): TemplateResult | typeof nothing {
+  if (!error) return nothing;
   const { text, hint } = told(error, chosen.id);
-  return html`<p class="danger-text">${icon("alert")}<span>${text}<span class="hint">${hint}</span></span></p>`;
+  return html`<p class="danger-text">${icon("alert")}<span>${letIn && model ? `“${model}” does not answer. ` : ""}${text}<span class="hint">${hint}</span></span></p>`;
 }
 
-function works(models: readonly string[], named: string | null): string {
-  if (models.length === 0) return "It answers.";
-  const missing = named && !models.includes(named) ? ` “${named}” is not among them.` : "";
-  return `It answers, with ${models.length === 1 ? "one model" : `${models.length} models`}: suggested under Model.${missing}`;
+function works({ error, models, model }: Trial, named: string | null): string {
+  const answers = model && !error ? `“${model}” answers.` : "It lets this page in.";
+  if (models.length === 0) return answers;
+  const other = named && !models.includes(named) ? ` “${named}” is not among them.` : named && named !== model ? ` “${named}” was not asked.` : "";
+  return `${answers} ${models.length === 1 ? "One model is" : `${models.length} models are`} offered: suggested under Model.${other}`;
 }
 
 function model({ settings, trial }: Draft, chosen: Service, entered: Entered, enter: (change: Partial<Entered>) => void): TemplateResult {
@@ -138,15 +138,15 @@ function model({ settings, trial }: Draft, chosen: Service, entered: Entered, en
   </div>`;
 }
 
-function address(chosen: Service, { baseUrl }: Entered, enter: (change: Partial<Entered>) => void): TemplateResult {
+function address(chosen: Service, { baseUrl, plain }: Entered, enter: (change: Partial<Entered>) => void): TemplateResult {
   const about = chosen.url === null ? "Where the server is, as its own documentation gives it." : chosen.key === "needed" ? "Only for a proxy of your own. A proxy that adds the key needs none here." : "Only if it is somewhere else.";
   return html`<div class="field">
     <label for="base-url">Address</label>
-    <input id="base-url" type="url" autocomplete="off" spellcheck="false" placeholder=${chosen.url ?? "https://…/v1"} .value=${baseUrl} @input=${(e: Event) => enter({ baseUrl: value(e).trim() })} aria-describedby="base-about" />
+    <input id="base-url" type="url" autocomplete="off" spellcheck="false" placeholder=${chosen.url ?? "https://…/v1"} .value=${baseUrl} @input=${(e: Event) => enter({ baseUrl: value(e).trim(), plain: false })} aria-describedby="base-about" />
     <p id="base-about" class="about">${about}</p>
+    ${isPlain(baseUrl)
+      ? html`<label class="check"><input type="checkbox" .checked=${plain} data-testid="allow-http" aria-describedby="plain-about" @change=${(e: Event) => enter({ plain: (e.target as HTMLInputElement).checked })} />Call it without encryption</label>
+          <p id="plain-about" class="about" data-testid="plain-about">Whoever is on the way to <strong>${host(baseUrl)}</strong>, in the same Wi-Fi for instance, can then read and change everything that is said${chosen.key === "none" ? "" : ", and read the key"}. Allow it only in a network that you trust.${location.protocol === "https:" ? " The browser may refuse it all the same, as this page itself came encrypted." : ""}</p>`
+      : nothing}
   </div>`;
-}
-
-function host(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : url;
 }

@@ -1,8 +1,9 @@
 // The settings: who answers (`provider-form.ts`), what the agent may do, and what this browser keeps.
 //
-// Promises: nothing counts before it is saved, but forgetting a key; what was typed as a key does not stay in the document.
+// Promises: nothing counts before it is saved, but forgetting a key; what the agent refuses is not saved, and the form stays
+// open and says why; what was typed as a key does not stay in the document.
 import { html, nothing, type TemplateResult } from "lit";
-import type { Agent } from "../agent.ts";
+import { told, type Agent } from "../agent.ts";
 import type { Choice, ProcessType, Settings } from "../settings.ts";
 import { service } from "../services.ts";
 import { budgetForm } from "./budget-form.ts";
@@ -22,6 +23,9 @@ export class SettingsDialog extends Component {
   #error = "";
   #storage: Storage | null = null;
   #trial: Trial | null = null;
+  #trying = new AbortController();
+  /** The agent is asked whether it takes what is saved. */
+  #saving = false;
 
   /** Gives the dialog what it changes; before it enters the page. */
   init(agent: Agent): this {
@@ -35,7 +39,8 @@ export class SettingsDialog extends Component {
   show(): void {
     this.#draft = { ...this.#settings.choice };
     this.#error = "";
-    this.#storage = this.#trial = null;
+    this.#storage = null;
+    this.#dropTrial();
     this.requestUpdate();
     void this.updateComplete.then(() => this.#dialog.showModal());
     void this.agent.workspace.storage().then((s) => ((this.#storage = s), this.requestUpdate()), () => undefined);
@@ -76,7 +81,7 @@ export class SettingsDialog extends Component {
             ${this.#kept()}
           </fieldset>
         </div>
-        <footer class="dialog-foot"><button type="button" @click=${() => this.#dialog.close()}>Cancel</button><button type="submit" class="primary" data-testid="save-settings">Save</button></footer>
+        <footer class="dialog-foot"><button type="button" @click=${() => this.#dialog.close()}>Cancel</button><button type="submit" class="primary" data-testid="save-settings" aria-disabled=${this.#saving}>Save</button></footer>
       </form>
     </dialog>`;
   }
@@ -122,8 +127,13 @@ export class SettingsDialog extends Component {
     const { provider } = this.#draft;
     const address = (choice: Partial<Choice>) => choice.entered?.[provider]?.baseUrl ?? "";
     if (!this.#trial || (change.entered && address(change) === address(this.#draft))) return;
-    this.#trial = null;
+    this.#dropTrial();
     this.requestUpdate();
+  }
+
+  #dropTrial(): void {
+    this.#trying.abort();
+    this.#trial = null;
   }
 
   /** Tries what is entered, also before it is saved. */
@@ -132,41 +142,57 @@ export class SettingsDialog extends Component {
     const chosen = service(provider);
     if (!chosen || this.#trial?.busy) return;
     const entered = this.#settings.entered(provider, this.#draft);
-    const trial: Trial = { busy: true, error: null, models: [] };
+    const trial: Trial = { busy: true, letIn: false, error: null, models: [], model: "" };
     this.#error = wrongAddress(chosen, entered);
     this.#trial = this.#error ? null : trial;
     this.requestUpdate();
     if (this.#error) return;
     const typed = this.querySelector<HTMLInputElement>("#key")?.value ?? "";
-    const { error, models } = await this.agent.test(this.#settings.api(chosen, entered, typed));
+    this.#trying = new AbortController();
+    const tried = await this.agent.test(this.#settings.api(chosen, entered, typed), this.#trying.signal);
     // Something else may have been entered meanwhile.
     if (this.#trial !== trial) return;
-    this.#trial = { busy: false, error, models };
+    this.#trial = { busy: false, ...tried };
     this.requestUpdate();
   }
 
   #forget(account: string): void {
     this.#untried();
     this.#settings.forgetKey(account);
-    void this.agent.configure();
+    void this.agent.change(() => ({})).then((error) => error && this.#tell(`The running agent still has the key: stop it. ${told(error).text}`));
     this.querySelector<HTMLElement>("#key")?.focus();
   }
 
   readonly #save = (event: Event): void => {
     event.preventDefault();
-    this.#error = wrong(this.#settings, this.#draft);
-    if (this.#error) {
-      this.requestUpdate();
-      return void this.updateComplete.then(() => this.querySelector("[role=alert]")?.scrollIntoView({ block: "nearest" }));
-    }
-    const field = this.querySelector<HTMLInputElement>("#key");
-    if (field?.value.trim()) this.#settings.useKey(field.dataset["account"] ?? "", field.value);
-    this.#settings.set(this.#draft);
-    this.#dialog.close();
-    void this.agent.configure();
+    if (!this.#saving) void this.#take();
   };
 
-  readonly #closed = (): void => this.#wipe();
+  async #take(): Promise<void> {
+    const draft = this.#draft;
+    this.#tell(wrong(this.#settings, draft));
+    if (this.#error) return;
+    this.#saving = true;
+    const error = await this.agent.change(() => draft, this.querySelector<HTMLInputElement>("#key")?.value.trim());
+    this.#saving = false;
+    if (!error) return this.#dialog.close();
+    const { text, hint } = told(error, draft.provider);
+    this.#tell(`${text} ${hint}`);
+    // Closed meanwhile: it opens again, since what was wanted does not hold.
+    if (!this.#dialog.open) this.#dialog.showModal();
+  }
+
+  /** Says what is wrong; empty: nothing. */
+  #tell(error: string): void {
+    this.#error = error;
+    this.requestUpdate();
+    if (error) void this.updateComplete.then(() => this.querySelector("[role=alert]")?.scrollIntoView({ block: "nearest" }));
+  }
+
+  readonly #closed = (): void => {
+    this.#dropTrial();
+    this.#wipe();
+  };
 
   #wipe(): void {
     const field = this.querySelector<HTMLInputElement>("#key");

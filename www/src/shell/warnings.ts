@@ -30,7 +30,7 @@ export class WarningStrip extends Component {
   protected override render(): TemplateResult {
     const storage = this.#storage;
     const full = storage && storage.quota > 0 ? storage.bytes / storage.quota : 0;
-    const where = this.agent.settings.destination;
+    const where = this.agent.answerer.destination;
     return html`<div class="warnings" role="status" data-testid="warnings">
       ${storage?.kind === "memory" ? this.#line("memory", "warning", "Nothing is stored: pages and conversation go when this page closes.") : nothing}
       ${storage?.kind === "indexeddb" && full > FULL ? this.#line("quota", "warning", `The browser’s storage is ${Math.round(full * 100)} % full.`, "Settings") : nothing}

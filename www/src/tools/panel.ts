@@ -5,7 +5,7 @@
 // Leaves to others: forms from schemas (`schema-form.ts`), process type and capabilities (the settings dialog).
 import { html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import type { ErrorInfo, ToolDefinition } from "lodger";
-import { errorInfo, sentence, type Agent } from "../agent.ts";
+import { errorInfo, sentence, told, type Agent } from "../agent.ts";
 import { duration } from "../conversation/tool-card.ts";
 import { readable } from "../conversation/tool-text.ts";
 import type { PageStore } from "../pages/store.ts";
@@ -30,6 +30,8 @@ export class ToolsPanel extends Component {
   readonly #ran = new Map<string, Ran>();
   /** Whose form is drawn: those that were opened once. */
   readonly #opened = new Set<string>();
+  /** The rule that was refused, and why, until another one is set. */
+  #refused: { name: string; why: string } | null = null;
 
   /** Gives the panel what it shows; before it enters the page. */
   init(agent: Agent, pages: PageStore): this {
@@ -96,9 +98,10 @@ export class ToolsPanel extends Component {
         <summary>${icon("chevron")}<span class="tool-title"><code class="tool-name">${name}</code>${lacks ? html`<span class="badge unavailable">${icon("denied")}unavailable</span>` : html`<span class="badge">${tool.readOnly ? "reads" : "changes"}</span>`}</span></summary>
         ${this.#opened.has(name) ? this.#detail(tool, lacks) : nothing}
       </details>
-      <select aria-label=${`Rule for ${name}`} title="What happens when the agent wants to use it" data-testid="tool-rule" @change=${(event: Event) => this.#setRule(name, (event.target as HTMLSelectElement).value as Verdict | "")}>
+      <select aria-label=${`Rule for ${name}`} title="What happens when the agent wants to use it" data-testid="tool-rule" @change=${(event: Event) => void this.#setRule(name, event.target as HTMLSelectElement)}>
         ${RULES.map(([value, label]) => html`<option value=${value} .selected=${value === rule}>${label}</option>`)}
       </select>
+      ${this.#refused?.name === name ? html`<p class="danger-text" role="alert">${icon("alert")}${this.#refused.why}</p>` : nothing}
     </li>`;
   }
 
@@ -145,10 +148,16 @@ export class ToolsPanel extends Component {
     this.requestUpdate();
   }
 
-  #setRule(name: string, rule: Verdict | ""): void {
-    const { [name]: _, ...policies } = this.agent.settings.choice.policies;
-    this.agent.settings.set({ policies: rule ? { ...policies, [name]: rule } : policies });
-    void this.agent.configure();
+  async #setRule(name: string, field: HTMLSelectElement): Promise<void> {
+    const rule = field.value as Verdict | "";
+    this.#refused = null;
+    const error = await this.agent.change(({ policies: { [name]: _, ...policies } }) => ({ policies: rule ? { ...policies, [name]: rule } : policies }));
+    if (error) {
+      const { text, hint } = told(error);
+      this.#refused = { name, why: `${text} ${hint}` };
+      field.value = this.agent.settings.choice.policies[name] ?? "";
+    }
+    this.requestUpdate();
   }
 
   async #revoke(tool: string, sessionId: string): Promise<void> {
