@@ -6,13 +6,14 @@
 //
 // Only the public package is used, as any page would: `lodger`, `lodger/offline` and, where there is a local model, `lodger/wllama`.
 import { openWorkspace, type Workspace } from "lodger";
-import { Agent, errorInfo, sentence } from "./agent.ts";
+import { Agent } from "./agent.ts";
 import { PageStore } from "./pages/store.ts";
 import { Settings } from "./settings.ts";
 import { h } from "./shell/dom.ts";
 import { installIcons, iconNode } from "./shell/icons.ts";
 import type { Workbench } from "./shell/workbench.ts";
 import "./shell/workbench.ts";
+import { errorInfo, sentence } from "./words.ts";
 
 /** `?workspace=name` opens another one. */
 const name = new URLSearchParams(location.search).get("workspace") || "notes";

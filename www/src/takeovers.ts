@@ -4,8 +4,8 @@
 // Decides how it is told. Promises: what is kept goes with the conversation, and has nothing of it, just who and why. Leaves
 // to others: which model answered and what it cost (the message says that).
 import type { ErrorInfo, Snapshot } from "lodger";
-import { cause } from "./agent.ts";
 import { serviceName } from "./services.ts";
+import { cause } from "./words.ts";
 
 /** Who answers now, who failed before, and why. */
 interface Takeover {

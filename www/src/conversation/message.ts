@@ -4,7 +4,7 @@
 // its end; parts keep their nodes. Leaves to others: when to draw and where to scroll (`thread.ts`).
 import type { ErrorInfo, Message, Part } from "lodger";
 import { FileView } from "./file-view.ts";
-import { told, type ToolCall } from "../agent.ts";
+import type { ToolCall } from "../agent.ts";
 import { spent } from "../models.ts";
 import { h, setText } from "../shell/dom.ts";
 import { iconNode, type IconName } from "../shell/icons.ts";
@@ -12,6 +12,7 @@ import { MarkdownStream } from "../render/stream.ts";
 import { Thinking } from "./thinking.ts";
 import { ToolCard } from "./tool-card.ts";
 import { LEAST, ToolGroup } from "./tool-group.ts";
+import { told } from "../words.ts";
 
 /** A growing text, with markup or without. */
 type Text = Pick<MarkdownStream, "set" | "draw" | "selected">;

@@ -3,7 +3,7 @@
 // Decides: what is offered in each state (first visit, stopped, refused command), and what is spoken. The thread and
 // the composer are made once and owned by hand; lit draws what stands around them.
 import { html, nothing, type TemplateResult } from "lit";
-import { duration, reason, told, type Agent, type Retry } from "../agent.ts";
+import type { Agent, Retry } from "../agent.ts";
 import { describe, spent } from "../models.ts";
 import type { PageStore } from "../pages/store.ts";
 import { Component } from "../shell/changing.ts";
@@ -13,6 +13,7 @@ import type { Speech } from "./speech.ts";
 import { PermissionCard } from "../permission/card.ts";
 import { Composer } from "./composer.ts";
 import { Thread } from "./thread.ts";
+import { duration, reason, told } from "../words.ts";
 
 /** Questions to try; the first answers are in the samples. */
 export const QUESTIONS = ["What pages mention dragons?", "List all pages about history.", "Read the content of all three chapter pages and summarize them together."];

@@ -3,8 +3,8 @@
 // A spinner alone reads as a hang; after ten silent seconds the line says how long nothing came. Before a provider is asked
 // again it counts down and can be cancelled. Promises: no second of a countdown moves anything.
 import type { Agent } from "../agent.ts";
-import { reason } from "../agent.ts";
 import { h, setText } from "../shell/dom.ts";
+import { reason } from "../words.ts";
 
 const QUIET_AFTER = 10_000;
 

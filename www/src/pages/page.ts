@@ -3,13 +3,13 @@
 // Decides: how much of a large page is drawn at once; what happens when a page changed under an editor's hands (both
 // texts are kept, the person chooses). Leaves to others: Markdown (`render/`), versions (`versions.ts`).
 import { html, nothing, type TemplateResult } from "lit";
-import { told } from "../agent.ts";
 import { MarkdownStream } from "../render/stream.ts";
 import { Component } from "../shell/changing.ts";
 import { h, onAction } from "../shell/dom.ts";
 import { icon } from "../shell/icons.ts";
 import { PageStore, type Open } from "./store.ts";
 import { PageVersions } from "./versions.ts";
+import { told } from "../words.ts";
 
 /** Characters of a page that are drawn before one asks for more. */
 const AT_ONCE = 40_000;

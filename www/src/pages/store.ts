@@ -4,9 +4,9 @@
 // change by the agent shows up without a reload, and never under the hands of someone who edits. Leaves to others: all
 // rules about pages, which are the package's.
 import type { ErrorInfo, Page, PageNode, Workspace } from "lodger";
-import { errorInfo } from "../agent.ts";
 import { Changing } from "../shell/changing.ts";
 import { samples } from "./samples.ts";
+import { errorInfo } from "../words.ts";
 
 /** The page that is open, with what surrounds it. */
 export interface Open {

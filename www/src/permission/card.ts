@@ -8,7 +8,7 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 import type { ErrorInfo, PermissionAnswer, PermissionRequest } from "lodger";
-import { sentence, type Agent, type Asked, type ToolCall } from "../agent.ts";
+import type { Agent, Asked, ToolCall } from "../agent.ts";
 import type { Speech } from "../conversation/speech.ts";
 import { counted, diffView } from "../pages/diff-view.ts";
 import type { PageStore } from "../pages/store.ts";
@@ -16,6 +16,7 @@ import { Component } from "../shell/changing.ts";
 import { icon } from "../shell/icons.ts";
 import { exactJson, visible } from "../shell/visible.ts";
 import { pageChange, type Change } from "./change.ts";
+import { sentence } from "../words.ts";
 
 /** For so long after a question appeared its buttons do not act: the press may have been meant for something else. */
 const SETTLES_IN = 400;

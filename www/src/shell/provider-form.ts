@@ -4,13 +4,14 @@
 // (only its last four characters) and never filled in by the browser's password manager; what the form says about where it goes
 // is what the provider will do. Leaves to others: saving (`settings-dialog.ts`), what a service needs (`services.ts`).
 import { html, nothing, type TemplateResult } from "lit";
-import { told, type Tried } from "../agent.ts";
+import type { Tried } from "../agent.ts";
 import { describe } from "../models.ts";
 import { GROUPS, SERVICES, service, type Service } from "../services.ts";
 import { hasLocalModel, LOCAL_MODEL } from "../local-model.ts";
 import { host, isPlain, type Choice, type Entered, type Settings } from "../settings.ts";
 import { options, value } from "./fields.ts";
 import { icon } from "./icons.ts";
+import { told } from "../words.ts";
 
 /** A connection that is or was tried. */
 export interface Trial extends Tried {

@@ -3,7 +3,7 @@
 // Promises: nothing counts before it is saved, but forgetting a key; what the agent refuses is not saved, and the form stays
 // open and says why; what was typed as a key does not stay in the document.
 import { html, nothing, type TemplateResult } from "lit";
-import { told, type Agent } from "../agent.ts";
+import type { Agent } from "../agent.ts";
 import type { Choice, ProcessType, Settings } from "../settings.ts";
 import { service } from "../services.ts";
 import { budgetForm } from "./budget-form.ts";
@@ -11,6 +11,7 @@ import { Component } from "./changing.ts";
 import { options, value } from "./fields.ts";
 import { icon } from "./icons.ts";
 import { providerForm, wrong, wrongAddress, type Trial } from "./provider-form.ts";
+import { told } from "../words.ts";
 
 type Storage = { kind: string; bytes: number; quota: number; persisted: boolean; persist(): Promise<boolean> };
 

@@ -5,7 +5,7 @@
 // Leaves to others: forms from schemas (`schema-form.ts`), process type and capabilities (the settings dialog).
 import { html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import type { ErrorInfo, ToolDefinition } from "lodger";
-import { errorInfo, sentence, told, type Agent } from "../agent.ts";
+import type { Agent } from "../agent.ts";
 import { duration } from "../conversation/tool-card.ts";
 import { readable } from "../conversation/tool-text.ts";
 import type { PageStore } from "../pages/store.ts";
@@ -14,6 +14,7 @@ import { Component } from "../shell/changing.ts";
 import { icon } from "../shell/icons.ts";
 import { exactJson } from "../shell/visible.ts";
 import { argumentsOf, fieldsOf, formOf } from "./schema-form.ts";
+import { errorInfo, sentence, told } from "../words.ts";
 
 type Ran = { state: "running" } | { state: "done"; node: Node; cut: number; ms: number } | { state: "failed"; error: Pick<ErrorInfo, "message" | "hint"> };
 
