@@ -83,7 +83,71 @@ export class LodgerError extends Error {
   readonly hint?: string;
 }
 
-/** The stable codes. The list grows; treat one that you do not know as not retryable. */
+/**
+ * The stable codes. The list grows; treat one that you do not know as not retryable.
+ *
+ * - `no_workspace`: No workspace is open.
+ * - `workspace_closed`: The workspace was closed.
+ * - `workspace_deleted`: The workspace was deleted, here or in another tab.
+ * - `already_running`: A harness runs for this workspace already, here or in another tab.
+ * - `not_running`: The command needs a running harness.
+ * - `busy`: The session works on a run.
+ * - `ownership_lost`: Another holder has taken the workspace over.
+ * - `panicked`: The wasm module panicked; a fresh instance can go on.
+ * - `wasm_unavailable`: The wasm could not be loaded.
+ * - `insecure_context`: The page is no secure context, so locks and key storage do not exist.
+ * - `unknown_command`: No command has this name.
+ * - `invalid_arguments`: The arguments of a command or tool do not fit.
+ * - `invalid_config`: A configuration member is unknown, of the wrong type, or not available yet.
+ * - `empty_message`: The message is empty.
+ * - `run_not_found`: No run has this id.
+ * - `message_not_found`: No message has this id.
+ * - `session_not_found`: No session has this id.
+ * - `nothing_to_resume`: There is no run that could go on.
+ * - `unsupported_file`: A file that the model, or any model, does not take.
+ * - `file_too_large`: A file is too large, or there are too many.
+ * - `file_not_found`: No file of this id is in the workspace.
+ * - `tool_not_found`: No tool has this name.
+ * - `duplicate_tool`: A tool of this name is registered already.
+ * - `invalid_tool`: The tool's definition is not usable.
+ * - `invalid_schema`: The tool's schema is not usable.
+ * - `tool_failed`: The tool failed or threw.
+ * - `tool_timeout`: The tool took too long.
+ * - `tool_interrupted`: The call was interrupted before it ended.
+ * - `unknown_outcome`: The page went away while the tool ran: nobody knows whether it took effect.
+ * - `request_not_found`: Nothing with this id waits for an answer.
+ * - `permission_denied`: A person or a policy does not allow it.
+ * - `page_not_found`: No page has this slug.
+ * - `slug_taken`: Another page has this slug.
+ * - `page_cycle`: The page would become its own ancestor.
+ * - `version_conflict`: The page has changed since the version that was expected.
+ * - `not_configured`: No provider is configured.
+ * - `auth`: The provider does not accept the key.
+ * - `permission`: The key may not do this.
+ * - `not_found`: The provider does not know the model or the path.
+ * - `invalid_request`: The provider refuses the request as malformed.
+ * - `context_length`: The conversation is longer than the model's window.
+ * - `rate_limit`: Too many requests.
+ * - `quota`: The account has no credit or has met its limit.
+ * - `overloaded`: The provider is overloaded.
+ * - `server`: The provider failed.
+ * - `network`: No answer came: network or CORS, a browser does not tell them apart.
+ * - `timeout`: It took too long.
+ * - `stream_broken`: The answer broke off in the middle.
+ * - `protocol`: The answer is not what the protocol says.
+ * - `refused`: The model refused.
+ * - `aborted`: The page aborted.
+ * - `invalid_output`: The answer does not fit its schema, also after it was asked for again.
+ * - `output_limit`: The output limit left nothing of an answer, or no whole one where it has a schema.
+ * - `max_turns_exceeded`: The run used up its turns.
+ * - `budget_exceeded`: The run or the session has used up its budget.
+ * - `storage_unavailable`: The database cannot be opened.
+ * - `storage_blocked`: Another tab keeps the database from being opened.
+ * - `quota_exceeded`: The disk quota is used up.
+ * - `storage_failed`: A write did not go through.
+ * - `newer_version`: The stored data was written by a newer version of this package.
+ * - `corrupt`: The stored data contradicts itself.
+ */
 export type ErrorCode =
   // the package, the workspace and the harness
   | "wasm_unavailable" | "no_workspace" | "workspace_closed" | "workspace_deleted" | "already_running" | "not_running"
@@ -244,7 +308,7 @@ export interface StorageInfo {
  * place means that it has the models of another one. A key may be several ids, with spaces between. An id is looked for as
  * it is, then without a date or `-latest` at its end; where a gateway's id begins with a vendor and a slash, also under
  * that vendor. Members that begin with `$` are comments. To add to what the package knows:
- * `import models from "lodger/models.json"`, then `{ ...models, custom: { mine: { price: [1, 2] } } }`.
+ * `import models from "lodger/models.json" with { type: "json" }`, then `{ ...models, custom: { mine: { price: [1, 2] } } }`.
  */
 export interface ModelCatalog { readonly [provider: string]: string | { readonly [ids: string]: ModelFacts } }
 /** What is not known is left out. */
@@ -280,8 +344,10 @@ export interface AgentConfig {
   /** Other providers by name: those of `fallback`. */
   providers?: Record<string, Provider>;
   /**
-   * Names of `providers`, each with a `model` of its own. When one fails that cannot be asked again, before it has shown
-   * anything, the next takes over for the rest of the run, and for what the run delegates from then on (`agent:notice`).
+   * Names of `providers`; each is asked for a `model` of its own, else for the one above. When one fails that cannot be asked
+   * again, before it has shown anything, the next takes over for the rest of the run, and for what the run delegates from then
+   * on (`agent:notice`): after `auth`, `permission`, `not_found`, `rate_limit`, `quota`, `overloaded`, `server`, `network`,
+   * `timeout`, `stream_broken`, `protocol` and `not_configured`, not where the request itself is at fault or was refused.
    * Once that one is not in this list any more or has no key, the run goes on with `provider`.
    */
   fallback?: string[];
@@ -294,7 +360,7 @@ export interface AgentConfig {
   reasoning?: "off" | "low" | "medium" | "high";
   /** Members of the request body, over ours. */
   providerOptions?: object;
-  /** How many model calls a run may make. Default 20. */
+  /** How many model calls a run may make. Default 20. Where `budgets.run.turns` is smaller, that counts. */
   maxTurns?: number;
   /** How long a tool may take. Default 60,000. */
   toolTimeoutMs?: number;
@@ -312,8 +378,8 @@ export interface AgentConfig {
   processType?: "Orchestrator" | "Researcher" | "Worker" | "SkillComposer";
   permissions?: Permissions;
   /**
-   * What a run and its session may use up, checked before each model call, from the journal: so it counts what was spent
-   * before a reload. Then the run fails with `budget_exceeded`. Delegates spend their parent's. `cost` needs models with a
+   * What a run and its session (all of the workspace's conversation, cleared parts included) may use up, checked before each
+   * model call, from the journal: so it counts what was spent before a reload. Then the run fails with `budget_exceeded`. Delegates spend their parent's. `cost` needs models with a
    * known price, and ends at an answer that nobody has counted. What a session was answered at no known price before its
    * models or budgets were set as they are is not in it.
    */
@@ -836,7 +902,7 @@ export interface Keys {
   /** The names of those there are. The keys themselves are never given back. */
   list(): Promise<string[]>;
   /**
-   * Tries a provider's key (its own, else the vault's) with the cheapest request that it answers, within 30 seconds or
+   * Tries a provider's key (its own, else the vault's of its kind: it has no name here) with the cheapest request that it answers, within 30 seconds or
    * its `timeouts.connectMs`. A key that is refused is no exception: `error` says what is wrong and what to do. A
    * custom model is always fine.
    *

@@ -13,6 +13,14 @@ test("index.d.ts names the codes of src/error.rs, and the one that is known only
   assert.equal(new Set(types).size, types.length);
 });
 
+test("index.d.ts says of each code what src/error.rs says", () => {
+  const rust = [...read("../../src/error.rs").matchAll(/((?:^ +\/\/\/ .*\n)+) +\w+ = "([a-z_]+)", retry /gm)];
+  const types = read("../index.d.ts");
+  const said = (comment) => comment.trim().split("\n").map((line) => line.trim().slice(4)).join(" ");
+  assert.deepEqual(rust.filter(([, comment, code]) => !types.includes(` * - \`${code}\`: ${said(comment)}\n`)).map(([, , code]) => code), []);
+  assert.ok(rust.length > 40);
+});
+
 /** All of the crate's source but the list of codes, and all of the client's. */
 const source = ["../../src/", "../"].flatMap((dir) =>
   readdirSync(new URL(dir, import.meta.url), { recursive: true })

@@ -574,5 +574,5 @@ impl Harness {
 /// There is nobody to ask.
 pub(super) fn not_configured() -> ErrorInfo {
     ErrorInfo::new(Code::NotConfigured, "LLM provider not configured")
-        .hint("give startAgent a provider: {kind: \"anthropic\", apiKey}, or offline() from lodger/offline")
+        .hint("give startAgent a provider with its key: {kind: \"anthropic\", apiKey}, a key by keys.set, or offline() from lodger/offline")
 }
