@@ -104,8 +104,8 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
     }
     let Some(mut incoming) = pump.inner().incoming.borrow_mut().remove(call) else { return false };
     let most = if incoming.command().is_some() { COMMAND_BODY } else { ERROR_BODY };
-    let patience = incoming.attempt.as_ref().map_or(Millis::MAX, |attempt| attempt.http.timeouts.silence);
     if let (Some(Whole { body, since, .. }), Piece::Bytes(bytes)) = (&mut incoming.whole, piece) {
+        let patience = incoming.attempt.as_ref().map_or(Millis::MAX, |attempt| attempt.http.timeouts.silence);
         let room = most.saturating_sub(body.len()).min(bytes.len());
         body.extend_from_slice(bytes.get(..room).unwrap_or_default());
         let now = pump.now();

@@ -45,16 +45,20 @@ impl Vault {
     /// The key of this name.
     pub async fn get(&self, name: &str) -> Result<Option<String>, ErrorInfo> {
         let Some((_, row)) = self.rows(vec![name.into()]).await?.pop() else { return Ok(None) };
-        self.opened(name, &row).await
+        let key = self.store.vault_key(&JsValue::UNDEFINED).await.map_err(told)?;
+        self.opened(key.as_ref(), name, &row).await
     }
 
-    /// The key in this row, under this name.
-    async fn opened(&self, name: &str, row: &str) -> Result<Option<String>, ErrorInfo> {
-        let Some(key) = self.store.vault_key(&JsValue::UNDEFINED).await.map_err(told)? else {
-            return Ok(self.memory.borrow().get(name).cloned());
-        };
+    /// The key in this row, under this name. `key`: the vault's, as the store gives it.
+    async fn opened(
+        &self,
+        key: Option<&JsValue>,
+        name: &str,
+        row: &str,
+    ) -> Result<Option<String>, ErrorInfo> {
+        let Some(key) = key else { return Ok(self.memory.borrow().get(name).cloned()) };
         needs_cipher()?;
-        match unseal(&key, name, row).await.ok().and_then(|text| text.as_string()) {
+        match unseal(key, name, row).await.ok().and_then(|text| text.as_string()) {
             // As `fetch` would: the harness looks for it as it goes out.
             Some(text) => Ok(Some(text.trim_ascii().into())),
             None => {
@@ -131,13 +135,16 @@ pub(super) fn ask(pump: &Pump, id: u32, ask: VaultAsk) {
 /// anywhere, used or not. One that cannot be read cannot be used either.
 pub(super) async fn keep_secret(pump: &Pump, reads: &[Read], rows: &[Rows]) {
     let vault = &pump.inner().vault;
-    for (_, rows) in reads.iter().zip(rows).filter(|(read, _)| read.table == Table::Keys) {
-        for (key, row) in rows {
-            if let Some(Part::Text(name)) = key.first()
-                && let Ok(Some(text)) = vault.opened(name, row).await
-            {
-                pump.inner().harness.borrow_mut().keep_secret(&text);
-            }
+    let of_vault = |(read, _): &(&Read, &Rows)| read.table == Table::Keys;
+    let Some((_, rows)) = reads.iter().zip(rows).find(of_vault).filter(|(_, rows)| !rows.is_empty()) else {
+        return;
+    };
+    let Ok(key) = vault.store.vault_key(&JsValue::UNDEFINED).await else { return };
+    for (place, row) in rows {
+        if let Some(Part::Text(name)) = place.first()
+            && let Ok(Some(text)) = vault.opened(key.as_ref(), name, row).await
+        {
+            pump.inner().harness.borrow_mut().keep_secret(&text);
         }
     }
 }
