@@ -66,16 +66,22 @@ export function running(page) {
   return page.locator("[data-testid=agent-status][data-lifecycle=Running]").waitFor();
 }
 
-/** Chooses the test's own model in the settings. */
-export async function useModel(visit, model) {
+/** Saves the settings that are open; they close when they are taken. */
+export async function save(page) {
+  await page.getByTestId("save-settings").click();
+  await page.getByTestId("settings").locator("visible=true").waitFor({ state: "hidden" });
+}
+
+/** Chooses the test's own model in the settings. `more`: what else is entered there. */
+export async function useModel(visit, model, more = async () => {}) {
   const { page, hosts } = visit;
   hosts.add(new URL(model.address).host);
   await page.getByTestId("open-settings").click();
   await page.getByLabel("Anthropic", { exact: false }).check();
   await page.getByTestId("key").fill("sk-ant-test-key-7431");
   await page.getByLabel("Address").fill(model.address);
-  await page.getByTestId("save-settings").click();
-  await page.getByTestId("settings").locator("visible=true").waitFor({ state: "hidden" });
+  await more();
+  await save(page);
 }
 
 /** Writes and sends. */

@@ -59,7 +59,7 @@ export const tests = {
     await page.waitForFunction(() => !Object.keys(localStorage).some((name) => name.includes("takeovers")));
   },
 
-  async "a delegate that waits shows as one, is over with its answer, and who took over for it is told"({ page, base, hosts }) {
+  async "a delegate that waits shows as one, is over with its answer, and who took over for it is told"({ page, base, visit }) {
     const server = await rawServer();
     let later = false;
     const second = server.route((json) => message(/TASK/.test(JSON.stringify(json.messages[0])) ? "Found by the second." : "unasked"));
@@ -72,16 +72,9 @@ export const tests = {
       return n === 2 ? plain(529, errorBody("overloaded_error", "Overloaded"), { "retry-after": "2" }) : message("delegate's answer");
     });
     first.checked = second.checked = false;
-    hosts.add(new URL(server.url).host);
     try {
       await open(page, base);
-      await page.getByTestId("open-settings").click();
-      await page.getByLabel("Anthropic", { exact: false }).check();
-      await page.getByTestId("key").fill("sk-ant-x");
-      await page.getByLabel("Address").fill(first.base);
-      await page.getByTestId("process-type").selectOption("Orchestrator");
-      await page.getByTestId("save-settings").click();
-      await page.getByTestId("settings").locator("visible=true").waitFor({ state: "hidden" });
+      await useModel(visit, { address: first.base }, () => page.getByTestId("process-type").selectOption("Orchestrator"));
       await start(page);
       await say(page, "Hello");
       const line = page.getByTestId("run-line");
@@ -105,19 +98,13 @@ export const tests = {
     }
   },
 
-  async "what to do is said in words for who reads it here"({ page, base, hosts }) {
+  async "what to do is said in words for who reads it here"({ page, base, visit }) {
     const server = await rawServer();
     const route = server.route(message([], { stop: "max_tokens" }), plain(403, errorBody("permission_error", "CORS requests are not allowed for this Organization because of its settings.")));
     route.checked = false;
-    hosts.add(new URL(server.url).host);
     try {
       await open(page, base);
-      await page.getByTestId("open-settings").click();
-      await page.getByLabel("Anthropic", { exact: false }).check();
-      await page.getByTestId("key").fill("sk-ant-x");
-      await page.getByLabel("Address").fill(route.base);
-      await page.getByTestId("save-settings").click();
-      await page.getByTestId("settings").locator("visible=true").waitFor({ state: "hidden" });
+      await useModel(visit, { address: route.base });
       await start(page);
       await say(page, "Hello");
       const note = page.locator("[data-testid=system-message][data-code=output_limit]");

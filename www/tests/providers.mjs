@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { plain, rawServer } from "../../pkg-tests/servers/raw.mjs";
 import { errorBody } from "../../pkg-tests/servers/sse.mjs";
 import { WIRES } from "../../pkg-tests/servers/wires/index.mjs";
-import { open, running, say, settled, start, useModel } from "./browser.mjs";
+import { open, running, save, say, settled, start, useModel } from "./browser.mjs";
 
 const SHOWN = {
   "Offline model": { key: false, model: false, address: false, command: null },
@@ -186,8 +186,7 @@ export const tests = {
     // Without what was refused it is taken, and then it is shown, too.
     await page.getByLabel("Model", { exact: true }).fill("some-model");
     await page.getByLabel("Address").fill(`${model.address}/v1`);
-    await page.getByTestId("save-settings").click();
-    await page.getByTestId("settings").locator("visible=true").waitFor({ state: "hidden" });
+    await save(page);
     assert.equal(await shown.innerText(), `some-modelto ${new URL(model.address).host}`);
     await say(page, "And this?");
     await page.getByTestId("assistant-message").nth(1).filter({ hasText: "Said by chat." }).waitFor();
@@ -207,8 +206,7 @@ export const tests = {
     await page.getByTestId("save-settings").click();
     await page.getByTestId("settings").getByRole("alert").filter({ hasText: "Take the limit in dollars away" }).waitFor();
     await page.getByTestId("limit-run-cost").fill("");
-    await page.getByTestId("save-settings").click();
-    await page.getByTestId("settings").locator("visible=true").waitFor({ state: "hidden" });
+    await save(page);
     await page.locator(".destination").getByText("to elsewhere.example").waitFor();
   },
 
@@ -257,8 +255,7 @@ export const tests = {
     await page.getByTestId("settings").getByRole("alert").filter({ hasText: "192.168.1.50:11434 would be called without encryption." }).waitFor();
     await page.locator(".destination").getByText("nothing leaves this page").waitFor();
     await page.getByTestId("allow-http").check();
-    await page.getByTestId("save-settings").click();
-    await page.getByTestId("settings").locator("visible=true").waitFor({ state: "hidden" });
+    await save(page);
     await page.locator(".destination").getByText("to 192.168.1.50:11434, not encrypted").waitFor();
     await say(page, "Hello");
     await page.getByTestId("assistant-message").filter({ hasText: "Said in the next room." }).waitFor();
@@ -327,8 +324,7 @@ tests["one conversation over Responses, Ollama and Mistral: thinking, a tool, an
       await page.getByLabel("Model", { exact: true }).fill("test-model");
       if (card !== "Ollama") await page.getByTestId("key").fill("sk-test");
       await page.getByLabel("Address").fill(route.base + row.base);
-      await page.getByTestId("save-settings").click();
-      await page.getByTestId("settings").locator("visible=true").waitFor({ state: "hidden" });
+      await save(page);
       await say(page, `Question ${i}`);
       const message = page.getByTestId("assistant-message").nth(i);
       await message.filter({ hasText: `Said by ${card}.` }).waitFor();

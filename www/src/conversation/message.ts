@@ -9,10 +9,10 @@ import { spent } from "../models.ts";
 import { h, setText } from "../shell/dom.ts";
 import { iconNode, type IconName } from "../shell/icons.ts";
 import { MarkdownStream } from "../render/stream.ts";
+import { told } from "../words.ts";
 import { Thinking } from "./thinking.ts";
 import { ToolCard } from "./tool-card.ts";
 import { LEAST, ToolGroup } from "./tool-group.ts";
-import { told } from "../words.ts";
 
 /** A growing text, with markup or without. */
 type Text = Pick<MarkdownStream, "set" | "draw" | "selected">;

@@ -11,9 +11,9 @@ import { onAction } from "../shell/dom.ts";
 import { icon } from "../shell/icons.ts";
 import type { Speech } from "./speech.ts";
 import { PermissionCard } from "../permission/card.ts";
+import { duration, reason, told } from "../words.ts";
 import { Composer } from "./composer.ts";
 import { Thread } from "./thread.ts";
-import { duration, reason, told } from "../words.ts";
 
 /** Questions to try; the first answers are in the samples. */
 export const QUESTIONS = ["What pages mention dragons?", "List all pages about history.", "Read the content of all three chapter pages and summarize them together."];

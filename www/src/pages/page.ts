@@ -7,9 +7,9 @@ import { MarkdownStream } from "../render/stream.ts";
 import { Component } from "../shell/changing.ts";
 import { h, onAction } from "../shell/dom.ts";
 import { icon } from "../shell/icons.ts";
+import { told } from "../words.ts";
 import { PageStore, type Open } from "./store.ts";
 import { PageVersions } from "./versions.ts";
-import { told } from "../words.ts";
 
 /** Characters of a page that are drawn before one asks for more. */
 const AT_ONCE = 40_000;

@@ -5,8 +5,8 @@
 // rules about pages, which are the package's.
 import type { ErrorInfo, Page, PageNode, Workspace } from "lodger";
 import { Changing } from "../shell/changing.ts";
-import { samples } from "./samples.ts";
 import { errorInfo } from "../words.ts";
+import { samples } from "./samples.ts";
 
 /** The page that is open, with what surrounds it. */
 export interface Open {

@@ -15,8 +15,8 @@ import type { PageStore } from "../pages/store.ts";
 import { Component } from "../shell/changing.ts";
 import { icon } from "../shell/icons.ts";
 import { exactJson, visible } from "../shell/visible.ts";
-import { pageChange, type Change } from "./change.ts";
 import { sentence } from "../words.ts";
+import { pageChange, type Change } from "./change.ts";
 
 /** For so long after a question appeared its buttons do not act: the press may have been meant for something else. */
 const SETTLES_IN = 400;

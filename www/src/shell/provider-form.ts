@@ -9,9 +9,9 @@ import { describe } from "../models.ts";
 import { GROUPS, SERVICES, service, type Service } from "../services.ts";
 import { hasLocalModel, LOCAL_MODEL } from "../local-model.ts";
 import { host, isPlain, type Choice, type Entered, type Settings } from "../settings.ts";
+import { told } from "../words.ts";
 import { options, value } from "./fields.ts";
 import { icon } from "./icons.ts";
-import { told } from "../words.ts";
 
 /** A connection that is or was tried. */
 export interface Trial extends Tried {

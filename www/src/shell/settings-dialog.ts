@@ -6,12 +6,12 @@ import { html, nothing, type TemplateResult } from "lit";
 import type { Agent } from "../agent.ts";
 import type { Choice, ProcessType, Settings } from "../settings.ts";
 import { service } from "../services.ts";
+import { told } from "../words.ts";
 import { budgetForm } from "./budget-form.ts";
 import { Component } from "./changing.ts";
 import { options, value } from "./fields.ts";
 import { icon } from "./icons.ts";
 import { providerForm, wrong, wrongAddress, type Trial } from "./provider-form.ts";
-import { told } from "../words.ts";
 
 type Storage = { kind: string; bytes: number; quota: number; persisted: boolean; persist(): Promise<boolean> };
 

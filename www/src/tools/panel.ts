@@ -13,8 +13,8 @@ import type { Verdict } from "../settings.ts";
 import { Component } from "../shell/changing.ts";
 import { icon } from "../shell/icons.ts";
 import { exactJson } from "../shell/visible.ts";
-import { argumentsOf, fieldsOf, formOf } from "./schema-form.ts";
 import { errorInfo, sentence, told } from "../words.ts";
+import { argumentsOf, fieldsOf, formOf } from "./schema-form.ts";
 
 type Ran = { state: "running" } | { state: "done"; node: Node; cut: number; ms: number } | { state: "failed"; error: Pick<ErrorInfo, "message" | "hint"> };
 
