@@ -379,9 +379,9 @@ export interface AgentConfig {
   permissions?: Permissions;
   /**
    * What a run and its session (all of the workspace's conversation, cleared parts included) may use up, checked before each
-   * model call, from the journal: so it counts what was spent before a reload. Then the run fails with `budget_exceeded`. Delegates spend their parent's. `cost` needs models with a
-   * known price, and ends at an answer that nobody has counted. What a session was answered at no known price before its
-   * models or budgets were set as they are is not in it.
+   * model call, from the journal: so it counts what was spent before a reload. Then the run fails with `budget_exceeded`.
+   * Delegates spend their parent's. `cost` needs models with a known price, and ends at an answer that nobody has counted.
+   * What a session was answered at no known price before its models or budgets were set as they are is not in it.
    */
   budgets?: { run?: Budget; session?: Budget };
   /** What the agent knows how to do: listed for the model, which reads one with `use_skill` when it wants it. */
@@ -902,9 +902,9 @@ export interface Keys {
   /** The names of those there are. The keys themselves are never given back. */
   list(): Promise<string[]>;
   /**
-   * Tries a provider's key (its own, else the vault's of its kind: it has no name here) with the cheapest request that it answers, within 30 seconds or
-   * its `timeouts.connectMs`. A key that is refused is no exception: `error` says what is wrong and what to do. A
-   * custom model is always fine.
+   * Tries a provider's key (its own, else the vault's of its kind: it has no name here) with the cheapest request that it
+   * answers, within 30 seconds or its `timeouts.connectMs`. A key that is refused is no exception: `error` says what is wrong
+   * and what to do. A custom model is always fine.
    *
    * @throws {LodgerError} `invalid_config`: it is no provider.
    */
