@@ -6,7 +6,7 @@
 use lodger::error::ErrorInfo;
 use lodger::harness::{Action, Harness, Input, ModelRequest, Notice, Options};
 use lodger::model::{Decoder, Wire};
-use lodger::ports::{HttpRequest, MemoryStore};
+use lodger::ports::{HttpRequest, MemoryStore, signatures};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
@@ -60,6 +60,9 @@ fn pump(harness: &mut Harness, store: &mut MemoryStore, command: Input) -> Resul
                 Action::Commit { id, commit } => {
                     inputs.push_back(Input::Committed { commit: id, result: store.commit(&commit) });
                 }
+                Action::Sign { id, texts } => {
+                    inputs.push_back(Input::Signed { id, signatures: Some(signatures(&texts)) });
+                }
                 // Nothing is shared with other workspaces.
                 Action::Account { id, .. } => {
                     inputs.push_back(Input::Account { read: id, result: Ok(Vec::new()) })
@@ -96,7 +99,12 @@ fn now() -> u64 {
 
 /// A whole conversation; gives its history as the page would get it.
 pub fn converse() -> Result<Option<String>, ErrorInfo> {
-    let options = Options { name: "example".into(), page_tools: false, holder: "the host".into() };
+    let options = Options {
+        name: "example".into(),
+        page_tools: false,
+        holder: "the host".into(),
+        operator: Options::local_operator(),
+    };
     let mut harness = Harness::new(options);
     let mut store = MemoryStore::new();
     let mut id = 0;

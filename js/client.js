@@ -24,6 +24,8 @@ const STOPPED = '{"lifecycle":"Stopped","is_streaming":false}';
 export let shut;
 /** Opens a fresh host if the last one is gone. */
 export let revive;
+/** Who works in a workspace; undefined: the page has not said. */
+export let operatorOf;
 
 export class Workspace extends EventTarget {
   #name;
@@ -47,6 +49,7 @@ export class Workspace extends EventTarget {
   #definitions = "[]";
   #registrations = new Map(); // name -> { args }
   #configFunctions = []; // what the agent's configuration may still call
+  #operator; // who works here, where the page has said so
   #events = [];
   #dispatching = false;
   #draft = ({ type }) => {
@@ -60,25 +63,29 @@ export class Workspace extends EventTarget {
    * @param {object} options
    * @param {(deliver: (message: object) => void) => Promise<{ send(message: object): void, close(): void }>} options.connect
    * @param {EventTarget | null} [options.target]
+   * @param {object | null} [options.operator] default: the host's own
    * @param {() => Promise<void>} [options.release] what `close()` does; default: lets go at once
    * @param {() => void} [options.onEnd] it will not open again
    */
-  constructor(name, { connect, target = globalThis.document ?? null, release, onEnd }) {
+  constructor(name, { connect, target = globalThis.document ?? null, operator, release, onEnd }) {
     super();
     this.#name = name;
     this.#connect = connect;
     this.#target = target;
+    this.#operator = operator;
     this.#release = release ?? (() => this.#shut());
     this.#onEnd = onEnd;
     this.tools = this.#makeTools();
     this.pages = this.#makePages();
     this.keys = this.#makeKeys();
+    this.sessions = this.#makeSessions();
     this.#listen("addEventListener");
   }
 
   static {
     shut = (workspace, error) => workspace.#shut(error);
     revive = (workspace) => workspace.#open();
+    operatorOf = (workspace) => workspace.#operator;
   }
 
   get name() {
@@ -110,6 +117,11 @@ export class Workspace extends EventTarget {
   }
 
   async sendMessage(input, options) {
+    return this.#say("sendMessage", input, options);
+  }
+
+  /** A command that sends what a person says, and begins a run: or none, where a host takes the text for something else. */
+  async #say(command, input, options) {
     const { signal, schema, ...rest } = { ...options };
     if (checkSignal(signal)?.aborted) throw failure("aborted", "The signal was aborted before the message was sent.");
     const message = typeof input === "string" ? { text: input } : input;
@@ -118,8 +130,8 @@ export class Workspace extends EventTarget {
     const args = { ...rest, ...said };
     const blobs = checkFiles(files);
     if (schema === undefined) {
-      const run = await this.#accept("sendMessage", args, { blobs });
-      if (signal) this.#bind(signal, run);
+      const run = await this.#accept(command, args, { blobs });
+      if (signal && run) this.#bind(signal, run);
       return run;
     }
     const standard = schema?.["~standard"] && standardSchema(schema, ANSWER);
@@ -127,14 +139,19 @@ export class Workspace extends EventTarget {
     const validate = standard && this.#calls.addOnce(standard.wrong);
     try {
       // As text: models write members in its order, which no map keeps.
-      const run = await this.#accept("sendMessage", { ...args, schema: { json, validate } }, { blobs, read: standard?.output });
-      if (signal) this.#bind(signal, run);
-      if (validate) run.result.catch(() => {}).then(() => this.#calls.remove(validate));
+      const run = await this.#accept(command, { ...args, schema: { json, validate } }, { blobs, read: standard?.output });
+      if (signal && run) this.#bind(signal, run);
+      const over = validate && (run ? run.result : Promise.resolve());
+      over?.catch(() => {}).then(() => this.#calls.remove(validate));
       return run;
     } catch (error) {
       if (validate) this.#calls.remove(validate);
       throw error;
     }
+  }
+
+  async regenerate(messageId, options) {
+    return this.#say("regenerate", {}, { ...options, messageId });
   }
 
   async run(input, options) {
@@ -337,6 +354,54 @@ export class Workspace extends EventTarget {
     };
   }
 
+  // ---------------------------------------------------------------- sessions
+
+  async setOperator(operator) {
+    if (operator === undefined) throw failure("invalid_arguments", "setOperator needs an operator, or null for none.");
+    await this.#command("setOperator", { operator });
+    this.#operator = operator;
+    // Whoever is there now sees what that one may; nobody sees anything.
+    for (const [id, { view }] of this.#views) {
+      if (operator === null) view.history([]);
+      this.#watch(id);
+    }
+  }
+
+  #makeSessions() {
+    const command = (name, args) => this.#command(`sessions.${name}`, args);
+    // Few pages need it: it is a module of its own.
+    const carried = async (does, ...args) => {
+      const carry = await import("./carry.js");
+      return carry[does](this, (name, args, files) => this.#request(name, args, undefined, files).promise, ...args);
+    };
+    return {
+      launch: async (options) => command("launch", options),
+      prompt: async (id, input, options) => ({ runId: (await this.#say("sessions.prompt", input, { ...options, id }))?.runId ?? null }),
+      status: async (id) => command("status", { id }),
+      stop: async (id, reason) => command("stop", { id, reason }),
+      restart: async (id, reason) => command("restart", { id, reason }),
+      recover: async (id, options) => command("recover", { ...options, id }),
+      list: async (options) => command("list", options),
+      rename: async (id, displayName) => command("rename", { id, displayName }),
+      remove: async (id) => command("remove", { id }),
+      undoRemove: async (id) => command("undoRemove", { id }),
+      journal: async (id, options) => command("journal", { ...options, id }),
+      events: async (id, options) => command("events", { ...options, id }),
+      receipts: async (id) => command("receipts", { id }),
+      handoffs: async (id) => command("handoffs", { id }),
+      task: async (id) => command("task", { id }),
+      runOnce: async (objective, options) => {
+        const run = await this.#say("sessions.runOnce", objective, options);
+        const { text, value } = await run.result;
+        return { ...(await command("left", { id: run.runId })), text, ...(value !== undefined && { value }) };
+      },
+      export: (id, options) => carried("exportSession", id, options),
+      import: (file) => carried("importSession", file),
+      replay: (file) => carried("replaySession", file),
+      fork: async (id, options) => command("fork", { ...options, id }),
+    };
+  }
+
   // ---------------------------------------------------------------- what goes to the host
 
   #config(config) {
@@ -372,7 +437,8 @@ export class Workspace extends EventTarget {
     };
     try {
       // Made while the reply is delivered, so that no text comes between.
-      return await this.#request(name, args, (value) => new Run(value, this.#text(value.runId), () => result(value.runId)), blobs).promise;
+      const accepted = (value) => value.runId && new Run(value, this.#text(value.runId), () => result(value.runId));
+      return await this.#request(name, args, accepted, blobs).promise;
     } finally {
       if (--this.#accepting === 0) for (const [id, text] of this.#runs) if (text.ended) this.#runs.delete(id);
     }
@@ -446,7 +512,11 @@ export class Workspace extends EventTarget {
       const channel = await Promise.race([connecting, lost]);
       if (this.#link !== link) await lost;
       this.#channel = channel;
+      // Before anything else that is asked of this host.
+      if (this.#operator !== undefined) await this.#request("setOperator", { operator: this.#operator }).promise;
     } catch (error) {
+      this.#channel?.close();
+      this.#channel = null;
       if (this.#link === link) this.#link = this.#opening = null;
       throw error;
     }
@@ -479,6 +549,8 @@ export class Workspace extends EventTarget {
         return this.#views.get(message.sessionId)?.view.history(JSON.parse(message.json));
       case "message":
         return this.#views.get(message.sessionId)?.view.message(JSON.parse(message.json), message.from);
+      case "gone":
+        return this.#views.get(message.sessionId)?.view.gone(message.messageId);
       case "view":
         return this.#views.get(message.sessionId)?.view.state(JSON.parse(message.json));
       case "call":

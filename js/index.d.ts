@@ -52,16 +52,29 @@ export interface Commands {
   start_agent: { args: AgentConfig; value: void };
   stop_agent: { args: {}; value: void };
   /** Resolves once the message is accepted; the answer comes by events. */
-  send_agent_message: { args: { message: string }; value: { runId: string; status: "accepted"; acceptedAt: number } };
+  send_agent_message: { args: { message: string; replaces?: string }; value: { runId: string; status: "accepted"; acceptedAt: number } };
+  regenerate_agent_message: { args: { messageId?: string }; value: { runId: string; status: "accepted"; acceptedAt: number } };
   interrupt_agent: { args: {}; value: void };
   get_agent_status: { args: {}; value: Status };
   clear_conversation: { args: {}; value: void };
-  get_conversation_history: { args: {}; value: Message[] };
+  get_conversation_history: { args: { version?: string }; value: Message[] };
   get_agent_settings: { args: {}; value: AgentSettings };
   execute_tool: { args: { tool: string; arguments?: object }; value: ToolResult };
   /** Answers a question, like `resolvePermission`. */
   respond_permission_request: { args: { requestId: string; answer: PermissionAnswer; reason?: string }; value: void };
   list_tools: { args: {}; value: ToolDefinition[] };
+  session_launch: { args: NonNullable<Parameters<Sessions["launch"]>[0]>; value: SessionState };
+  session_prompt: { args: { id: string; prompt: string }; value: { runId: string | null } };
+  session_status: { args: { id: string }; value: { session: SessionState; hmac_status: HmacStatus } };
+  session_stop: { args: { id: string; reason?: string }; value: SessionState };
+  session_restart: { args: { id: string; reason?: string }; value: SessionState };
+  session_recover: { args: { id: string; action?: string; reason?: string; detail?: string }; value: SessionState };
+  session_list: { args: {}; value: SessionState[] };
+  session_rename: { args: { id: string; displayName: string }; value: SessionState };
+  session_remove: { args: { id: string }; value: void };
+  session_undo_remove: { args: { id: string }; value: SessionState };
+  session_task: { args: { id: string }; value: TaskRun };
+  run_once: { args: { objective: string }; value: TaskDone };
   "agent.wait": { args: { runId: string; timeoutMs?: number }; value: WaitResult };
 }
 export interface AgentSettings {
@@ -103,6 +116,10 @@ export class LodgerError extends Error {
  * - `run_not_found`: No run has this id.
  * - `message_not_found`: No message has this id.
  * - `session_not_found`: No session has this id.
+ * - `session_exists`: A session of this id exists.
+ * - `invalid_transition`: The session's status does not allow it.
+ * - `operator_required`: Nobody is there who may work with sessions, or not any more.
+ * - `record_not_found`: No task, run, receipt or handoff has this id.
  * - `nothing_to_resume`: There is no run that could go on.
  * - `unsupported_file`: A file that the model, or any model, does not take.
  * - `file_too_large`: A file is too large, or there are too many.
@@ -155,7 +172,8 @@ export type ErrorCode =
   // what the page sent
   | "unknown_command" | "invalid_arguments" | "invalid_config" | "empty_message" | "run_not_found" | "message_not_found"
   | "unsupported_file" | "file_too_large" | "file_not_found"
-  | "session_not_found" | "nothing_to_resume"
+  | "session_not_found" | "session_exists" | "invalid_transition" | "operator_required" | "record_not_found"
+  | "nothing_to_resume"
   // tools
   | "tool_not_found" | "duplicate_tool" | "invalid_tool" | "invalid_schema" | "tool_failed" | "tool_timeout"
   | "tool_interrupted" | "unknown_outcome" | "request_not_found" | "permission_denied"
@@ -175,11 +193,25 @@ export interface WorkspaceOptions {
   pageTools?: boolean;
   /** Where events go besides the Workspace. Default: `document`, where there is one; `null`: nowhere. */
   target?: EventTarget | null;
+  /** Who works here: sessions belong to one. Default: `{ subject: "local" }`. `null`: nobody, and then no session can be reached. */
+  operator?: Operator | null;
   /** The wall clock, for tests. Default `Date.now`, fake ones included. When it goes back, deadlines still hold. */
   now?: () => number;
 }
 
 // ---------------------------------------------------------------- workspace
+
+/**
+ * A person that sessions belong to, as whoever knows them has said: nothing here proves it, and nothing of a login is kept.
+ */
+export interface Operator {
+  /** Who, for the issuer. */
+  subject: string;
+  /** Who says so: an identity provider, an app. */
+  issuer?: string;
+  /** From when on it does not count, in milliseconds since the epoch. */
+  expiresAt?: number;
+}
 
 /**
  * An open workspace: the agent, its conversation, its tools and its pages.
@@ -218,6 +250,15 @@ export interface Workspace extends EventTarget {
    */
   sendMessage<const S = undefined>(input: UserInput, options?: SendOptions<S>): Promise<Run<S>>;
   /**
+   * Answers a person's message anew: the one before this answer, by default before the last. It is sent as it was, with its
+   * files and its context, but for what `options` say otherwise. The new answer takes the place of the old one and of all that
+   * followed; the message keeps its id, and the old answer is one of the `versions` of the new one.
+   *
+   * @throws {LodgerError} like `sendMessage`; `invalid_arguments` where `messageId` is no answer that `history()` shows,
+   * `message_not_found` where there is no answer yet.
+   */
+  regenerate(messageId?: string, options?: Omit<SendOptions, "replaces">): Promise<Run>;
+  /**
    * Sends a message and waits for the end of its run. With a `schema`, the result has the answer's `value`.
    *
    * @throws {LodgerError} like `sendMessage`, and unless the run completed: the run's error, or `aborted` if it was
@@ -225,7 +266,7 @@ export interface Workspace extends EventTarget {
    */
   run<const S = undefined>(input: UserInput, options?: SendOptions<S>): Promise<Completed<S>>;
   /** Aborts the run that works, or the message whose files are still read; without one, nothing happens. */
-  interrupt(target?: { sessionId?: "default"; runId?: string }): void;
+  interrupt(target?: { sessionId?: string; runId?: string }): void;
   /**
    * A run that a lost page left goes on, under its own id: finished tools are not run again, the answer that was cut is
    * asked for again and takes the place of what was shown of it. A run that works already is given as it is. After a failed run
@@ -244,19 +285,20 @@ export interface Workspace extends EventTarget {
   /** What the harness does, at once. */
   status(): Status;
   /**
-   * The conversation, oldest first. With `limit` the last ones, with `before` those before that message.
+   * The conversation, oldest first. With `limit` the last ones, with `before` those before that message. With `version`, an id
+   * among a message's `versions` (or of any message that has left), the conversation as it was with that.
    *
    * @throws {LodgerError} `message_not_found`
    */
-  history(options?: { sessionId?: "default"; limit?: number; before?: string }): Promise<Message[]>;
+  history(options?: { sessionId?: string; limit?: number; before?: string; version?: string }): Promise<Message[]>;
   /**
    * Interrupts, then erases the conversation's content.
    *
    * @throws {LodgerError} `already_running` where the agent runs in another tab.
    */
-  clearConversation(sessionId?: "default"): Promise<void>;
+  clearConversation(sessionId?: string): Promise<void>;
   /** For user interfaces: one subscription gives all there is to draw. The same object each time. */
-  view(sessionId?: "default"): View;
+  view(sessionId?: string): View;
   /**
    * The bytes of a file that was sent with a message, with their media type: `fileId` of a part of it.
    *
@@ -273,6 +315,10 @@ export interface Workspace extends EventTarget {
   readonly tools: Tools;
   readonly pages: Pages;
   readonly keys: Keys;
+  /** Conversations with a name, an owner and a record. The workspace's own is called `default`. */
+  readonly sessions: Sessions;
+  /** From here on this person works here; `null`: nobody. Runs that work go on. */
+  setOperator(operator: Operator | null): Promise<void>;
   /** How much is stored, and whether the browser may evict it; `persist()` asks it not to. */
   storage(): Promise<StorageInfo>;
   /** `invoke` for this workspace. */
@@ -497,13 +543,19 @@ export type UserInput = string | {
   metadata?: Record<string, unknown>;
 };
 export interface SendOptions<S = unknown> {
-  sessionId?: "default";
+  /** Default: `"default"`, the harness's own conversation. */
+  sessionId?: string;
   /** Aborting interrupts this run. */
   signal?: AbortSignal;
   /** For the model, with this message only; not part of the history. */
   context?: string;
   /** The same key again gives the same run. */
   idempotencyKey?: string;
+  /**
+   * An edit: the id of the person's message that this one takes the place of. What followed leaves `history()`, the view and what
+   * models are sent, but not the journal: `history({ version })` shows it. Files do not come with it; send them again.
+   */
+  replaces?: string;
   /**
    * What the answer has to be: a JSON Schema (2020-12) of an object, or a Standard Schema that can give one (zod 4,
    * ArkType), whose own `validate` then has the last word. The model may call tools first; the text that it ends with is
@@ -604,6 +656,12 @@ export interface Message {
   model?: string;
   usage?: Usage;
   error?: ErrorInfo;
+  /**
+   * Of a message that was edited, and of an answer that was made anew: the ids of all versions, the oldest first, this one
+   * included. An edited message's answer begins versions of its own. `history({ version })` shows the conversation with an older
+   * one. Where a failed run was gone on with, the first of its answers stands for all of them.
+   */
+  versions?: string[];
 }
 export type Part = TextPart | FilePart | ToolCallPart;
 export interface TextPart { type: "text" | "thinking"; text: string }
@@ -878,6 +936,185 @@ export interface Pages {
 export interface SearchHit { slug: string; title: string; snippet: string; score: number }
 
 // ---------------------------------------------------------------- keys
+
+/** How a session stands. Its first four are active, the others can be restarted or recovered. */
+export type SessionStatus = "starting" | "running" | "idle" | "stopping" | "stopped" | "failed" | "auth_expired" | "provider_unavailable" | "sandbox_failed";
+
+/** A session's record, with Craik's names. Times are texts (`2026-05-22T06:15:00Z`). */
+export interface SessionState {
+  id: string;
+  display_name: string | null;
+  status: SessionStatus;
+  /** Whose it is. */
+  operator_subject: string;
+  operator_issuer: string | null;
+  project_id: string | null;
+  provider_id: string;
+  model_id: string | null;
+  /** The holder that works on it; null while no run does. */
+  pid: string | null;
+  active_task_id: string | null;
+  active_run_id: string | null;
+  started_at: string | null;
+  last_activity_at: string | null;
+  stopped_at: string | null;
+  updated_at: string;
+  /** The newest 32 of each; `receipts()`, `handoffs()` and `events()` have all. */
+  receipt_ids: string[];
+  handoff_ids: string[];
+  supervision_notes: string[];
+  /** Why it failed (`recovery_reason`) and what to do (`recommended_action`), or how its last run ended (`exit_behavior`). */
+  recovery_metadata: { recovery_reason?: string; recommended_action?: string; exit_behavior?: string; [field: string]: unknown };
+  /** What its runs have used up, cleared conversations included. */
+  usage?: Usage;
+  [field: string]: unknown;
+}
+
+/**
+ * What the signature of a stored record says. `verified`: nobody without this browser's key has changed it. `tampered`: somebody
+ * has. `unverified`: it was written without one. `unverifiable`: the key is gone.
+ *
+ * The key lies in the workspace's database, and no script can read it. So signatures tell of changes by whoever reaches the disk or
+ * a backup; a script of this origin can have anything signed, and a database that was put back whole is what it was.
+ */
+export type HmacStatus = "verified" | "tampered" | "unverified" | "unverifiable";
+
+/** `craik.agent_session_event`: something that has happened to a session. */
+export interface SessionRecordEvent { id: string; event_type: string; created_at: string; session_id: string; task_id: string | null; run_id: string | null; metadata: Record<string, unknown>; [field: string]: unknown }
+/** `craik.capability_receipt`: something that was done, tied to the one before it. */
+export interface Receipt { id: string; self_hash: string; previous_receipt_hash: string | null; metadata: Record<string, unknown>; [field: string]: unknown }
+/** `craik.handoff`: what a run has left for whoever goes on. */
+export interface Handoff { id: string; task_id: string; status: "completed" | "blocked" | "failed" | "incomplete"; summary: string; next_steps: string[]; receipt_ids: string[]; [field: string]: unknown }
+/** `craik.task_run`: one run of a task; `iteration` counts its model calls. */
+export interface TaskRun {
+  id: string;
+  task_id: string;
+  status: "running" | "completed" | "blocked" | "failed" | "interrupted";
+  phase: string | null;
+  iteration: number;
+  /** Why it stopped where it did not complete: an error's code, or which limit. */
+  stop_reason: string | null;
+  handoff_id: string | null;
+  receipt_ids: string[];
+  /** `craik.run_output`: what it has brought about, without the words of the conversation. */
+  outputs: { id: string; run_id: string; summary: string; observed_output: Record<string, unknown>; [field: string]: unknown }[];
+  [field: string]: unknown;
+}
+/** What one task without a session has come to. */
+export interface TaskDone { run: TaskRun; receipts: Receipt[]; handoff: Handoff; text: string }
+
+/** An entry of a session's journal. Its other members depend on `type`; unions may grow. */
+export interface SessionEvent {
+  v: 1;
+  seq: number;
+  at: number;
+  type: string;
+  runId?: string;
+  hash: string;
+  [field: string]: unknown;
+}
+
+/** What became of a replay. */
+export interface Replay {
+  same: boolean;
+  package: string;
+  /** The first entry that came out otherwise, as it is recorded and as it was made now; `made: null`: no entry was. */
+  firstDifference?: { seq: number; stored: JournalRow; made: JournalRow | null };
+}
+
+/** An entry as it stands in a file of `export`. Without `entry`, its content was erased. */
+export interface JournalRow {
+  row: { seq: number; at: number; kind: string; run?: string; v: number };
+  entry?: Record<string, unknown>;
+  contentHash: string;
+  hash: string;
+  mac?: string;
+}
+
+/**
+ * Sessions: conversations that last, with an owner and a record of what was said, done, allowed and spent. Each runs beside the
+ * others, one run at a time. Every method needs an operator (`operator_required`); what changes a session needs its owner
+ * (`permission_denied`), reading needs any. What is read needs no running agent.
+ */
+export interface Sessions {
+  /**
+   * Begins a session, owned by the present operator. `id`: never one that there was (`session_exists`); without one it is made of
+   * project, provider and time, and numbered where two are alike. `displayName`: up to 64 letters, digits, spaces, `-` and `_`. `provider`: a name in `providers`,
+   * which this session keeps to; while that has no key the session is `starting`, and prompts wait.
+   *
+   * `messages`: a conversation that it begins with, from `history()` or elsewhere: up to 10,000 messages and 8 MB of JSON. Texts and
+   * tool calls are taken; thinking is shown, but sent to nobody; files are refused. Messages get ids of their own, answers in a row
+   * become one, a message without an answer gets an empty, interrupted one, and so does a tool call without an end.
+   *
+   * @throws {LodgerError} `session_exists`, `not_running`, `invalid_config`; `invalid_arguments`, of `messages` with the place.
+   */
+  launch(options?: { id?: string; displayName?: string; projectId?: string; provider?: string; messages?: readonly (Pick<Message, "role" | "parts"> & Partial<Message>)[] }): Promise<SessionState>;
+  /** `sendMessage` to a session; `exit`, `quit`, `/exit` and `/quit` stop it instead, and then there is no run. */
+  prompt(id: string, input: UserInput, options?: SendOptions): Promise<{ runId: string | null }>;
+  /** How it stands. One that was changed from outside is shown as it is stored. */
+  status(id: string): Promise<{ session: SessionState; hmac_status: HmacStatus }>;
+  /** Stops an active session; its run is interrupted. */
+  stop(id: string, reason?: string): Promise<SessionState>;
+  /** Starts one again that has stopped or failed. */
+  restart(id: string, reason?: string): Promise<SessionState>;
+  /**
+   * With `action`, goes on after a stop or a failure: `resume` leaves it idle and a lost run held, `reconnect` goes on with that.
+   * Without, says that it failed: `reason` is `auth_expired`, `provider_unavailable`, `sandbox_failed` or `stale_endpoint`.
+   */
+  recover(id: string, options: { action?: "reconnect" | "resume"; reason?: string; detail?: string }): Promise<SessionState>;
+  /** All of them, the one that was last changed first. Fails if one was changed from outside; with verification it is shown. */
+  list(): Promise<SessionState[]>;
+  list(options: { withVerification: true }): Promise<{ session: SessionState; hmac_status: HmacStatus }[]>;
+  rename(id: string, displayName: string): Promise<SessionState>;
+  /** Removes one, whose run is interrupted: nobody finds it any more, and after ten seconds nothing is left of it. */
+  remove(id: string): Promise<void>;
+  /** Brings one back that was removed within the last ten seconds. */
+  undoRemove(id: string): Promise<SessionState>;
+  /** Its journal from the entry `from` on. */
+  journal(id: string, options?: { from?: number; limit?: number }): Promise<SessionEvent[]>;
+  /** Its events (`prompt_received`, `run_completed`, …) from that entry on: `craik.agent_session_event`. */
+  events(id: string, options?: { from?: number; limit?: number }): Promise<SessionRecordEvent[]>;
+  /** What was done: `craik.capability_receipt`, each tied to the one before. */
+  receipts(id: string): Promise<Receipt[]>;
+  /** What runs have left: `craik.handoff`. */
+  handoffs(id: string): Promise<Handoff[]>;
+  /** A run by its id, or by its task's (`active_task_id`): `craik.task_run`, with its `outputs`. */
+  task(id: string): Promise<TaskRun>;
+  /**
+   * One task without a session, to its end, whatever that is (`run.status`): it is in no list, and a page that goes away
+   * interrupts it. Its run, receipts and handoff are kept; `task` reads them.
+   */
+  runOnce<S = undefined>(objective: UserInput, options?: Omit<SendOptions<S>, "sessionId" | "idempotencyKey">): Promise<TaskDone & { value?: OutputOf<S> }>;
+  /**
+   * The session in a file. `journal` (default): all of it, line by line as JSON, with its files, receipts, handoffs, hashes and
+   * signatures, for `import` and `replay`; it holds what was said, and no key. `markdown` and `json`: the conversation, for people.
+   * What is written while it is read is not in it. A journal of 100 MB needs the memory of a page of it.
+   *
+   * @throws {LodgerError} `session_not_found`, `corrupt`: an event was changed.
+   */
+  export(id: string, options?: { format?: "journal" | "markdown" | "json" }): Promise<Blob>;
+  /**
+   * Takes in a session from a file of `export`, whole or not at all: it is checked to its end before anything is written. It
+   * belongs to the present operator and keeps its id; where that is taken, it gets a number (`docs-2`). Its `hmac_status` is
+   * `verified` only if this workspace's own key has signed it, and stays what it was when it came. A run that was open is
+   * interrupted, what was always allowed is not allowed any more, and what is in it counts as text from outside. If no agent
+   * runs, the workspace is held that long.
+   *
+   * @throws {LodgerError} `invalid_arguments`: it is no such file. `corrupt`: it was changed or cut off; the message names the line.
+   * `newer_version`. `already_running`: another tab has the workspace.
+   */
+  import(file: Blob): Promise<SessionState>;
+  /**
+   * Runs a file of `export` again: what the machine decides must be what is recorded, byte for byte. `package`: the version that has
+   * recorded it; another version may decide otherwise. Changes nothing.
+   */
+  replay(file: Blob): Promise<Replay>;
+  /**
+   * Makes another session of the first `at` entries of this one (default: all), with another provider if wanted (a name in
+   * `providers`; then the agent must run). Its id is this one's with a number. A run that was open is interrupted in it.
+   */
+  fork(id: string, options?: { at?: number; provider?: string }): Promise<SessionState>;
+}
 
 /**
  * Keys of providers. None of this needs a running agent.

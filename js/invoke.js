@@ -10,6 +10,8 @@ export const noWorkspace = () => failure("no_workspace", "Agent manager not init
 
 export const STOPPED = { lifecycle: "Stopped", is_streaming: false };
 
+const accepted = ({ runId, status, acceptedAt }) => ({ runId, status, acceptedAt });
+
 // name -> [arguments and their types ("?": may be absent; null: checked by the method), what to do]
 const COMMANDS = {
   initialize_workspace: [{ name: "string" }, (workspace, { name }) => {
@@ -19,18 +21,32 @@ const COMMANDS = {
   }],
   start_agent: [null, (workspace, config) => workspace.startAgent(config)],
   stop_agent: [{}, (workspace) => workspace.stopAgent()],
-  send_agent_message: [{ message: "string" }, async (workspace, { message }) => {
-    const { runId, status, acceptedAt } = await workspace.sendMessage(message);
-    return { runId, status, acceptedAt };
-  }],
+  send_agent_message: [{ message: "string", replaces: "string?" }, async (workspace, { message, ...options }) => accepted(await workspace.sendMessage(message, options))],
+  regenerate_agent_message: [{ messageId: "string?" }, async (workspace, { messageId }) => accepted(await workspace.regenerate(messageId))],
   interrupt_agent: [{}, (workspace) => workspace.interrupt()],
   get_agent_status: [{}, (workspace) => workspace.status()],
   clear_conversation: [{}, (workspace) => workspace.clearConversation()],
-  get_conversation_history: [{}, (workspace) => workspace.history()],
+  get_conversation_history: [{ version: "string?" }, (workspace, options) => workspace.history(options)],
   get_agent_settings: [{}, (workspace, args, command) => command("settings")],
   execute_tool: [{ tool: "string", arguments: "object?" }, (workspace, args) => workspace.tools.execute(args.tool, args.arguments)],
   respond_permission_request: [{ requestId: "string", answer: "string", reason: "string?" }, (workspace, { requestId, answer, reason }) => workspace.resolvePermission(requestId, answer, { reason })],
   list_tools: [{}, (workspace) => workspace.tools.definitions()],
+  session_launch: [null, (workspace, options) => workspace.sessions.launch(options)],
+  session_prompt: [{ id: "string", prompt: "string" }, (workspace, { id, prompt }) => workspace.sessions.prompt(id, prompt)],
+  session_status: [{ id: "string" }, (workspace, { id }) => workspace.sessions.status(id)],
+  session_stop: [{ id: "string", reason: "string?" }, (workspace, { id, reason }) => workspace.sessions.stop(id, reason)],
+  session_restart: [{ id: "string", reason: "string?" }, (workspace, { id, reason }) => workspace.sessions.restart(id, reason)],
+  session_recover: [{ id: "string", action: "string?", reason: "string?", detail: "string?" }, (workspace, { id, ...options }) => workspace.sessions.recover(id, options)],
+  session_list: [{}, (workspace) => workspace.sessions.list()],
+  session_rename: [{ id: "string", displayName: "string" }, (workspace, { id, displayName }) => workspace.sessions.rename(id, displayName)],
+  session_remove: [{ id: "string" }, (workspace, { id }) => workspace.sessions.remove(id)],
+  session_undo_remove: [{ id: "string" }, (workspace, { id }) => workspace.sessions.undoRemove(id)],
+  session_task: [{ id: "string" }, (workspace, { id }) => workspace.sessions.task(id)],
+  run_once: [{ objective: "string" }, (workspace, { objective }) => workspace.sessions.runOnce(objective)],
+  session_export: [{ id: "string", format: "string?" }, (workspace, { id, ...options }) => workspace.sessions.export(id, options)],
+  session_import: [{ file: "object" }, (workspace, { file }) => workspace.sessions.import(file)],
+  session_replay: [{ file: "object" }, (workspace, { file }) => workspace.sessions.replay(file)],
+  session_fork: [{ id: "string", at: "number?", provider: "string?" }, (workspace, { id, ...options }) => workspace.sessions.fork(id, options)],
   "agent.wait": [{ runId: "string", timeoutMs: "number?" }, (workspace, { runId, timeoutMs }) => workspace.wait(runId, { timeoutMs })],
 };
 

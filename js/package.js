@@ -6,12 +6,12 @@
 // workspace does (`client.js`).
 
 import { direct } from "./channel.js";
-import { revive, shut, Workspace } from "./client.js";
+import { operatorOf, revive, shut, Workspace } from "./client.js";
 import { createScope, dispose } from "./env.js";
 import { failure, LodgerError, onlyKnown } from "./error.js";
 import { commandArguments, noWorkspace, STOPPED } from "./invoke.js";
 
-const OPTIONS = ["storage", "pageTools", "target", "now"];
+const OPTIONS = ["storage", "pageTools", "target", "operator", "now"];
 
 /** Calls back in a task of its own. Not by a timer: a background tab slows timers, and a test may fake them. */
 function inOneTask(callback) {
@@ -140,7 +140,8 @@ export function createPackage(glue, locate) {
     while (records.get(name)?.ending) await records.get(name).ending;
     const record = records.get(name) ?? newRecord(name, options);
     for (const key of OPTIONS) {
-      if (given[key] !== undefined && options[key] !== record.options[key]) {
+      const same = (key !== "operator" && options[key] === record.options[key]) || (key === "operator" && sameOperator(options.operator, operatorOf(record.workspace)));
+      if (given[key] !== undefined && !same) {
         throw failure("invalid_config", `The workspace "${name}" is open with another ${key}.`, "Close it everywhere in this page first, or open it with the same options.");
       }
     }
@@ -166,6 +167,7 @@ export function createPackage(glue, locate) {
     record.workspace = new Workspace(name, {
       connect: connect(name, options),
       target: options.target,
+      operator: options.operator,
       release: () => giveBack(name, record),
       onEnd: () => {
         if (records.get(name) === record) records.delete(name);
@@ -241,11 +243,13 @@ function checkName(name, what) {
 
 function checkOptions(given) {
   onlyKnown(given, OPTIONS, "openWorkspace's options", "invalid_config");
-  const { storage = "indexeddb", pageTools = true, target = globalThis.document ?? null, now } = given;
+  const { storage = "indexeddb", pageTools = true, target = globalThis.document ?? null, operator, now } = given;
   const refuse = (name, wanted) => failure("invalid_config", `openWorkspace: ${name} must be ${wanted}.`);
   if (storage !== "indexeddb" && storage !== "memory") throw refuse("storage", '"indexeddb" or "memory"');
   if (typeof pageTools !== "boolean") throw refuse("pageTools", "true or false");
   if (target !== null && typeof target?.dispatchEvent !== "function") throw refuse("target", "an EventTarget or null");
   if (now !== undefined && typeof now !== "function") throw refuse("now", "a function");
-  return { storage, pageTools, target, now };
+  return { storage, pageTools, target, operator, now };
 }
+
+const sameOperator = (a, b) => a === b || (a && b && ["subject", "issuer", "expiresAt"].every((member) => a[member] === b[member]));

@@ -1,13 +1,13 @@
-// The cipher of the vault, and where its key is kept.
+// The cipher of the vault and the signatures of rows, and where their keys are kept.
 //
 // AES-GCM with a fresh IV for each text; the name that a text is kept under is authenticated with it, so that no text
 // passes for another. The key is made here, cannot be exported, and lies in the workspace's own database, where it goes
 // when that is deleted. It keeps texts from who reads the disk or a backup, not from a script of this origin. Leaves to
 // others: the rows (`src/browser/vault.rs`).
 
-// The object store in the database (`src/browser/idb.rs` makes it), and the key's place in it.
-const STORE = "vault";
-const PLACE = 0;
+// The object store in the database (`idb.js` makes it). In it the key of the vault has the place 0, the one
+// that signs 1.
+export const STORE = "vault";
 
 const bytes = (text) => new TextEncoder().encode(text);
 const cipher = (name, iv) => ({ name: "AES-GCM", iv, additionalData: bytes(name) });
@@ -17,21 +17,36 @@ export const hasCipher = () => !!globalThis.crypto?.subtle;
 
 export const makeKey = () => crypto.subtle.generateKey({ name: "AES-GCM", length: 256 }, false, ["encrypt", "decrypt"]);
 
+export const makeSigningKey = () => crypto.subtle.generateKey({ name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+
+const hex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
+const mac = async (key, text) => hex(await crypto.subtle.sign("HMAC", key, bytes(text)));
+
 /**
- * The key of this database, if it has one. With `made` that becomes its key if it has none, in one transaction: of two
+ * The signatures of texts, each with which key has made it: the key cannot be told by anything else.
+ * @param {CryptoKey} key
+ * @param {string[]} texts
+ */
+export async function signatures(key, texts) {
+  const name = (await mac(key, "lodger")).slice(0, 8);
+  return Promise.all(texts.map(async (text) => `${await mac(key, text)} ${name}`));
+}
+
+/**
+ * The key of this database in a place, if there is one. With `made` that becomes its key if it has none, in one transaction: of two
  * tabs one wins.
  * @param {IDBDatabase} database
  */
-export function vaultKey(database, made) {
+export function vaultKey(database, made, place = 0) {
   return new Promise((resolve, reject) => {
     const transaction = database.transaction(STORE, made ? "readwrite" : "readonly", { durability: "strict" });
     const store = transaction.objectStore(STORE);
     let key, failure;
-    store.get(PLACE).onsuccess = ({ target }) => {
+    store.get(place).onsuccess = ({ target }) => {
       key = target.result;
       if (key || !made) return;
       try {
-        store.put((key = made), PLACE);
+        store.put((key = made), place);
       } catch (error) {
         // Some browsers keep no keys in private windows.
         failure = error;

@@ -79,6 +79,17 @@ export class SessionView {
     this.#changed();
   }
 
+  /** This message, and all after it, left the conversation. */
+  gone(id) {
+    const place = this.#index.get(id);
+    if (place === undefined) return;
+    for (const message of this.#own().splice(place)) {
+      this.#index.delete(message.id);
+      for (const { toolCallId } of message.parts) this.#calls.delete(toolCallId);
+    }
+    this.#changed();
+  }
+
   state(state) {
     const next = share(this.#state, state);
     if (next === this.#state) return;

@@ -73,6 +73,14 @@ codes! {
     MessageNotFound = "message_not_found", retry false;
     /// No session has this id.
     SessionNotFound = "session_not_found", retry false;
+    /// A session of this id exists.
+    SessionExists = "session_exists", retry false;
+    /// The session's status does not allow it.
+    InvalidTransition = "invalid_transition", retry false;
+    /// Nobody is there who may work with sessions, or not any more.
+    OperatorRequired = "operator_required", retry false;
+    /// No task, run, receipt or handoff has this id.
+    RecordNotFound = "record_not_found", retry false;
     /// There is no run that could go on.
     NothingToResume = "nothing_to_resume", retry false;
     /// A file that the model, or any model, does not take.

@@ -41,6 +41,12 @@ pub fn beginning(text: &str, characters: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
+/// The whole number that a text is. One reader for all: the standard library has one for each kind of number.
+pub fn whole(text: &str) -> Option<i64> {
+    let (digits, sign) = text.strip_prefix('-').map_or((text, 1), |digits| (digits, -1));
+    Some(i64::try_from(digits.parse::<u64>().ok()?).ok()? * sign)
+}
+
 /// The texts, with something between them.
 pub fn join<T: AsRef<str>>(texts: &[T], between: &str) -> String {
     let mut joined = String::new();
@@ -76,6 +82,11 @@ mod tests {
         assert_eq!(replace("ab", "", "x"), "ab");
         for (characters, begins) in ["", "é", "é東", "é東x", "é東x"].into_iter().enumerate() {
             assert_eq!(beginning("é東x", characters), begins);
+        }
+        for text in
+            ["0", "-0", "12", "-12", "+1", "", "-", "1.0", "x", "9223372036854775807", "9223372036854775808"]
+        {
+            assert_eq!(whole(text), text.parse().ok(), "{text}");
         }
         for texts in [vec![], vec!["a"], vec!["", "b", "c"]] {
             assert_eq!(join(&texts, ", "), texts.join(", "));

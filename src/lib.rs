@@ -42,7 +42,12 @@
 //! use lodger::ports::MemoryStore;
 //! use serde_json::json;
 //!
-//! let mut harness = Harness::new(Options { name: "demo".into(), page_tools: true, holder: "me".into() });
+//! let mut harness = Harness::new(Options {
+//!     name: "demo".into(),
+//!     page_tools: true,
+//!     holder: "me".into(),
+//!     operator: Options::local_operator(),
+//! });
 //! let mut store = MemoryStore::new();
 //! let mut now = 1_000; // milliseconds since the epoch, from any clock
 //!
@@ -61,6 +66,10 @@
 //!         Action::Read { id, reads } => {
 //!             let rows = reads.iter().map(|read| store.read(read)).collect();
 //!             harness.handle(now, Input::Read { read: id, result: Ok(rows) });
+//!         }
+//!         Action::Sign { id, texts } => {
+//!             let signatures = Some(lodger::ports::signatures(&texts));
+//!             harness.handle(now, Input::Signed { id, signatures });
 //!         }
 //!         Action::Reply { result, .. } => answer = Some(result),
 //!         // Events for the page, calls of models and tools: nothing of it is needed to start.

@@ -7,6 +7,7 @@
 
 use crate::list::Listed;
 use std::collections::BinaryHeap;
+use std::fmt;
 use std::slice::Iter;
 
 /// How many names stand in one list: so many are moved when a name comes in between.
@@ -103,7 +104,7 @@ impl<'a> Iterator for Names<'a> {
 }
 
 /// A map from names to values; as a set of names with `()`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Named<T> {
     numbers: Numbers,
     values: Vec<Option<T>>,
@@ -112,6 +113,13 @@ pub struct Named<T> {
 impl<T> Default for Named<T> {
     fn default() -> Self {
         Named { numbers: Numbers::default(), values: Vec::new() }
+    }
+}
+
+/// As it is compared: in the order of the names.
+impl<T: fmt::Debug> fmt::Debug for Named<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
     }
 }
 

@@ -9,7 +9,7 @@
 pub mod files;
 mod memory;
 
-pub use memory::MemoryStore;
+pub use memory::{MemoryStore, signatures};
 
 use crate::error::{Code, ErrorInfo};
 use std::rc::Rc;
@@ -122,6 +122,18 @@ pub enum Write {
         /// Its new text.
         value: String,
     },
+    /// Puts a row that is signed: its text is `value`, and behind it, each on a line of its own, the signatures of these
+    /// texts. Who stores it signs before the transaction; where nothing can be signed, the row is `value` alone.
+    Sign {
+        /// Where.
+        table: Table,
+        /// Which row.
+        key: Key,
+        /// The text before the signatures.
+        value: String,
+        /// What is signed.
+        texts: Vec<String>,
+    },
     /// Deletes every row whose key begins with these parts.
     DeletePrefix {
         /// Where.
@@ -135,9 +147,21 @@ impl Write {
     /// The table that it changes.
     pub fn table(&self) -> Table {
         match self {
-            Write::Put { table, .. } | Write::DeletePrefix { table, .. } => *table,
+            Write::Put { table, .. } | Write::Sign { table, .. } | Write::DeletePrefix { table, .. } => {
+                *table
+            }
         }
     }
+}
+
+/// The text of a signed row: `value`, and behind it the signatures, each on a line of its own.
+pub fn signed_row(value: &str, signatures: &[String]) -> String {
+    let mut row = value.to_owned();
+    for signature in signatures {
+        row.push('\n');
+        row.push_str(signature);
+    }
+    row
 }
 
 /// How sure a commit must be before it counts as done.
@@ -170,12 +194,14 @@ pub struct Read {
     pub prefix: Key,
     /// Only rows whose next part is a number of at least this.
     pub from: Option<u64>,
+    /// Only rows whose next part is a number below this. Together with `from`.
+    pub until: Option<u64>,
 }
 
 impl Read {
     /// All rows below a prefix.
     pub fn all(table: Table, prefix: Key) -> Self {
-        Read { table, prefix, from: None }
+        Read { table, prefix, from: None, until: None }
     }
 }
 

@@ -76,7 +76,12 @@ struct Page {
 
 impl Page {
     fn new(watched: bool) -> Page {
-        let options = Options { name: "w".into(), page_tools: false, holder: "h".into() };
+        let options = Options {
+            name: "w".into(),
+            page_tools: false,
+            holder: "h".into(),
+            operator: Options::local_operator(),
+        };
         let mut page = Page {
             harness: Harness::new(options),
             disk: MemoryStore::new(),
@@ -116,8 +121,13 @@ impl Page {
             Action::Lock { .. } => self.handle(Input::Locked(true)),
             Action::Account { id, .. } => self.handle(Input::Account { read: id, result: Ok(Vec::new()) }),
             Action::Commit { id, commit } => {
-                let value =
-                    |write: &Write| if let Write::Put { value, .. } = write { value.len() } else { 0 };
+                let value = |write: &Write| {
+                    if let Write::Put { value, .. } | Write::Sign { value, .. } = write {
+                        value.len()
+                    } else {
+                        0
+                    }
+                };
                 self.work.written += commit.writes.iter().map(value).sum::<usize>() as u64;
                 let result = self.disk.commit(&commit);
                 self.handle(Input::Committed { commit: id, result });
@@ -143,6 +153,24 @@ impl Page {
             Action::Reply { result, .. } => assert!(result.is_ok(), "{result:?}"),
             _ => {}
         }
+    }
+
+    /// The model answers, and that is all.
+    fn says(&mut self) {
+        let call = self.model.take().unwrap();
+        let blocks = vec![Block::Text("So many words that it matters.".into())];
+        let usage = Usage { input_tokens: 10, output_tokens: 10, ..Usage::default() };
+        let answer = Answer { blocks, stop: Some(StopReason::EndTurn), usage, model: None, id: None };
+        self.handle(Input::Answered { call, result: Ok::<_, (ErrorInfo, Option<Answer>)>(answer) });
+    }
+
+    fn counted(&mut self, what: impl FnOnce(&mut Page)) -> Work {
+        self.work = Work::default();
+        let (times, bytes) = (TIMES.get(), BYTES.get());
+        what(self);
+        self.work.allocations = TIMES.get() - times;
+        self.work.bytes = BYTES.get() - bytes;
+        self.work
     }
 
     /// One turn: the model asks for a tool, the tool returns, the model is asked again.
@@ -199,6 +227,40 @@ fn a_turn_costs_the_same_after_many_turns_as_after_few() {
         let copies = (many.bytes - few.bytes) as f64 / (many.request - few.request) as f64;
         println!("copies of the conversation a turn: {copies:.2}");
         assert!(copies < 1.1, "{copies} copies of the conversation in a turn: {few:?} {many:?}");
+    }
+}
+
+/// What it takes to edit the last message, and what to make its answer anew, in a conversation of so many exchanges.
+fn editing(exchanges: usize) -> (Work, Work) {
+    let mut page = Page::new(true);
+    for n in 0..exchanges {
+        page.command("sendMessage", json!({ "text": format!("message {n:06}") }));
+        page.says();
+    }
+    let mut edits = Vec::new();
+    let mut anew = Vec::new();
+    for n in 0..200 {
+        let last = page.harness.session("default").unwrap().runs.last().unwrap().message().0.to_owned();
+        let args = json!({ "text": format!("instead {n:06}"), "replaces": last });
+        edits.push(page.counted(|page| page.command("sendMessage", args)));
+        page.says();
+        anew.push(page.counted(|page| page.command("regenerate", json!({}))));
+        page.says();
+        // Its versions are told with it: those of another message are none of it.
+        page.command("sendMessage", json!({ "text": "on" }));
+        page.says();
+    }
+    (around(&edits, 100), around(&anew, 100))
+}
+
+#[test]
+fn an_edit_costs_the_same_in_a_long_conversation_as_in_a_short_one() {
+    let ((edit, anew), (late_edit, late_anew)) = (editing(100), editing(1_000));
+    println!("{edit:?}\n{late_edit:?}\n{anew:?}\n{late_anew:?}");
+    for (few, many) in [(edit, late_edit), (anew, late_anew)] {
+        assert!(many.request > few.request * 3, "the conversation did not grow");
+        assert!(many.allocations <= few.allocations + few.allocations / 10, "{few:?} {many:?}");
+        assert!(many.written <= few.written + 60 && many.told <= few.told + 60, "{few:?} {many:?}");
     }
 }
 

@@ -25,7 +25,8 @@ fn trouble(code: Code) -> ErrorInfo {
 /// The kinds of the rows so far, from the prompt on.
 fn rows(world: &World) -> Vec<String> {
     let kind = |row: &String| Row::from_text(row).unwrap().read().unwrap().0.kind;
-    world.journal.rows.iter().map(kind).skip_while(|kind| kind != "prompt").skip(1).collect()
+    let kinds = world.journal.rows.iter().map(kind).skip_while(|kind| kind != "prompt").skip(1);
+    kinds.filter(|kind| kind != "recorded").collect()
 }
 
 fn notices(world: &World) -> Vec<Value> {

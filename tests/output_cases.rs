@@ -44,7 +44,8 @@ fn result(world: &mut World, run: &str) -> Value {
 /// The kinds of the rows from the prompt on.
 fn rows(world: &World) -> Vec<String> {
     let kind = |row: &String| Row::from_text(row).unwrap().read().unwrap().0.kind;
-    world.journal.rows.iter().map(kind).skip_while(|kind| kind != "prompt").skip(1).collect()
+    let kinds = world.journal.rows.iter().map(kind).skip_while(|kind| kind != "prompt").skip(1);
+    kinds.filter(|kind| kind != "recorded").collect()
 }
 
 fn stopped(text: &str, stop: StopReason) -> Answer {
@@ -295,6 +296,7 @@ fn what_the_page_has_said_outlives_it() {
             continues: None,
             files: Vec::new(),
             schema,
+            replaces: None,
         };
         assert_eq!(fold(prompt).unwrap().1, Entry::Called { call: 1 });
         fold(Entry::Called { call: 1 });
@@ -318,7 +320,7 @@ fn what_the_page_has_said_outlives_it() {
             Entry::SentBack { error } => assert_eq!((error.message.as_str(), outcome), ("odd", "sent_back")),
             other => panic!("{other:?}"),
         }
-        session.append(1, Some(&run), &next).unwrap();
+        session.append(1, run.as_deref(), &next).unwrap();
         let value = session.run("run_1").unwrap().value();
         assert_eq!(value, (outcome == "completed").then(|| json!({ "n": 0 })));
     }

@@ -139,6 +139,8 @@ fn everything_happened(seen: &BTreeMap<String, u64>) {
         "due",
         "fell_back",
         "over_budget",
+        "prompt, edited",
+        "prompt, made anew",
     ];
     let events = [
         "commits: conflict",
@@ -158,6 +160,7 @@ fn everything_happened(seen: &BTreeMap<String, u64>) {
         "model calls",
         "delegates: model calls",
         "messages with files",
+        "versions looked at",
     ];
     let kinds = kinds.map(|kind| format!("entries: {kind}"));
     let missing: Vec<_> =

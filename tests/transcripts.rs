@@ -18,12 +18,13 @@
 mod support;
 
 use fastrand::Rng;
-use lodger::journal::Row;
+use lodger::journal::{Entry, Row};
 use lodger::model::{Dialect, Peer, Preset, Wire};
 use lodger::ports::files::fill;
 use lodger::ports::{Commit, MemoryStore, PatternEngine, Table, Write};
 use lodger::run::{Outcome, Run};
-use lodger::session::{self, Session, Transcript};
+use lodger::session::carry::adopt;
+use lodger::session::{self, Session, Transcript, again};
 use serde_json::{Value, json};
 use support::laws::{Journal, SESSION};
 use support::media::{self, SAMPLES};
@@ -91,6 +92,9 @@ fn judge(seed: u64, world: &World, counts: &mut Counts) {
         };
         let page = Page { disk: &disk, journal: &journal, draft, world, wire };
         counts.messages += page.sends_a_message(&place);
+        if prefix % 3 == 0 {
+            page.forks(&place);
+        }
         if journal.fold.current().is_some_and(|run| run.ended.is_none()) {
             counts.resumed += usize::from(page.goes_on(&place));
         } else if last_failed(&journal) {
@@ -181,6 +185,33 @@ impl Page<'_> {
         let session = page.pages[0].harness.session(SESSION).expect("a session");
         self.judge_others(session, place);
         messages.len()
+    }
+
+    /// A copy of the prefix goes on as a session of its own: what makes it one replays, its run is over, and the next
+    /// message is one that every provider takes.
+    fn forks(&self, place: &dyn Fn() -> String) {
+        let mut copy = self.journal.fold.clone();
+        let mut machine = copy.clone();
+        let args = json!({ "operator": { "subject": "local" }, "id": "copy", "from": {} });
+        let made = adopt(&mut copy, self.journal.at, "fork", "copy", args);
+        for (_, row, _) in made.unwrap_or_else(|error| panic!("{}: {error:?}", place())) {
+            assert_eq!(again(&mut machine, &row), Ok(None), "{}", place());
+        }
+        assert!(copy.current().is_none(), "{}", place());
+        assert_eq!(copy.record().map(|record| record.id()), Some("copy"), "{}", place());
+        let entry = Entry::Prompt {
+            message: "msg_copy".into(),
+            text: "and now?".into(),
+            context: None,
+            metadata: None,
+            idempotency: None,
+            continues: None,
+            replaces: None,
+            files: vec![],
+            schema: None,
+        };
+        copy.append(self.journal.at, Some("run_copy"), &entry).expect("a message");
+        self.judge_others(&copy, place);
     }
 
     /// Judges the conversation as it is written for every wire but this page's own: for the provider that has a part in

@@ -57,6 +57,9 @@ export class FakeHost {
   tell(t, value) {
     this.deliver({ t, sessionId: "default", json: JSON.stringify(value) });
   }
+  gone(messageId) {
+    this.deliver({ t: "gone", sessionId: "default", messageId });
+  }
   call(fn, kind, value, body) {
     const id = ++this.#calls;
     this.deliver({ t: "call", id, fn, kind, json: value === undefined ? undefined : JSON.stringify(value), body });

@@ -70,7 +70,7 @@ test("a failed load is told and can be tried again", async () => {
 test("a bad name or option is refused by name, a host's refusal is a LodgerError", async () => {
   const p = fake();
   for (const name of ["", 5, undefined]) assert.equal((await rejection(p.openWorkspace(name))).code, "invalid_arguments");
-  for (const [options, word] of [[{ host: "worker" }, "host"], [{ operator: null }, "operator"], [{ storage: "disk" }, "storage"], [{ pageTools: 1 }, "pageTools"], [{ target: {} }, "target"], [{ now: 5 }, "now"], ["x", "options"], [null, "options"]]) {
+  for (const [options, word] of [[{ host: "worker" }, "host"], [{ storage: "disk" }, "storage"], [{ pageTools: 1 }, "pageTools"], [{ target: {} }, "target"], [{ now: 5 }, "now"], ["x", "options"], [null, "options"]]) {
     const error = await rejection(p.openWorkspace("a", options));
     assert.equal(error.code, "invalid_config");
     assert.match(error.message, new RegExp(word));

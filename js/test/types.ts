@@ -1,7 +1,7 @@
 // Checked by `tsc --strict`, never run: what the types must allow, and what they must refuse.
 
 import init, { deleteWorkspace, invoke, LodgerError, openWorkspace } from "lodger";
-import type { AgentConfig, ErrorCode, JsonSchema, Lifecycle, Message, Part, PermissionAnswer, PermissionRequest, Provider, Run, Snapshot, Status, Tool, View, Workspace } from "lodger";
+import type { AgentConfig, ErrorCode, JsonSchema, Lifecycle, Message, Part, PermissionAnswer, PermissionRequest, Provider, Run, SessionState, Snapshot, Status, Tool, View, Workspace } from "lodger";
 import models from "lodger/models.json";
 import { offline } from "lodger/offline";
 import { availability, promptApi } from "lodger/prompt-api";
@@ -203,8 +203,9 @@ export async function use(): Promise<void> {
       error.hint?.trim();
     }
   }
-  // @ts-expect-error a later version's members
-  ws.sessions;
+  same<Awaited<ReturnType<typeof ws.sessions.import>>, SessionState>(true);
+  const { firstDifference } = await ws.sessions.replay(await ws.sessions.export("a", { format: "journal" }));
+  firstDifference?.made?.row.seq.toFixed();
   // @ts-expect-error
   ws.queue;
 

@@ -51,6 +51,23 @@ for (const mode of ["direct", "port"]) {
     assert.equal((await now()).messages[1], first.messages[0], "found by its id");
   });
 
+  viewed("what left the conversation is gone with all that followed, and what comes in its place is new", async ({ host, now }) => {
+    const later = [{ ...USER, id: "m3" }, { ...assistant([call()]), id: "m4" }];
+    host.tell("history", [USER, assistant([]), ...later]);
+    const before = await now();
+    host.gone("m2");
+    host.tell("message", { ...USER, runId: "run2" });
+    host.tell("message", { ...assistant([]), id: "m5" });
+    const after = await now();
+    assert.deepEqual(after.messages.map(({ id }) => id), ["m1", "m5"]);
+    assert.equal(after.messages[0].parts, before.messages[0].parts);
+    assert.equal(before.messages.length, 4, "an old snapshot stays as it was");
+    host.event("tool-call", { toolCallId: "c1", tool: "add", status: "completed", arguments: {} });
+    assert.equal(await now(), after, "a call of what is gone is nobody's");
+    host.gone("m9");
+    assert.equal(await now(), after);
+  });
+
   viewed("streaming text: parts on demand, offsets, identity of the rest", async ({ host, now }) => {
     host.tell("history", [USER]);
     host.chunk("Hel", 0);

@@ -13,6 +13,7 @@ mod files;
 mod idb;
 mod patterns;
 mod pump;
+mod signer;
 mod store;
 mod task;
 mod vault;

@@ -99,7 +99,8 @@ impl Pump {
         sink: Sink,
     ) -> Result<Pump, ErrorInfo> {
         let holder = env::title();
-        let options = Options { name: name.clone(), page_tools, holder };
+        let operator = Options::local_operator();
+        let options = Options { name: name.clone(), page_tools, holder, operator };
         let inner = Rc::new_cyclic(|weak: &Weak<Inner>| {
             let weak = weak.clone();
             let gone = Rc::new(move |deleted: bool| {
@@ -147,7 +148,8 @@ impl Pump {
     /// A command of the page.
     pub fn command(&self, id: u32, name: String, mut args: serde_json::Value) {
         // Of files there is more to know than what somebody says of them.
-        if let ("sendMessage", Some(members)) = (name.as_str(), args.as_object_mut()) {
+        let says = matches!(name.as_str(), "sendMessage" | "sessions.prompt" | "sessions.runOnce");
+        if let (true, Some(members)) = (says, args.as_object_mut()) {
             members.remove("files");
         }
         if interrupts(&name, &args) {
@@ -278,6 +280,13 @@ impl Pump {
                     let Inner { needs_lock, scope, .. } = &*pump.0;
                     let result = account::exchange(&workspace, skills, !needs_lock, scope).await;
                     pump.input(Input::Account { read: id, result });
+                });
+            }
+            Action::Sign { id, texts } => {
+                let pump = self.clone();
+                task::start(async move {
+                    let signatures = pump.0.store.sign(&texts).await;
+                    pump.input(Input::Signed { id, signatures });
                 });
             }
             Action::Draft { writes } => self.0.store.write_at_once(writes),

@@ -4,8 +4,9 @@
 
 use super::env::Scope;
 use super::idb::{Idb, delete_database};
+use super::signer::Signer;
 use crate::list::Listed;
-use crate::ports::{Commit, Key, MemoryStore, Part, Read, Rows, StoreError, Table, Write};
+use crate::ports::{Commit, Key, MemoryStore, Part, Read, Rows, StoreError, Table, Write, signatures};
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
@@ -16,6 +17,7 @@ use web_sys::Blob;
 pub struct Store {
     kind: Kind,
     files: Rc<RefCell<Files>>,
+    signer: Rc<Signer>,
 }
 
 /// The bytes of files that lie here, as `Blob`s.
@@ -39,17 +41,18 @@ impl Store {
     /// another connection deletes the database (`true`) or wants to upgrade it; it is in the way until
     /// [`Store::close`].
     pub fn new(name: &str, in_memory: bool, scope: &Scope, gone: Rc<dyn Fn(bool)>) -> Store {
-        if in_memory { Store::in_memory() } else { Store::of_database(database_name(name), scope, gone) }
+        if in_memory { Store::in_memory() } else { Store::of_database(&database_name(name), scope, gone) }
     }
 
     /// A store in memory, with nothing in it.
     pub(super) fn in_memory() -> Store {
-        Store { kind: Kind::Memory(Rc::default()), files: Rc::default() }
+        Store { kind: Kind::Memory(Rc::default()), files: Rc::default(), signer: Rc::default() }
     }
 
     /// The store that a database with just this name is.
-    pub(super) fn of_database(name: String, scope: &Scope, gone: Rc<dyn Fn(bool)>) -> Store {
-        Store { kind: Kind::Idb(Idb::new(name, scope.clone(), gone)), files: Rc::default() }
+    pub(super) fn of_database(name: &str, scope: &Scope, gone: Rc<dyn Fn(bool)>) -> Store {
+        let kind = Kind::Idb(Idb::new(name, scope, gone));
+        Store { kind, files: Rc::default(), signer: Rc::default() }
     }
 
     /// Does all of it, or nothing.
@@ -68,7 +71,18 @@ impl Store {
                 self.keep(commit, files);
                 Ok(())
             }
-            Kind::Idb(idb) => idb.commit(commit, &files).await,
+            Kind::Idb(idb) => match self.signer.signed(idb, commit).await {
+                Some(signed) => idb.commit(&signed, &files).await,
+                None => idb.commit(commit, &files).await,
+            },
+        }
+    }
+
+    /// The signatures of these texts, if there is a key.
+    pub async fn sign(&self, texts: &[String]) -> Option<Vec<String>> {
+        match &self.kind {
+            Kind::Memory(_) => Some(signatures(texts)),
+            Kind::Idb(idb) => self.signer.sign(idb, texts, false).await,
         }
     }
 
@@ -148,7 +162,7 @@ impl Store {
     pub(super) async fn vault_key(&self, made: &JsValue) -> Result<Option<JsValue>, StoreError> {
         match &self.kind {
             Kind::Memory(_) => Ok(None),
-            Kind::Idb(idb) => idb.vault_key(made).await.map(Some),
+            Kind::Idb(idb) => idb.kept_key(made, 0).await.map(Some),
         }
     }
 

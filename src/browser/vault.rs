@@ -19,11 +19,9 @@ use wasm_bindgen::prelude::*;
 #[wasm_bindgen(module = "/js/vault.js")]
 extern "C" {
     #[wasm_bindgen(js_name = hasCipher)]
-    fn has_cipher() -> bool;
+    pub(super) fn has_cipher() -> bool;
     #[wasm_bindgen(catch, js_name = makeKey)]
     async fn make_key() -> Result<JsValue, JsValue>;
-    #[wasm_bindgen(catch, js_name = vaultKey)]
-    pub(super) async fn vault_key(database: &JsValue, made: &JsValue) -> Result<JsValue, JsValue>;
     #[wasm_bindgen(catch)]
     async fn seal(key: &JsValue, name: &str, text: &str) -> Result<JsValue, JsValue>;
     #[wasm_bindgen(catch)]

@@ -23,7 +23,7 @@ impl Harness {
     pub(super) fn start_with_account(&mut self) {
         let skills = match self.start.as_ref().map(|start| &start.purpose) {
             Some(Purpose::Run { config, .. }) => config.skills.clone(),
-            _ => return self.load_session(),
+            _ => return self.look_around(),
         };
         self.give_to_account(&skills, true);
     }
@@ -38,7 +38,7 @@ impl Harness {
             Err(_) => return,
         }
         if starting {
-            self.load_session();
+            self.look_around();
         } else {
             self.take_config(self.config.clone());
         }

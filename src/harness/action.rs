@@ -45,6 +45,13 @@ pub enum Input {
         /// What it gave.
         result: Result<Vec<Rows>, StoreError>,
     },
+    /// The signatures of the texts of [`Action::Sign`]; `None`: there is no key.
+    Signed {
+        /// Which one.
+        id: u64,
+        /// One for each text.
+        signatures: Option<Vec<String>>,
+    },
     /// The skills of the account, as [`Action::Account`] gave them, of all workspaces, in the order of their names.
     Account {
         /// Which exchange.
@@ -143,6 +150,14 @@ pub enum Action {
         /// What.
         reads: Vec<Read>,
     },
+    /// Sign these texts with the key that signs rows, if there is one, then say [`Input::Signed`]: to see whether what is
+    /// stored is what was signed.
+    Sign {
+        /// Its number.
+        id: u64,
+        /// What.
+        texts: Vec<String>,
+    },
     /// Call a model; pieces go to [`Harness::delta`](super::Harness::delta), the end is [`Input::Answered`].
     CallModel {
         /// The call's number.
@@ -239,6 +254,8 @@ pub enum Notice {
     /// A message that is new or has changed: its session, the number of the first part that is told, and the
     /// message with its parts from there on.
     Message(String, usize, String),
+    /// A message that has left the conversation with all that came after it: its session, its id.
+    Gone(String, String),
     /// `{ status, error? }` of a session's view.
     View(String, String),
 }

@@ -25,6 +25,11 @@ impl<'a> Args<'a> {
         }
     }
 
+    /// The same whatever else it has.
+    pub fn of(command: &'a str, value: &'a Value) -> Args<'a> {
+        Args { command, value }
+    }
+
     /// A text, if there is one.
     pub fn text(&self, name: &str) -> Result<Option<&'a str>, ErrorInfo> {
         match self.get(name) {

@@ -4,13 +4,13 @@ use super::args::Args;
 use super::config::shortened;
 use super::events::{run_result, wait_result};
 use super::page_calls::{PageCall, Stage};
-use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Waiter, permission, start};
+use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Listing, Waiter};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json::json;
 use crate::list::Listed;
 use crate::object::Object;
-use crate::ports::{Read, Rows, Table};
+use crate::ports::{Read, Table};
 use crate::run::{Outcome, Output, Run};
 use crate::session::{self, Session};
 use crate::tools::Definition;
@@ -19,33 +19,14 @@ use serde_json::Value;
 /// How long `wait` waits where nobody says, in milliseconds.
 const WAIT_MS: u64 = 30_000;
 
-/// A look at a journal that this harness does not hold.
-#[derive(Debug)]
-pub(super) struct Look {
-    pub command: u32,
-    what: LookFor,
-}
-
-#[derive(Debug)]
-enum LookFor {
-    History { limit: Option<usize>, before: Option<String> },
-    Grants,
-    Watch(String),
-    Run { id: String, until: Option<u64> },
-    Clear(String),
-}
-
 impl Harness {
-    pub(super) fn command(&mut self, id: u32, name: &str, args: &Value, fresh: String) {
-        if self.closing.is_some() {
-            return self.reply_now(id, Err(closed()));
-        }
-        if let Err(error) = self.dispatch(id, name, args, fresh) {
-            self.reply_now(id, Err(error));
-        }
-    }
-
-    fn dispatch(&mut self, id: u32, name: &str, value: &Value, fresh: String) -> Result<(), ErrorInfo> {
+    pub(super) fn dispatch(
+        &mut self,
+        id: u32,
+        name: &str,
+        value: &Value,
+        fresh: String,
+    ) -> Result<(), ErrorInfo> {
         let none = |members: &[&str]| Args::new(name, value, members);
         match name {
             "startAgent" => self.start_agent(id, value)?,
@@ -69,10 +50,12 @@ impl Harness {
                 self.stop_agent(id)?;
             }
             "sendMessage" => self.send_message(id, value, &fresh)?,
+            "regenerate" => self.regenerate(id, value, &fresh)?,
             "interrupt" => {
                 let args = none(&["sessionId", "runId"])?;
-                let session = session_id(&args)?;
+                args.text("sessionId")?;
                 let run = args.text("runId")?;
+                let session = &self.interrupted(value);
                 // A run that is named is meant, even if it is held.
                 if self.current(session).is_some_and(|current| run.is_none_or(|run| run == current.id)) {
                     self.interrupt_session(session, "user", run.is_some());
@@ -83,47 +66,33 @@ impl Harness {
                 let args = none(&["runId"])?;
                 self.resume(id, args.text("runId")?, &fresh)?;
             }
-            "history" => {
-                let args = none(&["sessionId", "limit", "before"])?;
-                session_id(&args)?;
-                let limit = args.whole("limit")?.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
-                let before = args.text("before")?;
-                if self.session(DEFAULT_SESSION).is_some() {
-                    let history =
-                        self.history(DEFAULT_SESSION, limit, before).ok_or_else(|| no_message(before))?;
-                    self.reply_value(id, &Value::from(history));
-                } else {
-                    let what = LookFor::History { limit, before: before.map(Into::into) };
-                    self.look_at(Look { command: id, what });
+            "tools.grants" => {
+                none(&[])?;
+                self.list_sessions(id, Listing::Grants)?;
+            }
+            "history" | "sessions.status" => {
+                let member = if name == "sessions.status" { "id" } else { "sessionId" };
+                let session = Args::of(name, value).text(member)?.unwrap_or(DEFAULT_SESSION);
+                if let Some(session) = self.session(session) {
+                    let answer = self.read_of(session, name, value)?;
+                    self.reply_value(id, &answer);
                 }
             }
             "watch" => {
-                let args = none(&["sessionId"])?;
-                let session = session_id(&args)?;
+                let session = session_id(name, value)?;
+                none(&["sessionId"])?;
                 self.watched.insert(session, String::new());
-                if self.session(session).is_some() {
-                    self.tell_history(session);
-                    self.reply(id, Ok(None));
-                } else {
-                    self.look_at(Look { command: id, what: LookFor::Watch(session.into()) });
-                }
+                self.tell_history(session);
+                self.reply(id, Ok(None));
             }
             "clearConversation" => {
                 let args = none(&["sessionId"])?;
-                let session = session_id(&args)?.to_owned();
-                match self.lifecycle {
-                    Lifecycle::Running => self.clear(id, &session),
-                    _ => self.look_at(Look { command: id, what: LookFor::Clear(session) }),
-                }
+                self.clear(id, args.text("sessionId")?.unwrap_or(DEFAULT_SESSION));
             }
-            "wait" => {
-                let args = none(&["runId", "timeoutMs"])?;
-                let until = self.now.saturating_add(args.whole("timeoutMs")?.unwrap_or(WAIT_MS));
-                self.wait(id, args.needed("runId")?, Some(until))?;
-            }
-            "result" => {
-                let args = none(&["runId"])?;
-                self.wait(id, args.needed("runId")?, None)?;
+            "wait" | "result" => {
+                let (run, until) = self.awaited(name, value)?;
+                let session = self.session_of_run(run).unwrap_or_default();
+                self.wait(id, &session, run, until)?;
             }
             "tools.register" => {
                 let replace = value.get("replace") == Some(&Value::Bool(true));
@@ -151,19 +120,9 @@ impl Harness {
                 let answer = args.get("answer").unwrap_or(&Value::Null);
                 self.resolve_call(id, args.needed("toolCallId")?, answer)?;
             }
-            "tools.grants" => {
-                none(&[])?;
-                if self.session(DEFAULT_SESSION).is_some() {
-                    let grants = self.grants();
-                    self.reply_value(id, &grants);
-                } else {
-                    self.look_at(Look { command: id, what: LookFor::Grants });
-                }
-            }
             "tools.revoke" => {
                 let args = none(&["tool", "sessionId"])?;
-                session_id(&args)?;
-                self.revoke(id, args.needed("tool")?)?;
+                self.revoke(id, args.text("sessionId")?.unwrap_or(DEFAULT_SESSION), args.needed("tool")?)?;
             }
             "resolvePermission" => {
                 let args = none(&["requestId", "answer", "reason"])?;
@@ -176,6 +135,7 @@ impl Harness {
                 self.reply_value(id, &settings);
             }
             "file" => {
+                self.present_operator()?;
                 let file = none(&["fileId"])?.needed("fileId")?.into();
                 self.outbox.act(super::Action::File { id, file });
             }
@@ -189,15 +149,15 @@ impl Harness {
             "keys.set" | "keys.remove" | "keys.list" | "keys.validate" | "keys.models" => {
                 self.key_command(id, name, value)?;
             }
+            "setOperator" => {
+                let args = none(&["operator"])?;
+                self.set_operator(args.get("operator"))?;
+                self.reply(id, Ok(None));
+            }
             _ => match name.strip_prefix("pages.") {
                 Some(page_command) => self.page_command(id, page_command, value)?,
-                None => {
-                    let name = shortened(name);
-                    return Err(ErrorInfo::new(
-                        Code::UnknownCommand,
-                        format!("no command is called \"{name}\""),
-                    ));
-                }
+                None if name.starts_with("sessions.") => self.session_command(id, name, value, &fresh)?,
+                None => return Err(unknown_command(name)),
             },
         }
         Ok(())
@@ -211,32 +171,98 @@ impl Harness {
         }
     }
 
-    fn send_message(&mut self, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
-        let members = ["text", "files", "metadata", "context", "sessionId", "idempotencyKey", "schema"];
-        // What is not known here is an option of the page, or of a later version.
-        let args = Args::new("sendMessage", value, &members).map_err(|mut error| {
-            error.code = Code::InvalidConfig;
-            error
-        })?;
-        let session = session_id(&args)?;
-        let text = args.needed("text")?;
+    pub(super) fn send_message(&mut self, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
+        let members =
+            ["text", "files", "replaces", "metadata", "context", "sessionId", "idempotencyKey", "schema"];
+        let args = prompt_args("sendMessage", value, &members)?;
+        let session = args.text("sessionId")?.unwrap_or(DEFAULT_SESSION);
+        let (text, replaces) = (args.needed("text")?, args.text("replaces")?);
         self.must_run()?;
-        let key = args.text("idempotencyKey")?.map(|key| self.scrubbed(key.into()));
-        let (idempotency, context) = (key.as_deref(), args.text("context")?);
+        let idempotency = args.text("idempotencyKey")?.map(|key| self.scrubbed(key.into()));
+        let context = args.text("context")?;
         let has_files = value.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
         if text.trim().is_empty() && !has_files {
             return Err(ErrorInfo::new(Code::EmptyMessage, "the message is empty").hint("send a text"));
         }
         let schema = args.get("schema").map(|schema| Output::parse(schema, &self.engine)).transpose()?;
-        let Some(slot) = self.sessions.get(session) else { return Err(no_session(session)) };
-        let same = |run: &&Run| idempotency.is_some() && run.prompt.idempotency.as_deref() == idempotency;
-        if let Some(run) = slot.session.runs.iter().rev().find(same) {
+        if let Some(run) = self.same(session, idempotency.as_deref())? {
             let accepted = accepted(run);
             self.reply_value(id, &accepted);
             return Ok(());
         }
-        let files = self.accepted_files(session, value)?;
-        match slot.session.current() {
+        self.may_prompt(session, text, has_files)?;
+        let folded = self.session(session).ok_or_else(|| no_session(session))?;
+        let kept = replaces.map_or(Ok(folded.runs.len()), |message| edited(folded, message))?;
+        let files = self.accepted_files(session, kept, value)?;
+        self.make_room(session)?;
+        let entry = Entry::Prompt {
+            message: ["msg_", fresh].concat(),
+            text: self.scrubbed(text.into()),
+            context: context.map(|context| self.scrubbed(context.into())),
+            metadata: args.get("metadata").cloned().map(|metadata| self.scrubbed_value(metadata)),
+            idempotency,
+            continues: None,
+            files,
+            schema: schema.map(|schema| self.scrubbed_value(schema)),
+            replaces: replaces.map(Into::into),
+        };
+        if let Entry::Prompt { files, .. } = &entry {
+            self.write_files(files);
+        }
+        self.begin_run(id, session, &["run_", fresh].concat(), &entry);
+        Ok(())
+    }
+
+    /// The message before an answer is answered anew: with what it was sent with, but for what is said otherwise now.
+    fn regenerate(&mut self, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
+        let members = ["messageId", "metadata", "context", "sessionId", "idempotencyKey", "schema"];
+        let args = prompt_args("regenerate", value, &members)?;
+        let session = args.text("sessionId")?.unwrap_or(DEFAULT_SESSION);
+        let (answer, context) = (args.text("messageId")?, args.text("context")?);
+        self.must_run()?;
+        let idempotency = args.text("idempotencyKey")?.map(|key| self.scrubbed(key.into()));
+        let schema = args.get("schema").map(|schema| Output::parse(schema, &self.engine)).transpose()?;
+        if let Some(run) = self.same(session, idempotency.as_deref())? {
+            let accepted = accepted(run);
+            self.reply_value(id, &accepted);
+            return Ok(());
+        }
+        self.may_prompt(session, "-", false)?;
+        let folded = self.session(session).ok_or_else(|| no_session(session))?;
+        let asked = folded.answered_by(answer).ok_or_else(|| no_answer(folded, answer))?;
+        let (replaces, prompt) = (asked.answer_id(), asked.prompt.clone());
+        self.make_room(session)?;
+        let entry = Entry::Prompt {
+            message: ["msg_", fresh].concat(),
+            text: prompt.text,
+            context: context.map(|context| self.scrubbed(context.into())).or(prompt.context),
+            metadata: match args.get("metadata") {
+                Some(metadata) => Some(self.scrubbed_value(metadata.clone())),
+                None => prompt.metadata,
+            },
+            idempotency,
+            continues: None,
+            files: prompt.files,
+            schema: match schema {
+                Some(schema) => Some(self.scrubbed_value(schema)),
+                None => prompt.output.as_ref().map(Output::record),
+            },
+            replaces: Some(replaces),
+        };
+        self.begin_run(id, session, &["run_", fresh].concat(), &entry);
+        Ok(())
+    }
+
+    /// The run that was begun with this key already.
+    fn same(&self, session: &str, key: Option<&str>) -> Result<Option<&Run>, ErrorInfo> {
+        let folded = self.session(session).ok_or_else(|| no_session(session))?;
+        let same = |run: &&Run| run.prompt.idempotency.as_deref() == key;
+        Ok(key.and_then(|_| folded.all_runs().find(same)))
+    }
+
+    /// A held run ends where another message comes.
+    fn make_room(&mut self, session: &str) -> Result<(), ErrorInfo> {
+        match self.current(session) {
             Some(run) if run.held => self.interrupt_session(session, "replaced", true),
             Some(_) => {
                 return Err(ErrorInfo::new(Code::Busy, format!("the session \"{session}\" works on a run"))
@@ -244,23 +270,12 @@ impl Harness {
             }
             None => {}
         }
-        let run = ["run_", fresh].concat();
-        let entry = Entry::Prompt {
-            message: ["msg_", fresh].concat(),
-            text: self.scrubbed(text.into()),
-            context: context.map(|context| self.scrubbed(context.into())),
-            metadata: args.get("metadata").cloned().map(|metadata| self.scrubbed_value(metadata)),
-            idempotency: idempotency.map(Into::into),
-            continues: None,
-            files,
-            schema: schema.map(|schema| self.scrubbed_value(schema)),
-        };
-        if let Entry::Prompt { files, .. } = &entry {
-            self.write_files(files);
-        }
-        self.append(session, Some(&run), &entry);
-        self.accept(id, session, &run);
         Ok(())
+    }
+
+    fn begin_run(&mut self, id: u32, session: &str, run: &str, prompt: &Entry) {
+        self.append(session, Some(run), prompt);
+        self.accept(id, session, run);
     }
 
     /// Answers a command whose value is a run, and lets the run go on.
@@ -273,18 +288,20 @@ impl Harness {
     /// A held run goes on; after a failed one, a new run does.
     fn resume(&mut self, id: u32, run: Option<&str>, fresh: &str) -> Result<(), ErrorInfo> {
         self.must_run()?;
-        let last = self.session(DEFAULT_SESSION).and_then(|session| session.runs.last());
+        let session = run.and_then(|run| self.session_of_run(run)).unwrap_or(DEFAULT_SESSION.into());
+        let last = self.session(&session).and_then(|session| session.runs.last());
         let failed = |run: &Run| run.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Failed);
         let can_go_on = |last: &&Run| last.ended.is_none() || failed(last);
         let Some(last) = last.filter(can_go_on).filter(|last| run.is_none_or(|run| run == last.id)) else {
             let error = ErrorInfo::new(Code::NothingToResume, "there is no held or failed run to go on with");
             return Err(error.hint("send a message instead"));
         };
-        if !self.config.answers() {
+        if !self.config.answers(self.session(&session).and_then(Session::provider)) {
             return Err(super::runs::not_configured());
         }
         let (mut run, held, has_ended) = (last.id.clone(), last.held, last.ended.is_some());
         let schema = last.prompt.output.as_ref().map(Output::record);
+        self.may_prompt(&session, "-", false)?;
         if has_ended {
             let entry = Entry::Prompt {
                 message: ["msg_", fresh].concat(),
@@ -295,22 +312,28 @@ impl Harness {
                 continues: Some(std::mem::replace(&mut run, ["run_", fresh].concat())),
                 files: Vec::new(),
                 schema,
+                replaces: None,
             };
-            self.append(DEFAULT_SESSION, Some(&run), &entry);
+            self.append(&session, Some(&run), &entry);
         } else if held {
-            self.append(DEFAULT_SESSION, Some(&run), &Entry::Resumed {});
+            self.append(&session, Some(&run), &Entry::Resumed {});
         }
-        self.accept(id, DEFAULT_SESSION, &run);
+        self.accept(id, &session, &run);
         Ok(())
     }
 
-    fn wait(&mut self, id: u32, run: &str, until: Option<u64>) -> Result<(), ErrorInfo> {
-        if self.session(DEFAULT_SESSION).is_none() {
-            self.look_at(Look { command: id, what: LookFor::Run { id: run.into(), until } });
-            return Ok(());
+    /// Which run `wait` and `result` are for, and until when.
+    fn awaited<'a>(&self, name: &'a str, value: &'a Value) -> Result<(&'a str, Option<u64>), ErrorInfo> {
+        if name == "result" {
+            return Ok((Args::new(name, value, &["runId"])?.needed("runId")?, None));
         }
-        let answer =
-            self.session(DEFAULT_SESSION).and_then(|session| answer_of(session, run, until.is_none()));
+        let args = Args::new(name, value, &["runId", "timeoutMs"])?;
+        let until = self.now.saturating_add(args.whole("timeoutMs")?.unwrap_or(WAIT_MS));
+        Ok((args.needed("runId")?, Some(until)))
+    }
+
+    fn wait(&mut self, id: u32, session: &str, run: &str, until: Option<u64>) -> Result<(), ErrorInfo> {
+        let answer = self.session(session).and_then(|session| answer_of(session, run, until.is_none()));
         match answer {
             Some(Some(value)) => self.reply_value(id, &value),
             Some(None) => self.waiters.push(Waiter { command: id, run: run.into(), until }),
@@ -319,91 +342,76 @@ impl Harness {
         Ok(())
     }
 
-    /// Answers those who waited since before this start for runs that have ended meanwhile.
-    pub(super) fn answer_waiters(&mut self) {
-        let Some(session) = self.sessions.get(DEFAULT_SESSION).map(|slot| &slot.session) else { return };
+    /// Answers those who waited since before this start for runs of a session that have ended meanwhile.
+    pub(super) fn answer_waiters(&mut self, id: &str) {
+        let Some(session) = self.session(id) else { return };
         let ended =
-            |waiter: &mut Waiter| session.run_times(&waiter.run).is_some_and(|(_, ended)| ended.is_some());
-        let waiters: Vec<Waiter> = self.waiters.extract_if(.., ended).list();
-        for Waiter { command, run, until } in waiters {
-            if let Err(error) = self.wait(command, &run, until) {
+            |waiter: &Waiter| session.run_times(&waiter.run).is_some_and(|(_, ended)| ended.is_some());
+        let over: Vec<bool> = self.waiters.iter().map(ended).list();
+        let mut over = over.into_iter();
+        for Waiter { command, run, until } in
+            self.waiters.extract_if(.., |_| over.next() == Some(true)).list()
+        {
+            if let Err(error) = self.wait(command, id, &run, until) {
                 self.reply_now(command, Err(error));
             }
         }
     }
 
-    fn look_at(&mut self, look: Look) {
-        let of = |table: Table| Read::all(table, vec![DEFAULT_SESSION.into()]);
-        self.read(vec![of(Table::Entries), of(Table::Drafts)], After::Look(look));
+    /// What a command that only reads says of a session, in our hands or only looked at.
+    pub(super) fn read_of(&self, session: &Session, name: &str, value: &Value) -> Result<Value, ErrorInfo> {
+        match name {
+            "history" => {
+                let args = Args::new(name, value, &["sessionId", "limit", "before", "version"])?;
+                let limit = args.whole("limit")?.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
+                let (before, version) = (args.text("before")?, args.text("version")?);
+                let history = match version {
+                    Some(version) if !session.shows(version) => {
+                        session::history_of_version(session, version, limit, before)
+                    }
+                    _ => self.history_of(session, limit, before),
+                };
+                let missing = || no_message(before.filter(|_| version.is_none()).or(version));
+                Ok(history.ok_or_else(missing)?.into())
+            }
+            _ => {
+                Args::new(name, value, &["id"])?;
+                self.status_of(session)
+            }
+        }
     }
 
-    pub(super) fn look(&mut self, look: Look, rows: &[Rows]) {
-        let empty = Rows::new();
-        let part = |n: usize| rows.get(n).unwrap_or(&empty);
-        let mut session =
-            match Session::load(DEFAULT_SESSION, &self.engine, part(0).iter().map(|(_, text)| text.as_str()))
-            {
-                Ok(session) => session,
-                Err(error) => return self.reply_now(look.command, Err(error)),
-            };
-        // What a lost page left reads as it will once the agent is started; here it is only looked at.
-        if let Some(run) = session.current().filter(|run| run.working()).map(|run| run.id.clone()) {
-            let blocks = start::from_drafts(&run, part(1));
-            if let Err(error) = session.append(self.now, Some(&run), &Entry::Lost { blocks }) {
-                return self.reply_now(look.command, Err(error));
+    /// Answers a command by a session that is only looked at.
+    pub(super) fn answer_look(
+        &mut self,
+        id: u32,
+        session: &Session,
+        name: &str,
+        value: &Value,
+    ) -> Result<(), ErrorInfo> {
+        match name {
+            "watch" => {
+                Args::new(name, value, &["sessionId"])?;
+                let history = session::history(session, None, None).unwrap_or_default();
+                let notice = super::Notice::History(session.id.clone(), json(&Value::from(history)));
+                self.outbox.tell(super::Action::Tell(notice));
+                self.watched.insert(&session.id, String::new());
+                self.reply_now(id, Ok(None));
+            }
+            "wait" | "result" => {
+                let (run, until) = self.awaited(name, value)?;
+                match answer_of(session, run, until.is_none()) {
+                    Some(Some(value)) => self.reply_now(id, Ok(Some(json(&value)))),
+                    Some(None) => self.waiters.push(Waiter { command: id, run: run.into(), until }),
+                    None => return Err(no_run(run)),
+                }
+            }
+            _ => {
+                let answer = self.read_of(session, name, value)?;
+                self.reply_now(id, Ok(Some(json(&answer))));
             }
         }
-        match look.what {
-            LookFor::History { limit, before } => {
-                let history = session::history(&session, limit, before.as_deref());
-                let result = history.ok_or_else(|| no_message(before.as_deref()));
-                self.reply_now(look.command, result.map(|history| Some(json(&Value::from(history)))));
-            }
-            LookFor::Grants => {
-                let grants = permission::grants_of(&session);
-                self.reply_now(look.command, Ok(Some(json(&grants.into()))));
-            }
-            LookFor::Watch(id) => {
-                // A start may have come first, and told more than this.
-                if self.session(&id).is_none() {
-                    let history = session::history(&session, None, None).unwrap_or_default();
-                    let notice = super::Notice::History(id.clone(), json(&Value::from(history)));
-                    self.outbox.tell(super::Action::Tell(notice));
-                    self.watched.insert(&id, String::new());
-                }
-                self.reply_now(look.command, Ok(None));
-            }
-            // A start may have come first, and know more than this.
-            LookFor::Run { id, until } if self.session(DEFAULT_SESSION).is_some() => {
-                if let Err(error) = self.wait(look.command, &id, until) {
-                    self.reply_now(look.command, Err(error));
-                }
-            }
-            LookFor::Run { id, until } => match answer_of(&session, &id, until.is_none()) {
-                Some(Some(value)) => self.reply_now(look.command, Ok(Some(json(&value)))),
-                Some(None) => self.waiters.push(Waiter { command: look.command, run: id, until }),
-                None => self.reply_now(look.command, Err(no_run(&id))),
-            },
-            LookFor::Clear(_)
-                if session.runs.is_empty()
-                    && rows.iter().all(|rows| start::erasures(DEFAULT_SESSION, rows).is_empty()) =>
-            {
-                self.reply_now(look.command, Ok(None));
-            }
-            LookFor::Clear(id) => {
-                if self.lifecycle == Lifecycle::Running {
-                    return self.clear(look.command, &id);
-                }
-                if self.start.is_some() {
-                    // The agent was started meanwhile: it is cleared then.
-                    let args = Object::new().text("sessionId", &id).done();
-                    let (id, name) = (look.command, "clearConversation".into());
-                    let again = super::Input::Command { id, name, args, fresh: String::new() };
-                    return self.deferred.push((self.now, again));
-                }
-                self.begin(start::Purpose::Clear { command: look.command, session: id });
-            }
-        }
+        Ok(())
     }
 
     /// Erases a conversation: first in the journal's word, then its content in the database.
@@ -411,6 +419,7 @@ impl Harness {
         self.interrupt_session(session, "cleared", true);
         let Some(sums) = self.session(session).map(|session| session.sums) else { return };
         self.append(session, None, &Entry::Cleared { sums });
+        self.advance(session);
         self.outbox.strictly();
         if let Some(slot) = self.sessions.get_mut(session) {
             slot.transcripts.clear();
@@ -429,12 +438,11 @@ impl Harness {
         self.reply(command, result);
         // The conversation of a harness that does not run was only borrowed.
         if self.lifecycle != Lifecycle::Running {
-            self.release();
-            self.outbox.tell_after_commit(super::Action::Unlock { epoch: self.epoch });
+            self.give_back();
         }
     }
 
-    fn read_after_commit(&mut self, reads: Vec<Read>, after: After) {
+    pub(super) fn read_after_commit(&mut self, reads: Vec<Read>, after: After) {
         self.read_ids += 1;
         self.reads.insert(self.read_ids, after);
         self.outbox.act_after_commit(super::Action::Read { id: self.read_ids, reads });
@@ -451,7 +459,13 @@ pub fn interrupts(name: &str, args: &Value) -> bool {
         _ => return false,
     };
     // One that is refused stops nothing, and a run that is named is another.
-    Args::new(name, args, members).is_ok_and(|args| session_id(&args).is_ok() && args.get("runId").is_none())
+    Args::new(name, args, members)
+        .is_ok_and(|args| args.text("sessionId").is_ok() && args.get("runId").is_none())
+}
+
+pub(super) fn unknown_command(name: &str) -> ErrorInfo {
+    let name = shortened(name);
+    ErrorInfo::new(Code::UnknownCommand, format!("no command is called \"{name}\""))
 }
 
 pub(super) fn closed() -> ErrorInfo {
@@ -483,18 +497,59 @@ fn accepted(run: &Run) -> Value {
         .done()
 }
 
-/// The session that is meant: until there are more, `default`.
-fn session_id<'a>(args: &Args<'a>) -> Result<&'a str, ErrorInfo> {
-    match args.text("sessionId")? {
-        None | Some(DEFAULT_SESSION) => Ok(DEFAULT_SESSION),
-        Some(other) => Err(no_session(other)),
-    }
+/// The arguments of a command that begins a run. What is not known here is an option of the page, or of a later version.
+fn prompt_args<'a>(name: &'a str, value: &'a Value, members: &[&str]) -> Result<Args<'a>, ErrorInfo> {
+    Args::new(name, value, members).map_err(|mut error| {
+        error.code = Code::InvalidConfig;
+        error
+    })
 }
 
-fn no_session(id: &str) -> ErrorInfo {
+/// How many runs stand before the person's message with this id, which another takes the place of.
+fn edited(session: &Session, message: &str) -> Result<usize, ErrorInfo> {
+    let begun = session.place_of(message);
+    let is_answer = session.answered_by(Some(message)).is_some();
+    begun.filter(|_| !is_answer).ok_or_else(|| {
+        let error = wrong_message(session, "replaces: ", message, is_answer.then_some("an answer"));
+        error.hint(if is_answer {
+            "regenerate makes an answer anew; to edit, name the message before it"
+        } else {
+            "name a message of the person that history() shows"
+        })
+    })
+}
+
+/// There is nothing to make anew.
+fn no_answer(session: &Session, answer: Option<&str>) -> ErrorInfo {
+    let Some(answer) = answer else {
+        let error = ErrorInfo::new(Code::MessageNotFound, "there is no answer yet to make anew");
+        return error.hint("send a message");
+    };
+    let is_prompt = session.place_of(answer).is_some();
+    let error = wrong_message(session, "messageId: ", answer, is_prompt.then_some("a person's message"));
+    error.hint("name an answer that history() shows; sendMessage with \"replaces\" edits a message")
+}
+
+/// A message that cannot be meant.
+fn wrong_message(session: &Session, member: &str, message: &str, is: Option<&str>) -> ErrorInfo {
+    let is = is.unwrap_or_else(|| match session::history_of_version(session, message, Some(0), None) {
+        Some(_) => "no longer in the conversation: a newer version took its place",
+        None => "no message of the conversation",
+    });
+    let id = shortened(message);
+    ErrorInfo::new(Code::InvalidArguments, [member, "\"", id, "\" is ", is].concat())
+}
+
+/// The session that a command names.
+fn session_id<'a>(command: &'a str, args: &'a Value) -> Result<&'a str, ErrorInfo> {
+    let session = Args::of(command, args).text("sessionId")?;
+    Ok(session.unwrap_or(DEFAULT_SESSION))
+}
+
+pub(super) fn no_session(id: &str) -> ErrorInfo {
     let id = shortened(id);
-    ErrorInfo::new(Code::SessionNotFound, format!("no session is called \"{id}\""))
-        .hint("leave sessionId out")
+    ErrorInfo::new(Code::SessionNotFound, format!("unknown agent session: {id}"))
+        .hint("sessions.launch begins one; leave sessionId out to mean the first")
 }
 
 fn no_run(id: &str) -> ErrorInfo {
@@ -520,7 +575,6 @@ mod tests {
         }
         assert!(interrupts("interrupt", &json!({ "sessionId": "default", "runId": null })));
         assert!(!interrupts("interrupt", &json!({ "runId": "run_1" })));
-        assert!(!interrupts("interrupt", &json!({ "sessionId": "other" })));
         assert!(!interrupts("sendMessage", &json!({})));
     }
 }

@@ -177,22 +177,24 @@ impl Harness {
     }
 
     /// A run has ended. `told` goes up to here; nothing of the run comes after it.
-    pub(super) fn tell_end(&mut self, session: &str, run: &str) {
-        let Some(run) = self.run(session, run).cloned() else { return };
-        let Some(ended) = &run.ended else { return };
-        if run.delegate.is_some() {
-            return self.tell_delegate_end(session, &run, ended);
+    pub(super) fn tell_end(&mut self, session: &str, id: &str) {
+        let Some(run) = self.run(session, id) else { return };
+        let Some(ended) = run.ended.clone() else { return };
+        let (started_at, result) = (run.started_at, run_result(run));
+        if let Some(delegate) = &run.delegate {
+            let tool_call = delegate.tool_call.clone();
+            self.tell_delegate_end(session, &tool_call, ended.outcome);
+            return self.tell_waiters(id, started_at, &ended, &result);
         }
         self.outbox.tell_after_commit(self.status_notice());
-        self.tell_message(session, &run.id, false);
-        let mut detail = self.detail(session, Some(&run.id));
+        self.tell_message(session, id, false);
+        let mut detail = self.detail(session, Some(id));
         match ended.outcome {
             Outcome::Completed => {
                 detail.number("endedAt", ended.at);
-                detail.text("text", &run.text());
-                detail.number("turns", run.turns.len() as u64);
-                detail.maybe("value", run.value());
-                detail.maybe("usage", session::usage(&run.sums));
+                for member in ["text", "turns", "value", "usage"] {
+                    detail.maybe(member, result.get(member).cloned());
+                }
                 self.send("agent:session-completed", detail, true);
             }
             Outcome::Interrupted => {
@@ -205,39 +207,36 @@ impl Harness {
                 self.send("agent:error", detail, true);
             }
         }
-        let mut detail = self.detail(session, Some(&run.id));
+        let mut detail = self.detail(session, Some(id));
         let phase = if ended.outcome == Outcome::Failed { "error" } else { "end" };
         detail.text("phase", phase);
-        detail.number("startedAt", run.started_at);
+        detail.number("startedAt", started_at);
         detail.number("endedAt", ended.at);
-        detail.maybe("error", ended.error.as_ref().map(ErrorInfo::to_json));
+        detail.maybe("error", result.get("error").cloned());
         self.send("agent:lifecycle", detail, true);
         self.status_changed(true);
-        self.tell_waiters(&run, ended);
+        self.tell_waiters(id, started_at, &ended, &result);
     }
 
-    fn tell_waiters(&mut self, run: &Run, ended: &crate::run::Ended) {
-        for waiter in self.waiters.extract_if(.., |waiter| waiter.run == run.id) {
-            let value = match waiter.until {
-                Some(_) => wait_result(&run.id, run.started_at, ended, run.value()),
-                None => run_result(run),
+    /// Answers who waits for a run that has ended, with its `RunResult` or with what `wait` gives.
+    fn tell_waiters(&mut self, run: &str, started_at: u64, ended: &crate::run::Ended, result: &Value) {
+        for waiter in self.waiters.extract_if(.., |waiter| waiter.run == run) {
+            let told = match waiter.until {
+                Some(_) => json(&wait_result(run, started_at, ended, result.get("value").cloned())),
+                None => json(result),
             };
-            self.outbox
-                .tell_after_commit(Action::Reply { id: waiter.command, result: Ok(Some(json(&value))) });
+            self.outbox.tell_after_commit(Action::Reply { id: waiter.command, result: Ok(Some(told)) });
         }
     }
 
     /// A run that worked for another has ended: it shows as its call there.
-    fn tell_delegate_end(&mut self, session: &str, run: &Run, ended: &crate::run::Ended) {
-        if let Some(delegate) = &run.delegate {
-            let top = self.current_id(session);
-            let status = if ended.outcome == Outcome::Completed { "completed" } else { "failed" };
-            // An interrupt is told when it is stored, and with it whatever it has ended.
-            let barrier = ended.outcome == Outcome::Interrupted;
-            self.tell_call(session, &top, &delegate.tool_call, status, barrier);
-            self.tell_message(session, &top, false);
-        }
-        self.tell_waiters(run, ended);
+    fn tell_delegate_end(&mut self, session: &str, tool_call: &str, outcome: Outcome) {
+        let top = self.current_id(session);
+        let status = if outcome == Outcome::Completed { "completed" } else { "failed" };
+        // An interrupt is told when it is stored, and with it whatever it has ended.
+        let barrier = outcome == Outcome::Interrupted;
+        self.tell_call(session, &top, tool_call, status, barrier);
+        self.tell_message(session, &top, false);
     }
 
     pub(super) fn tell_call(
@@ -298,8 +297,9 @@ impl Harness {
             Some(last) if !both => (last, folded.shown_before_last()),
             _ => (0, 0),
         };
-        let user = both.then(|| session::prompt_of(folded)).flatten().map(|user| (0, user));
-        let assistant = (from, self.answer(session, folded, turn));
+        let Some(of) = self.session(session) else { return };
+        let user = both.then(|| session::prompt_of(of, folded)).flatten().map(|user| (0, user));
+        let assistant = (from, self.answer(of, folded, turn));
         for (from, message) in user.into_iter().chain([assistant]) {
             let action = Action::Tell(Notice::Message(session.into(), from, json(&message)));
             if both { self.outbox.tell_after_commit(action) } else { self.outbox.tell(action) }
@@ -307,9 +307,9 @@ impl Harness {
     }
 
     /// The assistant's message of a run, from this turn on, with what streams.
-    fn answer(&self, session: &str, run: &Run, turn: usize) -> Value {
-        let streams = self.streaming_parts(session, &run.id);
-        let mut answer = session::answer(run, turn, !streams.is_empty());
+    fn answer(&self, session: &session::Session, run: &Run, turn: usize) -> Value {
+        let streams = self.streaming_parts(&session.id, &run.id);
+        let mut answer = session::answer(session, run, turn, !streams.is_empty());
         if let Some(parts) = answer.get_mut("parts").and_then(Value::as_array_mut) {
             parts.extend(streams);
         }
@@ -317,24 +317,24 @@ impl Harness {
     }
 
     /// A session's conversation, with what streams.
-    pub(super) fn history(
+    pub(super) fn history_of(
         &self,
-        session: &str,
+        folded: &session::Session,
         limit: Option<usize>,
         before: Option<&str>,
     ) -> Option<Vec<Value>> {
-        let folded = self.session(session)?;
         let mut history = session::history(folded, limit, before)?;
         if let (Some(run), Some(last)) = (folded.current(), history.last_mut())
             && last.get("id").and_then(Value::as_str) == Some(&run.answer_id())
         {
-            *last = self.answer(session, run, 0);
+            *last = self.answer(folded, run, 0);
         }
         Some(history)
     }
 
     pub(super) fn tell_history(&mut self, session: &str) {
-        let history = self.history(session, None, None).unwrap_or_default();
+        let folded = self.session(session);
+        let history = folded.and_then(|folded| self.history_of(folded, None, None)).unwrap_or_default();
         let notice = Notice::History(session.into(), json(&Value::from(history)));
         self.outbox.tell(Action::Tell(notice));
     }

@@ -4,12 +4,16 @@
 //! refers to any more. Promises: the bytes of a message are put with the entry that accepts it, in one commit. Leaves to
 //! others: reading the bytes and what they are called by (`browser/`), what a model is sent (`model/`).
 
-use super::Harness;
 use super::args::Args;
+use super::carry::Arrival;
+use super::integrity::Head;
+use super::{Harness, Slot};
 use crate::error::{Code, ErrorInfo};
+use crate::json;
 use crate::list::Listed;
 use crate::model::{Block, File, FileKind, Peer};
-use crate::ports::{Part, Rows, Table, Write};
+use crate::ports::{Key, Part, Table, Write};
+use crate::session::{Session, files_of};
 use serde_json::Value;
 
 /// How many files a message may have.
@@ -91,27 +95,34 @@ fn called(file: &File) -> String {
 }
 
 impl Harness {
-    /// The files of a message that can be accepted, each a block.
+    /// The files of a message that can be accepted, each a block. `kept`: how many runs of the conversation stay before it.
     ///
     /// # Errors
     /// `unsupported_file`, and those of [`files`].
-    pub(super) fn accepted_files(&self, session: &str, args: &Value) -> Result<Vec<Block>, ErrorInfo> {
+    pub(super) fn accepted_files(
+        &self,
+        session: &str,
+        kept: usize,
+        args: &Value,
+    ) -> Result<Vec<Block>, ErrorInfo> {
         let mut files = files(args)?;
-        let had: u64 = self.files_of(session).map(|file| file.size).sum();
+        let runs = self.session(session).and_then(|session| session.runs.get(..kept)).unwrap_or_default();
+        let had: u64 = runs.iter().flat_map(files_of).map(|file| file.size).sum();
         let sum = files.iter().fold(had, |sum, file| sum.saturating_add(file.size));
         if !files.is_empty() {
             fits(sum, "the files of a conversation")?;
         }
-        let peer = self.config.peer(None);
+        let on = self.session(session).and_then(Session::provider);
+        let peer = self.config.peer(on);
         for file in &mut files {
             file.name = self.scrubbed(std::mem::take(&mut file.name));
-            self.supported(file, peer.as_ref())?;
+            self.supported(file, on, peer.as_ref())?;
         }
         Ok(files.into_iter().map(Block::File).list())
     }
 
     /// Whether some model takes the file, and the one that will be asked, if there is one.
-    fn supported(&self, file: &File, peer: Option<&Peer>) -> Result<(), ErrorInfo> {
+    fn supported(&self, file: &File, on: Option<&str>, peer: Option<&Peer>) -> Result<(), ErrorInfo> {
         let kind = match file.kind() {
             FileKind::Other => {
                 let error = format!("no model reads {} ({})", called(file), file.media_type);
@@ -124,7 +135,7 @@ impl Harness {
         if peer.is_none_or(|peer| peer.takes(file)) {
             return Ok(());
         }
-        let error = format!("the model {} takes no {kind}: {}", self.config.model(None), called(file));
+        let error = format!("the model {} takes no {kind}: {}", self.config.model(on), called(file));
         Err(ErrorInfo::new(Code::UnsupportedFile, error).hint("take a model that does, or send it as text"))
     }
 
@@ -140,24 +151,26 @@ impl Harness {
         }
     }
 
-    /// Deletes the files among these rows that no conversation refers to.
-    pub(super) fn sweep_files(&mut self, rows: &Rows) {
-        for (key, _) in rows {
+    /// Deletes the files among these that no conversation refers to.
+    pub(super) fn sweep_files(&mut self, files: &[Key]) {
+        for key in files {
             if !matches!(key.first(), Some(Part::Text(id)) if self.is_file_used(id)) {
                 self.outbox.write(Write::DeletePrefix { table: Table::Files, prefix: key.clone() });
             }
         }
     }
 
+    /// A session that is not in our hands says it by its head.
     fn is_file_used(&self, id: &str) -> bool {
-        self.sessions.keys().any(|session| self.files_of(session).any(|file| file.id == id))
-    }
-
-    fn files_of(&self, session: &str) -> impl Iterator<Item = &File> {
-        let runs = self.session(session).into_iter().flat_map(|session| &session.runs);
-        runs.flat_map(|run| &run.prompt.files).filter_map(|block| match block {
-            Block::File(file) => Some(file),
-            _ => None,
-        })
+        let by_head = |(session, head): (&str, &Head)| {
+            let files = head.value.get("files").unwrap_or(&Value::Null);
+            !self.sessions.contains_key(session)
+                && json::items(files).iter().any(|file| file.as_str() == Some(id))
+        };
+        let comes = |arrival: &Arrival| arrival.session.files().any(|file| file.id == id);
+        let has = |slot: &Slot| slot.session.files().any(|file| file.id == id);
+        self.arrival.as_ref().is_some_and(comes)
+            || self.sessions.values().any(has)
+            || self.heads.iter().any(by_head)
     }
 }

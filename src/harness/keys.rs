@@ -115,6 +115,7 @@ impl Harness {
             self.config.look_in_vault(&self.vault);
             // Recorded before the next decision, if it makes a difference.
             self.changed = true;
+            self.start_those_with_keys();
         }
     }
 
@@ -189,7 +190,12 @@ mod tests {
     impl World {
         /// With keys of these names in the vault.
         fn new(names: &[&str]) -> World {
-            let options = Options { name: "w".into(), page_tools: false, holder: "t".into() };
+            let options = Options {
+                name: "w".into(),
+                page_tools: false,
+                holder: "t".into(),
+                operator: Options::local_operator(),
+            };
             let mut store = MemoryStore::new();
             let put = |name: &&str| Write::Put {
                 table: Table::Keys,

@@ -11,19 +11,25 @@ mod account;
 mod action;
 mod args;
 mod calls;
+mod carry;
 mod commands;
 mod config;
 mod events;
 mod files;
+mod integrity;
 mod keys;
 mod outbox;
 mod outcome;
 mod page_calls;
 mod pages;
 mod permission;
+mod removal;
 mod runs;
+mod session_commands;
+mod sessions;
 mod start;
 mod streaming;
+mod tail;
 mod watch;
 
 pub use action::{Action, CallKey, Input, ModelRequest, Notice};
@@ -36,17 +42,22 @@ pub use start::{FORMAT_KEY, check_format};
 use crate::error::{Code, ErrorInfo, Provided, Told};
 use crate::find;
 use crate::journal::Entry;
+use crate::journal::canonical::Integrity;
 use crate::json::json;
 use crate::list::Listed;
 use crate::maps::{Few, Named};
 use crate::object::Object;
-use crate::ports::{Millis, PatternEngine, Read, Rows, StoreError};
+use crate::ports::{Key, Millis, PatternEngine, Read, Rows, StoreError};
 use crate::prompt::{self, Skill};
 use crate::run::{Call, Run};
+use crate::session::carry::Reader;
+use crate::session::operator::Operator;
 use crate::session::{Session, Transcript};
 use crate::tools::{Definition, Policy, Registry, ToolText, own};
 use crate::workspace::Workspace;
 use calls::LiveCall;
+use carry::Arrival;
+use integrity::Head;
 use outbox::Outbox;
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -80,6 +91,15 @@ pub struct Options {
     pub page_tools: bool,
     /// What the page of this instance is called, for those who find the lock taken.
     pub holder: String,
+    /// Who works here; `None`: nobody, and then no session can be reached.
+    pub operator: Option<Operator>,
+}
+
+impl Options {
+    /// The operator of an origin where nobody says who works there.
+    pub fn local_operator() -> Option<Operator> {
+        Some(Operator { subject: "local".into(), issuer: None, expires_at: None })
+    }
 }
 
 /// A session in the hands of this harness.
@@ -125,6 +145,16 @@ struct Waiter {
     until: Option<Millis>,
 }
 
+/// What a list of all sessions is to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Listing {
+    Sessions,
+    /// With what is known of each one's signature.
+    Verified,
+    /// What is always allowed in them.
+    Grants,
+}
+
 /// What a read is for.
 #[derive(Debug)]
 enum After {
@@ -132,10 +162,20 @@ enum After {
     Epoch,
     /// The skills of the account; `starting`: a start waits for them.
     Account { starting: bool },
-    /// The journal, head and drafts of a session that is taken over.
-    Load,
-    /// A journal, only to look at.
-    Look(commands::Look),
+    /// What there is in a workspace that is taken: heads, names in the vault, files.
+    Around,
+    /// The journals, heads and drafts of sessions that are taken over.
+    Load { sessions: Vec<String>, files: Vec<Key> },
+    /// The journal of a session that a command is about.
+    Look(Box<sessions::Waiting>),
+    /// Which session the run is of that a command is about.
+    Find(Box<sessions::Waiting>),
+    /// All heads, to list the sessions.
+    List { command: u32, of: Listing },
+    /// The head of a session that arrives; nothing was read for it.
+    Arrived { command: u32 },
+    /// What besides their own rows is left of removed sessions: whose each run is, and the files.
+    Remains,
     /// The rows of a cleared conversation.
     Erase { command: u32, session: String },
     /// Pages, all or the changed ones.
@@ -155,6 +195,8 @@ pub struct Harness {
     closed: bool,
     closing: Option<Option<u32>>,
     epoch: u64,
+    /// Until which epoch an agent was stopped on purpose: what was always allowed until then is not any more.
+    stopped: u64,
     start: Option<start::Start>,
     config: Config,
     /// Every key that was ever given: what is on its way may still name an earlier one.
@@ -180,6 +222,16 @@ pub struct Harness {
     /// When a question of a run, or a call that somebody answers, is not waited for any longer: session and tool call.
     question_deadlines: Vec<(Millis, String, String)>,
     sessions: Named<Slot>,
+    /// The heads of all sessions of the workspace, as they were read or written last, while it is in our hands.
+    heads: Named<Head>,
+    /// What is known of the signatures of heads, as they were read last.
+    verdicts: Named<Integrity>,
+    /// Rows whose signatures are worked out again.
+    judged: Few<u64, (After, Vec<Rows>)>,
+    /// A file of a session that is being read.
+    reader: Option<Reader>,
+    /// The session that arrives.
+    arrival: Option<Arrival>,
     /// The sessions that a view watches, with the state that it was told last.
     watched: Named<String>,
     workspace: Option<Workspace>,
@@ -236,6 +288,7 @@ impl Harness {
             closed: false,
             closing: None,
             epoch: 0,
+            stopped: 0,
             start: None,
             config: Config::default(),
             secrets: Vec::new(),
@@ -251,6 +304,11 @@ impl Harness {
             told_suspended: false,
             question_deadlines: Vec::new(),
             sessions: Named::default(),
+            heads: Named::default(),
+            verdicts: Named::default(),
+            judged: Few::default(),
+            reader: None,
+            arrival: None,
             watched: Named::default(),
             workspace: None,
             page_jobs: VecDeque::new(),
@@ -304,6 +362,9 @@ impl Harness {
         self.changed = true;
         self.tell_tools();
         self.drop_what_may_not_run(&before);
+        if self.lifecycle == Lifecycle::Running {
+            self.start_those_with_keys();
+        }
     }
 
     /// Puts the harness's own tools there, as far as the configuration wants them.
@@ -395,18 +456,20 @@ impl Harness {
         self.go_on_alone();
     }
 
-    /// While a page change and its outcome are on their way as one, and while a conversation is erased, nothing
-    /// may come between.
+    /// While a page change and its outcome are on their way as one, and while a conversation or a session is erased,
+    /// nothing may come between.
     fn must_finish(&self) -> bool {
-        self.page_commit.is_some() || self.reads.values().any(|after| matches!(after, After::Erase { .. }))
+        self.page_commit.is_some()
+            || self.reads.values().any(|after| matches!(after, After::Erase { .. } | After::Remains))
     }
 
     /// Whether an input can be taken now: it waits for nothing, or is what is waited for.
     fn passes(&self, input: &Input) -> bool {
         match input {
             Input::Committed { .. } | Input::LockLost => true,
-            Input::Read { .. } => self.page_commit.is_none(),
+            Input::Read { .. } | Input::Signed { .. } => self.page_commit.is_none(),
             Input::Command { name, .. } if self.start.is_some() && !self.fits_the_start(name) => false,
+            Input::Command { name, args, .. } if self.waits_for_a_key(name, args) => false,
             _ => !self.must_finish(),
         }
     }
@@ -414,11 +477,11 @@ impl Harness {
     /// Whether a command can be taken while the workspace is being taken: what stops or clears waits for the start, and
     /// what starts waits for those before it.
     fn fits_the_start(&self, name: &str) -> bool {
-        let waits = |name: &str| matches!(name, "stopAgent" | "clearConversation");
+        let waits = |name: &str| name == "stopAgent" || sessions::writes(name);
         let stops =
             |(_, input): &(Millis, Input)| matches!(input, Input::Command { name, .. } if waits(name));
         match &self.start {
-            Some(start) if name == "startAgent" => !start.clears() && !self.deferred.iter().any(stops),
+            Some(start) if name == "startAgent" => !start.borrows() && !self.deferred.iter().any(stops),
             _ => !waits(name),
         }
     }
@@ -469,7 +532,7 @@ impl Harness {
         if self.must_finish() {
             return None;
         }
-        let mut due = vec![self.draft_due(), self.outbox.due(), self.first_deadline()];
+        let mut due = vec![self.draft_due(), self.outbox.due(), self.first_deadline(), self.removal_due()];
         for call in self.calls.values() {
             due.push(call.deadline);
             due.push(call.progress_due());
@@ -491,7 +554,7 @@ impl Harness {
 
     fn take(&mut self, input: Input) {
         match input {
-            Input::Command { id, name, args, fresh } => self.command(id, &name, &args, fresh),
+            Input::Command { id, name, args, fresh } => self.command(id, &name, args, fresh),
             Input::Locked(granted) => self.locked(granted),
             Input::LockFailed(error) => {
                 if let Some(start) = self.start.take() {
@@ -504,6 +567,11 @@ impl Harness {
             }
             Input::Committed { commit, result } => self.committed(commit, result),
             Input::Read { read, result } => self.read_done(read, result),
+            Input::Signed { id, signatures } => {
+                if let Some((after, rows)) = self.judged.remove(id) {
+                    self.rows_read(after, rows, signatures);
+                }
+            }
             Input::Account { read, result } => self.account_read(read, result),
             Input::Vault { name, held } => self.vault_changed(name, held),
             Input::Answered { call, result } => self.answered(call, result),
@@ -535,6 +603,7 @@ impl Harness {
         self.give_up_silent();
         self.tell_late_progress();
         self.expire_questions();
+        self.end_removals();
         self.draft_if_due();
     }
 
@@ -589,16 +658,34 @@ impl Harness {
             Ok(rows) => rows,
             Err(error) => return self.read_failed(after, &error.info()),
         };
+        let texts = Harness::texts_to_judge(&after, &rows);
+        if texts.is_empty() {
+            return self.rows_read(after, rows, None);
+        }
+        self.judged.insert(read, (after, rows));
+        self.outbox.act(Action::Sign { id: read, texts });
+    }
+
+    /// Rows are there, and what the signed ones among them sign to now; `None`: nothing can be signed.
+    fn rows_read(&mut self, after: After, rows: Vec<Rows>, signatures: Option<Vec<String>>) {
+        let signatures = signatures.as_deref();
+        self.judge(&after, &rows, signatures);
         match after {
             After::Epoch => self.epoch_read(&rows),
-            After::Load => self.load(&rows),
+            After::Around => self.looked_around(&rows),
+            After::Load { sessions, files } => self.load(&sessions, &files, &rows),
             After::Account { .. } => {}
-            After::Look(look) => self.look(look, &rows),
+            After::Look(waiting) => self.look(*waiting, &rows, signatures),
+            After::Find(waiting) => self.found(*waiting, &rows),
+            After::List { command, of } => self.heads_read(command, of, &rows),
+            After::Arrived { command } => self.arrived(command, &rows, signatures),
+            After::Remains => self.erase_removed(&rows),
             After::Erase { command, session } => {
                 for write in rows.iter().take(1).flat_map(|rows| start::erasures(&session, rows)) {
                     self.outbox.write(write);
                 }
-                self.sweep_files(rows.get(1).unwrap_or(&Rows::new()));
+                let files = rows.get(1).into_iter().flatten().map(|(key, _)| key.clone()).list();
+                self.sweep_files(&files);
                 self.erased(command, Ok(None));
             }
             After::Pages(refresh) => self.pages_read(refresh, rows),
@@ -608,9 +695,14 @@ impl Harness {
 
     fn read_failed(&mut self, after: After, error: &ErrorInfo) {
         match after {
-            After::Epoch | After::Load => self.fail(error.clone()),
+            After::Epoch | After::Around | After::Load { .. } | After::Remains => self.fail(error.clone()),
             After::Account { .. } => {}
-            After::Look(look) => self.reply_now(look.command, Err(error.clone())),
+            After::Look(waiting) | After::Find(waiting) => {
+                self.reply_now(waiting.command, Err(error.clone()))
+            }
+            After::List { command, .. } | After::Arrived { command } => {
+                self.reply_now(command, Err(error.clone()));
+            }
             After::Erase { command, .. } => self.erased(command, Err(error.clone())),
             After::Pages(refresh) => {
                 self.refreshing = false;
@@ -637,16 +729,22 @@ impl Harness {
         }
         // What was read for this holding of the workspace must not serve the next one.
         let mut unanswered = Vec::new();
-        self.reads.retain(|after| {
-            if let After::Erase { command, .. } = after {
+        self.judged.retain(|(after, _)| !matches!(after, After::Load { .. }));
+        self.reads.retain(|after| match after {
+            After::Erase { command, .. } => {
                 unanswered.push(*command);
+                false
             }
-            !matches!(after, After::Epoch | After::Account { .. } | After::Load | After::Erase { .. })
+            After::Epoch | After::Account { .. } | After::Around | After::Load { .. } | After::Remains => {
+                false
+            }
+            _ => true,
         });
         for command in unanswered {
             self.reply_now(command, Err(error.clone()));
         }
         self.sessions.clear();
+        self.reader = None;
         self.epoch_commit = None;
         self.page_commit.take_if(|(_, job, _)| !job.is_of_page());
         self.outbox.act(Action::Unlock { epoch: self.epoch });
@@ -658,6 +756,8 @@ impl Harness {
         if let Some(start) = self.start.take() {
             self.start_failed(start, &error);
         }
+        // What has come of it is swept by the next start.
+        self.arrival = None;
     }
 
     fn abort_all(&mut self) {
@@ -741,6 +841,7 @@ impl Harness {
 
     fn close(&mut self, command: Option<u32>) {
         self.write_drafts();
+        self.turn_away();
         self.abort_all();
         self.closing = Some(command);
     }

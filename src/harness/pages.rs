@@ -5,6 +5,7 @@
 //! commits its changes and its outcome together, so that it happens exactly once.
 
 use super::calls::RunCall;
+use super::integrity::{Head, signed_head};
 use super::outcome::{failed_call, returned_entry, tool_value};
 use super::{Action, After, Harness, start};
 use crate::error::ErrorInfo;
@@ -230,14 +231,10 @@ impl Harness {
                 let entry = outcome_entry(tool_call, &done.value);
                 let Some(slot) = self.sessions.get(session) else { return true };
                 let (header, stored) = slot.session.row(self.now, Some(run), &entry);
-                let head = json(&slot.session.head_after(self.now, &header, &stored));
+                let head = Head::parse(&json(&slot.session.head_after(self.now, &header, &stored)));
                 let key: Key = vec![session.as_str().into(), Part::Number(header.seq)];
                 writes.push(Write::Put { table: Table::Entries, key, value: stored.to_text() });
-                writes.push(Write::Put {
-                    table: Table::Heads,
-                    key: vec![session.as_str().into()],
-                    value: head,
-                });
+                writes.push(signed_head(session, &head));
                 expect.push(self.guard());
                 row = Some((header, entry, stored));
             }

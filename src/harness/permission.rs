@@ -6,15 +6,17 @@
 
 use super::calls::{About, CallOwner, LiveCall, RunCall};
 use super::config::shortened;
+use super::integrity::Head;
 use super::outcome::failed_call;
 use super::page_calls::Stage;
 use super::{Action, DEFAULT_SESSION, Harness};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
+use crate::json::texts;
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::run::{Call, CallState, Grant, NO_ANSWER, Question, Run};
+use crate::run::{Call, CallState, NO_ANSWER, Question, Run};
 use crate::session;
 use crate::tools::{ToolText, Verdict, gate};
 use serde_json::Value;
@@ -265,6 +267,7 @@ impl Harness {
             self.must_run()?;
             return Err(not_asked(request));
         };
+        self.must_own_session(&session)?;
         self.answer_question(&session, &run, tool_call, request, answer, word);
         self.reply(command, Ok(None));
         Ok(())
@@ -356,6 +359,7 @@ impl Harness {
             self.must_run()?;
             return Err(not_asked(tool_call));
         };
+        self.must_own_session(&session)?;
         let entry = match (answer.get("result"), answer.get("error").and_then(Value::as_str)) {
             (None, Some(error)) => {
                 failed_call(tool_call, self.scrubbed_error(ErrorInfo::new(Code::ToolFailed, error)))
@@ -371,22 +375,30 @@ impl Harness {
         Ok(())
     }
 
-    /// `tools.grants`: what is always allowed.
-    pub(super) fn grants(&self) -> Value {
-        self.sessions.values().flat_map(|slot| grants_of(&slot.session)).array()
-    }
-
     /// `tools.revoke`: a tool is asked about again.
-    pub(super) fn revoke(&mut self, command: u32, tool: &str) -> Result<(), ErrorInfo> {
+    pub(super) fn revoke(&mut self, command: u32, session: &str, tool: &str) -> Result<(), ErrorInfo> {
         self.must_run()?;
-        let of = |slot: &super::Slot| slot.session.grants.iter().any(|grant| grant.tool == tool);
-        let sessions: Vec<String> =
-            self.sessions.iter().filter(|(_, slot)| of(slot)).map(|(id, _)| id.to_owned()).list();
-        for session in sessions {
-            self.append(&session, None, &Entry::Revoked { tool: tool.into() });
+        if self.session(session).is_some_and(|s| s.grants.iter().any(|grant| grant.tool == tool)) {
+            self.append(session, None, &Entry::Revoked { tool: tool.into() });
         }
         self.reply(command, Ok(None));
         Ok(())
+    }
+
+    /// What is always allowed in these sessions, whose agent was last stopped at the end of this epoch.
+    pub(super) fn granted(&self, heads: Vec<(String, Head)>, stopped: u64) -> Value {
+        let mut all = Vec::new();
+        for (id, head) in heads {
+            let by_head = head.value.get("grants").filter(|grants| {
+                grants.get("epoch").and_then(Value::as_u64).is_some_and(|epoch| epoch > stopped)
+            });
+            let tools = by_head.and_then(|grants| grants.get("tools")).and_then(texts).unwrap_or_default();
+            all.append(&mut match self.session(&id) {
+                Some(session) => granted_in(&id, session.grants.iter().map(|grant| grant.tool.as_str())),
+                None => granted_in(&id, tools.iter().map(String::as_str)),
+            });
+        }
+        all.into()
     }
 
     fn returned_value(&self, tool_call: &str, result: &Value) -> Entry {
@@ -430,10 +442,9 @@ fn explanation(reason: &str) -> &'static str {
     }
 }
 
-/// What is always allowed in a session.
-pub(super) fn grants_of(session: &session::Session) -> Vec<Value> {
-    let grant = |grant: &Grant| Object::new().text("tool", &grant.tool).text("sessionId", &session.id).done();
-    session.grants.iter().map(grant).list()
+/// What is always allowed in a session: these tools.
+fn granted_in<'a>(session: &str, tools: impl Iterator<Item = &'a str>) -> Vec<Value> {
+    tools.map(|tool| Object::new().text("tool", tool).text("sessionId", session).done()).list()
 }
 
 pub(super) fn not_asked(id: &str) -> ErrorInfo {

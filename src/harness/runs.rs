@@ -1,10 +1,13 @@
 //! Runs: what each journal entry sets going, and what comes back.
 
 use super::calls::{CallOwner, LiveCall, RunCall};
+use super::integrity::row_write;
 use super::outcome::{failed_call, returned_entry};
 use super::pages::Owner;
 use super::streaming::{Asked, LiveModel};
-use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Slot, config, outbox};
+use super::{
+    Action, CallKey, DEFAULT_SESSION, Harness, Inner, Instructed, ModelRequest, Notice, Slot, config, outbox,
+};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json;
@@ -14,7 +17,7 @@ use crate::ports::files::has_marks;
 use crate::ports::{Expect, Millis, Table, Write};
 use crate::prompt;
 use crate::run::{CallState, Run};
-use crate::session::{self, Transcript};
+use crate::session::{self, Transcript, what};
 use crate::tools::{OnResume, Origin, ToolText, gate};
 use serde_json::Value;
 use std::rc::Rc;
@@ -39,14 +42,14 @@ impl Harness {
             None => return false,
         };
         let seq = self.session(session).map_or(0, session::Session::seq);
-        let key = vec![session.into(), seq.into()];
-        self.outbox.write(Write::Put { table: Table::Entries, key, value: row.to_text() });
+        self.outbox.write(row_write(session, seq, &row, entry));
         true
     }
 
     /// Makes every decision that can be made now.
     pub(super) fn advance(&mut self, session: &str) {
         self.decide_all(session);
+        self.let_go_of_once(session);
         // It began to wait for a person, or the person has answered.
         if self.is_suspended() != self.told_suspended {
             self.outbox.tell_after_commit(self.status_notice());
@@ -77,7 +80,7 @@ impl Harness {
                     continue;
                 }
             }
-            self.append(session, Some(&run), &entry);
+            self.append(session, run.as_deref(), &entry);
         }
     }
 
@@ -94,9 +97,14 @@ impl Harness {
     pub(super) fn after(&mut self, session: &str, run: Option<&str>, entry: &Entry) {
         let run = run.unwrap_or_default();
         match entry {
-            Entry::Prompt { .. } => {
+            Entry::Prompt { replaces, .. } => {
+                if let Some(message) = replaces {
+                    self.replaced(session, message);
+                }
+                self.can_be_found(session, run);
                 self.begin_telling(session, run);
             }
+            Entry::Adopted { .. } => self.can_be_found(session, run),
             Entry::Resumed {} => {
                 self.begin_telling(session, run);
                 self.tell_waiting_calls(session);
@@ -159,6 +167,12 @@ impl Harness {
                 }
                 self.tell_end(session, run);
             }
+            Entry::Recorded { what, record } if what == what::EVENT => {
+                // Its task is found by its id alone, too.
+                if let Some(task) = begun_task(record) {
+                    self.can_be_found(session, task);
+                }
+            }
             Entry::Cleared { .. }
             | Entry::Started { .. }
             | Entry::Configured { .. }
@@ -169,7 +183,32 @@ impl Harness {
             | Entry::SentBack { .. }
             | Entry::NotFound { .. }
             | Entry::Granted { .. }
-            | Entry::Revoked { .. } => {}
+            | Entry::Revoked { .. }
+            | Entry::Commanded { .. }
+            | Entry::Recorded { .. } => {}
+        }
+    }
+
+    /// Whoever asks after a run, or a task, by its id alone finds its session.
+    pub(super) fn can_be_found(&mut self, session: &str, of: &str) {
+        if session != DEFAULT_SESSION {
+            let key = vec!["run".into(), of.into()];
+            self.outbox.write(Write::Put { table: Table::Meta, key, value: session.into() });
+        }
+    }
+
+    /// This message, and all that followed it, is neither sent nor shown any more.
+    fn replaced(&mut self, session: &str, message: &str) {
+        if let Some(slot) = self.sessions.get_mut(session) {
+            // The new version has taken its place already.
+            let kept = slot.session.runs.len().saturating_sub(1);
+            if let Some(transcript) = slot.transcripts.get_mut("") {
+                transcript.rewind(kept);
+            }
+        }
+        if self.watched.contains_key(session) {
+            let notice = Notice::Gone(session.into(), message.into());
+            self.outbox.tell_after_commit(Action::Tell(notice));
         }
     }
 
@@ -328,7 +367,9 @@ impl Harness {
                 }
                 Entry::Answered {
                     call: model.call,
-                    blocks: slot.session.with_own_ids(self.scrubbed_blocks(blocks)),
+                    blocks: slot
+                        .session
+                        .with_own_ids(self.scrubbed_blocks(blocks), &|id| self.waits_elsewhere(&session, id)),
                     stop: stop.unwrap_or(StopReason::EndTurn),
                     cost: model.asked.cost(&usage),
                     usage,
@@ -351,6 +392,12 @@ impl Harness {
             }
         };
         self.settle(&session, &run, &entry);
+    }
+
+    /// Whether a run of another session has a call with this id: whoever answers one names it by its id alone.
+    fn waits_elsewhere(&self, session: &str, tool_call: &str) -> bool {
+        let has = |run: &Run| run.parts().iter().any(|part| part.call(tool_call).is_some());
+        self.sessions.iter().any(|(other, slot)| other != session && slot.session.current().is_some_and(has))
     }
 
     /// The runs that wait before they ask their model again: session, run, and until when.
@@ -474,7 +521,7 @@ impl Harness {
             Err(message) => {
                 // The call is ordered and fails at once: a run's end always has a recorded reason.
                 slot.instructed = Instructed::Yes;
-                let Some((run, Entry::Called { call })) = slot.session.next() else { return };
+                let Some((Some(run), Entry::Called { call })) = slot.session.next() else { return };
                 self.store(session, Some(&run), &Entry::Called { call });
                 let error = ErrorInfo::new(Code::InvalidConfig, message);
                 let (blocks, usage, draw) = (Vec::new(), Usage::default(), self.draw(&run, call));
@@ -531,10 +578,10 @@ impl Harness {
 
     /// Those that worked for a run and were interrupted end.
     fn end_delegates(&mut self, session: &str, top: &str) {
-        while let Some((run, entry @ Entry::Ended { .. })) =
+        while let Some((Some(run), entry @ (Entry::Ended { .. } | Entry::Recorded { .. }))) =
             self.session(session).and_then(session::Session::next)
         {
-            if run == top {
+            if run == top && matches!(entry, Entry::Ended { .. }) {
                 return;
             }
             self.append(session, Some(&run), &entry);
@@ -554,21 +601,12 @@ impl Harness {
     pub(super) fn guard(&self) -> Expect {
         outbox::expect(Table::Meta, vec!["epoch".into()], Some(self.epoch.to_string()))
     }
+}
 
-    /// Writes the heads of the sessions that have changed.
-    pub(super) fn write_heads(&mut self) {
-        for slot in self.sessions.values_mut() {
-            if slot.head != slot.session.seq() {
-                slot.head = slot.session.seq();
-                let value = json::json(&slot.session.head(self.now));
-                self.outbox.write(Write::Put {
-                    table: Table::Heads,
-                    key: vec![slot.session.id.as_str().into()],
-                    value,
-                });
-            }
-        }
-    }
+/// The task that begins with this event.
+pub(super) fn begun_task(event: &Value) -> Option<&str> {
+    let text = |name: &str| event.get(name).and_then(Value::as_str);
+    text("task_id").filter(|_| text("event_type") == Some("prompt_received"))
 }
 
 /// There is nobody to ask.

@@ -3,18 +3,29 @@
 //! The steps of a start: the lock; the epoch, raised in one commit that expects the former one; the journal,
 //! folded and checked against its head; what a lost page left, held; the configuration, recorded.
 
-use super::{Action, After, Config, DEFAULT_SESSION, Harness, IfRunning, Lifecycle, Slot, outbox};
+use super::carry::ARRIVING;
+use super::integrity::Head;
+use super::sessions::Waiting;
+use super::{Action, After, Config, DEFAULT_SESSION, Harness, IfRunning, Lifecycle, outbox};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, Row, blocks_from_json};
 use crate::json;
 use crate::list::Listed;
 use crate::model::Block;
-use crate::ports::{Commit, Durability, Part, Read, Rows, StoreError, Table, Write};
+use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use crate::session::Session;
 use serde_json::Value;
 
 /// The row of the table `meta` that says in which format the database is.
 pub const FORMAT_KEY: &str = "format";
+
+/// The row that says until which epoch an agent was stopped on purpose.
+pub(super) const STOPPED_KEY: &str = "stopped";
+
+/// What that row says.
+pub(super) fn stopped_until(row: Option<&str>) -> u64 {
+    row.and_then(|row| row.parse().ok()).unwrap_or_default()
+}
 
 /// The version of the database's format.
 const FORMAT: u64 = crate::journal::FORMAT;
@@ -38,8 +49,12 @@ pub(super) fn format_write() -> Write {
 pub(super) enum Purpose {
     /// To run. Those who joined are answered too.
     Run { commands: Vec<u32>, config: Box<Config> },
-    /// To clear a conversation while nothing runs.
-    Clear { command: u32, session: String },
+    /// To do one thing to a session while nothing runs.
+    Once(Box<Waiting>),
+    /// To take a session in while nothing runs: over several commands.
+    Arrival,
+    /// To erase removed sessions while nothing runs.
+    Sweep,
 }
 
 /// A start on its way.
@@ -53,9 +68,9 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// Whether it is only for clearing.
-    pub fn clears(&self) -> bool {
-        matches!(self.purpose, Purpose::Clear { .. })
+    /// Whether the workspace is only borrowed.
+    pub fn borrows(&self) -> bool {
+        !matches!(self.purpose, Purpose::Run { .. })
     }
 }
 
@@ -95,7 +110,7 @@ impl Harness {
         if let Some(start) = &mut self.start {
             start.holder = (!granted).then(String::new);
             let meta = |key: &str| Read::all(Table::Meta, vec![key.into()]);
-            self.read(vec![meta("epoch"), meta("holder")], After::Epoch);
+            self.read(vec![meta("epoch"), meta("holder"), meta(STOPPED_KEY)], After::Epoch);
         }
     }
 
@@ -113,6 +128,7 @@ impl Harness {
             }
             return;
         }
+        self.stopped = stopped_until(first(2).as_deref());
         start.stored_epoch = first(0);
         let before = start.stored_epoch.as_deref().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
         self.epoch = before + 1;
@@ -135,72 +151,86 @@ impl Harness {
         self.start_with_account();
     }
 
-    /// Reads the journal of the workspace that was taken.
-    pub(super) fn load_session(&mut self) {
-        let session = match &self.start {
-            Some(Start { purpose: Purpose::Clear { session, .. }, .. }) => session.as_str(),
-            _ => DEFAULT_SESSION,
-        };
-        let of = |table: Table| Read::all(table, vec![session.into()]);
+    /// Looks around in the workspace that was taken.
+    pub(super) fn look_around(&mut self) {
         let all = |table: Table| Read::all(table, Vec::new());
-        let reads = vec![
-            of(Table::Entries),
-            of(Table::Heads),
-            of(Table::Drafts),
-            all(Table::Keys),
-            all(Table::Files),
-        ];
-        self.read(reads, After::Load);
+        let arriving = Read::all(Table::Meta, vec![ARRIVING.into()]);
+        self.read(vec![all(Table::Heads), all(Table::Keys), all(Table::Files), arriving], After::Around);
     }
 
-    pub(super) fn load(&mut self, rows: &[Rows]) {
+    /// Reads the journals that are needed at once: the first session's, and those of the runs that have not ended.
+    pub(super) fn looked_around(&mut self, rows: &[Rows]) {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
-        let session =
-            match Session::load(DEFAULT_SESSION, &self.engine, part(0).iter().map(|(_, text)| text.as_str()))
-            {
-                Ok(session) => session,
-                Err(error) => return self.fail(error),
-            };
-        let head = part(1).first().and_then(|(_, text)| json::parse(text));
-        if head.is_some_and(|head| !session.agrees_with(&head)) {
-            let error = ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head");
-            return self
-                .fail(error.hint("rows are missing: delete the workspace to start anew, or report this"));
+        let mut sessions = vec![DEFAULT_SESSION.to_owned()];
+        self.take_heads(part(0));
+        for (id, head) in self.heads.iter().filter(|(id, _)| *id != DEFAULT_SESSION) {
+            if head.value.get("run").is_some_and(|run| !run.is_null()) {
+                sessions.push(id.into());
+            }
         }
-        self.sessions.insert(&session.id.clone(), Slot::new(session));
-        self.vault_read(part(3));
-        for write in erasures(DEFAULT_SESSION, part(0)) {
-            self.outbox.write(write);
+        self.vault_read(part(1));
+        self.sweep_arrival(part(3));
+        let files = part(2).iter().map(|(key, _)| key.clone()).list();
+        match self.start.as_ref().map(|start| &start.purpose) {
+            Some(Purpose::Once(waiting)) => sessions = vec![waiting.session.clone()],
+            Some(Purpose::Arrival) => {
+                self.sweep_files(&files);
+                return self.let_in();
+            }
+            Some(Purpose::Sweep) => return self.load(&[], &files, &[]),
+            _ => {}
         }
-        self.sweep_files(part(4));
-        // What a lost page wrote past its commits may belong to no run any more.
-        if !part(2).is_empty() {
-            let prefix = vec![DEFAULT_SESSION.into()];
-            self.outbox.write(Write::DeletePrefix { table: Table::Drafts, prefix });
-        }
-        let Some(start) = self.start.take() else { return };
-        match start.purpose {
-            Purpose::Run { commands, config } => self.started(commands, *config, part(2)),
-            Purpose::Clear { command, session } => {
-                self.lose(&session, part(2));
-                // What another tab has said since this one looked is not in its views yet.
-                for session in self.watched() {
-                    self.tell_history(&session);
-                }
-                self.clear(command, &session);
+        let of = |session: &String, table| Read::all(table, vec![session.as_str().into()]);
+        let tables = [Table::Entries, Table::Heads, Table::Drafts];
+        let reads = sessions.iter().flat_map(|session| tables.map(|table| of(session, table))).list();
+        self.read(reads, After::Load { sessions, files });
+    }
+
+    /// What there is of sessions.
+    pub(super) fn take_heads(&mut self, rows: &Rows) {
+        self.heads.clear();
+        for (key, head) in rows {
+            if let Some(Part::Text(id)) = key.first() {
+                self.heads.insert(id, Head::parse(head));
             }
         }
     }
 
-    fn started(&mut self, commands: Vec<u32>, config: Config, drafts: &Rows) {
+    pub(super) fn load(&mut self, sessions: &[String], files: &[Key], rows: &[Rows]) {
+        for (session, rows) in sessions.iter().zip(rows.chunks(3)) {
+            match self.take_session(session, rows) {
+                Ok(()) => {}
+                // It is told when somebody asks for it; the others are whole.
+                Err(_) if session != DEFAULT_SESSION && sessions.len() > 1 => {}
+                Err(error) => return self.fail(error),
+            }
+        }
+        self.sweep_files(files);
+        let Some(start) = self.start.take() else { return };
+        match start.purpose {
+            Purpose::Run { commands, config } => self.started(commands, *config, sessions),
+            Purpose::Once(waiting) => {
+                // What another tab has said since this one looked is not in its views yet.
+                for session in self.watched() {
+                    self.tell_history(&session);
+                }
+                self.do_once(*waiting);
+            }
+            Purpose::Arrival => {}
+            Purpose::Sweep => self.look_for_remains(),
+        }
+    }
+
+    fn started(&mut self, commands: Vec<u32>, config: Config, sessions: &[String]) {
         self.take_config(config);
         self.instructions = None;
         self.lifecycle = Lifecycle::Running;
-        self.lose(DEFAULT_SESSION, drafts);
-        let entry =
-            Entry::Started { epoch: self.epoch, config: self.config_record(), tools: self.registry.record() };
-        self.append(DEFAULT_SESSION, None, &entry);
+        for session in sessions.iter().filter(|session| self.sessions.contains_key(session)).list() {
+            self.record_start(session);
+        }
+        self.start_those_with_keys();
+        self.tend_default(true);
         self.outbox.tell_after_commit(self.status_notice());
         self.status_changed(true);
         for session in self.watched() {
@@ -209,8 +239,14 @@ impl Harness {
         for command in commands {
             self.reply(command, Ok(None));
         }
-        self.answer_waiters();
-        self.tell_questions_again(DEFAULT_SESSION);
+        for session in sessions {
+            self.answer_waiters(session);
+            // Whoever waited for that one task is gone.
+            if self.session(session).is_some_and(Session::is_once) {
+                self.interrupt_session(session, "lost", true);
+            }
+            self.tell_questions_again(session);
+        }
         let held = self.current(DEFAULT_SESSION).filter(|run| run.held).map(|run| run.id.clone());
         if let (true, Some(run)) = (self.config.resume_auto, held) {
             self.go_on(DEFAULT_SESSION, &run);
@@ -218,7 +254,7 @@ impl Harness {
     }
 
     /// A run that was at work when its page went away is held, with what the drafts kept of its answer.
-    fn lose(&mut self, session: &str, drafts: &Rows) {
+    pub(super) fn lose(&mut self, session: &str, drafts: &Rows) {
         let Some(run) = self.current(session).filter(|run| run.working()) else { return };
         let parts = run.parts().into_iter().filter(|run| run.working());
         let working: Vec<String> = parts.map(|run| run.id.clone()).list();
@@ -243,7 +279,14 @@ impl Harness {
                     self.reply_now(command, Err(error.clone()));
                 }
             }
-            Purpose::Clear { command, .. } => self.reply_now(command, Err(error.clone())),
+            Purpose::Once(waiting) => self.reply_now(waiting.command, Err(error.clone())),
+            Purpose::Arrival => {
+                if let Some(command) = self.arrival.take().and_then(|arrival| arrival.waiting) {
+                    self.reply_now(command, Err(error.clone()));
+                }
+            }
+            // Whoever holds the workspace does it.
+            Purpose::Sweep => self.heads.clear(),
         }
     }
 
@@ -254,7 +297,15 @@ impl Harness {
                 for session in &sessions {
                     self.interrupt_session(session, "stop", true);
                 }
-                self.append(DEFAULT_SESSION, None, &Entry::Stopped {});
+                for session in &sessions {
+                    let grants = self.session(session).is_some_and(|session| !session.grants.is_empty());
+                    if grants || session == DEFAULT_SESSION {
+                        self.append(session, None, &Entry::Stopped {});
+                    }
+                }
+                // The others are told when they are next taken.
+                let (key, value) = (vec![STOPPED_KEY.into()], self.epoch.to_string());
+                self.outbox.write(Write::Put { table: Table::Meta, key, value });
                 self.outbox.strictly();
                 self.release();
                 self.outbox.tell_after_commit(Action::Unlock { epoch: self.epoch });
@@ -274,6 +325,7 @@ impl Harness {
 
     /// Forgets the sessions: from here on another tab may write them.
     pub(super) fn release(&mut self) {
+        self.turn_away();
         self.write_heads();
         self.abort_all();
         self.lifecycle = Lifecycle::Stopped;

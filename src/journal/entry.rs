@@ -42,12 +42,18 @@ impl Sums {
             _ => self.cost.zip(cost).map(|(sum, cost)| sum.saturating_add(cost)),
         };
         self.known_cost = self.known_cost.saturating_add(cost.unwrap_or_default());
-        self.turns += 1;
-        self.usage.input_tokens += usage.input_tokens;
-        self.usage.output_tokens += usage.output_tokens;
-        self.usage.cache_read_tokens += usage.cache_read_tokens;
-        self.usage.cache_write_tokens += usage.cache_write_tokens;
-        self.usage.reasoning_tokens += usage.reasoning_tokens;
+        self.turns = self.turns.saturating_add(1);
+        let sum = &mut self.usage;
+        // A journal from elsewhere may say anything.
+        for (sum, more) in [
+            (&mut sum.input_tokens, usage.input_tokens),
+            (&mut sum.output_tokens, usage.output_tokens),
+            (&mut sum.cache_read_tokens, usage.cache_read_tokens),
+            (&mut sum.cache_write_tokens, usage.cache_write_tokens),
+            (&mut sum.reasoning_tokens, usage.reasoning_tokens),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
     }
 }
 
@@ -154,6 +160,28 @@ entries! {
         files: Vec<Block>,
         /// What the answer has to be: `{ json, validate? }`, the JSON Schema as text and the page's function.
         schema: Option<Value>,
+        /// What leaves the view for it, with all that followed: a message of a person, of which this is another version;
+        /// or an answer, where the message before it is answered anew. Then the contents above are copies.
+        replaces: Option<String>,
+    }
+    /// A message and its answer from elsewhere, which the session begins with. Its run was over before.
+    Input Adopted = "adopted" erasable true {
+        /// The message's id.
+        message: String,
+        /// What the person said.
+        text: String,
+        /// Notes of the page that it came from, JSON.
+        metadata: Option<Value>,
+        /// When it was said there.
+        said_at: Option<u64>,
+        /// What was answered: text, thinking, tool calls.
+        blocks: Vec<Block>,
+        /// How the tool calls ended, in their order: `{ text, json, error? }` each, as in `returned`.
+        ends: Option<Value>,
+        /// As in `ended`.
+        outcome: String,
+        /// The model's name for itself.
+        model: Option<String>,
     }
     /// The model is called.
     Decision Called = "called" {
@@ -352,7 +380,8 @@ entries! {
     }
     /// The run was told to stop.
     Input Interrupted = "interrupted" erasable true {
-        /// Who or what: `user`, `stop`, `replaced`, `cleared`; `timeout`: its time was over, so it has failed.
+        /// Who or what: `user`, `stop`, `replaced`, `cleared`, `copied` (the session was, in the middle of the run);
+        /// `timeout`: its time was over, so it has failed.
         reason: String,
         /// What the open model call had said.
         blocks: Vec<Block>,
@@ -374,6 +403,20 @@ entries! {
         outcome: String,
         /// The code of why it failed. The words may quote the conversation; they stand where it can be erased.
         code: Option<String>,
+    }
+    /// An operator does something with the session itself: launches, stops, renames it.
+    Input Commanded = "commanded" {
+        /// What: a word of `Session::ask`.
+        what: String,
+        /// Who, and what else there is to say.
+        args: Value,
+    }
+    /// Something is put on record: an event, a receipt, a handoff. It stays when the conversation is cleared.
+    Decision Recorded = "recorded" {
+        /// Which of them.
+        what: String,
+        /// It.
+        record: Value,
     }
     /// The conversation starts anew; what came before is erased.
     Input Cleared = "cleared" {
@@ -631,6 +674,17 @@ mod tests {
                     name: "a.png".into(),
                 })],
                 schema: Some(json!({"json": "{}", "validate": 7})),
+                replaces: Some("m0_a".into()),
+            },
+            Entry::Adopted {
+                message: "m".into(),
+                text: "t".into(),
+                metadata: None,
+                said_at: Some(7),
+                blocks: blocks.clone(),
+                ends: Some(json!([{"text": "r", "json": false}])),
+                outcome: "interrupted".into(),
+                model: Some("m".into()),
             },
             Entry::SentBack { error: error.clone() },
             Entry::Called { call: 1 },

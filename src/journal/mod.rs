@@ -1,16 +1,19 @@
 //! The append-only record of a session.
 //!
 //! Decides the data of every entry, its canonical text, the row it is stored as and the chain of hashes that
-//! ties the rows together. Promises: the same entry always gives the same bytes; erasing a row's content
-//! leaves the chain verifiable; an entry of a newer version is a clear error, never dropped. Leaves to
-//! others: what an entry means (the fold of `run/` and `session/`) and when it is written (`harness/`).
+//! ties the rows together; what is signed of a record ([`canonical`]), and what is taken out of it before it is
+//! written ([`redact`]). Promises: the same entry always gives the same bytes; erasing a row's content leaves the
+//! chain verifiable; an entry of a newer version is a clear error, never dropped. Leaves to others: what an entry
+//! means (the fold of `run/` and `session/`) and when it is written (`harness/`).
 
+pub mod canonical;
 mod entry;
+pub mod redact;
 mod row;
 
 pub use entry::{Cause, Entry, Sums, blocks_from_json, blocks_to_json};
-pub(crate) use row::sha256;
 pub use row::{GENESIS, Header, Row};
+pub(crate) use row::{hex, sha256};
 
 /// The version of the entries' format. A row with a higher one was written by a newer package.
 pub const FORMAT: u64 = 1;

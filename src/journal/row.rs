@@ -2,9 +2,9 @@
 
 use super::{Entry, FORMAT};
 use crate::error::{Code, ErrorInfo};
-use crate::json::{self, json};
+use crate::json::{self, Reader, json};
 use crate::object::Object;
-use crate::ports::Millis;
+use crate::ports::{Millis, signed_row};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -44,13 +44,14 @@ impl Header {
     }
 }
 
-/// An entry as it is stored: four lines of text, the content empty when it was erased.
+/// An entry as it is stored: four lines of text, the content empty when it was erased; a fifth where it is signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     header: String,
     content: Option<String>,
     content_hash: String,
     hash: String,
+    signature: Option<String>,
 }
 
 impl Row {
@@ -60,7 +61,7 @@ impl Row {
         let content = json(&entry.to_json());
         let content_hash = sha256(&[&content]);
         let hash = sha256(&[previous, "\n", &header, "\n", &content_hash]);
-        Row { header, content: Some(content), content_hash, hash }
+        Row { header, content: Some(content), content_hash, hash, signature: None }
     }
 
     /// The hash that the next row builds on.
@@ -68,7 +69,12 @@ impl Row {
         &self.hash
     }
 
-    /// The stored text. No canonical JSON holds a raw line end, so lines can be told apart.
+    /// What was signed of it, if anything was. It is no part of the chain, and not of [`Row::to_text`].
+    pub fn signature(&self) -> Option<&str> {
+        self.signature.as_deref()
+    }
+
+    /// The stored text without a signature. No canonical JSON holds a raw line end, so lines can be told apart.
     pub fn to_text(&self) -> String {
         let content = self.content.as_deref().unwrap_or_default();
         [&self.header, "\n", content, "\n", &self.content_hash, "\n", &self.hash].concat()
@@ -77,20 +83,79 @@ impl Row {
     /// Reads a stored text. The hashes are not checked here; see [`Row::follows`].
     pub fn from_text(text: &str) -> Result<Row, ErrorInfo> {
         let mut lines = text.split('\n');
-        match (lines.next(), lines.next(), lines.next(), lines.next(), lines.next()) {
-            (Some(header), Some(content), Some(content_hash), Some(hash), None) => Ok(Row {
+        let mut line = || lines.next();
+        match (line(), line(), line(), line(), line(), line()) {
+            (Some(header), Some(content), Some(content_hash), Some(hash), signature, None) => Ok(Row {
                 header: header.into(),
                 content: (!content.is_empty()).then(|| content.into()),
                 content_hash: content_hash.into(),
                 hash: hash.into(),
+                signature: signature.map(Into::into),
             }),
             _ => Err(corrupt("a journal row is not readable")),
         }
     }
 
+    /// The row as it is stored, its signature included.
+    pub fn stored(&self) -> String {
+        signed_row(&self.to_text(), self.signature.as_slice())
+    }
+
+    /// The row as a line of JSON, for a file: what it says is in it as it is, byte for byte.
+    pub fn to_line(&self) -> String {
+        let mut line = ["{\"row\":", &self.header].concat();
+        for (name, json) in [
+            (",\"entry\":", self.content.as_deref()),
+            (",\"contentHash\":\"", Some(&*self.content_hash)),
+            ("\",\"hash\":\"", Some(&*self.hash)),
+            ("\",\"mac\":\"", self.signature()),
+        ] {
+            if let Some(json) = json {
+                line.push_str(name);
+                line.push_str(json);
+            }
+        }
+        line.push_str("\"}");
+        line
+    }
+
+    /// Reads such a line. The hashes are not checked here.
+    pub fn from_line(line: &str) -> Option<Row> {
+        let mut row = Row {
+            header: String::new(),
+            content: None,
+            content_hash: String::new(),
+            hash: String::new(),
+            signature: None,
+        };
+        let mut reader = Reader::new(line);
+        let mut first = true;
+        while reader.item(b'{', b'}', first)? {
+            first = false;
+            let name = reader.name()?;
+            let value = reader.value()?;
+            // What is no JSON itself has no escapes either.
+            let word = || value.strip_prefix('"')?.strip_suffix('"').filter(|word| !word.contains('\\'));
+            match &*name {
+                "row" => row.header = value.into(),
+                "entry" => row.content = Some(value.into()),
+                "contentHash" => row.content_hash = word()?.into(),
+                "hash" => row.hash = word()?.into(),
+                "mac" => row.signature = Some(word()?.into()),
+                _ => return None,
+            }
+        }
+        (reader.space().is_none() && !row.header.is_empty()).then_some(row)
+    }
+
+    /// Whether its content is what its hash says, unless that was erased.
+    pub fn has_its_content(&self) -> bool {
+        self.content.as_ref().is_none_or(|content| sha256(&[content]) == self.content_hash)
+    }
+
     /// Whether this row's hashes are right and it comes after the row with the hash `previous`.
     pub fn follows(&self, previous: &str) -> bool {
-        self.content.as_ref().is_none_or(|content| sha256(&[content]) == self.content_hash)
+        self.has_its_content()
             && sha256(&[previous, "\n", &self.header, "\n", &self.content_hash]) == self.hash
     }
 
@@ -128,13 +193,18 @@ fn corrupt(message: impl Into<String>) -> ErrorInfo {
 }
 
 pub(crate) fn sha256(parts: &[&str]) -> String {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut hasher = Sha256::new();
     for part in parts {
         hasher.update(part.as_bytes());
     }
-    let mut text = String::with_capacity(64);
-    for byte in hasher.finalize() {
+    hex(&hasher.finalize())
+}
+
+/// Bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
         for nibble in [byte >> 4, byte & 15] {
             text.push(char::from(HEX.get(usize::from(nibble)).copied().unwrap_or(b'0')));
         }
@@ -168,6 +238,40 @@ mod tests {
         let back = Row::from_text(&second.to_text()).unwrap();
         assert_eq!(back, second);
         assert_eq!(back.read().unwrap(), (header(2), Some(entry("failed"))));
+    }
+
+    #[test]
+    fn a_row_reads_back_from_its_line_with_what_is_signed_of_it() {
+        let row = Row::new(&header(1), &entry("a \"word\"\nand\\"), GENESIS);
+        let signed = Row::from_text(&[&row.to_text(), "\nabc def"].concat()).unwrap();
+        for row in [row.clone(), row.erased(), signed] {
+            let line = row.to_line();
+            assert!(!line.contains('\n') && serde_json::from_str::<Value>(&line).is_ok(), "{line}");
+            assert_eq!(Row::from_line(&line), Some(row.clone()), "{line}");
+            assert_eq!(Row::from_text(&row.stored()).unwrap(), row);
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_no_row_is_told_from_one() {
+        let line = Row::new(&header(1), &entry("completed"), GENESIS).to_line();
+        for (from, to) in [
+            ("{\"row\"", "{\"raw\""),
+            ("\"hash\":\"", "\"hash\":\"\\n"),
+            ("\"}", "\",\"mac\":\"a\\u000ab\"}"),
+            ("\"}", "\",\"mac\":7}"),
+            ("\"}", "\"}}"),
+            ("\"}", "\"} x"),
+            ("{\"row\":", "["),
+        ] {
+            // The row's own members, not those in it.
+            let at = if from == "\"}" { line.rfind(from) } else { line.find(from) };
+            let (before, after) = line.split_at(at.unwrap());
+            let changed = [before, to, after.strip_prefix(from).unwrap()].concat();
+            assert_eq!(Row::from_line(&changed), None, "{from} -> {to}");
+        }
+        assert_eq!(Row::from_line("{}"), None);
+        assert_eq!(Row::from_line(""), None);
     }
 
     #[test]

@@ -183,6 +183,7 @@ fn tell(client: &Function, deliver: &Deliver<'_>) {
                 let from = u32::try_from(*from).unwrap_or_default();
                 message("message").text("sessionId", session).number("from", from).text("json", json)
             }
+            Notice::Gone(session, id) => message("gone").text("sessionId", session).text("messageId", id),
             Notice::View(session, json) => message("view").text("sessionId", session).text("json", json),
         },
         Deliver::Action(_) => return,

@@ -3,6 +3,7 @@
 //! Decides what is JSON: the standard, to the letter. Promises: nothing is copied that need not be, nothing is looked at
 //! twice, and only [`Reader::string`] ever makes a copy; every event of every stream goes through here.
 
+use crate::find;
 use std::borrow::Cow;
 
 #[cfg(test)]
@@ -37,7 +38,7 @@ impl<'a> Reader<'a> {
     pub fn whole(&mut self) -> Option<u32> {
         let begin = self.at;
         self.number()?;
-        self.text.get(begin..self.at)?.parse().ok()
+        u32::try_from(find::whole(self.text.get(begin..self.at)?)?).ok()
     }
 
     fn peek(&self) -> Option<u8> {
@@ -227,5 +228,5 @@ fn unescaped(quoted: &str) -> Option<String> {
 fn hex(rest: &mut &str) -> Option<u32> {
     let (digits, after) = rest.split_at_checked(4)?;
     *rest = after;
-    u32::from_str_radix(digits, 16).ok()
+    digits.chars().try_fold(0, |number, digit| Some(number << 4 | digit.to_digit(16)?))
 }

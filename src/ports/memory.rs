@@ -3,7 +3,7 @@
 //! Decides nothing. It serves `storage: "memory"`, Node, the simulator and the examples, and is the plainest
 //! statement of what [`Commit`] and [`Read`] mean.
 
-use super::{Commit, Key, Part, Read, Rows, StoreError, Table, Write};
+use super::{Commit, Key, Part, Read, Rows, StoreError, Table, Write, signed_row};
 use crate::list::Listed;
 
 /// A whole database in memory.
@@ -31,10 +31,10 @@ impl MemoryStore {
         for write in &commit.writes {
             let Some(rows) = self.tables.get_mut(write.table() as usize) else { continue };
             match write {
-                Write::Put { key, value, .. } => match find(rows, key) {
-                    Ok(at) => rows.get_mut(at).into_iter().for_each(|row| row.1.clone_from(value)),
-                    Err(at) => rows.insert(at, (key.clone(), value.clone())),
-                },
+                Write::Put { key, value, .. } => put(rows, key, value.clone()),
+                Write::Sign { key, value, texts, .. } => {
+                    put(rows, key, signed_row(value, &signatures(texts)))
+                }
                 Write::DeletePrefix { prefix, .. } => rows.retain(|(key, _)| !key.starts_with(prefix)),
             }
         }
@@ -45,7 +45,7 @@ impl MemoryStore {
     pub fn read(&self, read: &Read) -> Rows {
         let wanted = |key: &Key| match (read.from, key.get(read.prefix.len())) {
             (None, _) => true,
-            (Some(from), Some(Part::Number(n))) => *n >= from,
+            (Some(from), Some(Part::Number(n))) => *n >= from && read.until.is_none_or(|until| *n < until),
             (Some(_), _) => false,
         };
         let rows = self.rows(read.table);
@@ -62,6 +62,19 @@ impl MemoryStore {
     pub fn bytes(&self) -> usize {
         self.tables.iter().flatten().map(|(_, value)| value.len()).sum()
     }
+}
+
+fn put(rows: &mut Rows, key: &Key, value: String) {
+    match find(rows, key) {
+        Ok(at) => rows.get_mut(at).into_iter().for_each(|row| row.1.clone_from(&value)),
+        Err(at) => rows.insert(at, (key.clone(), value)),
+    }
+}
+
+/// The signatures of texts in a store that forgets. Nobody else reaches it, so any sum will do.
+pub fn signatures(texts: &[String]) -> Vec<String> {
+    let sum = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    texts.iter().map(|text| text.bytes().fold(0xcbf2_9ce4_8422_2325, sum).to_string()).list()
 }
 
 /// Where a key's row is, or where it belongs.
@@ -103,9 +116,12 @@ mod tests {
                 store.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
             }
         }
-        let read = Read { table: Table::Entries, prefix: vec!["a".into()], from: Some(2) };
+        let mut read = Read { from: Some(2), ..Read::all(Table::Entries, vec!["a".into()]) };
         let texts: Vec<_> = store.read(&read).into_iter().map(|row| row.1).collect();
         assert_eq!(texts, ["a2", "a10"]);
+        read.until = Some(10);
+        let texts: Vec<_> = store.read(&read).into_iter().map(|row| row.1).collect();
+        assert_eq!(texts, ["a2"]);
         let wipe = Write::DeletePrefix { table: Table::Entries, prefix: vec!["a".into()] };
         store.commit(&Commit { writes: vec![wipe], ..Commit::default() }).unwrap();
         assert!(store.read(&read).is_empty());

@@ -31,6 +31,8 @@ pub struct Rules<'a> {
     pub grants: &'a [Grant],
     /// The names of the providers that take over, in their order, as recorded.
     pub fallback: &'a [String],
+    /// The name of the provider that the session was launched with; `None`: it has the one of all.
+    pub own: Option<&'a str>,
     /// What may be used up, and what was.
     pub budgets: &'a Budgets,
     /// The number of the last entry that brought text from outside.
@@ -129,6 +131,11 @@ pub struct Prompt {
     pub files: Vec<Block>,
     /// What the answer has to be.
     pub output: Option<Output>,
+    /// The first version of the person's message, where there was one before this.
+    pub first: Option<String>,
+    /// The person's message that it answers where that came before it, and when: an earlier run has answered it already,
+    /// or has failed to.
+    pub answers: Option<(String, Millis)>,
 }
 
 /// What the model has said in a turn.
@@ -274,12 +281,29 @@ enum Inspection {
 }
 
 impl Turn {
+    /// A model call that nothing has come of yet.
+    fn new(call: u64) -> Turn {
+        Turn {
+            call,
+            said: Said::Nothing,
+            had: Vec::new(),
+            calls: Vec::new(),
+            sent_back: None,
+            inspection: Inspection::Ahead,
+        }
+    }
+
     /// The blocks there are, of this time or the last.
     pub fn blocks(&self) -> &[Block] {
         match &self.said {
             Said::Nothing => &self.had,
             said => said.blocks(),
         }
+    }
+
+    /// Whether the model has said all of it.
+    pub fn answered(&self) -> bool {
+        matches!(self.said, Said::Whole { .. })
     }
 
     /// The text of it.
@@ -326,7 +350,7 @@ impl Outcome {
         }
     }
 
-    fn parse(word: &str) -> Option<Outcome> {
+    pub(crate) fn parse(word: &str) -> Option<Outcome> {
         [Outcome::Completed, Outcome::Interrupted, Outcome::Failed].into_iter().find(|o| o.as_str() == word)
     }
 }
@@ -379,7 +403,9 @@ pub struct Run {
     last_at: Millis,
     /// Whether it has read text from outside.
     pub outside: bool,
-    /// The name of the provider that has taken over; `None`: the one that is asked first.
+    /// Whether it was over before its session began: nobody here has worked on it.
+    pub adopted: bool,
+    /// The name of the provider that is asked: the session's own, or one that has taken over; `None`: the one of all.
     pub on: Option<String>,
     /// When the model is asked again that has failed.
     pub again_at: Option<Millis>,
@@ -408,6 +434,7 @@ impl Run {
             worked_ms: 0,
             last_at: started_at,
             outside: false,
+            adopted: false,
             on: None,
             again_at: None,
             tries: 0,
@@ -415,6 +442,47 @@ impl Run {
             ending: None,
             calls: 0,
         }
+    }
+
+    /// The same run once it is over, where its session begins with it. `ends`: how its tool calls ended, in their order.
+    /// `None`: there are more or fewer of them.
+    pub(crate) fn over(
+        mut self,
+        blocks: &[Block],
+        ends: Vec<Settled>,
+        ended: Ended,
+        model: Option<&str>,
+    ) -> Option<Run> {
+        let mut ends = ends.into_iter();
+        for block in blocks {
+            let call = asked(block);
+            // Results stand between a call and what is said after it.
+            if self.turns.last().is_none_or(|turn| call.is_none() && !turn.calls.is_empty()) {
+                self.calls += 1;
+                self.turns.push(Turn::new(self.calls));
+            }
+            let turn = self.turns.last_mut()?;
+            let mut said = match std::mem::replace(&mut turn.said, Said::Nothing) {
+                Said::Whole { blocks, .. } => blocks,
+                _ => Vec::new(),
+            };
+            said.push(block.clone());
+            if let Some(mut call) = call {
+                call.state = CallState::Settled(ends.next()?);
+                call.source = Some(Source::External);
+                self.outside = true;
+                turn.calls.push(call);
+            }
+            turn.said = Said::Whole {
+                blocks: said,
+                stop: if turn.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse },
+                provider: String::new(),
+                model: model.map(Into::into),
+            };
+        }
+        self.adopted = true;
+        self.ended = Some(ended);
+        ends.next().is_none().then_some(self)
     }
 
     /// The end that an `ended` entry tells of, where nothing else of the run is left.
@@ -509,9 +577,22 @@ impl Run {
         self.broke.as_ref().map(|broke| &broke.error)
     }
 
+    /// The message of a person that it answers, and when that was said.
+    pub fn message(&self) -> (&str, Millis) {
+        match &self.prompt.answers {
+            Some((message, at)) => (message, *at),
+            None => (&self.prompt.message, self.started_at),
+        }
+    }
+
     /// The id of the assistant's message, known from the beginning.
     pub fn answer_id(&self) -> String {
         answer_id(&self.prompt.message)
+    }
+
+    /// Whether the assistant's message has this id.
+    pub(crate) fn is_answer(&self, id: &str) -> bool {
+        id.strip_suffix(ANSWER) == Some(&self.prompt.message)
     }
 
     /// The model call that is awaited.
@@ -643,14 +724,7 @@ impl Run {
         }
         match entry {
             Entry::Called { call } => {
-                let mut turn = Turn {
-                    call: *call,
-                    said: Said::Nothing,
-                    had: Vec::new(),
-                    calls: Vec::new(),
-                    sent_back: None,
-                    inspection: Inspection::Ahead,
-                };
+                let mut turn = Turn::new(*call);
                 self.calls = *call;
                 self.broke = None;
                 match self.turns.last_mut() {
@@ -839,8 +913,11 @@ impl Run {
             | Entry::Granted { .. }
             | Entry::Revoked { .. }
             | Entry::Prompt { .. }
+            | Entry::Adopted { .. }
             | Entry::Delegated { .. }
-            | Entry::Cleared { .. } => return None,
+            | Entry::Cleared { .. }
+            | Entry::Commanded { .. }
+            | Entry::Recorded { .. } => return None,
         }
         Some(())
     }
@@ -850,11 +927,11 @@ impl Run {
         self.last_at.saturating_add(ms.saturating_sub(self.worked_ms))
     }
 
-    /// Goes back to the provider that is asked first where the one that has taken over is not `there` any more, as do
-    /// those that work for it.
-    pub(crate) fn leave(&mut self, there: &dyn Fn(&str) -> bool) {
-        if self.on.as_deref().is_some_and(|on| !there(on)) {
-            (self.on, self.tries) = (None, 0);
+    /// Goes back to its `own` provider where the one that has taken over is not `there` any more, as do those that work
+    /// for it.
+    pub(crate) fn leave(&mut self, own: Option<&str>, there: &dyn Fn(&str) -> bool) {
+        if self.on.as_deref().is_some_and(|on| own != Some(on) && !there(on)) {
+            (self.on, self.tries) = (own.map(Into::into), 0);
             // What that one has failed at is no trouble of the first.
             if let Some(broke) = self.broke.as_mut().filter(|broke| !broke.shown) {
                 broke.decided = true;
@@ -862,7 +939,7 @@ impl Run {
         }
         for call in self.turns.last_mut().map(|turn| turn.calls.as_mut_slice()).unwrap_or_default() {
             if let Some(run) = &mut call.delegate {
-                run.leave(there);
+                run.leave(own, there);
             }
         }
     }
@@ -983,8 +1060,9 @@ impl Run {
         if let Some(delay) = broke.wait(self.tries) {
             return Entry::Retrying { attempt: self.tries + 1, delay };
         }
-        let mut others = rules.fallback.iter();
-        if let Some(on) = &self.on {
+        let is_own = |name: &str| rules.own == Some(name);
+        let mut others = rules.fallback.iter().filter(|name| !is_own(name));
+        if let Some(on) = self.on.as_ref().filter(|on| !is_own(on)) {
             others.by_ref().find(|name| *name == on);
         }
         match others.next().filter(|_| broke.falls_back()) {
@@ -1170,8 +1248,11 @@ impl Run {
 
 /// The id of the assistant's message that answers the message with this id.
 pub(crate) fn answer_id(message: &str) -> String {
-    [message, "_a"].concat()
+    [message, ANSWER].concat()
 }
+
+/// What stands behind the message's id in its answer's.
+const ANSWER: &str = "_a";
 
 fn asked(block: &Block) -> Option<Call> {
     let Block::ToolCall { id, name, arguments } = block else { return None };

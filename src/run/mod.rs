@@ -14,6 +14,7 @@ mod output;
 mod retry;
 
 pub use budget::Budget;
+pub(crate) use machine::answer_id;
 pub use machine::{
     Budgets, Call, CallState, Delegate, Ended, Grant, NO_ANSWER, OUT_OF_TIME, Outcome, Prompt, Question,
     Rules, Run, Said, Settled, Turn,

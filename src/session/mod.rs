@@ -5,26 +5,42 @@
 //! leads to requests that a provider accepts. Leaves to others: which input comes next (`harness/`), one run's
 //! decisions (`run/`).
 
+mod adopted;
+pub mod carry;
+pub mod dates;
+mod keeping;
+pub mod lifecycle;
+pub mod operator;
+pub mod record;
 mod replay;
 mod transcript;
+pub mod transitions;
+mod versions;
 mod view;
 
-pub use replay::{Difference, replay};
+pub use adopted::adopted;
+pub use keeping::state_of;
+pub(crate) use keeping::what;
+pub use replay::{Difference, again, replay};
 pub use transcript::Transcript;
 pub(crate) use view::{answer, arguments, prompt_of, text_part, usage};
-pub use view::{answer_of, history, tool_result};
+pub use view::{answer_of, history, history_of_version, tool_result};
 
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Cause, Entry, GENESIS, Header, Row, Sums};
 use crate::json::texts;
+use crate::list::Listed;
 use crate::maps::Named;
-use crate::model::Block;
 use crate::model::errors::is_sealed;
+use crate::model::{Block, File};
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine};
-use crate::run::{Budget, Budgets, CallState, Ended, Grant, Output, Prompt, Rules, Run};
+use crate::run::{Budget, Budgets, CallState, Ended, Grant, Outcome, Output, Prompt, Rules, Run};
 use crate::tools::{Policy, Registry, Source};
+use keeping::Keeping;
+use record::Record;
 use serde_json::Value;
+use versions::Versions;
 
 /// How many model calls a run may make where the page does not say.
 pub const DEFAULT_MAX_TURNS: u64 = 20;
@@ -41,13 +57,30 @@ pub struct Past {
     pub ended: Option<Ended>,
 }
 
+impl Past {
+    /// What is left of a run.
+    fn of(run: &Run) -> Past {
+        match &run.ended {
+            Some(ended) if run.adopted => Past { started_at: ended.at, ended: Some(Past::over(ended.at)) },
+            ended => Past { started_at: run.started_at, ended: ended.clone().map(Ended::without_words) },
+        }
+    }
+
+    /// The end of a run that was over when its session began, at this time: what it came to is erased with it.
+    fn over(at: Millis) -> Ended {
+        Ended { at, outcome: Outcome::Completed, error: None }
+    }
+}
+
 /// A session: everything its journal adds up to.
 #[derive(Clone, Debug)]
 pub struct Session {
     /// Its id.
     pub id: String,
-    /// The runs since the conversation was last cleared, the newest last.
+    /// The runs of the conversation as it is now, since it was last cleared, the newest last.
     pub runs: Vec<Run>,
+    /// What newer versions have taken the place of.
+    versions: Versions,
     /// Runs of conversations that were cleared.
     pub past: Named<Past>,
     /// What the session has used up, cleared conversations included.
@@ -74,12 +107,16 @@ pub struct Session {
     pub generation: u64,
     /// What frames the results of tools in this conversation.
     pub mark: String,
+    /// What was known of its signature when it was imported, where that was not `verified`.
+    pub origin: Option<String>,
     /// How often a provider could not open what it had sealed.
     unsealed: u64,
     engine: PatternEngine,
     seq: u64,
     hash: String,
     call_ids: Named<()>,
+    /// What it keeps of itself besides its conversation.
+    keeping: Keeping,
 }
 
 impl Session {
@@ -88,6 +125,7 @@ impl Session {
         Session {
             id: id.into(),
             runs: Vec::new(),
+            versions: Versions::default(),
             past: Named::default(),
             sums: Sums::default(),
             config: Value::Null,
@@ -101,17 +139,24 @@ impl Session {
             tools_record: Value::Null,
             generation: 0,
             mark: String::new(),
+            origin: None,
             unsealed: 0,
             engine: PatternEngine::default(),
             seq: 0,
             hash: GENESIS.into(),
             call_ids: Named::default(),
+            keeping: Keeping::default(),
         }
     }
 
     /// The same with regular expressions for the schemas of its tools.
     pub fn with(id: &str, engine: &PatternEngine) -> Session {
         Session { engine: engine.clone(), ..Session::new(id) }
+    }
+
+    /// The same, to fold rows behind the one with this number and hash: a part of its conversation.
+    pub fn after(id: &str, engine: &PatternEngine, seq: u64, hash: &str) -> Session {
+        Session { seq, hash: hash.into(), ..Session::with(id, engine) }
     }
 
     /// Folds stored rows, checking the chain.
@@ -140,16 +185,21 @@ impl Session {
         self.seq
     }
 
+    /// The hash of the last row.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
     /// The run that has not ended.
     pub fn current(&self) -> Option<&Run> {
         self.runs.last().filter(|run| run.ended.is_none())
     }
 
-    /// The run with this id, of the present conversation: one that a message began, or that works for such a one.
+    /// The run with this id, since the conversation was last cleared: one that a message began, or that works for such a
+    /// one.
     pub fn run(&self, id: &str) -> Option<&Run> {
         let begun = self.runs.iter().rev().find(|run| run.id == id);
-        begun
-            .or_else(|| self.runs.iter().rev().find_map(|run| run.all().into_iter().find(|run| run.id == id)))
+        begun.or_else(|| self.all_runs().find_map(|run| run.all().into_iter().find(|run| run.id == id)))
     }
 
     /// The run with this id, if it has not ended.
@@ -175,9 +225,17 @@ impl Session {
         provider
     }
 
+    /// How many model calls a run may make.
+    fn max_turns(&self) -> u64 {
+        self.config.get("maxTurns").and_then(Value::as_u64).unwrap_or(DEFAULT_MAX_TURNS)
+    }
+
     /// What the next decision is, if there is one to make, and of which run.
-    pub fn next(&self) -> Option<(String, Entry)> {
-        let max_turns = self.config.get("maxTurns").and_then(Value::as_u64).unwrap_or(DEFAULT_MAX_TURNS);
+    pub fn next(&self) -> Option<(Option<String>, Entry)> {
+        if let Some(owed) = self.owed() {
+            return Some(owed);
+        }
+        let max_turns = self.max_turns();
         let current = self.current()?;
         let mut running = 0;
         for run in current.parts() {
@@ -187,19 +245,21 @@ impl Session {
         // by another with a budget of its own.
         let spent = (!self.uncounted).then_some(self.sums.known_cost);
         let sums = Sums { cost: spent, ..self.sums };
-        current.next(&Rules {
+        let next = current.next(&Rules {
             running: running as u64,
             tools: &self.tools,
             max_turns,
             policy: &self.policy,
             grants: &self.grants,
             fallback: &self.fallback,
+            own: self.provider(),
             budgets: &Budgets {
                 run: (self.budgets.0, current.sums, current.worked_ms),
                 session: (self.budgets.1, sums, sums.wall_ms.saturating_add(current.worked_ms)),
             },
             outside_at: self.outside_at,
-        })
+        });
+        next.map(|(run, entry)| (Some(run), entry))
     }
 
     /// The row that this entry would become. Changes nothing.
@@ -219,13 +279,16 @@ impl Session {
 
     /// Folds one row that comes next; `entry` is `None` where its content was erased.
     pub fn accept(&mut self, header: &Header, entry: Option<&Entry>, row: &Row) -> Result<(), ErrorInfo> {
-        if header.seq != self.seq + 1 || self.fold(header, entry).is_none() {
+        let fits = header.seq == self.seq + 1
+            && self.fold(header, entry).and_then(|()| self.keep(header, entry)).is_some();
+        if !fits {
             return Err(corrupt(&format!("entry {} ({}) does not fit the journal", header.seq, header.kind)));
         }
         self.seq = header.seq;
         self.hash = row.hash().into();
         // The conversation's mark comes from the row that it begins with: nobody knows it before.
-        if self.mark.is_empty() || header.kind == "cleared" {
+        let begins = matches!(entry, Some(Entry::Commanded { what, .. }) if is_copy(what));
+        if self.mark.is_empty() || header.kind == "cleared" || begins {
             self.mark = self.hash.get(..MARK).unwrap_or_default().into();
         }
         Ok(())
@@ -245,6 +308,11 @@ impl Session {
         let usage = &self.sums.usage;
         let tokens = [usage.input_tokens, usage.output_tokens];
         let run = self.current().map(|run| Object::new().text("id", &run.id).flag("held", run.held).done());
+        let files: Vec<Value> = self.files().map(|file| file.id.as_str().into()).list();
+        let tools: Vec<Value> = self.grants.iter().map(|grant| grant.tool.as_str().into()).list();
+        let granted = |tools: Vec<Value>| {
+            Object::new().number("epoch", self.epoch()).value("tools", tools.into()).done()
+        };
         Object::new()
             .number("v", crate::journal::FORMAT)
             .number("seq", seq)
@@ -253,7 +321,19 @@ impl Session {
             .number("turns", self.sums.turns)
             .value("tokens", tokens.as_slice().into())
             .value("run", run.into())
+            .maybe("grants", (!tools.is_empty()).then(|| granted(tools)))
+            .maybe("removed", self.removed_at().map(Value::from))
+            .maybe("once", self.is_once().then_some(Value::Bool(true)))
+            .maybe("record", self.record().map(Record::json))
+            .maybe("usage", view::usage(&self.sums))
+            .maybe("files", (!files.is_empty()).then(|| files.into()))
+            .maybe_text("origin", self.origin.as_deref())
             .done()
+    }
+
+    /// The files of its conversation, and of versions of it.
+    pub fn files(&self) -> impl Iterator<Item = &File> {
+        self.all_runs().flat_map(files_of)
     }
 
     /// Whether a stored head belongs to this fold.
@@ -262,9 +342,9 @@ impl Session {
             && head.get("hash").and_then(Value::as_str) == Some(&self.hash)
     }
 
-    /// The same blocks with ids of tool calls that this session has not seen yet, of letters that every
-    /// provider takes: two ids must not become one when they are sent to another.
-    pub fn with_own_ids(&self, mut blocks: Vec<Block>) -> Vec<Block> {
+    /// The same blocks with ids of tool calls that this session has not seen yet and that nobody else has `taken`, of
+    /// letters that every provider takes: two ids must not become one when they are sent to another.
+    pub fn with_own_ids(&self, mut blocks: Vec<Block>, taken: &dyn Fn(&str) -> bool) -> Vec<Block> {
         let mut fresh = Vec::new();
         for block in &mut blocks {
             let Block::ToolCall { id, .. } = block else { continue };
@@ -272,7 +352,7 @@ impl Session {
             let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
             *id = id.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
             let mut own = id.clone();
-            while self.call_ids.contains_key(&own) || fresh.contains(&own) {
+            while self.call_ids.contains_key(&own) || fresh.contains(&own) || taken(&own) {
                 n += 1;
                 own = format!("{id}_{n}");
             }
@@ -291,6 +371,16 @@ impl Session {
                     run.forget_page();
                 }
             }
+            Entry::Commanded { what, args } if is_copy(what) => {
+                // What was always allowed was allowed there. Who has written what comes from a file, nobody knows.
+                self.grants.clear();
+                if what == what::IMPORT {
+                    self.outside_at = Some(header.seq);
+                    let integrity = args.get("integrity").and_then(Value::as_str).map(Into::into);
+                    self.origin = std::mem::take(&mut self.origin).or(integrity);
+                }
+            }
+            Entry::Commanded { .. } | Entry::Recorded { .. } => {}
             Entry::Configured { config, tools } => self.configure(config.as_ref(), tools.as_ref())?,
             // What was always allowed was allowed until now.
             Entry::Stopped {} => self.grants.clear(),
@@ -304,12 +394,13 @@ impl Session {
                 if self.current().is_some() {
                     return None;
                 }
-                for run in self.runs.drain(..) {
-                    for run in run.all() {
-                        let ended = run.ended.clone().map(Ended::without_words);
-                        self.past.insert(&run.id, Past { started_at: run.started_at, ended });
-                    }
+                let mut past = std::mem::take(&mut self.past);
+                for run in self.all_runs().flat_map(Run::all) {
+                    past.insert(&run.id, Past::of(run));
                 }
+                self.past = past;
+                self.runs.clear();
+                self.versions = Versions::default();
                 self.sums = *sums;
                 self.call_ids.clear();
                 self.grants.clear();
@@ -318,11 +409,21 @@ impl Session {
                 self.uncounted = false;
                 self.generation += 1;
             }
-            Entry::Prompt { message, text, context, metadata, idempotency, continues, files, schema } => {
+            Entry::Prompt {
+                message,
+                text,
+                context,
+                metadata,
+                idempotency,
+                continues,
+                files,
+                schema,
+                replaces,
+            } => {
                 if self.current().is_some() {
                     return None;
                 }
-                let prompt = Prompt {
+                let mut prompt = Prompt {
                     message: message.clone(),
                     text: text.clone(),
                     context: context.clone(),
@@ -334,12 +435,37 @@ impl Session {
                         Some(schema) => Some(Output::from_record(schema, &self.engine)?),
                         None => None,
                     },
+                    first: None,
+                    answers: None,
                 };
+                if let Some(replaces) = replaces {
+                    self.replace(replaces, &mut prompt)?;
+                } else if continues.is_some() {
+                    prompt.answers = self.runs.last().map(|run| {
+                        let (message, at) = run.message();
+                        (message.into(), at)
+                    });
+                }
                 // Whoever attaches a file has not read all that it says.
                 if !files.is_empty() {
                     self.outside_at = Some(header.seq);
                 }
-                self.runs.push(Run::new(header.run.clone()?, header.at, prompt));
+                let mut run = Run::new(header.run.clone()?, header.at, prompt);
+                run.on = self.provider().map(Into::into);
+                self.runs.push(run);
+            }
+            Entry::Adopted { .. } => {
+                if self.current().is_some() {
+                    return None;
+                }
+                let run = adopted::run_of(header, entry)?;
+                if run.outside {
+                    self.outside_at = Some(header.seq);
+                }
+                for call in run.turns.iter().flat_map(|turn| &turn.calls) {
+                    self.call_ids.insert(&call.id, ());
+                }
+                self.runs.push(run);
             }
             entry => {
                 // The end of a run whose content was erased: only its past is kept.
@@ -399,9 +525,12 @@ impl Session {
         if !Entry::erasable(&header.kind) {
             return None;
         }
-        if matches!(header.kind.as_str(), "prompt" | "delegated") {
-            self.past.insert(header.run.as_ref()?, Past { started_at: header.at, ended: None });
-        }
+        let ended = match header.kind.as_str() {
+            "prompt" | "delegated" => None,
+            "adopted" => Some(Past::over(header.at)),
+            _ => return Some(()),
+        };
+        self.past.insert(header.run.as_ref()?, Past { started_at: header.at, ended });
         Some(())
     }
 
@@ -418,8 +547,9 @@ impl Session {
                 let configured = provider.and_then(|provider| provider.get("configured"));
                 configured == Some(&Value::Bool(true)) && self.fallback.iter().any(|name| name == on)
             };
+            let own = self.provider().map(String::from);
             if let Some(run) = self.runs.last_mut().filter(|run| run.ended.is_none()) {
-                run.leave(&there);
+                run.leave(own.as_deref(), &there);
             }
             self.config = config.clone();
         }
@@ -431,12 +561,25 @@ impl Session {
     }
 }
 
+/// The files that came with the message of a run.
+pub(crate) fn files_of(run: &Run) -> impl Iterator<Item = &File> {
+    run.prompt.files.iter().filter_map(|block| match block {
+        Block::File(file) => Some(file),
+        _ => None,
+    })
+}
+
 /// What this entry, of this number, always allows.
 fn granted_by(run: &Run, entry: &Entry, seq: u64) -> Option<Grant> {
     let Entry::PermissionAnswered { tool_call, answer, .. } = entry else { return None };
     let call = run.call(tool_call).filter(|_| answer == "always_allow")?;
     let CallState::Waiting(question) = &call.state else { return None };
     Some(Grant { tool: call.name.clone(), definition: question.definition.clone(), seq })
+}
+
+/// Whether a command makes a copy of a session one of its own.
+fn is_copy(what: &str) -> bool {
+    matches!(what, what::IMPORT | what::FORK)
 }
 
 /// Whether an entry is one that came from outside.

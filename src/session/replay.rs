@@ -10,9 +10,18 @@ pub struct Difference {
     /// Which entry.
     pub seq: u64,
     /// The row that is stored.
-    pub stored: String,
+    pub stored: Row,
     /// The row that the machine made; `None`: it would have made none.
-    pub made: Option<String>,
+    pub made: Option<Row>,
+}
+
+impl Difference {
+    /// `{ seq, stored, made }` as JSON text, the rows as in a file.
+    pub fn json(&self) -> String {
+        let made = self.made.as_ref().map_or_else(|| "null".into(), Row::to_line);
+        let seq = self.seq.to_string();
+        ["{\"seq\":", &seq, ",\"stored\":", &self.stored.to_line(), ",\"made\":", &made, "}"].concat()
+    }
 }
 
 /// Feeds the recorded inputs to a fresh machine. What comes out must be what is stored, byte for byte.
@@ -24,27 +33,31 @@ pub fn replay<'a>(
 ) -> Result<Result<(), Difference>, ErrorInfo> {
     let mut session = Session::new(id);
     for text in rows {
-        let row = Row::from_text(text)?;
-        let (header, entry) = row.read()?;
-        let erased = header.run.as_ref().is_some_and(|run| session.past.contains_key(run));
-        let Some(stored) = entry.filter(|_| !erased) else {
-            session.accept(&header, row.read()?.1.as_ref(), &row)?;
-            continue;
-        };
-        let made = if is_input(&stored) {
-            Some((header.run.clone(), stored))
-        } else {
-            session.next().map(|(run, entry)| (Some(run), entry))
-        };
-        let (header, row) = match &made {
-            Some((run, entry)) => session.row(header.at, run.as_deref(), entry),
-            None => (header, row),
-        };
-        if made.is_none() || row.to_text() != text {
-            let made = made.map(|_| row.to_text());
-            return Ok(Err(Difference { seq: header.seq, stored: text.into(), made }));
+        if let Some(difference) = again(&mut session, &Row::from_text(text)?)? {
+            return Ok(Err(difference));
         }
-        session.accept(&header, made.as_ref().map(|(_, entry)| entry), &row)?;
     }
     Ok(Ok(()))
+}
+
+/// The same for the row that comes next, with a machine that has made those before it. After a difference the machine
+/// is no use any more.
+pub fn again(session: &mut Session, row: &Row) -> Result<Option<Difference>, ErrorInfo> {
+    let (header, entry) = row.read()?;
+    let erased = header.run.as_ref().is_some_and(|run| session.past.contains_key(run));
+    let Some(stored) = entry.as_ref().filter(|_| !erased) else {
+        session.accept(&header, entry.as_ref(), row)?;
+        return Ok(None);
+    };
+    let made = if is_input(stored) { Some((header.run.clone(), stored.clone())) } else { session.next() };
+    let Some((run, entry)) = made else {
+        return Ok(Some(Difference { seq: header.seq, stored: row.clone(), made: None }));
+    };
+    let (made_header, made) = session.row(header.at, run.as_deref(), &entry);
+    // Who has signed it is not the machine's affair.
+    if made.to_text() != row.to_text() {
+        return Ok(Some(Difference { seq: header.seq, stored: row.clone(), made: Some(made) }));
+    }
+    session.accept(&made_header, Some(&entry), &made)?;
+    Ok(None)
 }

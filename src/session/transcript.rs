@@ -18,6 +18,8 @@ pub struct Transcript {
     generation: u64,
     mark: String,
     text: String,
+    /// How it began with each run that was taken up, for a newer version of what follows.
+    starts: Vec<Start>,
     runs: usize,
     turns: usize,
     prompted: bool,
@@ -26,6 +28,17 @@ pub struct Transcript {
     /// The last message is of results.
     results_last: bool,
     /// Its provider has only paused, and goes on with what it has said.
+    paused: bool,
+    /// Files were left out, because of a request that was refused later.
+    leaves_out: bool,
+}
+
+/// What a transcript was before a run.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    len: usize,
+    said_last: bool,
+    results_last: bool,
     paused: bool,
 }
 
@@ -48,12 +61,14 @@ impl Transcript {
             generation: session.generation,
             mark: session.mark.clone(),
             text: String::new(),
+            starts: Vec::new(),
             runs: 0,
             turns: 0,
             prompted: false,
             said_last: false,
             results_last: false,
             paused: false,
+            leaves_out: false,
         }
     }
 
@@ -62,11 +77,29 @@ impl Transcript {
         self.peer == *peer && self.generation == session.generation
     }
 
+    /// Forgets all runs but the first `kept`: others take their place.
+    pub fn rewind(&mut self, kept: usize) {
+        // The refusal may be among them.
+        let kept = if std::mem::take(&mut self.leaves_out) { 0 } else { kept };
+        let Some(Start { len, said_last, results_last, paused }) = self.starts.get(kept).copied() else {
+            return;
+        };
+        self.text.truncate(len);
+        self.starts.truncate(kept);
+        (self.runs, self.turns, self.prompted) = (kept, 0, false);
+        (self.said_last, self.results_last, self.paused) = (said_last, results_last, paused);
+    }
+
     /// Takes up what was settled since the last time, of a conversation's runs, and gives the whole.
     pub fn extend(&mut self, runs: &[Run]) -> &str {
         while let Some(run) = runs.get(self.runs) {
+            if self.starts.len() == self.runs {
+                let Transcript { said_last, results_last, paused, .. } = *self;
+                self.starts.push(Start { len: self.text.len(), said_last, results_last, paused });
+            }
             if !self.prompted && run.prompt.continues.is_none() {
                 let refused = refused(runs, self.runs);
+                self.leaves_out |= refused;
                 let file = |file| self.peer.block(file, refused);
                 let mut blocks = run.prompt.files.iter().map(file).list();
                 blocks.push(Block::Text(run.prompt.text.clone()));

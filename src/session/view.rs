@@ -13,20 +13,40 @@ use serde_json::Value;
 /// The conversation, the oldest first: the last `limit` messages before the message `before`.
 /// `None`: there is no such message.
 pub fn history(session: &Session, limit: Option<usize>, before: Option<&str>) -> Option<Vec<Value>> {
-    let mut until = session.runs.len();
+    messages(session, &session.conversation(), limit, before)
+}
+
+/// The same of the conversation as it was with this version of a message.
+pub fn history_of_version(
+    session: &Session,
+    version: &str,
+    limit: Option<usize>,
+    before: Option<&str>,
+) -> Option<Vec<Value>> {
+    messages(session, &session.conversation_with(version)?, limit, before)
+}
+
+fn messages(
+    session: &Session,
+    runs: &[&Run],
+    limit: Option<usize>,
+    before: Option<&str>,
+) -> Option<Vec<Value>> {
+    let mut until = runs.len();
     let mut half = false;
     if let Some(id) = before {
-        let at = session.runs.iter().position(|run| run.prompt.message == id || run.answer_id() == id)?;
-        half = session.runs.get(at).is_some_and(|run| run.prompt.message != id);
+        let is_prompt = |run: &Run| run.prompt.continues.is_none() && run.message().0 == id;
+        let at = runs.iter().position(|run| is_prompt(run) || run.is_answer(id))?;
+        half = runs.get(at).is_some_and(|run| run.is_answer(id));
         until = at + usize::from(half);
     }
     let limit = limit.unwrap_or(usize::MAX);
     let mut messages = Vec::new();
-    for run in session.runs.iter().take(until).rev() {
+    for run in runs.iter().take(until).rev() {
         if !std::mem::take(&mut half) {
-            messages.push(answer_of(run, 0));
+            messages.push(answer_of(session, run));
         }
-        messages.extend(prompt_of(run));
+        messages.extend(prompt_of(session, run));
         if messages.len() >= limit {
             break;
         }
@@ -37,18 +57,20 @@ pub fn history(session: &Session, limit: Option<usize>, before: Option<&str>) ->
 }
 
 /// The person's message: `Message` of the contract. None where the run goes on with another.
-pub(crate) fn prompt_of(run: &Run) -> Option<Value> {
+pub(crate) fn prompt_of(session: &Session, run: &Run) -> Option<Value> {
     if run.prompt.continues.is_some() {
         return None;
     }
+    let (id, at) = run.message();
     let message = Object::new()
-        .text("id", &run.prompt.message)
+        .text("id", id)
         .text("role", "user")
         .value("parts", prompt_parts(run).into())
-        .number("createdAt", run.started_at)
+        .number("createdAt", at)
         .text("runId", &run.id)
         .text("status", "complete")
         .maybe("metadata", run.prompt.metadata.clone())
+        .maybe("versions", session.versions_of_message(run).map(Into::into))
         .done();
     Some(message)
 }
@@ -69,13 +91,14 @@ fn file_part(File { id, media_type, size, name }: &File) -> Value {
     part.maybe_text("filename", Some(name.as_str()).filter(|name| !name.is_empty())).done()
 }
 
-/// The assistant's message, with the parts of its turns from this one on.
-pub fn answer_of(run: &Run, turn: usize) -> Value {
-    answer(run, turn, false)
+/// The assistant's message.
+pub fn answer_of(session: &Session, run: &Run) -> Value {
+    answer(session, run, 0, false)
 }
 
-/// The same while the last turn's answer streams: what it had said before it was made again is not shown any more.
-pub(crate) fn answer(run: &Run, turn: usize, streams: bool) -> Value {
+/// The same with the parts of its turns from this one on. `streams`: the last turn's answer does, and what it had said
+/// before it was made again is not shown any more.
+pub(crate) fn answer(session: &Session, run: &Run, turn: usize, streams: bool) -> Value {
     let status = match run.ended.as_ref().map(|ended| ended.outcome) {
         None => "partial",
         Some(Outcome::Completed) => "complete",
@@ -97,6 +120,7 @@ pub(crate) fn answer(run: &Run, turn: usize, streams: bool) -> Value {
         .maybe_text("model", model)
         .maybe("usage", usage(&run.sums))
         .maybe("error", error.map(ErrorInfo::to_json))
+        .maybe("versions", session.versions_of_answer(run).map(Into::into))
         .done()
 }
 

@@ -88,7 +88,7 @@ impl Workspace {
     /// What to read after a conflict, or when another tab tells of a change: the changes not known here.
     /// [`Missed::from_rows`] understands the rows.
     pub fn missed(&self) -> Read {
-        Read { table: Table::Changes, prefix: Vec::new(), from: Some(self.rev + 1) }
+        Read { from: Some(self.rev + 1), ..Read::all(Table::Changes, Vec::new()) }
     }
 
     /// Takes over what another tab changed: rows of pages as they are at change `rev` or later. On an error

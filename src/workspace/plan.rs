@@ -72,9 +72,8 @@ impl Pending {
         let older = u64::try_from(limit.saturating_sub(1)).unwrap_or(u64::MAX);
         Pending {
             read: Read {
-                table: Table::Versions,
-                prefix: vec![page.slug.as_str().into()],
                 from: Some(page.version.saturating_sub(older)),
+                ..Read::all(Table::Versions, vec![page.slug.as_str().into()])
             },
             slug: page.slug.clone(),
             limit,

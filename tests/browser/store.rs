@@ -135,7 +135,8 @@ fn random_commit(rng: &mut Rng, memory: &MemoryStore) -> Commit {
 
 fn random_read(rng: &mut Rng) -> Read {
     let from = rng.bool().then(|| rng.u64(..12));
-    Read { table: random_table(rng), prefix: random_key(rng, 0), from }
+    let until = from.filter(|_| rng.bool()).map(|from| from + rng.u64(1..6));
+    Read { table: random_table(rng), prefix: random_key(rng, 0), from, until }
 }
 
 #[wasm_bindgen_test]

@@ -104,7 +104,8 @@ impl Journal {
         let mut clears = false;
         for write in &commit.writes {
             match write {
-                Write::Put { table: Table::Entries, key, value } => {
+                Write::Put { table: Table::Entries, key, value }
+                | Write::Sign { table: Table::Entries, key, value, .. } => {
                     let seq = place(key)?;
                     if seq == self.fold.seq() + 1 {
                         let kind = self.append(value)?;
@@ -114,7 +115,8 @@ impl Journal {
                         self.erased(seq, key, value, before)?;
                     }
                 }
-                Write::Put { table: Table::Heads, key, value } => {
+                Write::Sign { table: Table::Heads, key, value, texts } => {
+                    law(texts.first() == Some(value), || "a head that is not signed as it is".into())?;
                     law(key == &vec![Part::from(SESSION)], || format!("a head under {key:?}"))?;
                     head = Some(value);
                 }
@@ -128,7 +130,8 @@ impl Journal {
                 Write::DeletePrefix { table, .. } => {
                     law(*table == Table::Drafts, || format!("rows of {} were deleted", table.name()))?;
                 }
-                Write::Put { .. } => {}
+                Write::Put { table: Table::Heads, .. } => law(false, || "a head that is not signed".into())?,
+                Write::Put { .. } | Write::Sign { .. } => {}
             }
         }
         let guarded = commit.expect.iter().any(|e| e.table == Table::Meta && e.key == vec!["epoch".into()]);
@@ -147,7 +150,8 @@ impl Journal {
             law(commit.durability == Durability::Strict, || format!("{appended:?} were not flushed"))?;
         }
         if pages > 0 && guarded {
-            law(appended == ["returned"], || format!("pages changed with {appended:?}"))?;
+            let returned = matches!(appended.as_slice(), [one] if one.starts_with("returned"));
+            law(returned, || format!("pages changed with {appended:?}"))?;
         } else if pages > 0 {
             law(appended.is_empty(), || "pages changed with entries, unguarded".into())?;
         }
@@ -156,7 +160,8 @@ impl Journal {
         let missing: Vec<String> = self.files().filter(|id| !there.contains(id)).collect();
         law(missing.is_empty(), || format!("the bytes of {missing:?} are not there"))?;
         self.page_tools_made_their_change(commit, pages > 0)?;
-        let next = Read { table: Table::Entries, prefix: vec![SESSION.into()], from: Some(self.fold.seq()) };
+        let rows = Read::all(Table::Entries, vec![SESSION.into()]);
+        let next = Read { from: Some(self.fold.seq()), ..rows };
         let stored = disk.read(&next).len();
         law(stored <= 1, || format!("rows after {} that were not told", self.fold.seq()))
     }
@@ -193,9 +198,7 @@ impl Journal {
         if let Some(entry) = &entry {
             if entry.cause() == Cause::Decision {
                 let made = self.fold.next();
-                let same = made
-                    .as_ref()
-                    .is_some_and(|(run, made)| header.run.as_ref() == Some(run) && made == entry);
+                let same = made.as_ref().is_some_and(|(run, made)| header.run == *run && made == entry);
                 law(same, || format!("entry {} is {entry:?}, and a replay makes {made:?}", header.seq))?;
             }
             let (_, again) = self.fold.row(header.at, header.run.as_deref(), entry);
@@ -259,7 +262,13 @@ impl Journal {
                 _ => {}
             }
         }
+        let before = self.before(entry.as_ref());
         self.fold.accept(&header, entry.as_ref(), &row).map_err(|e| e.message.clone())?;
+        if let Some((replaces, before)) = before {
+            let answer = self.took_its_place(&replaces, &before)?;
+            let what = if answer { "prompt, made anew" } else { "prompt, edited" };
+            *self.kinds.entry(what.into()).or_default() += 1;
+        }
         self.hash = row.hash().into();
         self.at = header.at;
         self.rows.push(text.into());
@@ -268,6 +277,45 @@ impl Journal {
         let of_another =
             header.run.as_ref().and_then(|run| self.fold.run(run)).is_some_and(|run| run.delegate.is_some());
         Ok(if of_another { format!("{} of a delegate", header.kind) } else { header.kind })
+    }
+
+    /// What is replaced by an entry, and the ids of the conversation before.
+    fn before(&self, entry: Option<&Entry>) -> Option<(String, Vec<String>)> {
+        let Some(Entry::Prompt { replaces: Some(replaces), .. }) = entry else { return None };
+        Some((replaces.clone(), ids(&session::history(&self.fold, None, None)?)))
+    }
+
+    /// A new version stands where the old one did, with nothing behind it and all that was before it; and what left can
+    /// be looked at. Whether it was an answer.
+    fn took_its_place(&self, replaces: &str, before: &[String]) -> Result<bool, String> {
+        let history = session::history(&self.fold, None, None).unwrap_or_default();
+        let now = ids(&history);
+        let at = before.iter().position(|id| id == replaces).ok_or("what was not there is replaced")?;
+        let answer = now.len() == at + 1;
+        law(now[..at] == before[..at] && (answer || now.len() == at + 2), || {
+            format!("{replaces} of {before:?} is replaced, and now there is {now:?}")
+        })?;
+        law(!now.iter().any(|id| id == replaces), || format!("{replaces} is replaced, and still there"))?;
+        let was = session::history_of_version(&self.fold, replaces, None, None).unwrap_or_default();
+        law(ids(&was) == before, || format!("{before:?} is remembered as {:?}", ids(&was)))?;
+        let versions = history[at]["versions"].as_array().ok_or("a new version without versions")?;
+        let [.., old, new] = versions.as_slice() else { return Err("one version alone".into()) };
+        law(old == replaces && *new == now[at].as_str(), || format!("{replaces} is not before {new}"))?;
+        Ok(answer)
+    }
+
+    /// Every version of every message can be looked at, and says the same of the others.
+    fn versions_can_be_seen(&self) -> Law {
+        for message in session::history(&self.fold, None, None).unwrap_or_default() {
+            for version in message["versions"].as_array().into_iter().flatten() {
+                let id = version.as_str().unwrap_or_default();
+                let was = session::history_of_version(&self.fold, id, None, None).unwrap_or_default();
+                let then = was.iter().find(|then| then["id"] == id);
+                let same = then.is_some_and(|then| then["versions"] == message["versions"]);
+                law(same, || format!("the version {id} of {message} is {then:?}"))?;
+            }
+        }
+        Ok(())
     }
 
     /// A run waits for a person, and with it the one that it works for.
@@ -347,8 +395,11 @@ impl Journal {
         let loaded =
             Session::load(SESSION, &PatternEngine::default(), texts()).map_err(|e| e.message.clone())?;
         same(&loaded, &self.fold, "the fold of the store")?;
+        self.versions_can_be_seen()?;
         let head = disk.read(&Read::all(Table::Heads, vec![SESSION.into()]));
         if let Some((_, head)) = head.first() {
+            // Its signatures stand behind it.
+            let head = head.lines().next().unwrap_or_default();
             let head: Value = serde_json::from_str(head).map_err(|_| "a head that is no JSON")?;
             law(loaded.agrees_with(&head), || "the head does not agree with the journal".into())?;
         }
@@ -371,7 +422,7 @@ impl Journal {
 
     /// The ids of the files that the conversation refers to.
     fn files(&self) -> impl Iterator<Item = String> {
-        self.fold.runs.iter().flat_map(|run| &run.prompt.files).map(|block| match block {
+        self.fold.all_runs().flat_map(|run| &run.prompt.files).map(|block| match block {
             Block::File(file) => file.id.clone(),
             other => panic!("{other:?} is no file"),
         })
@@ -397,6 +448,10 @@ impl Journal {
         let again = again || (self.unknown.contains(&key) && self.allowed.contains(&key));
         law(*times == 1 || again, || format!("{call} of {run} takes effect twice"))
     }
+}
+
+fn ids(messages: &[Value]) -> Vec<String> {
+    messages.iter().map(|message| message["id"].as_str().unwrap_or_default().into()).collect()
 }
 
 fn files_of(disk: &MemoryStore) -> Vec<String> {
@@ -488,6 +543,14 @@ impl Told {
                 view.push(message);
             }
         }
+        Ok(())
+    }
+
+    /// A message that has left the conversation with all that came after it.
+    pub fn gone(&mut self, message: &str) -> Law {
+        let Some(view) = &mut self.view else { return Ok(()) };
+        let at = view.iter().position(|known| known["id"] == message);
+        view.truncate(at.ok_or_else(|| format!("{message} left, and was not there"))?);
         Ok(())
     }
 
@@ -622,7 +685,7 @@ impl Told {
             let open = told.calls.iter().find(|(_, (begun, over))| *begun && !over);
             law(open.is_none(), || format!("the run ends before its call {open:?}"))?;
             if let Some(run) = journal.fold.run(run) {
-                told.shows_what_is_kept(run, lost)?;
+                told.shows_what_is_kept(&journal.fold, run, lost)?;
             }
         }
         if matches!(told.stage, Stage::Result(_) | Stage::Over) {
@@ -686,8 +749,8 @@ impl RunTold {
 
     /// What was streamed is what the history keeps. An answer that broke off loses its open tool calls, so that
     /// what came after them moves up; a run that went on in this epoch has earlier parts that were not told in it.
-    fn shows_what_is_kept(&self, run: &Run, lost: bool) -> Law {
-        let message = session::answer_of(run, 0);
+    fn shows_what_is_kept(&self, fold: &Session, run: &Run, lost: bool) -> Law {
+        let message = session::answer_of(fold, run);
         let parts = message["parts"].as_array().ok_or("a message without parts")?;
         if run.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Completed) {
             for (part, shown) in &self.parts {

@@ -11,6 +11,7 @@
 
 pub mod anthropic_rules;
 pub mod calm;
+pub mod desk;
 pub mod form_rules;
 pub mod laws;
 pub mod media;

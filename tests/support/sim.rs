@@ -40,6 +40,8 @@ pub struct Faults {
     pub second: bool,
     /// Conversations are cleared.
     pub clears: bool,
+    /// Messages are edited, and answers made anew.
+    pub edits: bool,
     /// The page configures and registers in mid-run.
     pub changes: bool,
     /// The page tools are there, which makes every start dearer.
@@ -55,6 +57,7 @@ impl Faults {
         late: true,
         second: true,
         clears: true,
+        edits: true,
         changes: true,
         page_tools: true,
     };
@@ -74,6 +77,7 @@ impl Faults {
         without(|f| &mut f.commits);
         without(|f| &mut f.reads);
         without(|f| &mut f.clears);
+        without(|f| &mut f.edits);
         without(|f| &mut f.changes);
         without(|f| &mut f.late);
         without(|f| &mut f.page_tools);
@@ -132,6 +136,7 @@ pub struct Page {
     reads: Vec<OpenRead>,
     /// Exchanges with the account that have come to nothing yet, and what they will give.
     accounts: Vec<(u64, Vec<String>)>,
+    signing: Vec<(u64, Vec<String>)>,
     wants_lock: bool,
     /// Whether it has the lock, as far as it knows.
     has_lock: bool,
@@ -257,7 +262,12 @@ impl World {
         self.ids += 1;
         let holder = format!("tab-{}", self.ids);
         let page_tools = self.faults.is_some_and(|faults| faults.page_tools);
-        let harness = Harness::new(Options { name: "sim".into(), page_tools, holder });
+        let harness = Harness::new(Options {
+            name: "sim".into(),
+            page_tools,
+            holder,
+            operator: Options::local_operator(),
+        });
         Page {
             harness,
             told: Told::new(),
@@ -268,6 +278,7 @@ impl World {
             commit: None,
             reads: Vec::new(),
             accounts: Vec::new(),
+            signing: Vec::new(),
             wants_lock: false,
             has_lock: false,
             robbed: false,
@@ -348,10 +359,12 @@ impl World {
             Action::Commit { id, commit } => {
                 law(page.commit.is_none(), || "two commits are in flight".into())?;
                 law(!commit.writes.is_empty(), || "an empty commit".into())?;
-                let entries = commit
-                    .writes
-                    .iter()
-                    .any(|write| matches!(write, Write::Put { table: Table::Entries, .. }));
+                let entries = commit.writes.iter().any(|write| {
+                    matches!(
+                        write,
+                        Write::Put { table: Table::Entries, .. } | Write::Sign { table: Table::Entries, .. }
+                    )
+                });
                 law(!entries || page.has_lock, || "entries are written without the lock".into())?;
                 page.commit = Some((id, commit));
             }
@@ -371,6 +384,9 @@ impl World {
                 let at_once = page.commit.is_none() && self.rng.bool();
                 let rows = at_once.then(|| reads.iter().map(|read| self.disk.read(read)).collect());
                 page.reads.push(OpenRead { id, reads, rows });
+            }
+            Action::Sign { id, texts } => {
+                self.pages[at].signing.push((id, lodger::ports::signatures(&texts)));
             }
             Action::Account { id, workspace, skills } => {
                 self.account.retain(|(of, _), _| *of != workspace);
@@ -424,6 +440,7 @@ impl World {
             }
             Err(error) => Err(error),
         };
+        let version = asked.args.get("version").is_some();
         let (name, seq, whole) = (asked.name.clone(), asked.seq, asked.answer.insert(answer).clone());
         let Ok(value) = whole else {
             if name == "clearConversation" {
@@ -432,8 +449,11 @@ impl World {
             self.note("refusals");
             return Ok(());
         };
+        if version {
+            self.note("versions looked at");
+        }
         match name.as_str() {
-            "sendMessage" | "resume" => {
+            "sendMessage" | "regenerate" | "resume" => {
                 let run = value["runId"].as_str().unwrap_or_default();
                 let stored = self.journal.fold.run_times(run).is_some();
                 law(stored, || format!("{name} was accepted before {run} is stored"))
@@ -442,7 +462,7 @@ impl World {
                 self.journal.nothing_is_left_until(seq, &self.disk)?;
                 // Files of a message that the next one has cleared meanwhile go with that one.
                 let clears = |asked: &Asked| asked.name == "clearConversation" && asked.answer.is_none();
-                let more = self.pages[at].asked.values().any(clears);
+                let more = self.pages.iter().any(|page| page.asked.values().any(clears));
                 if more { Ok(()) } else { self.journal.no_file_is_left(&self.disk) }
             }
             "wait" if value["status"] != "timeout" => {
@@ -471,6 +491,7 @@ impl World {
                 page.told.view = Some(messages);
             }
             Notice::Message(_, from, json) => page.told.message(from, parsed(&json)?)?,
+            Notice::Gone(_, message) => page.told.gone(&message)?,
             Notice::Tools(json) | Notice::View(_, json) => {
                 parsed(&json)?;
             }
@@ -599,7 +620,9 @@ impl World {
     fn land(&mut self, commit: &Commit) -> Result<(), StoreError> {
         let mut before = Rows::new();
         for write in &commit.writes {
-            if let Write::Put { table: Table::Entries, key, .. } = write {
+            if let Write::Put { table: Table::Entries, key, .. }
+            | Write::Sign { table: Table::Entries, key, .. } = write
+            {
                 before.extend(self.disk.read(&Read::all(Table::Entries, key.clone())));
             }
         }
@@ -690,8 +713,12 @@ impl World {
         }
     }
 
-    /// The account answers.
+    /// Something is signed, or the account answers.
     fn finish_account(&mut self, page: usize) {
+        if !self.pages[page].signing.is_empty() {
+            let (id, signatures) = self.pages[page].signing.remove(0);
+            return self.handle(page, Input::Signed { id, signatures: Some(signatures) });
+        }
         let (read, rows) = self.pages[page].accounts.remove(0);
         self.handle(page, Input::Account { read, result: Ok(rows) });
     }
@@ -705,7 +732,7 @@ impl World {
                 self.answer_lock(page);
             } else if !self.pages[page].reads.is_empty() {
                 self.finish_read(page, 0, false);
-            } else if !self.pages[page].accounts.is_empty() {
+            } else if !self.pages[page].accounts.is_empty() || !self.pages[page].signing.is_empty() {
                 self.finish_account(page);
             } else if self.pages[page].commit.is_some() {
                 self.finish_commit(page, Ok(()));
@@ -834,7 +861,7 @@ impl World {
         let weights = [
             (What::Commit, if page.commit.is_some() { 220 } else { 0 }),
             (What::Read, if page.reads.is_empty() { 0 } else { 100 }),
-            (What::Account, if page.accounts.is_empty() { 0 } else { 100 }),
+            (What::Account, if page.accounts.is_empty() && page.signing.is_empty() { 0 } else { 100 }),
             (What::Lock, if page.wants_lock { 60 } else { 0 }),
             (What::Stream, if page.models.is_empty() { 0 } else { 200 }),
             (What::Call, if page.called.is_empty() { 0 } else { 140 }),
@@ -1007,13 +1034,27 @@ impl World {
                         args["schema"]["validate"] = json!({ "$fn": VALIDATE });
                     }
                 }
+                if faults.edits && self.rng.u8(..3) == 0 {
+                    args["replaces"] = self.known_message(false).into();
+                }
                 ("sendMessage", args)
+            }
+            38 if faults.edits => {
+                let mut args = json!({});
+                if self.rng.bool() {
+                    args["messageId"] = self.known_message(true).into();
+                }
+                if self.rng.u8(..4) == 0 {
+                    args["idempotencyKey"] = format!("key-{}", self.rng.u8(..3)).into();
+                }
+                ("regenerate", args)
             }
             12..15 => ("interrupt", json!({})),
             15 => ("interrupt", json!({ "runId": run })),
             16..19 => ("resume", json!({})),
             19 => ("resume", json!({ "runId": run })),
-            20 | 21 => ("history", json!({})),
+            20 => ("history", json!({})),
+            21 => ("history", json!({ "version": self.known_message(true) })),
             22 if faults.clears => ("clearConversation", json!({})),
             23 => ("wait", json!({ "runId": run, "timeoutMs": self.rng.u32(..900) })),
             24 => ("result", json!({ "runId": run })),
@@ -1176,6 +1217,18 @@ impl World {
             return "run_unknown".into();
         }
         runs[self.rng.usize(..runs.len())].id.clone()
+    }
+
+    /// The id of a message or an answer: mostly one of the conversation as it is now, mostly of the wanted kind.
+    fn known_message(&mut self, answer: bool) -> String {
+        let now = self.rng.u8(..8) > 0;
+        let fold = &self.journal.fold;
+        let runs: Vec<&Run> = if now { fold.runs.iter().collect() } else { fold.all_runs().collect() };
+        if runs.is_empty() || self.rng.u8(..8) == 0 {
+            return "msg_unknown".into();
+        }
+        let run = runs[self.rng.usize(..runs.len())];
+        if answer == (self.rng.u8(..8) > 0) { run.answer_id() } else { run.message().0.into() }
     }
 
     /// Nothing more goes wrong, everything that is under way comes to its end, and all must be in order: every

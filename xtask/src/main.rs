@@ -9,6 +9,7 @@ mod demo;
 mod fuzz;
 mod local_model;
 mod project;
+mod replay;
 mod serve;
 mod stamp;
 mod test;
@@ -27,6 +28,7 @@ cargo xtask <command>
                                 local-model: a real model calls a tool in Chromium
   campaign                      crashes, races and random schedules in full
   fuzz [target] [--minutes 5]   bytes drawn at random, guided by coverage, for all targets or this one
+  replay FILE                   run an exported session again: it must decide what is recorded, byte for byte
   bench                         speed and size beside the peers
   screenshots                   the workbench's pictures in www/screenshots/";
 
@@ -51,6 +53,8 @@ fn dispatch(args: &[String]) -> Result<()> {
         ("test", parts) => test::test(&Project::open()?, &test::Part::parse(parts)?),
         ("campaign", []) => test::campaign(&Project::open()?),
         ("fuzz", options) => fuzz::fuzz(&Project::open()?, &fuzz_options(options)?),
+        ("replay", [file]) => replay::replay(file.as_ref()),
+        ("replay", _) => bail!("`replay` takes the file of an exported session\n\n{USAGE}"),
         ("bench", []) => test::bench(&Project::open()?),
         ("screenshots", []) => demo::screenshots(&Project::open()?),
         ("help" | "--help" | "-h", _) => {

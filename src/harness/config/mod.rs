@@ -296,10 +296,10 @@ impl Config {
         self.provider.as_ref().is_some_and(Provider::configured)
     }
 
-    /// Whether anybody can be asked: that one, or one that takes over.
-    pub fn answers(&self) -> bool {
-        let usable = |name: &String| self.named(name).is_some_and(Provider::configured);
-        self.configured() || self.fallback.iter().any(usable)
+    /// Whether anybody can be asked: the provider of this name, or one that takes over.
+    pub fn answers(&self, on: Option<&str>) -> bool {
+        let usable = |on: Option<&str>| self.serving(on).is_some_and(Provider::configured);
+        usable(on) || self.fallback.iter().any(|name| usable(Some(name)))
     }
 
     /// Whom a conversation is written for that goes to the provider of this name, with what its model takes.

@@ -5,6 +5,8 @@
 //! as many for each character. Leaves to others: what such a group hides from this view, two alternatives that mean the
 //! same (`(a|a)*`) for one.
 
+use crate::find;
+
 /// What is known of the group that is read.
 #[derive(Clone, Copy, Default)]
 struct Group {
@@ -76,7 +78,7 @@ pub(super) fn is_endless(pattern: &str) -> bool {
                 let bounds: String = chars.clone().skip(1).take_while(|c| *c != '}').collect();
                 let (least, most) =
                     bounds.split_once(',').map_or((&*bounds, Some("1")), |(a, b)| (a, Some(b)));
-                (least.parse().unwrap_or(1), most == Some(""))
+                (find::whole(least).unwrap_or(1), most == Some(""))
             }
             _ => (1, false),
         };

@@ -12,6 +12,7 @@ use super::number::decimal;
 use super::uri;
 use super::validate::{Outcome, validate};
 use super::violation::fitting;
+use crate::find;
 use crate::json::parse;
 use crate::list::Listed;
 use serde_json::Value;
@@ -142,16 +143,18 @@ fn put(value: &mut Value, path: &str, new: Option<Value>) -> Option<Value> {
     let last = steps.pop()?;
     let above = steps.iter().try_fold(value, |value, step| match value {
         Value::Object(members) => members.get_mut(step),
-        Value::Array(items) => items.get_mut(step.parse::<usize>().ok()?),
+        Value::Array(items) => items.get_mut(place(step)?),
         _ => None,
     })?;
     match (above, new) {
         (Value::Object(members), None) => members.remove(&last),
         (Value::Object(members), Some(new)) => Some(members.insert(last, new).unwrap_or(Value::Null)),
-        (Value::Array(items), Some(new)) => {
-            let place = items.get_mut(last.parse::<usize>().ok()?)?;
-            Some(std::mem::replace(place, new))
-        }
+        (Value::Array(items), Some(new)) => Some(std::mem::replace(items.get_mut(place(&last)?)?, new)),
         _ => None,
     }
+}
+
+/// The place in a list that a step of a pointer names.
+fn place(step: &str) -> Option<usize> {
+    usize::try_from(find::whole(step)?).ok()
 }

@@ -10,6 +10,7 @@ use super::format::Format;
 use super::keywords::{KEYWORDS, Key, Takes, Vocabularies, types};
 use super::uri;
 use crate::error::{Code, ErrorInfo};
+use crate::find;
 use crate::json::{items, texts};
 use crate::list::Listed;
 use crate::maps::Named;
@@ -577,7 +578,7 @@ impl<'a> Compiler<'a> {
         for step in pointer.split('/') {
             let next = match value {
                 Value::Object(map) => map.get(&uri::unescape(step)),
-                Value::Array(list) => step.parse().ok().and_then(|at: usize| list.get(at)),
+                Value::Array(list) => find::whole(step).and_then(|at| list.get(usize::try_from(at).ok()?)),
                 _ => None,
             };
             let Some(next) = next else { return Ok(Err("but nothing is there")) };

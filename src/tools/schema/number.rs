@@ -60,7 +60,7 @@ fn add(a: u64, b: u64, divisor: u64) -> u64 {
 pub(super) fn decimal(number: &Number) -> Option<(u64, i32)> {
     let text = json(&Value::Number(number.clone()));
     let (number, exponent) = find::split(&text, "e").unwrap_or((&text, "0"));
-    let mut power: i32 = exponent.strip_prefix('+').unwrap_or(exponent).parse().ok()?;
+    let mut power = i32::try_from(find::whole(exponent)?).ok()?;
     let (mut digits, mut zeros, mut fraction) = (0_u64, 0_i32, false);
     for byte in number.bytes() {
         match byte {

@@ -363,7 +363,7 @@ fn shown(at: &str) -> String {
     match at.strip_prefix('/') {
         None => "the arguments".into(),
         // One step down is a plain name; deeper, the pointer is the shortest exact way to say it.
-        Some(name) if !name.contains('/') => ["'", &uri::unescape(name), "'"].concat(),
+        Some(name) if !find::has(name, "/") => ["'", &uri::unescape(name), "'"].concat(),
         Some(_) => ["'", at, "'"].concat(),
     }
 }

@@ -1,10 +1,11 @@
 //! `build`: the npm package, from source to `pkg/`.
 //!
-//! compile (`wasm`) -> bindings (`wasm`) -> shrink (`opt`) -> modules (`modules`) -> assemble (`package`) -> measure
+//! compile (`wasm`) -> bindings (`wasm`) -> shrink (`opt`, `arrange`) -> modules (`modules`) -> assemble (`package`) -> measure
 //! (`sizes`, `rooms`).
 //! Promises: `pkg/` is either complete or said to be incomplete; a package above the gate is a failure; nothing is
 //! built again whose sources have not changed.
 
+mod arrange;
 mod modules;
 mod opt;
 mod package;
@@ -21,7 +22,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 /// What `import "lodger"` may cost a page, in bytes of brotli. A higher gate needs figures in ARCHITECTURE.md.
-const GATE: usize = 236_000;
+const GATE: usize = 283_000;
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Profile {

@@ -13,6 +13,21 @@ use wasm_bindgen_cli_support::Bindgen;
 /// The name of the glue in the package; `index.js` imports it.
 pub const GLUE: &str = "lodger_glue";
 
+/// What LLVM does for speed also where it is told to look at size, which is little at that: it keeps in locals what is
+/// read or worked out anew at no cost. And what it does not, though it saves: what all branches begin or end with is
+/// written once. As brotli: loops as they are 2.5 KB less, nothing kept for later 1.7, branches 0.5.
+const LLVM: [&str; 5] = [
+    "-disable-lsr",
+    "-enable-pre=false",
+    "-enable-load-pre=false",
+    "-sink-common-insts=true",
+    "-hoist-common-insts=true",
+];
+
+/// Bytes of stack: Rust's megabyte but for an eighth, so that no address of a constant has more than three bytes in the
+/// code. 4.5 KB less, 0.2 as brotli.
+const STACK: usize = 896 << 10;
+
 pub struct Bindings {
     /// The module as wasm-bindgen leaves it, names included.
     pub wasm: PathBuf,
@@ -48,6 +63,8 @@ fn rustflags(project: &Project) -> String {
     let mut flags = vec!["-Csymbol-mangling-version=v0".to_owned()];
     // The loop instead of the unrolled rounds: 7 KB less.
     flags.push("--cfg=sha2_backend_soft=\"compact\"".to_owned());
+    flags.push(format!("-Cllvm-args={}", LLVM.join(" ")));
+    flags.push(format!("-Clink-arg=-zstack-size={STACK}"));
     flags.push(format!("--remap-path-prefix={}=", project.root.display()));
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)

@@ -1,0 +1,262 @@
+// IndexedDB: one short transaction a commit, all of its requests issued at once.
+//
+// Promises: a commit counts when the transaction is complete, not when a request succeeded; a failed expectation aborts
+// it whole; a connection that was lost is opened again and the transaction tried once more; opening gives up in bounded
+// time. What fails throws `[kind, why]`: `quota`, `newer`, `blocked`, `unavailable`, `failed`, or `lost`, which has
+// failed as well. Leaves to others: which rows (`src/browser/idb.rs`), what is in them, and the keys (`vault.js`).
+
+import { adopt, after, cancel, createScope, disown } from "./env.js";
+import { STORE, vaultKey } from "./vault.js";
+
+// The database's version. It changes only when a table is added; the format of rows is in `meta`.
+const VERSION = 3;
+// How long another tab may keep the database from being opened or deleted, in milliseconds.
+const BLOCKED_MS = 5_000;
+// The same where no `blocked` event tells of it: who opens behind a deletion that waits hears nothing. A browser that is
+// busy may need many seconds for its first look at the disk.
+const SILENT_MS = 30_000;
+
+/**
+ * A connection, which opens when it is used. `gone` is called when another connection deletes the database (true) or
+ * wants to upgrade it.
+ * @param {string[]} tables
+ * @param {(deleted: boolean) => void} gone
+ */
+export const createConnection = (scope, name, tables, gone) => ({
+  scope,
+  name,
+  tables,
+  gone,
+  database: undefined, // IDBDatabase, while it is open
+  opening: undefined, // the promise of one: never two at a time
+  closed: false, // for good: nothing may open it again, a deleted database least of all
+});
+
+export function close(connection) {
+  connection.closed = true;
+  letGo(connection);
+}
+
+/**
+ * Does all of it, or nothing. Resolves to the place of the first row that is not as expected, if there is one.
+ * @param {[table: string, key: unknown[], value?: string][]} expected without a value: there is no such row
+ * @param {[table: string, key: unknown[], value?: string | Blob][]} writes without a value: all below the key goes
+ */
+export const commit = (connection, expected, writes, strict) =>
+  attempt(connection, async (database) => {
+    const transaction = begin(database, [...expected, ...writes], "readwrite", strict);
+    const ended = end(transaction);
+    let wrong;
+    try {
+      expected.forEach(([table, key, value], place) => {
+        transaction.objectStore(table).get(key).onsuccess = ({ target: { result } }) => {
+          if (wrong !== undefined || result === value) return;
+          // The writes are on their way already; this takes them all back.
+          wrong = place;
+          attemptTo(() => transaction.abort());
+        };
+      });
+      issue(transaction, writes);
+    } catch {
+      attemptTo(() => transaction.abort());
+      await ended.catch(() => {});
+      throw ["failed", "a request could not be made"];
+    }
+    // Drafts must outlive a page that goes away meanwhile; nothing else is written without a question.
+    if (writes.every(([table]) => table === "drafts")) attemptTo(() => transaction.commit());
+    await ended.catch((error) => {
+      if (wrong === undefined) throw error;
+    });
+    return wrong;
+  });
+
+/** Hands the writes over, so that the browser finishes them without this page. */
+export function commitAtOnce({ database }, writes) {
+  attemptTo(() => {
+    const transaction = begin(database, writes, "readwrite", false);
+    issue(transaction, writes);
+    transaction.commit();
+  });
+}
+
+/**
+ * The keys and the texts of each list of rows, all as they were at one moment; of files the keys will do.
+ * @param {[table: string, prefix: unknown[], from?: number, until?: number][]} reads
+ */
+export const read = (connection, reads) =>
+  attempt(connection, (database) => {
+    const transaction = begin(database, reads, "readonly", false);
+    return Promise.all(
+      reads.flatMap(([table, prefix, from, until]) => {
+        // A range with nothing in it is none.
+        if (from >= until) return [[], []];
+        const store = transaction.objectStore(table);
+        const range = prefix.length || from !== undefined ? below(prefix, from, until) : undefined;
+        const keys = result(store.getAllKeys(range));
+        return [keys, table === "files" ? keys.then((keys) => keys.map(() => "")) : result(store.getAll(range))];
+      }),
+    );
+  });
+
+/** The bytes of a file, if there is one of this id. */
+export const file = (connection, id) =>
+  attempt(connection, (database) => result(begin(database, [["files"]], "readonly", false).objectStore("files").get([id])));
+
+/** The key in this place of the vault, as `vaultKey` gives it. */
+export const keptKey = (connection, made, place) =>
+  attempt(connection, (database) =>
+    vaultKey(database, made, place).catch((error) => {
+      throw trouble(error);
+    }),
+  );
+
+export const deleteDatabase = (name) => bounded(createScope(), (factory) => factory.deleteDatabase(name));
+
+/** Does something with the database, and once more with a new connection where this one was lost. */
+async function attempt(connection, act) {
+  for (let last = false; ; last = true) {
+    const database = await opened(connection);
+    try {
+      return await act(database);
+    } catch (error) {
+      if (!Array.isArray(error)) throw ["failed", error?.message];
+      if (last || error[0] !== "lost") throw error;
+      letGo(connection);
+    }
+  }
+}
+
+/** For what may throw because it is over already. */
+function attemptTo(act) {
+  try {
+    act();
+  } catch {
+    // It is.
+  }
+}
+
+async function opened(connection) {
+  const check = (database) => {
+    if (!connection.closed) return;
+    database?.close();
+    throw ["failed", "the workspace is closed"];
+  };
+  check();
+  if (connection.database) return connection.database;
+  connection.opening ??= open(connection).finally(() => (connection.opening = undefined));
+  const database = await connection.opening;
+  check(database);
+  if (!connection.database) keep(connection, database);
+  return database;
+}
+
+const open = ({ scope, name, tables }) =>
+  bounded(scope, (factory) => {
+    const request = factory.open(name, VERSION);
+    request.onupgradeneeded = () => {
+      // What an earlier version has made already stays.
+      for (const table of [...tables, STORE]) attemptTo(() => request.result.createObjectStore(table));
+    };
+    return request;
+  });
+
+/** The outcome of an open or delete request, if it comes in time. A connection that comes after that is closed. */
+const bounded = (scope, make) =>
+  new Promise((resolve, reject) => {
+    let request;
+    try {
+      if (!globalThis.indexedDB) throw new Error("this browser or context has no IndexedDB");
+      request = make(indexedDB);
+    } catch (error) {
+      return reject(openError(error));
+    }
+    let late = false;
+    const giveUp = () => {
+      late = true;
+      reject(["blocked"]);
+    };
+    const timer = after(scope, SILENT_MS, giveUp);
+    request.onblocked = () => after(scope, BLOCKED_MS, giveUp);
+    request.onsuccess = () => {
+      cancel(scope, timer);
+      if (late) request.result?.close();
+      else resolve(request.result);
+    };
+    request.onerror = () => {
+      cancel(scope, timer);
+      reject(openError(request.error));
+    };
+  });
+
+function openError(error) {
+  if (error?.name === "VersionError") return ["newer"];
+  if (error?.name === "QuotaExceededError") return ["quota"];
+  return ["unavailable", error?.message || "for an unknown reason"];
+}
+
+function keep(connection, database) {
+  connection.database = database;
+  database.onversionchange = ({ newVersion }) => connection.gone(newVersion === null);
+  database.onclose = () => letGo(connection);
+  adopt(connection.scope, database);
+}
+
+/** Forgets the database; the next request opens it anew. */
+function letGo(connection) {
+  const { scope, database } = connection;
+  if (!database) return;
+  connection.database = undefined;
+  database.onversionchange = database.onclose = null;
+  database.close();
+  disown(scope, database);
+}
+
+function begin(database, uses, mode, strict) {
+  try {
+    return database.transaction(uses.map(([table]) => table), mode, { durability: strict ? "strict" : "relaxed" });
+  } catch (error) {
+    throw trouble(error);
+  }
+}
+
+function issue(transaction, writes) {
+  for (const [table, key, value] of writes) {
+    const store = transaction.objectStore(table);
+    if (value !== undefined) store.put(value, key);
+    else if (key.length) store.delete(below(key));
+    else store.clear();
+  }
+}
+
+/** Resolves when the transaction is complete. Somebody listens from the start: nobody may wait for it any more when it fails. */
+function end(transaction) {
+  const ended = new Promise((resolve, reject) => {
+    transaction.oncomplete = resolve;
+    transaction.onabort = () => reject(trouble(transaction.error));
+  });
+  ended.catch(() => {});
+  return ended;
+}
+
+const result = (request) =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(trouble(request.transaction.error));
+  });
+
+/** What an aborted transaction, or one that could not begin, means. */
+function trouble(error) {
+  if (!(error instanceof DOMException)) return ["lost", "the connection is closing"];
+  const { name, message } = error;
+  if (name === "QuotaExceededError") return ["quota"];
+  // Safari loses its storage process in the background; a connection closes when its tab freezes.
+  if (["InvalidStateError", "UnknownError", "AbortError"].includes(name)) return ["lost", message];
+  return ["failed", `${name}: ${message}`];
+}
+
+/**
+ * All keys that begin with these parts, and go on with a number of at least `from` and below `until`. A text sorts after
+ * every number, an array after every text.
+ */
+const below = (prefix, from, until = "") =>
+  IDBKeyRange.bound(from === undefined ? prefix : [...prefix, from], [...prefix, from === undefined ? [] : until], false, true);

@@ -1,0 +1,89 @@
+//! The signer of a workspace: HMAC-SHA-256 under a key that no script can read.
+//!
+//! Promises: the key is made with the first row that is signed, lies in the workspace's own database and goes with it
+//! (`/js/vault.js`); nothing is signed inside a transaction; where a browser signs nothing, rows are stored unsigned.
+//! Leaves to others: what is signed, and what a signature says (`harness/`).
+
+use super::idb::Idb;
+use super::vault::has_cipher;
+use crate::list::Listed;
+use crate::ports::{Commit, Write, signed_row};
+use js_sys::Array;
+use std::cell::RefCell;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(module = "/js/vault.js")]
+extern "C" {
+    #[wasm_bindgen(catch, js_name = makeSigningKey)]
+    async fn make_signing_key() -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(catch)]
+    async fn signatures(key: &JsValue, texts: Array) -> Result<JsValue, JsValue>;
+}
+
+/// The place of the key that signs; that of the vault is before it.
+const PLACE: u32 = 1;
+
+/// Signs for one database.
+#[derive(Debug, Default)]
+pub(super) struct Signer {
+    /// The key, once it was read or made.
+    key: RefCell<Option<JsValue>>,
+}
+
+impl Signer {
+    /// The signatures of these texts; `None`: there is no key (`make`: none could be made).
+    pub async fn sign(&self, idb: &Idb, texts: &[String], make: bool) -> Option<Vec<String>> {
+        let known = self.key.borrow().clone();
+        let key = match known {
+            Some(key) => key,
+            None => {
+                let key = self.find(idb, make).await?;
+                *self.key.borrow_mut() = Some(key.clone());
+                key
+            }
+        };
+        let texts = texts.iter().map(|text| JsValue::from(text.as_str())).collect::<Array>();
+        let made: Array = signatures(&key, texts).await.ok()?.dyn_into().ok()?;
+        Some(made.iter().filter_map(|signature| signature.as_string()).list())
+    }
+
+    async fn find(&self, idb: &Idb, make: bool) -> Option<JsValue> {
+        if !has_cipher() {
+            return None;
+        }
+        let found = idb.kept_key(&JsValue::UNDEFINED, PLACE).await.ok()?;
+        if !found.is_undefined() {
+            return Some(found);
+        }
+        if !make {
+            return None;
+        }
+        let made = make_signing_key().await.ok()?;
+        // Of two tabs one wins.
+        idb.kept_key(&made, PLACE).await.ok().filter(|key| !key.is_undefined())
+    }
+
+    /// The commit with its rows signed: what is to be signed is put as it is stored.
+    pub async fn signed(&self, idb: &Idb, commit: &Commit) -> Option<Commit> {
+        let mut texts = Vec::new();
+        for write in &commit.writes {
+            if let Write::Sign { texts: more, .. } = write {
+                texts.extend(more.iter().cloned());
+            }
+        }
+        if texts.is_empty() {
+            return None;
+        }
+        let signatures = self.sign(idb, &texts, true).await.unwrap_or_default();
+        let mut signatures = signatures.into_iter();
+        let mut commit = commit.clone();
+        for write in &mut commit.writes {
+            if let Write::Sign { table, key, value, texts } = write {
+                let own = signatures.by_ref().take(texts.len()).list();
+                let value = signed_row(value, &own);
+                *write = Write::Put { table: *table, key: std::mem::take(key), value };
+            }
+        }
+        Some(commit)
+    }
+}

@@ -1,0 +1,391 @@
+//! Sessions that leave and arrive: export, import, replay, fork.
+//!
+//! Decides how a file comes in (it is read whole before anything is written, then its rows are written batch by batch,
+//! and the head at last: a session without a head is there for nobody), what the copy is called, and who holds the
+//! workspace that long. Promises: memory for a page of rows, or for the conversation that arrives; what did not arrive
+//! whole is taken away again, by the next start if need be; a copy never takes the place of another session. Leaves to
+//! others: what a file is and how a copy becomes a session of its own (`session/carry`).
+//!
+//! What a page sees as one `import` is a conversation of commands: `begin` and `lines` of `sessions.import`, `check` at
+//! their end, `sessions.admit`, `rows` and `file` as often as it takes, `done`; or `cancel`.
+
+use super::args::Args;
+use super::integrity::{Head, row_write, signed_head};
+use super::runs::begun_task;
+use super::sessions::Waiting;
+use super::start::Purpose;
+use super::{Action, After, DEFAULT_SESSION, Harness, Lifecycle};
+use crate::error::{Code, ErrorInfo};
+use crate::journal::canonical::Integrity;
+use crate::journal::{Entry, GENESIS, Row};
+use crate::json::items;
+use crate::list::Listed;
+use crate::object::Object;
+use crate::ports::{Rows, Table, Write};
+use crate::session::carry::{self, Reader, adopt};
+use crate::session::{Session, operator};
+use serde_json::Value;
+
+/// How many rows an export gives at once.
+pub(super) const PAGE: u64 = 32;
+
+/// The row of the table `meta` that names the session that arrives.
+pub(super) const ARRIVING: &str = "arriving";
+
+/// A session that arrives.
+#[derive(Debug)]
+pub(super) struct Arrival {
+    /// What it will be, without what makes it one of its own.
+    pub session: Session,
+    /// `import` or `fork`.
+    what: &'static str,
+    /// What is known of its signature.
+    integrity: Integrity,
+    /// Where it comes from.
+    from: Value,
+    /// The name of a fork's own provider.
+    provider: Option<String>,
+    /// The rows of a fork.
+    rows: Vec<String>,
+    /// Whoever waits for it to be admitted.
+    pub waiting: Option<u32>,
+    /// Its id here, once it was admitted.
+    id: Option<String>,
+    /// How many rows are written, and the hash of the last one.
+    written: u64,
+    hash: String,
+    /// The files that are not written yet.
+    files: Vec<String>,
+}
+
+impl Arrival {
+    fn new(session: Session, what: &'static str) -> Arrival {
+        let from = Object::new()
+            .text("from_session_id", &session.id)
+            .number("from_seq", session.seq())
+            .text("from_hash", session.hash())
+            .done();
+        Arrival {
+            session,
+            what,
+            integrity: Integrity::Verified,
+            from,
+            provider: None,
+            rows: Vec::new(),
+            waiting: None,
+            id: None,
+            written: 0,
+            hash: GENESIS.into(),
+            files: Vec::new(),
+        }
+    }
+}
+
+/// A page of a session's file. `rows`: those of its journal, and its head.
+pub(super) fn page(value: &Value, rows: &Rows, head: &str) -> Result<Value, ErrorInfo> {
+    let args = Args::new("sessions.export", value, &["id", "from", "last", "hash"])?;
+    let from = args.whole("from")?.unwrap_or_default();
+    let mut sum = args.text("hash")?.unwrap_or_default().to_owned();
+    let mut page = Object::new();
+    let (mut lines, mut last) = (String::new(), args.whole("last")?.unwrap_or_default());
+    if args.get("from").is_none() {
+        let stored = Head::parse(head).value;
+        last = stored.get("seq").and_then(Value::as_u64).unwrap_or_default();
+        page.maybe("files", stored.get("files").cloned());
+        lines = carry::begin(args.needed("id")?, head, &mut sum);
+    }
+    // What was written since is not of this file.
+    let most = usize::try_from((last + 1).saturating_sub(from.max(1))).unwrap_or(usize::MAX);
+    lines.push_str(&carry::page(rows.iter().take(most).map(|(_, text)| text.as_str()), &mut sum)?);
+    let next = from.saturating_add(PAGE);
+    page.text("lines", &lines).text("hash", &sum).number("last", last);
+    Ok(page.maybe("next", (next <= last).then(|| next.into())).done())
+}
+
+impl Harness {
+    /// A step of an import, or of a replay.
+    pub(super) fn carry(&mut self, command: u32, name: &str, value: &Value) -> Result<(), ErrorInfo> {
+        self.present_operator()?;
+        let args = Args::new(name, value, &["step", "lines", "files"])?;
+        let lines = || args.text("lines").map(|lines| lines.unwrap_or_default().split('\n'));
+        match args.needed("step")? {
+            "begin" => {
+                self.reader = Some(Reader::new(&self.engine, name == "sessions.replay"));
+                self.reply_now(command, Ok(None));
+            }
+            "lines" => {
+                let reader = self.reader.as_mut().ok_or_else(nothing_arrives)?;
+                for line in lines()? {
+                    reader.line(line)?;
+                }
+                let differs = reader.difference().is_some();
+                self.reply_now(command, Ok(differs.then(|| "true".into())));
+            }
+            "check" => {
+                let reader = self.reader.take().ok_or_else(nothing_arrives)?;
+                if name == "sessions.replay" {
+                    self.reply_now(command, Ok(Some(replayed(reader)?)));
+                } else {
+                    self.check(command, reader)?;
+                }
+            }
+            "rows" => {
+                for line in lines()? {
+                    self.write_line(line)?;
+                }
+                self.reply(command, Ok(None));
+            }
+            "file" => {
+                let arrival = self.arrival.as_mut().ok_or_else(nothing_arrives)?;
+                for file in items(args.get("files").unwrap_or(&Value::Null)) {
+                    let id = file.get("id").and_then(Value::as_str).unwrap_or_default();
+                    let Some(at) = arrival.files.iter().position(|file| file == id) else {
+                        return Err(changed());
+                    };
+                    let key = vec![arrival.files.swap_remove(at).as_str().into()];
+                    self.outbox.write(Write::Put { table: Table::Files, key, value: String::new() });
+                }
+                self.reply(command, Ok(None));
+            }
+            "done" => {
+                let arrival = self.arrival.as_ref().ok_or_else(nothing_arrives)?;
+                if arrival.hash != arrival.session.hash() || !arrival.files.is_empty() {
+                    return Err(changed());
+                }
+                self.settle_in(command)?;
+            }
+            "cancel" => {
+                self.reader = None;
+                self.turn_away();
+                self.arrival = None;
+                self.reply(command, Ok(None));
+            }
+            _ => return Err(args.invalid("has no such step")),
+        }
+        Ok(())
+    }
+
+    /// The file is whole: what is its signature worth?
+    fn check(&mut self, command: u32, reader: Reader) -> Result<(), ErrorInfo> {
+        let carried = reader.finish()?;
+        self.must_be_alone()?;
+        let mut arrival = Arrival::new(carried.session, "import");
+        for file in arrival.session.files() {
+            if !arrival.files.contains(&file.id) {
+                arrival.files.push(file.id.clone());
+            }
+        }
+        self.arrival = Some(arrival);
+        let rows: Vec<Rows> = vec![vec![(Vec::new(), carried.head)]];
+        self.read_ids += 1;
+        let after = After::Arrived { command };
+        let texts = Harness::texts_to_judge(&after, &rows);
+        self.judged.insert(self.read_ids, (after, rows));
+        self.outbox.act(Action::Sign { id: self.read_ids, texts });
+        Ok(())
+    }
+
+    /// One session arrives at a time.
+    fn must_be_alone(&self) -> Result<(), ErrorInfo> {
+        match &self.arrival {
+            Some(arrival) if arrival.id.is_some() || arrival.waiting.is_some() => {
+                let error = ErrorInfo::new(Code::Busy, "another session arrives");
+                Err(error.hint("wait until that import or fork is over"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The signature was held against what it should be.
+    pub(super) fn arrived(&mut self, command: u32, rows: &[Rows], signatures: Option<&[String]>) {
+        let head = rows.iter().flatten().next().map(|(_, row)| Head::parse(row));
+        let Some((arrival, head)) = self.arrival.as_mut().zip(head) else {
+            return self.reply_now(command, Err(nothing_arrives()));
+        };
+        arrival.integrity = head.judge(signatures);
+        let accepted = arrival.integrity.accept("agent session state", &arrival.session.id);
+        if accepted.is_err() {
+            self.arrival = None;
+        }
+        self.reply_now(command, accepted.map(|()| None));
+    }
+
+    /// Admits the session that was read: gives it an id, and takes the workspace if no agent has it.
+    pub(super) fn admit(&mut self, command: u32) -> Result<(), ErrorInfo> {
+        self.present_operator()?;
+        let arrival = self.arrival.as_mut().filter(|arrival| arrival.id.is_none());
+        arrival.ok_or_else(nothing_arrives)?.waiting = Some(command);
+        if self.lifecycle == Lifecycle::Running {
+            self.let_in();
+        } else {
+            self.begin(Purpose::Arrival);
+        }
+        Ok(())
+    }
+
+    /// The workspace is ours: the session that arrives gets its place.
+    pub(super) fn let_in(&mut self) {
+        let Some(arrival) = &mut self.arrival else { return };
+        let Some(command) = arrival.waiting.take() else { return };
+        let (rows, own) = (std::mem::take(&mut arrival.rows), arrival.session.id.clone());
+        let id = self.free_id(&own);
+        if let Some(arrival) = &mut self.arrival {
+            arrival.id = Some(id.clone());
+        }
+        let put = Write::Put { table: Table::Meta, key: vec![ARRIVING.into()], value: id.clone() };
+        self.outbox.write(put);
+        self.outbox.write(delete(Table::Entries, &id));
+        if self.arrival.as_ref().is_some_and(|arrival| arrival.what == "import") {
+            return self.reply_value(command, &Object::new().text("id", &id).done());
+        }
+        // Its rows are here already, and are those that are stored.
+        for (value, seq) in rows.into_iter().zip(1..) {
+            let key = vec![id.as_str().into(), u64::into(seq)];
+            self.outbox.write(Write::Put { table: Table::Entries, key, value });
+        }
+        if let Err(error) = self.settle_in(command) {
+            self.turn_away();
+            self.reply_now(command, Err(error));
+        }
+    }
+
+    /// Writes the next row of the session that arrives.
+    fn write_line(&mut self, line: &str) -> Result<(), ErrorInfo> {
+        let arrival = self.arrival.as_mut().ok_or_else(nothing_arrives)?;
+        let id = arrival.id.as_deref().ok_or_else(nothing_arrives)?;
+        // What was read before need not be what comes now.
+        let row = Row::from_line(line).filter(|row| row.follows(&arrival.hash)).ok_or_else(changed)?;
+        arrival.written += 1;
+        arrival.hash = row.hash().into();
+        let key = vec![id.into(), arrival.written.into()];
+        // Its runs and tasks are found by their ids; those of a second copy are the first one's.
+        let owner = (id == arrival.session.id && id != DEFAULT_SESSION).then(|| id.to_owned());
+        self.outbox.write(Write::Put { table: Table::Entries, key, value: row.stored() });
+        if let Some(id) = owner {
+            let (header, entry) = row.read()?;
+            if let ("prompt" | "adopted", Some(run)) = (header.kind.as_str(), &header.run) {
+                self.can_be_found(&id, run);
+            }
+            if let Some(Entry::Recorded { record, .. }) = &entry
+                && let Some(task) = begun_task(record)
+            {
+                self.can_be_found(&id, task);
+            }
+        }
+        Ok(())
+    }
+
+    /// All is written but what makes the copy a session of its own.
+    fn settle_in(&mut self, command: u32) -> Result<(), ErrorInfo> {
+        let mut args = self.as_operator()?;
+        let Some(arrival) = &self.arrival else { return Err(nothing_arrives()) };
+        if let Some(provider) = &arrival.provider {
+            let model = self.config.model(Some(provider));
+            args.text("provider", provider).text("providerId", provider);
+            args.maybe_text("modelId", Some(model).filter(|model| !model.is_empty()));
+        }
+        let Some(arrival) = &mut self.arrival else { return Err(nothing_arrives()) };
+        let id = arrival.id.clone().unwrap_or_default();
+        args.text("id", &id).value("from", arrival.from.clone());
+        args.maybe_text(
+            "integrity",
+            Some(arrival.integrity.as_str()).filter(|_| arrival.integrity != Integrity::Verified),
+        );
+        let made = adopt(&mut arrival.session, self.now, arrival.what, &id, args.done())?;
+        let Some(arrival) = self.arrival.take() else { return Err(nothing_arrives()) };
+        for (seq, row, entry) in made {
+            self.outbox.write(row_write(&id, seq, &row, &entry));
+        }
+        let head = Head::of(&arrival.session, self.now);
+        self.outbox.write(signed_head(&id, &head));
+        self.heads.insert(&id, head);
+        self.outbox.write(delete(Table::Meta, ARRIVING));
+        self.outbox.strictly();
+        self.reply_value(command, &arrival.session.state().unwrap_or_default());
+        self.leave_workspace();
+        Ok(())
+    }
+
+    /// Takes away what was written of a session that does not arrive.
+    pub(super) fn turn_away(&mut self) {
+        let admitted = self.arrival.take_if(|arrival| arrival.id.is_some());
+        let Some(id) = admitted.and_then(|arrival| arrival.id) else { return };
+        self.outbox.write(delete(Table::Entries, &id));
+        self.outbox.write(delete(Table::Meta, ARRIVING));
+        self.leave_workspace();
+    }
+
+    /// Lets the workspace go if it was borrowed for an arrival.
+    fn leave_workspace(&mut self) {
+        if self.start.take_if(|start| matches!(start.purpose, Purpose::Arrival)).is_some() {
+            self.give_back();
+        }
+    }
+
+    /// What a page left that went away while a session arrived.
+    pub(super) fn sweep_arrival(&mut self, rows: &Rows) {
+        let Some((_, id)) = rows.first() else { return };
+        if !self.heads.contains_key(id) {
+            self.outbox.write(delete(Table::Entries, id));
+        }
+        self.outbox.write(delete(Table::Meta, ARRIVING));
+    }
+
+    /// A session was read to be forked.
+    pub(super) fn fork(&mut self, waiting: Waiting, entries: &Rows, whole: Session) -> Result<(), ErrorInfo> {
+        let args = Args::new(&waiting.name, &waiting.args, &["id", "at", "provider"])?;
+        let operator = self.options.operator.as_ref();
+        operator::may(operator, operator::Action::Fork, whole.record(), self.now)?;
+        let at = args.whole("at")?.unwrap_or(whole.seq());
+        if at == 0 || at > whole.seq() {
+            let last = whole.seq().to_string();
+            return Err(args.invalid(&["needs \"at\" to be an entry of the journal: 1 to ", &last].concat()));
+        }
+        let provider = match args.text("provider")? {
+            Some(name) => {
+                self.must_run()?;
+                self.must_have_provider(name)?;
+                Some(name.to_owned())
+            }
+            None => None,
+        };
+        if self.start.is_some() {
+            // The agent was started meanwhile: it is done then.
+            self.deferred.push((self.now, waiting.input()));
+            return Ok(());
+        }
+        self.must_be_alone()?;
+        let rows = entries.iter().take(usize::try_from(at).unwrap_or(usize::MAX));
+        let rows: Vec<String> = rows.map(|(_, text)| text.clone()).list();
+        let texts = rows.iter().map(String::as_str);
+        let copy =
+            if at == whole.seq() { whole } else { Session::load(&waiting.session, &self.engine, texts)? };
+        self.arrival = Some(Arrival { provider, rows, ..Arrival::new(copy, "fork") });
+        self.admit(waiting.command)
+    }
+}
+
+fn delete(table: Table, key: &str) -> Write {
+    Write::DeletePrefix { table, prefix: vec![key.into()] }
+}
+
+/// What a replay has come to, as JSON text.
+fn replayed(reader: Reader) -> Result<String, ErrorInfo> {
+    let mut package = String::from(",\"package\":");
+    crate::json::push_text(&mut package, reader.package());
+    let difference = reader.difference().map(|difference| difference.json());
+    if difference.is_none() {
+        reader.finish()?;
+    }
+    let same = if difference.is_none() { "{\"same\":true" } else { "{\"same\":false,\"firstDifference\":" };
+    Ok([same, &difference.unwrap_or_default(), &package, "}"].concat())
+}
+
+fn nothing_arrives() -> ErrorInfo {
+    ErrorInfo::new(Code::Aborted, "the session does not arrive any more")
+        .hint("the agent was stopped or has failed meanwhile: import it again")
+}
+
+fn changed() -> ErrorInfo {
+    ErrorInfo::new(Code::Corrupt, "the file has changed while it was read").hint("import it again")
+}

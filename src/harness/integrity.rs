@@ -1,0 +1,209 @@
+//! Whether what is stored is what was written.
+//!
+//! Decides what is signed with a commit (the head of each session that has changed, which covers its record and the
+//! journal's end, the record by itself, and each event), and what is made of signatures that are read. Promises: a head
+//! or an event that somebody changed is never taken for what it says; it is shown as it is by `sessions.status` and by a
+//! list with verification, and changes nothing. Leaves to others: the key, which no page can read (`browser/`), and the
+//! chain of rows (`journal/`).
+//!
+//! It tells of changes by whoever reaches the disk, or a backup of it, without the key. A script of this origin can have
+//! anything signed, and a database that was put back whole is what it was.
+
+use super::{After, Harness, sessions};
+use crate::journal::canonical::{Integrity, payload};
+use crate::journal::{Entry, Row};
+use crate::json::{self, json};
+use crate::list::Listed;
+use crate::ports::{Millis, Part, Rows, Table, Write};
+use crate::session::{Session, what};
+use serde_json::Value;
+
+/// The head of a session as it is stored.
+#[derive(Clone, Debug)]
+pub(super) struct Head {
+    /// What it says.
+    pub value: Value,
+    text: String,
+    signatures: Vec<String>,
+}
+
+impl Head {
+    pub fn parse(row: &str) -> Head {
+        let mut lines = row.split('\n');
+        let text = lines.next().unwrap_or_default();
+        let value = json::parse(text).unwrap_or_default();
+        Head { value, text: text.into(), signatures: lines.map(Into::into).list() }
+    }
+
+    /// Up to which row it speaks.
+    pub fn seq(&self) -> u64 {
+        self.value.get("seq").and_then(Value::as_u64).unwrap_or_default()
+    }
+
+    /// The session's record in it, if it has one.
+    pub fn record(&self) -> Option<&Value> {
+        self.value.get("record").filter(|record| !record.is_null())
+    }
+
+    /// What is signed of it.
+    fn texts(&self) -> Vec<String> {
+        let mut texts = vec![self.text.clone()];
+        texts.extend(self.record().map(payload));
+        texts
+    }
+
+    /// The head of a session as it is now.
+    pub fn of(session: &Session, at: Millis) -> Head {
+        Head::parse(&json(&session.head(at)))
+    }
+
+    pub fn judge(&self, expected: Option<&[String]>) -> Integrity {
+        let mut verdict = Integrity::Unverified;
+        for (at, stored) in self.signatures.iter().enumerate() {
+            let expected = expected.map(|expected| expected.get(at).map_or("", String::as_str));
+            verdict = judged(stored, expected);
+            if verdict != Integrity::Verified {
+                break;
+            }
+        }
+        // What came from elsewhere stays what it was, whoever signs what comes then.
+        match self.value.get("origin").and_then(Value::as_str) {
+            Some("unverified") if verdict == Integrity::Verified => Integrity::Unverified,
+            Some(_) if verdict == Integrity::Verified => Integrity::Unverifiable,
+            _ => verdict,
+        }
+    }
+}
+
+impl Harness {
+    /// Writes the heads of the sessions that have changed.
+    pub(super) fn write_heads(&mut self) {
+        for slot in self.sessions.values_mut() {
+            if slot.head != slot.session.seq() {
+                slot.head = slot.session.seq();
+                let head = Head::of(&slot.session, self.now);
+                self.outbox.write(signed_head(&slot.session.id, &head));
+                self.heads.insert(&slot.session.id, head);
+            }
+        }
+    }
+
+    /// What is to be signed again to judge rows that were read for this.
+    pub(super) fn texts_to_judge(after: &After, rows: &[Rows]) -> Vec<String> {
+        let mut texts = Vec::new();
+        let signed = |row: &str| Head::parse(row);
+        match after {
+            After::Look(waiting) if sessions::by_rows(&waiting.name) => {
+                for (_, text) in rows.iter().take(1).flatten() {
+                    texts.extend(signed_event(text).map(|(_, payload, _)| payload));
+                }
+            }
+            After::Look(_) => {
+                for (_, row) in rows.iter().skip(1).take(1).flatten() {
+                    texts.append(&mut signed(row).texts());
+                }
+            }
+            After::Load { .. } => {
+                for (_, row) in rows.chunks(3).filter_map(|rows| rows.get(1)).flatten() {
+                    texts.append(&mut signed(row).texts());
+                }
+            }
+            After::List { .. } | After::Arrived { .. } => {
+                for (_, row) in rows.iter().take(1).flatten() {
+                    texts.append(&mut signed(row).texts());
+                }
+            }
+            _ => {}
+        }
+        texts
+    }
+
+    /// Holds the heads among these rows against what their texts sign to.
+    pub(super) fn judge(&mut self, after: &After, rows: &[Rows], signatures: Option<&[String]>) {
+        let heads: Vec<&(Vec<Part>, String)> = match after {
+            After::Look(waiting) if sessions::by_rows(&waiting.name) => return,
+            After::Look(_) => rows.iter().skip(1).take(1).flatten().list(),
+            After::Load { .. } => rows.chunks(3).filter_map(|rows| rows.get(1)).flatten().list(),
+            After::List { .. } => rows.iter().take(1).flatten().list(),
+            _ => return,
+        };
+        let mut at = 0;
+        for (key, row) in heads {
+            let head = Head::parse(row);
+            let count = head.texts().len();
+            let expected = signatures.map(|signatures| signatures.get(at..at + count).unwrap_or_default());
+            at += count;
+            if let Some(Part::Text(id)) = key.first() {
+                // One that lies in another's place says the truth of another.
+                let named = head.record().and_then(|record| record.get("id")).and_then(Value::as_str);
+                let moved = named.is_some_and(|named| named != id);
+                self.verdicts.insert(id, if moved { Integrity::Tampered } else { head.judge(expected) });
+            }
+        }
+    }
+
+    /// Whether a session's head, as it was read just now, is the one that was written last.
+    pub(super) fn is_as_written(&self, session: &str, row: &str) -> bool {
+        self.heads.get(session).is_none_or(|head| head.text == Head::parse(row).text)
+    }
+
+    /// What is known of a session's head.
+    pub(super) fn integrity(&self, session: &str) -> Integrity {
+        self.verdicts.get(session).copied().unwrap_or(Integrity::Unverified)
+    }
+}
+
+/// What a stored signature says, by the one that it should be. Behind a signature stands which key has made it.
+fn judged(stored: &str, expected: Option<&str>) -> Integrity {
+    let key = |signature: &str| signature.split(' ').nth(1).map(String::from);
+    // Another key knows nothing of what this one has signed.
+    let expected = expected.filter(|expected| key(expected) == key(stored));
+    Integrity::of(Some(stored), expected)
+}
+
+/// A signature without its key's name.
+pub(super) fn bare(signature: &str) -> &str {
+    signature.split(' ').next().unwrap_or_default()
+}
+
+/// The first event among these rows that was changed since it was signed.
+pub(super) fn changed_event(rows: &Rows, signatures: Option<&[String]>) -> Option<String> {
+    let events = rows.iter().filter_map(|(_, text)| signed_event(text));
+    for (at, (id, _, stored)) in events.enumerate() {
+        let expected = signatures.map(|signatures| signatures.get(at).map_or("", String::as_str));
+        if judged(&stored, expected) == Integrity::Tampered {
+            return Some(id);
+        }
+    }
+    None
+}
+
+/// Of a row that is a signed event: its id, what was signed, and the signature.
+fn signed_event(text: &str) -> Option<(String, String, String)> {
+    let row = Row::from_text(text).ok()?;
+    let signature = row.signature()?.to_owned();
+    let Some(Entry::Recorded { record, .. }) = row.read().ok()?.1 else { return None };
+    let id = record.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+    Some((id, payload(&record), signature))
+}
+
+/// The write of a row: an event is signed.
+pub(super) fn row_write(session: &str, seq: u64, row: &Row, entry: &Entry) -> Write {
+    let (table, key, value) = (Table::Entries, vec![session.into(), seq.into()], row.to_text());
+    match entry {
+        Entry::Recorded { what, record } if what == what::EVENT => {
+            Write::Sign { table, key, value, texts: vec![payload(record)] }
+        }
+        _ => Write::Put { table, key, value },
+    }
+}
+
+/// The write of a head.
+pub(super) fn signed_head(session: &str, head: &Head) -> Write {
+    Write::Sign {
+        table: Table::Heads,
+        key: vec![session.into()],
+        value: head.text.clone(),
+        texts: head.texts(),
+    }
+}

@@ -1,0 +1,120 @@
+//! Sessions that somebody has removed, until nothing is left of them.
+//!
+//! Decides how long a removal can be undone, and what goes when that is over. Promises: until then the session is there
+//! for nobody but `undoRemove`, and whole; afterwards no row speaks of it, whoever holds the workspace by then, be it at
+//! a later start. Leaves to others: who may remove (`session/`), and that a removed session is not found
+//! (`sessions.rs`).
+
+use super::commands::no_session;
+use super::start::Purpose;
+use super::{After, DEFAULT_SESSION, Harness, Lifecycle};
+use crate::error::{Code, ErrorInfo};
+use crate::list::Listed;
+use crate::ports::{Key, Millis, Part, Read, Rows, Table, Write};
+use serde_json::Value;
+
+/// How long a removal can be undone, in milliseconds.
+const UNDO_MS: Millis = 10_000;
+
+impl Harness {
+    /// When a session was removed, if it was.
+    pub(super) fn removed_at(&self, session: &str) -> Option<Millis> {
+        match self.session(session) {
+            Some(session) => session.removed_at(),
+            None => removed_by(&self.heads.get(session)?.value),
+        }
+    }
+
+    /// A removed session is not there for any command but the one that brings it back, as long as that can be.
+    pub(super) fn must_be_there(
+        &self,
+        name: &str,
+        session: &str,
+        removed: Option<Millis>,
+    ) -> Result<(), ErrorInfo> {
+        let there = match (removed, name == "sessions.undoRemove") {
+            (None, _) => true,
+            (Some(at), true) => self.now < at.saturating_add(UNDO_MS),
+            (Some(_), false) => false,
+        };
+        if there { Ok(()) } else { Err(no_session(session)) }
+    }
+
+    /// Removes a session that may be removed.
+    pub(super) fn remove_session(&mut self, session: &str, args: &Value) -> Result<(), ErrorInfo> {
+        if session == DEFAULT_SESSION {
+            let error = ErrorInfo::new(Code::InvalidArguments, "the first session cannot be removed");
+            return Err(error.hint("clearConversation erases what was said in it"));
+        }
+        // Whoever may not remove it must not stop its run.
+        self.must_own_session(session)?;
+        self.interrupt_session(session, "removed", true);
+        self.ask_session(session, "remove", args)?;
+        self.outbox.strictly();
+        Ok(())
+    }
+
+    /// When the first removed session is to go, if one is.
+    pub(super) fn removal_due(&self) -> Option<Millis> {
+        let can = matches!(self.lifecycle, Lifecycle::Running | Lifecycle::Stopped);
+        if !can || self.start.is_some() || self.closing.is_some() {
+            return None;
+        }
+        let removed = self.heads.keys().filter_map(|session| self.removed_at(session));
+        removed.min().map(|at| at.saturating_add(UNDO_MS))
+    }
+
+    /// Erases what can no longer be brought back; borrows the workspace for it where no agent runs.
+    pub(super) fn end_removals(&mut self) {
+        if self.removal_due().is_none_or(|due| due > self.now) {
+            return;
+        }
+        if self.lifecycle == Lifecycle::Running {
+            self.look_for_remains();
+        } else {
+            self.begin(Purpose::Sweep);
+        }
+    }
+
+    /// Reads what has to go besides the rows of the removed sessions themselves.
+    pub(super) fn look_for_remains(&mut self) {
+        let runs = Read::all(Table::Meta, vec!["run".into()]);
+        self.read_after_commit(vec![runs, Read::all(Table::Files, Vec::new())], After::Remains);
+    }
+
+    /// Nothing is left of the removed sessions. `rows`: which session each run is of, and the files.
+    pub(super) fn erase_removed(&mut self, rows: &[Rows]) {
+        let over = |at: Millis| at.saturating_add(UNDO_MS) <= self.now;
+        let is_over = |session: &&str| self.removed_at(session).is_some_and(over);
+        let gone: Vec<String> = self.heads.keys().filter(is_over).map(Into::into).list();
+        let empty = Rows::new();
+        let part = |n: usize| rows.get(n).unwrap_or(&empty);
+        let mut erase = |table, prefix: Key| self.outbox.write(Write::DeletePrefix { table, prefix });
+        for (key, session) in part(0) {
+            if gone.contains(session) {
+                erase(Table::Meta, key.clone());
+            }
+        }
+        for session in &gone {
+            for table in [Table::Entries, Table::Heads, Table::Drafts] {
+                erase(table, vec![Part::Text(session.clone())]);
+            }
+        }
+        for session in &gone {
+            self.sessions.remove(session);
+            self.heads.remove(session);
+            self.verdicts.remove(session);
+        }
+        let files = part(1).iter().map(|(key, _)| key.clone()).list();
+        self.sweep_files(&files);
+        self.outbox.strictly();
+        if self.lifecycle != Lifecycle::Running {
+            self.give_back();
+        }
+    }
+}
+
+/// When a session was removed, by its head.
+pub(super) fn removed_by(head: &Value) -> Option<Millis> {
+    head.get("removed").and_then(Value::as_u64)
+}

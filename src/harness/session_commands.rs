@@ -1,0 +1,525 @@
+//! What an operator asks of sessions themselves: launch, prompt, status, stop, restart, recover, rename, list.
+//!
+//! Decides which entries a command becomes, and what is told of it. Promises: what is found on the way (a session that
+//! was lost) is written down even where the command is refused. Leaves to others: which status follows which and what
+//! may be asked (`session/lifecycle`), whose session it is and how it comes here (`sessions.rs`).
+
+use super::args::Args;
+use super::commands::no_session;
+use super::integrity::{Head, bare};
+use super::removal::removed_by;
+use super::start::{STOPPED_KEY, stopped_until};
+use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Listing, Slot};
+use crate::error::{Code, ErrorInfo};
+use crate::journal::canonical::Integrity;
+use crate::journal::{Entry, Row, redact};
+use crate::json;
+use crate::list::Listed;
+use crate::maps::sorted;
+use crate::object::Object;
+use crate::ports::{Part, Read, Rows, Table};
+use crate::session::lifecycle::{self, Outcome, Then};
+use crate::session::operator::Operator;
+use crate::session::transitions::Status;
+use crate::session::{self, Session, dates, record, what};
+use serde_json::Value;
+
+impl Harness {
+    pub(super) fn session_command(
+        &mut self,
+        id: u32,
+        name: &str,
+        value: &Value,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        let known = |members: &[&str]| Args::new(name, value, members);
+        match name.strip_prefix("sessions.").unwrap_or_default() {
+            "launch" => return self.launch(id, name, value, fresh),
+            "list" => {
+                let args = known(&["withVerification"])?;
+                let verified = args.get("withVerification") == Some(&Value::Bool(true));
+                let of = if verified { Listing::Verified } else { Listing::Sessions };
+                return self.list_sessions(id, of);
+            }
+            "prompt" => return self.prompt(id, name, value, fresh),
+            "runOnce" => return self.run_once(id, name, value, fresh),
+            "import" | "replay" => return self.carry(id, name, value),
+            "admit" => return self.admit(id),
+            _ => {}
+        }
+        let session = Args::of(name, value).needed("id")?;
+        let mut args = self.as_operator()?;
+        let what = name.strip_prefix("sessions.").unwrap_or_default();
+        let what = match what {
+            "stop" => {
+                args.maybe_text("reason", known(&["id", "reason"])?.text("reason")?);
+                "stop"
+            }
+            "restart" => {
+                args.maybe_text("reason", known(&["id", "reason"])?.text("reason")?);
+                "restart"
+            }
+            "remove" | "undoRemove" => {
+                known(&["id"])?;
+                if what == "remove" {
+                    self.remove_session(session, &args.done())?;
+                    self.reply(id, Ok(None));
+                    return Ok(());
+                }
+                "undoRemove"
+            }
+            "rename" => {
+                args.text("name", known(&["id", "displayName"])?.needed("displayName")?);
+                "rename"
+            }
+            "recover" => {
+                let given = known(&["id", "action", "reason", "detail"])?;
+                if given.text("action")? == Some("reconnect") {
+                    self.must_run()?;
+                }
+                for member in ["action", "reason", "detail"] {
+                    args.maybe_text(member, given.text(member)?);
+                }
+                "recover"
+            }
+            _ => return Err(super::commands::unknown_command(name)),
+        };
+        let reconnects =
+            what == "recover" && value.get("action").and_then(Value::as_str) == Some("reconnect");
+        if what != "undoRemove" || self.removed_at(session).is_some() {
+            self.ask_session(session, what, &args.done())?;
+        }
+        if what == "stop" {
+            self.interrupt_session(session, "stop", true);
+        }
+        let held = self.current(session).filter(|run| run.held).map(|run| run.id.clone());
+        if let (true, Some(run)) = (reconnects, held) {
+            self.go_on(session, &run);
+        }
+        let state = self.session(session).and_then(Session::state).unwrap_or_default();
+        self.reply_value(id, &state);
+        Ok(())
+    }
+
+    /// The arguments of [`Session::ask`], with who asks.
+    pub(super) fn as_operator(&self) -> Result<Object, ErrorInfo> {
+        let Operator { subject, issuer, .. } = self.present_operator()?;
+        let operator = Object::new().text("subject", subject).maybe_text("issuer", issuer.as_deref()).done();
+        let mut args = Object::new();
+        args.value("operator", operator);
+        Ok(args)
+    }
+
+    /// Asks something of a session and writes down what comes of it.
+    pub(super) fn ask_session(&mut self, session: &str, what: &str, args: &Value) -> Result<(), ErrorInfo> {
+        // It is put on record, word by word.
+        let (args, _) = redact::value(&self.scrubbed_value(args.clone()), &[]);
+        let Some(folded) = self.session(session) else { return Err(no_session(session)) };
+        let Outcome { record, events, refused, .. } = folded.ask(what, &args, self.now);
+        if record.is_some() || !events.is_empty() {
+            // What was found on the way is another thing than what is refused.
+            let what = if refused.is_some() { "status" } else { what };
+            self.append(session, None, &Entry::Commanded { what: what.into(), args });
+            self.advance(session);
+        }
+        refused.map_or(Ok(()), Err)
+    }
+
+    fn launch(&mut self, command: u32, name: &str, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
+        let given = Args::new(name, value, &["id", "displayName", "projectId", "provider", "messages"])?;
+        let mut args = self.as_operator()?;
+        self.must_run()?;
+        let messages = given.get("messages").map(|messages| self.scrubbed_value(messages.clone()));
+        let adopted = messages.map_or(Ok(Vec::new()), |messages| session::adopted(&messages, fresh))?;
+        let project = given.text("projectId")?.unwrap_or(&self.options.name).to_owned();
+        let provider = given.text("provider")?;
+        if let Some(name) = provider {
+            self.must_have_provider(name)?;
+        }
+        let provider = provider.map_or_else(|| self.provider_name(), Into::into);
+        let session = match given.text("id")?.filter(|id| !id.is_empty()) {
+            Some(id) => id.to_owned(),
+            None => self.free_id(&record::session_id(Some(&project), &provider, self.now)),
+        };
+        if redact::text(&session, &[]).is_some() {
+            let error = ErrorInfo::new(Code::InvalidArguments, "the session's id looks like a secret");
+            return Err(error.hint("it is put on record: choose another"));
+        }
+        args.text("id", &session).text("providerId", &provider).text("projectId", &project);
+        args.maybe_text("displayName", given.text("displayName")?);
+        if let Some(name) = given.text("provider")? {
+            args.text("provider", name);
+            if !self.has_key(Some(name)) {
+                args.flag("waiting", true);
+            }
+        }
+        args.maybe_text(
+            "modelId",
+            Some(self.config.model(given.text("provider")?)).filter(|model| !model.is_empty()),
+        );
+        let known = self.knows(&session);
+        if known && (session != DEFAULT_SESSION || !adopted.is_empty()) {
+            let message = ["agent session already exists: ", &session].concat();
+            return Err(ErrorInfo::new(Code::SessionExists, message).hint("restart it, or choose another id"));
+        }
+        let begins = !known;
+        if begins {
+            self.sessions.insert(&session, Slot::new(Session::with(&session, &self.engine)));
+        }
+        if let Err(error) = self.ask_session(&session, "launch", &args.done()) {
+            if begins {
+                self.sessions.remove(&session);
+            }
+            return Err(error);
+        }
+        if begins {
+            self.record_start(&session);
+        }
+        self.adopt(&session, fresh, adopted);
+        let state = self.session(&session).and_then(Session::state).unwrap_or_default();
+        self.reply_value(command, &state);
+        Ok(())
+    }
+
+    pub(super) fn must_have_provider(&self, name: &str) -> Result<(), ErrorInfo> {
+        if self.config.serving(Some(name)).is_some() {
+            return Ok(());
+        }
+        let message = ["no provider is called \"", name, "\""].concat();
+        Err(ErrorInfo::new(Code::InvalidConfig, message).hint("name one of startAgent's providers"))
+    }
+
+    /// A session begins with a conversation from elsewhere.
+    fn adopt(&mut self, session: &str, fresh: &str, entries: Vec<Entry>) {
+        for (at, mut entry) in entries.into_iter().enumerate() {
+            if let (Entry::Adopted { blocks, .. }, Some(folded)) = (&mut entry, self.session(session)) {
+                *blocks = folded.with_own_ids(std::mem::take(blocks), &|_| false);
+            }
+            let run = ["run_", fresh, "_", &at.to_string()].concat();
+            self.append(session, Some(&run), &entry);
+        }
+    }
+
+    /// The name of the provider that is asked first, for a record.
+    fn provider_name(&self) -> String {
+        self.config.provider.as_ref().map_or_else(|| "none".into(), super::Provider::name)
+    }
+
+    fn knows(&self, session: &str) -> bool {
+        self.sessions.contains_key(session) || self.heads.contains_key(session)
+    }
+
+    /// This id, or the next one like it that no session has.
+    pub(super) fn free_id(&self, id: &str) -> String {
+        let (mut free, mut number) = (id.to_owned(), 1);
+        while self.knows(&free) {
+            number += 1;
+            let end = ["-", &u64::to_string(&number)].concat();
+            let room = id.floor_char_boundary(lifecycle::ID.saturating_sub(end.len()));
+            free = [id.get(..room).unwrap_or_default(), &end].concat();
+        }
+        free
+    }
+
+    /// Whether the provider of this name can be asked, as far as its key goes.
+    fn has_key(&self, on: Option<&str>) -> bool {
+        self.config.serving(on).is_some_and(super::Provider::configured)
+    }
+
+    /// Whether this command is a prompt for a session that still waits for its provider's key: then it waits with it.
+    pub(super) fn waits_for_a_key(&self, name: &str, args: &Value) -> bool {
+        let Some(member) = (match name {
+            "sendMessage" => Some("sessionId"),
+            "sessions.prompt" => Some("id"),
+            _ => None,
+        }) else {
+            return false;
+        };
+        let session = args.get(member).and_then(Value::as_str).unwrap_or(DEFAULT_SESSION);
+        // What would be refused is refused at once, whoever is there when the key comes.
+        self.is_starting(session)
+            && self.asked_to_prompt(name, session, args).is_ok_and(|then| then == Then::Wait)
+    }
+
+    /// What would come of a prompt.
+    fn asked_to_prompt(&self, name: &str, session: &str, said: &Value) -> Result<Then, ErrorInfo> {
+        let text = said.get("text").and_then(Value::as_str).unwrap_or_default();
+        // An exit word is one in `sessions.prompt` only: anything stands for it elsewhere.
+        let text = if name == "sessions.prompt" || text.trim().is_empty() { text } else { "-" };
+        let files = said.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
+        let mut args = self.as_operator()?;
+        args.text("text", text).flag("files", files);
+        let folded = self.session(session).ok_or_else(|| no_session(session))?;
+        let outcome = folded.ask("prompt", &args.done(), self.now);
+        outcome.refused.map_or(Ok(outcome.then), Err)
+    }
+
+    fn is_starting(&self, session: &str) -> bool {
+        let record = self.session(session).and_then(Session::record);
+        record.is_some_and(|record| record.status() == Status::Starting)
+    }
+
+    /// The sessions that waited for a key that is there now have started.
+    pub(super) fn start_those_with_keys(&mut self) {
+        let waiting = self.sessions.keys().filter(|session| self.is_starting(session));
+        for session in waiting.map(String::from).list() {
+            if self.has_key(self.session(&session).and_then(Session::provider)) {
+                let _ = self.ask_session(&session, "ready", &Object::new().done());
+            }
+        }
+    }
+
+    /// The harness's own conversation has a record like any other, and is recovered by whoever works with it.
+    pub(super) fn tend_default(&mut self, starting: bool) {
+        let Some(folded) = self.session(DEFAULT_SESSION) else { return };
+        let Ok(mut args) = self.as_operator() else { return };
+        let what = match folded.record() {
+            None => {
+                args.text("id", DEFAULT_SESSION).text("providerId", &self.provider_name());
+                args.text("projectId", &self.options.name);
+                args.maybe_text("modelId", Some(self.config.model(None)).filter(|model| !model.is_empty()));
+                "launch"
+            }
+            Some(record) if record.status().is_active() => return,
+            Some(record) if record.text("status") == Some("stopped") => {
+                if !starting {
+                    return;
+                }
+                "restart"
+            }
+            Some(_) => {
+                args.text("action", "resume");
+                "recover"
+            }
+        };
+        // It may be another operator's: then the first prompt says so.
+        let _ = self.ask_session(DEFAULT_SESSION, what, &args.done());
+    }
+
+    /// `sendMessage`, plus the exit words.
+    fn prompt(&mut self, command: u32, name: &str, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
+        self.must_run()?;
+        let session = Args::of(name, value).needed("id")?.to_owned();
+        let text = Args::of(name, value).text("text")?.unwrap_or_default();
+        let has_files = value.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
+        let mut args = self.as_operator()?;
+        args.text("text", text).flag("files", has_files);
+        let args = self.scrubbed_value(args.done());
+        let Some(folded) = self.session(&session) else { return Err(no_session(&session)) };
+        let outcome = folded.ask("prompt", &args, self.now);
+        match (outcome.refused, outcome.then) {
+            (None, Then::Nothing) => {
+                self.interrupt_session(&session, "stop", true);
+                self.ask_session(&session, "prompt", &args)?;
+                self.reply_value(command, &Object::new().value("runId", Value::Null).done());
+                Ok(())
+            }
+            (Some(refused), _) => {
+                self.ask_session(&session, "prompt", &args)?;
+                Err(refused)
+            }
+            (None, _) => {
+                let Value::Object(mut message) = value.clone() else { return Ok(()) };
+                message.remove("id");
+                message.insert("sessionId".into(), session.into());
+                self.send_message(command, &message.into(), fresh)
+            }
+        }
+    }
+
+    /// Whether a session takes this message now: its record says so.
+    pub(super) fn may_prompt(&mut self, session: &str, text: &str, files: bool) -> Result<(), ErrorInfo> {
+        if session == DEFAULT_SESSION {
+            self.tend_default(false);
+        }
+        let files: Vec<Value> = files.then_some(Value::Null).into_iter().list();
+        let said = Object::new().text("text", text).value("files", files.into()).done();
+        self.asked_to_prompt("sendMessage", session, &said).map(drop)
+    }
+
+    /// One task without a session: it has one that no list shows, and that is let go when it is over.
+    fn run_once(&mut self, command: u32, name: &str, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
+        Args::new(name, value, &["text", "files", "metadata", "context", "schema"])?;
+        let Value::Object(mut message) = value.clone() else { return Ok(()) };
+        self.must_run()?;
+        let session = ["once_", fresh].concat();
+        let mut args = self.as_operator()?;
+        args.text("providerId", &self.provider_name()).text("projectId", &self.options.name);
+        args.maybe_text("modelId", Some(self.config.model(None)).filter(|model| !model.is_empty()));
+        self.sessions.insert(&session, Slot::new(Session::with(&session, &self.engine)));
+        self.ask_session(&session, "launch", &args.flag("once", true).done())?;
+        self.record_start(&session);
+        message.insert("sessionId".into(), session.as_str().into());
+        let sent = self.send_message(command, &message.into(), fresh);
+        if sent.is_err() {
+            self.ask_session(&session, "remove", &self.as_operator()?.done())?;
+        }
+        sent
+    }
+
+    /// Lets the session of a task go that is over.
+    pub(super) fn let_go_of_once(&mut self, session: &str) {
+        let is_over =
+            |session: &Session| session.is_once() && !session.runs.is_empty() && session.current().is_none();
+        if self.session(session).is_some_and(is_over) {
+            self.write_heads();
+            self.sessions.remove(session);
+        }
+    }
+
+    /// What there is of all sessions, by their heads.
+    pub(super) fn list_sessions(&mut self, command: u32, of: Listing) -> Result<(), ErrorInfo> {
+        self.present_operator()?;
+        let stopped = Read::all(Table::Meta, vec![STOPPED_KEY.into()]);
+        let reads = vec![Read::all(Table::Heads, Vec::new()), stopped];
+        self.read_after_commit(reads, After::List { command, of });
+        Ok(())
+    }
+
+    /// The heads were read for a list.
+    pub(super) fn heads_read(&mut self, command: u32, of: Listing, rows: &[Rows]) {
+        let mut heads = Vec::new();
+        for (key, row) in rows.iter().take(1).flatten() {
+            let Some(Part::Text(id)) = key.first() else { continue };
+            if self.sessions.contains_key(id) && !self.is_as_written(id, row) {
+                self.verdicts.insert(id, Integrity::Tampered);
+            }
+            if let (false, Err(error)) =
+                (of == Listing::Verified, self.integrity(id).accept("agent session state", id))
+            {
+                return self.reply_now(command, Err(error));
+            }
+            let head = Head::parse(row);
+            let removed = removed_by(&head.value).is_some();
+            if !removed && !is_once(&head.value) {
+                heads.push((id.clone(), head));
+            } else if removed && self.lifecycle != Lifecycle::Running {
+                // Whoever removed it may be gone: what sees it erases it in time.
+                self.heads.insert(id, head);
+            }
+        }
+        let listed = match of {
+            Listing::Grants => {
+                let stopped = rows.get(1).and_then(|rows| rows.first());
+                self.granted(heads, stopped_until(stopped.map(|(_, text)| text.as_str())))
+            }
+            _ => self.listed(heads, of == Listing::Verified),
+        };
+        self.reply_now(command, Ok(Some(json::json(&listed))));
+    }
+
+    /// The sessions that have a record, the one that was last changed first.
+    fn listed(&self, heads: Vec<(String, Head)>, verified: bool) -> Value {
+        let mut states: Vec<(Integrity, Value)> = Vec::new();
+        for (id, head) in heads {
+            let state = match self.session(&id) {
+                Some(session) => session.state(),
+                None => state_by(&head),
+            };
+            states.extend(state.map(|state| (self.integrity(&id), state)));
+        }
+        let newest = |(_, state): &(Integrity, Value)| {
+            let at = state.get("updated_at").and_then(Value::as_str).and_then(dates::parse);
+            u64::MAX - at.unwrap_or_default()
+        };
+        let states = sorted(states, newest);
+        let told = |(verdict, state)| if verified { with_verdict(verdict, state) } else { state };
+        states.into_iter().map(told).list().into()
+    }
+
+    pub(super) fn with_integrity(&self, session: &str, state: Value) -> Value {
+        with_verdict(self.integrity(session), state)
+    }
+
+    /// The same of a session that is not believed.
+    pub(super) fn status_by(&self, session: &str, head: &Head) -> Option<Value> {
+        Some(self.with_integrity(session, state_by(head)?))
+    }
+
+    /// `{ session, hmac_status }`.
+    pub(super) fn status_of(&self, session: &Session) -> Result<Value, ErrorInfo> {
+        let state = session.state().ok_or_else(|| no_session(&session.id))?;
+        Ok(self.with_integrity(&session.id, state))
+    }
+}
+
+/// `{ session, hmac_status }`.
+fn with_verdict(verdict: Integrity, state: Value) -> Value {
+    Object::new().value("session", state).text("hmac_status", verdict.as_str()).done()
+}
+
+/// Whether a session is there for one task only, by its head.
+pub(super) fn is_once(head: &Value) -> bool {
+    head.get("once") == Some(&Value::Bool(true))
+}
+
+/// `SessionState` of the contract, of a session that is not in our hands.
+fn state_by(head: &Head) -> Option<Value> {
+    Some(session::state_of(head.record()?, head.value.get("usage")))
+}
+
+/// What a run that is over has left in these rows, by its id or its task's: `{ run, receipts, handoff }`.
+pub(super) fn left_by(id: &str, rows: &Rows) -> Result<Option<Value>, ErrorInfo> {
+    let mut receipts: Vec<(String, Value)> = Vec::new();
+    let mut task = None;
+    for (_, text) in rows {
+        let (header, entry) = Row::from_text(text)?.read()?;
+        let (Some(run), Some(Entry::Recorded { what, record })) = (header.run, entry) else { continue };
+        match what.as_str() {
+            what::RECEIPT => receipts.push((run, record)),
+            what::RUN if run == id || record.get("task_id").and_then(Value::as_str) == Some(id) => {
+                task = Some((run, record));
+            }
+            what::HANDOFF => {
+                if let Some((run, task)) = task.take() {
+                    let of_run = receipts.into_iter().filter(|(of, _)| *of == run);
+                    let receipts = of_run.map(|(_, receipt)| receipt).list();
+                    let mut left = Object::new();
+                    left.value("run", task).value("receipts", receipts.into());
+                    return Ok(Some(left.value("handoff", record).done()));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// What the rows of a session say: `SessionEvent`s of the contract, or what was put on record.
+pub(super) fn told_rows(name: &str, value: &Value, rows: &Rows) -> Result<Value, ErrorInfo> {
+    let paged = matches!(name, "sessions.journal" | "sessions.events");
+    let args = Args::new(name, value, if paged { &["id", "from", "limit"] } else { &["id"] })?;
+    // The rows begin where `from` says.
+    args.whole("from")?;
+    let limit = args.whole("limit")?.unwrap_or(u64::MAX);
+    let wanted = match name {
+        "sessions.events" => what::EVENT,
+        "sessions.receipts" => what::RECEIPT,
+        "sessions.handoffs" => what::HANDOFF,
+        _ => "",
+    };
+    let mut told: Vec<Value> = Vec::new();
+    for (_, text) in rows {
+        if told.len() as u64 >= limit {
+            break;
+        }
+        let row = Row::from_text(text)?;
+        let (header, entry) = row.read()?;
+        if wanted.is_empty() {
+            let mut event = Object::new();
+            event.all(entry.map(|entry| entry.to_json()).into());
+            event.number("v", 1).number("seq", header.seq).number("at", header.at);
+            event.text("type", &header.kind).maybe_text("runId", header.run.as_deref());
+            told.push(event.text("hash", row.hash()).done());
+        } else if let Some(Entry::Recorded { what, record }) = entry
+            && what == wanted
+        {
+            let mut whole = Object::new();
+            whole.all(record);
+            // An event has the signature that it is stored with.
+            whole.maybe_text("receipt_hmac", row.signature().map(bare));
+            told.push(whole.done());
+        }
+    }
+    Ok(told.into())
+}

@@ -1,0 +1,572 @@
+//! Which session a command is about, who may give it, and how that session comes into our hands.
+//!
+//! Decides, before any command on a session is carried out: whether there is an operator and whether the session is
+//! theirs, whether the journal is at hand, has to be read first, or the workspace has to be borrowed for one write.
+//! Promises: there is no other way to a session than through this gate, whichever method was called. Leaves to
+//! others: what the command does (`commands.rs`, `lifecycle.rs`), what a session's record says (`session/`).
+
+use super::args::Args;
+use super::carry::{self, PAGE};
+use super::commands::no_session;
+use super::integrity::{Head, changed_event};
+use super::removal::removed_by;
+use super::session_commands::{left_by, told_rows};
+use super::tail::{Tail, is_a_page};
+use super::{After, DEFAULT_SESSION, Harness, Input, Lifecycle, Slot, start};
+use crate::error::{Code, ErrorInfo};
+use crate::journal::canonical::Integrity;
+use crate::journal::{Entry, GENESIS, Row, redact};
+use crate::json;
+use crate::object::Object;
+use crate::ports::{Part, Read, Rows, Table, Write};
+use crate::session::operator::{self, Action, Operator};
+use crate::session::record::Record;
+use crate::session::{Session, record};
+use serde_json::Value;
+
+/// What a command needs of its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    /// To be read; any operator may.
+    Read,
+    /// To be changed by its owner, if need be while no agent runs.
+    Write,
+    /// To be changed by its owner, by a running agent.
+    Work,
+}
+
+/// What a command is about.
+#[derive(Debug)]
+enum Subject<'a> {
+    Session(&'a str),
+    Run(&'a str),
+}
+
+/// A command that waits for its session to be read.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub command: u32,
+    pub session: String,
+    pub name: String,
+    pub args: Value,
+    pub fresh: String,
+    /// The end of the journal, where no more of it is needed.
+    pub tail: Option<Tail>,
+    /// Before which row a page of the journal ends; `None`: all is read.
+    pub until: Option<u64>,
+}
+
+impl Waiting {
+    pub fn input(self) -> Input {
+        Input::Command { id: self.command, name: self.name, args: self.args, fresh: self.fresh }
+    }
+}
+
+/// How many rows are read at first to find events among them.
+const EVENT_ROWS: u64 = 512;
+
+/// From which row on a command reads.
+fn rows_from(args: &Value) -> u64 {
+    args.get("from").and_then(Value::as_u64).unwrap_or_default()
+}
+
+/// Which session or run a command is about, and what it needs of it. `None`: it is about none.
+fn subject<'a>(name: &str, args: &'a Value) -> Result<Option<(Subject<'a>, Need)>, ErrorInfo> {
+    let member = |member: &str| -> Result<Option<&'a str>, ErrorInfo> {
+        match args.get(member) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Args::of(name, args).invalid(&["needs \"", member, "\" to be a text"].concat())),
+        }
+    };
+    let session = |need| Ok(Some((Subject::Session(member("sessionId")?.unwrap_or(DEFAULT_SESSION)), need)));
+    let run =
+        |need| Ok(Some((member("runId")?.map_or(Subject::Session(DEFAULT_SESSION), Subject::Run), need)));
+    match name {
+        "history" | "watch" => session(Need::Read),
+        "sendMessage" | "regenerate" | "tools.revoke" | "interrupt" => session(Need::Work),
+        "clearConversation" => session(Need::Write),
+        "resume" => run(Need::Work),
+        "wait" | "result" => run(Need::Read),
+        "sessions.task" | "sessions.left" => {
+            let id = member("id")?.ok_or_else(|| Args::of(name, args).invalid("needs \"id\""))?;
+            Ok(Some((Subject::Run(id), Need::Read)))
+        }
+        _ => {
+            let need = match name.strip_prefix("sessions.") {
+                Some("status" | "journal" | "events" | "receipts" | "handoffs" | "export") => Need::Read,
+                // What goes on needs somebody who goes on with it.
+                Some("recover") if args.get("action").and_then(Value::as_str) == Some("reconnect") => {
+                    Need::Work
+                }
+                Some("stop" | "rename" | "fork" | "remove" | "undoRemove" | "restart" | "recover") => {
+                    Need::Write
+                }
+                Some("prompt") => Need::Work,
+                _ => return Ok(None),
+            };
+            let id = member("id")?.ok_or_else(|| Args::of(name, args).invalid("needs \"id\""))?;
+            Ok(Some((Subject::Session(id), need)))
+        }
+    }
+}
+
+/// Whether a command tells what lies in a journal row by row: then the rows are read, whoever holds the session.
+pub(super) fn by_rows(name: &str) -> bool {
+    let of = name.strip_prefix("sessions.").unwrap_or_default();
+    matches!(of, "journal" | "events" | "receipts" | "handoffs" | "task" | "left" | "export")
+}
+
+/// Whether a command writes to a session even where no agent runs: then it waits for a start that is on its way.
+pub(super) fn writes(name: &str) -> bool {
+    if name == "sessions.admit" {
+        return true;
+    }
+    // Which session it is does not matter here.
+    let args = Object::new().text("id", DEFAULT_SESSION).done();
+    matches!(subject(name, &args), Ok(Some((_, Need::Write))))
+}
+
+impl Harness {
+    /// Takes a command: here and now, or when its session has been read.
+    pub(super) fn command(&mut self, id: u32, name: &str, args: Value, fresh: String) {
+        if self.closing.is_some() {
+            return self.reply_now(id, Err(super::commands::closed()));
+        }
+        let result = match self.route(id, name, &args, &fresh) {
+            Ok(true) => self.dispatch(id, name, &args, fresh),
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = result {
+            self.reply_now(id, Err(error));
+        }
+    }
+
+    /// Whether a command can be carried out now. `false`: what it needs was asked for.
+    fn route(&mut self, id: u32, name: &str, args: &Value, fresh: &str) -> Result<bool, ErrorInfo> {
+        let Some((subject, need)) = subject(name, args)? else { return Ok(true) };
+        self.present_operator()?;
+        let running = self.lifecycle == Lifecycle::Running;
+        let session = match subject {
+            // What nobody here works on need not be found.
+            Subject::Session(_) if name == "interrupt" => self.interrupted(args),
+            // No session has it, and below it would stand for one that is not known yet.
+            Subject::Session("") => return Err(no_session("")),
+            Subject::Session(session) => session.to_owned(),
+            // A run of a session that nobody has looked at is found by its row.
+            Subject::Run(run) => self.session_of_run(run).unwrap_or_default(),
+        };
+        let waiting = || Waiting {
+            command: id,
+            session: session.clone(),
+            name: name.into(),
+            args: args.clone(),
+            fresh: fresh.into(),
+            tail: None,
+            until: None,
+        };
+        if session.is_empty() {
+            if let Subject::Run(run) = subject {
+                let row = Read::all(Table::Meta, vec!["run".into(), run.into()]);
+                self.read(vec![row], After::Find(Box::new(waiting())));
+            }
+            return Ok(false);
+        }
+        // What is not in our hands shows it when it is read.
+        if self.sessions.contains_key(&session) {
+            self.must_be_there(name, &session, self.removed_at(&session))?;
+        }
+        if by_rows(name) {
+            let mut waiting = waiting();
+            let limit = args.get("limit").and_then(Value::as_u64);
+            // There are other rows between events.
+            let rows = match name {
+                "sessions.export" => Some(PAGE),
+                "sessions.journal" => limit,
+                _ => limit.map(|_| EVENT_ROWS),
+            };
+            waiting.until = rows.map(|rows| rows_from(args).saturating_add(rows));
+            self.look_at_rows(waiting);
+            return Ok(false);
+        }
+        if name == "sessions.fork" {
+            let of = |table| Read::all(table, vec![session.as_str().into()]);
+            self.read_after_commit(
+                vec![of(Table::Entries), of(Table::Heads)],
+                After::Look(Box::new(waiting())),
+            );
+            return Ok(false);
+        }
+        if self.sessions.contains_key(&session) {
+            self.must_own(name, &session, need)?;
+            if name == "sessions.status" {
+                // How it stands is known; whether somebody has changed what is stored, is not.
+                let none = |table| Read {
+                    from: Some(u64::MAX >> 12),
+                    ..Read::all(table, vec![session.as_str().into()])
+                };
+                let head = Read::all(Table::Heads, vec![session.as_str().into()]);
+                let reads = vec![none(Table::Entries), head, none(Table::Drafts)];
+                self.read_after_commit(reads, After::Look(Box::new(waiting())));
+                return Ok(false);
+            }
+            return Ok(true);
+        }
+        match need {
+            Need::Work if !running => Ok(true),
+            _ => {
+                self.look_at(waiting());
+                Ok(false)
+            }
+        }
+    }
+
+    /// Which session an `interrupt` is for, by its id or by a run's.
+    pub(super) fn interrupted(&self, args: &Value) -> String {
+        let text = |name: &str| args.get(name).and_then(Value::as_str);
+        let of_run = || text("runId").and_then(|run| self.session_of_run(run));
+        text("sessionId").map(Into::into).or_else(of_run).unwrap_or_else(|| DEFAULT_SESSION.into())
+    }
+
+    /// Who works here now.
+    ///
+    /// # Errors
+    /// `operator_required`
+    pub(super) fn present_operator(&self) -> Result<&Operator, ErrorInfo> {
+        operator::may(self.options.operator.as_ref(), Action::Read, None, self.now)?;
+        self.options.operator.as_ref().ok_or_else(|| no_session(""))
+    }
+
+    /// From here on this operator works here, or nobody.
+    pub(super) fn set_operator(&mut self, given: Option<&Value>) -> Result<(), ErrorInfo> {
+        self.options.operator = given.map(parse_operator).transpose()?;
+        if self.lifecycle == Lifecycle::Running {
+            self.tend_default(false);
+        }
+        Ok(())
+    }
+
+    /// Whether a session is the operator's own, where that is asked. What is a command on the record itself asks in the
+    /// order of its own checks.
+    fn must_own(&self, name: &str, session: &str, need: Need) -> Result<(), ErrorInfo> {
+        if need == Need::Read || matches!(name, "sendMessage" | "regenerate") || name.starts_with("sessions.")
+        {
+            return Ok(());
+        }
+        self.must_own_session(session)
+    }
+
+    /// Whether a session is the operator's own.
+    pub(super) fn must_own_session(&self, session: &str) -> Result<(), ErrorInfo> {
+        let record = self.session(session).and_then(Session::record);
+        operator::may(self.options.operator.as_ref(), Action::Steer, record, self.now)
+    }
+
+    /// The session in our hands that a run belongs to.
+    pub(super) fn session_of_run(&self, run: &str) -> Option<String> {
+        let of = |slot: &Slot| slot.session.run_times(run).is_some();
+        self.sessions.iter().find(|(_, slot)| of(slot)).map(|(id, _)| id.to_owned())
+    }
+
+    /// The row that says which session a run belongs to was read.
+    pub(super) fn found(&mut self, mut waiting: Waiting, rows: &[Rows]) {
+        let row = rows.first().and_then(|rows| rows.first());
+        waiting.session = row.map_or_else(|| DEFAULT_SESSION.into(), |(_, session)| session.clone());
+        self.look_at(waiting);
+    }
+
+    /// Reads rows of a journal. What was done before is told with the rest.
+    fn look_at_rows(&mut self, waiting: Waiting) {
+        let of = |table| Read::all(table, vec![waiting.session.as_str().into()]);
+        let rows = Read { from: Some(rows_from(&waiting.args)), until: waiting.until, ..of(Table::Entries) };
+        let reads = vec![rows, of(Table::Heads)];
+        self.read_after_commit(reads, After::Look(Box::new(waiting)));
+    }
+
+    fn look_at(&mut self, waiting: Waiting) {
+        if is_a_page(&waiting) {
+            return self.look_at_end(waiting);
+        }
+        let of = |table: Table| Read::all(table, vec![waiting.session.as_str().into()]);
+        let reads = vec![of(Table::Entries), of(Table::Heads), of(Table::Drafts)];
+        self.read(reads, After::Look(Box::new(waiting)));
+    }
+
+    /// The session of a command was read.
+    pub(super) fn look(&mut self, waiting: Waiting, rows: &[Rows], signatures: Option<&[String]>) {
+        let command = waiting.command;
+        if let Err(error) = self.looked(waiting, rows, signatures) {
+            self.reply_now(command, Err(error));
+        }
+    }
+
+    fn looked(
+        &mut self,
+        mut waiting: Waiting,
+        rows: &[Rows],
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
+        let empty = Rows::new();
+        let part = |n: usize| rows.get(n).unwrap_or(&empty);
+        let Waiting { command, ref session, .. } = waiting;
+        if by_rows(&waiting.name) {
+            let Some((_, head)) = part(1).first() else { return Err(no_session(session)) };
+            let stored = head;
+            let head = Head::parse(stored);
+            self.must_be_there(&waiting.name, session, removed_by(&head.value))?;
+            if let Some(event) = changed_event(part(0), signatures) {
+                Integrity::Tampered.accept("agent session event", &event)?;
+            }
+            check_chain(part(0), &head, waiting.until.is_none())?;
+            let told = match waiting.name.as_str() {
+                "sessions.export" => carry::page(&waiting.args, part(0), stored)?,
+                "sessions.task" | "sessions.left" => self.task(&waiting, part(0))?,
+                _ => told_rows(&waiting.name, &waiting.args, part(0))?,
+            };
+            if let (Some(until), Some(limit)) =
+                (waiting.until, waiting.args.get("limit").and_then(Value::as_u64))
+                && until <= head.seq()
+                && (json::items(&told).len() as u64) < limit
+            {
+                let from = rows_from(&waiting.args);
+                waiting.until = Some(from.saturating_add((until - from).saturating_mul(4)));
+                self.look_at_rows(waiting);
+                return Ok(());
+            }
+            self.reply_now(command, Ok(Some(json::json(&told))));
+            return Ok(());
+        }
+        if waiting.name == "sessions.fork" {
+            let Some((_, head)) = part(1).first() else { return Err(no_session(session)) };
+            self.must_be_there(&waiting.name, session, removed_by(&Head::parse(head).value))?;
+            let whole = load(session, self, part(0), part(1))?;
+            return self.fork(waiting, part(0), whole);
+        }
+        // A start may have come first, and know more than this.
+        if let Some(slot) = self.sessions.get(session) {
+            if waiting.name != "sessions.status" {
+                return self.dispatch_waiting(waiting);
+            }
+            let state = slot.session.state().ok_or_else(|| no_session(session))?;
+            let head = part(1).first();
+            if head.is_some_and(|(_, row)| !self.is_as_written(session, row)) {
+                self.verdicts.insert(session, Integrity::Tampered);
+            }
+            let status = self.with_integrity(session, state);
+            self.reply_value(command, &status);
+            return Ok(());
+        }
+        if let Some(tail) = waiting.tail.take() {
+            self.integrity(&waiting.session).accept("agent session state", &waiting.session)?;
+            let removed = part(1).first().and_then(|(_, head)| removed_by(&Head::parse(head).value));
+            self.must_be_there(&waiting.name, &waiting.session, removed)?;
+            return match self.look_further(waiting, tail, rows)? {
+                Some((waiting, rows)) => self.looked(waiting, &rows, signatures),
+                None => Ok(()),
+            };
+        }
+        if part(1).is_empty() && session != DEFAULT_SESSION {
+            return Err(no_session(session));
+        }
+        let need = subject(&waiting.name, &waiting.args)?.map_or(Need::Read, |(_, need)| need);
+        if self.lifecycle == Lifecycle::Running && need != Need::Read {
+            self.take_session(session, rows)?;
+            self.start_session(session);
+            return self.dispatch_waiting(waiting);
+        }
+        if need == Need::Work {
+            return self.dispatch_waiting(waiting);
+        }
+        let mut folded = match load(session, self, part(0), part(1)) {
+            Ok(folded) => folded,
+            Err(error) => {
+                // As it is stored, and nothing of it is believed.
+                let head = part(1).first().map(|(_, head)| Head::parse(head));
+                self.verdicts.insert(session, Integrity::Tampered);
+                let status = head.as_ref().and_then(|head| self.status_by(session, head));
+                let shown =
+                    status.filter(|_| waiting.name == "sessions.status" && error.code == Code::Corrupt);
+                self.reply_value(command, &shown.ok_or(error)?);
+                return Ok(());
+            }
+        };
+        self.must_be_there(&waiting.name, session, folded.removed_at())?;
+        if need == Need::Read {
+            // What a lost page left reads as it will once the agent is started; here it is only looked at.
+            if let Some(run) = folded.current().filter(|run| run.working()).map(|run| run.id.clone()) {
+                let blocks = start::from_drafts(&run, part(2));
+                folded.append(self.now, Some(&run), &Entry::Lost { blocks })?;
+            }
+            return self.answer_look(command, &folded, &waiting.name, &waiting.args);
+        }
+        if waiting.name == "clearConversation"
+            && folded.runs.is_empty()
+            && start::erasures(session, part(0)).is_empty()
+        {
+            self.reply_now(command, Ok(None));
+        } else if self.start.is_some() {
+            // The agent was started meanwhile: it is done then.
+            self.deferred.push((self.now, waiting.input()));
+        } else {
+            self.begin(start::Purpose::Once(Box::new(waiting)));
+        }
+        Ok(())
+    }
+
+    /// A run by its id or its task's: as it was kept, or as it stands.
+    fn task(&self, waiting: &Waiting, rows: &Rows) -> Result<Value, ErrorInfo> {
+        let Waiting { session, name, args, .. } = waiting;
+        let id = Args::new(name, args, &["id"])?.needed("id")?;
+        if let Some(mut left) = left_by(id, rows)? {
+            let run = left.get_mut("run").filter(|_| name == "sessions.task").map(Value::take);
+            return Ok(run.unwrap_or(left));
+        }
+        let open = match self.session(session) {
+            Some(session) => session.open_task(id),
+            None => {
+                let texts = rows.iter().map(|(_, text)| text.as_str());
+                Session::load(session, &self.engine, texts)?.open_task(id)
+            }
+        };
+        open.ok_or_else(|| record::unknown("task run", id))
+    }
+
+    fn dispatch_waiting(&mut self, waiting: Waiting) -> Result<(), ErrorInfo> {
+        let need = subject(&waiting.name, &waiting.args)?.map_or(Need::Read, |(_, need)| need);
+        let removed = self.removed_at(&waiting.session);
+        self.must_be_there(&waiting.name, &waiting.session, removed)?;
+        self.must_own(&waiting.name, &waiting.session, need)?;
+        if self.waits_for_a_key(&waiting.name, &waiting.args) {
+            self.deferred.push((self.now, waiting.input()));
+            return Ok(());
+        }
+        let Waiting { command, name, args, fresh, .. } = waiting;
+        self.dispatch(command, &name, &args, fresh)
+    }
+
+    /// A session that was taken goes by the present configuration, and what waits in it waits again.
+    pub(super) fn start_session(&mut self, session: &str) {
+        self.record_start(session);
+        self.start_those_with_keys();
+        self.answer_waiters(session);
+        self.tell_questions_again(session);
+    }
+
+    /// From here on this holder writes the journal, and decisions go by its configuration.
+    pub(super) fn record_start(&mut self, session: &str) {
+        let (config, tools) = (self.config_record(), self.registry.record());
+        self.append(session, None, &Entry::Started { epoch: self.epoch, config, tools });
+    }
+
+    /// Does the one thing that a workspace was borrowed for, and lets it go.
+    pub(super) fn do_once(&mut self, waiting: Waiting) {
+        let command = waiting.command;
+        let clears = waiting.name == "clearConversation";
+        match self.dispatch_waiting(waiting) {
+            // It goes on until everything is erased.
+            Ok(()) if clears => return,
+            Ok(()) => {}
+            Err(error) => self.reply_now(command, Err(error)),
+        }
+        self.give_back();
+    }
+
+    /// Lets a borrowed workspace go.
+    pub(super) fn give_back(&mut self) {
+        self.release();
+        self.outbox.tell_after_commit(super::Action::Unlock { epoch: self.epoch });
+    }
+
+    /// Takes a session's journal into our hands: its entries, head and drafts as they were read.
+    pub(super) fn take_session(&mut self, id: &str, rows: &[Rows]) -> Result<(), ErrorInfo> {
+        let empty = Rows::new();
+        let part = |n: usize| rows.get(n).unwrap_or(&empty);
+        let session = load(id, self, part(0), part(1))?;
+        let stopped = session.epoch() <= self.stopped && !session.grants.is_empty();
+        self.sessions.insert(id, Slot::new(session));
+        if stopped {
+            self.append(id, None, &Entry::Stopped {});
+        }
+        for write in start::erasures(id, part(0)) {
+            self.outbox.write(write);
+        }
+        // What a lost page wrote past its commits may belong to no run any more.
+        if !part(2).is_empty() {
+            let prefix = vec![id.into()];
+            self.outbox.write(Write::DeletePrefix { table: Table::Drafts, prefix });
+        }
+        self.lose(id, part(2));
+        if self.watched.contains_key(id) {
+            self.tell_history(id);
+        }
+        Ok(())
+    }
+}
+
+/// `{ subject, issuer?, expiresAt? }`
+fn parse_operator(value: &Value) -> Result<Operator, ErrorInfo> {
+    let args = Args::new("an operator", value, &["subject", "issuer", "expiresAt"])?;
+    let subject = args.needed("subject")?;
+    if subject.trim().is_empty() {
+        return Err(args.invalid("needs a \"subject\" that is not empty"));
+    }
+    // It is put on record, and no record has what looks like a secret.
+    if redact::has_secret(value, &[]) {
+        return Err(args.invalid(
+            "looks like a secret, or an address with a login: use an id of the person without one",
+        ));
+    }
+    Ok(Operator {
+        subject: subject.into(),
+        issuer: args.text("issuer")?.map(Into::into),
+        expires_at: args.whole("expiresAt")?,
+    })
+}
+
+/// Whether rows that were read follow each other, and lead to where the head says, if they go `to_its_end`.
+fn check_chain(rows: &Rows, head: &Head, to_its_end: bool) -> Result<(), ErrorInfo> {
+    let mut before: Option<(u64, String)> = None;
+    for (key, text) in rows {
+        let Some(Part::Number(seq)) = key.get(1) else { continue };
+        let row = Row::from_text(text)?;
+        let follows = match &before {
+            Some((last, hash)) => *last + 1 == *seq && row.follows(hash),
+            None if *seq == 1 => row.follows(GENESIS),
+            // What a page begins behind is not read.
+            None => row.has_its_content(),
+        };
+        if !follows {
+            let message = ["journal row ", &seq.to_string(), " does not follow the one before it"].concat();
+            return Err(ErrorInfo::new(Code::Corrupt, message).hint("the database was changed from outside"));
+        }
+        before = Some((*seq, row.hash().into()));
+    }
+    let end = before.as_ref().map(|(seq, hash)| (*seq, hash.as_str()));
+    let said = head.value.get("hash").and_then(Value::as_str).map(|hash| (head.seq(), hash));
+    if to_its_end && end.is_some() && end != said {
+        let error = ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head");
+        return Err(error.hint("the database was changed from outside"));
+    }
+    Ok(())
+}
+
+/// Folds a session's rows and holds them against its head.
+fn load(id: &str, harness: &Harness, entries: &Rows, heads: &Rows) -> Result<Session, ErrorInfo> {
+    harness.integrity(id).accept("agent session state", id)?;
+    let head = heads.first().map(|(_, row)| Head::parse(row));
+    // Rows without a head are of a session that has not arrived.
+    let rows = entries.iter().map(|(_, text)| text.as_str()).filter(|_| head.is_some());
+    let session = Session::load(id, &harness.engine, rows)?;
+    let record = session.record().map(Record::json);
+    if record.as_ref().is_some_and(|record| record.get("id").and_then(Value::as_str) != Some(id)) {
+        let error = ErrorInfo::new(Code::Corrupt, "these rows are another session's");
+        return Err(error.hint("they were copied in the database: export and import copy a session"));
+    }
+    let agrees = |head: &Head| session.agrees_with(&head.value) && head.record() == record.as_ref();
+    if head.is_some_and(|head| !agrees(&head)) {
+        let error = ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head");
+        return Err(error.hint("rows are missing: delete the workspace to start anew, or report this"));
+    }
+    Ok(session)
+}

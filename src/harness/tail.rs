@@ -1,0 +1,122 @@
+//! Pages of a session that is not in our hands, read from the end of its journal.
+//!
+//! Decides how far back a page of the conversation reaches. Promises: what is read grows with what is shown, not with
+//! the session; a page says what the whole would say. Leaves to others: what a journal adds up to (`session/`), and
+//! whatever needs all of it (`sessions.rs`).
+
+use super::sessions::Waiting;
+use super::{After, Harness, start};
+use crate::error::ErrorInfo;
+use crate::journal::{Entry, Row};
+use crate::json;
+use crate::ports::{Read, Rows, Table};
+use crate::session::Session;
+use serde_json::Value;
+
+/// How many rows are read at first: a few runs.
+const FIRST: u64 = 64;
+
+/// The end of a journal, as far as it was read.
+#[derive(Debug, Default)]
+pub(super) struct Tail {
+    /// Up to which row; 0: that is not known yet.
+    seq: u64,
+    /// From which row on.
+    from: u64,
+    rows: Rows,
+    head: Rows,
+    drafts: Rows,
+}
+
+/// Whether a command shows no more than a page of a conversation.
+pub(super) fn is_a_page(waiting: &Waiting) -> bool {
+    let has = |name: &str| waiting.args.get(name).is_some_and(|value| !value.is_null());
+    waiting.name == "history" && has("limit") && !has("version")
+}
+
+impl Harness {
+    /// Reads what a page begins with: where the journal ends.
+    pub(super) fn look_at_end(&mut self, mut waiting: Waiting) {
+        let of = |table| Read::all(table, vec![waiting.session.as_str().into()]);
+        let none = Read { from: Some(1), until: Some(1), ..of(Table::Entries) };
+        let reads = vec![none, of(Table::Heads), of(Table::Drafts)];
+        waiting.tail = Some(Tail::default());
+        self.read(reads, After::Look(Box::new(waiting)));
+    }
+
+    /// Answers with what was read, if that is enough; else reads on. `None`: all of it was needed, and is there.
+    pub(super) fn look_further(
+        &mut self,
+        mut waiting: Waiting,
+        mut tail: Tail,
+        rows: &[Rows],
+    ) -> Result<Option<(Waiting, [Rows; 3])>, ErrorInfo> {
+        let part = |n: usize| rows.get(n).cloned().unwrap_or_default();
+        if tail.seq == 0 {
+            (tail.head, tail.drafts) = (part(1), part(2));
+            let head = tail.head.first().and_then(|(_, row)| json::parse(row.lines().next()?));
+            tail.seq = head.as_ref().and_then(|head| head.get("seq")?.as_u64()).unwrap_or_default();
+            tail.from = tail.seq + 1;
+        } else {
+            let later = std::mem::replace(&mut tail.rows, part(0));
+            tail.rows.extend(later);
+        }
+        if tail.from > 1 || tail.seq == 0 {
+            if let Some(answer) = self.page_of(&waiting, &tail) {
+                self.reply_now(waiting.command, Ok(Some(json::json(&answer))));
+                return Ok(None);
+            }
+            if tail.seq > 0 {
+                let had = tail.seq + 1 - tail.from;
+                let until = tail.from;
+                tail.from = until.saturating_sub(FIRST.max(had.saturating_mul(3))).max(1);
+                let of = Read::all(Table::Entries, vec![waiting.session.as_str().into()]);
+                let more = Read { from: Some(tail.from), until: Some(until), ..of };
+                waiting.tail = Some(tail);
+                self.read(vec![more], After::Look(Box::new(waiting)));
+                return Ok(None);
+            }
+        }
+        Ok(Some((waiting, [tail.rows, tail.head, tail.drafts])))
+    }
+
+    /// The page, if these rows hold all of it.
+    fn page_of(&self, waiting: &Waiting, tail: &Tail) -> Option<Value> {
+        let limit = waiting.args.get("limit").and_then(Value::as_u64)?;
+        let mut folded = self.fold_end(&waiting.session, tail)?;
+        if let Some(run) = folded.current().filter(|run| run.working()).map(|run| run.id.clone()) {
+            let blocks = start::from_drafts(&run, &tail.drafts);
+            folded.append(self.now, Some(&run), &Entry::Lost { blocks }).ok()?;
+        }
+        let page = self.read_of(&folded, &waiting.name, &waiting.args).ok()?;
+        (json::items(&page).len() as u64 >= limit).then_some(page)
+    }
+
+    /// The runs whose entries are all among these rows.
+    fn fold_end(&self, id: &str, tail: &Tail) -> Option<Session> {
+        let mut folded: Option<Session> = None;
+        let mut hash = String::new();
+        for (_, text) in &tail.rows {
+            let row = Row::from_text(text).ok()?;
+            let (header, entry) = row.read().ok()?;
+            if folded.is_none() && !hash.is_empty() && entry.as_ref().is_some_and(begins_anew) {
+                folded = Some(Session::after(id, &self.engine, header.seq - 1, &hash));
+            }
+            if let Some(folded) = &mut folded {
+                if !row.follows(&hash) {
+                    return None;
+                }
+                folded.accept(&header, entry.as_ref(), &row).ok()?;
+            }
+            hash = row.hash().into();
+        }
+        let (_, head) = tail.head.first()?;
+        let head = json::parse(head.lines().next()?)?;
+        folded.filter(|folded| folded.agrees_with(&head))
+    }
+}
+
+/// Whether an entry begins a run that builds on none before it, as far as a person sees.
+fn begins_anew(entry: &Entry) -> bool {
+    matches!(entry, Entry::Prompt { continues: None, replaces: None, .. } | Entry::Adopted { .. })
+}

@@ -1,0 +1,219 @@
+//! A conversation from elsewhere that a session begins with.
+//!
+//! Decides what of it is taken: what was said, and every tool call with an end. Promises: it is judged whole before any of
+//! it is taken; what comes of it can be sent to every provider, like any conversation; it has used up nothing here, and
+//! leaves no receipts. Leaves to others: when it may be given and under which ids (`harness/`).
+//!
+//! Answers that follow each other are one. Thinking is shown, and sent to nobody: it has no signature. Where the results
+//! of tools come from nobody knows, so they are text from outside.
+
+use crate::error::{Code, ErrorInfo};
+use crate::find;
+use crate::journal::{Entry, Header};
+use crate::json;
+use crate::list::Listed;
+use crate::model::Block;
+use crate::object::Object;
+use crate::run::{Ended, Outcome, Prompt, Run, Settled};
+use crate::tools::ToolText;
+use serde_json::Value;
+
+/// How many messages may be given, and how many tool calls.
+const MOST: usize = 10_000;
+/// How many bytes of JSON they may have together: a model of the largest window reads half of it.
+const BYTES: usize = 8 * 1024 * 1024;
+/// How long the id or the name of a call may be, in bytes.
+const NAME: usize = 256;
+
+/// What was said before an answer, and the answer.
+struct Exchange {
+    text: String,
+    metadata: Option<Value>,
+    said_at: Option<u64>,
+    blocks: Vec<Block>,
+    ends: Vec<Value>,
+    outcome: Outcome,
+    model: Option<String>,
+}
+
+/// The entries of a conversation, `Message[]` of the contract; the ids of its messages are made of `fresh`.
+///
+/// # Errors
+/// `invalid_arguments`, naming the message.
+pub fn adopted(messages: &Value, fresh: &str) -> Result<Vec<Entry>, ErrorInfo> {
+    let given = messages.as_array().ok_or_else(|| refused("must be a list of messages"))?;
+    let few = |count: usize, what: &str| match count > MOST {
+        true => Err(refused(&["has more than 10000 ", what].concat()).hint("leave out the oldest")),
+        false => Ok(()),
+    };
+    few(given.len(), "messages")?;
+    if json::json(messages).len() > BYTES {
+        return Err(refused("has more than 8 MB").hint("leave out the oldest: no model reads that much"));
+    }
+    let mut exchanges = Vec::new();
+    for (at, message) in given.iter().enumerate() {
+        take(message, &mut exchanges).map_err(|why| {
+            let place = ["[", &at.to_string(), "] "].concat();
+            refused(&[&place, why].concat())
+        })?;
+    }
+    few(exchanges.iter().map(|exchange| exchange.ends.len()).sum(), "tool calls")?;
+    let entry = |(at, exchange): (usize, Exchange)| Entry::Adopted {
+        message: ["msg_", fresh, "_", &at.to_string()].concat(),
+        text: exchange.text,
+        metadata: exchange.metadata,
+        said_at: exchange.said_at,
+        blocks: exchange.blocks,
+        ends: (!exchange.ends.is_empty()).then(|| exchange.ends.into()),
+        outcome: exchange.outcome.as_str().into(),
+        model: exchange.model,
+    };
+    Ok(exchanges.into_iter().enumerate().map(entry).list())
+}
+
+fn refused(why: &str) -> ErrorInfo {
+    ErrorInfo::new(
+        Code::InvalidArguments,
+        ["messages", if why.starts_with('[') { "" } else { " " }, why].concat(),
+    )
+}
+
+/// Takes up one message.
+fn take(message: &Value, exchanges: &mut Vec<Exchange>) -> Result<(), &'static str> {
+    let text = |name: &str| message.get(name).and_then(Value::as_str);
+    let parts = message.get("parts").and_then(Value::as_array).ok_or("needs \"parts\", a list")?;
+    match text("role") {
+        Some("user") => exchanges.push(Exchange {
+            text: said(parts)?,
+            metadata: message.get("metadata").filter(|metadata| !metadata.is_null()).cloned(),
+            said_at: message.get("createdAt").and_then(Value::as_u64),
+            blocks: Vec::new(),
+            ends: Vec::new(),
+            // Until there is an answer.
+            outcome: Outcome::Interrupted,
+            model: None,
+        }),
+        Some("assistant") => {
+            let exchange =
+                exchanges.last_mut().ok_or("is an answer; a conversation begins with a person's message")?;
+            exchange.outcome = match text("status") {
+                None | Some("complete") => Outcome::Completed,
+                Some("partial" | "interrupted") => Outcome::Interrupted,
+                Some("failed") => Outcome::Failed,
+                Some(_) => return Err("has a \"status\" that there is not"),
+            };
+            exchange.model = text("model").map(Into::into);
+            for part in parts {
+                answered(part, exchange)?;
+            }
+        }
+        _ => return Err("needs \"role\" to be \"user\" or \"assistant\"; instructions go to startAgent"),
+    }
+    Ok(())
+}
+
+/// What a person has said.
+fn said(parts: &[Value]) -> Result<String, &'static str> {
+    let mut texts = Vec::new();
+    for part in parts {
+        texts.push(text_of(part).ok_or("has a part that is no text; files cannot be given here")?);
+    }
+    let text = find::join(&texts, "\n");
+    if text.trim().is_empty() { Err("has no text") } else { Ok(text) }
+}
+
+fn text_of(part: &Value) -> Option<&str> {
+    part.get("text").and_then(Value::as_str).filter(|_| kind_of(part) == "text")
+}
+
+fn kind_of(part: &Value) -> &str {
+    part.get("type").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Takes up a part of an answer.
+fn answered(part: &Value, exchange: &mut Exchange) -> Result<(), &'static str> {
+    let text = || part.get("text").and_then(Value::as_str).ok_or("has a part without \"text\"");
+    let block = match kind_of(part) {
+        "text" => Block::Text(text()?.into()),
+        "thinking" => Block::Thinking { text: text()?.into(), signature: None },
+        "tool-call" => {
+            let name = |member: &str| {
+                let name = part.get(member).and_then(Value::as_str)?;
+                (!name.is_empty() && name.len() <= NAME).then(|| name.to_owned())
+            };
+            let (Some(id), Some(tool)) = (name("toolCallId"), name("tool")) else {
+                return Err("has a tool call without \"toolCallId\" and \"tool\", texts of up to 256 bytes");
+            };
+            exchange.ends.push(end_of(part)?);
+            let arguments = match part.get("arguments") {
+                None | Some(Value::Null) => "{}".into(),
+                // What a model wrote that is no JSON.
+                Some(Value::String(text)) => text.clone(),
+                Some(arguments) => json::json(arguments),
+            };
+            Block::ToolCall { id, name: tool, arguments }
+        }
+        _ => return Err("has a part that is neither text, thinking nor a tool call"),
+    };
+    if block.is_shown() {
+        exchange.blocks.push(block);
+    }
+    Ok(())
+}
+
+/// How a tool call ended, as the journal has it.
+fn end_of(part: &Value) -> Result<Value, &'static str> {
+    let result = part.get("result");
+    let standard = match part.get("status").and_then(Value::as_str) {
+        Some("completed") => None,
+        None if result.is_some() => None,
+        Some("failed") => Some((Code::ToolFailed, "the call failed")),
+        Some("denied") => Some((Code::PermissionDenied, "nobody allowed the call")),
+        Some("unknown") => Some((Code::UnknownOutcome, "nobody knows whether the call took effect")),
+        None | Some("receiving" | "waiting" | "started") => {
+            Some((Code::ToolInterrupted, "the call had not ended when this conversation was taken along"))
+        }
+        Some(_) => return Err("has a tool call with a \"status\" that there is not"),
+    };
+    let error = standard.map(|(code, message)| match part.get("error").filter(|error| error.is_object()) {
+        Some(given) => ErrorInfo::from_json(given),
+        None => ErrorInfo::new(code, message),
+    });
+    let (text, is_json) = match (&error, result) {
+        (Some(error), _) => (error.for_model(), false),
+        (None, None) => (String::new(), false),
+        (None, Some(Value::String(text))) => (text.clone(), false),
+        (None, Some(result)) => (json::json(result), true),
+    };
+    let mut end = Object::new();
+    end.text("text", &ToolText::new(text).text).flag("json", is_json);
+    Ok(end.maybe("error", error.map(|error| error.to_json())).done())
+}
+
+/// The run that an entry tells of. `None`: it does not fit together.
+pub(super) fn run_of(header: &Header, entry: &Entry) -> Option<Run> {
+    let Entry::Adopted { message, text, metadata, said_at, blocks, ends, outcome, model } = entry else {
+        return None;
+    };
+    let prompt = Prompt {
+        message: message.clone(),
+        text: text.clone(),
+        metadata: metadata.clone(),
+        ..Prompt::default()
+    };
+    let settled = |end: &Value| {
+        Some(Settled {
+            text: end.get("text")?.as_str()?.into(),
+            json: end.get("json")?.as_bool()?,
+            error: end.get("error").map(ErrorInfo::from_json),
+            cut: None,
+        })
+    };
+    let ends = match ends {
+        Some(ends) => json::items(ends).iter().map(settled).whole()?,
+        None => Vec::new(),
+    };
+    let ended = Ended { at: header.at, outcome: Outcome::parse(outcome)?, error: None };
+    let run = Run::new(header.run.clone()?, said_at.unwrap_or(header.at), prompt);
+    run.over(blocks, ends, ended, model.as_deref())
+}

@@ -1,0 +1,77 @@
+//! A copy of a session becomes one of its own.
+//!
+//! The rows stay as they are, under the id that they were written for: they are hashed and signed so. One entry says
+//! what the copy is called from here on, whose it is, and where it comes from; so it is on record, and replays. A run
+//! that was open is interrupted: of two sessions that go on with one run, the second would do again what the first has
+//! done.
+
+use crate::error::{Code, ErrorInfo};
+use crate::journal::{Entry, Row};
+use crate::list::Listed;
+use crate::ports::Millis;
+use crate::session::Session;
+use serde_json::Value;
+
+/// Why a copy's open run is interrupted.
+const COPIED: &str = "copied";
+
+/// A row that is new, with what it says.
+pub type Made = (u64, Row, Entry);
+
+/// Appends what makes a copy a session of its own, and gives the rows. `what`: `import` or `fork`; `args` as
+/// [`Session::ask`] takes them.
+///
+/// # Errors
+/// What the command is refused for; `corrupt`: the machine cannot go on with what the copy says.
+pub fn adopt(
+    session: &mut Session,
+    at: Millis,
+    what: &str,
+    id: &str,
+    args: Value,
+) -> Result<Vec<Made>, ErrorInfo> {
+    let mut copy = Appending { session, at, made: Vec::new() };
+    // What is owed to what has happened comes first, in the name of whoever it happened to.
+    copy.settle()?;
+    if let Some(refused) = copy.session.ask(what, &args, at).refused {
+        return Err(refused);
+    }
+    copy.session.id = id.into();
+    copy.append(None, Entry::Commanded { what: what.into(), args })?;
+    copy.settle()?;
+    let open = copy.session.current().map(|run| run.parts().iter().map(|part| part.id.clone()).list());
+    // Whoever works for a run ends before it.
+    for part in open.unwrap_or_default().iter().rev() {
+        if copy.session.open_run(part).is_some() {
+            let (reason, blocks) = (COPIED.into(), Vec::new());
+            copy.append(Some(part), Entry::Interrupted { reason, blocks, usage: None, cost: None })?;
+            copy.settle()?;
+        }
+    }
+    if copy.session.current().is_some() {
+        return Err(ErrorInfo::new(Code::Corrupt, "the run of the copy does not end"));
+    }
+    Ok(copy.made)
+}
+
+struct Appending<'a> {
+    session: &'a mut Session,
+    at: Millis,
+    made: Vec<Made>,
+}
+
+impl Appending<'_> {
+    fn append(&mut self, run: Option<&str>, entry: Entry) -> Result<(), ErrorInfo> {
+        let row = self.session.append(self.at, run, &entry)?;
+        self.made.push((self.session.seq(), row, entry));
+        Ok(())
+    }
+
+    /// Makes the decisions that only finish what has happened.
+    fn settle(&mut self) -> Result<(), ErrorInfo> {
+        while let Some((run, entry @ (Entry::Recorded { .. } | Entry::Ended { .. }))) = self.session.next() {
+            self.append(run.as_deref(), entry)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,556 @@
+//! The record of a session as its journal gives it, and what is owed to it: events, receipts, runs, handoffs.
+//!
+//! Decides what of an entry is told in the record, and in which order. Promises: the record is a fold of entries that
+//! clearing a conversation leaves whole, so it stays the same when the conversation is erased; what is owed becomes
+//! entries of its own before anything else is decided; nothing in it quotes the conversation. Leaves to others: what an
+//! operator may do and which status follows which (`lifecycle`), when entries are written (`harness/`).
+
+use super::lifecycle::{self, Asked, Copy, Finish, Launch, Outcome, Recovery, interruption};
+use super::operator::Operator;
+use super::record::{
+    Boundary, Draft, End, Event, Handoff, Receipt, Record, RunOutput, TaskRun, ToolDeed, task_part_id,
+};
+use super::transitions::{Cause, Status, next};
+use super::{Session, dates};
+use crate::error::{Code, ErrorInfo};
+use crate::journal::{Entry, Header};
+use crate::list::Listed;
+use crate::object::Object;
+use crate::ports::Millis;
+use crate::run::Outcome as Ending;
+use crate::tools::policy::bound_to;
+use serde_json::Value;
+use std::collections::VecDeque;
+
+/// How many notes, receipts and handoffs a record names: the newest. All of them are in the journal.
+const LISTED: usize = 32;
+
+/// What a session keeps of itself besides its conversation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Keeping {
+    /// How it stands, once it was launched.
+    pub record: Option<Record>,
+    /// What is to be written down next.
+    owed: VecDeque<(Option<String>, Entry)>,
+    /// The hash of the last receipt.
+    receipt: Option<String>,
+    /// The receipts of the present run.
+    receipts: Vec<Receipt>,
+    /// What has ended the present run before its time: the words of a limit, or that it was stopped.
+    interrupted: Option<String>,
+    /// Who writes the journal.
+    epoch: u64,
+    /// The name of the provider that it was launched with, where that is not the one of all.
+    provider: Option<String>,
+    /// When it was removed.
+    removed: Option<Millis>,
+    /// Whether it is there for one task only, and no list shows it.
+    once: bool,
+}
+
+/// What an event, a receipt, a run and a handoff are called in an entry, and what makes a copy a session of its own.
+pub(crate) mod what {
+    pub const IMPORT: &str = "import";
+    pub const FORK: &str = "fork";
+    pub const EVENT: &str = "event";
+    pub const RECEIPT: &str = "receipt";
+    pub const HANDOFF: &str = "handoff";
+    pub const RUN: &str = "run";
+}
+
+impl Session {
+    /// How the session stands; `None`: it was never launched.
+    pub fn record(&self) -> Option<&Record> {
+        self.keeping.record.as_ref()
+    }
+
+    /// The name of the provider that it was launched with; `None`: whichever is asked first.
+    pub fn provider(&self) -> Option<&str> {
+        self.keeping.provider.as_deref()
+    }
+
+    /// In which epoch it was last in the hands of an agent.
+    pub fn epoch(&self) -> u64 {
+        self.keeping.epoch
+    }
+
+    /// Whether it is there for one task only.
+    pub fn is_once(&self) -> bool {
+        self.keeping.once
+    }
+
+    /// When it was removed; `None`: it is there.
+    pub fn removed_at(&self) -> Option<Millis> {
+        self.keeping.removed
+    }
+
+    /// What is to be written down before anything else is decided.
+    pub(super) fn owed(&self) -> Option<(Option<String>, Entry)> {
+        self.keeping.owed.front().cloned()
+    }
+
+    /// Whether a run has not ended, be it one whose content was erased since.
+    fn works(&self) -> bool {
+        self.current().is_some() || self.past.values().any(|past| past.ended.is_none())
+    }
+
+    /// What comes of something that an operator asks of the session itself. Changes nothing.
+    ///
+    /// `args`: `{ operator: { subject, issuer? }, … }`, and by `what`: `launch` takes `id`, `providerId`, `modelId`,
+    /// `projectId`, `displayName`, `provider` (one of its own, by name), `waiting` (for that one's key), `once` (for one task
+    /// only); `prompt` takes `text`, `files`; `stop` and `restart` `reason`; `rename` `name`; `recover` `action`, `reason`,
+    /// `detail`; `go_on` `run`; `import` and `fork` `id`, `from`, `provider`, `providerId`, `modelId`; `ready` and `status`
+    /// nothing else.
+    pub fn ask(&self, what: &str, args: &Value, at: Millis) -> Outcome {
+        let text = |name: &str| args.get(name).and_then(Value::as_str);
+        let operator = args.get("operator").and_then(operator_from);
+        let record = self.record();
+        // A copy of a session is folded under the id that it was launched with, until it gets its own.
+        let id = text("id").unwrap_or(&self.id);
+        let asked = Asked { id, record, operator: operator.as_ref(), at, alive: true, known: &[] };
+        let pid = Some(self.keeping.epoch).filter(|epoch| *epoch > 0);
+        match (what, record) {
+            (what::IMPORT | what::FORK, Some(record)) => {
+                let copy = Copy {
+                    id,
+                    kind: if what == what::FORK { "forked" } else { "imported" },
+                    provider_id: text("providerId"),
+                    model_id: text("modelId"),
+                    from: args.get("from").cloned().unwrap_or_default(),
+                };
+                lifecycle::copy(&asked, record, &copy)
+            }
+            // A conversation of before there were records gets one.
+            ("launch" | what::IMPORT | what::FORK, _) => {
+                let launch = Launch {
+                    provider_id: text("providerId").unwrap_or("none"),
+                    model_id: text("modelId"),
+                    project_id: text("projectId"),
+                    display_name: text("displayName"),
+                    waiting: args.get("waiting") == Some(&Value::Bool(true)),
+                    ..Launch::default()
+                };
+                lifecycle::launch(&asked, &launch)
+            }
+            ("prompt", _) => {
+                let files = args.get("files") == Some(&Value::Bool(true));
+                lifecycle::prompt(&asked, text("text").unwrap_or_default(), files, pid)
+            }
+            ("stop", _) => lifecycle::stop(&asked, text("reason"), self.works()),
+            ("restart", _) => lifecycle::restart(&asked, text("reason"), None, None),
+            ("rename", _) => lifecycle::rename(&asked, text("name").unwrap_or_default()),
+            ("recover", _) => {
+                let (action, reason, detail) = (text("action"), text("reason"), text("detail"));
+                lifecycle::recover(&asked, &Recovery { action, reason, detail, ..Recovery::default() })
+            }
+            ("remove", _) => lifecycle::mark(&asked, "removed"),
+            ("undoRemove", _) => lifecycle::mark(&asked, "restored"),
+            ("ready", Some(record)) => lifecycle::ready(record, at, &[]),
+            ("go_on", Some(record)) => {
+                lifecycle::go_on(record, text("run").unwrap_or_default(), pid, at, &[])
+            }
+            _ => lifecycle::status(&asked),
+        }
+    }
+
+    /// Keeps what an entry, folded just now, tells of the session itself.
+    pub(super) fn keep(&mut self, header: &Header, entry: Option<&Entry>) -> Option<()> {
+        let run = header.run.as_deref();
+        match entry {
+            Some(Entry::Started { epoch, .. }) => self.keeping.epoch = *epoch,
+            Some(Entry::Commanded { what, args }) => {
+                let outcome = self.ask(what, args, header.at);
+                if outcome.refused.is_none() {
+                    match what.as_str() {
+                        "launch" => {
+                            let own = args.get("provider").and_then(Value::as_str);
+                            self.keeping.provider = own.map(Into::into);
+                            self.keeping.once = args.get("once") == Some(&Value::Bool(true));
+                        }
+                        "remove" => self.keeping.removed = Some(header.at),
+                        "undoRemove" => self.keeping.removed = None,
+                        what::IMPORT | what::FORK => {
+                            // Names of providers are those of a workspace.
+                            let own = args.get("provider").and_then(Value::as_str).map(String::from);
+                            let kept = (what == what::FORK).then(|| self.keeping.provider.take()).flatten();
+                            self.keeping.provider = own.or(kept);
+                            // It is a copy of what there was, whatever had become of that.
+                            (self.keeping.once, self.keeping.removed) = (false, None);
+                        }
+                        _ => {}
+                    }
+                }
+                self.take(None, outcome);
+            }
+            Some(Entry::Recorded { what, record }) => self.recorded(run, what, record)?,
+            _ if self.record().is_none() => {}
+            Some(Entry::Cleared { .. }) => self.owe_event("cleared", None, header.at, Value::Null),
+            Some(entry) => self.keep_run(header, entry),
+            None => {}
+        }
+        // Its text may have been erased since.
+        let is_whole = self.runs.last().is_some_and(|top| Some(top.id.as_str()) == run);
+        if header.kind == "lost" && (is_whole || run.is_some_and(|run| self.past.contains_key(run))) {
+            self.lost(header.at);
+        }
+        Some(())
+    }
+
+    fn take(&mut self, run: Option<&str>, outcome: Outcome) {
+        if let Some(record) = outcome.record {
+            self.keeping.record = Some(shortened(record));
+        }
+        for event in outcome.events {
+            self.owe(run, what::EVENT, event.json());
+        }
+    }
+
+    fn owe(&mut self, run: Option<&str>, what: &str, record: Value) {
+        let entry = Entry::Recorded { what: what.into(), record };
+        self.keeping.owed.push_back((run.map(Into::into), entry));
+    }
+
+    fn owe_event(&mut self, kind: &str, run: Option<&str>, at: Millis, more: Value) {
+        let event = self.record().and_then(|record| Event::of(record, kind, at, more).ok());
+        if let Some(event) = event {
+            self.owe(run, what::EVENT, event.json());
+        }
+    }
+
+    fn owe_receipt(&mut self, run: &str, receipt: Result<Receipt, ErrorInfo>) {
+        if let Ok(receipt) = receipt {
+            self.keeping.receipt = receipt.text("self_hash").map(Into::into);
+            self.owe(Some(run), what::RECEIPT, receipt.json());
+            self.keeping.receipts.push(receipt);
+        }
+    }
+
+    /// What of a run's entry is told in the record.
+    fn keep_run(&mut self, header: &Header, entry: &Entry) {
+        let Some(run) = header.run.as_deref() else { return };
+        let at = header.at;
+        if let Entry::Resumed {} = entry {
+            let outcome = self.ask("go_on", &Object::new().text("run", run).done(), at);
+            return self.take(Some(run), outcome);
+        }
+        // What was to be told of a run whose content is erased is in the entries behind it.
+        if self.past.contains_key(run) {
+            return;
+        }
+        match entry {
+            Entry::Prompt { text, .. } => {
+                self.keeping.receipts.clear();
+                self.keeping.interrupted = None;
+                // A run that goes on with another has no words of its own.
+                let mut args = Object::new();
+                args.text("text", text).flag("files", true).value("operator", self.owner());
+                let outcome = self.ask("prompt", &args.done(), at);
+                // The record changes with the event: that stays when the text is erased.
+                for event in outcome.events {
+                    self.owe(Some(run), what::EVENT, event.json());
+                }
+            }
+            Entry::PermissionAnswered { tool_call, answer, request, .. } => {
+                let tool = self.run(run).and_then(|run| run.call(tool_call)).map(|call| call.name.clone());
+                let metadata = Object::new()
+                    .text("answer", answer)
+                    .text("request_id", request)
+                    .value("tool", tool.into())
+                    .done();
+                let more = Object::new().text("run_id", run).value("metadata", metadata).done();
+                self.owe_event("permission_answered", Some(run), at, more);
+            }
+            Entry::OverBudget { what, limit, .. } => {
+                self.keeping.interrupted = Some(interruption(what, *limit));
+            }
+            Entry::Returned { tool_call, error, .. } => {
+                let status = if error.is_some() { "failed" } else { "passed" };
+                self.keep_call(run, tool_call, status, at);
+            }
+            Entry::Refused { tool_call, .. } => self.keep_call(run, tool_call, "denied", at),
+            Entry::Unknown { tool_call } => self.keep_call(run, tool_call, "failed", at),
+            Entry::Ended { outcome, code } if self.runs.last().is_some_and(|top| top.id == run) => {
+                self.keep_end(run, outcome, code.as_deref(), at);
+            }
+            _ => {}
+        }
+    }
+
+    /// Who may do what the owner may.
+    fn owner(&self) -> Value {
+        let text = |name: &str| self.record().and_then(|record| record.text(name));
+        Object::new()
+            .value("subject", text("operator_subject").into())
+            .value("issuer", text("operator_issuer").into())
+            .done()
+    }
+
+    /// The receipt of a tool call that has an effect.
+    fn keep_call(&mut self, run: &str, tool_call: &str, status: &str, at: Millis) {
+        let Some((name, arguments)) = self
+            .run(run)
+            .and_then(|run| run.call(tool_call))
+            .map(|call| (call.name.clone(), call.arguments.clone()))
+        else {
+            return;
+        };
+        let tool = self.tools.get(&name).map(|tool| &tool.definition);
+        if tool.is_none_or(|tool| tool.read_only) {
+            return;
+        }
+        let capability = tool.and_then(|tool| tool.capability.clone());
+        let hash = bound_to(&super::arguments(&arguments));
+        let deed = ToolDeed {
+            call_id: tool_call,
+            tool: &name,
+            capability: capability.as_deref(),
+            status,
+            arguments: &hash,
+        };
+        let receipt = self.boundary(run, at, |boundary| Receipt::of_tool(boundary, &deed));
+        if let Some(receipt) = receipt {
+            self.owe_receipt(run, receipt);
+        }
+    }
+
+    fn boundary<T>(&self, run: &str, at: Millis, with: impl FnOnce(&Boundary<'_>) -> T) -> Option<T> {
+        let record = self.record()?;
+        let operator = operator_from(&self.owner());
+        let task = record.text("active_task_id").unwrap_or_default();
+        Some(with(&Boundary {
+            session: record,
+            operator: operator.as_ref(),
+            task_id: task,
+            run_id: run,
+            handoff_id: Some(&task_part_id("handoff", task)),
+            receipt_ids: &[],
+            at,
+            previous: self.keeping.receipt.as_deref(),
+            known: &[],
+        }))
+    }
+
+    /// The run of the present task as it began.
+    fn task_run(&self, id: &str, started_at: Millis) -> Option<TaskRun> {
+        let record = self.record()?;
+        let task = record.text("active_task_id").unwrap_or_default();
+        TaskRun::begun(record, id, task, self.max_turns(), started_at).ok()
+    }
+
+    /// A run that has not ended, by its id or its task's, as one that has is kept: `craik.task_run` with its `outputs`.
+    pub fn open_task(&self, id: &str) -> Option<Value> {
+        let run = self.current()?;
+        let begun = self.task_run(&run.id, run.started_at)?;
+        if run.id != id && begun.text("task_id") != Some(id) {
+            return None;
+        }
+        let usage = &run.sums.usage;
+        let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
+        let task = Object::new()
+            .all(begun.json())
+            .number("iteration", run.turns.len() as u64)
+            .number("provider_tokens_used", tokens)
+            .value("outputs", Vec::<Value>::new().into())
+            .done();
+        Some(task)
+    }
+
+    /// What a run that is over leaves behind.
+    fn keep_end(&mut self, id: &str, outcome: &str, code: Option<&str>, at: Millis) {
+        let Some(run) = self.run(id) else { return };
+        let answers = run.turns.iter().filter(|turn| turn.answered()).count() as u64;
+        let turns = run.turns.len() as u64;
+        let usage = run.sums.usage;
+        let (turn_limit, started_at) = (code == Some(Code::MaxTurnsExceeded.as_str()), run.started_at);
+        let stopped = run.ended.as_ref().is_some_and(|ended| ended.outcome == Ending::Interrupted);
+        if turn_limit {
+            let limit = self.max_turns();
+            self.keeping.interrupted = Some(interruption("turns", limit));
+        } else if stopped {
+            self.keeping.interrupted = Some("run interrupted".into());
+        }
+        let granted = self.tools.definitions().next().is_some();
+        if let Some(receipt) = self.boundary(id, at, |boundary| Receipt::of_provider(boundary, answers)) {
+            self.owe_receipt(id, receipt);
+        }
+        if let Some(receipt) = self.boundary(id, at, |boundary| Receipt::of_sandbox(boundary, granted)) {
+            self.owe_receipt(id, receipt);
+        }
+        let receipts = std::mem::take(&mut self.keeping.receipts);
+        let ids: Vec<String> = receipts.iter().map(|receipt| receipt.id().to_owned()).list();
+        let interrupted = self.keeping.interrupted.take();
+        let status = if interrupted.is_some() { "interrupted" } else { outcome };
+        let why = interrupted.as_deref().or(code.filter(|_| outcome != "completed"));
+        let left = self.record().and_then(|record| {
+            let begun = self.task_run(id, started_at)?;
+            let end = End {
+                status,
+                iteration: turns,
+                stop_reason: why,
+                tokens: usage.input_tokens.saturating_add(usage.output_tokens),
+                receipt_ids: &ids,
+                at,
+                known: &[],
+            };
+            let run = begun.ended(&end).ok()?;
+            let observed = Object::new().number("turns", turns).number("answers", answers).done();
+            let output =
+                RunOutput::of(&run, "The run's answers are in the conversation.", observed, at).ok()?;
+            let draft = Draft {
+                members: Object::new().done(),
+                receipts: &receipts,
+                notes: &[],
+                assumptions_reviewed: false,
+                at,
+                known: &[],
+            };
+            let project = record.text("project_id").unwrap_or_default();
+            let outputs = [output];
+            let handoff = Handoff::of_run(&run, &outputs, project, &draft).ok()?;
+            let run = run.handed_off(&handoff).ok()?;
+            let outputs = outputs.iter().map(RunOutput::json).array();
+            let run = Object::new().all(run.json()).value("outputs", outputs).done();
+            Some((run, handoff))
+        });
+        let handoff_id = left.as_ref().map(|(_, handoff)| handoff.id().to_owned());
+        if let Some((run, handoff)) = left {
+            self.owe(Some(id), what::RUN, run);
+            self.owe(Some(id), what::HANDOFF, handoff.json());
+        }
+        let Some(record) = self.record() else { return };
+        let finish = Finish {
+            task_id: record.text("active_task_id"),
+            run_id: id,
+            handoff_id: handoff_id.as_deref(),
+            receipt_ids: &ids,
+            run_status: status,
+            interrupted_error: interrupted.as_deref(),
+            error: None,
+            at,
+        };
+        // The record changes with the event, as above.
+        if let Some(event) = lifecycle::finish(record, &finish, &[]).events.into_iter().next() {
+            let mut told = Object::new();
+            told.all(event.json());
+            if let (Some(code), true) = (code, outcome == "failed") {
+                let mut metadata = Object::new();
+                metadata.all(event.json().get("metadata").cloned().unwrap_or_default()).text("code", code);
+                told.value("metadata", metadata.done());
+            }
+            self.owe(Some(id), what::EVENT, told.done());
+        }
+    }
+
+    /// Something that was owed is written down.
+    fn recorded(&mut self, run: Option<&str>, what: &str, record: &Value) -> Option<()> {
+        if let Some((_, Entry::Recorded { what: kind, record: owed })) = self.keeping.owed.front()
+            && kind == what
+            && owed == record
+        {
+            self.keeping.owed.pop_front();
+        }
+        match what {
+            what::RECEIPT => {
+                self.keeping.receipt = record.get("self_hash").and_then(Value::as_str).map(Into::into);
+            }
+            what::EVENT => self.told(run, record)?,
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// An event that changes the record.
+    fn told(&mut self, run: Option<&str>, event: &Value) -> Option<()> {
+        let text = |name: &str| event.get(name).and_then(Value::as_str);
+        let Some(record) = self.record() else { return Some(()) };
+        let at = text("created_at").and_then(dates::parse)?;
+        match text("event_type")? {
+            "prompt_received" => {
+                let status = next(Some(record.status()), Cause::Prompt).unwrap_or(Status::Running);
+                let now = dates::utc(at);
+                let mut changes = Object::new();
+                changes
+                    .text("status", status.as_str())
+                    .text("last_activity_at", &now)
+                    .text("updated_at", &now);
+                changes.value("active_task_id", text("task_id").into());
+                changes.value("active_run_id", run.into());
+                changes.value("pid", Some(self.keeping.epoch).filter(|epoch| *epoch > 0).into());
+                let record = record.with(changes.done(), Some("Persistent agent prompt received.")).ok()?;
+                self.keeping.record = Some(shortened(record));
+            }
+            "run_completed" | "run_interrupted" => {
+                let metadata = event.get("metadata");
+                let of = |name: &str| metadata?.get(name)?.as_str();
+                let error = of("code").and_then(Code::parse).map(|code| ErrorInfo::new(code, code.as_str()));
+                let receipts = event.get("receipt_ids").and_then(crate::json::texts).unwrap_or_default();
+                let finish = Finish {
+                    task_id: text("task_id"),
+                    run_id: text("run_id")?,
+                    handoff_id: text("handoff_id"),
+                    receipt_ids: &receipts,
+                    run_status: of("run_status")?,
+                    interrupted_error: of("interrupted_error"),
+                    error: error.as_ref(),
+                    at,
+                };
+                let mut outcome = lifecycle::finish(record, &finish, &[]);
+                // That one is this one.
+                if !outcome.events.is_empty() {
+                    outcome.events.remove(0);
+                }
+                self.take(run, outcome);
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// Its holder was lost in the middle of a run.
+    fn lost(&mut self, at: Millis) {
+        let operator = operator_from(&self.owner());
+        let record = self.record();
+        let asked = Asked { id: &self.id, record, operator: operator.as_ref(), at, alive: false, known: &[] };
+        let outcome = lifecycle::status(&asked);
+        self.take(None, outcome);
+    }
+
+    /// How the session stands, as everybody is told: `SessionState` of the contract.
+    pub fn state(&self) -> Option<Value> {
+        Some(state_of(&self.record()?.json(), super::usage(&self.sums).as_ref()))
+    }
+}
+
+/// `SessionState` of the contract: the record, and what the session has used up.
+pub fn state_of(record: &Value, usage: Option<&Value>) -> Value {
+    let mut state = Object::new();
+    state.all(record.clone());
+    // A number would say that it is a process.
+    let pid = record.get("pid").and_then(Value::as_u64);
+    state.value("pid", pid.map(|pid| pid.to_string()).into());
+    state.text("runtime_boundary", "persistent_agent").maybe("usage", usage.cloned());
+    state.done()
+}
+
+/// The record with no more names in its lists than it needs.
+fn shortened(record: Record) -> Record {
+    let mut changes = Object::new();
+    let mut long = false;
+    for name in ["supervision_notes", "receipt_ids", "handoff_ids"] {
+        let list = record.texts(name);
+        if let Some(most) = list.len().checked_sub(LISTED).filter(|most| *most > 0) {
+            changes.value(name, list.get(most..).unwrap_or_default().into());
+            long = true;
+        }
+    }
+    if !long {
+        return record;
+    }
+    record.with(changes.done(), None).unwrap_or(record)
+}
+
+fn operator_from(value: &Value) -> Option<Operator> {
+    let subject = value.get("subject")?.as_str()?.to_owned();
+    let issuer = value.get("issuer").and_then(Value::as_str).map(Into::into);
+    Some(Operator { subject, issuer, expires_at: None })
+}

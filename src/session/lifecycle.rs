@@ -1,0 +1,735 @@
+//! What an operator does with a session, and what a run does to it.
+//!
+//! Decides, for each command, the order of checks, what changes in the record, and what is told of it. Promises: the
+//! status changes by the table of `transitions` only; a clock that goes backwards breaks no record; what comes out may
+//! be stored as it is. Leaves to others: time, ids and whether a holder lives (they come in), the run itself, and
+//! writing it all down (`harness/`).
+//!
+//! The order, the texts and the members are Craik's. Where it has a quirk it is mended: each change gives an event, an
+//! exit word takes the holder away, a prompt looks for a lost holder too, and an id is never used again.
+
+use super::dates;
+use super::operator::{Action, Operator, may, owner, present};
+use super::record::{Event, Record, merged, prompt_hash, session_id, storable, task_id, task_title, unknown};
+use super::transitions::{Cause, Status, go, next};
+use crate::error::{Code, ErrorInfo};
+use crate::journal::redact;
+use crate::maps::sorted;
+use crate::object::Object;
+use crate::ports::Millis;
+use serde_json::Value;
+
+/// Prompts that stop the session instead.
+const EXIT_WORDS: [&str; 4] = ["/exit", "exit", "quit", "/quit"];
+
+/// How many letters a session's name may have.
+const NAME: usize = 64;
+
+/// How many bytes a session's id may have.
+pub(crate) const ID: usize = 256;
+
+/// Somebody asks something of a session.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The session's id, as it was said. Empty at a launch: it is derived.
+    pub id: &'a str,
+    /// Its record, if there is one.
+    pub record: Option<&'a Record>,
+    /// Who asks.
+    pub operator: Option<&'a Operator>,
+    /// When.
+    pub at: Millis,
+    /// Whether the holder lives whose number is in the record's `pid`; not looked at where there is none.
+    pub alive: bool,
+    /// Keys that the page has.
+    pub known: &'a [String],
+}
+
+/// What came of it. A refusal may come with a record: what was found on the way is written down.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// The record from now on; `None`: it has not changed.
+    pub record: Option<Record>,
+    /// What is to be told of it, the oldest first.
+    pub events: Vec<Event>,
+    /// Why it was refused, if it was.
+    pub refused: Option<ErrorInfo>,
+    /// What is to be done now.
+    pub then: Then,
+}
+
+/// What is to be done after a command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Then {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The prompt waits until the session has started; then it is asked again.
+    Wait,
+    /// A run.
+    Run {
+        /// Its task's id.
+        task_id: String,
+        /// The prompt without white space around it.
+        text: String,
+    },
+}
+
+/// A command on its way.
+struct Act<'a> {
+    /// The record as it is by now.
+    record: Record,
+    at: Millis,
+    known: &'a [String],
+    outcome: Outcome,
+}
+
+/// What is left of a command, once it is known that it may be given.
+type Rest<'r> = &'r mut dyn FnMut(&mut Act<'_>) -> Result<(), ErrorInfo>;
+
+impl Act<'_> {
+    /// A command of an operator. `wrong`: what is wrong with what was said.
+    fn on(asked: &Asked<'_>, action: Action, wrong: Option<ErrorInfo>, rest: Rest<'_>) -> Outcome {
+        let begun = present(asked.operator, asked.at).and_then(|_| match wrong {
+            Some(wrong) => Err(wrong),
+            None => asked.record.ok_or_else(|| unknown("agent session", asked.id)),
+        });
+        match begun.and_then(|record| may(asked.operator, action, Some(record), asked.at).map(|()| record)) {
+            Ok(record) => Act::by(record, asked.at, asked.known, rest),
+            Err(error) => Outcome { refused: Some(error), ..Outcome::default() },
+        }
+    }
+
+    /// Something that the page itself does.
+    fn by(record: &Record, at: Millis, known: &[String], rest: Rest<'_>) -> Outcome {
+        let mut act = Act { record: record.clone(), at, known, outcome: Outcome::default() };
+        act.outcome.refused = rest(&mut act).err();
+        act.outcome
+    }
+
+    /// The time of a change: a clock that was set back must not put it before the start, but where the session begins
+    /// anew.
+    fn moment(&self, cause: Cause) -> Millis {
+        let started = self.record.time("started_at").filter(|_| cause != Cause::Restart);
+        self.at.max(started.unwrap_or_default())
+    }
+
+    /// Changes the status by the table, and whatever else comes with it; and tells of it.
+    fn make(
+        &mut self,
+        cause: Cause,
+        changes: &mut Object,
+        note: Option<&str>,
+        kind: &str,
+        more: Value,
+    ) -> Result<(), ErrorInfo> {
+        let from = self.record.status();
+        let status = match cause {
+            // It may have failed, or stopped, in the meantime: that stays.
+            Cause::RunEnded => next(Some(from), cause).unwrap_or(from),
+            _ => go(self.record.id(), from, cause)?,
+        };
+        let at = self.moment(cause);
+        let now = dates::utc(at);
+        changes.text("status", status.as_str()).text("last_activity_at", &now).text("updated_at", &now);
+        if cause == Cause::Restart || (status.is_active() && self.record.time("started_at").is_none()) {
+            changes.text("started_at", &now);
+        }
+        if !status.is_active() {
+            changes.value("pid", Value::Null);
+        }
+        if from.is_recoverable() && status.is_active() {
+            changes.value("stopped_at", Value::Null);
+        }
+        if status == Status::Stopped && from != status {
+            changes.text("stopped_at", &now);
+        }
+        let mut fresh = changes.done();
+        let record = self.record.with(fresh.clone(), note)?;
+        if let (Some(members), Some(note)) = (fresh.as_object_mut(), note) {
+            members.insert("note".into(), note.into());
+        }
+        self.keep(record, &fresh, kind, at, more)
+    }
+
+    /// The record is this from now on, and this is told of it; if both may be stored. `fresh`: what is new in the record;
+    /// the rest of it is stored already.
+    fn keep(
+        &mut self,
+        record: Record,
+        fresh: &Value,
+        kind: &str,
+        at: Millis,
+        more: Value,
+    ) -> Result<(), ErrorInfo> {
+        let event = Event::of(&record, kind, at, more)?;
+        storable(fresh, self.known)?;
+        storable(&event.json(), self.known)?;
+        self.outcome.record = Some(record.clone());
+        self.outcome.events.push(event);
+        self.record = record;
+        Ok(())
+    }
+
+    /// Whether the session was lost; then it has failed.
+    fn look(&mut self, asked: &Asked<'_>) -> Result<(), ErrorInfo> {
+        let record = &self.record;
+        let active = record.status().is_active();
+        let background = record.text("mode") == Some("background");
+        let reachable = record.text("endpoint_url").is_some_and(|url| !url.is_empty());
+        let reason = match record.pid() {
+            Some(_) if active && !asked.alive => Reason::StalePid,
+            None if active && background && reachable => Reason::StaleEndpoint,
+            _ => return Ok(()),
+        };
+        self.fail(&Failure::plain(reason), Cause::Stale, "status")
+    }
+
+    /// Marks a failure. `source`: who has seen it.
+    fn fail(&mut self, failure: &Failure<'_>, cause: Cause, source: &str) -> Result<(), ErrorInfo> {
+        let [word, label, recommended] = failure.reason.words();
+        let status = next(Some(self.record.status()), cause).unwrap_or(Status::Failed);
+        let mut metadata = Object::new();
+        metadata.text("recovery_reason", word).text("recovery_status", status.as_str());
+        metadata.text("recovery_source", source);
+        metadata.text("recovery_detected_at", &dates::isoformat(self.moment(cause)));
+        let detail = failure.detail.map(|detail| redact::cleaned(detail, self.known));
+        metadata.value("recovery_detail", detail.into());
+        metadata.value("recovery_context", redact::value(&failure.context, self.known).0);
+        metadata.flag("recoverable", true).text("recommended_action", recommended);
+        for name in ["provider_id", "model_id", "project_id"] {
+            metadata.value(name, self.record.text(name).into());
+        }
+        let told = Object::new().value("recovery_metadata", metadata.done()).done();
+        let note = ["Persistent agent recovery required: ", label, "."].concat();
+        self.make(cause, Object::new().all(told.clone()), Some(&note), "failed", told)
+    }
+}
+
+/// A member that is an object with one text.
+fn told(member: &str, name: &str, text: &str) -> Value {
+    Object::new().value(member, Object::new().text(name, text).done()).done()
+}
+
+/// How a session begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Launch<'a> {
+    /// The provider's name.
+    pub provider_id: &'a str,
+    /// The model's.
+    pub model_id: Option<&'a str>,
+    /// What it belongs to.
+    pub project_id: Option<&'a str>,
+    /// The name that people see.
+    pub display_name: Option<&'a str>,
+    /// Which credentials, by name.
+    pub auth_profile_id: Option<&'a str>,
+    /// What they can be told by.
+    pub auth_identity_hash: Option<&'a str>,
+    /// The policy that it is under.
+    pub policy_envelope_id: Option<&'a str>,
+    /// What it works on already.
+    pub active_task_id: Option<&'a str>,
+    /// The run that does.
+    pub active_run_id: Option<&'a str>,
+    /// Whether its holder is there when nobody looks on.
+    pub background: bool,
+    /// Who holds it.
+    pub pid: Option<u64>,
+    /// Where it can be reached.
+    pub endpoint_url: Option<&'a str>,
+    /// Whether something is still missing: its provider's key.
+    pub waiting: bool,
+}
+
+/// A new session.
+pub fn launch(asked: &Asked<'_>, launch: &Launch<'_>) -> Outcome {
+    match launched(asked, launch) {
+        Ok((record, event)) => Outcome { record: Some(record), events: vec![event], ..Outcome::default() },
+        Err(error) => Outcome { refused: Some(error), ..Outcome::default() },
+    }
+}
+
+fn launched(asked: &Asked<'_>, launch: &Launch<'_>) -> Result<(Record, Event), ErrorInfo> {
+    let operator = present(asked.operator, asked.at)?;
+    may(asked.operator, Action::Launch, None, asked.at)?;
+    check_name(launch.display_name.unwrap_or("any"))?;
+    let derived = session_id(launch.project_id, launch.provider_id, asked.at);
+    let id = if asked.id.is_empty() { &derived } else { asked.id };
+    check_id(id)?;
+    if asked.record.is_some() {
+        let message = ["agent session already exists: ", id].concat();
+        return Err(ErrorInfo::new(Code::SessionExists, message).hint("restart it, or choose another id"));
+    }
+    let cause = if launch.waiting { Cause::LaunchWaiting } else { Cause::Launch };
+    let now = dates::utc(asked.at);
+    let mut record = Object::new();
+    for (name, value) in [
+        ("id", Some(id)),
+        ("status", next(None, cause).map(Status::as_str)),
+        ("mode", Some(if launch.background { "background" } else { "foreground" })),
+        ("operator_subject", Some(operator.subject.as_str())),
+        ("operator_issuer", operator.issuer.as_deref()),
+        ("provider_id", Some(launch.provider_id)),
+        ("model_id", launch.model_id),
+        ("project_id", launch.project_id),
+        ("display_name", launch.display_name),
+        ("auth_profile_id", launch.auth_profile_id),
+        ("auth_identity_hash", launch.auth_identity_hash),
+        ("policy_envelope_id", launch.policy_envelope_id),
+        ("active_task_id", launch.active_task_id),
+        ("active_run_id", launch.active_run_id),
+        ("endpoint_url", launch.endpoint_url),
+        ("started_at", Some(&now)),
+        ("last_activity_at", Some(&now)),
+        ("updated_at", Some(&now)),
+    ] {
+        record.value(name, value.into());
+    }
+    record.value("pid", launch.pid.into());
+    record.value("supervision_notes", ["Persistent agent session started."].as_slice().into());
+    // What does not fit here is what the caller has passed.
+    let record = Record::read(&record.done())
+        .map_err(|error| ErrorInfo::new(Code::InvalidArguments, error.message.as_str()))?;
+    let event = Event::of(&record, "launched", asked.at, Value::Null)?;
+    // The event has nothing that the record has not.
+    storable(&record.json(), asked.known)?;
+    Ok((record, event))
+}
+
+/// The key that a launch has waited for has come.
+pub fn ready(record: &Record, at: Millis, known: &[String]) -> Outcome {
+    Act::by(record, at, known, &mut |act| match act.record.status() {
+        Status::Starting => act.make(Cause::Ready, &mut Object::new(), None, "started", Value::Null),
+        _ => Ok(()),
+    })
+}
+
+/// How a session stands, once it is known whether it was lost. Not for a record that was tampered with: that is shown
+/// as it is.
+pub fn status(asked: &Asked<'_>) -> Outcome {
+    Act::on(asked, Action::Status, None, &mut |act| act.look(asked))
+}
+
+/// Stops a session. `working`: a run does; the session stops when that has ended ([`finish`]).
+pub fn stop(asked: &Asked<'_>, reason: Option<&str>, working: bool) -> Outcome {
+    Act::on(asked, Action::Stop, None, &mut |act| {
+        act.look(asked)?;
+        let (cause, kind) = match working {
+            true => (Cause::StopWaiting, "stopping"),
+            false => (Cause::Stop, "stopped"),
+        };
+        let note = reason.unwrap_or("stopped by operator");
+        act.make(cause, &mut Object::new(), Some(note), kind, told("metadata", "reason", note))
+    })
+}
+
+/// Starts a session again that has stopped or failed. It has a new holder or none.
+pub fn restart(
+    asked: &Asked<'_>,
+    reason: Option<&str>,
+    pid: Option<u64>,
+    endpoint_url: Option<&str>,
+) -> Outcome {
+    Act::on(asked, Action::Restart, None, &mut |act| {
+        act.look(asked)?;
+        let note = reason.unwrap_or("restarted by operator");
+        let mut changes = held_by(pid, endpoint_url);
+        act.make(Cause::Restart, &mut changes, Some(note), "restarted", told("metadata", "reason", note))
+    })
+}
+
+/// Removes a session, or takes that back: how it stands stays. `kind`: what is told.
+pub fn mark(asked: &Asked<'_>, kind: &str) -> Outcome {
+    Act::on(asked, Action::Remove, None, &mut |act| {
+        act.keep(act.record.clone(), &Value::Null, kind, asked.at, Value::Null)
+    })
+}
+
+/// Gives a session another name. It is no activity: the time of its last change stays.
+pub fn rename(asked: &Asked<'_>, name: &str) -> Outcome {
+    Act::on(asked, Action::Rename, check_name(name).err(), &mut |act| {
+        act.look(asked)?;
+        let fresh = Object::new().text("display_name", name).done();
+        let record = act.record.with(fresh.clone(), None)?;
+        act.keep(record, &fresh, "renamed", asked.at, told("metadata", "display_name", name))
+    })
+}
+
+/// A copy of a session, that was imported or forked.
+#[derive(Clone, Debug)]
+pub struct Copy<'a> {
+    /// Its own id.
+    pub id: &'a str,
+    /// What is told of it: `imported` or `forked`.
+    pub kind: &'a str,
+    /// The provider's name, if it is another from here on.
+    pub provider_id: Option<&'a str>,
+    /// The model's.
+    pub model_id: Option<&'a str>,
+    /// What it is a copy of: an object.
+    pub from: Value,
+}
+
+/// A copy becomes a session of its own, and of whoever made it. Its status stays; nobody holds it.
+pub fn copy(asked: &Asked<'_>, record: &Record, copy: &Copy<'_>) -> Outcome {
+    let begun = present(asked.operator, asked.at)
+        .and_then(|operator| may(asked.operator, Action::Launch, None, asked.at).map(|()| operator))
+        .and_then(|operator| check_id(copy.id).map(|()| operator));
+    let operator = match begun {
+        Ok(operator) => operator,
+        Err(error) => return Outcome { refused: Some(error), ..Outcome::default() },
+    };
+    Act::by(record, asked.at, asked.known, &mut |act| {
+        let at = act.moment(Cause::Launch);
+        let now = dates::utc(at);
+        let mut changes = Object::new();
+        changes.text("id", copy.id).value("pid", Value::Null);
+        changes.text("last_activity_at", &now).text("updated_at", &now);
+        changes.text("operator_subject", &operator.subject);
+        changes.value("operator_issuer", operator.issuer.as_deref().into());
+        changes.maybe_text("provider_id", copy.provider_id).maybe_text("model_id", copy.model_id);
+        let note = ["Persistent agent session ", copy.kind, "."].concat();
+        let record = act.record.with(changes.done(), Some(&note))?;
+        let metadata = Object::new().all(copy.from.clone()).done();
+        // Whoever wrote it need not have looked.
+        let whole = record.json();
+        act.keep(record, &whole, copy.kind, at, Object::new().value("metadata", metadata).done())
+    })
+}
+
+/// What is to be done about a session that failed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Recovery<'a> {
+    /// `reconnect` or `resume`; absent: a failure is marked.
+    pub action: Option<&'a str>,
+    /// Which failure.
+    pub reason: Option<&'a str>,
+    /// What is known of it.
+    pub detail: Option<&'a str>,
+    /// Who holds the session then.
+    pub pid: Option<u64>,
+    /// Where it can be reached then; absent: where it was.
+    pub endpoint_url: Option<&'a str>,
+}
+
+/// Recovers a session that has stopped or failed, or marks one as failed.
+pub fn recover(asked: &Asked<'_>, recovery: &Recovery<'_>) -> Outcome {
+    let marked = recovery.reason.and_then(Reason::parse).filter(|reason| *reason != Reason::StalePid);
+    let wrong = match (recovery.action, recovery.reason) {
+        (Some("reconnect" | "resume"), _) => None,
+        (Some(_), _) => Some("action must be reconnect or resume"),
+        (None, None) => Some("reason is required when action is omitted"),
+        (None, Some(_)) if marked.is_some() => None,
+        _ => Some("reason must be auth_expired, provider_unavailable, sandbox_failed, or stale_endpoint"),
+    };
+    let wrong = wrong.map(|wrong| ErrorInfo::new(Code::InvalidArguments, wrong));
+    Act::on(asked, Action::Recover, wrong, &mut |act| {
+        let Some(action) = recovery.action else {
+            let reason = marked.unwrap_or(Reason::StaleEndpoint);
+            let failure = Failure { detail: recovery.detail, ..Failure::plain(reason) };
+            return act.fail(&failure, reason.cause(), "operator");
+        };
+        let cause = if action == "resume" { Cause::Resume } else { Cause::Reconnect };
+        let mut metadata = Object::new();
+        metadata.text("recovery_action", action);
+        metadata.text("recovery_action_at", &dates::isoformat(act.moment(cause)));
+        metadata.text("recovered_from_status", act.record.status().as_str());
+        let told = Object::new().value("recovery_metadata", metadata.done()).done();
+        let mut changes = held_by(recovery.pid, recovery.endpoint_url);
+        let note = ["Persistent agent recovery action: ", action, "."].concat();
+        act.make(cause, changes.all(told.clone()), Some(&note), "recovered", told)
+    })
+}
+
+/// Something for the model, or an exit word. `files`: something besides the text. `pid`: who holds the session while
+/// the run works. Whether the session works already is not asked here: whoever knows drops what came of it.
+pub fn prompt(asked: &Asked<'_>, text: &str, files: bool, pid: Option<u64>) -> Outcome {
+    // Whose it is comes later: Craik says first that it takes no prompts.
+    Act::on(asked, Action::Status, None, &mut |act| {
+        act.look(asked)?;
+        let status = go(act.record.id(), act.record.status(), Cause::Prompt)?;
+        owner(present(asked.operator, asked.at)?, &act.record)?;
+        let text = text.trim();
+        if text.is_empty() && !files {
+            return Err(ErrorInfo::new(Code::EmptyMessage, "agent prompt cannot be empty"));
+        }
+        if EXIT_WORDS.iter().any(|word| word.eq_ignore_ascii_case(text)) && !files {
+            let mut changes = Object::new();
+            changes.all(told("recovery_metadata", "exit_behavior", "operator_exit"));
+            let note = "Persistent agent prompt loop exited by operator.";
+            let more = told("metadata", "exit_command", text);
+            return act.make(Cause::Exit, &mut changes, Some(note), "exited", more);
+        }
+        if status == Status::Starting {
+            act.outcome.then = Then::Wait;
+            return Ok(());
+        }
+        if act.record.text("project_id").is_none() {
+            let why = " has no project_id; prompt execution requires a project";
+            let message = ["agent session ", act.record.id(), why].concat();
+            return Err(ErrorInfo::new(Code::InvalidArguments, message));
+        }
+        let hash = prompt_hash(text);
+        let task = task_id(&task_title(act.record.id(), act.moment(Cause::Prompt), &hash));
+        let mut changes = Object::new();
+        changes.text("active_task_id", &task).maybe("pid", pid.map(Into::into));
+        let mut more = Object::new();
+        more.text("task_id", &task).all(told("metadata", "prompt_hash", &hash));
+        let note = "Persistent agent prompt received.";
+        act.make(Cause::Prompt, &mut changes, Some(note), "prompt_received", more.done())?;
+        act.outcome.then = Then::Run { task_id: task, text: text.into() };
+        Ok(())
+    })
+}
+
+/// A run that was held goes on, with this holder.
+pub fn go_on(record: &Record, run_id: &str, pid: Option<u64>, at: Millis, known: &[String]) -> Outcome {
+    Act::by(record, at, known, &mut |act| {
+        let mut changes = Object::new();
+        changes.text("active_run_id", run_id).value("pid", pid.into());
+        let more = Object::new().text("run_id", run_id).done();
+        act.make(Cause::GoesOn, &mut changes, Some("Persistent agent run goes on."), "run_resumed", more)
+    })
+}
+
+/// A run that is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Finish<'a> {
+    /// Its task.
+    pub task_id: Option<&'a str>,
+    /// Its id.
+    pub run_id: &'a str,
+    /// What it leaves.
+    pub handoff_id: Option<&'a str>,
+    /// Its receipts.
+    pub receipt_ids: &'a [String],
+    /// `completed`, `blocked`, `failed` or `interrupted`.
+    pub run_status: &'a str,
+    /// What has interrupted it: a limit ([`interruption`]), or a person.
+    pub interrupted_error: Option<&'a str>,
+    /// Why it failed, with all retries made.
+    pub error: Option<&'a ErrorInfo>,
+    /// When.
+    pub at: Millis,
+}
+
+/// A run is over: its receipts and its handoff are linked, and the session is idle, has stopped if it was to, or has
+/// failed if the provider cannot be used.
+pub fn finish(record: &Record, finish: &Finish<'_>, known: &[String]) -> Outcome {
+    Act::by(record, finish.at, known, &mut |act| {
+        let from = act.record.status();
+        let interrupted = finish.interrupted_error.map(|error| redact::cleaned(error, known));
+        let (kind, behavior) = match interrupted {
+            Some(_) => ("run_interrupted", "interrupted"),
+            None => ("run_completed", finish.run_status),
+        };
+        let mut recovery = Object::new();
+        recovery.text("exit_behavior", behavior).maybe_text("handoff_id", finish.handoff_id);
+        recovery.maybe_text("interrupted_error", interrupted.as_deref());
+        let recovery = recovery.done();
+        let mut metadata = Object::new();
+        metadata.text("run_status", finish.run_status);
+        metadata.maybe_text("interrupted_error", interrupted.as_deref());
+        let mut more = Object::new();
+        more.value("task_id", finish.task_id.into()).text("run_id", finish.run_id);
+        more.value("handoff_id", finish.handoff_id.into()).value("metadata", metadata.done());
+        more.value("receipt_ids", merged(finish.receipt_ids, &[]));
+        more.value("recovery_metadata", recovery.clone());
+
+        let mut handoffs = act.record.texts("handoff_ids");
+        handoffs.extend(finish.handoff_id.map(Into::into));
+        let mut changes = Object::new();
+        changes.text("active_run_id", finish.run_id).maybe_text("active_task_id", finish.task_id);
+        changes.value("receipt_ids", merged(&act.record.texts("receipt_ids"), finish.receipt_ids));
+        changes.value("handoff_ids", merged(&handoffs, &[])).value("recovery_metadata", recovery);
+        if act.record.text("mode") == Some("foreground") {
+            changes.value("pid", Value::Null);
+        }
+        let note = ["Persistent agent prompt finished with ", behavior, "."].concat();
+        act.make(Cause::RunEnded, &mut changes, Some(&note), kind, more.done())?;
+        let failed = finish.error.and_then(|error| Some((error, Reason::of(error.code)?)));
+        match (from, act.record.status(), failed) {
+            (Status::Stopping, ..) => {
+                let record = act.record.clone();
+                act.keep(record, &Value::Null, "stopped", act.moment(Cause::Stop), Value::Null)
+            }
+            (_, Status::Idle, Some((error, reason))) => {
+                let mut context = Object::new();
+                context.text("code", error.code.as_str()).text("run_id", finish.run_id);
+                let failure = Failure { reason, detail: Some(&error.message), context: context.done() };
+                act.fail(&failure, reason.cause(), "runtime")
+            }
+            _ => Ok(()),
+        }
+    })
+}
+
+/// What a limit says that has ended a run. `what`: which, as in a budget (`turns`, `inputTokens`, `outputTokens`,
+/// `cost`, `wallMs`).
+pub fn interruption(what: &str, limit: u64) -> String {
+    match what {
+        "turns" => ["max iterations ", &limit.to_string(), " reached"].concat(),
+        "wallMs" => {
+            let mut seconds = (limit / 1000).to_string();
+            let parts = limit % 1000;
+            if parts > 0 {
+                let parts = (1000 + parts).to_string();
+                seconds.push('.');
+                seconds.push_str(parts.get(1..).unwrap_or_default().trim_end_matches('0'));
+            }
+            ["wall-clock budget ", &seconds, "s exceeded"].concat()
+        }
+        _ => "provider token budget exhausted".into(),
+    }
+}
+
+/// Sessions as a list shows them, the one that was last changed first.
+pub fn newest_first(records: Vec<Record>) -> Vec<Record> {
+    sorted(records, |record| u64::MAX - record.time("updated_at").unwrap_or_default())
+}
+
+/// Why a session failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Its holder is gone in the middle of a run.
+    StalePid,
+    /// Nothing holds what is said to be reachable there.
+    StaleEndpoint,
+    /// The provider does not accept the key.
+    AuthExpired,
+    /// The provider does not answer.
+    ProviderUnavailable,
+    /// What its tools run in has failed.
+    SandboxFailed,
+}
+
+impl Reason {
+    const ALL: [Reason; 5] = [
+        Reason::StalePid,
+        Reason::StaleEndpoint,
+        Reason::AuthExpired,
+        Reason::ProviderUnavailable,
+        Reason::SandboxFailed,
+    ];
+
+    /// Of each: its word, the same for people, and what to do about it.
+    const WORDS: [[&str; 3]; 5] = [
+        ["stale_pid", "stale pid", "reconnect session process, then resume"],
+        ["stale_endpoint", "stale endpoint", "reconnect session process, then resume"],
+        ["auth_expired", "auth expired", "reauthenticate provider credentials, then resume"],
+        [
+            "provider_unavailable",
+            "provider unavailable",
+            "retry provider route or switch provider, then resume",
+        ],
+        ["sandbox_failed", "sandbox failed", "inspect sandbox policy/backend, then resume"],
+    ];
+
+    fn words(self) -> [&'static str; 3] {
+        Reason::WORDS.get(self as usize).copied().unwrap_or_default()
+    }
+
+    /// The public word.
+    pub fn as_str(self) -> &'static str {
+        let [word, ..] = self.words();
+        word
+    }
+
+    /// What to do about it.
+    pub fn recommended(self) -> &'static str {
+        let [.., action] = self.words();
+        action
+    }
+
+    fn parse(word: &str) -> Option<Reason> {
+        Reason::ALL.into_iter().find(|reason| reason.as_str() == word)
+    }
+
+    /// What a run's failure is to its session, if the session cannot go on with it.
+    pub fn of(code: Code) -> Option<Reason> {
+        match code {
+            Code::Auth | Code::Permission => Some(Reason::AuthExpired),
+            Code::Network
+            | Code::Timeout
+            | Code::Server
+            | Code::Overloaded
+            | Code::RateLimit
+            | Code::Quota => Some(Reason::ProviderUnavailable),
+            _ => None,
+        }
+    }
+
+    /// How a session comes to it when somebody says so.
+    fn cause(self) -> Cause {
+        match self {
+            Reason::StalePid | Reason::StaleEndpoint => Cause::MarkStale,
+            Reason::AuthExpired => Cause::MarkAuth,
+            Reason::ProviderUnavailable => Cause::MarkProvider,
+            Reason::SandboxFailed => Cause::MarkSandbox,
+        }
+    }
+}
+
+/// A failure to be written down.
+#[derive(Clone, Debug)]
+pub struct Failure<'a> {
+    /// Which.
+    pub reason: Reason,
+    /// What is known of it.
+    pub detail: Option<&'a str>,
+    /// What else: an object.
+    pub context: Value,
+}
+
+impl Failure<'_> {
+    /// One of which nothing else is known.
+    pub fn plain(reason: Reason) -> Self {
+        Failure { reason, detail: None, context: Object::new().done() }
+    }
+}
+
+/// Marks a session as failed, from whatever status, because of what the running page has seen.
+pub fn fail(record: &Record, failure: &Failure<'_>, at: Millis, known: &[String]) -> Outcome {
+    Act::by(record, at, known, &mut |act| act.fail(failure, failure.reason.cause(), "runtime"))
+}
+
+/// The members that say who holds a session.
+fn held_by(pid: Option<u64>, endpoint_url: Option<&str>) -> Object {
+    let mut held = Object::new();
+    held.value("pid", pid.into()).maybe_text("endpoint_url", endpoint_url);
+    held
+}
+
+/// Whether a session may have this id.
+pub(super) fn check_id(id: &str) -> Result<(), ErrorInfo> {
+    if id.len() <= ID && !id.chars().any(char::is_control) {
+        return Ok(());
+    }
+    Err(ErrorInfo::new(
+        Code::InvalidArguments,
+        "a session id has at most 256 bytes and no control characters",
+    ))
+}
+
+/// Whether a session may be called so.
+///
+/// # Errors
+/// `invalid_arguments`
+pub fn check_name(name: &str) -> Result<(), ErrorInfo> {
+    let why = if name != name.trim() {
+        "must not have leading or trailing whitespace"
+    } else if name.is_empty() {
+        "must not be empty"
+    } else if name.chars().nth(NAME).is_some() {
+        "must be 64 characters or fewer"
+    } else if name.chars().any(|letter| letter < ' ') {
+        "must not contain control characters"
+    } else if !name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, ' ' | '_' | '-'))
+    {
+        "may contain only letters, numbers, space, -, and _"
+    } else {
+        return Ok(());
+    };
+    Err(ErrorInfo::new(Code::InvalidArguments, ["session name ", why].concat()))
+}

@@ -1,0 +1,107 @@
+//! Who may do what with a session.
+//!
+//! Decides whether an operator is there, still is, and is the owner where that is asked. Promises: every action goes
+//! through [`may`] or its two halves. It is stricter than Craik, where any operator but for a prompt does, and one whose
+//! time is over too. Leaves to others: who the operator really is; nothing here proves it, and nothing of a login is
+//! kept.
+
+use super::record::Record;
+use crate::error::{Code, ErrorInfo};
+use crate::ports::Millis;
+
+/// The person that a session belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operator {
+    /// Who, for whoever has issued it.
+    pub subject: String,
+    /// By whom it was issued.
+    pub issuer: Option<String>,
+    /// From when on it does not count.
+    pub expires_at: Option<Millis>,
+}
+
+impl Operator {
+    /// Whether a session is this one's.
+    pub fn owns(&self, record: &Record) -> bool {
+        record.text("operator_subject") == Some(&self.subject)
+            && record.text("operator_issuer") == self.issuer.as_deref()
+    }
+}
+
+/// What somebody wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// To make a session: by launch or import.
+    Launch,
+    /// To see that it is there, and how it stands.
+    Status,
+    /// To read what is in it: history, journal, events, receipts, handoffs, live output, an export.
+    Read,
+    /// To send something to its model, or to edit or regenerate what was sent.
+    Prompt,
+    /// To interrupt, resume or answer a question of its run.
+    Steer,
+    /// To stop it.
+    Stop,
+    /// To restart it.
+    Restart,
+    /// To mark a failure, or recover from it.
+    Recover,
+    /// To give it another name.
+    Rename,
+    /// To erase its conversation.
+    Clear,
+    /// To remove it.
+    Remove,
+    /// To put it aside.
+    Bench,
+    /// To take it up again.
+    Play,
+    /// To make another one of it.
+    Fork,
+}
+
+impl Action {
+    /// Whether only the owner may.
+    pub fn needs_owner(self) -> bool {
+        !matches!(self, Action::Launch | Action::Status | Action::Read)
+    }
+}
+
+/// Whether an operator may do this, with this session where there is one.
+///
+/// # Errors
+/// `operator_required`: nobody is there, or not any more. `permission_denied`: it is somebody else's.
+pub fn may(
+    operator: Option<&Operator>,
+    action: Action,
+    record: Option<&Record>,
+    at: Millis,
+) -> Result<(), ErrorInfo> {
+    let operator = present(operator, at)?;
+    match record {
+        Some(record) if action.needs_owner() => owner(operator, record),
+        _ => Ok(()),
+    }
+}
+
+/// Whether there is an operator.
+pub(super) fn present(operator: Option<&Operator>, at: Millis) -> Result<&Operator, ErrorInfo> {
+    let required = |message: &str| {
+        ErrorInfo::new(Code::OperatorRequired, message).hint("say who works here with setOperator()")
+    };
+    let operator = operator.ok_or_else(|| required("active operator session required; run craik login"))?;
+    if operator.expires_at.is_some_and(|end| end <= at) {
+        return Err(required("the operator session has expired; run craik login"));
+    }
+    Ok(operator)
+}
+
+/// Whether a session is an operator's own.
+pub(super) fn owner(operator: &Operator, record: &Record) -> Result<(), ErrorInfo> {
+    if operator.owns(record) {
+        return Ok(());
+    }
+    let message = "agent session operator does not match the active operator session";
+    Err(ErrorInfo::new(Code::PermissionDenied, message).hint("only the operator who launched it may do this"))
+}

@@ -1,0 +1,131 @@
+//! What a record looks like, as data, and the one reader for all of them.
+//!
+//! Decides which members a record has, of what kind, and what stands for one that is absent. Promises: what is read has
+//! every member of its shape and no other. Leaves to others: what the members mean together.
+
+use crate::find::beginning;
+use crate::json;
+use crate::session::dates;
+use serde_json::{Map, Value};
+
+/// What a member may be.
+#[derive(Debug)]
+pub(super) enum Kind {
+    Text,
+    /// A text that is not empty.
+    Name,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    Flag,
+    /// A whole number of at least this.
+    Count(u64),
+    /// A number above zero.
+    Amount,
+    Time,
+    Texts,
+    Object,
+    Objects,
+    /// An object of a shape of its own.
+    Parts(&'static [Member]),
+}
+
+/// A member: its name, its kind, and the JSON that stands for it where it is absent. Empty: it must be there. One that
+/// may be absent as `null` may be `null`.
+#[derive(Debug)]
+pub(super) struct Member(pub &'static str, pub Kind, pub &'static str);
+
+/// What stands for a member that is absent.
+pub(super) const NEEDED: &str = "";
+pub(super) const NULL: &str = "null";
+pub(super) const LIST: &str = "[]";
+pub(super) const EMPTY: &str = "{}";
+
+/// A record: its schema and what it has besides that and its version.
+#[derive(Debug)]
+pub(super) struct Shape {
+    pub schema: &'static str,
+    pub members: &'static [Member],
+}
+
+/// How much of a name that nobody knows is shown.
+const SHOWN: usize = 64;
+
+/// The version of all of them.
+const VERSION: &str = "0.1.0";
+
+impl Shape {
+    /// The record with all its members; or what is wrong with it.
+    pub fn whole(&self, value: &Value) -> Result<Map<String, Value>, String> {
+        let mut given = value.as_object().cloned().unwrap_or_default();
+        for (name, fixed) in [("schema", self.schema), ("version", VERSION)] {
+            if given.remove(name).is_some_and(|other| other != fixed) {
+                return Err([self.schema, " has another ", name, " than \"", fixed, "\""].concat());
+            }
+        }
+        let mut whole = members(self.schema, self.members, given)?;
+        whole.insert("schema".into(), self.schema.into());
+        whole.insert("version".into(), VERSION.into());
+        Ok(whole)
+    }
+}
+
+fn members(
+    path: &str,
+    shape: &[Member],
+    mut given: Map<String, Value>,
+) -> Result<Map<String, Value>, String> {
+    let mut whole = Map::new();
+    for Member(name, kind, absent) in shape {
+        let value = match given.remove(*name) {
+            Some(value) => value,
+            None => json::parse(absent).ok_or_else(|| [path, " has no ", name].concat())?,
+        };
+        let value = match (kind, value) {
+            (_, Value::Null) if *absent == NULL => Value::Null,
+            (Kind::Parts(shape), Value::Object(parts)) => {
+                members(&[path, ".", name].concat(), shape, parts)?.into()
+            }
+            (kind, value) if kind.fits(&value) => value,
+            _ => return Err([path, ".", name, " must be ", kind.words()].concat()),
+        };
+        whole.insert((*name).into(), value);
+    }
+    match given.keys().next() {
+        Some(name) => Err([path, " has no member called ", beginning(name, SHOWN)].concat()),
+        None => Ok(whole),
+    }
+}
+
+impl Kind {
+    fn fits(&self, value: &Value) -> bool {
+        match self {
+            Kind::Text => value.is_string(),
+            Kind::Name => value.as_str().is_some_and(|text| !text.is_empty()),
+            Kind::Word(words) => value.as_str().is_some_and(|word| words.contains(&word)),
+            Kind::Flag => value.is_boolean(),
+            Kind::Count(least) => value.as_u64().is_some_and(|count| count >= *least),
+            Kind::Amount => value.as_f64().is_some_and(|amount| amount > 0.0),
+            Kind::Time => value.as_str().and_then(dates::parse).is_some(),
+            Kind::Texts => value.as_array().is_some_and(|list| list.iter().all(Value::is_string)),
+            Kind::Object => value.is_object(),
+            Kind::Objects => value.as_array().is_some_and(|list| list.iter().all(Value::is_object)),
+            Kind::Parts(_) => false,
+        }
+    }
+
+    fn words(&self) -> &'static str {
+        match self {
+            Kind::Text => "a text",
+            Kind::Name => "a text that is not empty",
+            Kind::Word(_) => "one of its words",
+            Kind::Flag => "true or false",
+            Kind::Count(0) => "a whole number",
+            Kind::Count(_) => "a whole number above zero",
+            Kind::Amount => "a number above zero",
+            Kind::Time => "a time like 2026-05-22T07:00:00Z",
+            Kind::Texts => "a list of texts",
+            Kind::Object | Kind::Parts(_) => "an object",
+            Kind::Objects => "a list of objects",
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! A page with sessions, on a store that never fails: what tests of single cases of sessions begin with.
+//!
+//! It does at once whatever the harness asks for. Promises: each command is answered once; pages share nothing but the
+//! store that one hands to the next.
+
+use lodger::error::{Code, ErrorInfo};
+use lodger::harness::{Action, CallKey, Harness, Input, ModelRequest, Notice, Options};
+use lodger::journal::{Entry, Row};
+use lodger::model::{Answer, Block, StopReason, Usage};
+use lodger::ports::{MemoryStore, PatternEngine, Read, Table};
+use lodger::session::operator::Operator;
+use lodger::session::{Session, replay};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+pub type Answered = Result<Value, ErrorInfo>;
+
+pub struct Desk {
+    pub harness: Harness,
+    pub store: MemoryStore,
+    pub now: u64,
+    ids: u32,
+    pub answers: BTreeMap<u32, Answered>,
+    pub events: Vec<(&'static str, Value)>,
+    pub models: Vec<CallKey>,
+    /// Which function was called for each model call so far.
+    pub streams: Vec<u32>,
+    /// What the model was asked last.
+    pub asked: Value,
+    /// How many rows of journals were read.
+    pub read: usize,
+    /// The key that signs has this name; the store's own has none.
+    pub key: Option<&'static str>,
+    /// Whether there is a key.
+    pub signs: bool,
+}
+
+impl Desk {
+    pub fn on(store: MemoryStore, now: u64, subject: &str) -> Desk {
+        let operator = Some(Operator { subject: subject.into(), issuer: None, expires_at: None });
+        let options = Options { name: "docs".into(), page_tools: false, holder: "h".into(), operator };
+        Desk {
+            harness: Harness::new(options),
+            store,
+            now,
+            ids: 0,
+            answers: BTreeMap::new(),
+            events: Vec::new(),
+            models: Vec::new(),
+            streams: Vec::new(),
+            asked: Value::Null,
+            read: 0,
+            key: None,
+            signs: true,
+        }
+    }
+
+    /// Somebody's page, on a disk of its own.
+    pub fn of(subject: &str) -> Desk {
+        Desk::on(MemoryStore::new(), 1_779_430_500_000, subject)
+    }
+
+    /// The same with an agent that runs.
+    pub fn started(subject: &str) -> Desk {
+        let mut desk = Desk::of(subject);
+        desk.start();
+        desk
+    }
+
+    pub fn start(&mut self) {
+        self.start_with(json!({}));
+    }
+
+    /// Starts the agent with these providers besides.
+    pub fn start_with(&mut self, more: Value) {
+        let stream = |f: u64| json!({ "kind": "custom", "model": "model-1", "stream": { "$fn": f } });
+        let mut providers = json!({ "spare": stream(51) });
+        providers.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        self.must("startAgent", json!({ "provider": stream(50), "providers": providers }));
+    }
+
+    /// The page goes away without a word, and another opens.
+    pub fn crash(self, subject: &str) -> Desk {
+        Desk::on(self.store, self.now + 1_000, subject)
+    }
+
+    pub fn handle(&mut self, input: Input) {
+        self.now += 1;
+        self.harness.handle(self.now, input);
+        while let Some(action) = self.harness.poll(self.now) {
+            match action {
+                Action::Reply { id, result } => {
+                    let value = |json: Option<String>| {
+                        json.map_or(Value::Null, |json| serde_json::from_str(&json).unwrap())
+                    };
+                    assert!(self.answers.insert(id, result.map(value)).is_none(), "{id} is answered twice");
+                }
+                Action::Tell(Notice::Event(name, detail)) => {
+                    self.events.push((name, serde_json::from_str(&detail).unwrap()));
+                }
+                Action::Lock { .. } => self.harness.handle(self.now, Input::Locked(true)),
+                Action::Account { id, .. } => {
+                    self.harness.handle(self.now, Input::Account { read: id, result: Ok(vec![]) });
+                }
+                Action::Commit { id, commit } => {
+                    let result = self.store.commit(&commit);
+                    self.harness.handle(self.now, Input::Committed { commit: id, result });
+                }
+                Action::Read { id, reads } => {
+                    let rows: Vec<_> = reads.iter().map(|read| self.store.read(read)).collect();
+                    let journal = reads.iter().zip(&rows).filter(|(read, _)| read.table == Table::Entries);
+                    self.read += journal.map(|(_, rows)| rows.len()).sum::<usize>();
+                    self.harness.handle(self.now, Input::Read { read: id, result: Ok(rows) });
+                }
+                Action::Sign { id, texts } => {
+                    let mut signatures = lodger::ports::signatures(&texts);
+                    for (signature, key) in signatures.iter_mut().zip(self.key.iter().cycle()) {
+                        signature.push(' ');
+                        signature.push_str(key);
+                    }
+                    let signatures = Some(signatures).filter(|_| self.signs);
+                    self.harness.handle(self.now, Input::Signed { id, signatures });
+                }
+                Action::CallModel { call, request } => {
+                    if let ModelRequest::Custom { stream, .. } = &request {
+                        self.streams.push(*stream);
+                        // One with files in it is text around them.
+                        self.asked = serde_json::from_str(request.text()).unwrap_or_default();
+                    }
+                    self.models.push(call);
+                }
+                Action::Abort(call) => self.models.retain(|model| *model != call),
+                _ => {}
+            }
+        }
+    }
+
+    /// Gives a command; its number.
+    pub fn command(&mut self, name: &str, args: Value) -> u32 {
+        self.ids += 1;
+        let id = self.ids;
+        let fresh = format!("{:x}_{id}", self.now);
+        self.handle(Input::Command { id, name: name.into(), args, fresh });
+        id
+    }
+
+    pub fn ask(&mut self, name: &str, args: Value) -> Answered {
+        let id = self.command(name, args);
+        self.answers.get(&id).cloned().unwrap_or_else(|| panic!("no answer to {name}"))
+    }
+
+    pub fn must(&mut self, name: &str, args: Value) -> Value {
+        self.ask(name, args).unwrap_or_else(|error| panic!("{name}: {error:?}"))
+    }
+
+    pub fn fails(&mut self, name: &str, args: Value) -> (Code, String) {
+        let error = self.ask(name, args).expect_err(name);
+        (error.code, error.message.clone())
+    }
+
+    /// The model that was called first says so.
+    pub fn says(&mut self, text: &str) {
+        self.answers_with(vec![Block::Text(text.into())], StopReason::EndTurn);
+    }
+
+    pub fn answers_with(&mut self, blocks: Vec<Block>, stop: StopReason) {
+        let call = self.models.remove(0);
+        let usage = Usage { input_tokens: 10, output_tokens: 20, ..Usage::default() };
+        let answer = Answer { blocks, stop: Some(stop), usage, model: None, id: None };
+        self.handle(Input::Answered { call, result: Ok(answer) });
+    }
+
+    /// The model that was called first fails so.
+    pub fn breaks(&mut self, code: Code) {
+        let call = self.models.remove(0);
+        let error = ErrorInfo::new(code, "provider returned token=secret-token");
+        self.handle(Input::Answered { call, result: Err((error, None)) });
+    }
+
+    pub fn launch(&mut self, id: &str) -> Value {
+        self.must("sessions.launch", json!({ "id": id }))
+    }
+
+    pub fn prompt(&mut self, id: &str, text: &str) -> Value {
+        self.must("sessions.prompt", json!({ "id": id, "text": text }))
+    }
+
+    pub fn status(&mut self, id: &str) -> Value {
+        self.must("sessions.status", json!({ "id": id }))["session"].clone()
+    }
+
+    /// Events, receipts or handoffs as the journal has them.
+    pub fn recorded(&mut self, id: &str, kind: &str) -> Vec<Value> {
+        let mut found = Vec::new();
+        for text in self.rows(id) {
+            if let Some(Entry::Recorded { what, record }) = Row::from_text(&text).unwrap().read().unwrap().1
+                && what == kind
+            {
+                found.push(record);
+            }
+        }
+        found
+    }
+
+    pub fn event_types(&mut self, id: &str) -> Vec<String> {
+        self.recorded(id, "event").iter().map(|event| event["event_type"].as_str().unwrap().into()).collect()
+    }
+
+    /// What is stored once nothing is on its way.
+    pub fn rows(&mut self, id: &str) -> Vec<String> {
+        self.now += 200;
+        self.handle(Input::Tick);
+        self.stored(Table::Entries, id)
+    }
+
+    pub fn stored(&self, table: Table, key: &str) -> Vec<String> {
+        let rows = self.store.read(&Read::all(table, vec![key.into()]));
+        rows.into_iter().map(|(_, text)| text).collect()
+    }
+
+    /// The journal folds to what the head says, and replays byte for byte. What it folds to.
+    pub fn holds(&mut self, id: &str) -> Session {
+        let rows = self.rows(id);
+        let texts = || rows.iter().map(String::as_str);
+        let fold = Session::load(id, &PatternEngine::default(), texts()).unwrap();
+        let head: Value =
+            serde_json::from_str(self.stored(Table::Heads, id)[0].lines().next().unwrap()).unwrap();
+        assert!(fold.agrees_with(&head));
+        assert_eq!(head["record"], fold.record().unwrap().json());
+        assert_eq!(replay(id, texts()).unwrap(), Ok(()));
+        fold
+    }
+}

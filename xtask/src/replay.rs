@@ -1,0 +1,62 @@
+//! `replay`: an exported session is run again, here.
+//!
+//! Promises: the same machine as in the browser reads the same file; the first entry that comes out otherwise is shown,
+//! and that is a failure. A line is held at a time.
+
+use anyhow::{Context, Result, anyhow, bail};
+use lodger::error::ErrorInfo;
+use lodger::ports::{Pattern, PatternEngine, Patterns};
+use lodger::session::carry::{LINE, Reader};
+use regress::Regex;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::rc::Rc;
+
+pub fn replay(path: &Path) -> Result<()> {
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let mut file = BufReader::new(file);
+    let mut reader = Reader::new(&PatternEngine::new(Rc::new(Engine)), true);
+    let mut line = Vec::new();
+    while reader.difference().is_none() && next(&mut file, &mut line)? {
+        let text = str::from_utf8(&line).context("a line is no text")?;
+        reader.line(text).map_err(told)?;
+    }
+    let package = reader.package().to_owned();
+    if let Some(difference) = reader.difference() {
+        println!("{}", difference.json());
+        bail!(
+            "entry {} comes out otherwise; lodger {package} has recorded it, this is {}",
+            difference.seq,
+            env!("CARGO_PKG_VERSION")
+        );
+    }
+    let session = reader.finish().map_err(told)?.session;
+    println!("{}: {} entries, recorded by lodger {package}: the same again", session.id, session.seq());
+    Ok(())
+}
+
+/// Reads a line, without its end; of one that is too long, as much as shows that. `false`: there is none.
+fn next(file: &mut impl BufRead, line: &mut Vec<u8>) -> Result<bool> {
+    line.clear();
+    let most = LINE as u64 + 2;
+    file.take(most).read_until(b'\n', line).context("the file cannot be read")?;
+    let any = !line.is_empty();
+    line.pop_if(|last| *last == b'\n');
+    Ok(any)
+}
+
+fn told(error: ErrorInfo) -> anyhow::Error {
+    anyhow!("{}", error.for_model())
+}
+
+/// What a browser's `RegExp` is to the schemas of tools.
+struct Engine;
+
+impl Patterns for Engine {
+    fn compile(&self, pattern: &str, unicode: bool) -> Result<Pattern, String> {
+        let flags = if unicode { "u" } else { "" };
+        let regex = Regex::with_flags(pattern, flags).map_err(|error| error.to_string())?;
+        Ok(Rc::new(move |text| regex.find(text).is_some()))
+    }
+}
