@@ -1,5 +1,5 @@
 // Lodger beside a bare drain, a hand-written loop, the Anthropic SDK, pi and the AI SDK: one page, one server, one run,
-// medians. Streams of text, the same on each wire, a call with long arguments, loops of tools.
+// medians. Streams of text, the same on each wire, a call with long arguments, loops of tools; sessions, by themselves.
 //   node bench/run.mjs [--package DIR|TGZ] [--runs 5] [--deltas 20000,100000] [--argument 128] [--turns 200] [--json FILE] [--gate DIR]
 // The peers are installed in `bench/peers`.
 // `--gate`: the module with what only the benchmark calls, as `cargo xtask bench` builds it; then the gate is measured too.
@@ -14,6 +14,7 @@ import { launch } from "../lib/browser.mjs";
 import { installPackage, ROOT, WORK } from "../lib/package.mjs";
 import { site } from "../lib/site.mjs";
 import { gateBench } from "./gate.mjs";
+import { sessionsBench } from "./sessions.mjs";
 import { benchServer, contentOf, textOf, WIRE_NAMES } from "./server.mjs";
 
 const { values } = parseArgs({ options: { package: { type: "string", default: path.join(ROOT, "..", "pkg") }, runs: { type: "string", default: "5" }, deltas: { type: "string", default: "20000,100000" },
@@ -119,6 +120,8 @@ if (values.gate) {
   results.gate = await gateBench({ browser, web, dir: values.gate, runs: RUNS, definitions, median });
 }
 
+results.sessions = await sessionsBench({ browser, web, runs: RUNS, median });
+
 const compress = (body) => ({ raw: body.length, gzip: zlib.gzipSync(body, { level: 9 }).length, brotli: zlib.brotliCompressSync(body).length });
 for (const [name, body] of loaded) results.sizes[name.replace("/lodger/", "")] = compress(body);
 const sum = (key) => Object.values(results.sizes).reduce((total, s) => total + s[key], 0);
@@ -157,6 +160,12 @@ if (results.gate) {
   console.log(`  ours: copy into the module, parse, check, repair where that is needed; ajv: TextDecoder, JSON.parse, compiled ajv (first error only)`);
   console.log(`  of a tool turn of ${(turn * 1000).toFixed(0)} µs (CPU, above) the gate takes ${ours.toFixed(1)} µs: ${((ours / (turn * 1000)) * 100).toFixed(1)} %\n`);
 }
+console.log("a session of             entries   shown  all of it  first answer   (ms on the wall; shown: its last 20 messages after a reload)");
+for (const [entries, { rows, shown, whole, answered }] of Object.entries(results.sessions.open)) console.log(`  ${entries.padStart(6)}${String(rows).padStart(26)}${ms(shown)}${ms(whole)}${ms(answered)}`);
+for (const [count, { all }] of Object.entries(results.sessions.list)) console.log(`  ${count.padStart(6)} sessions, listed and verified ${ms(all)}`);
+console.log(`  a run, its entries signed ${ms(results.sessions.append.signed)}, not signed ${ms(results.sessions.append.unsigned)}`);
+for (const [, { megabytes, export: out, import: back, replay }] of Object.entries(results.sessions.carry)) console.log(`  ${megabytes.toFixed(1).padStart(6)} MB, per MB: export ${ms(out)}, import ${ms(back)}, replay ${ms(replay)}`);
+console.log();
 console.log("what import and openWorkspace load        raw     gzip   brotli");
 for (const [name, s] of Object.entries(results.sizes)) console.log(`  ${name.padEnd(36)} ${String(s.raw).padStart(8)} ${String(s.gzip).padStart(8)} ${String(s.brotli).padStart(8)}`);
 console.log(`  ${"together".padEnd(36)} ${String(total.raw).padStart(8)} ${String(total.gzip).padStart(8)} ${String(total.brotli).padStart(8)}\n`);
@@ -170,6 +179,9 @@ goals.push([`${large} deltas: within 1.5 times the drain`, results.streams[large
 const { lodger, bare } = results.toolLoop.reads;
 goals.push([`${TURNS} turns: CPU at most 1.3 times the bare fetches`, lodger.cpu / bare.cpu, 1.3], [`${TURNS} turns: wall at most 1.3 times the bare fetches`, lodger.wall / bare.wall, 1.3]);
 if (large > small) goals.push([`linear: ${large} against ${small} deltas, per delta at most 1.1`, (results.streams[large].lodger.cpu / large) / (results.streams[small].lodger.cpu / small), 1.1]);
+const { open, list, carry } = results.sessions;
+goals.push(["sessions: 10,000 entries are shown in at most 2.2 times what 1,000 take", open[10_000].shown / open[1000].shown, 2.2], ["sessions: 1,000 are listed in at most 11 times what 100 take", list[1000].all / list[100].all, 11]);
+for (const way of ["export", "import"]) goals.push([`sessions: ${way} of 8 MB, per MB, at most 1.1 times that of 1 MB`, carry[8][way] / carry[1][way], 1.1]);
 goals.push(["size: at most 150 KB brotli", total.brotli / 1024, 150]);
 if (results.gate) for (const [group, title] of [["pages", "page tools"], ["wild", "50 schemas"]]) goals.push([`the gate, ${title}: at most 1.5 times JSON.parse and ajv`, results.gate[group].ratio, 1.5]);
 for (const [goal, value, limit] of goals) console.log(`${value <= limit ? "reached" : "MISSED "}  ${goal}: ${value.toFixed(2)}`);

@@ -34,17 +34,18 @@ function module(test) {
       const ws = await lodger.openWorkspace("w");
       const names = (o) => { const found = new Set(); for (let p = o; p && p !== Object.prototype && p !== EventTarget.prototype; p = Object.getPrototypeOf(p)) Object.getOwnPropertyNames(p).forEach((n) => found.add(n)); found.delete("constructor"); return [...found].sort(); };
       const error = await ws.history({ limit: "x" }).catch((e) => e);
-      return { module: Object.keys(lodger).sort(), same: lodger.default === lodger.init, workspace: names(ws), tools: names(ws.tools), pages: names(ws.pages), keys: names(ws.keys), view: names(ws.view()), isTarget: ws instanceof EventTarget,
+      return { module: Object.keys(lodger).sort(), same: lodger.default === lodger.init, workspace: names(ws), tools: names(ws.tools), pages: names(ws.pages), keys: names(ws.keys), sessions: names(ws.sessions), view: names(ws.view()), isTarget: ws instanceof EventTarget,
         error: [error instanceof lodger.LodgerError, error instanceof Error, error.name] };
     });
     assert.deepEqual(seen.module, ["LodgerError", "default", "deleteWorkspace", "init", "invoke", "openWorkspace"]);
     assert.equal(seen.same, true);
     assert.equal(seen.isTarget, true);
-    assert.deepEqual(seen.workspace.filter((n) => n !== "addEventListener" && n !== "removeEventListener"), ["clearConversation", "close", "configureAgent", "file", "history", "interrupt", "invoke", "keys", "name", "pages", "resolvePermission", "resume", "run", "sendMessage",
-      "startAgent", "status", "stopAgent", "storage", "tools", "view", "wait"]);
+    assert.deepEqual(seen.workspace.filter((n) => n !== "addEventListener" && n !== "removeEventListener"), ["clearConversation", "close", "configureAgent", "file", "history", "interrupt", "invoke", "keys", "name", "pages", "regenerate", "resolvePermission", "resume", "run", "sendMessage",
+      "sessions", "setOperator", "startAgent", "status", "stopAgent", "storage", "tools", "view", "wait"]);
     assert.deepEqual(seen.tools, ["definitions", "execute", "grants", "register", "resolve", "revoke", "unregister"]);
     assert.deepEqual(seen.pages, ["backlinks", "create", "delete", "move", "outgoingLinks", "read", "rename", "restore", "search", "trash", "tree", "update", "versions"]);
     assert.deepEqual(seen.keys, ["list", "models", "remove", "set", "validate"]);
+    assert.deepEqual(seen.sessions, ["events", "export", "fork", "handoffs", "import", "journal", "launch", "list", "prompt", "receipts", "recover", "remove", "rename", "replay", "restart", "runOnce", "status", "stop", "task", "undoRemove"]);
     assert.deepEqual(seen.view, ["getSnapshot", "subscribe"]);
     assert.deepEqual(seen.error, [true, true, "LodgerError"]);
   });

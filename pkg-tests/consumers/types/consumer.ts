@@ -1,6 +1,6 @@
 // What an app in TypeScript writes, and what the compiler must refuse.
 import init, { deleteWorkspace, invoke, LodgerError, openWorkspace } from "lodger";
-import type { AgentConfig, ErrorCode, Lifecycle, Message, Part, Provider, Run, RunResult, Snapshot, Status, Tool, WaitResult, Workspace } from "lodger";
+import type { AgentConfig, ErrorCode, Lifecycle, Message, Part, Provider, Replay, Run, RunResult, SessionState, Snapshot, Status, TaskRun, Tool, WaitResult, Workspace } from "lodger";
 import models from "lodger/models.json" with { type: "json" };
 import { offline } from "lodger/offline";
 import { scriptedModel } from "lodger/testing";
@@ -65,8 +65,23 @@ export async function app(): Promise<void> {
   await ws.close();
   await deleteWorkspace("chat");
 
+  const session: SessionState = await ws.sessions.launch({ id: "docs", provider: "spare", messages: [{ role: "user", parts: [{ type: "text", text: "Hello" }] }] });
+  const { runId } = await ws.sessions.prompt(session.id, { text: "Go on." });
+  if (runId !== null) await ws.interrupt({ runId });
+  for (const { session: { status }, hmac_status } of await ws.sessions.list({ withVerification: true })) void [status, hmac_status];
+  const once = await ws.sessions.runOnce("Count them.", { schema: { type: "object", properties: { count: { type: "number" } }, required: ["count"] } });
+  const count: number | undefined = once.value?.count;
+  const done: TaskRun["status"] = (await ws.sessions.task(once.run.id)).status;
+  void [count, done];
+  await ws.setOperator({ subject: "ana", issuer: "shop", expiresAt: 1 });
+  const file: Blob = await ws.sessions.export(session.id);
+  const replayed: Replay = await ws.sessions.replay(file);
+  void replayed;
+  // @ts-expect-error an action that does not exist
+  await ws.sessions.recover(session.id, { action: "retry" });
+
   // @ts-expect-error a member of a later version does not exist
-  void ws.sessions;
+  void ws.bench;
   await ws.configureAgent({ budgets: { run: { turns: 3 }, session: { cost: 1 } }, providers: { spare: { kind: "ollama", model: "m" } }, fallback: ["spare"] });
   // @ts-expect-error a choice of a later version does not exist
   await ws.startAgent({ ifRunning: "takeover" });

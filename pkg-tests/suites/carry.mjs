@@ -1,0 +1,278 @@
+// Sessions in files: taken from one browser to another, run again, forked, read by people; and what is no such file.
+import assert from "node:assert/strict";
+import { search } from "../lib/secrets.mjs";
+import { plain } from "../servers/raw.mjs";
+import { errorBody, message } from "../servers/sse.mjs";
+
+const ANN = { subject: "ann", issuer: "https://login.example" };
+const BEA = { subject: "bea" };
+
+export default function (test) {
+  along(test);
+  people(test);
+  replays(test);
+  forks(test);
+  hostile(test);
+  secrecy(test);
+  large(test);
+}
+
+const begin = (page, { base, operator = ANN, name = "desk" } = {}) => page.evaluate(async ([base, operator, name]) => {
+  globalThis.ws = await lodger.openWorkspace(name, { operator });
+  globalThis.s = ws.sessions;
+  globalThis.code = (promise) => promise.then(() => null, ({ code, message }) => ({ code, message }));
+  globalThis.says = async (id, input) => T.plain(await ws.wait((await s.prompt(id, input)).runId));
+  globalThis.textsOf = async (sessionId) => (await ws.history({ sessionId })).map((m) => m.parts.at(-1)?.text);
+  globalThis.linesOf = async (blob) => (await blob.text()).trimEnd().split("\n").map((line) => JSON.parse(line));
+  // A PNG that is larger than a line of a file.
+  globalThis.png = () => new File([Uint8Array.of(0x89, 80, 78, 71, 13, 10, 26, 10), new Uint8Array(1_500_001).map((_, at) => (at * 7919) >> 3)], "a.png", { type: "image/png" });
+  globalThis.hashOf = async (blob) => [...new Uint8Array(await crypto.subtle.digest("SHA-256", await blob.arrayBuffer()))].join();
+  if (base) await ws.startAgent({ provider: T.anthropic(base) });
+}, [base, operator, name]);
+
+/** A tab with a session "docs" that has worked: a file, a tool call, two answers. */
+async function worked(t, ...more) {
+  const route = await t.raw(message("A dot."), message({ tool: "get_weather", args: { city: "Bern" } }), message("18 degrees."), ...more);
+  const page = await t.tab();
+  await begin(page, { base: route.base });
+  await page.evaluate(async () => {
+    T.weather(ws);
+    await s.launch({ id: "docs", displayName: "Docs bot" });
+    await says("docs", { text: "What is it?", files: [png()] });
+    await says("docs", "And the weather?");
+  });
+  return { page, route };
+}
+
+function along(test) {
+  test("a session goes out, its workspace is deleted, and it comes in again with all that it was", async (t) => {
+    const { page, route } = await worked(t, message("Again."));
+    const seen = await page.evaluate(async () => {
+      const file = await s.export("docs");
+      const before = { texts: await textsOf("docs"), receipts: await s.receipts("docs"), handoffs: await s.handoffs("docs"), events: await s.events("docs"), journal: await s.journal("docs") };
+      await lodger.deleteWorkspace("desk");
+      globalThis.file = file;
+      return T.plain({ before, lines: (await linesOf(file)).map((line) => Object.keys(line)[0]), type: file.type });
+    });
+    assert.equal(seen.type, "application/x-ndjson");
+    assert.deepEqual([seen.lines[0], seen.lines.at(-1)], ["lodger", "end"]);
+    assert.deepEqual(seen.lines.filter((kind) => ["file", "bytes"].includes(kind)), ["file", "bytes", "bytes"]);
+    await begin(page, { operator: BEA });
+    const cold = await page.evaluate(async () => {
+      const before = await s.list();
+      const state = await s.import(file);
+      const part = (await ws.history({ sessionId: "docs" }))[0].parts[0];
+      return T.plain({ before, state, texts: await textsOf("docs"), same: (await hashOf(await ws.file(part.fileId))) === (await hashOf(png())), receipts: await s.receipts("docs"), handoffs: await s.handoffs("docs"), events: await s.events("docs"), journal: await s.journal("docs"), status: await s.status("docs"), list: (await s.list()).map((one) => one.id) });
+    });
+    assert.deepEqual(cold.before, []);
+    assert.deepEqual([cold.state.id, cold.state.operator_subject, cold.state.display_name, cold.state.status], ["docs", "bea", "Docs bot", "idle"]);
+    assert.deepEqual([cold.list, cold.same, cold.texts], [["docs"], true, seen.before.texts]);
+    assert.deepEqual([cold.receipts, cold.handoffs], [seen.before.receipts, seen.before.handoffs]);
+    assert.deepEqual(cold.journal.slice(0, seen.before.journal.length), seen.before.journal);
+    // The old key is gone with its workspace: what it has signed, nobody can judge.
+    assert.equal(cold.status.hmac_status, "unverifiable");
+    assert.deepEqual(cold.events.slice(0, -1).map((e) => e.receipt_hmac), seen.before.events.map((e) => e.receipt_hmac), "rows keep their signatures");
+    assert.deepEqual([cold.events.at(-1).event_type, cold.events.at(-1).metadata.from_session_id], ["imported", "docs"]);
+    const warm = await page.evaluate(async (base) => {
+      await ws.startAgent({ provider: T.anthropic(base) });
+      const waited = await says("docs", "Once more.");
+      return T.plain({ waited, status: await s.status("docs"), texts: await textsOf("docs") });
+    }, route.base);
+    assert.deepEqual([warm.waited.outcome, warm.status.hmac_status, warm.texts.at(-1)], ["completed", "unverifiable", "Again."]);
+    const { messages } = route.requests.at(-1).json;
+    assert.deepEqual(messages.map((m) => m.role), ["user", "assistant", "user", "assistant", "user", "assistant", "user"]);
+    assert.equal(messages[0].content[0].type, "image", "the model is sent the file");
+  });
+
+  test("where its id is taken it gets a number, and what this key has signed is verified", async (t) => {
+    const { page } = await worked(t);
+    const seen = await page.evaluate(async () => {
+      const file = await s.export("docs");
+      const [second, third] = await Promise.all([s.import(file), ws.invoke("session_import", { file: await ws.invoke("session_export", { id: "docs" }) })]);
+      await ws.stopAgent();
+      const fourth = await s.import(new File([file], "docs.lodger.jsonl"));
+      const verified = await Promise.all(["docs-2", "docs-3", "docs-4"].map(async (id) => (await s.status(id)).hmac_status));
+      return T.plain({ ids: [second.id, third.id, fourth.id], verified, texts: await textsOf("docs-4"), list: (await s.list()).map((one) => one.id).sort() });
+    });
+    assert.deepEqual(seen.ids, ["docs-2", "docs-3", "docs-4"]);
+    assert.deepEqual(seen.verified, ["verified", "verified", "verified"]);
+    assert.deepEqual([seen.texts.at(-1), seen.list], ["18 degrees.", ["default", "docs", "docs-2", "docs-3", "docs-4"]]);
+  });
+
+  test("a page that goes away while a session comes in leaves nothing of it", async (t) => {
+    const { page, route } = await worked(t);
+    await page.evaluate(async () => { globalThis.text = await (await s.export("docs")).text(); await ws.stopAgent(); });
+    const text = await page.evaluate(() => text);
+    const other = await t.tab();
+    await begin(other, { operator: BEA, name: "there" });
+    // The second reading of the file never ends.
+    await other.evaluate((text) => new Promise((resolve) => {
+      const file = new Blob([text]);
+      let reads = 0;
+      const stream = file.stream.bind(file);
+      file.stream = () => {
+        if (++reads === 1) return stream();
+        const rows = text.split("\n").slice(0, 8).join("\n") + "\n";
+        return new ReadableStream({ start: (c) => c.enqueue(new TextEncoder().encode(rows + " ".repeat(2 ** 20))), pull: () => { resolve(); return new Promise(() => {}); } });
+      };
+      s.import(file);
+    }), text);
+    await other.reload();
+    await t.ready(other);
+    await begin(other, { operator: BEA, name: "there", base: route.base });
+    const seen = await other.evaluate(async (text) => T.plain({ list: (await s.list()).map((one) => one.id), gone: (await code(s.status("docs"))).code, state: await s.import(new Blob([text])) }), text);
+    assert.deepEqual([seen.list, seen.gone, seen.state.id], [["default"], "session_not_found", "docs"]);
+  });
+}
+
+function people(test) {
+  test("transcripts for people: Markdown and JSON", async (t) => {
+    const { page } = await worked(t);
+    const seen = await page.evaluate(async () => {
+      const [markdown, json] = await Promise.all(["markdown", "json"].map((format) => s.export("docs", { format })));
+      return T.plain({ types: [markdown.type, json.type], markdown: await markdown.text(), json: JSON.parse(await json.text()), wrong: [await code(s.export("docs", { format: "pdf" })), await code(s.export("docs", { fromat: "json" })), await code(s.export("nobody"))] });
+    });
+    assert.deepEqual(seen.types, ["text/markdown", "application/json"]);
+    for (const words of ["# Docs bot", "- Operator: ann", "## Person", "What is it?", "File: a.png (image/png, 1500009 bytes)", "## Assistant", "A dot.", "Tool call: get\\_weather (completed)", "18 °C in Bern", "18 degrees."]) {
+      assert.ok(seen.markdown.includes(words), `${words} in ${seen.markdown}`);
+    }
+    assert.deepEqual([seen.json.session.id, seen.json.messages.length], ["docs", 4]);
+    assert.deepEqual(seen.wrong.map(({ code }) => code), ["invalid_arguments", "invalid_arguments", "session_not_found"]);
+  });
+}
+
+function replays(test) {
+  test("a file is run again: the same, or the first difference", async (t) => {
+    const { page } = await worked(t);
+    const seen = await page.evaluate(async () => {
+      const file = await s.export("docs");
+      const same = await s.replay(file);
+      await s.import(file);
+      const copy = await s.replay(await s.export("docs-2"));
+      // A journal that somebody has written: its hashes are right, and nobody has decided so.
+      const text = await file.text();
+      const sha = async (text) => [...new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)))].map((b) => b.toString(16).padStart(2, "0")).join("");
+      let before = "";
+      const forged = [];
+      for (const line of text.trimEnd().split("\n")) {
+        if (!line.startsWith('{"row"')) { forged.push(line); continue; }
+        const [, row, entry] = /^\{"row":(.*?),"entry":(.*),"contentHash":/.exec(line);
+        const content = entry.replace('"outcome":"completed"', '"outcome":"failed"');
+        const contentHash = await sha(content);
+        before = await sha(`${before}\n${row}\n${contentHash}`);
+        forged.push(`{"row":${row},"entry":${content},"contentHash":"${contentHash}","hash":"${before}"}`);
+      }
+      const other = await s.replay(new Blob([forged.join("\n")]));
+      return T.plain({ same, copy, other, list: (await s.list()).length });
+    });
+    assert.equal(seen.same.same, true);
+    assert.match(seen.same.package, /^\d+\.\d+\.\d+$/);
+    assert.equal(seen.copy.same, true);
+    assert.equal(seen.other.same, false);
+    const { stored, made, seq } = seen.other.firstDifference;
+    assert.deepEqual([stored.entry.outcome, made.entry.outcome, stored.row.kind, stored.row.seq], ["failed", "completed", "ended", seq]);
+    assert.equal(seen.list, 3);
+  });
+}
+
+function forks(test) {
+  test("a fork begins at an entry and goes its own way; only its owner forks a session", async (t) => {
+    const { page, route } = await worked(t, message("Elsewhere."));
+    const seen = await page.evaluate(async () => {
+      const before = await s.journal("docs");
+      const at = before.find((entry) => entry.type === "ended").seq;
+      const state = await s.fork("docs", { at });
+      const texts = await textsOf(state.id);
+      await says(state.id, "Another way.");
+      const whole = await ws.invoke("session_fork", { id: "docs" });
+      const wrong = [await code(s.fork("docs", { at: 0 })), await code(s.fork("docs", { at: before.length + 1 })), await code(s.fork("nobody")), await code(s.fork("docs", { provider: "none" }))];
+      const after = await s.journal("docs");
+      await ws.stopAgent();
+      const cold = await s.fork("docs", { at: 3 });
+      await ws.setOperator({ subject: "bob" });
+      const refused = await code(s.fork("docs"));
+      return T.plain({ state, texts, own: await textsOf(state.id), whole: whole.id, original: await textsOf("docs"), wrong, same: JSON.stringify(before) === JSON.stringify(after), cold: cold.id, refused, status: (await s.status(state.id)).hmac_status });
+    });
+    assert.deepEqual([seen.state.id, seen.whole, seen.cold], ["docs-2", "docs-3", "docs-4"]);
+    assert.deepEqual([seen.texts, seen.own.slice(-2)], [["What is it?", "A dot."], ["Another way.", "Elsewhere."]]);
+    assert.deepEqual([seen.original.at(-1), seen.same, seen.status], ["18 degrees.", true, "verified"]);
+    assert.deepEqual(seen.wrong.map(({ code }) => code), ["invalid_arguments", "invalid_arguments", "session_not_found", "invalid_config"]);
+    assert.equal(seen.refused.code, "permission_denied");
+    assert.deepEqual(route.requests.at(-1).json.messages.map((m) => m.role), ["user", "assistant", "user"]);
+  });
+}
+
+function hostile(test) {
+  test("what is no whole file is a clear error, names its line and leaves nothing", async (t) => {
+    const { page } = await worked(t);
+    const seen = await page.evaluate(async () => {
+      const text = await (await s.export("docs")).text();
+      const lines = text.trimEnd().split("\n");
+      const cut = (count) => lines.slice(0, count).join("\n");
+      const files = {
+        empty: "", words: "hello", html: "<!doctype html>", json: "{}", binary: Uint8Array.of(0xff, 0xfe, 0xfd),
+        newer: text.replace('"v":1', '"v":99'), word: text.replace("A dot.", "A dog."), status: text.replace('"status":"idle"', '"status":"stopped"'),
+        deep: `${lines[0]}\n${"[".repeat(500_000)}`, proto: `${lines[0]}\n{"__proto__":{"file":"x"}}`, long: new Blob([lines[0], "\n", ...Array(34).fill(new Blob([" ".repeat(2 ** 20)]))]),
+        bytes: text.replace('{"bytes":"iVBO', '{"bytes":"iVBP'), more: text + lines[1], twice: text + text,
+      };
+      const told = {};
+      for (const [name, file] of Object.entries(files)) told[name] = await code(s.import(file instanceof Blob ? file : new Blob([file])));
+      const truncated = new Set();
+      for (let count = 1; count < lines.length; count++) truncated.add((await code(s.import(new Blob([cut(count)])))).code);
+      const middle = await code(s.import(new Blob([text.slice(0, text.length >> 1)])));
+      const wrong = [await code(s.import("text")), await code(s.replay()), await code(s.replay(new Blob([cut(5)])))];
+      return T.plain({ told, truncated: [...truncated], middle, wrong, list: (await s.list()).map((one) => one.id), clean: {}.file === undefined });
+    });
+    const codes = Object.fromEntries(Object.entries(seen.told).map(([name, error]) => [name, error?.code]));
+    const no = "invalid_arguments";
+    assert.deepEqual(codes, { empty: no, words: no, html: no, json: no, binary: "corrupt", newer: "newer_version", word: "corrupt", status: "corrupt", deep: "corrupt", proto: "corrupt", long: "corrupt", bytes: "corrupt", more: "corrupt", twice: "corrupt" });
+    for (const [name, { message }] of Object.entries(seen.told)) assert.match(message, /^line \d+: /, name);
+    assert.deepEqual([seen.truncated, seen.middle.code], [["corrupt"], "corrupt"]);
+    assert.deepEqual(seen.wrong.map(({ code }) => code), [no, no, "corrupt"]);
+    assert.deepEqual([seen.list, seen.clean], [["docs", "default"], true]);
+  });
+}
+
+function secrecy(test) {
+  test("a marked key is in no file, whatever has quoted it", async (t) => {
+    const key = "sk-ant-Zq7+/\"marked\"-key-0123456789";
+    const route = await t.raw(message(`You said ${key}.`), plain(401, errorBody("authentication_error", `bad key ${key}`)));
+    const page = await t.tab();
+    await begin(page);
+    const files = await page.evaluate(async ([base, key]) => {
+      await ws.startAgent({ provider: T.anthropic(base, { apiKey: key }) });
+      await s.launch({ id: "a", displayName: "Mine" });
+      await says("a", `My key is ${key}`);
+      await says("a", "Again.");
+      return Object.fromEntries(await Promise.all(["journal", "markdown", "json"].map(async (format) => [format, await (await s.export("a", { format })).text()])));
+    }, [route.base, key]);
+    assert.ok(files.journal.includes("[REDACTED]"), "somebody has quoted it");
+    assert.deepEqual(search({ key }, files), []);
+  });
+}
+
+function large(test) {
+  test("a session of 30 MB goes out and comes in, a page of it at a time", async (t) => {
+    const page = await t.tab();
+    await begin(page);
+    const seen = await page.evaluate(async () => {
+      const words = "It was a dark and stormy night; the rain fell in torrents. ".repeat(35_000);
+      await ws.startAgent({ provider: { kind: "custom", model: "m", async *stream() { yield words; } } });
+      await s.launch({ id: "big" });
+      for (let at = 0; at < 15; at++) await says("big", `Chapter ${at}.`);
+      await ws.stopAgent();
+      let largest = 0;
+      const stringify = JSON.parse;
+      JSON.parse = (text, ...more) => { largest = Math.max(largest, text.length); return stringify(text, ...more); };
+      const file = await s.export("big");
+      JSON.parse = stringify;
+      const copy = await s.import(file);
+      const replay = await s.replay(file);
+      return T.plain({ size: file.size, largest, id: copy.id, same: replay.same, count: (await ws.history({ sessionId: "big-2", limit: 1 }))[0].parts[0].text.length === words.length });
+    });
+    t.note(`${(seen.size / 2 ** 20).toFixed(1)} MB, the largest page ${(seen.largest / 2 ** 20).toFixed(1)} MB`);
+    assert.ok(seen.size > 29 * 2 ** 20);
+    assert.ok(seen.largest < seen.size / 2, "a page is not the whole");
+    assert.deepEqual([seen.id, seen.same, seen.count], ["big-2", true, true]);
+  }, { hangMs: 180_000 });
+}
