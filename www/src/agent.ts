@@ -1,14 +1,15 @@
-// The agent as the workbench sees it: commands in, one snapshot and a few facts out.
+// The agent as the workbench sees it: commands in, one snapshot and a few facts out, of the session that is shown.
 //
-// Decides: that sending to a stopped agent starts it first, what waits for the person and in which order, and what a
+// Decides: which session is shown, and which version of its conversation; that sending to a stopped agent starts it first, what waits for the person and in which order, and what a
 // refused command becomes: a problem that is shown, never an exception that is lost. Promises: who is said to answer is
 // whom the agent asks; settings that it refuses are not kept. Leaves to others: drawing.
 // Everything here is the package's public surface; `view()` alone would do for a plain chat, the events add what is not
 // conversation (times of tools).
-import { openWorkspace, type AgentConfig, type ErrorInfo, type ModelApi, type Part, type PermissionAnswer, type PermissionRequest, type Snapshot, type Status, type Usage, type Workspace } from "lodger";
+import { openWorkspace, type AgentConfig, type ErrorInfo, type Message, type ModelApi, type Part, type PermissionAnswer, type PermissionRequest, type Snapshot, type Status, type Usage, type Workspace } from "lodger";
 import { sum } from "./models.ts";
 import { Changing } from "./shell/changing.ts";
 import { service, serviceName } from "./services.ts";
+import { MAIN } from "./sessions/places.ts";
 import type { Answerer, Choice, Settings } from "./settings.ts";
 import { Takeovers } from "./takeovers.ts";
 import { errorInfo } from "./words.ts";
@@ -40,51 +41,62 @@ export interface Retry {
   error: ErrorInfo | undefined;
 }
 
+/** What is known of a session only because this page looks on. */
+class Watched {
+  /** When its run began and when it last gave a sign of life, in milliseconds of `performance.now()`. */
+  since = 0;
+  lastSign = 0;
+  /** How long each tool took, in milliseconds. */
+  readonly toolTimes = new Map<string, { from: number; to?: number }>();
+  /** Who is asked again, by run: delegates work beside each other. */
+  readonly retries = new Map<string, Retry>();
+  /** Which provider took over, by run. */
+  readonly takeovers: Takeovers;
+
+  constructor(workspace: string, session: string) {
+    this.takeovers = new Takeovers(workspace, session);
+  }
+}
+
 /** One agent of one workspace. */
 export class Agent extends Changing {
-  /** What there is to draw of the conversation. */
+  /** The id of the session that is shown. */
+  session = MAIN;
+  /** How its conversation stands. */
   snapshot: Snapshot;
   /** The last command that was refused, until the next one. */
   problem: ErrorInfo | null = null;
-  /** When the current run began and when it last gave a sign of life, in milliseconds of `performance.now()`. */
-  since = 0;
-  lastSign = 0;
-  /** How long each tool took that was watched in this page, in milliseconds. */
-  readonly toolTimes = new Map<string, { from: number; to?: number }>();
-  /** Which provider took over, by run. */
-  readonly takeovers: Takeovers;
   /** Called after a tool that may have changed pages. */
   onPagesChanged: () => void = () => undefined;
+  /** Called after a command that may have changed a session's record without a run. */
+  onSessionChanged: (session: string) => void = () => undefined;
   /** The settings that the agent has taken, once it has been started here. */
   #taken: Choice | null = null;
   /** Settings and starts go one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
-  /** Who is asked again, by run: delegates work beside each other. */
-  readonly #retries = new Map<string, Retry>();
+  readonly #watched = new Map<string, Watched>();
+  /** An earlier version of the conversation that is looked at. */
+  #looked: { messages: Message[]; shown: Snapshot } | null = null;
+  #unfollow: () => void = () => undefined;
 
   constructor(
     readonly workspace: Workspace,
     readonly settings: Settings,
   ) {
     super();
-    this.takeovers = new Takeovers(workspace.name);
-    const view = workspace.view();
-    this.snapshot = view.getSnapshot();
-    view.subscribe((snapshot) => {
-      this.snapshot = snapshot;
-      this.lastSign = performance.now();
-      this.takeovers.follow(snapshot);
-      this.changed();
-    });
+    this.snapshot = workspace.view().getSnapshot();
+    this.#follow();
     workspace.addEventListener("agent:status-changed", () => this.changed());
-    workspace.addEventListener("agent:session-started", () => {
-      this.since = this.lastSign = performance.now();
-      this.#retries.clear();
+    workspace.addEventListener("agent:session-started", ({ detail }) => {
+      const watched = this.#of(detail.sessionId);
+      watched.since = watched.lastSign = performance.now();
+      watched.retries.clear();
     });
     workspace.addEventListener("agent:tool-call", ({ detail }) => {
       const now = performance.now();
-      const known = this.toolTimes.get(detail.toolCallId);
-      if (detail.status === "started") this.toolTimes.set(detail.toolCallId, known ?? { from: now });
+      const { toolTimes } = this.#of(detail.sessionId);
+      const known = toolTimes.get(detail.toolCallId);
+      if (detail.status === "started") toolTimes.set(detail.toolCallId, known ?? { from: now });
       else {
         if (known) known.to = now;
         this.onPagesChanged();
@@ -93,31 +105,111 @@ export class Agent extends Changing {
     workspace.addEventListener("agent:notice", ({ detail }) => {
       const { kind, runId = "", parentRunId, attempt = 2, delayMs = 0, provider = "", error } = detail;
       const [top, delegate] = [parentRunId ?? runId, parentRunId !== undefined];
-      this.lastSign = performance.now();
-      if (kind === "retry") this.#retries.set(runId, { top, delegate, attempt, at: this.lastSign + delayMs, provider: serviceName(provider), error });
+      const watched = this.#of(detail.sessionId);
+      watched.lastSign = performance.now();
+      if (kind === "retry") watched.retries.set(runId, { top, delegate, attempt, at: watched.lastSign + delayMs, provider: serviceName(provider), error });
       else {
-        this.#retries.delete(runId);
-        this.takeovers.add({ runId, top, provider, first: this.answerer.service?.id ?? "custom", error });
+        watched.retries.delete(runId);
+        watched.takeovers.add({ runId, top, provider, first: this.answerer.service?.id ?? "custom", error });
       }
       this.changed();
     });
     for (const type of ["agent:message-chunk", "agent:tool-call", "agent:session-completed", "agent:session-interrupted", "agent:lifecycle"] as const)
-      workspace.addEventListener(type, (event: CustomEvent<{ runId?: string; phase?: string }>) => {
-        const { runId = "", phase } = event.detail;
+      workspace.addEventListener(type, (event: CustomEvent<{ sessionId?: string; runId?: string; phase?: string }>) => {
+        const { sessionId, runId = "", phase } = event.detail;
         if (phase === "start") return;
-        let ended = this.#retries.delete(runId);
+        const { retries } = this.#of(sessionId);
+        let ended = retries.delete(runId);
         // With the run that a person sees its delegates have ended.
-        if (/session|lifecycle/.test(type)) for (const [id, { top }] of this.#retries) if (top === runId) ended = this.#retries.delete(id);
+        if (/session|lifecycle/.test(type)) for (const [id, { top }] of retries) if (top === runId) ended = retries.delete(id);
         if (ended) this.changed();
       });
     settings.addEventListener("change", () => this.changed());
+  }
+
+  /** Shows another session. */
+  select(session: string): void {
+    if (session === this.session) return;
+    this.session = session;
+    this.problem = null;
+    this.#looked = null;
+    this.#follow();
+  }
+
+  #follow(): void {
+    const { session } = this;
+    this.#unfollow();
+    const view = this.workspace.view(session);
+    this.snapshot = view.getSnapshot();
+    this.#unfollow = view.subscribe((snapshot) => {
+      this.snapshot = snapshot;
+      const watched = this.#of(session);
+      watched.lastSign = performance.now();
+      watched.takeovers.follow(snapshot);
+      // What happens now is not part of an earlier version.
+      if (this.busy) this.#looked = null;
+      this.changed();
+    });
+  }
+
+  #of(session = MAIN): Watched {
+    let watched = this.#watched.get(session);
+    if (!watched) this.#watched.set(session, (watched = new Watched(this.workspace.name, session)));
+    return watched;
+  }
+
+  /** When the current run began, in milliseconds of `performance.now()`. */
+  get since(): number {
+    return this.#of(this.session).since;
+  }
+
+  /** When it last gave a sign of life. */
+  get lastSign(): number {
+    return this.#of(this.session).lastSign;
+  }
+
+  /** How long each tool took that was watched in this page, in milliseconds. */
+  get toolTimes(): ReadonlyMap<string, { from: number; to?: number }> {
+    return this.#of(this.session).toolTimes;
+  }
+
+  /** Which provider took over, by run. */
+  get takeovers(): Takeovers {
+    return this.#of(this.session).takeovers;
+  }
+
+  /** What there is to draw: the conversation as it stands, or the earlier version of it that is looked at. */
+  get shown(): Snapshot {
+    return this.#looked?.shown ?? this.snapshot;
+  }
+
+  /** Whether an earlier version is looked at. */
+  get looksBack(): boolean {
+    return this.#looked !== null;
+  }
+
+  /** Looks at the conversation as it was with this version of a message. */
+  look(version: string): Promise<boolean> {
+    return this.#try(async () => {
+      const { session } = this;
+      if (this.snapshot.messages.some(({ id }) => id === version)) return this.lookAway();
+      const messages = await this.workspace.history({ sessionId: session, version });
+      const { holder } = this.snapshot;
+      if (session === this.session) this.#looked = { messages, shown: { status: "ready", messages, permissions: [], queue: [], holder } };
+    });
+  }
+
+  /** Back to the conversation as it stands. */
+  lookAway(): void {
+    this.#looked = null;
+    this.changed();
   }
 
   /** What is waited for before a provider is asked again: the next of it. There until the provider answers. */
   get retry(): Retry | null {
     const now = performance.now();
     // What a delegate's provider answers is not told: whether it does shows with the next notice, or with the call's end.
-    const all = [...this.#retries.values()].filter(({ delegate, at }) => !delegate || now < at);
+    const all = [...this.#of(this.session).retries.values()].filter(({ delegate, at }) => !delegate || now < at);
     return all.sort((a, b) => a.at - b.at)[0] ?? null;
   }
 
@@ -183,6 +275,12 @@ export class Agent extends Changing {
     return this.#try(() => this.#start());
   }
 
+  /** Runs a command that needs the agent; starts it first. It rejects where either is refused. */
+  async withAgent<T>(command: () => Promise<T>): Promise<T> {
+    await this.#start();
+    return command();
+  }
+
   /** Once it resolves, the agent runs with the settings of then. */
   #start(): Promise<void> {
     return this.#inTurn(async () => {
@@ -237,26 +335,63 @@ export class Agent extends Changing {
     });
   }
 
-  /** Sends a message; false when it was not accepted, so that the text can be put back. */
+  /**
+   * Sends a message; false when it was not accepted, so that the text can be put back. In a session with a name the exit
+   * words end it.
+   */
   send(text: string, files: File[] = []): Promise<boolean> {
+    const { session } = this;
     // One id for one press of a button: sent twice, it is accepted once.
     const idempotencyKey = crypto.randomUUID();
     return this.#try(async () => {
       await this.#start();
-      await this.workspace.sendMessage({ text, files }, { idempotencyKey });
+      this.#looked = null;
+      if (session === MAIN) await this.workspace.sendMessage({ text, files }, { idempotencyKey });
+      else await this.workspace.sessions.prompt(session, { text, files }, { idempotencyKey });
     });
+  }
+
+  /** Says something else in place of a message; its files stay. What followed leaves the view. */
+  edit(message: Message, text: string): Promise<boolean> {
+    const { session } = this;
+    const idempotencyKey = crypto.randomUUID();
+    return this.#try(async () => {
+      await this.#start();
+      const files = await Promise.all(message.parts.flatMap((part) => (part.type === "file" ? [this.#fileAgain(part)] : [])));
+      const { metadata } = message;
+      const input = { text, files, ...(metadata ? { metadata } : {}) };
+      const options = { idempotencyKey, replaces: message.id };
+      if (session === MAIN) await this.workspace.sendMessage(input, options);
+      else await this.workspace.sessions.prompt(session, input, options);
+    });
+  }
+
+  /** Asks for another version of an answer. */
+  regenerate(message: Message): Promise<boolean> {
+    const { session } = this;
+    return this.#try(async () => {
+      await this.#start();
+      await this.workspace.regenerate(message.id, session === MAIN ? {} : { sessionId: session });
+    });
+  }
+
+  async #fileAgain({ fileId, filename, mediaType }: Extract<Part, { type: "file" }>): Promise<Blob> {
+    const bytes = await this.workspace.file(fileId);
+    return filename ? new File([bytes], filename, { type: mediaType }) : bytes;
   }
 
   /** Stops the answer, not the agent. */
   interrupt(): void {
-    this.workspace.interrupt();
+    this.workspace.interrupt({ sessionId: this.session });
   }
 
   /** Goes on with what a lost page left. */
   resume(): Promise<boolean> {
+    const { session, snapshot } = this;
     return this.#try(async () => {
       await this.#start();
-      await this.workspace.resume();
+      // The last run of the main conversation needs no name.
+      await this.workspace.resume(session === MAIN ? undefined : snapshot.messages[snapshot.messages.length - 1]?.runId);
     });
   }
 
@@ -315,19 +450,22 @@ export class Agent extends Changing {
 
   /** Erases the conversation. */
   clear(): Promise<boolean> {
-    return this.#try(() => this.workspace.clearConversation());
+    return this.#try(() => this.workspace.clearConversation(this.session));
   }
 
-  async #try(command: () => Promise<unknown>): Promise<boolean> {
+  async #try(command: () => unknown): Promise<boolean> {
+    const { session } = this;
     this.problem = null;
     this.changed();
     try {
       await command();
       return true;
     } catch (error) {
-      this.problem = errorInfo(error);
+      // Whoever looks at another session by now is not told here.
+      if (session === this.session) this.problem = errorInfo(error);
       return false;
     } finally {
+      this.onSessionChanged(session);
       this.changed();
     }
   }

@@ -1,6 +1,7 @@
 // The workbench: opens a workspace and shows it. Where to look:
 //   agent.ts        commands to the agent, and what it says          settings.ts    what the person chose
 //   conversation/   the right side: thread, messages, tool cards, composer
+//   sessions/       above left: the list of sessions                 journal/       in the middle: the record of one
 //   pages/          left and middle: tree, page, versions            render/        Markdown while it streams
 //   shell/          frame, dialogs, keys, icons                      styles/        tokens first, then one file per part
 //
@@ -8,6 +9,7 @@
 import { openWorkspace, type Workspace } from "lodger";
 import { Agent } from "./agent.ts";
 import { PageStore } from "./pages/store.ts";
+import { SessionStore } from "./sessions/store.ts";
 import { Settings } from "./settings.ts";
 import { h } from "./shell/dom.ts";
 import { installIcons, iconNode } from "./shell/icons.ts";
@@ -32,9 +34,10 @@ async function start(storage?: "memory"): Promise<void> {
   }
   const agent = new Agent(workspace, settings);
   const pages = new PageStore(workspace);
+  const sessions = new SessionStore(agent, (notice) => pages.tell(notice));
   agent.onPagesChanged = () => void pages.refresh(true);
   document.querySelector(".startup-failure")?.remove();
-  document.body.append((document.createElement("lodger-workbench") as Workbench).init(agent, pages));
+  document.body.append((document.createElement("lodger-workbench") as Workbench).init(agent, pages, sessions));
 }
 
 /** Nothing can be opened: says why, and what still works. */

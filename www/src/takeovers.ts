@@ -5,6 +5,7 @@
 // to others: which model answered and what it cost (the message says that).
 import type { ErrorInfo, Snapshot } from "lodger";
 import { serviceName } from "./services.ts";
+import { placeOf } from "./sessions/places.ts";
 import { cause } from "./words.ts";
 
 /** Who answers now, who failed before, and why. */
@@ -15,7 +16,7 @@ interface Takeover {
   delegate: boolean;
 }
 
-/** The takeovers of a workspace. */
+/** The takeovers of a session. */
 export class Takeovers {
   readonly #place: string;
   /** By the run that a person sees. */
@@ -25,8 +26,8 @@ export class Takeovers {
   /** There was a conversation. */
   #had = false;
 
-  constructor(workspace: string) {
-    this.#place = `lodger-workbench.takeovers.${workspace}`;
+  constructor(workspace: string, session: string) {
+    this.#place = placeOf("takeovers", workspace, session);
     this.#byRun = read(this.#place);
   }
 

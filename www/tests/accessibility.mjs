@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { open, say, settled, start, streaming, useModel, withoutStorage, workspace } from "./browser.mjs";
+import { open, running, say, settled, start, streaming, useModel, withoutStorage, workspace } from "./browser.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"];
@@ -103,6 +103,60 @@ const STATES = {
     await page.locator("[data-tool=search_pages]").getByTestId("run-tool").click();
     await page.getByTestId("tool-error").waitFor();
   },
+  async "sessions: answering, new, failed, one being renamed"({ page, model, visit }) {
+    await useModel(visit, model);
+    await start(page);
+    await sessions(page);
+    await page.getByTestId("new-session").click();
+    await page.getByTestId("session-name").fill("Failed");
+    await page.getByTestId("launch-session").click();
+    await drawerGone(page);
+    await say(page, "refuse the key");
+    await page.getByTestId("session-still").waitFor();
+    await workspace(page);
+    await page.evaluate(async () => {
+      for (const id of ["works", "new", "third", "fourth", "fifth"]) await ws.sessions.launch({ id, displayName: `The ${id} one` });
+      await ws.sessions.prompt("works", "never end");
+      await ws.wait((await ws.sessions.prompt("new", "Hello")).runId);
+      await ws.sessions.stop("third");
+    });
+    await sessions(page);
+    await page.locator("[data-session=new][data-mood=unseen]").waitFor();
+    await page.locator("[data-session=works][data-mood=works]").waitFor();
+    await page.locator("[data-session=fifth] [data-testid=open-session]").focus();
+    await page.keyboard.press("F2");
+    await page.getByTestId("session-name-field").waitFor();
+    await page.getByTestId("new-session").click();
+  },
+  async "a stopped session, and its journal with an entry"({ page }) {
+    await start(page);
+    await sessions(page);
+    await page.getByTestId("new-session").click();
+    await page.getByTestId("launch-session").click();
+    await drawerGone(page);
+    await say(page, "What pages mention dragons?");
+    await page.getByTestId("assistant-message").filter({ hasText: "Dragon Lore" }).waitFor();
+    await settled(page);
+    await say(page, "exit");
+    await page.getByTestId("session-still").waitFor();
+    await page.getByRole("button", { name: "Journal", exact: true }).first().click();
+    await page.getByTestId("journal-entry").filter({ hasText: "tool done" }).click();
+    await page.getByTestId("entry-details").waitFor();
+    await page.getByTestId("session-facts").locator("summary").click();
+    await page.getByTestId("way-on").waitFor();
+  },
+  async "a message being edited, in a session after a reload"({ page }) {
+    await start(page);
+    await say(page, "What pages mention dragons?");
+    await page.getByTestId("assistant-message").filter({ hasText: "Dragon Lore" }).waitFor();
+    await settled(page);
+    await page.reload();
+    await page.getByTestId("start-agent").click();
+    await running(page);
+    await page.getByTestId("user-message").hover();
+    await page.getByTestId("user-message").getByRole("button", { name: "Edit your message" }).click();
+    await page.getByTestId("edit-text").waitFor();
+  },
   async "no storage"({ page }) {
     await withoutStorage(page);
     await page.reload();
@@ -184,6 +238,16 @@ const STATES = {
     await page.locator("details.trash summary").click();
   },
 };
+
+/** To the list of sessions, wherever it is. */
+async function sessions(page) {
+  if (await page.getByTestId("open-sessions").count()) await page.getByTestId("open-sessions").click();
+}
+
+/** On a narrow page the drawer has closed. */
+async function drawerGone(page) {
+  if (await page.getByTestId("drawer").count()) await page.getByTestId("drawer").waitFor({ state: "hidden" });
+}
 
 export const tests = {
   // 1280 × 1024 at 400 %.

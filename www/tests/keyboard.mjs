@@ -82,11 +82,11 @@ export const tests = {
     await open(page, base);
     await start(page);
     const regions = [];
-    for (let i = 0; i < 3; i += 1) {
+    for (let i = 0; i < 4; i += 1) {
       await page.keyboard.press("F6");
       regions.push(await page.evaluate(() => document.activeElement?.closest("[data-region]")?.getAttribute("aria-label")));
     }
-    assert.deepEqual(new Set(regions), new Set(["Pages", "Page", "Conversation"]));
+    assert.deepEqual(new Set(regions), new Set(["Sessions", "Pages", "Page", "Conversation"]));
   },
 
   async "the tree is one stop, with arrows inside"({ page, base }) {

@@ -41,7 +41,7 @@ export const tests = {
     await page.getByTestId("ask").getByLabel("Title").fill("Notes on keys");
     await page.keyboard.press("Enter");
     await title(page, "Notes on keys");
-    await page.getByRole("button", { name: "Rename" }).click();
+    await page.getByRole("button", { name: "Rename", exact: true }).click();
     await page.getByTestId("ask").getByLabel("Title").fill("Keys");
     await page.keyboard.press("Enter");
     await title(page, "Keys");

@@ -3,7 +3,8 @@
 // that is no fault of the page.
 import assert from "node:assert/strict";
 import { SECTIONS } from "./model.mjs";
-import { open, say, settled, start, useModel } from "./browser.mjs";
+import { open, say, settled, start, useModel, workspace } from "./browser.mjs";
+import { launchSession } from "./sessions.mjs";
 
 export const tests = {
   async "100 KB, the reader at the end"(t) {
@@ -32,7 +33,52 @@ export const tests = {
     await begin(t);
     await measured(t, () => say(t.page, "100 KB in crumbs"), () => all(t.page, SECTIONS));
   },
+
+  async "a thousand sessions: opened, scrolled, searched"(t) {
+    const { page, base } = t;
+    await open(page, base);
+    await start(page);
+    await workspace(page);
+    await page.evaluate(async () => {
+      for (let i = 0; i < 1_000; i += 1) await ws.sessions.launch({ id: `s${i}`, displayName: `Session number ${i}` });
+    });
+    await page.reload();
+    await measured(t, () => page.reload(), () => page.getByTestId("sessions-count").filter({ hasText: "1001" }).waitFor());
+    await measured(t, () => scrolled(page, ".sessions-list .window-box"), async () => {});
+    await measured(t, () => page.getByTestId("session-search").pressSequentially("number 77"), () => page.waitForFunction(() => document.querySelectorAll(".session-row").length === 11));
+  },
+
+  async "ten thousand entries: opened, scrolled, searched"(t) {
+    const { page, base } = t;
+    page.setDefaultTimeout(120_000);
+    await open(page, base);
+    await start(page);
+    await launchSession(page, "Long");
+    await workspace(page);
+    await page.evaluate(async () => {
+      const { offline } = await import("/lodger/offline.js");
+      await ws.configureAgent({ provider: offline({ delayMs: 0 }) });
+      const { id } = (await ws.sessions.list()).find(({ display_name }) => display_name === "Long");
+      for (let i = 0; i < 1_120; i += 1) await ws.wait((await ws.sessions.prompt(id, `Hello ${i}`)).runId);
+    });
+    await page.reload();
+    await page.getByTestId("assistant-message").last().waitFor();
+    await measured(t, () => page.getByTestId("open-journal").click(), () => page.waitForFunction(() => Number(document.querySelector("[data-testid=journal-count]")?.textContent.replace(",", "")) > 10_000, undefined, { polling: 300 }));
+    await measured(t, () => scrolled(page, ".journal-list .window-box"), async () => {});
+    await measured(t, () => page.getByTestId("journal-search").pressSequentially("hello 77"), () => page.waitForFunction(() => document.querySelectorAll(".entry-row").length === 11));
+  },
 };
+
+/** From end to end, twenty steps of which each is drawn. */
+function scrolled(page, box) {
+  return page.locator(box).evaluate(async (box) => {
+    const end = box.scrollHeight - box.clientHeight;
+    for (let step = 0; step <= 20; step += 1) {
+      box.scrollTop = (end * step) / 20;
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    }
+  });
+}
 
 async function begin({ page, base, model, visit }) {
   await open(page, base);

@@ -1,9 +1,10 @@
 // Where a message is written.
 //
 // Decides: which key sends, which stops. Promises: the textarea is never disabled and never loses a character, in any
-// state; Enter that ends an IME composition does not send; a draft is kept per workspace until it is accepted, and put
+// state; Enter that ends an IME composition does not send; a draft is kept per session until it is accepted, and put
 // back when it is refused, with its files; Escape takes two presses to stop an answer.
 import type { Agent } from "../agent.ts";
+import { keep, kept, placeOf } from "../sessions/places.ts";
 import { h, setText } from "../shell/dom.ts";
 import { iconNode } from "../shell/icons.ts";
 import { Attachments } from "./attachments.ts";
@@ -19,7 +20,10 @@ export class Composer {
   /** What the keys do now; placed by the panel. */
   readonly hint = h("p", { class: "composer-hint", id: "composer-hint" });
   readonly #attachments: Attachments;
-  readonly #place: string;
+  /** The session that this is written to. */
+  #session: string;
+  /** The files of the drafts of other sessions. */
+  readonly #files = new Map<string, File[]>();
   #escaped = -Infinity;
   #sending = false;
   #notice = "";
@@ -30,7 +34,7 @@ export class Composer {
     private readonly agent: Agent,
     private readonly say: (text: string) => void,
   ) {
-    this.#place = `lodger-workbench.draft.${agent.workspace.name}`;
+    this.#session = agent.session;
     this.input.setAttribute("aria-describedby", "composer-hint");
     this.#attachments = new Attachments(say, () => this.update(), () => this.input.focus());
     this.element = h("form", { class: "composer" }, this.#attachments.element, h("div", { class: "composer-box" }, this.#attachments.picker, this.#attachments.button, this.input, this.#stop, this.#send));
@@ -53,8 +57,11 @@ export class Composer {
     });
     addEventListener("pagehide", () => this.#save());
     document.addEventListener("visibilitychange", () => document.hidden && this.#save());
-    this.#write(this.#stored());
-    agent.addEventListener("change", () => this.update());
+    this.#write(kept(this.#place));
+    agent.addEventListener("change", () => {
+      if (agent.session !== this.#session) this.#turn();
+      this.update();
+    });
     agent.settings.addEventListener("change", () => this.update());
   }
 
@@ -127,12 +134,35 @@ export class Composer {
     this.#write("");
     this.#save();
     const files = this.#attachments.take();
-    if (!(await this.#deliver(text, files))) {
-      const more = this.#attachments.take();
-      this.#attachments.add([...files, ...more]);
-      this.#write(this.input.value ? `${text}\n${this.input.value}` : text);
-      this.#save();
+    const session = this.#session;
+    if (await this.#deliver(text, files)) return;
+    if (session !== this.#session) {
+      // Another session is shown by now: it waits in its own draft.
+      const place = placeOf("draft", this.agent.workspace.name, session);
+      keep(place, [text, kept(place)].filter(Boolean).join("\n"));
+      this.#files.set(session, [...files, ...(this.#files.get(session) ?? [])]);
+      return;
     }
+    const more = this.#attachments.take();
+    this.#attachments.add([...files, ...more]);
+    this.#write(this.input.value ? `${text}\n${this.input.value}` : text);
+    this.#save();
+  }
+
+  /** Another session is shown: its draft takes the place of this one. */
+  #turn(): void {
+    this.#save();
+    const files = this.#attachments.take();
+    if (files.length) this.#files.set(this.#session, files);
+    this.#session = this.agent.session;
+    this.#write(kept(this.#place));
+    const own = this.#files.get(this.#session) ?? [];
+    this.#files.delete(this.#session);
+    if (own.length) this.#attachments.add(own);
+  }
+
+  get #place(): string {
+    return placeOf("draft", this.agent.workspace.name, this.#session);
   }
 
   async #deliver(text: string, files: File[] = []): Promise<boolean> {
@@ -168,14 +198,6 @@ export class Composer {
     this.input.style.setProperty("height", `${this.input.scrollHeight}px`);
   }
 
-  #stored(): string {
-    try {
-      return localStorage.getItem(this.#place) ?? "";
-    } catch {
-      return "";
-    }
-  }
-
   #saveSoon(): void {
     clearTimeout(this.#saveTimer);
     this.#saveTimer = setTimeout(() => this.#save(), 250);
@@ -183,11 +205,6 @@ export class Composer {
 
   #save(): void {
     clearTimeout(this.#saveTimer);
-    try {
-      if (this.input.value) localStorage.setItem(this.#place, this.input.value);
-      else localStorage.removeItem(this.#place);
-    } catch {
-      // Without storage the draft lives as long as the page.
-    }
+    keep(this.#place, this.input.value);
   }
 }

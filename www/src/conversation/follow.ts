@@ -44,6 +44,13 @@ export class Follow {
     this.#last = this.box.scrollTop;
   }
 
+  /** Puts the view there and leaves it there: unless that is the end, it follows no more. */
+  leaveAt(top: number): void {
+    this.box.scrollTop = top;
+    this.#last = this.box.scrollTop;
+    this.#set(this.box.scrollHeight - this.box.clientHeight - this.#last <= SLACK);
+  }
+
   get #scrollable(): boolean {
     return this.box.scrollHeight > this.box.clientHeight + SLACK;
   }

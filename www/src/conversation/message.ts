@@ -40,6 +40,8 @@ export interface Surroundings {
   toolTime(id: string): number | undefined;
   /** The bytes of a file. */
   file(id: string): Promise<Blob>;
+  /** No run works: messages can be edited, and answers made again. */
+  settled: boolean;
 }
 
 /** The view of one message. */
@@ -55,6 +57,9 @@ export class MessageView {
   #groups = new Map<ToolCard, ToolGroup>();
   #note: HTMLElement | null = null;
   #noteKey = "";
+  readonly #versions = new Versions();
+  readonly #again: HTMLButtonElement | null = null;
+  #form: HTMLFormElement | null = null;
   message: Message;
 
   constructor(message: Message) {
@@ -65,7 +70,10 @@ export class MessageView {
     if (role === "system") return;
     const copy = h("button", { type: "button", class: "ghost small icon-only", "data-action": "copy-message", "aria-label": role === "user" ? "Copy your message" : "Copy answer", title: "Copy" }, iconNode("copy"));
     const time = h("time", { datetime: new Date(message.createdAt).toISOString() }, new Date(message.createdAt).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }));
-    this.#foot.append(time, copy);
+    const again = role === "user" ? action("edit-message", "Edit your message", "pencil") : action("regenerate", "Answer again", "continue");
+    this.#again = again;
+    this.#foot.append(time, this.#versions.element, again, copy);
+    if (message.runId) this.#foot.append(action("in-journal", "Show in the journal", "journal"));
     if (role === "assistant") {
       this.#parts.before(this.#takeover);
       this.#foot.append(this.#facts);
@@ -90,7 +98,48 @@ export class MessageView {
     for (const extra of this.#views.splice(message.parts.length)) drop(extra);
     this.#group();
     this.#tell(message, around);
+    this.#versions.update(message);
+    if (this.#again) this.#again.hidden = !around.settled || around.held;
     this.#endNote(message, around);
+  }
+
+  /** What the person said becomes a field. `send`: whether the new text was accepted. */
+  edit(send: (text: string) => Promise<boolean>): void {
+    if (this.#form) return void this.#form.querySelector("textarea")?.focus();
+    const field = h("textarea", { "aria-label": "Your message", rows: 2, "data-testid": "edit-text" });
+    field.value = this.source;
+    const form = h("form", { class: "message-edit", "data-testid": "edit-form" }, field,
+      h("div", { class: "row" }, h("button", { type: "submit", class: "primary small" }, "Send"), h("button", { type: "button", class: "small", "data-close": true }, "Cancel")));
+    const end = (): void => {
+      this.#form = null;
+      form.remove();
+      this.element.classList.remove("editing");
+    };
+    const cancel = (): void => {
+      end();
+      this.#again?.focus();
+    };
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const text = field.value.trim();
+      // What is refused stays in the field.
+      if (text) void send(text).then((accepted) => accepted && end());
+    });
+    form.querySelector("[data-close]")?.addEventListener("click", cancel);
+    field.addEventListener("keydown", (event) => {
+      if (event.isComposing || event.keyCode === 229) return;
+      if (event.key === "Escape") {
+        event.preventDefault();
+        cancel();
+      } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault();
+        form.requestSubmit();
+      }
+    });
+    this.#form = form;
+    this.element.classList.add("editing");
+    this.#parts.after(form);
+    field.focus();
   }
 
   /** Whether a question waits in it. A call without one may wait for the person, too: that is known once the agent runs. */
@@ -181,6 +230,31 @@ export class MessageView {
     parent.insertBefore(this.element, next);
     if (this.#note) parent.insertBefore(this.#note, next);
   }
+}
+
+/** The versions of a message that has more than one: "‹ 2/3 ›". */
+class Versions {
+  readonly #before = action("earlier-version", "Version before", "chevron-left");
+  readonly #after = action("later-version", "Version after", "chevron-right");
+  readonly #count = h("span", { "data-testid": "version-count" });
+  readonly element = h("span", { class: "message-versions", role: "group", "aria-label": "Versions", "data-testid": "versions", hidden: true }, this.#before, this.#count, this.#after);
+
+  update({ id, versions = [] }: Message): void {
+    const at = versions.indexOf(id);
+    this.element.hidden = versions.length < 2 || at < 0;
+    setText(this.#count, `${at + 1}/${versions.length}`);
+    show(this.#before, versions[at - 1]);
+    show(this.#after, versions[at + 1]);
+  }
+}
+
+function show(button: HTMLButtonElement, version: string | undefined): void {
+  button.disabled = version === undefined;
+  button.dataset["version"] = version ?? "";
+}
+
+function action(name: string, label: string, icon: IconName): HTMLButtonElement {
+  return h("button", { type: "button", class: "ghost small icon-only", "data-action": name, "aria-label": label, title: label }, iconNode(icon));
 }
 
 function drop(view: View): void {

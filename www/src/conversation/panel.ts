@@ -9,6 +9,10 @@ import type { PageStore } from "../pages/store.ts";
 import { Component } from "../shell/changing.ts";
 import { onAction } from "../shell/dom.ts";
 import { icon } from "../shell/icons.ts";
+import { MAIN } from "../sessions/places.ts";
+import type { SessionStore } from "../sessions/store.ts";
+import { verdictOf, wayOn } from "../sessions/words.ts";
+import { takeDrops } from "../shell/drops.ts";
 import type { Speech } from "./speech.ts";
 import { PermissionCard } from "../permission/card.ts";
 import { duration, reason, told } from "../words.ts";
@@ -25,7 +29,10 @@ const RELOAD = new Set<string>(["panicked", "workspace_closed", "workspace_delet
 export class ConversationPanel extends Component {
   agent!: Agent;
   pages!: PageStore;
+  sessions!: SessionStore;
   speech!: Speech;
+  /** Leads to a run in the journal. */
+  onJournal: (run: string) => void = () => undefined;
   /** Whether the samples are offered here (they are offered in the middle where there is one). */
   offersSamples = false;
   thread!: Thread;
@@ -38,18 +45,21 @@ export class ConversationPanel extends Component {
   #still: ReturnType<typeof setInterval> | undefined;
   #told = "";
   #toldRetry: Retry | null = null;
+  /** The session that was spoken of. */
+  #spokenOf = "";
 
   static override properties = { offersSamples: { type: Boolean } };
 
   /** Gives the panel what it shows; before it enters the page. */
-  init(agent: Agent, pages: PageStore, speech: Speech): this {
-    Object.assign(this, { agent, pages, speech });
+  init(agent: Agent, pages: PageStore, sessions: SessionStore, speech: Speech): this {
+    Object.assign(this, { agent, pages, sessions, speech });
     this.thread = new Thread(agent);
     this.composer = new Composer(agent, (text) => speech.say(text));
     this.card = (document.createElement("permission-card") as PermissionCard).init(agent, pages, speech);
-    this.watch(agent, pages, agent.settings);
+    this.watch(agent, pages, sessions, agent.settings);
     onAction(this, (action, element) => this.#act(action, element));
-    this.#takeDrops();
+    // They go with the next message.
+    takeDrops(this, (files) => this.composer.attach(files));
     return this;
   }
 
@@ -59,20 +69,22 @@ export class ConversationPanel extends Component {
 
   protected override render(): TemplateResult {
     const { agent } = this;
-    const empty = agent.snapshot.messages.length === 0;
+    const empty = agent.shown.messages.length === 0;
+    const { current } = this.sessions;
+    const named = agent.session !== MAIN;
     return html`
       <section class="conversation" aria-label="Conversation" data-testid="conversation-panel" data-status=${agent.snapshot.status} data-region>
         <header class="pane-head">
-          <h2>Conversation</h2>
+          <h2 title=${current && named ? current.name : nothing} data-testid="conversation-name">${current && named ? current.name : "Conversation"}</h2>
           ${this.#state()}
           ${empty ? nothing : html`<button type="button" class="ghost icon-only" data-action="clear" aria-label="Clear conversation" title="Clear conversation">${icon("eraser")}</button>`}
           ${agent.running
             ? html`<button type="button" class="ghost icon-only" data-action="stop-agent" aria-label="Stop Agent" title="Stop Agent">${icon("power")}</button>`
             : nothing}
         </header>
-        ${empty && agent.snapshot.status !== "loading" ? this.#welcome() : nothing}
+        ${empty && agent.snapshot.status !== "loading" ? (named ? this.#begin() : this.#welcome()) : nothing}
         <div class="thread-place" ?hidden=${empty}>${this.thread.element}</div>
-        <div class="dock">${this.#problem()}${empty ? nothing : this.#stopped()}${this.card}${this.composer.element}${this.#destination()}${empty ? nothing : this.#spent()}</div>
+        <div class="dock">${this.#problem()}${agent.looksBack ? this.#looksBack() : nothing}${this.#standsStill() ?? (empty && !named ? nothing : this.#stopped())}${this.card}${this.composer.element}${this.#destination()}${empty ? nothing : this.#spent()}</div>
       </section>
     `;
   }
@@ -110,6 +122,39 @@ export class ConversationPanel extends Component {
         <p class="muted small-text">For developers: <a href="./examples/own-tool.html" target="_blank">a tool of your own, in ten lines</a></p>
       </div>
     `;
+  }
+
+  /** A session with a name in which nothing was said yet. */
+  #begin(): TemplateResult {
+    const { label } = this.agent.answerer;
+    return html`<div class="welcome"><div class="welcome-mark">${icon("sessions")}</div>
+      <h3>${this.sessions.current?.name ?? "A new session"}</h3>
+      <p class="muted">Nothing was said yet. It lasts over reloads, has a record of its own, and is answered by ${label}. “exit” ends it.</p></div>`;
+  }
+
+  /** The session takes no prompts: what to do about it. Null where it takes them. */
+  #standsStill(): TemplateResult | null {
+    const { current } = this.sessions;
+    if (!current || current.id !== this.agent.session || this.agent.busy) return null;
+    if (current.verdict === "tampered") {
+      const { word, text, icon: sign } = verdictOf("tampered");
+      return html`<div class="note danger docked" data-testid="session-tampered">${icon(sign)}<p>${word}.<span class="hint">${text}</span></p></div>`;
+    }
+    // The main conversation goes on by itself.
+    const way = current.id === MAIN ? null : wayOn(current.state);
+    if (!way) return null;
+    return html`<div class="note ${current.state.status === "stopped" ? "quiet" : "warn"} docked" data-testid="session-still">${icon(current.state.status === "stopped" ? "stop" : "warning")}
+      <p>${way.what}${way.recommended ? html`<span class="hint">Recommended: ${way.recommended}.</span>` : nothing}</p>
+      <div class="row">
+        ${way.settings ? html`<button type="button" data-action="settings">Open settings</button>` : nothing}
+        <button type="button" class="primary" @click=${() => void this.sessions.goOn(current.id, way.action)} data-testid="session-go-on">${way.label}</button>
+      </div></div>`;
+  }
+
+  /** An earlier version is shown. */
+  #looksBack(): TemplateResult {
+    return html`<div class="note quiet docked" data-testid="looks-back">${icon("history")}<p>You are looking at an earlier version of this conversation.</p>
+      <div class="row"><button type="button" data-action="look-away">Back to the present one</button></div></div>`;
   }
 
   #stopped(): TemplateResult | typeof nothing {
@@ -160,32 +205,13 @@ export class ConversationPanel extends Component {
     return html`<p class="session-usage" data-testid="session-usage">${used ? html`<span>This conversation: ${spent(used)}</span>` : nothing}${model ? html`<span data-testid="model-facts">${model}</span>` : nothing}</p>`;
   }
 
-  /** Files that are dropped anywhere on the conversation go with the next message. */
-  #takeDrops(): void {
-    let inside = 0;
-    const brings = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
-    const mark = (change: number): void => {
-      inside = Math.max(0, inside + change);
-      this.classList.toggle("drop-target", inside > 0);
-    };
-    this.addEventListener("dragenter", (event) => brings(event) && mark(1));
-    this.addEventListener("dragleave", (event) => brings(event) && mark(-1));
-    this.addEventListener("dragover", (event) => brings(event) && event.preventDefault());
-    this.addEventListener("drop", (event) => {
-      if (!brings(event)) return;
-      event.preventDefault();
-      mark(-inside);
-      this.composer.attach([...(event.dataTransfer?.files ?? [])]);
-    });
-  }
-
   #act(action: string, element: HTMLElement): void {
     const { agent } = this;
     switch (action) {
       case "start": void this.#start(); break;
       case "stop-agent": void agent.stop(); break;
       case "interrupt": this.composer.stop(); break;
-      case "continue": void agent.resume(); break;
+      case "continue": void this.#continue(); break;
       case "ask": void this.#try(element.dataset["question"] ?? ""); break;
       case "samples": void this.pages.loadSamples(); break;
       case "earlier": this.thread.earlier(); break;
@@ -193,10 +219,33 @@ export class ConversationPanel extends Component {
       case "reload": location.reload(); break;
       case "dismiss": agent.dismiss(); break;
       case "copy-code": void copy(element, element.closest(".code-block")?.querySelector("code")?.textContent ?? ""); break;
+      case "edit-message": {
+        const view = this.thread.messageAt(element);
+        view?.edit((text) => agent.edit(view.message, text));
+        break;
+      }
+      case "regenerate": {
+        const view = this.thread.messageAt(element);
+        if (view) void agent.regenerate(view.message);
+        break;
+      }
+      case "earlier-version":
+      case "later-version": void agent.look(element.dataset["version"] ?? ""); break;
+      case "look-away": agent.lookAway(); break;
+      case "in-journal": this.onJournal(this.thread.messageAt(element)?.message.runId ?? ""); break;
       case "copy-message": void copy(element, this.thread.messageAt(element)?.source ?? ""); break;
       // "settings" and "clear" are the shell's: they open a dialog.
       default: break;
     }
+  }
+
+  /** Goes on with what broke off: by the session where that has failed with it. */
+  async #continue(): Promise<void> {
+    const { agent, sessions } = this;
+    const way = agent.session === MAIN || !sessions.current ? null : wayOn(sessions.current.state);
+    if (way?.action === "reconnect") return void (await sessions.goOn(agent.session, way.action));
+    if (way && !(await sessions.goOn(agent.session, way.action))) return;
+    await agent.resume();
   }
 
   /** Who just looks (the offline model, no page, no word yet) gets the samples too: there would be nothing to ask about. */
@@ -221,6 +270,13 @@ export class ConversationPanel extends Component {
   /** Start, end and failure of an answer, in words. */
   #speak(): void {
     const { agent, speech } = this;
+    if (agent.session !== this.#spokenOf) {
+      // Another conversation begins and ends nothing by being shown.
+      this.#spokenOf = agent.session;
+      this.#wasWorking = false;
+      clearInterval(this.#still);
+      this.#wasBusy = agent.busy;
+    }
     if (agent.working !== this.#wasWorking) {
       this.#wasWorking = agent.working;
       clearInterval(this.#still);

@@ -1,9 +1,13 @@
-// The list of messages: mounted from the end, drawn once a frame, followed unless the reader is elsewhere.
+// The list of messages of the session that is shown: mounted from the end, drawn once a frame, followed unless the reader
+// is elsewhere.
 //
 // Decides: what is in the document (the last hundred entries, more on request) and when it is drawn (one
-// requestAnimationFrame; a hidden tab only collects). Promises: nodes of what did not change are not touched; one
+// requestAnimationFrame; a hidden tab only collects). Promises: who comes back to a session, or to the page, reads on
+// where they were; nodes of what did not change are not touched; one
 // frame's work is bounded. Leaves to others: single messages (`message.ts`), scrolling (`follow.ts`).
 import type { Message, Snapshot } from "lodger";
+import type { Place } from "../journal/panel.ts";
+import { Readings, type Reading } from "../sessions/places.ts";
 import { h, setText } from "../shell/dom.ts";
 import { iconNode } from "../shell/icons.ts";
 import { Follow } from "./follow.ts";
@@ -13,6 +17,8 @@ import type { Agent } from "../agent.ts";
 
 /** Entries in the document at first, and how many "earlier" adds. */
 const MOUNTED = 100;
+/** A reader far up is led back as far as this many entries. */
+const MOST_MOUNTED = 400;
 /** Milliseconds of drawing in one frame. */
 const BUDGET = 4;
 
@@ -35,15 +41,28 @@ export class Thread {
   #last: Snapshot | null = null;
   /** What the conversation was when the reader left its end. */
   #left: Snapshot | null = null;
+  /** The session whose messages these are. */
+  #session: string;
+  readonly #readings: Readings;
+  /** Where the reader was before; until it is drawn, or the reader goes elsewhere. */
+  #backTo: Reading | null;
+  /** What the journal points at. */
+  #marked: HTMLElement | null = null;
 
   constructor(private readonly agent: Agent) {
+    this.#session = agent.session;
+    this.#readings = new Readings(agent.workspace.name);
+    this.#backTo = this.#readings.of(agent.session);
     this.#runLine = new RunLine(agent);
     this.#log.append(this.#earlier, this.#list, this.#runLine.element);
     this.element.append(this.#log, this.#toEnd);
     this.#follow = new Follow(this.#log, (pinned) => {
-      this.#left = pinned ? null : agent.snapshot;
+      this.#left = pinned ? null : agent.shown;
       this.#wayBack();
     });
+    for (const type of ["wheel", "touchmove", "keydown", "pointerdown"]) this.#log.addEventListener(type, () => (this.#backTo = null), { passive: true });
+    addEventListener("pagehide", () => this.#keepPlace());
+    document.addEventListener("visibilitychange", () => document.hidden && this.#keepPlace());
     document.addEventListener("selectionchange", () => this.#schedule());
     agent.addEventListener("change", () => this.update());
     this.update();
@@ -56,8 +75,84 @@ export class Thread {
 
   /** Draws the newest snapshot with the next frame. */
   update(): void {
-    this.#pending = this.agent.snapshot;
+    if (this.#session !== this.agent.session) this.#turn();
+    this.#pending = this.agent.shown;
     this.#schedule();
+  }
+
+  /** Shows where in the conversation something of the journal stands; null: nowhere. */
+  mark(place: Place | null): void {
+    if (this.#marked) delete this.#marked.dataset["marked"];
+    this.#marked = null;
+    if (!place) return;
+    const { messages } = this.agent.shown;
+    const at = messages.findLastIndex(({ runId, role }) => runId === place.run && (role === "user") === place.asked);
+    const message = messages[at] ?? messages.find(({ runId }) => runId === place.run);
+    if (!message) return;
+    this.#mount(messages.length - messages.indexOf(message));
+    const { element } = this.#views.get(message.id) ?? {};
+    // A group that is folded hides its cards.
+    const card = place.call ? element?.querySelector<HTMLElement>(`[data-call="${CSS.escape(place.call)}"]`) : null;
+    const marked = card && !card.hidden ? card : element;
+    if (!marked) return;
+    this.#marked = marked;
+    marked.dataset["marked"] = "yes";
+    this.#backTo = null;
+    const { top, height } = marked.getBoundingClientRect();
+    const box = this.#log.getBoundingClientRect();
+    this.#follow.leaveAt(this.#log.scrollTop + top - box.top - Math.max(16, (box.height - height) / 3));
+  }
+
+  /** Another session is shown: the reader's place in this one is kept. */
+  #turn(): void {
+    this.#keepPlace();
+    this.#session = this.agent.session;
+    for (const view of this.#views.values()) view.remove();
+    this.#views.clear();
+    this.#failure?.remove();
+    this.#failure = null;
+    this.#failureKey = "";
+    this.#last = null;
+    this.#marked = null;
+    this.#shown = MOUNTED;
+    this.#backTo = this.#readings.of(this.#session);
+    this.#follow.toEnd();
+  }
+
+  #keepPlace(): void {
+    // One that was not reached again stays as it was; an earlier version has no place.
+    if (this.#backTo || this.agent.looksBack) return;
+    this.#readings.keep(this.#session, this.#follow.pinned ? null : this.#reading());
+  }
+
+  /** The message at the top of the view. */
+  #reading(): Reading | null {
+    const { top } = this.#log.getBoundingClientRect();
+    for (const [message, { element }] of this.#views) {
+      const box = element.getBoundingClientRect();
+      if (box.height > 0 && box.bottom > top) return { message, above: Math.round(top - box.top) };
+    }
+    return null;
+  }
+
+  /** Leads back to where the reader was; again, while what stands above grows. */
+  #goBack(done: boolean): void {
+    const back = this.#backTo;
+    if (!back || this.#last?.status === "loading") return;
+    const view = this.#views.get(back.message);
+    if (view) {
+      const from = this.#log.getBoundingClientRect().top;
+      this.#follow.leaveAt(this.#log.scrollTop + view.element.getBoundingClientRect().top - from + back.above);
+    }
+    if (done || !view) this.#backTo = null;
+  }
+
+  #mount(entries: number): void {
+    // So far up nothing is marked: to mount all of it would hold the page up.
+    if (entries <= this.#shown || entries > MOST_MOUNTED) return;
+    this.#shown = entries + 10;
+    this.#last = null;
+    this.#draw();
   }
 
   /** Goes to the end, and follows from there. */
@@ -87,13 +182,14 @@ export class Thread {
   }
 
   #draw(): void {
-    const snapshot = this.#pending ?? this.agent.snapshot;
+    const snapshot = this.#pending ?? this.agent.shown;
     const deadline = performance.now() + BUDGET;
     if (snapshot !== this.#last || this.#runLine.stale) this.#reconcile(snapshot);
     let done = true;
     // The newest first: it is what is being looked at.
     for (const view of [...this.#views.values()].reverse()) done = view.draw(performance.now() > deadline ? 0 : deadline) && done;
     this.#runLine.draw();
+    this.#goBack(done);
     this.#follow.keep();
     this.#wayBack();
     if (!done && !this.#waitsForSelection) this.#schedule();
@@ -108,11 +204,15 @@ export class Thread {
   /** The button that leads to the end, while the reader is elsewhere. */
   #wayBack(): void {
     this.#toEnd.hidden = this.#follow.pinned;
-    setText(this.#toEndWord, this.#left?.messages === this.agent.snapshot.messages ? "To the end" : "New text");
+    setText(this.#toEndWord, this.#left?.messages === this.agent.shown.messages ? "To the end" : "New text");
   }
 
   #reconcile(snapshot: Snapshot): void {
     const all = snapshot.messages;
+    if (this.#backTo) {
+      const at = all.findIndex(({ id }) => id === this.#backTo?.message);
+      if (at >= 0) this.#shown = Math.max(this.#shown, Math.min(MOST_MOUNTED, all.length - at + 10));
+    }
     const messages = all.slice(-this.#shown);
     const hidden = all.length - messages.length;
     this.#earlier.hidden = hidden === 0;
@@ -124,7 +224,7 @@ export class Thread {
       view.remove();
       this.#views.delete(id);
     }
-    const { busy } = this.agent;
+    const busy = this.agent.busy && !this.agent.looksBack;
     const previous = this.#last;
     let next: Node | null = null;
     for (let i = messages.length - 1; i >= 0; i -= 1) {
@@ -144,6 +244,7 @@ export class Thread {
           provider: this.agent.answerer.id,
           toolTime: (id) => this.#toolTime(id),
           file: (id) => this.agent.file(id),
+          settled: !busy,
           asks: (call) => this.agent.asksFor(call),
         });
       }

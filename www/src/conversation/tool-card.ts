@@ -81,6 +81,7 @@ export class ToolCard {
   /** The call as it is now. */
   update(call: ToolCall, { time, settled, asks }: Standing): void {
     this.#call = call;
+    this.element.dataset["call"] = call.toolCallId;
     // What a lost page left asks again once the agent runs; what it left at work does not work any more.
     const interrupted = call.error?.code === "tool_interrupted" || (settled && (call.status === "receiving" || call.status === "started"));
     const state: State = interrupted ? "cancelled" : asks ? "asking" : call.status;

@@ -2,9 +2,9 @@
 //
 // Promises: every icon is decoration (`aria-hidden`); a word or an accessible name always stands with it.
 import {
-  ArrowDown, ArrowRightLeft, ArrowUp, Ban, Bot, Braces, Brain, BookOpen, Check, ChevronRight, CircleAlert, CircleCheck, CircleDashed, CircleHelp,
-  CircleX, Clock, Copy, CornerDownRight, Download, Eraser, FilePlus, FileText, FolderInput, FolderTree, History, KeyRound, Keyboard, Link,
-  LoaderCircle, MessageSquare, Monitor, Moon, Paperclip, Pencil, Play, Power, RotateCcw, Search, Settings, ShieldQuestionMark, Sparkles, Square, Sun, Trash2,
+  ArrowDown, ArrowRightLeft, ArrowUp, Ban, Bot, Braces, Brain, BookOpen, Check, ChevronLeft, ChevronRight, CircleAlert, CircleCheck, CircleDashed, CircleHelp,
+  CircleX, Clock, Copy, CornerDownRight, Download, Eraser, FilePlus, FileText, FolderInput, FolderTree, GitFork, History, Import, KeyRound, Keyboard, Link,
+  LoaderCircle, MessageSquare, MessagesSquare, Monitor, Moon, Paperclip, Pencil, Play, Plus, Power, RefreshCw, RotateCcw, ScrollText, Search, Settings, ShieldAlert, ShieldCheck, ShieldOff, ShieldQuestionMark, Sparkles, Square, Sun, Trash2,
   TextCursorInput, TriangleAlert, Undo2, UserRound, Wrench, X,
 } from "lucide";
 import { svg, html, type TemplateResult } from "lit";
@@ -17,6 +17,8 @@ const ICONS = {
   attach: Paperclip, monitor: Monitor, moon: Moon, pencil: Pencil, play: Play, power: Power, continue: RotateCcw, search: Search, settings: Settings,
   permission: ShieldQuestionMark, sparkles: Sparkles, stop: Square, sun: Sun, trash: Trash2, warning: TriangleAlert, undo: Undo2, person: UserRound,
   tools: Wrench, x: X,
+  sessions: MessagesSquare, plus: Plus, import: Import, journal: ScrollText, fork: GitFork, replay: RefreshCw, verified: ShieldCheck, tampered: ShieldAlert,
+  unsigned: ShieldOff, "chevron-left": ChevronLeft, "chevron-right": ChevronRight,
 } as const;
 
 /** The name of an icon. */

@@ -12,6 +12,9 @@ const KEYS: [string, string][] = [
   ["Esc Esc", "Stop the answer, in the message field"],
   ["Ctrl+.", "Stop the answer, anywhere"],
   ["Alt+Shift+P", "To the question that waits, and there Esc: later"],
+  ["Ctrl+Shift+O", "New session"],
+  ["Alt+↑, Alt+↓", "Session above or below"],
+  ["F2, Delete", "In the list of sessions: rename, remove"],
   ["F6, Shift+F6", "Next or previous part of the page"],
   ["Ctrl+Enter", "Save the page that is edited"],
   ["Arrows, Home, End", "Move in the page tree"],
@@ -25,6 +28,10 @@ export interface KeyActions {
   /** To what waits for the person; nothing is answered by it. */
   question(): void;
   help(): void;
+  /** Begins a session. */
+  launch(): void;
+  /** Shows the session above (-1) or below (1). */
+  session(by: number): void;
 }
 
 /** Listens to the whole page. */
@@ -38,6 +45,12 @@ export function installKeys(actions: KeyActions): void {
       // By its place: with Alt the letter may be another one.
       event.preventDefault();
       actions.question();
+    } else if ((event.ctrlKey || event.metaKey) && event.shiftKey && event.code === "KeyO") {
+      event.preventDefault();
+      actions.launch();
+    } else if (event.altKey && !event.shiftKey && !event.ctrlKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
+      event.preventDefault();
+      actions.session(event.key === "ArrowUp" ? -1 : 1);
     } else if ((event.ctrlKey || event.metaKey) && event.key === ".") {
       event.preventDefault();
       actions.stop();

@@ -1,14 +1,17 @@
 // The frame: header, three regions, dialogs.
 //
-// Decides: what stands beside what. Wide: three columns. Narrow (below 900 px): one region at a time, chosen by tabs;
-// the conversation first. Page and tools share the middle. Leaves to others: everything inside a region.
+// Decides: what stands beside what. Wide: three columns. Narrow (below 900 px): one region at a time, chosen by tabs, the
+// conversation first, and the sessions in a drawer. Page, tools and journal share the middle. Leaves to others: everything inside a region.
 import { html, nothing, type TemplateResult } from "lit";
 import type { Agent } from "../agent.ts";
 import { ConversationPanel } from "../conversation/panel.ts";
 import { Speech } from "../conversation/speech.ts";
+import { JournalPanel } from "../journal/panel.ts";
 import { PageView } from "../pages/page.ts";
 import type { PageStore } from "../pages/store.ts";
 import { PageTree } from "../pages/tree.ts";
+import { SessionsList } from "../sessions/list.ts";
+import type { SessionStore } from "../sessions/store.ts";
 import { ToolsPanel } from "../tools/panel.ts";
 import { AskDialog } from "./ask-dialog.ts";
 import { Component } from "./changing.ts";
@@ -18,66 +21,91 @@ import { installKeys, KeysDialog } from "./keys.ts";
 import { SettingsDialog } from "./settings-dialog.ts";
 import { WarningStrip } from "./warnings.ts";
 
-type Region = "chat" | "page" | "pages" | "tools";
-const TABS: [Region, string, IconName][] = [["chat", "Chat", "chat"], ["page", "Page", "book"], ["pages", "Pages", "tree"], ["tools", "Tools", "tools"]];
+type Region = "chat" | "page" | "pages" | "tools" | "journal";
+const TABS: [Region, string, IconName][] = [["chat", "Chat", "chat"], ["journal", "Journal", "journal"], ["page", "Page", "book"], ["pages", "Pages", "tree"], ["tools", "Tools", "tools"]];
 const THEMES = { system: ["monitor", "Look: as the system"], light: ["sun", "Look: light"], dark: ["moon", "Look: dark"] } as const;
 
 /** The whole workbench. */
 export class Workbench extends Component {
   agent!: Agent;
   pages!: PageStore;
+  sessions!: SessionStore;
   #region: Region = "chat";
   #panel!: ConversationPanel;
   #tree!: PageTree;
   #page!: PageView;
   #tools!: ToolsPanel;
+  #list!: SessionsList;
+  #journal!: JournalPanel;
   #settings!: SettingsDialog;
   #warnings!: WarningStrip;
   #ask = document.createElement("ask-dialog") as AskDialog;
   #keys = document.createElement("keys-dialog") as KeysDialog;
   readonly #narrow = matchMedia("(max-width: 899px)");
   #wasBusy = false;
+  #session = "";
   /** An answer ended while nobody looked. */
   #answered = false;
 
   /** Gives the workbench its agent and pages; before it enters the page. */
-  init(agent: Agent, pages: PageStore): this {
-    this.agent = agent;
-    this.pages = pages;
-    this.#panel = (document.createElement("conversation-panel") as ConversationPanel).init(agent, pages, new Speech(document.body));
+  init(agent: Agent, pages: PageStore, sessions: SessionStore): this {
+    Object.assign(this, { agent, pages, sessions });
+    const speech = new Speech(document.body);
+    this.#panel = (document.createElement("conversation-panel") as ConversationPanel).init(agent, pages, sessions, speech);
+    this.#list = (document.createElement("sessions-list") as SessionsList).init(sessions, speech);
+    this.#journal = (document.createElement("journal-panel") as JournalPanel).init(agent, sessions);
     this.#tree = (document.createElement("page-tree") as PageTree).init(pages);
     this.#page = (document.createElement("page-view") as PageView).init(pages);
     this.#tools = (document.createElement("tools-panel") as ToolsPanel).init(agent, pages);
     this.#settings = (document.createElement("settings-dialog") as SettingsDialog).init(agent);
     this.#warnings = (document.createElement("warning-strip") as WarningStrip).init(agent);
-    this.watch(agent, agent.settings, pages);
+    this.watch(agent, agent.settings, pages, sessions);
     onAction(this, (action) => this.#act(action));
     this.#narrow.addEventListener("change", () => this.requestUpdate());
     // A link to a page, wherever it stands, shows the page.
     addEventListener("hashchange", () => /^#\/./.test(location.hash) && this.#show("page"));
     pages.addEventListener("show", () => this.#show("page"));
+    this.#panel.onJournal = (run) => {
+      this.#show("journal");
+      this.#journal.showRun(run);
+    };
+    this.#journal.onPlace = (place) => {
+      if (place && this.#narrow.matches) this.#show("chat");
+      void this.updateComplete.then(() => this.#panel.thread.mark(place));
+    };
+    sessions.addEventListener("show", () => this.#narrow.matches && this.#show("chat"));
+    this.#list.onChosen = () => {
+      const { matches } = this.#narrow;
+      this.querySelector<HTMLDialogElement>(".drawer")?.close();
+      // On touch the keyboard would cover what was just opened.
+      if (!matches) this.#panel.composer.input.focus();
+    };
     document.addEventListener("visibilitychange", () => {
       this.#answered &&= document.hidden;
       this.#title();
     });
-    installKeys({ stop: () => this.#panel.composer.stop(), question: () => this.#question(), help: () => this.#keys.show() });
+    installKeys({ stop: () => this.#panel.composer.stop(), question: () => this.#question(), help: () => this.#keys.show(), launch: () => this.#launch(), session: (by) => sessions.step(by) });
     return this;
   }
 
   protected override render(): TemplateResult {
-    const { agent, pages } = this;
+    const { agent, pages, sessions } = this;
     const narrow = this.#narrow.matches;
     this.#panel.offersSamples = narrow;
     this.#page.welcomes = !narrow;
-    const tools = this.#region === "tools";
-    this.#page.hidden = tools;
+    const [tools, journal] = [this.#region === "tools", this.#region === "journal"];
+    this.#page.hidden = tools || journal;
     this.#tools.hidden = !tools;
+    this.#journal.hidden = !journal;
     const asked = agent.asked.length;
+    const { waiting } = sessions;
     const look = THEMES[agent.settings.choice.theme];
     return html`
       <header class="top">
+        ${narrow ? html`<button type="button" class="ghost" data-action="sessions" data-testid="open-sessions" aria-label=${waiting ? `Sessions, ${waiting} waiting for you` : "Sessions"}>${icon("sessions")}${waiting ? html`<span class="tab-mark" aria-hidden="true">${waiting}</span>` : nothing}</button>` : nothing}
         <h1><img src="./icon.svg" alt="" width="24" height="24" />Lodger<span class="workspace-name">${agent.workspace.name}</span></h1>
         <div class="row">
+          <button type="button" class="ghost wide-only" data-action=${journal ? "show-page" : "show-journal"} aria-pressed=${journal} data-testid="open-journal">${icon("journal")}Journal</button>
           <button type="button" class="ghost wide-only" data-action=${tools ? "show-page" : "show-tools"} aria-pressed=${tools} data-testid="open-tools">${icon("tools")}Tools</button>
           <button type="button" class="ghost icon-only wide-only" data-action="keys" aria-label="Keys" title="Keys (Ctrl+/)">${icon("keyboard")}</button>
           <button type="button" class="ghost icon-only" data-action="theme" aria-label=${look[1]} title=${look[1]}>${icon(look[0])}</button>
@@ -91,20 +119,27 @@ export class Workbench extends Component {
           </nav>`
         : nothing}
       <main class="columns" data-shown=${narrow ? this.#region : "all"}>
-        <div class="column column-pages">${this.#tree}</div>
-        <div class="column column-page">${this.#page}${this.#tools}</div>
+        <div class="column column-pages">${narrow ? nothing : this.#list}${this.#tree}</div>
+        <div class="column column-page">${this.#page}${this.#tools}${this.#journal}</div>
         <div class="column column-chat">${this.#panel}</div>
       </main>
       ${pages.notice
         ? html`<div class="toast" role="status">${pages.notice.text}
             ${pages.notice.undo ? html`<button type="button" class="link" data-action="undo">Undo</button>` : nothing}</div>`
         : nothing}
+      ${narrow
+        ? html`<dialog class="drawer" aria-label="Sessions" data-testid="drawer" @click=${this.#outside}>
+            <button type="button" class="ghost icon-only drawer-close" data-action="close-sessions" aria-label="Close the sessions">${icon("x")}</button>${this.#list}</dialog>`
+        : nothing}
       ${this.#settings}${this.#ask}${this.#keys}
     `;
   }
 
   override updated(): void {
-    if (this.agent.busy !== this.#wasBusy) {
+    if (this.agent.session !== this.#session) {
+      this.#session = this.agent.session;
+      this.#wasBusy = this.agent.busy;
+    } else if (this.agent.busy !== this.#wasBusy) {
       this.#wasBusy = this.agent.busy;
       this.#answered = !this.agent.busy && document.hidden;
     }
@@ -133,27 +168,45 @@ export class Workbench extends Component {
       case "show-page": this.#show("page"); break;
       case "show-pages": this.#show("pages"); break;
       case "show-tools": this.#show("tools"); break;
+      case "show-journal": this.#show("journal"); break;
+      case "sessions": this.querySelector<HTMLDialogElement>(".drawer")?.showModal(); break;
+      case "close-sessions": this.querySelector<HTMLDialogElement>(".drawer")?.close(); break;
       case "question": this.#question(); break;
       default: break;
     }
   }
 
   #show(region: Region): void {
+    if (this.#region === "journal" && region !== "journal" && !this.#narrow.matches) this.#journal.rest();
     this.#region = region;
     this.requestUpdate();
+    if (region === "journal") void this.updateComplete.then(() => this.#journal.look());
     if (region === "tools") this.#tools.look();
     if (region === "chat") void this.updateComplete.then(() => this.#panel.thread.update());
   }
 
+  /** A press beside the drawer closes it. */
+  readonly #outside = (event: Event): void => {
+    if (event.target === event.currentTarget) (event.currentTarget as HTMLDialogElement).close();
+  };
+
+  #launch(): void {
+    const drawer = this.querySelector<HTMLDialogElement>(".drawer");
+    if (drawer && !drawer.open) drawer.showModal();
+    this.#list.launch();
+  }
+
   /** To what waits for the person, wherever it stands. */
   #question(): void {
+    const other = this.sessions.all?.find(({ mood, id }) => mood === "asks" && id !== this.agent.session);
+    if (this.agent.asked.length === 0 && other) this.sessions.select(other.id);
     if (this.agent.asked.length === 0) return;
     if (this.#narrow.matches) this.#show("chat");
     void this.updateComplete.then(() => this.#panel.card.show());
   }
 
   async #clear(): Promise<void> {
-    const yes = await this.#ask.ask({ title: "Clear the conversation?", text: "What was said is erased from this browser and cannot be brought back. Pages stay.", yes: "Clear", danger: true });
+    const yes = await this.#ask.ask({ title: "Clear the conversation?", text: "What was said is erased from this browser and cannot be brought back. Pages stay, and so does the record of what was done.", yes: "Clear", danger: true });
     if (yes !== null) await this.agent.clear();
   }
 
@@ -179,7 +232,7 @@ export class Workbench extends Component {
 
   /** The title tells what waits for the person, and in a hidden tab that the answer is there. */
   #title(): void {
-    document.title = this.agent.asked.length ? "● Your answer is needed · Lodger" : this.#answered ? "● Answer ready · Lodger" : "Lodger";
+    document.title = this.agent.asked.length || this.sessions.waiting ? "● Your answer is needed · Lodger" : this.#answered ? "● Answer ready · Lodger" : "Lodger";
   }
 }
 customElements.define("lodger-workbench", Workbench);

@@ -1,0 +1,103 @@
+// The journal of the session that is shown, read in pieces and followed while it grows.
+//
+// Decides: how much is read at once, and when it is read again. Promises: the page stays usable while ten thousand entries
+// come; of a journal that has grown only what is new is read; one whose conversation was cleared is read anew. Leaves to
+// others: what an entry means (`timeline.ts`).
+import type { ErrorInfo, SessionEvent } from "lodger";
+import type { Agent } from "../agent.ts";
+import { MAIN } from "../sessions/places.ts";
+import { Changing } from "../shell/changing.ts";
+import { errorInfo } from "../words.ts";
+import { Timeline } from "./timeline.ts";
+
+/** Entries that are read in one go. */
+const PIECE = 400;
+/** How soon what happens is shown. */
+const SOON = 300;
+
+/** The journal of one session at a time. */
+export class JournalStore extends Changing {
+  timeline = new Timeline();
+  problem: ErrorInfo | null = null;
+  /** Whether there is more to come. */
+  reading = false;
+  /** Whether someone looks: else nothing is read. */
+  #watched = false;
+  #session = "";
+  #again = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(readonly agent: Agent) {
+    super();
+    const { workspace } = agent;
+    for (const type of ["agent:lifecycle", "agent:tool-call", "agent:permission-required", "agent:permission-resolved", "agent:notice", "agent:session-started"] as const)
+      workspace.addEventListener(type, (event: CustomEvent<{ sessionId?: string }>) => (event.detail.sessionId ?? MAIN) === agent.session && this.later());
+    agent.addEventListener("change", () => this.#watched && this.#session !== agent.session && this.look());
+  }
+
+  /** Someone looks: reads what is there, and follows it. */
+  look(): void {
+    this.#watched = true;
+    if (this.#session !== this.agent.session) {
+      this.#session = this.agent.session;
+      this.timeline = new Timeline();
+      this.problem = null;
+      this.changed();
+    }
+    void this.#read();
+  }
+
+  /** Nobody looks any more. */
+  rest(): void {
+    this.#watched = false;
+  }
+
+  /** Reads what is new in a moment. */
+  later(): void {
+    if (!this.#watched) return;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      void this.#read();
+    }, SOON);
+  }
+
+  async #read(): Promise<void> {
+    this.#again = true;
+    if (this.reading) return;
+    this.reading = true;
+    try {
+      while (this.#again) {
+        this.#again = false;
+        await this.#pieces(this.#session);
+      }
+      this.problem = null;
+    } catch (error) {
+      this.problem = errorInfo(error);
+    } finally {
+      this.reading = false;
+      this.changed();
+    }
+  }
+
+  async #pieces(session: string): Promise<void> {
+    let { timeline } = this;
+    for (;;) {
+      const entries: SessionEvent[] = await this.agent.workspace.sessions.journal(session, { from: timeline.last + 1, limit: PIECE });
+      if (session !== this.#session) {
+        this.#again = true;
+        return;
+      }
+      // What was cleared has lost its content: all of it is read again.
+      if (timeline.last > 0 && entries.some(({ type }) => type === "cleared")) {
+        timeline = new Timeline();
+        continue;
+      }
+      timeline.add(entries);
+      this.timeline = timeline;
+      this.changed();
+      if (entries.length < PIECE) return;
+      // The page comes first.
+      await new Promise((go) => setTimeout(go));
+    }
+  }
+}

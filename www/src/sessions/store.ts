@@ -1,0 +1,373 @@
+// The sessions as the workbench sees them: who they are, how they stand, what may be done with each.
+//
+// Decides: what is read again and when, what comes first, what counts as unseen, and which session is shown. Promises: a
+// refused command is a problem that is shown; what changes in one session reads that one only; a last line is read for the
+// rows that are looked at, one at a time. Leaves to others: drawing (`list.ts`), the journal of one (`../journal/`), and
+// all rules about sessions, which are the package's.
+import type { ErrorInfo, HmacStatus, Message, SessionState, Snapshot, Usage } from "lodger";
+import type { Agent } from "../agent.ts";
+import { Changing } from "../shell/changing.ts";
+import { errorInfo, sentence } from "../words.ts";
+import { Chosen, MAIN, Unseen } from "./places.ts";
+import { active, MOODS, nameOf, type Mood, type WayOn } from "./words.ts";
+
+/** One session of the list. */
+export interface Listed {
+  id: string;
+  name: string;
+  state: SessionState;
+  verdict: HmacStatus;
+  mood: Mood;
+  /** When something last happened in it. */
+  at: number;
+  /** What was said last; null: not read yet. */
+  line: string | null;
+}
+
+/** How soon after an event its session is read again: events come in groups. */
+const SOON = 120;
+/** A list is not read again within this time without a reason. */
+const FRESH = 5_000;
+const LINE = 160;
+
+/** What a person is told in a passing line. */
+export type Tell = (notice: { text: string; undo?: () => Promise<unknown> }) => void;
+
+/** The sessions of one workspace. */
+export class SessionStore extends Changing {
+  /** Null until first read. In the order of the list. */
+  all: readonly Listed[] | null = null;
+  /** What was refused last, until the next command. */
+  problem: ErrorInfo | null = null;
+  /** What is being done; empty: nothing. */
+  busy = "";
+  readonly #sessions = new Map<string, { state: SessionState; verdict: HmacStatus }>();
+  readonly #asks = new Map<string, Set<string>>();
+  readonly #works = new Set<string>();
+  readonly #lines = new Map<string, { of: string; text: string }>();
+  readonly #unseen: Unseen;
+  readonly #chosen: Chosen;
+  readonly #soon = new Set<string>();
+  /** Rows that are looked at and whose last line is not known. */
+  #wanted: string[] = [];
+  #reading = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #refreshing: Promise<void> | null = null;
+  #read = -Infinity;
+  #snapshot: Snapshot | null = null;
+
+  constructor(
+    readonly agent: Agent,
+    private readonly tell: Tell,
+  ) {
+    super();
+    const { workspace } = agent;
+    this.#unseen = new Unseen(workspace.name);
+    this.#chosen = new Chosen(workspace.name);
+    agent.select(this.#chosen.id);
+    this.#see(agent.session);
+    agent.addEventListener("change", () => this.#shown());
+    agent.onSessionChanged = (id) => this.#later(id);
+    workspace.addEventListener("agent:permission-required", ({ detail }) => {
+      const { sessionId = MAIN, requestId } = detail;
+      this.#asks.set(sessionId, (this.#asks.get(sessionId) ?? new Set()).add(requestId));
+      this.#sort();
+    });
+    workspace.addEventListener("agent:permission-resolved", ({ detail }) => {
+      this.#asks.get(detail.sessionId ?? MAIN)?.delete(detail.requestId);
+      this.#sort();
+    });
+    workspace.addEventListener("agent:lifecycle", ({ detail }) => {
+      const { sessionId = MAIN, phase, parentRunId } = detail;
+      if (parentRunId !== undefined) return;
+      if (phase === "start") this.#works.add(sessionId);
+      else {
+        this.#works.delete(sessionId);
+        this.#asks.delete(sessionId);
+        if (sessionId !== agent.session || document.hidden) this.#unseen.set(sessionId, true);
+      }
+      this.#sort();
+      this.#later(sessionId);
+    });
+    workspace.addEventListener("agent:session-completed", ({ detail }) => this.#heard(detail.sessionId ?? MAIN, detail.text));
+    let lifecycle = agent.lifecycle;
+    workspace.addEventListener("agent:status-changed", () => {
+      const now = agent.lifecycle;
+      if ((lifecycle === "Stopped" || lifecycle === "Starting") !== (now === "Stopped" || now === "Starting")) void this.refresh();
+      lifecycle = now;
+    });
+    document.addEventListener("visibilitychange", () => document.hidden || this.#see(agent.session));
+    // Another tab may have changed something meanwhile.
+    addEventListener("focus", () => performance.now() - this.#read > FRESH && void this.refresh());
+    void this.refresh();
+  }
+
+  /** The session that is shown, once it is known. */
+  get current(): Listed | undefined {
+    return this.of(this.agent.session);
+  }
+
+  of(id: string): Listed | undefined {
+    return this.all?.find((one) => one.id === id);
+  }
+
+  /** How many sessions besides the one that is shown wait for the person. */
+  get waiting(): number {
+    return [...this.#asks].filter(([id, asks]) => id !== this.agent.session && asks.size > 0).length;
+  }
+
+  /** Those whose name, id, operator, status or last line has all these words. */
+  find(query: string): readonly Listed[] {
+    const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+    const all = this.all ?? [];
+    if (words.length === 0) return all;
+    return all.filter(({ id, name, state, line }) => {
+      const text = `${name}\n${id}\n${state.operator_subject}\n${state.status}\n${line ?? ""}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
+  }
+
+  /** Shows a session. */
+  select(id: string): void {
+    this.#chosen.id = id;
+    this.agent.select(id);
+    this.#see(id);
+    this.dispatchEvent(new Event("show"));
+  }
+
+  /** The one above or below in the list. */
+  step(by: number): void {
+    const all = this.all ?? [];
+    const next = all[all.findIndex(({ id }) => id === this.agent.session) + by];
+    if (next) this.select(next.id);
+  }
+
+  /** Reads all of them again; calls that come meanwhile are joined. */
+  refresh(): Promise<void> {
+    return (this.#refreshing ??= this.#list().finally(() => (this.#refreshing = null)));
+  }
+
+  async #list(): Promise<void> {
+    try {
+      const listed = await this.agent.workspace.sessions.list({ withVerification: true });
+      this.#read = performance.now();
+      this.#sessions.clear();
+      for (const { session, hmac_status } of listed) this.#sessions.set(session.id, { state: session, verdict: hmac_status });
+      // One that another tab has removed, or that somebody else's browser had.
+      if (this.agent.session !== MAIN && !this.#sessions.has(this.agent.session)) this.select(MAIN);
+      this.#sort();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Begins a session, and shows it. */
+  launch(name: string): Promise<boolean> {
+    const displayName = name.trim();
+    const options = displayName ? { displayName } : {};
+    return this.#do("Launching", () => this.agent.withAgent(async () => this.#begun(await this.#sessionsOf.launch(options))));
+  }
+
+  rename(id: string, name: string): Promise<boolean> {
+    return this.#do("Renaming", async () => this.#take(await this.#sessionsOf.rename(id, name.trim())));
+  }
+
+  stop(id: string): Promise<boolean> {
+    return this.#do("Stopping", async () => this.#take(await this.#sessionsOf.stop(id)));
+  }
+
+  /** The recommended way on for a session that stands still. */
+  goOn(id: string, action: WayOn["action"]): Promise<boolean> {
+    const { restart, recover } = this.#sessionsOf;
+    return this.#do(action === "restart" ? "Restarting" : "Recovering", () => this.agent.withAgent(async () => this.#take(action === "restart" ? await restart(id) : await recover(id, { action }))));
+  }
+
+  /** Takes a session away, with ten seconds to think again. */
+  async remove(id: string): Promise<boolean> {
+    const name = this.of(id)?.name ?? id;
+    const gone = await this.#do("Removing", async () => {
+      await this.#sessionsOf.remove(id);
+      this.#sessions.delete(id);
+      if (this.agent.session === id) this.select(MAIN);
+    });
+    if (gone) this.tell({ text: `“${name}” is removed.`, undo: () => this.#do("Bringing it back", async () => this.#begun(await this.#sessionsOf.undoRemove(id))) });
+    return gone;
+  }
+
+  /** Takes over what a file holds, and shows it. */
+  import(file: Blob): Promise<boolean> {
+    return this.#do("Importing", async () => {
+      const state = await this.#sessionsOf.import(file);
+      this.#begun(state);
+      this.tell({ text: `“${nameOf(state)}” is imported.` });
+    });
+  }
+
+  /** Begins another session with what this one says up to an entry. */
+  fork(id: string, at?: number): Promise<boolean> {
+    return this.#do("Forking", () => this.agent.withAgent(async () => this.#begun(await this.#sessionsOf.fork(id, at === undefined ? {} : { at }))));
+  }
+
+  /** Reads how a session stands, and what its signature says. */
+  async check(id: string): Promise<void> {
+    try {
+      const { session, hmac_status } = await this.#sessionsOf.status(id);
+      this.#sessions.set(id, { state: session, verdict: hmac_status });
+    } catch (error) {
+      const { code } = errorInfo(error);
+      if (code === "session_not_found") this.#sessions.delete(id);
+      else if (code === "corrupt") return void (await this.refresh());
+      else this.#fail(error);
+    }
+    this.#sort();
+  }
+
+  /** What a row that is looked at wants to know: what was said last in its session. */
+  want(id: string): void {
+    const listed = this.of(id);
+    if (!listed || listed.line !== null || listed.verdict === "tampered" || this.#wanted.includes(id)) return;
+    // The rows that were looked at before are gone by now.
+    this.#wanted = [...this.#wanted.slice(-30), id];
+    if (!this.#reading) void this.#readLines();
+  }
+
+  /** Takes the last refusal away. */
+  dismiss(): void {
+    this.problem = null;
+    this.changed();
+  }
+
+  /** Tells a refusal of something that belongs to sessions. */
+  refused(error: unknown): void {
+    this.#fail(error);
+  }
+
+  get #sessionsOf(): Agent["workspace"]["sessions"] {
+    return this.agent.workspace.sessions;
+  }
+
+  #begun(state: SessionState): void {
+    this.#take(state);
+    this.select(state.id);
+  }
+
+  #take(state: SessionState): void {
+    const verdict = this.#sessions.get(state.id)?.verdict ?? "verified";
+    this.#sessions.set(state.id, { state, verdict });
+    this.#sort();
+    // What its signature says is known by looking.
+    this.#later(state.id);
+  }
+
+  async #do(what: string, work: () => Promise<unknown>): Promise<boolean> {
+    this.problem = null;
+    this.busy = what;
+    this.changed();
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      this.problem = errorInfo(error);
+      return false;
+    } finally {
+      this.busy = "";
+      this.#sort();
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.problem = errorInfo(error);
+    this.changed();
+  }
+
+  /** Reads a session again in a moment, once for all that happens until then. */
+  #later(id: string): void {
+    this.#soon.add(id);
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      const ids = [...this.#soon];
+      this.#soon.clear();
+      // One that nobody here has launched: other code of the page has, and maybe more.
+      if (ids.some((one) => !this.#sessions.has(one))) void this.refresh();
+      else for (const one of ids) void this.check(one);
+    }, SOON);
+  }
+
+  #see(id: string): void {
+    if (!document.hidden && this.#unseen.set(id, false)) this.#sort();
+  }
+
+  /** The conversation that is shown has changed. */
+  #shown(): void {
+    const { snapshot, session } = this.agent;
+    if (snapshot === this.#snapshot) return;
+    const before = this.#snapshot;
+    this.#snapshot = snapshot;
+    const last = snapshot.messages[snapshot.messages.length - 1];
+    // While text streams the line stays: it would only flicker.
+    if (snapshot.status === "loading" || (before?.status === snapshot.status && before.messages.length === snapshot.messages.length)) return;
+    this.#lines.set(session, { of: "shown", text: last ? lineOf(last) : "" });
+    const asks = new Set(snapshot.permissions.map(({ requestId }) => requestId));
+    if (asks.size) this.#asks.set(session, asks);
+    else this.#asks.delete(session);
+    this.#sort();
+  }
+
+  #heard(id: string, text: string): void {
+    this.#lines.set(id, { of: "shown", text: short(text) });
+    this.#sort();
+  }
+
+  async #readLines(): Promise<void> {
+    this.#reading = true;
+    for (let id = this.#wanted.pop(); id !== undefined; id = this.#wanted.pop()) {
+      const of = this.#sessions.get(id)?.state.updated_at ?? "";
+      const [last] = await this.agent.workspace.history({ sessionId: id, limit: 1 }).catch(() => []);
+      if (!this.#sessions.has(id)) continue;
+      this.#lines.set(id, { of, text: last ? lineOf(last) : "" });
+      this.#sort();
+      // Each reads a journal: the page comes first.
+      await new Promise((go) => setTimeout(go, 30));
+    }
+    this.#reading = false;
+  }
+
+  #mood(id: string, state: SessionState): Mood {
+    if (this.#asks.get(id)?.size) return "asks";
+    if (!active(state) && state.status !== "stopped") return "failed";
+    if (this.#unseen.has(id)) return "unseen";
+    if (this.#works.has(id)) return "works";
+    return active(state) ? "idle" : "stopped";
+  }
+
+  #sort(): void {
+    const listed = [...this.#sessions].map(([id, { state, verdict }]): Listed => {
+      const known = this.#lines.get(id);
+      const line = known && (known.of === "shown" || known.of === state.updated_at) ? known.text : null;
+      return { id, name: nameOf(state), state, verdict, mood: this.#mood(id, state), at: Date.parse(state.last_activity_at ?? state.updated_at), line };
+    });
+    const place = ({ mood }: Listed): number => MOODS.indexOf(mood);
+    this.all = listed.sort((a, b) => place(a) - place(b) || b.at - a.at || (a.id < b.id ? -1 : 1));
+    this.changed();
+  }
+}
+
+/** What a session has used up, where anything has been counted. */
+export function usageOf(state: SessionState): Usage | null {
+  const { usage } = state;
+  return usage && (usage.inputTokens || usage.outputTokens || usage.cost) ? usage : null;
+}
+
+function lineOf({ parts, role, error, status }: Message): string {
+  const text = parts.findLast((part) => part.type === "text");
+  if (text?.type === "text" && text.text.trim()) return `${role === "user" ? "You: " : ""}${short(text.text)}`;
+  if (error) return sentence(error.message, true);
+  const call = parts.findLast((part) => part.type === "tool-call");
+  if (call?.type === "tool-call") return call.tool;
+  return status === "interrupted" ? "Interrupted" : "";
+}
+
+/** One line of a text, without what only marks it up. */
+function short(text: string): string {
+  return text.slice(0, LINE * 4).replace(/[#*_`>|]+/g, "").replace(/\s+/g, " ").trim().slice(0, LINE);
+}

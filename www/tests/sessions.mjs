@@ -1,0 +1,307 @@
+// Sessions with names: launched, changed, left and found again, each with its own conversation, draft and place.
+import assert from "node:assert/strict";
+import { open, running, say, settled, start, streaming, useModel, workspace } from "./browser.mjs";
+
+/** A session of this name, launched as a person does. */
+export async function launchSession(page, name) {
+  await page.getByTestId("new-session").click();
+  await page.getByTestId("session-name").fill(name);
+  await page.getByTestId("session-name").press("Enter");
+  await shows(page, name);
+}
+
+/** Waits until the conversation of this session is shown. */
+export function shows(page, name) {
+  return page.getByTestId("conversation-name").filter({ hasText: name }).waitFor();
+}
+
+/** The row of a session. */
+export const row = (page, name) => page.getByTestId("session-row").filter({ has: page.locator(".session-name", { hasText: new RegExp(`^${name}$`) }) });
+
+/** Shows a session by its row. */
+export async function choose(page, name) {
+  await row(page, name).getByTestId("open-session").click();
+  await shows(page, name === "Main conversation" ? "Conversation" : name);
+}
+
+const names = (page) => page.locator(".session-row .session-name").allTextContents();
+const top = (page) => page.getByRole("log").evaluate((log) => log.scrollTop);
+
+/** An agent with the test's model, and a session. */
+async function begin({ page, base, model, visit }, name = "Dragons") {
+  await open(page, base);
+  await useModel(visit, model);
+  await start(page);
+  await launchSession(page, name);
+}
+
+/** One answer in the session that is shown. */
+async function answered(page, text = "Hello") {
+  await say(page, text);
+  await page.getByTestId("assistant-message").last().waitFor();
+  await settled(page);
+}
+
+export const tests = {
+  async "launch with a name: the session is shown, empty, and answers"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    await launchSession(page, "Dragons of the north");
+    assert.equal(await page.evaluate(() => document.activeElement?.id), "message");
+    assert.equal(await page.getByTestId("user-message").count(), 0);
+    await say(page, "What pages mention dragons?");
+    await page.getByTestId("assistant-message").filter({ hasText: "Dragon Lore" }).waitFor();
+    await settled(page);
+    const mine = row(page, "Dragons of the north");
+    await mine.locator(".session-status", { hasText: "idle" }).waitFor();
+    await mine.locator(".session-line", { hasText: "2 pages match" }).waitFor();
+    assert.match(await mine.locator(".session-facts").textContent(), /local/);
+    assert.equal(await mine.getByTestId("open-session").getAttribute("aria-current"), "true");
+    assert.deepEqual(await names(page), ["Dragons of the north", "Main conversation"]);
+  },
+
+  async "a name that is refused stays to be mended, and says why"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    await page.getByTestId("new-session").click();
+    await page.getByTestId("session-name").fill("semi;colon");
+    await page.getByTestId("session-name").press("Enter");
+    await page.getByTestId("sessions-problem").waitFor();
+    assert.equal(await page.getByTestId("session-name").inputValue(), "semi;colon");
+    await page.getByTestId("session-name").press("Escape");
+    assert.equal(await page.getByTestId("session-name").count(), 0);
+  },
+
+  async "renamed in place: Enter takes it, Escape does not; F2 begins"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    await launchSession(page, "First name");
+    await row(page, "First name").getByTestId("open-session").focus();
+    await page.keyboard.press("F2");
+    await page.getByTestId("session-name-field").fill("Not this");
+    await page.keyboard.press("Escape");
+    assert.equal(await row(page, "First name").count(), 1);
+    await page.getByRole("button", { name: "Rename First name" }).click();
+    await page.getByTestId("session-name-field").fill("Second name");
+    await page.keyboard.press("Enter");
+    await row(page, "Second name").waitFor();
+    await shows(page, "Second name");
+  },
+
+  async "each session has its own conversation, draft and place; a reload keeps them"(t) {
+    const { page } = t;
+    await begin(t);
+    await say(page, "100 KB please");
+    await page.getByTestId("assistant-message").filter({ hasText: "Section 20" }).waitFor();
+    await settled(page);
+    await page.getByRole("heading", { name: "Section 60", exact: true }).evaluate((h) => h.scrollIntoView({ block: "start" }));
+    await page.getByRole("log").hover();
+    await page.mouse.wheel(0, -40);
+    await page.getByTestId("composer").fill("half a thought about dragons");
+    const read = await top(page);
+    assert.ok(read > 1000);
+
+    await choose(page, "Main conversation");
+    assert.equal(await page.getByTestId("user-message").count(), 0);
+    assert.equal(await page.getByTestId("composer").inputValue(), "");
+    await page.getByTestId("composer").fill("another thought");
+    await choose(page, "Dragons");
+    assert.equal(await page.getByTestId("composer").inputValue(), "half a thought about dragons");
+    await near(page, read);
+
+    await page.reload();
+    await shows(page, "Dragons");
+    assert.equal(await page.getByTestId("composer").inputValue(), "half a thought about dragons");
+    await near(page, read);
+    await choose(page, "Main conversation");
+    assert.equal(await page.getByTestId("composer").inputValue(), "another thought");
+  },
+
+  async "two answer at the same time; the one that is not shown is marked until it is looked at"(t) {
+    const { page, model } = t;
+    await begin(t, "One");
+    await say(page, "held: the first");
+    await streaming(page);
+    await launchSession(page, "Two");
+    await say(page, "held: the second");
+    await streaming(page);
+    assert.equal(await row(page, "One").getAttribute("data-mood"), "works");
+    assert.equal(await page.getByTestId("user-message").count(), 1);
+    model.release();
+    await settled(page);
+    await row(page, "One").locator("xpath=self::*[@data-mood='unseen']").waitFor();
+    await page.reload();
+    await row(page, "One").locator("xpath=self::*[@data-mood='unseen']").waitFor();
+    assert.equal((await names(page))[0], "One");
+    await choose(page, "One");
+    await page.getByTestId("assistant-message").filter({ hasText: "nobody has read" }).waitFor();
+    await row(page, "One").locator("xpath=self::*[@data-mood='idle']").waitFor();
+  },
+
+  async "a question in another session comes first, in the title too, and Alt+Shift+P leads there"(t) {
+    const { page } = t;
+    await begin(t, "Asking");
+    await say(page, 'call delete_page {"slug":"chapter-1"}');
+    await page.getByTestId("permission-card").waitFor();
+    await choose(page, "Main conversation");
+    assert.equal(await page.getByTestId("permission-card").locator("visible=true").count(), 0);
+    assert.deepEqual((await names(page))[0], "Asking");
+    assert.equal(await row(page, "Asking").locator(".session-status").textContent(), "needs you");
+    assert.match(await page.title(), /Your answer is needed/);
+    await page.keyboard.press("Alt+Shift+P");
+    await shows(page, "Asking");
+    await page.locator("[data-testid=permission-deny][aria-disabled=false]").click();
+    await settled(page);
+    await row(page, "Asking").locator(".session-status", { hasText: "idle" }).waitFor();
+    assert.equal(await page.title(), "Lodger");
+  },
+
+  async "an exit word ends the session, Restart takes it up again"(t) {
+    const { page } = t;
+    await begin(t);
+    await answered(page);
+    await say(page, "/exit");
+    const note = page.getByTestId("session-still").filter({ hasText: "This session is stopped." });
+    await note.waitFor();
+    assert.equal(await page.getByTestId("user-message").count(), 1);
+    await note.getByRole("button", { name: "Restart" }).click();
+    await note.waitFor({ state: "detached" });
+    await answered(page, "Again");
+    assert.equal(await page.getByTestId("user-message").count(), 2);
+  },
+
+  async "a refused key fails the session, with what is recommended and the button for it"(t) {
+    const { page } = t;
+    await begin(t);
+    await say(page, "refuse the key");
+    const note = page.getByTestId("session-still");
+    await note.filter({ hasText: "does not take the key" }).waitFor();
+    assert.match(await note.innerText(), /Recommended: reauthenticate provider credentials, then resume\./);
+    assert.equal(await row(page, "Dragons").locator(".session-status").textContent(), "key refused");
+    await note.getByRole("button", { name: "Resume" }).click();
+    await note.waitFor({ state: "detached" });
+    await answered(page, "Hello again");
+  },
+
+  async "a session that was lost in the middle of a run is reconnected, and goes on"(t) {
+    const { page, model, visit } = t;
+    await begin(t);
+    await say(page, "this one is held");
+    await page.getByTestId("assistant-message").filter({ hasText: "nobody has read" }).waitFor();
+    await page.waitForTimeout(800); // the draft may lag behind that long
+    await page.reload();
+    await shows(page, "Dragons");
+    await useModel(visit, model);
+    await page.getByTestId("start-agent").click();
+    await running(page);
+    const note = page.getByTestId("session-still");
+    await note.filter({ hasText: "The page that worked on it went away." }).waitFor();
+    assert.match(await note.innerText(), /Recommended: reconnect session process, then resume\./);
+    assert.equal(await row(page, "Dragons").getAttribute("data-mood"), "failed");
+    await note.getByRole("button", { name: "Reconnect" }).click();
+    await streaming(page);
+    model.release();
+    await settled(page);
+    await row(page, "Dragons").locator(".session-status", { hasText: "idle" }).waitFor();
+    assert.equal(await page.getByTestId("assistant-message").count(), 1);
+    assert.equal(await page.getByTestId("user-message").count(), 1);
+  },
+
+  async "a session that was changed from outside is shown as such, beside the others"(t) {
+    const { page } = t;
+    await begin(t);
+    await answered(page);
+    await page.evaluate(tamper, "Dragons");
+    await page.reload();
+    await row(page, "Dragons").locator(".session-verdict").waitFor();
+    await page.getByTestId("session-tampered").filter({ hasText: "Changed from outside" }).waitFor();
+    assert.equal(await row(page, "Main conversation").count(), 1);
+    assert.equal(await row(page, "Dragons").getByTestId("go-on").isVisible(), false);
+  },
+
+  async "removed, and brought back in time; the focus stays in the list"(t) {
+    const { page } = t;
+    await begin(t, "Keep me");
+    await answered(page);
+    await launchSession(page, "Gone");
+    await row(page, "Keep me").getByTestId("open-session").focus();
+    await page.keyboard.press("Delete");
+    await row(page, "Keep me").waitFor({ state: "detached" });
+    await page.waitForFunction(() => document.activeElement?.closest(".session-row"));
+    await page.locator(".toast").filter({ hasText: "“Keep me” is removed." }).getByRole("button", { name: "Undo" }).click();
+    await shows(page, "Keep me");
+    await row(page, "Keep me").waitFor();
+    assert.equal(await page.getByTestId("user-message").count(), 1);
+    // The one that is shown leads to the main conversation when it goes.
+    await page.getByRole("button", { name: "Remove Keep me" }).click();
+    await shows(page, "Conversation");
+    assert.equal(await row(page, "Main conversation").getByRole("button", { name: /^Remove/ }).count(), 0);
+  },
+
+  async "hundreds: those in view are in the document, search finds the others, keys go through them"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    await workspace(page);
+    await page.evaluate(async () => {
+      for (let i = 0; i < 150; i += 1) await ws.sessions.launch({ id: `s${i}`, displayName: `Session number ${i}` });
+    });
+    await page.reload();
+    await page.getByTestId("sessions-count").filter({ hasText: "151" }).waitFor();
+    assert.ok((await page.getByTestId("session-row").count()) < 40);
+    const first = page.getByTestId("open-session").first();
+    await first.focus();
+    await page.keyboard.press("End");
+    await page.waitForFunction(() => document.activeElement?.closest("[aria-posinset='151']"));
+    await page.keyboard.press("Home");
+    await page.waitForFunction(() => document.activeElement?.closest("[aria-posinset='1']"));
+    assert.equal(await page.locator(".sessions-list button[tabindex='0'][data-stop]").count(), 1);
+    await page.getByTestId("session-search").fill("number 77");
+    await page.waitForFunction(() => document.querySelectorAll(".session-row").length === 1);
+    await page.keyboard.press("Enter");
+    await shows(page, "Session number 77");
+    await page.getByTestId("session-search").fill("");
+    await page.keyboard.press("Alt+ArrowDown");
+    await page.waitForFunction(() => !document.querySelector("[data-testid=conversation-name]").textContent.includes("number 77"));
+  },
+
+  "on a phone the list is a drawer, that a choice closes": {
+    visitor: { width: 360, height: 740 },
+    async run({ page, base }) {
+      await open(page, base);
+      await start(page);
+      await page.getByTestId("open-sessions").click();
+      await page.getByTestId("drawer").getByTestId("new-session").click();
+      await page.getByTestId("session-name").fill("Pocket");
+      await page.getByTestId("session-name").press("Enter");
+      await page.getByTestId("drawer").waitFor({ state: "hidden" });
+      await shows(page, "Pocket");
+      await page.getByTestId("open-sessions").click();
+      await page.keyboard.press("Escape");
+      await page.getByTestId("drawer").waitFor({ state: "hidden" });
+      assert.equal(await page.evaluate(() => document.activeElement?.dataset.testid), "open-sessions");
+      await page.getByTestId("open-sessions").click();
+      await row(page, "Main conversation").getByTestId("open-session").click();
+      await page.getByTestId("drawer").waitFor({ state: "hidden" });
+      await shows(page, "Conversation");
+    },
+  },
+};
+
+/** Waits until the reader is where they were, give or take a line that was laid out anew. */
+function near(page, place) {
+  return page.waitForFunction((place) => Math.abs(document.querySelector("[role=log]").scrollTop - place) < 60, place);
+}
+
+/** Changes the stored record of the session of this name, past the package. */
+async function tamper(name) {
+  const db = await new Promise((go, no) => Object.assign(indexedDB.open("lodger:notes"), { onsuccess: (e) => go(e.target.result), onerror: no }));
+  const heads = db.transaction("heads", "readwrite").objectStore("heads");
+  await new Promise((go) => {
+    heads.openCursor().onsuccess = ({ target: { result: cursor } }) => {
+      if (!cursor) return go();
+      if (cursor.value.includes(`"display_name":"${name}"`)) cursor.update(cursor.value.replace('"status":"idle"', '"status":"stopped"'));
+      cursor.continue();
+    };
+  });
+  db.close();
+}
