@@ -5,8 +5,7 @@
 //! others: reading the bytes and what they are called by (`browser/`), what a model is sent (`model/`).
 
 use super::args::Args;
-use super::carry::Arrival;
-use super::integrity::Head;
+use super::sessions::{Arrival, Head};
 use super::{Harness, Slot};
 use crate::error::{Code, ErrorInfo};
 use crate::json;

@@ -5,8 +5,8 @@
 //! commits its changes and its outcome together, so that it happens exactly once.
 
 use super::calls::RunCall;
-use super::integrity::{Head, signed_head};
 use super::outcome::{failed_call, returned_entry, tool_value};
+use super::sessions::{Head, signed_head};
 use super::{Action, After, Harness, start};
 use crate::error::ErrorInfo;
 use crate::journal::{Entry, Header, Row};

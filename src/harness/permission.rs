@@ -6,9 +6,9 @@
 
 use super::calls::{About, CallOwner, LiveCall, RunCall};
 use super::config::shortened;
-use super::integrity::Head;
 use super::outcome::failed_call;
 use super::page_calls::Stage;
+use super::sessions::Head;
 use super::{Action, DEFAULT_SESSION, Harness};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;

@@ -1,9 +1,9 @@
 //! Runs: what each journal entry sets going, and what comes back.
 
 use super::calls::{CallOwner, LiveCall, RunCall};
-use super::integrity::row_write;
 use super::outcome::{failed_call, returned_entry};
 use super::pages::Owner;
+use super::sessions::row_write;
 use super::streaming::{Asked, LiveModel};
 use super::{
     Action, CallKey, DEFAULT_SESSION, Harness, Inner, Instructed, ModelRequest, Notice, Slot, config, outbox,

@@ -3,9 +3,7 @@
 //! The steps of a start: the lock; the epoch, raised in one commit that expects the former one; the journal,
 //! folded and checked against its head; what a lost page left, held; the configuration, recorded.
 
-use super::carry::ARRIVING;
-use super::integrity::Head;
-use super::sessions::Waiting;
+use super::sessions::{ARRIVING, Head, Waiting};
 use super::{Action, After, Config, DEFAULT_SESSION, Harness, IfRunning, Lifecycle, outbox};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, Row, blocks_from_json};

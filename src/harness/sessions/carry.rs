@@ -9,13 +9,13 @@
 //! What a page sees as one `import` is a conversation of commands: `begin` and `lines` of `sessions.import`, `check` at
 //! their end, `sessions.admit`, `rows` and `file` as often as it takes, `done`; or `cancel`.
 
-use super::args::Args;
+use super::gate::Waiting;
 use super::integrity::{Head, row_write, signed_head};
-use super::runs::begun_task;
-use super::sessions::Waiting;
-use super::start::Purpose;
-use super::{Action, After, DEFAULT_SESSION, Harness, Lifecycle};
 use crate::error::{Code, ErrorInfo};
+use crate::harness::args::Args;
+use crate::harness::runs::begun_task;
+use crate::harness::start::Purpose;
+use crate::harness::{Action, After, DEFAULT_SESSION, Harness, Lifecycle};
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, GENESIS, Row};
 use crate::json::items;
@@ -27,14 +27,14 @@ use crate::session::{Session, operator};
 use serde_json::Value;
 
 /// How many rows an export gives at once.
-pub(super) const PAGE: u64 = 32;
+pub(in crate::harness) const PAGE: u64 = 32;
 
 /// The row of the table `meta` that names the session that arrives.
-pub(super) const ARRIVING: &str = "arriving";
+pub(in crate::harness) const ARRIVING: &str = "arriving";
 
 /// A session that arrives.
 #[derive(Debug)]
-pub(super) struct Arrival {
+pub(in crate::harness) struct Arrival {
     /// What it will be, without what makes it one of its own.
     pub session: Session,
     /// `import` or `fork`.
@@ -82,7 +82,7 @@ impl Arrival {
 }
 
 /// A page of a session's file. `rows`: those of its journal, and its head.
-pub(super) fn page(value: &Value, rows: &Rows, head: &str) -> Result<Value, ErrorInfo> {
+pub(in crate::harness) fn page(value: &Value, rows: &Rows, head: &str) -> Result<Value, ErrorInfo> {
     let args = Args::new("sessions.export", value, &["id", "from", "last", "hash"])?;
     let from = args.whole("from")?.unwrap_or_default();
     let mut sum = args.text("hash")?.unwrap_or_default().to_owned();
@@ -104,7 +104,12 @@ pub(super) fn page(value: &Value, rows: &Rows, head: &str) -> Result<Value, Erro
 
 impl Harness {
     /// A step of an import, or of a replay.
-    pub(super) fn carry(&mut self, command: u32, name: &str, value: &Value) -> Result<(), ErrorInfo> {
+    pub(in crate::harness) fn carry(
+        &mut self,
+        command: u32,
+        name: &str,
+        value: &Value,
+    ) -> Result<(), ErrorInfo> {
         self.present_operator()?;
         let args = Args::new(name, value, &["step", "lines", "files"])?;
         let lines = || args.text("lines").map(|lines| lines.unwrap_or_default().split('\n'));
@@ -197,7 +202,7 @@ impl Harness {
     }
 
     /// The signature was held against what it should be.
-    pub(super) fn arrived(&mut self, command: u32, rows: &[Rows], signatures: Option<&[String]>) {
+    pub(in crate::harness) fn arrived(&mut self, command: u32, rows: &[Rows], signatures: Option<&[String]>) {
         let head = rows.iter().flatten().next().map(|(_, row)| Head::parse(row));
         let Some((arrival, head)) = self.arrival.as_mut().zip(head) else {
             return self.reply_now(command, Err(nothing_arrives()));
@@ -211,7 +216,7 @@ impl Harness {
     }
 
     /// Admits the session that was read: gives it an id, and takes the workspace if no agent has it.
-    pub(super) fn admit(&mut self, command: u32) -> Result<(), ErrorInfo> {
+    pub(in crate::harness) fn admit(&mut self, command: u32) -> Result<(), ErrorInfo> {
         self.present_operator()?;
         let arrival = self.arrival.as_mut().filter(|arrival| arrival.id.is_none());
         arrival.ok_or_else(nothing_arrives)?.waiting = Some(command);
@@ -224,7 +229,7 @@ impl Harness {
     }
 
     /// The workspace is ours: the session that arrives gets its place.
-    pub(super) fn let_in(&mut self) {
+    pub(in crate::harness) fn let_in(&mut self) {
         let Some(arrival) = &mut self.arrival else { return };
         let Some(command) = arrival.waiting.take() else { return };
         let (rows, own) = (std::mem::take(&mut arrival.rows), arrival.session.id.clone());
@@ -307,7 +312,7 @@ impl Harness {
     }
 
     /// Takes away what was written of a session that does not arrive.
-    pub(super) fn turn_away(&mut self) {
+    pub(in crate::harness) fn turn_away(&mut self) {
         let admitted = self.arrival.take_if(|arrival| arrival.id.is_some());
         let Some(id) = admitted.and_then(|arrival| arrival.id) else { return };
         self.outbox.write(delete(Table::Entries, &id));
@@ -323,7 +328,7 @@ impl Harness {
     }
 
     /// What a page left that went away while a session arrived.
-    pub(super) fn sweep_arrival(&mut self, rows: &Rows) {
+    pub(in crate::harness) fn sweep_arrival(&mut self, rows: &Rows) {
         let Some((_, id)) = rows.first() else { return };
         if !self.heads.contains_key(id) {
             self.outbox.write(delete(Table::Entries, id));
@@ -332,7 +337,12 @@ impl Harness {
     }
 
     /// A session was read to be forked.
-    pub(super) fn fork(&mut self, waiting: Waiting, entries: &Rows, whole: Session) -> Result<(), ErrorInfo> {
+    pub(in crate::harness) fn fork(
+        &mut self,
+        waiting: Waiting,
+        entries: &Rows,
+        whole: Session,
+    ) -> Result<(), ErrorInfo> {
         let args = Args::new(&waiting.name, &waiting.args, &["id", "at", "provider"])?;
         let operator = self.options.operator.as_ref();
         operator::may(operator, operator::Action::Fork, whole.record(), self.now)?;

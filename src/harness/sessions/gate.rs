@@ -5,15 +5,15 @@
 //! Promises: there is no other way to a session than through this gate, whichever method was called. Leaves to
 //! others: what the command does (`commands.rs`, `lifecycle.rs`), what a session's record says (`session/`).
 
-use super::args::Args;
 use super::carry::{self, PAGE};
-use super::commands::no_session;
+use super::commands::{left_by, told_rows};
 use super::integrity::{Head, changed_event};
 use super::removal::removed_by;
-use super::session_commands::{left_by, told_rows};
 use super::tail::{Tail, is_a_page};
-use super::{After, DEFAULT_SESSION, Harness, Input, Lifecycle, Slot, start};
 use crate::error::{Code, ErrorInfo};
+use crate::harness::args::Args;
+use crate::harness::commands::no_session;
+use crate::harness::{After, DEFAULT_SESSION, Harness, Input, Lifecycle, Slot, start};
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, GENESIS, Row, redact};
 use crate::json;
@@ -44,7 +44,7 @@ enum Subject<'a> {
 
 /// A command that waits for its session to be read.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(in crate::harness) struct Waiting {
     pub command: u32,
     pub session: String,
     pub name: String,
@@ -112,13 +112,13 @@ fn subject<'a>(name: &str, args: &'a Value) -> Result<Option<(Subject<'a>, Need)
 }
 
 /// Whether a command tells what lies in a journal row by row: then the rows are read, whoever holds the session.
-pub(super) fn by_rows(name: &str) -> bool {
+pub(in crate::harness) fn by_rows(name: &str) -> bool {
     let of = name.strip_prefix("sessions.").unwrap_or_default();
     matches!(of, "journal" | "events" | "receipts" | "handoffs" | "task" | "left" | "export")
 }
 
 /// Whether a command writes to a session even where no agent runs: then it waits for a start that is on its way.
-pub(super) fn writes(name: &str) -> bool {
+pub(in crate::harness) fn writes(name: &str) -> bool {
     if name == "sessions.admit" {
         return true;
     }
@@ -129,9 +129,9 @@ pub(super) fn writes(name: &str) -> bool {
 
 impl Harness {
     /// Takes a command: here and now, or when its session has been read.
-    pub(super) fn command(&mut self, id: u32, name: &str, args: Value, fresh: String) {
+    pub(in crate::harness) fn command(&mut self, id: u32, name: &str, args: Value, fresh: String) {
         if self.closing.is_some() {
-            return self.reply_now(id, Err(super::commands::closed()));
+            return self.reply_now(id, Err(crate::harness::commands::closed()));
         }
         let result = match self.route(id, name, &args, &fresh) {
             Ok(true) => self.dispatch(id, name, &args, fresh),
@@ -223,7 +223,7 @@ impl Harness {
     }
 
     /// Which session an `interrupt` is for, by its id or by a run's.
-    pub(super) fn interrupted(&self, args: &Value) -> String {
+    pub(in crate::harness) fn interrupted(&self, args: &Value) -> String {
         let text = |name: &str| args.get(name).and_then(Value::as_str);
         let of_run = || text("runId").and_then(|run| self.session_of_run(run));
         text("sessionId").map(Into::into).or_else(of_run).unwrap_or_else(|| DEFAULT_SESSION.into())
@@ -233,13 +233,13 @@ impl Harness {
     ///
     /// # Errors
     /// `operator_required`
-    pub(super) fn present_operator(&self) -> Result<&Operator, ErrorInfo> {
+    pub(in crate::harness) fn present_operator(&self) -> Result<&Operator, ErrorInfo> {
         operator::may(self.options.operator.as_ref(), Action::Read, None, self.now)?;
         self.options.operator.as_ref().ok_or_else(|| no_session(""))
     }
 
     /// From here on this operator works here, or nobody.
-    pub(super) fn set_operator(&mut self, given: Option<&Value>) -> Result<(), ErrorInfo> {
+    pub(in crate::harness) fn set_operator(&mut self, given: Option<&Value>) -> Result<(), ErrorInfo> {
         self.options.operator = given.map(parse_operator).transpose()?;
         if self.lifecycle == Lifecycle::Running {
             self.tend_default(false);
@@ -258,19 +258,19 @@ impl Harness {
     }
 
     /// Whether a session is the operator's own.
-    pub(super) fn must_own_session(&self, session: &str) -> Result<(), ErrorInfo> {
+    pub(in crate::harness) fn must_own_session(&self, session: &str) -> Result<(), ErrorInfo> {
         let record = self.session(session).and_then(Session::record);
         operator::may(self.options.operator.as_ref(), Action::Steer, record, self.now)
     }
 
     /// The session in our hands that a run belongs to.
-    pub(super) fn session_of_run(&self, run: &str) -> Option<String> {
+    pub(in crate::harness) fn session_of_run(&self, run: &str) -> Option<String> {
         let of = |slot: &Slot| slot.session.run_times(run).is_some();
         self.sessions.iter().find(|(_, slot)| of(slot)).map(|(id, _)| id.to_owned())
     }
 
     /// The row that says which session a run belongs to was read.
-    pub(super) fn found(&mut self, mut waiting: Waiting, rows: &[Rows]) {
+    pub(in crate::harness) fn found(&mut self, mut waiting: Waiting, rows: &[Rows]) {
         let row = rows.first().and_then(|rows| rows.first());
         waiting.session = row.map_or_else(|| DEFAULT_SESSION.into(), |(_, session)| session.clone());
         self.look_at(waiting);
@@ -294,7 +294,12 @@ impl Harness {
     }
 
     /// The session of a command was read.
-    pub(super) fn look(&mut self, waiting: Waiting, rows: &[Rows], signatures: Option<&[String]>) {
+    pub(in crate::harness) fn look(
+        &mut self,
+        waiting: Waiting,
+        rows: &[Rows],
+        signatures: Option<&[String]>,
+    ) {
         let command = waiting.command;
         if let Err(error) = self.looked(waiting, rows, signatures) {
             self.reply_now(command, Err(error));
@@ -446,7 +451,7 @@ impl Harness {
     }
 
     /// A session that was taken goes by the present configuration, and what waits in it waits again.
-    pub(super) fn start_session(&mut self, session: &str) {
+    pub(in crate::harness) fn start_session(&mut self, session: &str) {
         self.record_start(session);
         self.start_those_with_keys();
         self.answer_waiters(session);
@@ -454,13 +459,13 @@ impl Harness {
     }
 
     /// From here on this holder writes the journal, and decisions go by its configuration.
-    pub(super) fn record_start(&mut self, session: &str) {
+    pub(in crate::harness) fn record_start(&mut self, session: &str) {
         let (config, tools) = (self.config_record(), self.registry.record());
         self.append(session, None, &Entry::Started { epoch: self.epoch, config, tools });
     }
 
     /// Does the one thing that a workspace was borrowed for, and lets it go.
-    pub(super) fn do_once(&mut self, waiting: Waiting) {
+    pub(in crate::harness) fn do_once(&mut self, waiting: Waiting) {
         let command = waiting.command;
         let clears = waiting.name == "clearConversation";
         match self.dispatch_waiting(waiting) {
@@ -473,13 +478,13 @@ impl Harness {
     }
 
     /// Lets a borrowed workspace go.
-    pub(super) fn give_back(&mut self) {
+    pub(in crate::harness) fn give_back(&mut self) {
         self.release();
-        self.outbox.tell_after_commit(super::Action::Unlock { epoch: self.epoch });
+        self.outbox.tell_after_commit(crate::harness::Action::Unlock { epoch: self.epoch });
     }
 
     /// Takes a session's journal into our hands: its entries, head and drafts as they were read.
-    pub(super) fn take_session(&mut self, id: &str, rows: &[Rows]) -> Result<(), ErrorInfo> {
+    pub(in crate::harness) fn take_session(&mut self, id: &str, rows: &[Rows]) -> Result<(), ErrorInfo> {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
         let session = load(id, self, part(0), part(1))?;

@@ -2,11 +2,11 @@
 //!
 //! Decides how far back a page of the conversation reaches. Promises: what is read grows with what is shown, not with
 //! the session; a page says what the whole would say. Leaves to others: what a journal adds up to (`session/`), and
-//! whatever needs all of it (`sessions.rs`).
+//! whatever needs all of it (`gate.rs`).
 
-use super::sessions::Waiting;
-use super::{After, Harness, start};
+use super::gate::Waiting;
 use crate::error::ErrorInfo;
+use crate::harness::{After, Harness, start};
 use crate::journal::{Entry, Row};
 use crate::json;
 use crate::ports::{Read, Rows, Table};
@@ -18,7 +18,7 @@ const FIRST: u64 = 64;
 
 /// The end of a journal, as far as it was read.
 #[derive(Debug, Default)]
-pub(super) struct Tail {
+pub(in crate::harness) struct Tail {
     /// Up to which row; 0: that is not known yet.
     seq: u64,
     /// From which row on.
@@ -29,14 +29,14 @@ pub(super) struct Tail {
 }
 
 /// Whether a command shows no more than a page of a conversation.
-pub(super) fn is_a_page(waiting: &Waiting) -> bool {
+pub(in crate::harness) fn is_a_page(waiting: &Waiting) -> bool {
     let has = |name: &str| waiting.args.get(name).is_some_and(|value| !value.is_null());
     waiting.name == "history" && has("limit") && !has("version")
 }
 
 impl Harness {
     /// Reads what a page begins with: where the journal ends.
-    pub(super) fn look_at_end(&mut self, mut waiting: Waiting) {
+    pub(in crate::harness) fn look_at_end(&mut self, mut waiting: Waiting) {
         let of = |table| Read::all(table, vec![waiting.session.as_str().into()]);
         let none = Read { from: Some(1), until: Some(1), ..of(Table::Entries) };
         let reads = vec![none, of(Table::Heads), of(Table::Drafts)];
@@ -45,7 +45,7 @@ impl Harness {
     }
 
     /// Answers with what was read, if that is enough; else reads on. `None`: all of it was needed, and is there.
-    pub(super) fn look_further(
+    pub(in crate::harness) fn look_further(
         &mut self,
         mut waiting: Waiting,
         mut tail: Tail,

@@ -2,15 +2,15 @@
 //!
 //! Decides which entries a command becomes, and what is told of it. Promises: what is found on the way (a session that
 //! was lost) is written down even where the command is refused. Leaves to others: which status follows which and what
-//! may be asked (`session/lifecycle`), whose session it is and how it comes here (`sessions.rs`).
+//! may be asked (`session/lifecycle`), whose session it is and how it comes here (`gate.rs`).
 
-use super::args::Args;
-use super::commands::no_session;
 use super::integrity::{Head, bare};
 use super::removal::removed_by;
-use super::start::{STOPPED_KEY, stopped_until};
-use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Listing, Slot};
 use crate::error::{Code, ErrorInfo};
+use crate::harness::args::Args;
+use crate::harness::commands::no_session;
+use crate::harness::start::{STOPPED_KEY, stopped_until};
+use crate::harness::{After, DEFAULT_SESSION, Harness, Lifecycle, Listing, Slot};
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, Row, redact};
 use crate::json;
@@ -25,7 +25,7 @@ use crate::session::{self, Session, dates, record, what};
 use serde_json::Value;
 
 impl Harness {
-    pub(super) fn session_command(
+    pub(in crate::harness) fn session_command(
         &mut self,
         id: u32,
         name: &str,
@@ -82,7 +82,7 @@ impl Harness {
                 }
                 "recover"
             }
-            _ => return Err(super::commands::unknown_command(name)),
+            _ => return Err(crate::harness::commands::unknown_command(name)),
         };
         let reconnects =
             what == "recover" && value.get("action").and_then(Value::as_str) == Some("reconnect");
@@ -102,7 +102,7 @@ impl Harness {
     }
 
     /// The arguments of [`Session::ask`], with who asks.
-    pub(super) fn as_operator(&self) -> Result<Object, ErrorInfo> {
+    pub(in crate::harness) fn as_operator(&self) -> Result<Object, ErrorInfo> {
         let Operator { subject, issuer, .. } = self.present_operator()?;
         let operator = Object::new().text("subject", subject).maybe_text("issuer", issuer.as_deref()).done();
         let mut args = Object::new();
@@ -111,7 +111,12 @@ impl Harness {
     }
 
     /// Asks something of a session and writes down what comes of it.
-    pub(super) fn ask_session(&mut self, session: &str, what: &str, args: &Value) -> Result<(), ErrorInfo> {
+    pub(in crate::harness) fn ask_session(
+        &mut self,
+        session: &str,
+        what: &str,
+        args: &Value,
+    ) -> Result<(), ErrorInfo> {
         // It is put on record, word by word.
         let (args, _) = redact::value(&self.scrubbed_value(args.clone()), &[]);
         let Some(folded) = self.session(session) else { return Err(no_session(session)) };
@@ -181,7 +186,7 @@ impl Harness {
         Ok(())
     }
 
-    pub(super) fn must_have_provider(&self, name: &str) -> Result<(), ErrorInfo> {
+    pub(in crate::harness) fn must_have_provider(&self, name: &str) -> Result<(), ErrorInfo> {
         if self.config.serving(Some(name)).is_some() {
             return Ok(());
         }
@@ -202,7 +207,7 @@ impl Harness {
 
     /// The name of the provider that is asked first, for a record.
     fn provider_name(&self) -> String {
-        self.config.provider.as_ref().map_or_else(|| "none".into(), super::Provider::name)
+        self.config.provider.as_ref().map_or_else(|| "none".into(), crate::harness::Provider::name)
     }
 
     fn knows(&self, session: &str) -> bool {
@@ -210,7 +215,7 @@ impl Harness {
     }
 
     /// This id, or the next one like it that no session has.
-    pub(super) fn free_id(&self, id: &str) -> String {
+    pub(in crate::harness) fn free_id(&self, id: &str) -> String {
         let (mut free, mut number) = (id.to_owned(), 1);
         while self.knows(&free) {
             number += 1;
@@ -223,11 +228,11 @@ impl Harness {
 
     /// Whether the provider of this name can be asked, as far as its key goes.
     fn has_key(&self, on: Option<&str>) -> bool {
-        self.config.serving(on).is_some_and(super::Provider::configured)
+        self.config.serving(on).is_some_and(crate::harness::Provider::configured)
     }
 
     /// Whether this command is a prompt for a session that still waits for its provider's key: then it waits with it.
-    pub(super) fn waits_for_a_key(&self, name: &str, args: &Value) -> bool {
+    pub(in crate::harness) fn waits_for_a_key(&self, name: &str, args: &Value) -> bool {
         let Some(member) = (match name {
             "sendMessage" => Some("sessionId"),
             "sessions.prompt" => Some("id"),
@@ -260,7 +265,7 @@ impl Harness {
     }
 
     /// The sessions that waited for a key that is there now have started.
-    pub(super) fn start_those_with_keys(&mut self) {
+    pub(in crate::harness) fn start_those_with_keys(&mut self) {
         let waiting = self.sessions.keys().filter(|session| self.is_starting(session));
         for session in waiting.map(String::from).list() {
             if self.has_key(self.session(&session).and_then(Session::provider)) {
@@ -270,7 +275,7 @@ impl Harness {
     }
 
     /// The harness's own conversation has a record like any other, and is recovered by whoever works with it.
-    pub(super) fn tend_default(&mut self, starting: bool) {
+    pub(in crate::harness) fn tend_default(&mut self, starting: bool) {
         let Some(folded) = self.session(DEFAULT_SESSION) else { return };
         let Ok(mut args) = self.as_operator() else { return };
         let what = match folded.record() {
@@ -328,7 +333,12 @@ impl Harness {
     }
 
     /// Whether a session takes this message now: its record says so.
-    pub(super) fn may_prompt(&mut self, session: &str, text: &str, files: bool) -> Result<(), ErrorInfo> {
+    pub(in crate::harness) fn may_prompt(
+        &mut self,
+        session: &str,
+        text: &str,
+        files: bool,
+    ) -> Result<(), ErrorInfo> {
         if session == DEFAULT_SESSION {
             self.tend_default(false);
         }
@@ -358,7 +368,7 @@ impl Harness {
     }
 
     /// Lets the session of a task go that is over.
-    pub(super) fn let_go_of_once(&mut self, session: &str) {
+    pub(in crate::harness) fn let_go_of_once(&mut self, session: &str) {
         let is_over =
             |session: &Session| session.is_once() && !session.runs.is_empty() && session.current().is_none();
         if self.session(session).is_some_and(is_over) {
@@ -368,7 +378,7 @@ impl Harness {
     }
 
     /// What there is of all sessions, by their heads.
-    pub(super) fn list_sessions(&mut self, command: u32, of: Listing) -> Result<(), ErrorInfo> {
+    pub(in crate::harness) fn list_sessions(&mut self, command: u32, of: Listing) -> Result<(), ErrorInfo> {
         self.present_operator()?;
         let stopped = Read::all(Table::Meta, vec![STOPPED_KEY.into()]);
         let reads = vec![Read::all(Table::Heads, Vec::new()), stopped];
@@ -377,7 +387,7 @@ impl Harness {
     }
 
     /// The heads were read for a list.
-    pub(super) fn heads_read(&mut self, command: u32, of: Listing, rows: &[Rows]) {
+    pub(in crate::harness) fn heads_read(&mut self, command: u32, of: Listing, rows: &[Rows]) {
         let mut heads = Vec::new();
         for (key, row) in rows.iter().take(1).flatten() {
             let Some(Part::Text(id)) = key.first() else { continue };
@@ -427,17 +437,17 @@ impl Harness {
         states.into_iter().map(told).list().into()
     }
 
-    pub(super) fn with_integrity(&self, session: &str, state: Value) -> Value {
+    pub(in crate::harness) fn with_integrity(&self, session: &str, state: Value) -> Value {
         with_verdict(self.integrity(session), state)
     }
 
     /// The same of a session that is not believed.
-    pub(super) fn status_by(&self, session: &str, head: &Head) -> Option<Value> {
+    pub(in crate::harness) fn status_by(&self, session: &str, head: &Head) -> Option<Value> {
         Some(self.with_integrity(session, state_by(head)?))
     }
 
     /// `{ session, hmac_status }`.
-    pub(super) fn status_of(&self, session: &Session) -> Result<Value, ErrorInfo> {
+    pub(in crate::harness) fn status_of(&self, session: &Session) -> Result<Value, ErrorInfo> {
         let state = session.state().ok_or_else(|| no_session(&session.id))?;
         Ok(self.with_integrity(&session.id, state))
     }
@@ -449,7 +459,7 @@ fn with_verdict(verdict: Integrity, state: Value) -> Value {
 }
 
 /// Whether a session is there for one task only, by its head.
-pub(super) fn is_once(head: &Value) -> bool {
+pub(in crate::harness) fn is_once(head: &Value) -> bool {
     head.get("once") == Some(&Value::Bool(true))
 }
 
@@ -459,7 +469,7 @@ fn state_by(head: &Head) -> Option<Value> {
 }
 
 /// What a run that is over has left in these rows, by its id or its task's: `{ run, receipts, handoff }`.
-pub(super) fn left_by(id: &str, rows: &Rows) -> Result<Option<Value>, ErrorInfo> {
+pub(in crate::harness) fn left_by(id: &str, rows: &Rows) -> Result<Option<Value>, ErrorInfo> {
     let mut receipts: Vec<(String, Value)> = Vec::new();
     let mut task = None;
     for (_, text) in rows {
@@ -486,7 +496,7 @@ pub(super) fn left_by(id: &str, rows: &Rows) -> Result<Option<Value>, ErrorInfo>
 }
 
 /// What the rows of a session say: `SessionEvent`s of the contract, or what was put on record.
-pub(super) fn told_rows(name: &str, value: &Value, rows: &Rows) -> Result<Value, ErrorInfo> {
+pub(in crate::harness) fn told_rows(name: &str, value: &Value, rows: &Rows) -> Result<Value, ErrorInfo> {
     let paged = matches!(name, "sessions.journal" | "sessions.events");
     let args = Args::new(name, value, if paged { &["id", "from", "limit"] } else { &["id"] })?;
     // The rows begin where `from` says.

@@ -3,12 +3,12 @@
 //! Decides how long a removal can be undone, and what goes when that is over. Promises: until then the session is there
 //! for nobody but `undoRemove`, and whole; afterwards no row speaks of it, whoever holds the workspace by then, be it at
 //! a later start. Leaves to others: who may remove (`session/`), and that a removed session is not found
-//! (`sessions.rs`).
+//! (`gate.rs`).
 
-use super::commands::no_session;
-use super::start::Purpose;
-use super::{After, DEFAULT_SESSION, Harness, Lifecycle};
 use crate::error::{Code, ErrorInfo};
+use crate::harness::commands::no_session;
+use crate::harness::start::Purpose;
+use crate::harness::{After, DEFAULT_SESSION, Harness, Lifecycle};
 use crate::list::Listed;
 use crate::ports::{Key, Millis, Part, Read, Rows, Table, Write};
 use serde_json::Value;
@@ -18,7 +18,7 @@ const UNDO_MS: Millis = 10_000;
 
 impl Harness {
     /// When a session was removed, if it was.
-    pub(super) fn removed_at(&self, session: &str) -> Option<Millis> {
+    pub(in crate::harness) fn removed_at(&self, session: &str) -> Option<Millis> {
         match self.session(session) {
             Some(session) => session.removed_at(),
             None => removed_by(&self.heads.get(session)?.value),
@@ -26,7 +26,7 @@ impl Harness {
     }
 
     /// A removed session is not there for any command but the one that brings it back, as long as that can be.
-    pub(super) fn must_be_there(
+    pub(in crate::harness) fn must_be_there(
         &self,
         name: &str,
         session: &str,
@@ -41,7 +41,11 @@ impl Harness {
     }
 
     /// Removes a session that may be removed.
-    pub(super) fn remove_session(&mut self, session: &str, args: &Value) -> Result<(), ErrorInfo> {
+    pub(in crate::harness) fn remove_session(
+        &mut self,
+        session: &str,
+        args: &Value,
+    ) -> Result<(), ErrorInfo> {
         if session == DEFAULT_SESSION {
             let error = ErrorInfo::new(Code::InvalidArguments, "the first session cannot be removed");
             return Err(error.hint("clearConversation erases what was said in it"));
@@ -55,7 +59,7 @@ impl Harness {
     }
 
     /// When the first removed session is to go, if one is.
-    pub(super) fn removal_due(&self) -> Option<Millis> {
+    pub(in crate::harness) fn removal_due(&self) -> Option<Millis> {
         let can = matches!(self.lifecycle, Lifecycle::Running | Lifecycle::Stopped);
         if !can || self.start.is_some() || self.closing.is_some() {
             return None;
@@ -65,7 +69,7 @@ impl Harness {
     }
 
     /// Erases what can no longer be brought back; borrows the workspace for it where no agent runs.
-    pub(super) fn end_removals(&mut self) {
+    pub(in crate::harness) fn end_removals(&mut self) {
         if self.removal_due().is_none_or(|due| due > self.now) {
             return;
         }
@@ -77,13 +81,13 @@ impl Harness {
     }
 
     /// Reads what has to go besides the rows of the removed sessions themselves.
-    pub(super) fn look_for_remains(&mut self) {
+    pub(in crate::harness) fn look_for_remains(&mut self) {
         let runs = Read::all(Table::Meta, vec!["run".into()]);
         self.read_after_commit(vec![runs, Read::all(Table::Files, Vec::new())], After::Remains);
     }
 
     /// Nothing is left of the removed sessions. `rows`: which session each run is of, and the files.
-    pub(super) fn erase_removed(&mut self, rows: &[Rows]) {
+    pub(in crate::harness) fn erase_removed(&mut self, rows: &[Rows]) {
         let over = |at: Millis| at.saturating_add(UNDO_MS) <= self.now;
         let is_over = |session: &&str| self.removed_at(session).is_some_and(over);
         let gone: Vec<String> = self.heads.keys().filter(is_over).map(Into::into).list();
@@ -115,6 +119,6 @@ impl Harness {
 }
 
 /// When a session was removed, by its head.
-pub(super) fn removed_by(head: &Value) -> Option<Millis> {
+pub(in crate::harness) fn removed_by(head: &Value) -> Option<Millis> {
     head.get("removed").and_then(Value::as_u64)
 }

@@ -9,7 +9,8 @@
 //! It tells of changes by whoever reaches the disk, or a backup of it, without the key. A script of this origin can have
 //! anything signed, and a database that was put back whole is what it was.
 
-use super::{After, Harness, sessions};
+use super::gate;
+use crate::harness::{After, Harness};
 use crate::journal::canonical::{Integrity, payload};
 use crate::journal::{Entry, Row};
 use crate::json::{self, json};
@@ -20,7 +21,7 @@ use serde_json::Value;
 
 /// The head of a session as it is stored.
 #[derive(Clone, Debug)]
-pub(super) struct Head {
+pub(in crate::harness) struct Head {
     /// What it says.
     pub value: Value,
     text: String,
@@ -77,7 +78,7 @@ impl Head {
 
 impl Harness {
     /// Writes the heads of the sessions that have changed.
-    pub(super) fn write_heads(&mut self) {
+    pub(in crate::harness) fn write_heads(&mut self) {
         for slot in self.sessions.values_mut() {
             if slot.head != slot.session.seq() {
                 slot.head = slot.session.seq();
@@ -89,11 +90,11 @@ impl Harness {
     }
 
     /// What is to be signed again to judge rows that were read for this.
-    pub(super) fn texts_to_judge(after: &After, rows: &[Rows]) -> Vec<String> {
+    pub(in crate::harness) fn texts_to_judge(after: &After, rows: &[Rows]) -> Vec<String> {
         let mut texts = Vec::new();
         let signed = |row: &str| Head::parse(row);
         match after {
-            After::Look(waiting) if sessions::by_rows(&waiting.name) => {
+            After::Look(waiting) if gate::by_rows(&waiting.name) => {
                 for (_, text) in rows.iter().take(1).flatten() {
                     texts.extend(signed_event(text).map(|(_, payload, _)| payload));
                 }
@@ -119,9 +120,9 @@ impl Harness {
     }
 
     /// Holds the heads among these rows against what their texts sign to.
-    pub(super) fn judge(&mut self, after: &After, rows: &[Rows], signatures: Option<&[String]>) {
+    pub(in crate::harness) fn judge(&mut self, after: &After, rows: &[Rows], signatures: Option<&[String]>) {
         let heads: Vec<&(Vec<Part>, String)> = match after {
-            After::Look(waiting) if sessions::by_rows(&waiting.name) => return,
+            After::Look(waiting) if gate::by_rows(&waiting.name) => return,
             After::Look(_) => rows.iter().skip(1).take(1).flatten().list(),
             After::Load { .. } => rows.chunks(3).filter_map(|rows| rows.get(1)).flatten().list(),
             After::List { .. } => rows.iter().take(1).flatten().list(),
@@ -143,12 +144,12 @@ impl Harness {
     }
 
     /// Whether a session's head, as it was read just now, is the one that was written last.
-    pub(super) fn is_as_written(&self, session: &str, row: &str) -> bool {
+    pub(in crate::harness) fn is_as_written(&self, session: &str, row: &str) -> bool {
         self.heads.get(session).is_none_or(|head| head.text == Head::parse(row).text)
     }
 
     /// What is known of a session's head.
-    pub(super) fn integrity(&self, session: &str) -> Integrity {
+    pub(in crate::harness) fn integrity(&self, session: &str) -> Integrity {
         self.verdicts.get(session).copied().unwrap_or(Integrity::Unverified)
     }
 }
@@ -162,12 +163,12 @@ fn judged(stored: &str, expected: Option<&str>) -> Integrity {
 }
 
 /// A signature without its key's name.
-pub(super) fn bare(signature: &str) -> &str {
+pub(in crate::harness) fn bare(signature: &str) -> &str {
     signature.split(' ').next().unwrap_or_default()
 }
 
 /// The first event among these rows that was changed since it was signed.
-pub(super) fn changed_event(rows: &Rows, signatures: Option<&[String]>) -> Option<String> {
+pub(in crate::harness) fn changed_event(rows: &Rows, signatures: Option<&[String]>) -> Option<String> {
     let events = rows.iter().filter_map(|(_, text)| signed_event(text));
     for (at, (id, _, stored)) in events.enumerate() {
         let expected = signatures.map(|signatures| signatures.get(at).map_or("", String::as_str));
@@ -188,7 +189,7 @@ fn signed_event(text: &str) -> Option<(String, String, String)> {
 }
 
 /// The write of a row: an event is signed.
-pub(super) fn row_write(session: &str, seq: u64, row: &Row, entry: &Entry) -> Write {
+pub(in crate::harness) fn row_write(session: &str, seq: u64, row: &Row, entry: &Entry) -> Write {
     let (table, key, value) = (Table::Entries, vec![session.into(), seq.into()], row.to_text());
     match entry {
         Entry::Recorded { what, record } if what == what::EVENT => {
@@ -199,7 +200,7 @@ pub(super) fn row_write(session: &str, seq: u64, row: &Row, entry: &Entry) -> Wr
 }
 
 /// The write of a head.
-pub(super) fn signed_head(session: &str, head: &Head) -> Write {
+pub(in crate::harness) fn signed_head(session: &str, head: &Head) -> Write {
     Write::Sign {
         table: Table::Heads,
         key: vec![session.into()],
