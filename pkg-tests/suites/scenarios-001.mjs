@@ -389,9 +389,26 @@ function tampering(test) {
     });
     await reload(t, page);
     assert.equal(await page.evaluate(async () => (await s.status("a")).hmac_status), "unverifiable");
-    // It goes on, with a key of its own from here on.
+    // It goes on, and what is signed with a new key from here on does not make it good.
     await reload(t, page, route.base);
-    const seen = await page.evaluate(async () => T.plain({ waited: await says("a", "More."), status: await s.status("a") }));
-    assert.deepEqual([seen.waited.outcome, seen.status.hmac_status], ["completed", "verified"]);
+    const seen = await page.evaluate(async () => T.plain({ waited: await says("a", "More."), status: await s.status("a"), other: (await s.launch({ id: "b" })).id }));
+    assert.deepEqual([seen.waited.outcome, seen.status.hmac_status], ["completed", "unverifiable"]);
+    await reload(t, page);
+    assert.deepEqual(await page.evaluate(async () => [(await s.status("a")).hmac_status, (await s.status("b")).hmac_status]), ["unverifiable", "verified"]);
+  });
+
+  test("content that was blanked is not taken for a clearing, and what was changed can only be removed", async (t) => {
+    const { page, route } = await started(t, message("Done."));
+    await page.evaluate(async () => {
+      await s.launch({ id: "a" });
+      await says("a", "Hi there.");
+    });
+    // A row's lines: what it is, its content, the content's hash, the hash of all.
+    await edit(page, "entries", (row) => (row.includes("Hi there") ? row.split("\n").toSpliced(1, 1, "").join("\n") : undefined));
+    await reload(t, page, route.base);
+    const seen = await page.evaluate(async () => T.plain({ status: (await s.status("a")).hmac_status, history: (await code(ws.history({ sessionId: "a" }))).code, page: (await code(ws.history({ sessionId: "a", limit: 1 }))).code }));
+    assert.deepEqual(seen, { status: "tampered", history: "corrupt", page: "corrupt" });
+    const after = await page.evaluate(async () => { await s.remove("a"); return T.plain({ gone: (await code(s.status("a"))).code, listed: (await s.list()).map(({ id }) => id) }); });
+    assert.deepEqual(after, { gone: "session_not_found", listed: ["default"] });
   });
 }

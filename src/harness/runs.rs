@@ -185,6 +185,7 @@ impl Harness {
             | Entry::Granted { .. }
             | Entry::Revoked { .. }
             | Entry::Commanded { .. }
+            | Entry::Found { .. }
             | Entry::Recorded { .. } => {}
         }
     }

@@ -182,7 +182,8 @@ impl Harness {
         let of = |session: &String, table| Read::all(table, vec![session.as_str().into()]);
         let tables = [Table::Entries, Table::Heads, Table::Drafts];
         let reads = sessions.iter().flat_map(|session| tables.map(|table| of(session, table))).list();
-        self.read(reads, After::Load { sessions, files });
+        // What is left of an arrival goes first.
+        self.read_after_commit(reads, After::Load { sessions, files });
     }
 
     /// What there is of sessions.
@@ -201,7 +202,18 @@ impl Harness {
                 Ok(()) => {}
                 // It is told when somebody asks for it; the others are whole.
                 Err(_) if session != DEFAULT_SESSION && sessions.len() > 1 => {}
-                Err(error) => return self.fail(error),
+                Err(error) => {
+                    let borrows = |start: &mut Start| matches!(start.purpose, Purpose::Once(_));
+                    let Some(Purpose::Once(waiting)) = self.start.take_if(borrows).map(|start| start.purpose)
+                    else {
+                        return self.fail(error);
+                    };
+                    if let Err(error) = self.not_taken(&waiting, error) {
+                        self.reply_now(waiting.command, Err(error));
+                        self.give_back();
+                    }
+                    return;
+                }
             }
         }
         self.sweep_files(files);

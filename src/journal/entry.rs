@@ -411,6 +411,11 @@ entries! {
         /// Who, and what else there is to say.
         args: Value,
     }
+    /// Its head was not signed, or with a key that is gone, when it was taken: nobody knows who has written what is before.
+    Input Found = "found" {
+        /// What is known of it instead of `verified`.
+        integrity: String,
+    }
     /// Something is put on record: an event, a receipt, a handoff. It stays when the conversation is cleared.
     Decision Recorded = "recorded" {
         /// Which of them.

@@ -917,6 +917,7 @@ impl Run {
             | Entry::Delegated { .. }
             | Entry::Cleared { .. }
             | Entry::Commanded { .. }
+            | Entry::Found { .. }
             | Entry::Recorded { .. } => return None,
         }
         Some(())

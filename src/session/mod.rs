@@ -107,8 +107,10 @@ pub struct Session {
     pub generation: u64,
     /// What frames the results of tools in this conversation.
     pub mark: String,
-    /// What was known of its signature when it was imported, where that was not `verified`.
+    /// What was known of its signature when it was imported or taken, where that was not `verified`.
     pub origin: Option<String>,
+    /// Whether content is gone that no clearing behind it has erased.
+    blank: bool,
     /// How often a provider could not open what it had sealed.
     unsealed: u64,
     engine: PatternEngine,
@@ -140,6 +142,7 @@ impl Session {
             generation: 0,
             mark: String::new(),
             origin: None,
+            blank: false,
             unsealed: 0,
             engine: PatternEngine::default(),
             seq: 0,
@@ -336,9 +339,15 @@ impl Session {
         self.all_runs().flat_map(files_of)
     }
 
-    /// Whether a stored head belongs to this fold.
+    /// Whether content is gone that no clearing behind it has erased: then somebody else has, or the clearing is cut off.
+    pub fn is_blank(&self) -> bool {
+        self.blank
+    }
+
+    /// Whether a stored head belongs to this fold, and nothing of it was erased in silence.
     pub fn agrees_with(&self, head: &Value) -> bool {
-        head.get("seq").and_then(Value::as_u64) == Some(self.seq)
+        !self.blank
+            && head.get("seq").and_then(Value::as_u64) == Some(self.seq)
             && head.get("hash").and_then(Value::as_str) == Some(&self.hash)
     }
 
@@ -380,6 +389,9 @@ impl Session {
                     self.origin = std::mem::take(&mut self.origin).or(integrity);
                 }
             }
+            Entry::Found { integrity } => {
+                self.origin = std::mem::take(&mut self.origin).or_else(|| Some(integrity.clone()));
+            }
             Entry::Commanded { .. } | Entry::Recorded { .. } => {}
             Entry::Configured { config, tools } => self.configure(config.as_ref(), tools.as_ref())?,
             // What was always allowed was allowed until now.
@@ -408,6 +420,7 @@ impl Session {
                 self.unsealed = 0;
                 self.uncounted = false;
                 self.generation += 1;
+                self.blank = false;
             }
             Entry::Prompt {
                 message,
@@ -525,6 +538,7 @@ impl Session {
         if !Entry::erasable(&header.kind) {
             return None;
         }
+        self.blank = true;
         let ended = match header.kind.as_str() {
             "prompt" | "delegated" => None,
             "adopted" => Some(Past::over(header.at)),

@@ -7,7 +7,7 @@ use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{Action, CallKey, Harness, Input, ModelRequest, Notice, Options};
 use lodger::journal::{Entry, Row};
 use lodger::model::{Answer, Block, StopReason, Usage};
-use lodger::ports::{MemoryStore, PatternEngine, Read, Table};
+use lodger::ports::{Commit, Key, MemoryStore, PatternEngine, Read, Table, Write};
 use lodger::session::operator::Operator;
 use lodger::session::{Session, replay};
 use serde_json::{Value, json};
@@ -216,6 +216,31 @@ impl Desk {
     pub fn stored(&self, table: Table, key: &str) -> Vec<String> {
         let rows = self.store.read(&Read::all(table, vec![key.into()]));
         rows.into_iter().map(|(_, text)| text).collect()
+    }
+
+    /// Somebody edits the database: each row of this session in a table, its key and text; `None`: it stays, and a row
+    /// without text goes.
+    pub fn edits(&mut self, table: Table, id: &str, edit: impl Fn(&Key, &str) -> Option<String>) {
+        for (key, text) in self.store.read(&Read::all(table, vec![id.into()])) {
+            let write = match edit(&key, &text) {
+                Some(text) if text.is_empty() => Write::DeletePrefix { table, prefix: key },
+                Some(value) => Write::Put { table, key, value },
+                None => continue,
+            };
+            self.store.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
+        }
+    }
+
+    /// The same for the first row that has this text.
+    pub fn tampers(&mut self, table: Table, id: &str, from: &str, to: &str) {
+        self.rows(id);
+        let rows = self.stored(table, id);
+        let first = rows.iter().find(|text| text.contains(from)).expect("such a row");
+        self.edits(table, id, |_, text| (text == first).then(|| text.replacen(from, to, 1)));
+    }
+
+    pub fn integrity(&mut self, id: &str) -> Value {
+        self.must("sessions.status", json!({ "id": id }))["hmac_status"].clone()
     }
 
     /// The journal folds to what the head says, and replays byte for byte. What it folds to.

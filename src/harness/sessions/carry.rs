@@ -59,6 +59,11 @@ pub(in crate::harness) struct Arrival {
 }
 
 impl Arrival {
+    /// Whether this is the id that it gets.
+    pub fn is_called(&self, id: &str) -> bool {
+        self.id.as_deref() == Some(id)
+    }
+
     fn new(session: Session, what: &'static str) -> Arrival {
         let from = Object::new()
             .text("from_session_id", &session.id)
@@ -370,6 +375,9 @@ impl Harness {
         let texts = rows.iter().map(String::as_str);
         let copy =
             if at == whole.seq() { whole } else { Session::load(&waiting.session, &self.engine, texts)? };
+        if copy.is_blank() {
+            return Err(args.invalid("needs \"at\" to be behind the clearing that erased what was said here"));
+        }
         self.arrival = Some(Arrival { provider, rows, ..Arrival::new(copy, "fork") });
         self.admit(waiting.command)
     }

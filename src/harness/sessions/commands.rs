@@ -17,7 +17,7 @@ use crate::json;
 use crate::list::Listed;
 use crate::maps::sorted;
 use crate::object::Object;
-use crate::ports::{Part, Read, Rows, Table};
+use crate::ports::{Part, Read, Rows, Table, Write};
 use crate::session::lifecycle::{self, Outcome, Then};
 use crate::session::operator::Operator;
 use crate::session::transitions::Status;
@@ -169,6 +169,9 @@ impl Harness {
         }
         let begins = !known;
         if begins {
+            // Rows may be there whose head somebody has deleted.
+            self.outbox
+                .write(Write::DeletePrefix { table: Table::Entries, prefix: vec![session.as_str().into()] });
             self.sessions.insert(&session, Slot::new(Session::with(&session, &self.engine)));
         }
         if let Err(error) = self.ask_session(&session, "launch", &args.done()) {
@@ -211,7 +214,8 @@ impl Harness {
     }
 
     fn knows(&self, session: &str) -> bool {
-        self.sessions.contains_key(session) || self.heads.contains_key(session)
+        let arrives = self.arrival.as_ref().is_some_and(|arrival| arrival.is_called(session));
+        self.sessions.contains_key(session) || self.heads.contains_key(session) || arrives
     }
 
     /// This id, or the next one like it that no session has.

@@ -5,7 +5,7 @@
 //! Promises: there is no other way to a session than through this gate, whichever method was called. Leaves to
 //! others: what the command does (`commands.rs`, `lifecycle.rs`), what a session's record says (`session/`).
 
-use super::carry::{self, PAGE};
+use super::carry::{self, ARRIVING, PAGE};
 use super::commands::{left_by, told_rows};
 use super::integrity::{Head, changed_event};
 use super::removal::removed_by;
@@ -289,7 +289,8 @@ impl Harness {
             return self.look_at_end(waiting);
         }
         let of = |table: Table| Read::all(table, vec![waiting.session.as_str().into()]);
-        let reads = vec![of(Table::Entries), of(Table::Heads), of(Table::Drafts)];
+        let arriving = Read::all(Table::Meta, vec![ARRIVING.into()]);
+        let reads = vec![of(Table::Entries), of(Table::Heads), of(Table::Drafts), arriving];
         self.read(reads, After::Look(Box::new(waiting)));
     }
 
@@ -320,6 +321,7 @@ impl Harness {
             let stored = head;
             let head = Head::parse(stored);
             self.must_be_there(&waiting.name, session, removed_by(&head.value))?;
+            self.integrity(session).accept("agent session state", session)?;
             if let Some(event) = changed_event(part(0), signatures) {
                 Integrity::Tampered.accept("agent session event", &event)?;
             }
@@ -371,20 +373,30 @@ impl Harness {
                 None => Ok(()),
             };
         }
-        if part(1).is_empty() && session != DEFAULT_SESSION {
+        let arrives = part(3).iter().any(|(_, id)| id == session);
+        let rows = if arrives { &[] } else { rows };
+        let part = |n: usize| rows.get(n).unwrap_or(&empty);
+        if part(0).is_empty() && part(1).is_empty() && session != DEFAULT_SESSION {
             return Err(no_session(session));
         }
         let need = subject(&waiting.name, &waiting.args)?.map_or(Need::Read, |(_, need)| need);
         if self.lifecycle == Lifecycle::Running && need != Need::Read {
-            self.take_session(session, rows)?;
+            if let Err(error) = self.take_session(session, rows) {
+                return self.not_taken(&waiting, error);
+            }
             self.start_session(session);
             return self.dispatch_waiting(waiting);
         }
         if need == Need::Work {
             return self.dispatch_waiting(waiting);
         }
+        let removes = waiting.name == "sessions.remove" && self.start.is_none();
         let mut folded = match load(session, self, part(0), part(1)) {
             Ok(folded) => folded,
+            Err(error) if removes && error.code == Code::Corrupt => {
+                self.begin(start::Purpose::Once(Box::new(waiting)));
+                return Ok(());
+            }
             Err(error) => {
                 // As it is stored, and nothing of it is believed.
                 let head = part(1).first().map(|(_, head)| Head::parse(head));
@@ -464,6 +476,24 @@ impl Harness {
         self.append(session, None, &Entry::Started { epoch: self.epoch, config, tools });
     }
 
+    /// A session that a command is for is not what was written. All that can be done with it is to remove it.
+    pub(in crate::harness) fn not_taken(
+        &mut self,
+        waiting: &Waiting,
+        error: ErrorInfo,
+    ) -> Result<(), ErrorInfo> {
+        if waiting.name != "sessions.remove"
+            || error.code != Code::Corrupt
+            || waiting.session == DEFAULT_SESSION
+        {
+            return Err(error);
+        }
+        self.remove_broken(&waiting.session);
+        self.reply(waiting.command, Ok(None));
+        self.look_for_remains();
+        Ok(())
+    }
+
     /// Does the one thing that a workspace was borrowed for, and lets it go.
     pub(in crate::harness) fn do_once(&mut self, waiting: Waiting) {
         let command = waiting.command;
@@ -489,7 +519,13 @@ impl Harness {
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
         let session = load(id, self, part(0), part(1))?;
         let stopped = session.epoch() <= self.stopped && !session.grants.is_empty();
+        let doubted = session.origin.is_none() && !part(1).is_empty();
         self.sessions.insert(id, Slot::new(session));
+        let integrity = self.integrity(id);
+        if doubted && integrity != Integrity::Verified {
+            // What is signed from here on says nothing of what was before.
+            self.append(id, None, &Entry::Found { integrity: integrity.as_str().into() });
+        }
         if stopped {
             self.append(id, None, &Entry::Stopped {});
         }
@@ -560,16 +596,14 @@ fn check_chain(rows: &Rows, head: &Head, to_its_end: bool) -> Result<(), ErrorIn
 fn load(id: &str, harness: &Harness, entries: &Rows, heads: &Rows) -> Result<Session, ErrorInfo> {
     harness.integrity(id).accept("agent session state", id)?;
     let head = heads.first().map(|(_, row)| Head::parse(row));
-    // Rows without a head are of a session that has not arrived.
-    let rows = entries.iter().map(|(_, text)| text.as_str()).filter(|_| head.is_some());
-    let session = Session::load(id, &harness.engine, rows)?;
+    let session = Session::load(id, &harness.engine, entries.iter().map(|(_, text)| text.as_str()))?;
     let record = session.record().map(Record::json);
     if record.as_ref().is_some_and(|record| record.get("id").and_then(Value::as_str) != Some(id)) {
         let error = ErrorInfo::new(Code::Corrupt, "these rows are another session's");
         return Err(error.hint("they were copied in the database: export and import copy a session"));
     }
     let agrees = |head: &Head| session.agrees_with(&head.value) && head.record() == record.as_ref();
-    if head.is_some_and(|head| !agrees(&head)) {
+    if head.as_ref().map_or(!entries.is_empty(), |head| !agrees(head)) {
         let error = ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head");
         return Err(error.hint("rows are missing: delete the workspace to start anew, or report this"));
     }

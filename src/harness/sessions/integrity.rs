@@ -15,7 +15,7 @@ use crate::journal::canonical::{Integrity, payload};
 use crate::journal::{Entry, Row};
 use crate::json::{self, json};
 use crate::list::Listed;
-use crate::ports::{Millis, Part, Rows, Table, Write};
+use crate::ports::{Key, Millis, Part, Rows, Table, Write};
 use crate::session::{Session, what};
 use serde_json::Value;
 
@@ -89,56 +89,38 @@ impl Harness {
         }
     }
 
-    /// What is to be signed again to judge rows that were read for this.
+    /// What is to be signed again to judge rows that were read for this: events, then heads.
     pub(in crate::harness) fn texts_to_judge(after: &After, rows: &[Rows]) -> Vec<String> {
         let mut texts = Vec::new();
-        let signed = |row: &str| Head::parse(row);
-        match after {
-            After::Look(waiting) if gate::by_rows(&waiting.name) => {
-                for (_, text) in rows.iter().take(1).flatten() {
-                    texts.extend(signed_event(text).map(|(_, payload, _)| payload));
-                }
-            }
-            After::Look(_) => {
-                for (_, row) in rows.iter().skip(1).take(1).flatten() {
-                    texts.append(&mut signed(row).texts());
-                }
-            }
-            After::Load { .. } => {
-                for (_, row) in rows.chunks(3).filter_map(|rows| rows.get(1)).flatten() {
-                    texts.append(&mut signed(row).texts());
-                }
-            }
-            After::List { .. } | After::Arrived { .. } => {
-                for (_, row) in rows.iter().take(1).flatten() {
-                    texts.append(&mut signed(row).texts());
-                }
-            }
-            _ => {}
+        if matches!(after, After::Look(waiting) if gate::by_rows(&waiting.name)) {
+            let events = rows.iter().take(1).flatten().filter_map(|(_, text)| signed_event(text));
+            texts.extend(events.map(|(_, payload, _)| payload));
+        }
+        for (_, row) in heads_among(after, rows) {
+            texts.append(&mut Head::parse(row).texts());
         }
         texts
     }
 
     /// Holds the heads among these rows against what their texts sign to.
     pub(in crate::harness) fn judge(&mut self, after: &After, rows: &[Rows], signatures: Option<&[String]>) {
-        let heads: Vec<&(Vec<Part>, String)> = match after {
-            After::Look(waiting) if gate::by_rows(&waiting.name) => return,
-            After::Look(_) => rows.iter().skip(1).take(1).flatten().list(),
-            After::Load { .. } => rows.chunks(3).filter_map(|rows| rows.get(1)).flatten().list(),
-            After::List { .. } => rows.iter().take(1).flatten().list(),
-            _ => return,
-        };
-        let mut at = 0;
-        for (key, row) in heads {
-            let head = Head::parse(row);
-            let count = head.texts().len();
-            let expected = signatures.map(|signatures| signatures.get(at..at + count).unwrap_or_default());
-            at += count;
+        if matches!(after, After::Arrived { .. }) {
+            return;
+        }
+        let heads = heads_among(after, rows).into_iter().map(|(key, row)| (key, Head::parse(row))).list();
+        let mut rest = signatures.map(|signatures| {
+            let count: usize = heads.iter().map(|(_, head)| head.texts().len()).sum();
+            signatures.get(signatures.len().saturating_sub(count)..).unwrap_or_default()
+        });
+        for (key, head) in heads {
+            let expected = rest.map(|rest| rest.split_at_checked(head.texts().len()).unwrap_or_default());
+            rest = expected.map(|(_, rest)| rest);
             if let Some(Part::Text(id)) = key.first() {
                 // One that lies in another's place says the truth of another.
                 let named = head.record().and_then(|record| record.get("id")).and_then(Value::as_str);
                 let moved = named.is_some_and(|named| named != id);
-                self.verdicts.insert(id, if moved { Integrity::Tampered } else { head.judge(expected) });
+                let verdict = head.judge(expected.map(|(expected, _)| expected));
+                self.verdicts.insert(id, if moved { Integrity::Tampered } else { verdict });
             }
         }
     }
@@ -151,6 +133,16 @@ impl Harness {
     /// What is known of a session's head.
     pub(in crate::harness) fn integrity(&self, session: &str) -> Integrity {
         self.verdicts.get(session).copied().unwrap_or(Integrity::Unverified)
+    }
+}
+
+/// The heads among rows that were read for this.
+fn heads_among<'a>(after: &After, rows: &'a [Rows]) -> Vec<&'a (Key, String)> {
+    match after {
+        After::Look(_) => rows.iter().skip(1).take(1).flatten().list(),
+        After::Load { .. } => rows.chunks(3).filter_map(|rows| rows.get(1)).flatten().list(),
+        After::List { .. } | After::Arrived { .. } => rows.iter().take(1).flatten().list(),
+        _ => Vec::new(),
     }
 }
 

@@ -5,6 +5,7 @@
 //! a later start. Leaves to others: who may remove (`session/`), and that a removed session is not found
 //! (`gate.rs`).
 
+use super::integrity::Head;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::commands::no_session;
 use crate::harness::start::Purpose;
@@ -56,6 +57,16 @@ impl Harness {
         self.ask_session(session, "remove", args)?;
         self.outbox.strictly();
         Ok(())
+    }
+
+    /// Removes a session that was changed from outside, at once: nothing in it says whose it is, and there is nothing to
+    /// bring back.
+    pub(super) fn remove_broken(&mut self, session: &str) {
+        for table in [Table::Entries, Table::Heads, Table::Drafts] {
+            self.outbox.write(Write::DeletePrefix { table, prefix: vec![session.into()] });
+        }
+        // What else there is of it goes with the removed ones.
+        self.heads.insert(session, Head::parse(r#"{"removed":0}"#));
     }
 
     /// When the first removed session is to go, if one is.

@@ -1,0 +1,304 @@
+//! What somebody has changed in the database, row by row, is seen, and believed by nothing.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::indexing_slicing
+)] // a test file throughout
+
+mod support;
+
+use lodger::error::Code;
+use lodger::journal::Row;
+use lodger::ports::{Commit, Key, Read, Table, Write};
+use serde_json::{Value, json};
+use support::desk::Desk;
+
+fn worked() -> Desk {
+    let mut page = Desk::started("ann");
+    page.launch("a");
+    page.prompt("a", "hello");
+    page.says("there");
+    page
+}
+
+#[test]
+fn status_surfaces_a_tampered_session() {
+    for running in [false, true] {
+        let mut page = worked();
+        assert_eq!(page.integrity("a"), "verified");
+        page.tampers(
+            Table::Heads,
+            "a",
+            "\"provider_id\":\"custom\"",
+            "\"provider_id\":\"provider_tampered\"",
+        );
+        if !running {
+            page = page.crash("ann");
+        }
+        let status = page.must("sessions.status", json!({ "id": "a" }));
+        assert_eq!(status["hmac_status"], "tampered");
+        if !running {
+            assert_eq!(status["session"]["provider_id"], "provider_tampered", "shown as it is stored");
+            let invalid = "stored agent session state has invalid HMAC: a".to_owned();
+            for (name, args) in [
+                ("sessions.list", json!({})),
+                ("history", json!({ "sessionId": "a" })),
+                ("sessions.rename", json!({ "id": "a", "displayName": "b" })),
+            ] {
+                assert_eq!(page.fails(name, args), (Code::Corrupt, invalid.clone()), "{name}");
+            }
+            page.start();
+            let prompt = json!({ "id": "a", "text": "hi" });
+            assert_eq!(page.fails("sessions.prompt", prompt), (Code::Corrupt, invalid));
+        }
+        let listed = page.must("sessions.list", json!({ "withVerification": true }));
+        let of = |id: &str| listed.as_array().unwrap().iter().find(|one| one["session"]["id"] == id).cloned();
+        assert_eq!(of("a").unwrap()["hmac_status"], "tampered");
+        assert_eq!(of("default").unwrap()["hmac_status"], "verified");
+    }
+}
+
+#[test]
+fn rows_that_were_changed_are_seen() {
+    // Content, order of time, a hash; each is a row that the chain does not hold.
+    for (from, to) in [("hello", "jello"), ("\"at\":17794305", "\"at\":17794304"), ("there", "where")] {
+        let mut page = worked();
+        page.tampers(Table::Entries, "a", from, to);
+        let mut page = page.crash("ann");
+        assert_eq!(page.integrity("a"), "tampered", "{from}");
+        assert_eq!(page.fails("history", json!({ "sessionId": "a" })).0, Code::Corrupt);
+    }
+    // The tail is gone, and the head with it is of before.
+    let mut page = worked();
+    let rows = page.rows("a").len() as u64;
+    let prefix = vec!["a".into(), rows.into()];
+    let cut = Write::DeletePrefix { table: Table::Entries, prefix };
+    page.store.commit(&Commit { writes: vec![cut], ..Commit::default() }).unwrap();
+    let mut page = page.crash("ann");
+    assert_eq!(page.integrity("a"), "tampered");
+}
+
+#[test]
+fn an_event_that_was_changed_is_not_told() {
+    let mut page = worked();
+    let event = page.recorded("a", "event")[1].clone();
+    let told = page.must("sessions.events", json!({ "id": "a" }));
+    assert!(told[1]["receipt_hmac"].is_string());
+    page.tampers(Table::Entries, "a", "prompt_received", "prompt_forgiven");
+    let invalid = format!("stored agent session event has invalid HMAC: {}", event["id"].as_str().unwrap());
+    assert_eq!(page.fails("sessions.events", json!({ "id": "a" })), (Code::Corrupt, invalid));
+}
+
+#[test]
+fn rows_without_signatures_stay_readable() {
+    let mut page = worked();
+    page.rows("a");
+    for (key, text) in page.store.read(&Read::all(Table::Heads, vec!["a".into()])) {
+        let value = text.lines().next().unwrap().to_owned();
+        let write = Write::Put { table: Table::Heads, key, value };
+        page.store.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
+    }
+    let mut page = page.crash("ann");
+    assert_eq!(page.integrity("a"), "unverified");
+    assert_eq!(page.must("history", json!({ "sessionId": "a" })).as_array().unwrap().len(), 2);
+    // What signs is gone: nothing can be said.
+    let mut page = worked().crash("ann");
+    page.signs = false;
+    assert_eq!(page.integrity("a"), "unverifiable");
+}
+
+#[test]
+fn another_sessions_rows_are_not_believed_in_its_place() {
+    let mut page = worked();
+    page.launch("b");
+    page.prompt("b", "mine");
+    page.says("yes");
+    page.must("stopAgent", json!({}));
+    // Everything of one session is put in the place of the other.
+    let (mut writes, id) = (Vec::new(), "a");
+    for table in [Table::Entries, Table::Heads] {
+        writes.push(Write::DeletePrefix { table, prefix: vec![id.into()] });
+        for (mut key, value) in page.store.read(&Read::all(table, vec!["b".into()])) {
+            key[0] = id.into();
+            writes.push(Write::Put { table, key, value });
+        }
+    }
+    page.store.commit(&Commit { writes, ..Commit::default() }).unwrap();
+    let mut page = page.crash("ann");
+    let status = page.must("sessions.status", json!({ "id": id }));
+    assert_eq!(status["hmac_status"], "tampered");
+    assert_eq!(page.fails("history", json!({ "sessionId": id })).0, Code::Corrupt);
+    let listed = page.must("sessions.list", json!({ "withVerification": true }));
+    let tampered = |one: &&Value| one["hmac_status"] == "tampered";
+    assert_eq!(listed.as_array().unwrap().iter().filter(tampered).count(), 1, "{listed}");
+}
+
+#[test]
+fn the_record_is_not_told_from_rows_that_do_not_follow_each_other() {
+    for what in ["\"status\":\"passed\"", "\"event_type\":\"run_completed\""] {
+        let mut page = worked();
+        page.must("stopAgent", json!({}));
+        let rows = page.store.read(&Read::all(Table::Entries, vec!["a".into()]));
+        let (key, row) = rows.into_iter().find(|(_, row)| row.contains(what)).unwrap();
+        // Without the signature, which would give it away.
+        let lines: Vec<&str> = row.lines().take(4).collect();
+        let value = lines
+            .join("\n")
+            .replace(what, &what.replace("passed", "denied").replace("completed", "forgiven"));
+        let writes = vec![Write::Put { table: Table::Entries, key, value }];
+        page.store.commit(&Commit { writes, ..Commit::default() }).unwrap();
+        let mut page = page.crash("ann");
+        for name in [
+            "sessions.events",
+            "sessions.receipts",
+            "sessions.handoffs",
+            "sessions.journal",
+            "sessions.export",
+        ] {
+            assert_eq!(page.fails(name, json!({ "id": "a" })).0, Code::Corrupt, "{name} after {what}");
+        }
+    }
+}
+
+#[test]
+fn what_was_not_verified_when_it_was_taken_never_is() {
+    // The signatures are cut off; or they are of a key that is gone, while another signs from here on.
+    let cut = |text: &str| text.lines().next().unwrap().to_owned();
+    let foreign = |text: &str| {
+        let (head, signatures) = text.split_once('\n').unwrap();
+        format!("{head}\n{} gone", signatures.replace('\n', " gone\n"))
+    };
+    let cases: [(&str, &dyn Fn(&str) -> String); 2] = [("unverified", &cut), ("unverifiable", &foreign)];
+    for (integrity, edit) in cases {
+        let mut page = worked();
+        page.rows("a");
+        page.edits(Table::Heads, "a", |_, text| Some(edit(text)));
+        let mut page = page.crash("ann");
+        assert_eq!(page.integrity("a"), integrity);
+        // A write of an agent, and one without; then again.
+        page.must("sessions.rename", json!({ "id": "a", "displayName": "Mine" }));
+        assert_eq!(page.integrity("a"), integrity);
+        page.start();
+        page.prompt("a", "more");
+        page.says("yes");
+        assert_eq!(page.integrity("a"), integrity);
+        let mut page = page.crash("ann");
+        page.start();
+        page.prompt("a", "and more");
+        page.says("yes");
+        page.must("stopAgent", json!({}));
+        let mut page = page.crash("ann");
+        assert_eq!(page.integrity("a"), integrity);
+        let found = format!("\"integrity\":\"{integrity}\"");
+        let found = page.rows("a").iter().filter(|row| row.contains(&found)).count();
+        assert_eq!(found, 1, "it is on record, once");
+        page.holds("a");
+        // A session that begins then is what it is.
+        page.start();
+        page.launch("b");
+        page.must("stopAgent", json!({}));
+        let mut page = page.crash("ann");
+        assert_eq!(page.integrity("b"), "verified");
+    }
+}
+
+#[test]
+fn what_was_blanked_is_no_clearing() {
+    let erase = |_: &Key, text: &str| {
+        text.contains("hello").then(|| Row::from_text(text).unwrap().erased().to_text())
+    };
+    let mut page = worked();
+    page.rows("a");
+    page.edits(Table::Entries, "a", erase);
+    let mut page = page.crash("ann");
+    assert_eq!(page.integrity("a"), "tampered");
+    for limit in [Value::Null, json!(1), json!(50)] {
+        let history = json!({ "sessionId": "a", "limit": limit });
+        assert_eq!(page.fails("history", history).0, Code::Corrupt);
+    }
+    page.start();
+    assert_eq!(page.fails("sessions.prompt", json!({ "id": "a", "text": "hi" })).0, Code::Corrupt);
+    // A clearing erases too, and that is well; but not in a copy that ends before it.
+    let mut page = worked();
+    let before = page.rows("a").len();
+    page.must("clearConversation", json!({ "sessionId": "a" }));
+    page.rows("a");
+    assert_eq!(page.integrity("a"), "verified");
+    let (code, message) = page.fails("sessions.fork", json!({ "id": "a", "at": before }));
+    assert_eq!(code, Code::InvalidArguments, "{message}");
+    let fork = page.must("sessions.fork", json!({ "id": "a" }));
+    assert_eq!(page.must("history", json!({ "sessionId": fork["id"] })), json!([]));
+    let mut page = page.crash("ann");
+    assert_eq!(page.integrity("a"), "verified");
+    page.holds("a");
+}
+
+#[test]
+fn rows_without_their_head_are_not_taken_for_nothing() {
+    let mut page = worked();
+    page.must("sendMessage", json!({ "text": "mine" }));
+    page.says("yes");
+    page.must("stopAgent", json!({}));
+    for id in ["a", "default"] {
+        page.edits(Table::Heads, id, |_, _| Some(String::new()));
+    }
+    let mut page = page.crash("ann");
+    for id in ["a", "default"] {
+        assert_eq!(page.fails("history", json!({ "sessionId": id })).0, Code::Corrupt, "{id}");
+    }
+    assert!(page.ask("startAgent", json!({})).is_err(), "nothing begins anew on what is there");
+    // Of the other nothing is left behind where one of its name begins.
+    let mut page = worked();
+    page.must("stopAgent", json!({}));
+    page.edits(Table::Heads, "a", |_, _| Some(String::new()));
+    let mut page = page.crash("ann");
+    page.start();
+    page.launch("a");
+    page.prompt("a", "again");
+    page.says("yes");
+    page.holds("a");
+    let mut page = page.crash("ann");
+    assert_eq!(page.must("history", json!({ "sessionId": "a" })).as_array().unwrap().len(), 2);
+    assert_eq!(page.integrity("a"), "verified");
+}
+
+#[test]
+fn what_was_changed_can_be_removed() {
+    for running in [false, true] {
+        let mut page = worked();
+        page.must("stopAgent", json!({}));
+        page.tampers(Table::Entries, "a", "hello", "jello");
+        let mut page = page.crash("ann");
+        if running {
+            page.start();
+        }
+        assert_eq!(page.fails("sessions.rename", json!({ "id": "a", "displayName": "b" })).0, Code::Corrupt);
+        page.must("sessions.remove", json!({ "id": "a" }));
+        page.rows("a");
+        for table in [Table::Entries, Table::Heads, Table::Drafts] {
+            assert!(page.stored(table, "a").is_empty(), "{table:?}");
+        }
+        assert!(!page.stored(Table::Meta, "run").iter().any(|session| session == "a"));
+        assert_eq!(page.fails("sessions.status", json!({ "id": "a" })).0, Code::SessionNotFound);
+        page.must("sessions.list", json!({}));
+        if !running {
+            page.start();
+        }
+        page.launch("a");
+        page.holds("a");
+    }
+}
+
+#[test]
+fn the_record_is_not_told_under_a_head_that_was_changed() {
+    let mut page = worked();
+    page.must("stopAgent", json!({}));
+    page.tampers(Table::Heads, "a", "\"turns\":1", "\"turns\":2");
+    let mut page = page.crash("ann");
+    for name in ["sessions.events", "sessions.receipts", "sessions.journal", "sessions.export"] {
+        assert_eq!(page.fails(name, json!({ "id": "a" })).0, Code::Corrupt, "{name}");
+    }
+}
