@@ -972,7 +972,8 @@ export interface SessionState {
 
 /**
  * What the signature of a stored record says. `verified`: nobody without this browser's key has changed it. `tampered`: somebody
- * has. `unverified`: it was written without one. `unverifiable`: the key is gone.
+ * has. `unverified`: it was written without one. `unverifiable`: the key is gone. What was one of the last two when the agent, or a
+ * write without one, took it stays that.
  *
  * The key lies in the workspace's database, and no script can read it. So signatures tell of changes by whoever reaches the disk or
  * a backup; a script of this origin can have anything signed, and a database that was put back whole is what it was.
@@ -1066,7 +1067,10 @@ export interface Sessions {
   list(): Promise<SessionState[]>;
   list(options: { withVerification: true }): Promise<{ session: SessionState; hmac_status: HmacStatus }[]>;
   rename(id: string, displayName: string): Promise<SessionState>;
-  /** Removes one, whose run is interrupted: nobody finds it any more, and after ten seconds nothing is left of it. */
+  /**
+   * Removes one, whose run is interrupted: nobody finds it any more, and after ten seconds nothing is left of it. One that was
+   * changed from outside goes at once, whoever asks.
+   */
   remove(id: string): Promise<void>;
   /** Brings one back that was removed within the last ten seconds. */
   undoRemove(id: string): Promise<SessionState>;
@@ -1110,8 +1114,9 @@ export interface Sessions {
    */
   replay(file: Blob): Promise<Replay>;
   /**
-   * Makes another session of the first `at` entries of this one (default: all), with another provider if wanted (a name in
-   * `providers`; then the agent must run). Its id is this one's with a number. A run that was open is interrupted in it.
+   * Makes another session of the first `at` entries of this one (default: all; what was cleared needs its clearing), with another
+   * provider if wanted (a name in `providers`; then the agent must run). Its id is this one's with a number. A run that was open is
+   * interrupted in it.
    */
   fork(id: string, options?: { at?: number; provider?: string }): Promise<SessionState>;
 }
