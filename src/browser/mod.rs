@@ -19,6 +19,7 @@ mod task;
 mod vault;
 mod workspace;
 
+pub use crate::session::operator::Operator;
 pub use account::delete;
 pub use env::Scope;
 pub use patterns::Engine;

@@ -11,6 +11,7 @@ use crate::harness::{Action, CallKey, FORMAT_KEY, Harness, Input, Options, check
 use crate::maps::Few;
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine, Read, StoreError, Table};
+use crate::session::operator::Operator;
 use js_sys::{Function, Promise};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -95,11 +96,11 @@ impl Pump {
         name: String,
         in_memory: bool,
         page_tools: bool,
+        operator: Option<Operator>,
         scope: Scope,
         sink: Sink,
     ) -> Result<Pump, ErrorInfo> {
         let holder = env::title();
-        let operator = Options::local_operator();
         let options = Options { name: name.clone(), page_tools, holder, operator };
         let inner = Rc::new_cyclic(|weak: &Weak<Inner>| {
             let weak = weak.clone();

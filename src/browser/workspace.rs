@@ -9,9 +9,10 @@
 use super::env::Scope;
 use super::pump::{Deliver, Pump};
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{Action, CallKey, Lifecycle, Notice};
+use crate::harness::{Action, CallKey, Lifecycle, Notice, Options};
 use crate::json;
 use crate::maps::Few;
+use crate::session::operator::Operator;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -30,13 +31,17 @@ pub struct WorkspaceOptions {
     pub in_memory: bool,
     /// Whether the agent has the twelve tools for the workspace's pages; default: yes.
     pub page_tools: bool,
+    /// Who works here: sessions belong to one. `None`: nobody, and then no session can be reached. Default: one that is called
+    /// `local`. The command `setOperator` changes it.
+    pub operator: Option<Operator>,
     /// Where events are dispatched as `CustomEvent`s; default: the document, where there is one.
     pub target: Option<EventTarget>,
 }
 
 impl Default for WorkspaceOptions {
     fn default() -> Self {
-        WorkspaceOptions { in_memory: false, page_tools: true, target: document() }
+        let operator = Options::local_operator();
+        WorkspaceOptions { in_memory: false, page_tools: true, operator, target: document() }
     }
 }
 
@@ -206,7 +211,8 @@ impl Workspace {
         });
         let told = Rc::clone(&inner);
         let sink = Box::new(move |message: Deliver<'_>| told.receive(message));
-        let pump = Pump::open(name.into(), options.in_memory, options.page_tools, scope, sink).await?;
+        let WorkspaceOptions { in_memory, page_tools, operator, .. } = options;
+        let pump = Pump::open(name.into(), in_memory, page_tools, operator, scope, sink).await?;
         *inner.pump.borrow_mut() = Ok(pump);
         inner.draft_when_hidden();
         Ok(Workspace(inner))

@@ -9,7 +9,7 @@ mod convert;
 
 use crate::browser::{self, Deliver, Pump, Scope};
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{Action, Notice};
+use crate::harness::{Action, Notice, Options};
 use crate::list::Listed;
 use convert::{Message, error_object, message};
 use js_sys::{Array, Function, Promise, Reflect, Uint8Array};
@@ -105,7 +105,8 @@ pub fn open_host(name: String, options: &JsValue, deliver: Function) -> Promise 
             }
             tell(&client, &message);
         };
-        match Pump::open(name, memory, page_tools, scope, Box::new(sink)).await {
+        let operator = Options::local_operator();
+        match Pump::open(name, memory, page_tools, operator, scope, Box::new(sink)).await {
             Ok(pump) => Ok(Host { pump }.into()),
             Err(error) => {
                 CLIENTS.with_borrow_mut(|clients| clients.retain(|other| *other != deliver));

@@ -3,7 +3,7 @@
 use crate::faults;
 use lodger::browser::{self, Deliver, Pump, Scope};
 use lodger::error::{Code, ErrorInfo};
-use lodger::harness::{Action, Notice};
+use lodger::harness::{Action, Notice, Options};
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -65,7 +65,9 @@ impl Host {
         let told = Rc::new(RefCell::new(Vec::new()));
         let log = Rc::clone(&told);
         let sink = move |message: Deliver<'_>| log.borrow_mut().push(Told::new(&message));
-        let pump = Pump::open(name.into(), false, false, Scope::new(), Box::new(sink)).await?;
+        let pump =
+            Pump::open(name.into(), false, false, Options::local_operator(), Scope::new(), Box::new(sink))
+                .await?;
         Ok(Host { pump, told, last: Cell::new(0) })
     }
 

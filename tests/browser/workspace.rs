@@ -2,7 +2,7 @@
 
 use crate::faults::{self, lock_is_free};
 use crate::host::until;
-use lodger::browser::{self, Answer, Event, Workspace, WorkspaceOptions};
+use lodger::browser::{self, Answer, Event, Operator, Workspace, WorkspaceOptions};
 use lodger::error::Code;
 use lodger::harness::Lifecycle;
 use serde_json::{Value, json};
@@ -136,6 +136,32 @@ async fn events_come_to_closures_and_then_to_the_dom() {
     let run = workspace.send_message("Hi").await.unwrap();
     workspace.result(&run).await.unwrap();
     assert_eq!(*seen.borrow(), ["dom \"Hello.\""]);
+    workspace.close().await;
+}
+
+#[wasm_bindgen_test]
+async fn a_session_is_its_operators() {
+    browser::delete("rust operator").await.unwrap();
+    let of = |subject: &str| {
+        let operator = Operator { subject: subject.into(), issuer: None, expires_at: None };
+        Workspace::open(
+            "rust operator",
+            WorkspaceOptions { operator: Some(operator), ..WorkspaceOptions::default() },
+        )
+    };
+    let workspace = of("ann").await.unwrap();
+    start(&workspace, hello).await;
+    let session = workspace.command("sessions.launch", json!({ "id": "docs" })).await.unwrap();
+    assert_eq!(session["operator_subject"], "ann");
+    workspace.close().await;
+    let workspace = of("bob").await.unwrap();
+    let status = workspace.command("sessions.status", json!({ "id": "docs" })).await.unwrap();
+    assert_eq!(
+        (&status["session"]["status"], &status["hmac_status"]),
+        (&json!("running"), &json!("verified"))
+    );
+    let renamed = workspace.command("sessions.rename", json!({ "id": "docs", "displayName": "Mine" })).await;
+    assert_eq!(renamed.unwrap_err().code, Code::PermissionDenied);
     workspace.close().await;
 }
 
