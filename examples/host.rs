@@ -6,7 +6,7 @@
 use lodger::error::ErrorInfo;
 use lodger::harness::{Action, Harness, Input, ModelRequest, Notice, Options};
 use lodger::model::{Decoder, Wire};
-use lodger::ports::{HttpRequest, MemoryStore, signatures};
+use lodger::ports::{HttpRequest, MemoryStore};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
@@ -61,7 +61,7 @@ fn pump(harness: &mut Harness, store: &mut MemoryStore, command: Input) -> Resul
                     inputs.push_back(Input::Committed { commit: id, result: store.commit(&commit) });
                 }
                 Action::Sign { id, texts } => {
-                    inputs.push_back(Input::Signed { id, signatures: Some(signatures(&texts)) });
+                    inputs.push_back(Input::Signed { id, signatures: Some(store.signatures(&texts)) });
                 }
                 // Nothing is shared with other workspaces.
                 Action::Account { id, .. } => {

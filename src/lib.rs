@@ -68,7 +68,7 @@
 //!             harness.handle(now, Input::Read { read: id, result: Ok(rows) });
 //!         }
 //!         Action::Sign { id, texts } => {
-//!             let signatures = Some(lodger::ports::signatures(&texts));
+//!             let signatures = Some(store.signatures(&texts));
 //!             harness.handle(now, Input::Signed { id, signatures });
 //!         }
 //!         Action::Reply { result, .. } => answer = Some(result),

@@ -9,7 +9,7 @@
 pub mod files;
 mod memory;
 
-pub use memory::{MemoryStore, signatures};
+pub use memory::MemoryStore;
 
 use crate::error::{Code, ErrorInfo};
 use std::rc::Rc;

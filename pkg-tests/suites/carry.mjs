@@ -99,6 +99,24 @@ function along(test) {
     assert.deepEqual([seen.texts.at(-1), seen.list], ["18 degrees.", ["default", "docs", "docs-2", "docs-3", "docs-4"]]);
   });
 
+  test("what one workspace in memory has signed is unverifiable in another", async (t) => {
+    const page = await t.tab();
+    const seen = await page.evaluate(async () => {
+      const [one, other] = await Promise.all(["one", "other"].map((name) => lodger.openWorkspace(name, { storage: "memory", target: null })));
+      await one.startAgent({ provider: { kind: "custom", stream: async function* () {} } });
+      await one.sessions.launch({ id: "docs" });
+      await one.stopAgent();
+      const file = await one.sessions.export("docs");
+      const statuses = [];
+      for (const ws of [one, other]) {
+        const { id } = await ws.sessions.import(file);
+        statuses.push([id, (await ws.sessions.status(id)).hmac_status]);
+      }
+      return T.plain(statuses);
+    });
+    assert.deepEqual(seen, [["docs-2", "verified"], ["docs", "unverifiable"]]);
+  });
+
   test("a page that goes away while a session comes in leaves nothing of it", async (t) => {
     const { page, route } = await worked(t);
     await page.evaluate(async () => { globalThis.text = await (await s.export("docs")).text(); await ws.stopAgent(); });

@@ -17,7 +17,7 @@ const SKILL: &str = "skill";
 
 thread_local! {
     /// What the workspaces in memory share, as long as the page lives.
-    static MEMORY: Store = Store::in_memory();
+    static MEMORY: Store = Store::in_memory("");
 }
 
 /// Keeps the skills that a workspace gives in place of those it gave before; the rows of all workspaces, in order.

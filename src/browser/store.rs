@@ -2,11 +2,11 @@
 //!
 //! Promises: a [`Commit`] and a [`Read`] mean the same in both; [`MemoryStore`] says what that is.
 
-use super::env::Scope;
+use super::env::{self, Scope};
 use super::idb::{Idb, delete_database};
 use super::signer::Signer;
 use crate::list::Listed;
-use crate::ports::{Commit, Key, MemoryStore, Part, Read, Rows, StoreError, Table, Write, signatures};
+use crate::ports::{Commit, Key, MemoryStore, Part, Read, Rows, StoreError, Table, Write};
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
@@ -41,12 +41,16 @@ impl Store {
     /// another connection deletes the database (`true`) or wants to upgrade it; it is in the way until
     /// [`Store::close`].
     pub fn new(name: &str, in_memory: bool, scope: &Scope, gone: Rc<dyn Fn(bool)>) -> Store {
-        if in_memory { Store::in_memory() } else { Store::of_database(&database_name(name), scope, gone) }
+        if in_memory {
+            return Store::in_memory(&env::fresh(scope));
+        }
+        Store::of_database(&database_name(name), scope, gone)
     }
 
-    /// A store in memory, with nothing in it.
-    pub(super) fn in_memory() -> Store {
-        Store { kind: Kind::Memory(Rc::default()), files: Rc::default(), signer: Rc::default() }
+    /// A store in memory, with nothing in it. `key`: what no other has.
+    pub(super) fn in_memory(key: &str) -> Store {
+        let memory = Rc::new(RefCell::new(MemoryStore::with_key(key)));
+        Store { kind: Kind::Memory(memory), files: Rc::default(), signer: Rc::default() }
     }
 
     /// The store that a database with just this name is.
@@ -81,7 +85,7 @@ impl Store {
     /// The signatures of these texts, if there is a key.
     pub async fn sign(&self, texts: &[String]) -> Option<Vec<String>> {
         match &self.kind {
-            Kind::Memory(_) => Some(signatures(texts)),
+            Kind::Memory(memory) => Some(memory.borrow().signatures(texts)),
             Kind::Idb(idb) => self.signer.sign(idb, texts, false).await,
         }
     }

@@ -11,12 +11,29 @@ use crate::list::Listed;
 pub struct MemoryStore {
     /// The rows of each table, sorted by key.
     tables: [Rows; Table::ALL.len()],
+    /// What tells its signatures from another store's.
+    key: String,
 }
 
 impl MemoryStore {
     /// An empty database.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same, and what another store has signed is not taken for its own.
+    pub fn with_key(key: &str) -> Self {
+        MemoryStore { key: key.into(), ..Self::default() }
+    }
+
+    /// The signatures of texts. Nobody else reaches this store, so any sum will do.
+    pub fn signatures(&self, texts: &[String]) -> Vec<String> {
+        let sum = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        let sign = |text: &String| {
+            let sum = text.bytes().fold(0xcbf2_9ce4_8422_2325, sum).to_string();
+            if self.key.is_empty() { sum } else { [&sum, " ", &self.key].concat() }
+        };
+        texts.iter().map(sign).list()
     }
 
     /// Does all of it, or nothing.
@@ -29,12 +46,14 @@ impl MemoryStore {
             }
         }
         for write in &commit.writes {
+            let signatures = match write {
+                Write::Sign { texts, .. } => self.signatures(texts),
+                _ => Vec::new(),
+            };
             let Some(rows) = self.tables.get_mut(write.table() as usize) else { continue };
             match write {
                 Write::Put { key, value, .. } => put(rows, key, value.clone()),
-                Write::Sign { key, value, texts, .. } => {
-                    put(rows, key, signed_row(value, &signatures(texts)))
-                }
+                Write::Sign { key, value, .. } => put(rows, key, signed_row(value, &signatures)),
                 Write::DeletePrefix { prefix, .. } => rows.retain(|(key, _)| !key.starts_with(prefix)),
             }
         }
@@ -69,12 +88,6 @@ fn put(rows: &mut Rows, key: &Key, value: String) {
         Ok(at) => rows.get_mut(at).into_iter().for_each(|row| row.1.clone_from(&value)),
         Err(at) => rows.insert(at, (key.clone(), value)),
     }
-}
-
-/// The signatures of texts in a store that forgets. Nobody else reaches it, so any sum will do.
-pub fn signatures(texts: &[String]) -> Vec<String> {
-    let sum = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-    texts.iter().map(|text| text.bytes().fold(0xcbf2_9ce4_8422_2325, sum).to_string()).list()
 }
 
 /// Where a key's row is, or where it belongs.

@@ -113,7 +113,7 @@ impl Desk {
                     self.harness.handle(self.now, Input::Read { read: id, result: Ok(rows) });
                 }
                 Action::Sign { id, texts } => {
-                    let mut signatures = lodger::ports::signatures(&texts);
+                    let mut signatures = self.store.signatures(&texts);
                     for (signature, key) in signatures.iter_mut().zip(self.key.iter().cycle()) {
                         signature.push(' ');
                         signature.push_str(key);

@@ -386,7 +386,7 @@ impl World {
                 page.reads.push(OpenRead { id, reads, rows });
             }
             Action::Sign { id, texts } => {
-                self.pages[at].signing.push((id, lodger::ports::signatures(&texts)));
+                self.pages[at].signing.push((id, self.disk.signatures(&texts)));
             }
             Action::Account { id, workspace, skills } => {
                 self.account.retain(|(of, _), _| *of != workspace);
