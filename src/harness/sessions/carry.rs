@@ -9,8 +9,8 @@
 //! What a page sees as one `import` is a conversation of commands: `begin` and `lines` of `sessions.import`, `check` at
 //! their end, `sessions.admit`, `rows` and `file` as often as it takes, `done`; or `cancel`.
 
-use super::gate::Waiting;
 use super::integrity::{Head, row_write, signed_head};
+use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::args::Args;
 use crate::harness::runs::begun_task;

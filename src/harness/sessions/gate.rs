@@ -9,11 +9,12 @@ use super::carry::{self, ARRIVING, PAGE};
 use super::commands::{left_by, told_rows};
 use super::integrity::{Head, changed_event};
 use super::removal::removed_by;
-use super::tail::{Tail, is_a_page};
+use super::tail::is_a_page;
+use super::waiting::{Waiting, by_rows};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::args::Args;
 use crate::harness::commands::no_session;
-use crate::harness::{After, DEFAULT_SESSION, Harness, Input, Lifecycle, Slot, start};
+use crate::harness::{After, DEFAULT_SESSION, Harness, Lifecycle, Slot, start};
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, GENESIS, Row, redact};
 use crate::json;
@@ -40,26 +41,6 @@ enum Need {
 enum Subject<'a> {
     Session(&'a str),
     Run(&'a str),
-}
-
-/// A command that waits for its session to be read.
-#[derive(Debug)]
-pub(in crate::harness) struct Waiting {
-    pub command: u32,
-    pub session: String,
-    pub name: String,
-    pub args: Value,
-    pub fresh: String,
-    /// The end of the journal, where no more of it is needed.
-    pub tail: Option<Tail>,
-    /// Before which row a page of the journal ends; `None`: all is read.
-    pub until: Option<u64>,
-}
-
-impl Waiting {
-    pub fn input(self) -> Input {
-        Input::Command { id: self.command, name: self.name, args: self.args, fresh: self.fresh }
-    }
 }
 
 /// How many rows are read at first to find events among them.
@@ -109,12 +90,6 @@ fn subject<'a>(name: &str, args: &'a Value) -> Result<Option<(Subject<'a>, Need)
             Ok(Some((Subject::Session(id), need)))
         }
     }
-}
-
-/// Whether a command tells what lies in a journal row by row: then the rows are read, whoever holds the session.
-pub(in crate::harness) fn by_rows(name: &str) -> bool {
-    let of = name.strip_prefix("sessions.").unwrap_or_default();
-    matches!(of, "journal" | "events" | "receipts" | "handoffs" | "task" | "left" | "export")
 }
 
 /// Whether a command writes to a session even where no agent runs: then it waits for a start that is on its way.

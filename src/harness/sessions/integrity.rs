@@ -9,7 +9,7 @@
 //! It tells of changes by whoever reaches the disk, or a backup of it, without the key. A script of this origin can have
 //! anything signed, and a database that was put back whole is what it was.
 
-use super::gate;
+use super::waiting::by_rows;
 use crate::harness::{After, Harness};
 use crate::journal::canonical::{Integrity, payload};
 use crate::journal::{Entry, Row};
@@ -92,7 +92,7 @@ impl Harness {
     /// What is to be signed again to judge rows that were read for this: events, then heads.
     pub(in crate::harness) fn texts_to_judge(after: &After, rows: &[Rows]) -> Vec<String> {
         let mut texts = Vec::new();
-        if matches!(after, After::Look(waiting) if gate::by_rows(&waiting.name)) {
+        if matches!(after, After::Look(waiting) if by_rows(&waiting.name)) {
             let events = rows.iter().take(1).flatten().filter_map(|(_, text)| signed_event(text));
             texts.extend(events.map(|(_, payload, _)| payload));
         }

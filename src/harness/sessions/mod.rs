@@ -15,7 +15,9 @@ mod gate;
 mod integrity;
 mod removal;
 mod tail;
+mod waiting;
 
 pub(super) use carry::{ARRIVING, Arrival};
-pub(super) use gate::{Waiting, writes};
+pub(super) use gate::writes;
 pub(super) use integrity::{Head, row_write, signed_head};
+pub(super) use waiting::Waiting;

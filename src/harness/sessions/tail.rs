@@ -4,7 +4,7 @@
 //! the session; a page says what the whole would say. Leaves to others: what a journal adds up to (`session/`), and
 //! whatever needs all of it (`gate.rs`).
 
-use super::gate::Waiting;
+use super::waiting::{Tail, Waiting};
 use crate::error::ErrorInfo;
 use crate::harness::{After, Harness, start};
 use crate::journal::{Entry, Row};
@@ -15,18 +15,6 @@ use serde_json::Value;
 
 /// How many rows are read at first: a few runs.
 const FIRST: u64 = 64;
-
-/// The end of a journal, as far as it was read.
-#[derive(Debug, Default)]
-pub(in crate::harness) struct Tail {
-    /// Up to which row; 0: that is not known yet.
-    seq: u64,
-    /// From which row on.
-    from: u64,
-    rows: Rows,
-    head: Rows,
-    drafts: Rows,
-}
 
 /// Whether a command shows no more than a page of a conversation.
 pub(in crate::harness) fn is_a_page(waiting: &Waiting) -> bool {
