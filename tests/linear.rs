@@ -12,6 +12,7 @@
 
 use lodger::error::ErrorInfo;
 use lodger::harness::{Action, CallKey, Harness, Input, ModelRequest, Notice, Options};
+use lodger::journal::{Entry, Row};
 use lodger::model::{Answer, Block, Decoder, StopReason, Usage, Wire};
 use lodger::ports::{MemoryStore, PatternEngine, Read, Table, Write};
 use lodger::session::Session;
@@ -288,6 +289,69 @@ fn loading_twice_the_journal_takes_twice_the_work() {
     println!("400 turns: {one:?}, 800 turns: {two:?}");
     assert!(two.0 * 10 <= one.0 * 22, "allocations: {one:?} {two:?}");
     assert!(two.1 * 10 <= one.1 * 24, "bytes: {one:?} {two:?}");
+}
+
+/// A launched session that has worked off this many prompts: its rows.
+fn worked(runs: u64) -> Vec<String> {
+    let (mut session, mut rows) = (Session::new("s"), Vec::new());
+    let launch = json!({ "operator": { "subject": "ann" }, "providerId": "anthropic", "projectId": "w" });
+    let mut append = |at: u64, run: Option<&str>, entry: Entry| {
+        rows.push(session.append(at, run, &entry).unwrap().to_text());
+        while let Some((run, entry)) = session.next() {
+            rows.push(session.append(at, run.as_deref(), &entry).unwrap().to_text());
+            if matches!(entry, Entry::Called { .. }) {
+                break;
+            }
+        }
+    };
+    append(1_000, None, Entry::Commanded { what: "launch".into(), args: launch });
+    for n in 0..runs {
+        let (at, run) = (10_000 * (n + 1), format!("run_{n}"));
+        let prompt = json!({ "message": format!("m{n}"), "text": format!("question {n}"), "files": [] });
+        append(at, Some(&run), Entry::from_json("prompt", &prompt).unwrap());
+        let answered = Entry::Answered {
+            call: 1,
+            blocks: vec![Block::Text("an answer".into())],
+            stop: StopReason::EndTurn,
+            usage: Usage::default(),
+            cost: None,
+            provider: "anthropic".into(),
+            model: None,
+            id: None,
+        };
+        append(at + 10, Some(&run), answered);
+    }
+    rows
+}
+
+#[test]
+fn records_that_are_there_are_not_worked_out_again() {
+    let rows = worked(100);
+    let texts = || rows.iter().map(String::as_str);
+    let before = TIMES.get();
+    for row in texts() {
+        Row::from_text(row).unwrap().read().unwrap();
+    }
+    let reading = TIMES.get() - before;
+    Session::load("s", &PatternEngine::default(), texts()).unwrap();
+    let loading = TIMES.get() - before - reading;
+    println!("{} rows, read {reading}, loaded {loading}", rows.len());
+    assert!(loading < reading * 4, "read {reading}, loaded {loading}");
+}
+
+#[test]
+fn records_that_are_missing_are_made_as_they_were() {
+    let rows = worked(3);
+    for cut in 1..rows.len() {
+        let texts = rows.iter().take(cut).map(String::as_str);
+        let mut session = Session::load("s", &PatternEngine::default(), texts).unwrap();
+        for row in &rows[cut..] {
+            let Some((run, entry @ Entry::Recorded { .. })) = session.next() else { break };
+            let (header, _) = Row::from_text(row).unwrap().read().unwrap();
+            assert_eq!(session.append(header.at, run.as_deref(), &entry).unwrap().to_text(), *row);
+        }
+        assert!(!matches!(session.next(), Some((_, Entry::Recorded { .. }))), "cut at {cut}");
+    }
 }
 
 /// How an answer begins, one piece of it, and how it ends.

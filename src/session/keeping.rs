@@ -22,9 +22,6 @@ use crate::tools::policy::bound_to;
 use serde_json::Value;
 use std::collections::VecDeque;
 
-/// How many notes, receipts and handoffs a record names: the newest. All of them are in the journal.
-const LISTED: usize = 32;
-
 /// What a session keeps of itself besides its conversation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keeping {
@@ -35,7 +32,9 @@ pub(super) struct Keeping {
     /// The hash of the last receipt.
     receipt: Option<String>,
     /// The receipts of the present run.
-    receipts: Vec<Receipt>,
+    receipts: Vec<Value>,
+    /// What has happened last, if it is still to be worked out what is owed to it.
+    later: Option<Box<Later>>,
     /// What has ended the present run before its time: the words of a limit, or that it was stopped.
     interrupted: Option<String>,
     /// Who writes the journal.
@@ -46,6 +45,18 @@ pub(super) struct Keeping {
     removed: Option<Millis>,
     /// Whether it is there for one task only, and no list shows it.
     once: bool,
+}
+
+/// An entry of a run that something may be owed to. In a journal that is read the records come right behind it, and need
+/// not be worked out again.
+#[derive(Clone, Debug)]
+struct Later {
+    header: Header,
+    entry: Entry,
+    /// The hash of the last receipt before it, and how many the run had.
+    receipts: (Option<String>, usize),
+    /// How many of its records have come.
+    come: usize,
 }
 
 /// What an event, a receipt, a run and a handoff are called in an entry, and what makes a copy a session of its own.
@@ -153,6 +164,17 @@ impl Session {
         }
     }
 
+    /// Works out what is owed to what has happened last.
+    pub(super) fn settle(&mut self) {
+        let Some(later) = self.keeping.later.take() else { return };
+        let (receipt, count) = later.receipts;
+        self.keeping.receipt = receipt;
+        self.keeping.receipts.truncate(count);
+        self.keep_run(&later.header, &later.entry);
+        let owed = &mut self.keeping.owed;
+        owed.drain(..later.come.min(owed.len()));
+    }
+
     /// Keeps what an entry, folded just now, tells of the session itself.
     pub(super) fn keep(&mut self, header: &Header, entry: Option<&Entry>) -> Option<()> {
         let run = header.run.as_deref();
@@ -182,9 +204,36 @@ impl Session {
                 }
                 self.take(None, outcome);
             }
-            Some(Entry::Recorded { what, record }) => self.recorded(run, what, record)?,
+            Some(Entry::Recorded { what, record }) => {
+                self.recorded(run, what, record)?;
+                self.keeping.later = self.keeping.later.take().and_then(|mut later| {
+                    later.come += 1;
+                    // Of the end of a run the event comes last, of anything else one thing comes.
+                    let more = matches!(later.entry, Entry::Ended { .. }) && what != what::EVENT;
+                    more.then_some(later)
+                });
+            }
             _ if self.record().is_none() => {}
             Some(Entry::Cleared { .. }) => self.owe_event("cleared", None, header.at, Value::Null),
+            Some(
+                entry @ (Entry::Prompt { .. }
+                | Entry::PermissionAnswered { .. }
+                | Entry::Returned { .. }
+                | Entry::Refused { .. }
+                | Entry::Unknown { .. }
+                | Entry::Ended { .. }),
+            ) => {
+                if let Entry::Prompt { .. } = entry {
+                    self.keeping.receipts.clear();
+                    self.keeping.interrupted = None;
+                }
+                let receipts = (self.keeping.receipt.clone(), self.keeping.receipts.len());
+                let (header, entry) = (header.clone(), entry.clone());
+                self.keeping.later = Some(Box::new(Later { header, entry, receipts, come: 0 }));
+                if !self.keeping.owed.is_empty() {
+                    self.settle();
+                }
+            }
             Some(entry) => self.keep_run(header, entry),
             None => {}
         }
@@ -198,7 +247,7 @@ impl Session {
 
     fn take(&mut self, run: Option<&str>, outcome: Outcome) {
         if let Some(record) = outcome.record {
-            self.keeping.record = Some(shortened(record));
+            self.keeping.record = Some(record);
         }
         for event in outcome.events {
             self.owe(run, what::EVENT, event.json());
@@ -217,12 +266,11 @@ impl Session {
         }
     }
 
-    fn owe_receipt(&mut self, run: &str, receipt: Result<Receipt, ErrorInfo>) {
-        if let Ok(receipt) = receipt {
-            self.keeping.receipt = receipt.text("self_hash").map(Into::into);
-            self.owe(Some(run), what::RECEIPT, receipt.json());
-            self.keeping.receipts.push(receipt);
-        }
+    fn owe_receipt(&mut self, run: &str, receipt: Option<Result<Receipt, ErrorInfo>>) -> Option<Receipt> {
+        let receipt = receipt?.ok()?;
+        self.keeping.receipt = receipt.text("self_hash").map(Into::into);
+        self.owe(Some(run), what::RECEIPT, receipt.json());
+        Some(receipt)
     }
 
     /// What of a run's entry is told in the record.
@@ -239,8 +287,6 @@ impl Session {
         }
         match entry {
             Entry::Prompt { text, .. } => {
-                self.keeping.receipts.clear();
-                self.keeping.interrupted = None;
                 // A run that goes on with another has no words of its own.
                 let mut args = Object::new();
                 args.text("text", text).flag("files", true).value("operator", self.owner());
@@ -308,9 +354,7 @@ impl Session {
             arguments: &hash,
         };
         let receipt = self.boundary(run, at, |boundary| Receipt::of_tool(boundary, &deed));
-        if let Some(receipt) = receipt {
-            self.owe_receipt(run, receipt);
-        }
+        self.owe_receipt(run, receipt);
     }
 
     fn boundary<T>(&self, run: &str, at: Millis, with: impl FnOnce(&Boundary<'_>) -> T) -> Option<T> {
@@ -370,13 +414,12 @@ impl Session {
             self.keeping.interrupted = Some("run interrupted".into());
         }
         let granted = self.tools.definitions().next().is_some();
-        if let Some(receipt) = self.boundary(id, at, |boundary| Receipt::of_provider(boundary, answers)) {
-            self.owe_receipt(id, receipt);
-        }
-        if let Some(receipt) = self.boundary(id, at, |boundary| Receipt::of_sandbox(boundary, granted)) {
-            self.owe_receipt(id, receipt);
-        }
-        let receipts = std::mem::take(&mut self.keeping.receipts);
+        let read = |receipt: &Value| Receipt::read(receipt).ok();
+        let mut receipts: Vec<Receipt> = self.keeping.receipts.iter().filter_map(read).list();
+        let receipt = self.boundary(id, at, |boundary| Receipt::of_provider(boundary, answers));
+        receipts.extend(self.owe_receipt(id, receipt));
+        let receipt = self.boundary(id, at, |boundary| Receipt::of_sandbox(boundary, granted));
+        receipts.extend(self.owe_receipt(id, receipt));
         let ids: Vec<String> = receipts.iter().map(|receipt| receipt.id().to_owned()).list();
         let interrupted = self.keeping.interrupted.take();
         let status = if interrupted.is_some() { "interrupted" } else { outcome };
@@ -452,6 +495,7 @@ impl Session {
         match what {
             what::RECEIPT => {
                 self.keeping.receipt = record.get("self_hash").and_then(Value::as_str).map(Into::into);
+                self.keeping.receipts.push(record.clone());
             }
             what::EVENT => self.told(run, record)?,
             _ => {}
@@ -477,7 +521,7 @@ impl Session {
                 changes.value("active_run_id", run.into());
                 changes.value("pid", Some(self.keeping.epoch).filter(|epoch| *epoch > 0).into());
                 let record = record.with(changes.done(), Some("Persistent agent prompt received.")).ok()?;
-                self.keeping.record = Some(shortened(record));
+                self.keeping.record = Some(record);
             }
             "run_completed" | "run_interrupted" => {
                 let metadata = event.get("metadata");
@@ -494,11 +538,7 @@ impl Session {
                     error: error.as_ref(),
                     at,
                 };
-                let mut outcome = lifecycle::finish(record, &finish, &[]);
-                // That one is this one.
-                if !outcome.events.is_empty() {
-                    outcome.events.remove(0);
-                }
+                let outcome = lifecycle::finished(record, &finish);
                 self.take(run, outcome);
             }
             _ => {}
@@ -530,23 +570,6 @@ pub fn state_of(record: &Value, usage: Option<&Value>) -> Value {
     state.value("pid", pid.map(|pid| pid.to_string()).into());
     state.text("runtime_boundary", "persistent_agent").maybe("usage", usage.cloned());
     state.done()
-}
-
-/// The record with no more names in its lists than it needs.
-fn shortened(record: Record) -> Record {
-    let mut changes = Object::new();
-    let mut long = false;
-    for name in ["supervision_notes", "receipt_ids", "handoff_ids"] {
-        let list = record.texts(name);
-        if let Some(most) = list.len().checked_sub(LISTED).filter(|most| *most > 0) {
-            changes.value(name, list.get(most..).unwrap_or_default().into());
-            long = true;
-        }
-    }
-    if !long {
-        return record;
-    }
-    record.with(changes.done(), None).unwrap_or(record)
 }
 
 fn operator_from(value: &Value) -> Option<Operator> {

@@ -81,6 +81,8 @@ struct Act<'a> {
     record: Record,
     at: Millis,
     known: &'a [String],
+    /// Whether what comes first was told already.
+    told: bool,
     outcome: Outcome,
 }
 
@@ -102,7 +104,7 @@ impl Act<'_> {
 
     /// Something that the page itself does.
     fn by(record: &Record, at: Millis, known: &[String], rest: Rest<'_>) -> Outcome {
-        let mut act = Act { record: record.clone(), at, known, outcome: Outcome::default() };
+        let mut act = Act { record: record.clone(), at, known, told: false, outcome: Outcome::default() };
         act.outcome.refused = rest(&mut act).err();
         act.outcome
     }
@@ -162,11 +164,13 @@ impl Act<'_> {
         at: Millis,
         more: Value,
     ) -> Result<(), ErrorInfo> {
-        let event = Event::of(&record, kind, at, more)?;
         storable(fresh, self.known)?;
-        storable(&event.json(), self.known)?;
+        if !std::mem::take(&mut self.told) {
+            let event = Event::of(&record, kind, at, more)?;
+            storable(&event.json(), self.known)?;
+            self.outcome.events.push(event);
+        }
         self.outcome.record = Some(record.clone());
-        self.outcome.events.push(event);
         self.record = record;
         Ok(())
     }
@@ -183,6 +187,53 @@ impl Act<'_> {
             _ => return Ok(()),
         };
         self.fail(&Failure::plain(reason), Cause::Stale, "status")
+    }
+
+    fn finish(&mut self, finish: &Finish<'_>) -> Result<(), ErrorInfo> {
+        let from = self.record.status();
+        let interrupted = finish.interrupted_error.map(|error| redact::cleaned(error, self.known));
+        let (kind, behavior) = match interrupted {
+            Some(_) => ("run_interrupted", "interrupted"),
+            None => ("run_completed", finish.run_status),
+        };
+        let mut recovery = Object::new();
+        recovery.text("exit_behavior", behavior).maybe_text("handoff_id", finish.handoff_id);
+        recovery.maybe_text("interrupted_error", interrupted.as_deref());
+        let recovery = recovery.done();
+        let mut metadata = Object::new();
+        metadata.text("run_status", finish.run_status);
+        metadata.maybe_text("interrupted_error", interrupted.as_deref());
+        let mut more = Object::new();
+        more.value("task_id", finish.task_id.into()).text("run_id", finish.run_id);
+        more.value("handoff_id", finish.handoff_id.into()).value("metadata", metadata.done());
+        more.value("receipt_ids", merged(finish.receipt_ids, &[]));
+        more.value("recovery_metadata", recovery.clone());
+
+        let mut handoffs = self.record.texts("handoff_ids");
+        handoffs.extend(finish.handoff_id.map(Into::into));
+        let mut changes = Object::new();
+        changes.text("active_run_id", finish.run_id).maybe_text("active_task_id", finish.task_id);
+        changes.value("receipt_ids", merged(&self.record.texts("receipt_ids"), finish.receipt_ids));
+        changes.value("handoff_ids", merged(&handoffs, &[])).value("recovery_metadata", recovery);
+        if self.record.text("mode") == Some("foreground") {
+            changes.value("pid", Value::Null);
+        }
+        let note = ["Persistent agent prompt finished with ", behavior, "."].concat();
+        self.make(Cause::RunEnded, &mut changes, Some(&note), kind, more.done())?;
+        let failed = finish.error.and_then(|error| Some((error, Reason::of(error.code)?)));
+        match (from, self.record.status(), failed) {
+            (Status::Stopping, ..) => {
+                let record = self.record.clone();
+                self.keep(record, &Value::Null, "stopped", self.moment(Cause::Stop), Value::Null)
+            }
+            (_, Status::Idle, Some((error, reason))) => {
+                let mut context = Object::new();
+                context.text("code", error.code.as_str()).text("run_id", finish.run_id);
+                let failure = Failure { reason, detail: Some(&error.message), context: context.done() };
+                self.fail(&failure, reason.cause(), "runtime")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Marks a failure. `source`: who has seen it.
@@ -517,51 +568,14 @@ pub struct Finish<'a> {
 /// A run is over: its receipts and its handoff are linked, and the session is idle, has stopped if it was to, or has
 /// failed if the provider cannot be used.
 pub fn finish(record: &Record, finish: &Finish<'_>, known: &[String]) -> Outcome {
-    Act::by(record, finish.at, known, &mut |act| {
-        let from = act.record.status();
-        let interrupted = finish.interrupted_error.map(|error| redact::cleaned(error, known));
-        let (kind, behavior) = match interrupted {
-            Some(_) => ("run_interrupted", "interrupted"),
-            None => ("run_completed", finish.run_status),
-        };
-        let mut recovery = Object::new();
-        recovery.text("exit_behavior", behavior).maybe_text("handoff_id", finish.handoff_id);
-        recovery.maybe_text("interrupted_error", interrupted.as_deref());
-        let recovery = recovery.done();
-        let mut metadata = Object::new();
-        metadata.text("run_status", finish.run_status);
-        metadata.maybe_text("interrupted_error", interrupted.as_deref());
-        let mut more = Object::new();
-        more.value("task_id", finish.task_id.into()).text("run_id", finish.run_id);
-        more.value("handoff_id", finish.handoff_id.into()).value("metadata", metadata.done());
-        more.value("receipt_ids", merged(finish.receipt_ids, &[]));
-        more.value("recovery_metadata", recovery.clone());
+    Act::by(record, finish.at, known, &mut |act| act.finish(finish))
+}
 
-        let mut handoffs = act.record.texts("handoff_ids");
-        handoffs.extend(finish.handoff_id.map(Into::into));
-        let mut changes = Object::new();
-        changes.text("active_run_id", finish.run_id).maybe_text("active_task_id", finish.task_id);
-        changes.value("receipt_ids", merged(&act.record.texts("receipt_ids"), finish.receipt_ids));
-        changes.value("handoff_ids", merged(&handoffs, &[])).value("recovery_metadata", recovery);
-        if act.record.text("mode") == Some("foreground") {
-            changes.value("pid", Value::Null);
-        }
-        let note = ["Persistent agent prompt finished with ", behavior, "."].concat();
-        act.make(Cause::RunEnded, &mut changes, Some(&note), kind, more.done())?;
-        let failed = finish.error.and_then(|error| Some((error, Reason::of(error.code)?)));
-        match (from, act.record.status(), failed) {
-            (Status::Stopping, ..) => {
-                let record = act.record.clone();
-                act.keep(record, &Value::Null, "stopped", act.moment(Cause::Stop), Value::Null)
-            }
-            (_, Status::Idle, Some((error, reason))) => {
-                let mut context = Object::new();
-                context.text("code", error.code.as_str()).text("run_id", finish.run_id);
-                let failure = Failure { reason, detail: Some(&error.message), context: context.done() };
-                act.fail(&failure, reason.cause(), "runtime")
-            }
-            _ => Ok(()),
-        }
+/// The same once it was told: what else is to be told, and the record.
+pub fn finished(record: &Record, finish: &Finish<'_>) -> Outcome {
+    Act::by(record, finish.at, &[], &mut |act| {
+        act.told = true;
+        act.finish(finish)
     })
 }
 

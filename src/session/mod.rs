@@ -178,8 +178,9 @@ impl Session {
                 )));
             }
             let (header, entry) = row.read()?;
-            session.accept(&header, entry.as_ref(), &row)?;
+            session.read(&header, entry.as_ref(), &row)?;
         }
+        session.settle();
         Ok(session)
     }
 
@@ -282,6 +283,16 @@ impl Session {
 
     /// Folds one row that comes next; `entry` is `None` where its content was erased.
     pub fn accept(&mut self, header: &Header, entry: Option<&Entry>, row: &Row) -> Result<(), ErrorInfo> {
+        self.read(header, entry, row)?;
+        self.settle();
+        Ok(())
+    }
+
+    /// The same for a row that others follow. Behind the last one comes [`Session::settle`].
+    fn read(&mut self, header: &Header, entry: Option<&Entry>, row: &Row) -> Result<(), ErrorInfo> {
+        if !matches!(entry, Some(Entry::Recorded { .. })) {
+            self.settle();
+        }
         let fits = header.seq == self.seq + 1
             && self.fold(header, entry).and_then(|()| self.keep(header, entry)).is_some();
         if !fits {

@@ -194,7 +194,7 @@ impl Reader {
             self.difference = again(&mut self.session, &row)?;
         } else {
             let (header, entry) = row.read()?;
-            self.session.accept(&header, entry.as_ref(), &row)?;
+            self.session.read(&header, entry.as_ref(), &row)?;
         }
         self.sum = tied(&self.sum, line);
         Ok(())
@@ -240,6 +240,7 @@ impl Reader {
 
     fn end(&mut self, end: &Value) -> Result<(), ErrorInfo> {
         self.close_file()?;
+        self.session.settle();
         let number = |name: &str| end.get(name).and_then(Value::as_u64);
         let session = &self.session;
         let counts = number("rows") == Some(session.seq()) && number("files") == Some(self.files);

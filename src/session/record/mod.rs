@@ -28,6 +28,9 @@ use serde_json::{Map, Value};
 /// The members of a record.
 type Members = Map<String, Value>;
 
+/// How many notes, receipts and handoffs a session's record names: the newest. All of them are in the journal.
+const LISTED: usize = 32;
+
 macro_rules! records {
     ($( $(#[$doc:meta])* $name:ident = $shape:ident, $check:path; )*) => { $(
         $(#[$doc])*
@@ -40,7 +43,8 @@ macro_rules! records {
             /// # Errors
             /// `corrupt`, saying what is wrong with it.
             pub fn read(value: &Value) -> Result<$name, ErrorInfo> {
-                read(&tables::$shape, $check, value).map($name)
+                let members = value.as_object().cloned().unwrap_or_default();
+                read(&tables::$shape, $check, members).map($name)
             }
 
             /// It as JSON, with every member.
@@ -86,8 +90,8 @@ records! {
 
 type Check = fn(&mut Members) -> Result<(), String>;
 
-fn read(shape: &shape::Shape, check: Check, value: &Value) -> Result<Members, ErrorInfo> {
-    let whole = shape.whole(value).and_then(|mut members| check(&mut members).map(|()| members));
+fn read(shape: &shape::Shape, check: Check, given: Members) -> Result<Members, ErrorInfo> {
+    let whole = shape.whole(given).and_then(|mut members| check(&mut members).map(|()| members));
     whole.map_err(|why| ErrorInfo::new(Code::Corrupt, why).hint("it was changed, or made by another program"))
 }
 
@@ -169,7 +173,8 @@ impl Record {
         self.0.get("pid")?.as_u64()
     }
 
-    /// The same with these members; `recovery_metadata` is added to what is there, a note goes behind the others.
+    /// The same with these members; `recovery_metadata` is added to what is there, a note goes behind the others. Lists
+    /// that have become too long lose what is oldest.
     pub(super) fn with(&self, changes: Value, note: Option<&str>) -> Result<Record, ErrorInfo> {
         let mut members = self.0.clone();
         if let Value::Object(changes) = changes {
@@ -185,7 +190,12 @@ impl Record {
         if let (Some(note), Some(Value::Array(notes))) = (note, members.get_mut("supervision_notes")) {
             notes.push(note.into());
         }
-        Record::read(&members.into())
+        for name in ["supervision_notes", "receipt_ids", "handoff_ids"] {
+            if let Some(Value::Array(list)) = members.get_mut(name) {
+                list.drain(..list.len().saturating_sub(LISTED));
+            }
+        }
+        read(&tables::SESSION, consistent, members).map(Record)
     }
 
     /// The same with a signature.

@@ -55,8 +55,7 @@ const VERSION: &str = "0.1.0";
 
 impl Shape {
     /// The record with all its members; or what is wrong with it.
-    pub fn whole(&self, value: &Value) -> Result<Map<String, Value>, String> {
-        let mut given = value.as_object().cloned().unwrap_or_default();
+    pub fn whole(&self, mut given: Map<String, Value>) -> Result<Map<String, Value>, String> {
         for (name, fixed) in [("schema", self.schema), ("version", VERSION)] {
             if given.remove(name).is_some_and(|other| other != fixed) {
                 return Err([self.schema, " has another ", name, " than \"", fixed, "\""].concat());
