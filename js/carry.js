@@ -192,7 +192,7 @@ async function markdown(workspace, command, id) {
     const how = message.status === "complete" ? "" : ` (${message.status})`;
     lines.push(`## ${who}${how}, ${new Date(message.createdAt).toISOString()}`, "");
     for (const part of message.parts) lines.push(...written(part), "");
-    if (message.error) lines.push(`> ${inLine(message.error.message)}`, "");
+    if (message.error) lines.push(`Error: ${inLine(message.error.message)}`, "");
   }
   return new Blob([lines.join("\n")], { type: "text/markdown" });
 }
@@ -200,19 +200,22 @@ async function markdown(workspace, command, id) {
 function written(part) {
   switch (part.type) {
     case "text":
-      return [part.text];
+      return said(part.text);
     case "thinking":
-      return part.text.split("\n").map((line) => `> ${line}`);
+      return ["Thinking:", "", ...said(part.text)];
     case "file":
       return [`File: ${inLine(part.filename ?? part.fileId)} (${inLine(part.mediaType)}, ${part.size} bytes)`];
     case "tool-call":
-      return [`Tool call: ${inLine(part.tool)} (${part.status})`, "", ...fenced(part.arguments), ...(part.error ? ["", `> ${inLine(part.error.message)}`] : "result" in part ? ["", ...fenced(part.result)] : [])];
+      return [`Tool call: ${inLine(part.tool)} (${part.status})`, "", ...fenced(part.arguments), ...(part.error ? ["", `Error: ${inLine(part.error.message)}`] : "result" in part ? ["", ...fenced(part.result)] : [])];
     default:
       return fenced(part);
   }
 }
 
 const inLine = (text) => String(text).replace(/\s+/g, " ").replace(/[\\`*_[\]<>#|]/g, "\\$&");
+
+/** Words of a conversation, set off so that none of them can be taken for the transcript's own. HTML could end a quote. */
+const said = (text) => (/<[a-z/!?]/i.test(text) ? fenced(text) : text.split(/\r\n?|\n/).map((line) => (line ? `> ${line}` : ">")));
 
 /** A value in a block that it cannot end. */
 function fenced(value) {

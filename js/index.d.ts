@@ -976,7 +976,8 @@ export interface SessionState {
  * write without one, took it stays that.
  *
  * The key lies in the workspace's database, and no script can read it. So signatures tell of changes by whoever reaches the disk or
- * a backup; a script of this origin can have anything signed, and a database that was put back whole is what it was.
+ * a backup; a script of this origin can have anything signed, and a session, or a database, that was put back whole to what it
+ * once was is `verified`.
  */
 export type HmacStatus = "verified" | "tampered" | "unverified" | "unverifiable";
 

@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
-const SUITES = ["servers", "scenarios-000", "scenarios-001", "versions", "scenarios-004", "contract", "bad-input", "permission", "injection", "agents", "keys", "files", "structured", "wire", "wires", "crossing", "differential", "lives", "carry", "weeks", "golden", "consumers"];
+const SUITES = ["servers", "scenarios-000", "scenarios-001", "sessions", "versions", "scenarios-004", "contract", "bad-input", "permission", "injection", "agents", "keys", "files", "structured", "wire", "wires", "crossing", "differential", "lives", "carry", "weeks", "golden", "consumers"];
 
 const { values } = parseArgs({ options: { only: { type: "string", multiple: true }, package: { type: "string" }, headed: { type: "boolean" } } });
 const wanted = (values.only ?? SUITES).map((item) => { const [suite, ...words] = item.split("/"); return { suite, words: words.join("/") }; });

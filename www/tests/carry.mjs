@@ -41,9 +41,9 @@ export const tests = {
     await begin(t);
     const { text } = await exported(page, "journal");
     await page.getByTestId("import-input").setInputFiles({ name: "Dragons.jsonl", mimeType: "application/jsonl", buffer: Buffer.from(text) });
-    await page.locator(".toast").filter({ hasText: "is imported" }).waitFor();
+    await page.locator(".toast").filter({ hasText: "“Dragons 2” is imported" }).waitFor();
     await page.getByTestId("assistant-message").filter({ hasText: "That is done." }).waitFor();
-    assert.equal(await row(page, "Dragons").count(), 2);
+    assert.deepEqual([await row(page, "Dragons").count(), await row(page, "Dragons 2").count()], [1, 1], "two are told apart");
     const dropped = await page.evaluateHandle(() => {
       const data = new DataTransfer();
       data.items.add(new File(["not a session"], "x.jsonl"));

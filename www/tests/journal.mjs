@@ -52,7 +52,7 @@ export const tests = {
     await page.getByTestId("stop-session").click();
     await page.getByTestId("way-on").filter({ hasText: "This session is stopped." }).waitFor();
     await entry(page, "stop").first().waitFor();
-    await page.getByTestId("way-on-do").click();
+    await page.getByTestId("session-go-on").click();
     await page.getByTestId("way-on").waitFor({ state: "detached" });
   },
 

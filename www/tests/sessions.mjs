@@ -42,6 +42,20 @@ async function answered(page, text = "Hello") {
   await settled(page);
 }
 
+/** A session whose page went away while it was answered; the agent is started again. */
+async function lost(t) {
+  const { page, model, visit } = t;
+  await begin(t);
+  await say(page, "this one is held");
+  await page.getByTestId("assistant-message").filter({ hasText: "nobody has read" }).waitFor();
+  await page.waitForTimeout(800); // the draft may lag behind that long
+  await page.reload();
+  await shows(page, "Dragons");
+  await useModel(visit, model);
+  await page.getByTestId("start-agent").click();
+  await running(page);
+}
+
 export const tests = {
   async "launch with a name: the session is shown, empty, and answers"({ page, base }) {
     await open(page, base);
@@ -184,16 +198,8 @@ export const tests = {
   },
 
   async "a session that was lost in the middle of a run is reconnected, and goes on"(t) {
-    const { page, model, visit } = t;
-    await begin(t);
-    await say(page, "this one is held");
-    await page.getByTestId("assistant-message").filter({ hasText: "nobody has read" }).waitFor();
-    await page.waitForTimeout(800); // the draft may lag behind that long
-    await page.reload();
-    await shows(page, "Dragons");
-    await useModel(visit, model);
-    await page.getByTestId("start-agent").click();
-    await running(page);
+    const { page, model } = t;
+    await lost(t);
     const note = page.getByTestId("session-still");
     await note.filter({ hasText: "The page that worked on it went away." }).waitFor();
     assert.match(await note.innerText(), /Recommended: reconnect session process, then resume\./);
@@ -205,6 +211,71 @@ export const tests = {
     await row(page, "Dragons").locator(".session-status", { hasText: "idle" }).waitFor();
     assert.equal(await page.getByTestId("assistant-message").count(), 1);
     assert.equal(await page.getByTestId("user-message").count(), 1);
+  },
+
+  async "one that stands still says what is needed: one button, the other ways in a menu, and the text stays"(t) {
+    const { page, model } = t;
+    await lost(t);
+    const note = page.getByTestId("session-still");
+    await note.waitFor();
+    await page.getByTestId("open-journal").click();
+    await page.getByTestId("way-on").waitFor();
+    const ways = page.getByRole("button", { name: /Continue|Reconnect|Resume|Restart|Try again|Edit message|Regenerate/ });
+    assert.deepEqual(await ways.allInnerTexts(), ["Reconnect"]);
+    const composer = page.getByTestId("composer");
+    assert.equal(await composer.getAttribute("placeholder"), "Reconnect this session first");
+    await say(page, "Something else");
+    await page.locator(".composer-hint").filter({ hasText: "Reconnect this session first. Your text stays here" }).waitFor();
+    assert.equal(await composer.inputValue(), "Something else");
+    assert.equal(await page.getByTestId("problem").count(), 0);
+    await note.getByText("Other ways on").click();
+    assert.deepEqual(await note.locator("details button").allInnerTexts(), ["Resume, and leave the answer for later", "Restart, with the conversation it had"]);
+    await note.getByRole("button", { name: "Resume" }).click();
+    await note.waitFor({ state: "detached" });
+    assert.equal(await composer.getAttribute("placeholder"), "Ask about your pages");
+    // The answer waits, and is continued now.
+    await page.getByTestId("system-message").filter({ hasText: "Continue it, or write something else." }).getByRole("button", { name: "Continue" }).click();
+    await streaming(page);
+    model.release();
+    await settled(page);
+    assert.equal(await page.getByTestId("user-message").count(), 1);
+    assert.equal(await composer.inputValue(), "Something else");
+  },
+
+  async "before the agent starts nobody is said to hold what a page has left"(t) {
+    const { page } = t;
+    await begin(t);
+    await say(page, "this one is held");
+    await streaming(page);
+    assert.match(await row(page, "Dragons").locator(".session-facts").textContent(), /held here/);
+    await page.reload();
+    await shows(page, "Dragons");
+    assert.doesNotMatch(await row(page, "Dragons").locator(".session-facts").textContent(), /another tab|held here/);
+  },
+
+  async "a fork has a name of its own, and so has a fork of the main conversation"(t) {
+    const { page } = t;
+    await begin(t);
+    await answered(page);
+    await page.getByTestId("open-journal").click();
+    await page.getByTestId("fork").click();
+    await shows(page, "Dragons 2");
+    await row(page, "Dragons").waitFor();
+    await choose(page, "Dragons");
+    await page.getByTestId("fork").click();
+    await shows(page, "Dragons 3");
+    await choose(page, "Main conversation");
+    await page.getByTestId("fork").click();
+    await shows(page, "Main conversation 2");
+    assert.deepEqual((await names(page)).sort(), ["Dragons", "Dragons 2", "Dragons 3", "Main conversation", "Main conversation 2"]);
+  },
+
+  async "beside a stopped session it is the agent that runs"(t) {
+    const { page } = t;
+    await begin(t);
+    await say(page, "/exit");
+    await page.getByTestId("session-still").waitFor();
+    assert.equal(await page.locator(".agent-of").innerText(), "Agent\nRunning");
   },
 
   async "a session that was changed from outside is shown as such, beside the others"(t) {

@@ -33,6 +33,8 @@ export class Composer {
   constructor(
     private readonly agent: Agent,
     private readonly say: (text: string) => void,
+    /** What is needed before a message is taken; empty: nothing. */
+    private readonly needed: () => string,
   ) {
     this.#session = agent.session;
     this.input.setAttribute("aria-describedby", "composer-hint");
@@ -93,7 +95,7 @@ export class Composer {
     const empty = !this.input.value.trim() && this.#attachments.files.length === 0;
     this.#send.disabled = empty || this.#sending;
     this.#send.title = empty ? "Write a message first" : "Send";
-    this.input.placeholder = working ? "Agent is thinking…" : busy ? "Waiting for your answer" : "Ask about your pages";
+    this.input.placeholder = working ? "Agent is thinking…" : busy ? "Waiting for your answer" : this.needed() || "Ask about your pages";
     const { enterSends } = this.agent.settings;
     this.input.setAttribute("enterkeyhint", enterSends ? "send" : "enter");
     const keys = busy ? "Esc twice stops" : enterSends ? "Shift+Enter: new line" : "Enter: new line";
@@ -130,6 +132,7 @@ export class Composer {
       this.#tell(this.agent.working ? "The answer is still being written. Your text stays here" : "The agent waits for your answer above. Your text stays here");
       return;
     }
+    if (this.needed()) return this.#tell(`${this.needed()}. Your text stays here`);
     // Cleared before anything is awaited, so that a second Enter finds nothing to send.
     this.#write("");
     this.#save();

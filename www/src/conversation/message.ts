@@ -302,7 +302,9 @@ function cutNote(): HTMLElement {
 }
 
 function heldNote(): HTMLElement {
-  return note("warn", "history", "The page went away in the middle of this answer. Nothing is lost: continue it, or write something else.", button("continue", "Continue", true));
+  const element = note("warn", "history", "The page went away in the middle of this answer. Nothing is lost.", button("continue", "Continue", true));
+  element.querySelector("p")?.append(h("span", { class: "hint way-on" }, "Continue it, or write something else."));
+  return element;
 }
 
 /**

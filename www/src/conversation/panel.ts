@@ -54,7 +54,7 @@ export class ConversationPanel extends Component {
   init(agent: Agent, pages: PageStore, sessions: SessionStore, speech: Speech): this {
     Object.assign(this, { agent, pages, sessions, speech });
     this.thread = new Thread(agent);
-    this.composer = new Composer(agent, (text) => speech.say(text));
+    this.composer = new Composer(agent, (text) => speech.say(text), () => sessions.needed);
     this.card = (document.createElement("permission-card") as PermissionCard).init(agent, pages, speech);
     this.watch(agent, pages, sessions, agent.settings);
     onAction(this, (action, element) => this.#act(action, element));
@@ -64,6 +64,7 @@ export class ConversationPanel extends Component {
   }
 
   override updated(): void {
+    this.composer.update();
     this.#speak();
   }
 
@@ -73,7 +74,7 @@ export class ConversationPanel extends Component {
     const { current } = this.sessions;
     const named = agent.session !== MAIN;
     return html`
-      <section class="conversation" aria-label="Conversation" data-testid="conversation-panel" data-status=${agent.snapshot.status} data-region>
+      <section class="conversation" aria-label="Conversation" data-testid="conversation-panel" data-status=${agent.snapshot.status} ?data-still=${this.sessions.needed !== ""} data-region>
         <header class="pane-head">
           <h2 title=${current && named ? current.name : nothing} data-testid="conversation-name">${current && named ? current.name : "Conversation"}</h2>
           ${this.#state()}
@@ -92,7 +93,8 @@ export class ConversationPanel extends Component {
   /** The dot and its word. */
   #state(): TemplateResult {
     const { lifecycle } = this.agent;
-    return html`<span class="agent-state" data-testid="agent-status" data-lifecycle=${lifecycle} title=${lifecycle === "Suspended" ? "It waits for you" : nothing}><span class="dot" aria-hidden="true"></span>${lifecycle}</span>`;
+    // It is the whole workspace's: a session may be stopped beside it.
+    return html`<span class="agent-of">Agent<span class="agent-state" data-testid="agent-status" data-lifecycle=${lifecycle} title=${lifecycle === "Suspended" ? "It waits for you" : nothing}><span class="dot" aria-hidden="true"></span>${lifecycle}</span></span>`;
   }
 
   #welcome(): TemplateResult {
@@ -148,7 +150,10 @@ export class ConversationPanel extends Component {
       <div class="row">
         ${way.settings ? html`<button type="button" data-action="settings">Open settings</button>` : nothing}
         <button type="button" class="primary" @click=${() => void this.sessions.goOn(current.id, way.action)} data-testid="session-go-on">${way.label}</button>
-      </div></div>`;
+      </div>
+      ${way.others.length
+        ? html`<details class="support" data-testid="other-ways"><summary>${icon("chevron")}Other ways on</summary><div class="row">${way.others.map(([action, words]) => html`<button type="button" class="small" @click=${() => void this.sessions.goOn(current.id, action)}>${words}</button>`)}</div></details>`
+        : nothing}</div>`;
   }
 
   /** An earlier version is shown. */
@@ -211,7 +216,7 @@ export class ConversationPanel extends Component {
       case "start": void this.#start(); break;
       case "stop-agent": void agent.stop(); break;
       case "interrupt": this.composer.stop(); break;
-      case "continue": void this.#continue(); break;
+      case "continue": void agent.resume(); break;
       case "ask": void this.#try(element.dataset["question"] ?? ""); break;
       case "samples": void this.pages.loadSamples(); break;
       case "earlier": this.thread.earlier(); break;
@@ -237,15 +242,6 @@ export class ConversationPanel extends Component {
       // "settings" and "clear" are the shell's: they open a dialog.
       default: break;
     }
-  }
-
-  /** Goes on with what broke off: by the session where that has failed with it. */
-  async #continue(): Promise<void> {
-    const { agent, sessions } = this;
-    const way = agent.session === MAIN || !sessions.current ? null : wayOn(sessions.current.state);
-    if (way?.action === "reconnect") return void (await sessions.goOn(agent.session, way.action));
-    if (way && !(await sessions.goOn(agent.session, way.action))) return;
-    await agent.resume();
   }
 
   /** Who just looks (the offline model, no page, no word yet) gets the samples too: there would be nothing to ask about. */

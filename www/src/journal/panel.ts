@@ -8,7 +8,7 @@ import type { Agent } from "../agent.ts";
 import { spent } from "../models.ts";
 import { MAIN } from "../sessions/places.ts";
 import { usageOf, type Listed, type SessionStore } from "../sessions/store.ts";
-import { active, standing, verdictOf, wayOn } from "../sessions/words.ts";
+import { active, holderOf, standing, verdictOf, wayOn } from "../sessions/words.ts";
 import { Component } from "../shell/changing.ts";
 import { icon } from "../shell/icons.ts";
 import { exactJson } from "../shell/visible.ts";
@@ -161,10 +161,9 @@ export class JournalPanel extends Component {
     const seal = verdictOf(verdict);
     const usage = usageOf(state);
     const when = (time: string | null): string | null => (time ? new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }) : null);
-    const holder = state.pid === null ? "nobody" : this.agent.running ? "this tab" : `another tab (${state.pid})`;
     const facts: [string, string | null][] = [
       ["Operator", [state.operator_subject, state.operator_issuer].filter(Boolean).join(", ")],
-      ["Holder", holder],
+      ["Holder", holderOf(state, this.agent.running) || "nobody"],
       ["Model", [state.provider_id, state.model_id].filter(Boolean).join(", ")],
       ["Begun", when(state.started_at)],
       ["Last used", when(state.last_activity_at)],
@@ -178,7 +177,7 @@ export class JournalPanel extends Component {
         <button type="button" class="link" @click=${() => void this.sessions.check(id)} data-testid="check-again">Check again</button>
       </p>
       ${verdict === "verified" ? nothing : html`<p class="muted small-text">${seal.text}</p>`}
-      ${verdict === "tampered" ? nothing : this.#wayOn(id, state)}
+      ${verdict === "tampered" ? nothing : this.#wayOn(state)}
       <details class="support" data-testid="session-facts"><summary>${icon("chevron")}About this session</summary><dl>${facts.map(([term, value]) => (value ? html`<div><dt>${term}</dt><dd>${value}</dd></div>` : nothing))}</dl></details>
       <div class="journal-actions">
         ${active(state) && id !== MAIN ? html`<button type="button" @click=${() => void this.sessions.stop(id)} data-testid="stop-session">${icon("stop")}Stop session</button>` : nothing}
@@ -190,14 +189,13 @@ export class JournalPanel extends Component {
       ${this.#result()}`;
   }
 
-  #wayOn(id: string, state: Listed["state"]): TemplateResult | typeof nothing {
+  /** Why it stands still; what takes it up is beside the conversation. */
+  #wayOn(state: Listed["state"]): TemplateResult | typeof nothing {
     const way = wayOn(state);
     if (!way) return nothing;
     const detail = state.recovery_metadata["recovery_detail"];
     return html`<div class="note ${state.status === "stopped" ? "quiet" : "warn"}" data-testid="way-on">${icon(state.status === "stopped" ? "stop" : "warning")}
-      <p>${way.what}${typeof detail === "string" && state.status !== "stopped" ? html`<span class="hint">${detail}</span>` : nothing}${way.recommended ? html`<span class="hint">Recommended: ${way.recommended}.</span>` : nothing}</p>
-      <div class="row">${way.settings ? html`<button type="button" data-action="settings">Open settings</button>` : nothing}
-        <button type="button" class="primary" @click=${() => void this.sessions.goOn(id, way.action)} data-testid="way-on-do">${way.label}</button></div></div>`;
+      <p>${way.what}${typeof detail === "string" && state.status !== "stopped" ? html`<span class="hint">${detail}</span>` : nothing}${way.recommended ? html`<span class="hint">Recommended: ${way.recommended}.</span>` : nothing}</p></div>`;
   }
 
   #result(): TemplateResult | typeof nothing {

@@ -7,7 +7,7 @@ import { h, setText } from "../shell/dom.ts";
 import { iconNode } from "../shell/icons.ts";
 import type { Row } from "../shell/window-list.ts";
 import { usageOf, type Listed } from "./store.ts";
-import { ago, standing, verdictOf, wayOn } from "./words.ts";
+import { ago, holderOf, standing, verdictOf, wayOn } from "./words.ts";
 import { MAIN } from "./places.ts";
 
 /** What a row asks of its list. */
@@ -74,7 +74,8 @@ export class SessionRow implements Row<Listed> {
     this.#verdict.hidden = verdict !== "tampered";
     if (verdict === "tampered" && !this.#verdict.hasChildNodes()) this.#verdict.append(iconNode("tampered"), h("span", { class: "visually-hidden" }, verdictOf(verdict).word));
     setText(this.#facts, this.#factsOf(listed));
-    const way = verdict === "tampered" ? null : wayOn(state);
+    // The one that is shown has it in its conversation.
+    const way = verdict === "tampered" || current ? null : wayOn(state);
     this.#wayOn.hidden = !way;
     setText(this.#wayOn, way?.label ?? "");
     this.#wayOn.setAttribute("aria-label", `${way?.label ?? ""} ${name}`);
@@ -125,7 +126,6 @@ export class SessionRow implements Row<Listed> {
   #factsOf({ state }: Listed): string {
     const usage = usageOf(state);
     const spent = !usage ? "" : usage.cost !== undefined ? dollars(usage.cost) : `${tokens(usage.inputTokens + usage.outputTokens + (usage.cacheReadTokens ?? 0) + (usage.cacheWriteTokens ?? 0))} tokens`;
-    const holder = state.pid === null ? "" : this.context.here() ? "held here" : "held by another tab";
-    return [state.operator_subject, holder, spent].filter(Boolean).join(" · ");
+    return [state.operator_subject, holderOf(state, this.context.here()), spent].filter(Boolean).join(" · ");
   }
 }

@@ -9,7 +9,7 @@ import type { Agent } from "../agent.ts";
 import { Changing } from "../shell/changing.ts";
 import { errorInfo, sentence } from "../words.ts";
 import { Chosen, MAIN, Unseen } from "./places.ts";
-import { active, MOODS, nameOf, type Mood, type WayOn } from "./words.ts";
+import { active, MOODS, nameOf, wayOn, type Action, type Mood } from "./words.ts";
 
 /** One session of the list. */
 export interface Listed {
@@ -107,6 +107,15 @@ export class SessionStore extends Changing {
     return this.of(this.agent.session);
   }
 
+  /** What is needed before the session that is shown takes a message; empty: nothing. The main conversation goes on by itself. */
+  get needed(): string {
+    const { current } = this;
+    if (!current) return "";
+    if (current.verdict === "tampered") return "This session takes no more messages";
+    const way = current.id === MAIN || this.agent.busy ? null : wayOn(current.state);
+    return way ? `${way.label} this session first` : "";
+  }
+
   of(id: string): Listed | undefined {
     return this.all?.find((one) => one.id === id);
   }
@@ -177,7 +186,7 @@ export class SessionStore extends Changing {
   }
 
   /** The recommended way on for a session that stands still. */
-  goOn(id: string, action: WayOn["action"]): Promise<boolean> {
+  goOn(id: string, action: Action): Promise<boolean> {
     const { restart, recover } = this.#sessionsOf;
     return this.#do(action === "restart" ? "Restarting" : "Recovering", () => this.agent.withAgent(async () => this.#take(action === "restart" ? await restart(id) : await recover(id, { action }))));
   }
@@ -197,7 +206,7 @@ export class SessionStore extends Changing {
   /** Takes over what a file holds, and shows it. */
   import(file: Blob): Promise<boolean> {
     return this.#do("Importing", async () => {
-      const state = await this.#sessionsOf.import(file);
+      const state = await this.#apart(await this.#sessionsOf.import(file));
       this.#begun(state);
       this.tell({ text: `“${nameOf(state)}” is imported.` });
     });
@@ -205,7 +214,7 @@ export class SessionStore extends Changing {
 
   /** Begins another session with what this one says up to an entry. */
   fork(id: string, at?: number): Promise<boolean> {
-    return this.#do("Forking", () => this.agent.withAgent(async () => this.#begun(await this.#sessionsOf.fork(id, at === undefined ? {} : { at }))));
+    return this.#do("Forking", () => this.agent.withAgent(async () => this.#begun(await this.#apart(await this.#sessionsOf.fork(id, at === undefined ? {} : { at })))));
   }
 
   /** Reads how a session stands, and what its signature says. */
@@ -249,6 +258,16 @@ export class SessionStore extends Changing {
   #begun(state: SessionState): void {
     this.#take(state);
     this.select(state.id);
+  }
+
+  /** What is made of another session has its name: where that is here too, the number of its id tells them apart. */
+  async #apart(state: SessionState): Promise<SessionState> {
+    const { id, display_name } = state;
+    const [, of = id, number = ""] = /^(.*)-(\d+)$/.exec(id) ?? [];
+    const name = of === MAIN ? nameOf({ id: of, display_name }) : display_name;
+    const taken = [...this.#sessions.values()].some(({ state }) => state.id !== id && nameOf(state) === name);
+    // A name has 64 characters at most.
+    return name && number && taken ? this.#sessionsOf.rename(id, `${name.slice(0, 63 - number.length).trimEnd()} ${number}`) : state;
   }
 
   #take(state: SessionState): void {

@@ -44,6 +44,14 @@ export function nameOf({ id, display_name }: Pick<SessionState, "id" | "display_
   return display_name || (id === MAIN ? "Main conversation" : id);
 }
 
+/** Who works on a session; empty: nobody. `here`: this page holds the agent. Another page may work on it, or have gone away. */
+export function holderOf({ pid }: SessionState, here: boolean): string {
+  return pid === null ? "" : here ? "held here" : "held elsewhere, or cut off";
+}
+
+/** What takes up a session that stands still. */
+export type Action = "restart" | "reconnect" | "resume";
+
 /** A way on for a session that stands still. */
 export interface WayOn {
   /** What happened, in a sentence. */
@@ -51,13 +59,15 @@ export interface WayOn {
   /** What the record itself recommends; empty: nothing. */
   recommended: string;
   /** The button. */
-  action: "restart" | "reconnect" | "resume";
+  action: Action;
   label: string;
+  /** What else can be done, in words. */
+  others: readonly [Action, string][];
   /** The settings have to do with it. */
   settings: boolean;
 }
 
-const FAILURES: Record<string, { what: string; action: WayOn["action"]; settings?: boolean }> = {
+const FAILURES: Record<string, { what: string; action: Action; settings?: boolean }> = {
   stale_pid: { what: "The page that worked on it went away.", action: "reconnect" },
   stale_endpoint: { what: "Where it ran cannot be reached any more.", action: "reconnect" },
   auth_expired: { what: "The provider does not take the key any more.", action: "resume", settings: true },
@@ -65,6 +75,8 @@ const FAILURES: Record<string, { what: string; action: WayOn["action"]; settings
   sandbox_failed: { what: "What its tools run in has failed.", action: "resume" },
 };
 const LABELS = { restart: "Restart", reconnect: "Reconnect", resume: "Resume" } as const;
+const RESUME: [Action, string] = ["resume", "Resume, and leave the answer for later"];
+const RESTART: [Action, string] = ["restart", "Restart, with the conversation it had"];
 
 /** What to do about a session that takes no prompts; null where it takes them. */
 export function wayOn(state: SessionState): WayOn | null {
@@ -73,8 +85,8 @@ export function wayOn(state: SessionState): WayOn | null {
   const text = (member: string): string => (typeof metadata[member] === "string" ? metadata[member] : "");
   // A session that was stopped keeps what it once failed of.
   const known = state.status === "stopped" ? undefined : (FAILURES[text("recovery_reason")] ?? FAILURES[state.status]);
-  if (!known) return { what: state.status === "stopped" ? "This session is stopped." : "This session has failed.", recommended: "", action: "restart", label: LABELS.restart, settings: false };
-  return { what: known.what, recommended: text("recommended_action"), action: known.action, label: LABELS[known.action], settings: known.settings ?? false };
+  if (!known) return { what: state.status === "stopped" ? "This session is stopped." : "This session has failed.", recommended: "", action: "restart", label: LABELS.restart, others: [], settings: false };
+  return { what: known.what, recommended: text("recommended_action"), action: known.action, label: LABELS[known.action], others: known.action === "resume" ? [RESTART] : [RESUME, RESTART], settings: known.settings ?? false };
 }
 
 const VERDICTS: Record<HmacStatus, { word: string; text: string; icon: IconName }> = {

@@ -1,0 +1,314 @@
+// Sessions where something goes wrong: a provider that fails, a limit, a stop in mid-run, a clock that goes back, a disk that
+// is full, two tabs that want the same; and what nobody should ask of them.
+import assert from "node:assert/strict";
+import { plain } from "../servers/raw.mjs";
+import { errorBody, message } from "../servers/sse.mjs";
+
+const ANN = { subject: "ann", issuer: "https://login.example" };
+
+export default function (test) {
+  providers(test);
+  stops(test);
+  limits(test);
+  clocks(test);
+  tabs(test);
+  full(test);
+  badInput(test);
+}
+
+/** A tab with a workspace, `s` for its sessions, and an agent if there is somebody to ask. `clock`: it goes by `clock.now`. */
+async function tab(t, base, { clock = false, config = {}, quotaSize } = {}) {
+  const page = await t.tab();
+  if (quotaSize) await (await (await t.context()).newCDPSession(page)).send("Storage.overrideQuotaForOrigin", { origin: t.env.site.url, quotaSize });
+  await page.evaluate(async ([operator, base, clock, config]) => {
+    globalThis.clock = { now: Date.now() };
+    globalThis.ws = await lodger.openWorkspace("desk", { operator, ...(clock && { now: () => globalThis.clock.now }) });
+    globalThis.s = ws.sessions;
+    globalThis.code = (promise) => promise.then(() => null, ({ code, message }) => ({ code, message }));
+    globalThis.says = async (id, text) => T.plain(await ws.wait((await s.prompt(id, text)).runId));
+    globalThis.kinds = async (id) => (await s.events(id)).map((event) => event.event_type);
+    globalThis.textsOf = async (sessionId) => (await ws.history({ sessionId })).map((m) => m.parts.at(-1)?.text);
+    if (base) await ws.startAgent({ provider: T.anthropic(base), ...config });
+  }, [ANN, base, clock, config]);
+  return page;
+}
+
+function providers(test) {
+  const busy = plain(500, errorBody("api_error", "internal error token=sk-secret-123456"));
+  for (const what of ["server", "network"]) {
+    test(`a provider that fails until its tries are over (${what}): provider_unavailable, resumed, and a prompt works`, async (t) => {
+      const faults = what === "server" ? [busy, busy, busy] : [];
+      const route = await t.raw(...faults, message("Well again."));
+      const page = await tab(t, route.base);
+      const offline = async (is) => what === "network" && (await t.context()).setOffline(is);
+      await offline(true);
+      const failed = await page.evaluate(async () => {
+        await s.launch({ id: "a" });
+        const waited = await says("a", "Hi.");
+        const { session } = await s.status("a");
+        return T.plain({ waited, session, refused: await code(s.prompt("a", "Again.")), other: (await s.status("default")).session.status });
+      });
+      await offline(false);
+      const seen = await page.evaluate(async () => {
+        const { status } = await s.recover("a", { action: "resume" });
+        const waited = await says("a", "Are you there?");
+        return T.plain({ status, waited, after: await s.status("a"), texts: await textsOf("a"), kinds: await kinds("a") });
+      });
+      assert.equal(route.requests.length, faults.length + 1);
+      assert.deepEqual([failed.waited.outcome, failed.waited.error.code], ["failed", what]);
+      assert.deepEqual([failed.session.status, failed.session.recovery_metadata.recovery_reason], ["provider_unavailable", "provider_unavailable"]);
+      assert.equal(failed.session.recovery_metadata.recommended_action, "retry provider route or switch provider, then resume");
+      assert.ok(!JSON.stringify(failed.session).includes("sk-secret"));
+      assert.deepEqual(failed.refused, { code: "invalid_transition", message: "agent session a is provider_unavailable; only active sessions accept prompts" });
+      assert.equal(failed.other, "running", "no other session has failed");
+      assert.deepEqual([seen.status, seen.waited.outcome, seen.after.session.status, seen.after.hmac_status], ["idle", "completed", "idle", "verified"]);
+      assert.equal(seen.texts.at(-1), "Well again.");
+      assert.deepEqual(seen.kinds, ["launched", "prompt_received", "run_completed", "failed", "recovered", "prompt_received", "run_completed"]);
+    });
+  }
+
+  test("a key that is refused makes it auth_expired; with a new key it is resumed and goes on", async (t) => {
+    const refuse = plain(401, errorBody("authentication_error", "invalid x-api-key"));
+    const route = await t.raw((_, __, { headers }) => (headers["x-api-key"] === "sk-new" ? message("Welcome.") : refuse));
+    const page = await tab(t, route.base, { config: { provider: { kind: "anthropic", apiKey: "sk-old", baseUrl: route.base } } });
+    const seen = await page.evaluate(async (base) => {
+      await s.launch({ id: "a" });
+      const waited = await says("a", "Hi.");
+      const { status } = (await s.status("a")).session;
+      await ws.configureAgent({ provider: { kind: "anthropic", apiKey: "sk-new", baseUrl: base } });
+      const refused = await code(s.prompt("a", "Again."));
+      const recovered = await s.recover("a", { action: "resume" });
+      const again = await says("a", "Again.");
+      return T.plain({ waited, status, refused, recovered, again, texts: await textsOf("a"), after: (await s.status("a")).session });
+    }, route.base);
+    assert.deepEqual([seen.waited.outcome, seen.waited.error.code, seen.status, seen.refused.code], ["failed", "auth", "auth_expired", "invalid_transition"]);
+    assert.deepEqual([seen.recovered.status, seen.again.outcome, seen.texts.at(-1), seen.after.status], ["idle", "completed", "Welcome.", "idle"]);
+    assert.equal(route.requests.length, 2, "a key that is refused is not tried again");
+  });
+}
+
+function stops(test) {
+  test("a stop ends its run first: stopping, interrupted, stopped; no tool is waited for, and prompts meanwhile are refused", async (t) => {
+    const route = await t.raw(message({ tool: "slow", args: {} }), message("Back."));
+    const page = await tab(t, route.base);
+    const seen = await page.evaluate(async () => {
+      let finish, began;
+      const started = new Promise((resolve) => { began = resolve; });
+      ws.tools.register({ name: "slow", description: "Takes its time.", readOnly: true, inputSchema: { type: "object" }, execute: () => new Promise((resolve) => { finish = resolve; began(); }) });
+      await s.launch({ id: "a" });
+      const { runId } = await s.prompt("a", "Take your time.");
+      await started;
+      const [stopped, status, prompt, twice] = await Promise.all([s.stop("a", "enough"), s.status("a"), code(s.prompt("a", "More.")), code(s.stop("a"))]);
+      const waited = await ws.wait(runId);
+      finish("late");
+      await T.turn();
+      const after = await s.status("a");
+      const refused = await code(s.prompt("a", "More."));
+      await s.restart("a");
+      return T.plain({ stopped, status, prompt, twice, waited, after, refused, kinds: await kinds("a"), handoffs: (await s.handoffs("a")).length, again: (await says("a", "And now?")).outcome });
+    });
+    assert.deepEqual([seen.stopped.status, seen.stopped.supervision_notes.includes("enough"), seen.waited.outcome], ["stopped", true, "interrupted"]);
+    assert.deepEqual([seen.prompt.code, seen.twice.code, seen.status.session.status], ["invalid_transition", "invalid_transition", "stopped"]);
+    assert.match(seen.prompt.message, /^agent session a is stopp(ing|ed); .* accept (no )?prompts$/);
+    assert.deepEqual([seen.after.session.status, seen.after.hmac_status, seen.refused.code], ["stopped", "verified", "invalid_transition"]);
+    assert.deepEqual([seen.kinds, seen.handoffs, seen.again], [["launched", "prompt_received", "stopping", "run_interrupted", "stopped", "restarted"], 1, "completed"]);
+    assert.ok(!JSON.stringify(route.requests.at(-1).json).includes("late"), "what came late is not used");
+  });
+
+  for (const word of ["exit", "quit", "/exit", "/quit"]) {
+    test(`"${word}" as a prompt stops the session: the event is exited, and no model is asked`, async (t) => {
+      const route = await t.raw(message("Never."));
+      const page = await tab(t, route.base);
+      const seen = await page.evaluate(async (word) => {
+        await s.launch({ id: "a" });
+        const told = await s.prompt("a", `  ${word}\n`);
+        const { session } = await s.status("a");
+        return T.plain({ told, session, last: (await s.events("a")).at(-1), history: (await ws.history({ sessionId: "a" })).length });
+      }, word);
+      assert.deepEqual([seen.told, seen.session.status, seen.history], [{ runId: null }, "stopped", 0]);
+      assert.deepEqual([seen.last.event_type, seen.last.run_id], ["exited", null]);
+      assert.equal(seen.session.recovery_metadata.exit_behavior, "operator_exit");
+      assert.equal(route.requests.length, 0);
+    });
+  }
+}
+
+function limits(test) {
+  const cases = {
+    "turns of a run": [{ maxTurns: 2 }, "max_turns_exceeded", "max iterations 2 reached"],
+    "a budget of tokens": [{ budgets: { run: { inputTokens: 20 } } }, "budget_exceeded", "provider token budget exhausted"],
+  };
+  for (const [what, [config, error, interrupted]] of Object.entries(cases)) {
+    test(`at its limit (${what}) a run is interrupted: the session stays idle, with an incomplete handoff`, async (t) => {
+      const call = () => message({ tool: "get_time", args: {} });
+      const route = await t.raw(call(), call(), message("Going on."));
+      const page = await tab(t, route.base, { config });
+      const seen = await page.evaluate(async () => {
+        T.weather(ws);
+        await s.launch({ id: "a" });
+        const waited = await says("a", "Look at the clock for ever.");
+        const { session, hmac_status } = await s.status("a");
+        const again = await says("a", "And?");
+        return T.plain({ waited, session, hmac_status, kinds: await kinds("a"), event: (await s.events("a"))[2], handoffs: await s.handoffs("a"), again: again.outcome });
+      });
+      assert.deepEqual([seen.waited.outcome, seen.waited.error.code], ["failed", error]);
+      assert.deepEqual([seen.session.status, seen.hmac_status, seen.again], ["idle", "verified", "completed"]);
+      assert.deepEqual(seen.kinds, ["launched", "prompt_received", "run_interrupted", "prompt_received", "run_completed"]);
+      const [handoff] = seen.handoffs;
+      assert.deepEqual([handoff.status, handoff.risks], ["incomplete", [interrupted]]);
+      assert.deepEqual(seen.session.recovery_metadata, { exit_behavior: "interrupted", handoff_id: handoff.id, interrupted_error: interrupted });
+      assert.deepEqual([seen.event.handoff_id, seen.session.handoff_ids], [handoff.id, [handoff.id]]);
+    });
+  }
+}
+
+function clocks(test) {
+  test("a clock that goes back: all goes on, and no time of the record lies before the one it follows", async (t) => {
+    const route = await t.raw(message("One."), message("Two."), message("Three."));
+    const page = await tab(t, route.base, { clock: true });
+    const seen = await page.evaluate(async () => {
+      await s.launch({ id: "a" });
+      const waited = [(await says("a", "One?")).outcome];
+      clock.now -= 40 * 86_400_000;
+      waited.push((await says("a", "Two?")).outcome);
+      await s.stop("a");
+      clock.now -= 3_600_000;
+      await s.restart("a");
+      clock.now += 60_000;
+      waited.push((await says("a", "Three?")).outcome);
+      const { session, hmac_status } = await s.status("a");
+      const file = await s.export("a");
+      return T.plain({ waited, session, hmac_status, events: await s.events("a"), journal: await s.journal("a"), replay: await s.replay(file), copy: (await s.import(file)).id, texts: await textsOf("a") });
+    });
+    assert.deepEqual([seen.waited, seen.hmac_status], [["completed", "completed", "completed"], "verified"]);
+    const times = (list) => list.every((at, i) => i === 0 || list[i - 1] <= at);
+    assert.ok(times(seen.journal.map(({ at }) => at)), "the journal");
+    assert.ok(times(seen.events.map((event) => event.created_at)), "events");
+    const { started_at, last_activity_at, updated_at } = seen.session;
+    assert.ok(times([started_at, last_activity_at, updated_at]), "the record");
+    assert.deepEqual([seen.replay.same, seen.copy, seen.texts], [true, "a-2", ["One?", "One.", "Two?", "Two.", "Three?", "Three."]]);
+  });
+}
+
+function tabs(test) {
+  test("two tabs launch the same id at once: one has it, the other is told who does", async (t) => {
+    const route = await t.raw(message("Hi."));
+    const pages = [await tab(t), await tab(t)];
+    const launch = async (base) => [await code(ws.startAgent({ provider: T.anthropic(base) })), await code(s.launch({ id: "same" }))];
+    const seen = await Promise.all(pages.map((page) => page.evaluate(launch, route.base)));
+    const won = seen.findIndex(([started]) => started === null);
+    const lost = 1 - won;
+    assert.deepEqual(seen[won], [null, null]);
+    assert.deepEqual([seen[lost][0].code, seen[lost][1].code], ["already_running", "not_running"]);
+    // What the one has launched is the other's too, and is not launched a second time.
+    const read = await pages[lost].evaluate(async () => (await s.list()).map(({ id }) => id).sort());
+    assert.deepEqual(read, ["default", "same"]);
+    await pages[won].evaluate(() => ws.close());
+    const again = await pages[lost].evaluate(async (base) => { await ws.startAgent({ provider: T.anthropic(base) }); return [await code(s.launch({ id: "same" })), (await says("same", "Hello?")).outcome, await kinds("same")]; }, route.base);
+    assert.deepEqual(again, [{ code: "session_exists", message: "agent session already exists: same" }, "completed", ["launched", "prompt_received", "run_completed"]]);
+  });
+
+  test("one page launches the same id twice at once: one has it", async (t) => {
+    const route = await t.raw(message("Hi."));
+    const page = await tab(t, route.base);
+    const seen = await page.evaluate(() => Promise.all(["A", "B", "C"].map((displayName) => s.launch({ id: "same", displayName }).then((state) => state.display_name, ({ code }) => code))));
+    assert.deepEqual(seen, ["A", "session_exists", "session_exists"]);
+  });
+}
+
+function full(test) {
+  test("no room left in the middle of a named run: nothing that was stored is lost, and it goes on once there is room", async (t) => {
+    const route = await t.raw(message("Small."), message("word ".repeat(60_000)), message("Back again."));
+    const page = await tab(t, route.base, { quotaSize: 250_000 });
+    const seen = await page.evaluate(async () => {
+      await s.launch({ id: "a" });
+      const first = (await says("a", "Say little.")).outcome;
+      const second = await T.settle(() => says("a", "Say much."));
+      return T.plain({ first, second, lifecycle: ws.status().lifecycle, refused: await code(s.prompt("a", "More.")) });
+    });
+    assert.deepEqual([seen.first, seen.second.error.code, seen.refused.code], ["completed", "quota_exceeded", "not_running"]);
+    assert.equal(typeof seen.lifecycle.Error, "string");
+    await (await (await t.context()).newCDPSession(page)).send("Storage.overrideQuotaForOrigin", { origin: t.env.site.url });
+    const after = await page.evaluate(async (base) => {
+      await ws.startAgent({ provider: T.anthropic(base) });
+      const { session, hmac_status } = await s.status("a");
+      const texts = await textsOf("a");
+      const recovered = await s.recover("a", { action: "resume" });
+      return T.plain({ session, hmac_status, texts, recovered: recovered.status, again: await says("a", "Are you there?"), last: (await textsOf("a")).at(-1), kinds: await kinds("a") });
+    }, route.base);
+    // Its run was lost with the agent, as it is with a page.
+    assert.deepEqual([after.session.status, after.session.recovery_metadata.recovery_reason, after.hmac_status], ["failed", "stale_pid", "verified"]);
+    assert.deepEqual(after.texts.slice(0, 3), ["Say little.", "Small.", "Say much."]);
+    assert.deepEqual([after.recovered, after.again.outcome, after.last], ["idle", "completed", "Back again."]);
+    assert.deepEqual(after.kinds, ["launched", "prompt_received", "run_completed", "prompt_received", "failed", "recovered", "run_interrupted", "prompt_received", "run_completed"]);
+    assert.deepEqual(route.violations, []);
+  });
+}
+
+function badInput(test) {
+  test("what no session is called, and what nobody has said", async (t) => {
+    const route = await t.raw(message("Hi."));
+    const page = await tab(t, route.base);
+    const seen = await page.evaluate(async () => {
+      const long = "x".repeat(10_000);
+      await s.launch({ id: "a" });
+      await says("a", "Hi.");
+      const calls = (id) => ({ prompt: () => s.prompt(id, "Hi."), send: () => ws.sendMessage("Hi.", { sessionId: id }), status: () => s.status(id), stop: () => s.stop(id), restart: () => s.restart(id), recover: () => s.recover(id, { action: "resume" }), rename: () => s.rename(id, "B"), remove: () => s.remove(id), undo: () => s.undoRemove(id), journal: () => s.journal(id), events: () => s.events(id), receipts: () => s.receipts(id), handoffs: () => s.handoffs(id), export: () => s.export(id), fork: () => s.fork(id), history: () => ws.history({ sessionId: id }) });
+      const all = async (id) => Object.fromEntries(await Promise.all(Object.entries(calls(id)).map(async ([name, call]) => [name, await code(call())])));
+      const seen = { unknown: await all("nobody"), long: await all(long) };
+      seen.launch = await Promise.all([{ id: long }, { id: "a\nb" }, { displayName: "a\u0007b" }, { displayName: "a\nb" }, { displayName: "" }, { displayName: long }, { displayName: "<b>" }].map((options) => code(s.launch(options))));
+      seen.rename = await Promise.all(["a\u0007b", " a", "", long].map((name) => code(s.rename("a", name))));
+      seen.gone = [await code(s.prompt("a", "Other.", { replaces: "msg_none" })), await code(ws.sendMessage("Other.", { sessionId: "a", replaces: long }))];
+      const [{ id }] = await ws.history({ sessionId: "a" });
+      await ws.clearConversation("a");
+      seen.cleared = await code(s.prompt("a", "Other.", { replaces: id }));
+      seen.list = (await s.list()).map((one) => one.id).sort();
+      seen.status = await s.status("a");
+      return T.plain(seen);
+    });
+    for (const [which, message] of [["unknown", "unknown agent session: nobody"], ["long", /^unknown agent session: x{1,100}$/]]) {
+      for (const [name, error] of Object.entries(seen[which])) {
+        assert.equal(error?.code, "session_not_found", `${name}, ${which}`);
+        assert.match(error.message, new RegExp(message));
+      }
+    }
+    for (const error of [...seen.launch, ...seen.rename, ...seen.gone, seen.cleared]) {
+      assert.equal(error?.code, "invalid_arguments", JSON.stringify(error));
+      assert.ok(error.message.length < 200, error.message);
+    }
+    assert.match(seen.launch[0].message, /at most 256 bytes/);
+    assert.match(seen.launch[2].message, /control characters/);
+    assert.match(seen.gone[0].message, /is no message of the conversation/);
+    assert.deepEqual([seen.list, seen.status.session.display_name, seen.status.hmac_status], [["a", "default"], null, "verified"]);
+    assert.equal(route.requests.length, 1);
+  });
+
+  test("a prompt of 5 MB is sent whole, stored and read again", async (t) => {
+    const route = await t.raw(message("Long."));
+    const page = await tab(t, route.base);
+    const seen = await page.evaluate(async () => {
+      await s.launch({ id: "a" });
+      const text = "word ".repeat(2 ** 20);
+      const { outcome } = await says("a", text);
+      const [first] = await ws.history({ sessionId: "a" });
+      const { session, hmac_status } = await s.status("a");
+      return T.plain({ outcome, whole: first.parts[0].text === text, status: session.status, hmac_status, replay: (await s.replay(await s.export("a"))).same });
+    });
+    assert.deepEqual(seen, { outcome: "completed", whole: true, status: "idle", hmac_status: "verified", replay: true });
+    assert.equal(route.requests[0].json.messages[0].content[0].text.length, 5 * 2 ** 20);
+  });
+
+  test("a file that is imported twice is two sessions, each whole", async (t) => {
+    const route = await t.raw(message("Hi."));
+    const page = await tab(t, route.base);
+    const seen = await page.evaluate(async () => {
+      await s.launch({ id: "a" });
+      await says("a", "Hi.");
+      const file = await s.export("a");
+      await s.remove("a");
+      const ids = [(await s.import(file)).id, (await s.import(file)).id];
+      return T.plain({ ids, texts: await Promise.all(ids.map(textsOf)), receipts: await Promise.all(ids.map(async (id) => (await s.receipts(id)).length)), status: await Promise.all(ids.map(async (id) => (await s.status(id)).hmac_status)) });
+    });
+    assert.deepEqual(seen, { ids: ["a-2", "a-3"], texts: [["Hi.", "Hi."], ["Hi.", "Hi."]], receipts: [2, 2], status: ["verified", "verified"] });
+  });
+}
