@@ -171,6 +171,7 @@ export class Timeline {
       case "ended": return { kind: "prompt", icon: entry["outcome"] === "completed" ? "done" : entry["outcome"] === "failed" ? "failed" : "stop", word: `run ${stringOf(entry["outcome"])}`, text: stringOf(entry["code"]).replaceAll("_", " "), bad: entry["outcome"] === "failed", ms: this.#since(run, at) };
       case "commanded": return this.#commanded(entry);
       case "recorded": return recorded(entry);
+      case "found": return { kind: "session", icon: "alert", word: "found", text: `${stringOf(entry["integrity"])}, as far as here`, bad: true };
       case "started": return { kind: "session", icon: "power", word: "agent started", text: `start ${String(entry["epoch"])}` };
       case "configured": return { kind: "session", icon: "settings", word: "settings changed" };
       case "stopped": return { kind: "session", icon: "power", word: "agent stopped" };
