@@ -247,9 +247,10 @@ export const tests = {
     await begin(t);
     await say(page, "this one is held");
     await streaming(page);
-    assert.match(await row(page, "Dragons").locator(".session-facts").textContent(), /held here/);
+    await row(page, "Dragons").locator(".session-facts", { hasText: "held here" }).waitFor();
     await page.reload();
     await shows(page, "Dragons");
+    await row(page, "Dragons").locator(".session-facts", { hasText: "local" }).waitFor();
     assert.doesNotMatch(await row(page, "Dragons").locator(".session-facts").textContent(), /another tab|held here/);
   },
 

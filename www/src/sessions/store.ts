@@ -110,9 +110,7 @@ export class SessionStore extends Changing {
   /** What is needed before the session that is shown takes a message; empty: nothing. The main conversation goes on by itself. */
   get needed(): string {
     const { current } = this;
-    if (!current) return "";
-    if (current.verdict === "tampered") return "This session takes no more messages";
-    const way = current.id === MAIN || this.agent.busy ? null : wayOn(current.state);
+    const way = !current || current.id === MAIN || this.agent.busy ? null : wayOn(current.state);
     return way ? `${way.label} this session first` : "";
   }
 
