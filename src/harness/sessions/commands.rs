@@ -259,7 +259,7 @@ impl Harness {
         };
         for (_, input) in self.deferred.extract_if(.., dropped).list() {
             if let Input::Command { id, .. } = input {
-                let message = "The message was interrupted before it was sent.";
+                let message = "the message was interrupted before it was sent";
                 self.reply_now(id, Err(ErrorInfo::new(Code::Aborted, message)));
             }
         }
