@@ -130,7 +130,7 @@ export class Workspace extends EventTarget {
     const args = { ...rest, ...said };
     const blobs = checkFiles(files);
     if (schema === undefined) {
-      const run = await this.#accept(command, args, { blobs });
+      const run = await this.#accept(command, args, { blobs, signal });
       if (signal && run) this.#bind(signal, run);
       return run;
     }
@@ -139,7 +139,7 @@ export class Workspace extends EventTarget {
     const validate = standard && this.#calls.addOnce(standard.wrong);
     try {
       // As text: models write members in its order, which no map keeps.
-      const run = await this.#accept(command, { ...args, schema: { json, validate } }, { blobs, read: standard?.output });
+      const run = await this.#accept(command, { ...args, schema: { json, validate } }, { blobs, read: standard?.output, signal });
       if (signal && run) this.#bind(signal, run);
       const over = validate && (run ? run.result : Promise.resolve());
       over?.catch(() => {}).then(() => this.#calls.remove(validate));
@@ -429,8 +429,12 @@ export class Workspace extends EventTarget {
   }
 
   /** A command whose value is a run. `blobs`: its files. `read` makes of the value that its answer says what the page asked for. */
-  async #accept(name, args, { blobs, read } = {}) {
+  async #accept(name, args, { blobs, read, signal } = {}) {
     this.#accepting++;
+    let request;
+    // As long as it has no run it is known by the number of its command.
+    const drop = () => request.id && this.#request("interrupt", { command: request.id });
+    signal?.addEventListener("abort", drop);
     const result = async (runId) => {
       const result = await this.#command("result", { runId });
       return read && "value" in result ? { ...result, value: await read(result.value) } : result;
@@ -438,8 +442,9 @@ export class Workspace extends EventTarget {
     try {
       // Made while the reply is delivered, so that no text comes between.
       const accepted = (value) => value.runId && new Run(value, this.#text(value.runId), () => result(value.runId));
-      return await this.#request(name, args, accepted, blobs).promise;
+      return await (request = this.#request(name, args, accepted, blobs)).promise;
     } finally {
+      signal?.removeEventListener("abort", drop);
       if (--this.#accepting === 0) for (const [id, text] of this.#runs) if (text.ended) this.#runs.delete(id);
     }
   }
@@ -480,7 +485,7 @@ export class Workspace extends EventTarget {
     request.promise.catch(() => {}); // who wants to know awaits it
     const send = () => {
       if (this.#ended) return request.reject(this.#ended);
-      const id = ++this.#lastId;
+      const id = (request.id = ++this.#lastId);
       this.#pending.set(id, request);
       this.#send({ t: "command", id, name, args, ...(files && { files }) });
     };

@@ -265,7 +265,7 @@ export interface Workspace extends EventTarget {
    * interrupted.
    */
   run<const S = undefined>(input: UserInput, options?: SendOptions<S>): Promise<Completed<S>>;
-  /** Aborts the run that works, or the message whose files are still read; without one, nothing happens. */
+  /** Aborts the run that works, or the message whose files are still read or whose session waits for a key; without one, nothing happens. */
   interrupt(target?: { sessionId?: string; runId?: string }): void;
   /**
    * A run that a lost page left goes on, under its own id: finished tools are not run again, the answer that was cut is
@@ -317,7 +317,7 @@ export interface Workspace extends EventTarget {
   readonly keys: Keys;
   /** Conversations with a name, an owner and a record. The workspace's own is called `default`. */
   readonly sessions: Sessions;
-  /** From here on this person works here; `null`: nobody. Runs that work go on. */
+  /** From here on this person works here; `null`: nobody. Runs that work go on, and nobody is told of them. */
   setOperator(operator: Operator | null): Promise<void>;
   /** How much is stored, and whether the browser may evict it; `persist()` asks it not to. */
   storage(): Promise<StorageInfo>;

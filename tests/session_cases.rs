@@ -11,9 +11,9 @@
 mod support;
 
 use lodger::error::Code;
-use lodger::harness::Input;
+use lodger::harness::{Input, Notice};
 use lodger::model::{Block, StopReason};
-use lodger::ports::{Read, Table};
+use lodger::ports::{Part, Read, Table};
 use serde_json::{Value, json};
 use support::desk::Desk;
 
@@ -885,4 +885,179 @@ fn the_longest_id_has_room_for_a_number() {
     page.launch(&id);
     let fork = page.must("sessions.fork", json!({ "id": id }));
     assert_eq!(fork["id"], format!("{}-2", "x".repeat(254)));
+}
+
+#[test]
+fn a_run_goes_on_while_nobody_is_there_and_tells_nothing() {
+    let mut page = Desk::started("ann");
+    page.launch("docs");
+    for expires in [false, true] {
+        let end = page.now + 100;
+        let operator = if expires { json!({ "subject": "ann", "expiresAt": end }) } else { Value::Null };
+        page.must("watch", json!({ "sessionId": "docs" }));
+        page.prompt("docs", "hello");
+        page.must("setOperator", json!({ "operator": operator }));
+        page.now = page.now.max(end);
+        page.events.clear();
+        page.notices.clear();
+        page.says("there");
+        page.rows("docs");
+        assert!(page.events.iter().all(|(name, _)| *name == "agent:status-changed"), "{:?}", page.events);
+        assert!(!page.events.is_empty(), "the agent itself is told of");
+        assert!(page.notices.iter().all(|notice| matches!(notice, Notice::Status(_))), "{:?}", page.notices);
+
+        page.must("setOperator", json!({ "operator": { "subject": "ann" } }));
+        page.must("watch", json!({ "sessionId": "docs" }));
+        let there = |notice: &Notice| matches!(notice, Notice::History(_, text) if text.contains("there"));
+        assert!(page.notices.iter().any(there));
+        assert!(page.notices.iter().any(|notice| matches!(notice, Notice::View(..))));
+        page.prompt("docs", "and now");
+        page.says("yes");
+        assert!(page.events.iter().any(|(name, _)| *name == "agent:session-completed"));
+    }
+}
+
+#[test]
+fn a_prompt_that_waits_for_a_key_can_be_interrupted() {
+    let mut page = Desk::started("ann");
+    page.must("configureAgent", json!({ "providers": keyless() }));
+    page.must("sessions.launch", json!({ "id": "docs", "provider": "late" }));
+    let first = page.command("sessions.prompt", json!({ "id": "docs", "text": "one" }));
+    let second = page.command("sendMessage", json!({ "sessionId": "docs", "text": "two" }));
+    page.must("interrupt", json!({ "command": first }));
+    assert_eq!(page.answers[&first].as_ref().unwrap_err().code, Code::Aborted);
+    page.must("interrupt", json!({}));
+    assert!(!page.answers.contains_key(&second), "that was for another session");
+    page.must("interrupt", json!({ "sessionId": "docs" }));
+    assert_eq!(page.answers[&second].as_ref().unwrap_err().code, Code::Aborted);
+
+    let with_key = json!({ "late": { "kind": "anthropic", "apiKey": "sk-ant-0123456789" } });
+    page.must("configureAgent", json!({ "providers": with_key }));
+    assert!(page.models.is_empty());
+    // One that was sent by now is not meant.
+    let sent = page.command("sessions.prompt", json!({ "id": "docs", "text": "three" }));
+    page.must("interrupt", json!({ "command": sent }));
+    page.says("four");
+    assert_eq!(page.event_types("docs"), ["launched", "started", "prompt_received", "run_completed"]);
+    page.holds("docs");
+}
+
+#[test]
+fn the_same_words_in_the_same_second_are_tasks_of_their_own() {
+    let mut page = Desk::started("ann");
+    let ids = ["a b", "a_b"];
+    for id in ids {
+        page.launch(id);
+    }
+    let begun = page.now / 1000;
+    let mut runs = Vec::new();
+    for text in ["again", "other", "again", "again"] {
+        for id in ids {
+            runs.push(page.prompt(id, text)["runId"].clone());
+            page.says("yes");
+        }
+    }
+    assert_eq!(page.now / 1000, begun, "all in one second");
+    let mut seen = std::collections::BTreeSet::new();
+    for id in ids {
+        for handoff in page.recorded(id, "handoff") {
+            assert!(seen.insert(handoff["id"].to_string()), "{handoff}");
+            let task = page.must("sessions.task", json!({ "id": handoff["task_id"] }));
+            assert_eq!(task["handoff_id"], handoff["id"]);
+        }
+        page.holds(id);
+    }
+    assert_eq!(seen.len(), runs.len());
+}
+
+#[test]
+fn the_session_of_one_task_is_reached_by_its_run_alone() {
+    let mut page = Desk::started("ann");
+    let run = page.must("sessions.runOnce", json!({ "text": "sort the shelves" }))["runId"].clone();
+    page.rows("default");
+    let heads = page.store.read(&Read::all(Table::Heads, Vec::new()));
+    let id = heads.iter().find_map(|(key, _)| match key.first() {
+        Some(Part::Text(id)) if id.starts_with("once_") => Some(id.clone()),
+        _ => None,
+    });
+    let id = id.unwrap();
+    for over in [false, true] {
+        for name in [
+            "status", "journal", "events", "receipts", "handoffs", "export", "stop", "restart", "fork",
+            "remove",
+        ] {
+            let (code, _) = page.fails(&format!("sessions.{name}"), json!({ "id": id }));
+            assert_eq!(code, Code::SessionNotFound, "{name}, {over}");
+        }
+        for (name, args) in [
+            ("sessions.prompt", json!({ "id": id, "text": "more" })),
+            ("sessions.rename", json!({ "id": id, "displayName": "mine" })),
+            ("sessions.recover", json!({ "id": id, "action": "resume" })),
+            ("history", json!({ "sessionId": id })),
+            ("history", json!({ "sessionId": id, "limit": 5 })),
+            ("watch", json!({ "sessionId": id })),
+            ("sendMessage", json!({ "sessionId": id, "text": "more" })),
+            ("clearConversation", json!({ "sessionId": id })),
+        ] {
+            assert_eq!(page.fails(name, args).0, Code::SessionNotFound, "{name}, {over}");
+        }
+        page.must("sessions.task", json!({ "id": run }));
+        if !over {
+            page.says("sorted");
+        }
+    }
+    assert_eq!(page.must("result", json!({ "runId": run }))["text"], "sorted");
+    page.must("stopAgent", json!({}));
+    assert_eq!(
+        page.fails("sessions.rename", json!({ "id": id, "displayName": "x" })).0,
+        Code::SessionNotFound
+    );
+}
+
+#[test]
+fn reasons_have_an_end() {
+    let mut page = Desk::started("ann");
+    page.launch("docs");
+    let long = "é".repeat(1_001);
+    for (name, args) in [
+        ("sessions.stop", json!({ "id": "docs", "reason": long })),
+        ("sessions.restart", json!({ "id": "docs", "reason": long })),
+        ("sessions.recover", json!({ "id": "docs", "reason": "auth_expired", "detail": long })),
+    ] {
+        assert_eq!(page.fails(name, args).0, Code::InvalidArguments, "{name}");
+    }
+    let stopped = page.must("sessions.stop", json!({ "id": "docs", "reason": "é".repeat(1_000) }));
+    assert_eq!(stopped["status"], "stopped");
+}
+
+#[test]
+fn what_a_session_fails_for_is_said_in_the_providers_words() {
+    let mut page = Desk::started("ann");
+    page.launch("docs");
+    page.prompt("docs", "hello");
+    page.breaks(Code::Auth);
+    let detail = page.status("docs")["recovery_metadata"]["recovery_detail"].clone();
+    assert_eq!(detail, "provider returned token=[REDACTED]");
+    page.holds("docs");
+    assert_eq!(page.crash("ann").status("docs")["recovery_metadata"]["recovery_detail"], detail);
+}
+
+#[test]
+fn receipts_name_the_provider_that_has_answered() {
+    let mut page = Desk::started("ann");
+    page.launch("docs");
+    page.prompt("docs", "hello");
+    page.says("there");
+    page.rows("docs");
+    let mut page = page.crash("ann");
+    page.must("startAgent", json!({ "provider": { "kind": "anthropic", "apiKey": "sk-ant-0123456789" } }));
+    page.prompt("docs", "and now");
+    page.says("yes");
+    let of = |receipt: &Value| receipt["result"]["metadata"]["provider_id"].clone();
+    let receipts: Vec<Value> = page.recorded("docs", "receipt").iter().map(of).collect();
+    assert_eq!(receipts, ["custom", "custom", "anthropic", "anthropic"]);
+    let handoffs: Vec<Value> =
+        page.recorded("docs", "handoff").iter().map(|one| one["agent"].clone()).collect();
+    assert_eq!(handoffs, ["runner:custom", "runner:anthropic"]);
+    page.holds("docs");
 }

@@ -837,3 +837,17 @@ both("close tells the host, then every call is refused", async (open, mode) => {
   assert.equal(view.getSnapshot().status, "stopped");
   await o.workspace.close();
 });
+
+both("a message that waits at the host is given up when its signal is aborted", async (open) => {
+  const o = await open({ "sessions.prompt": () => LATER });
+  const abort = new AbortController();
+  const waits = rejection(o.workspace.sessions.prompt("docs", "hi", { signal: abort.signal }));
+  await turns();
+  assert.deepEqual(o.host.commandsSent("interrupt"), []);
+  abort.abort();
+  await turns();
+  const { id } = o.host.received.find(({ name }) => name === "sessions.prompt");
+  assert.deepEqual(o.host.commandsSent("interrupt"), [{ command: id }]);
+  o.host.deliver({ t: "reply", id, error: { code: "aborted", message: "no", retryable: false } });
+  assert.equal((await waits).code, "aborted");
+});

@@ -3,6 +3,7 @@
 use super::config::{Function, Http};
 use super::keys::VaultAsk;
 use crate::error::ErrorInfo;
+use crate::find;
 use crate::model::Answer;
 use crate::ports::{Commit, HttpRequest, Read, Rows, StoreError, Write};
 use serde_json::Value;
@@ -258,4 +259,16 @@ pub enum Notice {
     Gone(String, String),
     /// `{ status, error? }` of a session's view.
     View(String, String),
+}
+
+impl Notice {
+    /// Whether it tells of a session or of a run of it.
+    pub(super) fn is_of_session(&self) -> bool {
+        match self {
+            Notice::Status(_) | Notice::Tools(_) => false,
+            // Within a text the quotes would be escaped.
+            Notice::Event(_, detail) => find::has(detail, "\"runId\":"),
+            _ => true,
+        }
+    }
 }

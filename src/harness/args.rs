@@ -2,6 +2,7 @@
 
 use super::config::shortened;
 use crate::error::{Code, ErrorInfo};
+use crate::session::lifecycle::DETAIL;
 use serde_json::Value;
 
 /// The arguments of one command.
@@ -37,6 +38,15 @@ impl<'a> Args<'a> {
             Some(Value::String(text)) => Ok(Some(text)),
             Some(_) => Err(self.invalid(&format!("needs \"{name}\" to be a text"))),
         }
+    }
+
+    /// A text that is put on record, if there is one.
+    pub fn short(&self, name: &str) -> Result<Option<&'a str>, ErrorInfo> {
+        let text = self.text(name)?;
+        if text.is_some_and(|text| text.chars().nth(DETAIL).is_some()) {
+            return Err(self.invalid(&format!("needs \"{name}\" to have at most {DETAIL} characters")));
+        }
+        Ok(text)
     }
 
     /// A text that must be there.

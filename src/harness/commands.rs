@@ -52,12 +52,17 @@ impl Harness {
             "sendMessage" => self.send_message(id, value, &fresh)?,
             "regenerate" => self.regenerate(id, value, &fresh)?,
             "interrupt" => {
-                let args = none(&["sessionId", "runId"])?;
+                let args = none(&["sessionId", "runId", "command"])?;
                 args.text("sessionId")?;
-                let run = args.text("runId")?;
+                let (run, command) = (args.text("runId")?, args.whole("command")?);
                 let session = &self.interrupted(value);
+                if run.is_none() {
+                    self.drop_prompts(session, command);
+                }
                 // A run that is named is meant, even if it is held.
-                if self.current(session).is_some_and(|current| run.is_none_or(|run| run == current.id)) {
+                if command.is_none()
+                    && self.current(session).is_some_and(|current| run.is_none_or(|run| run == current.id))
+                {
                     self.interrupt_session(session, "user", run.is_some());
                 }
                 self.reply(id, Ok(None));

@@ -504,6 +504,13 @@ impl Harness {
         self.now = self.now.max(now);
         loop {
             if let Some(mut action) = self.outbox.pop() {
+                // A run goes on while nobody is there; what it says can be read later.
+                if let Action::Tell(notice) = &action
+                    && self.present_operator().is_err()
+                    && notice.is_of_session()
+                {
+                    continue;
+                }
                 if let Action::CallPage { call, function, .. } = &mut action {
                     let present = self.calls.get(*call).and_then(|live| self.present_function(live));
                     *function = present.unwrap_or(*function);

@@ -5,7 +5,7 @@
 //! entries of its own before anything else is decided; nothing in it quotes the conversation. Leaves to others: what an
 //! operator may do and which status follows which (`lifecycle`), when entries are written (`harness/`).
 
-use super::lifecycle::{self, Asked, Copy, Finish, Launch, Outcome, Recovery, interruption};
+use super::lifecycle::{self, Asked, Copy, DETAIL, Finish, Launch, Outcome, Reason, Recovery, interruption};
 use super::operator::Operator;
 use super::record::{
     Boundary, Draft, End, Event, Handoff, Receipt, Record, RunOutput, TaskRun, ToolDeed, task_part_id,
@@ -13,7 +13,8 @@ use super::record::{
 use super::transitions::{Cause, Status, next};
 use super::{Session, dates};
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{Entry, Header};
+use crate::find::beginning;
+use crate::journal::{Entry, Header, redact};
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Millis;
@@ -357,8 +358,17 @@ impl Session {
         self.owe_receipt(run, receipt);
     }
 
+    /// The record as the present run has it: with the provider that answers it. The one that the session was launched with
+    /// may be another by now, or unknown here.
+    fn as_it_runs(&self) -> Option<Record> {
+        let on = self.runs.last().and_then(|run| run.on.as_deref());
+        let on = on.or_else(|| self.config.get("provider")?.as_str());
+        let mut changes = Object::new();
+        self.record()?.with(changes.maybe_text("provider_id", on).done(), None).ok()
+    }
+
     fn boundary<T>(&self, run: &str, at: Millis, with: impl FnOnce(&Boundary<'_>) -> T) -> Option<T> {
-        let record = self.record()?;
+        let record = &self.as_it_runs()?;
         let operator = operator_from(&self.owner());
         let task = record.text("active_task_id").unwrap_or_default();
         Some(with(&Boundary {
@@ -376,9 +386,9 @@ impl Session {
 
     /// The run of the present task as it began.
     fn task_run(&self, id: &str, started_at: Millis) -> Option<TaskRun> {
-        let record = self.record()?;
+        let record = self.as_it_runs()?;
         let task = record.text("active_task_id").unwrap_or_default();
-        TaskRun::begun(record, id, task, self.max_turns(), started_at).ok()
+        TaskRun::begun(&record, id, task, self.max_turns(), started_at).ok()
     }
 
     /// A run that has not ended, by its id or its task's, as one that has is kept: `craik.task_run` with its `outputs`.
@@ -407,6 +417,10 @@ impl Session {
         let usage = run.sums.usage;
         let (turn_limit, started_at) = (code == Some(Code::MaxTurnsExceeded.as_str()), run.started_at);
         let stopped = run.ended.as_ref().is_some_and(|ended| ended.outcome == Ending::Interrupted);
+        // The conversation may be cleared: only what a provider says of itself stays.
+        let error = run.ended.as_ref().and_then(|ended| ended.error.as_ref());
+        let error = error.filter(|error| Reason::of(error.code).is_some());
+        let detail = error.map(|error| beginning(&redact::cleaned(&error.message, &[]), DETAIL).to_owned());
         if turn_limit {
             let limit = self.max_turns();
             self.keeping.interrupted = Some(interruption("turns", limit));
@@ -478,6 +492,7 @@ impl Session {
             if let (Some(code), true) = (code, outcome == "failed") {
                 let mut metadata = Object::new();
                 metadata.all(event.json().get("metadata").cloned().unwrap_or_default()).text("code", code);
+                metadata.maybe_text("detail", detail.as_deref());
                 told.value("metadata", metadata.done());
             }
             self.owe(Some(id), what::EVENT, told.done());
@@ -526,7 +541,8 @@ impl Session {
             "run_completed" | "run_interrupted" => {
                 let metadata = event.get("metadata");
                 let of = |name: &str| metadata?.get(name)?.as_str();
-                let error = of("code").and_then(Code::parse).map(|code| ErrorInfo::new(code, code.as_str()));
+                let code = of("code").and_then(Code::parse);
+                let error = code.map(|code| ErrorInfo::new(code, of("detail").unwrap_or(code.as_str())));
                 let receipts = event.get("receipt_ids").and_then(crate::json::texts).unwrap_or_default();
                 let finish = Finish {
                     task_id: text("task_id"),
@@ -540,6 +556,8 @@ impl Session {
                 };
                 let outcome = lifecycle::finished(record, &finish);
                 self.take(run, outcome);
+                self.keeping.receipts.clear();
+                self.keeping.interrupted = None;
             }
             _ => {}
         }

@@ -10,7 +10,9 @@
 
 use super::dates;
 use super::operator::{Action, Operator, may, owner, present};
-use super::record::{Event, Record, merged, prompt_hash, session_id, storable, task_id, task_title, unknown};
+use super::record::{
+    Event, Record, merged, prompt_hash, session_id, storable, task_id, task_part_id, task_title, unknown,
+};
 use super::transitions::{Cause, Status, go, next};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::redact;
@@ -24,6 +26,9 @@ const EXIT_WORDS: [&str; 4] = ["/exit", "exit", "quit", "/quit"];
 
 /// How many letters a session's name may have.
 const NAME: usize = 64;
+
+/// How many letters a reason or a detail may have.
+pub(crate) const DETAIL: usize = 1_000;
 
 /// How many bytes a session's id may have.
 pub(crate) const ID: usize = 256;
@@ -522,7 +527,7 @@ pub fn prompt(asked: &Asked<'_>, text: &str, files: bool, pid: Option<u64>) -> O
             return Err(ErrorInfo::new(Code::InvalidArguments, message));
         }
         let hash = prompt_hash(text);
-        let task = task_id(&task_title(act.record.id(), act.moment(Cause::Prompt), &hash));
+        let task = free_task(&act.record, &task_title(act.record.id(), act.moment(Cause::Prompt), &hash));
         let mut changes = Object::new();
         changes.text("active_task_id", &task).maybe("pid", pid.map(Into::into));
         let mut more = Object::new();
@@ -532,6 +537,25 @@ pub fn prompt(asked: &Asked<'_>, text: &str, files: bool, pid: Option<u64>) -> O
         act.outcome.then = Then::Run { task_id: task, text: text.into() };
         Ok(())
     })
+}
+
+/// The id of a prompt's task; numbered where the same words were said in the same second. Sessions whose ids look alike in
+/// it are told apart.
+fn free_task(record: &Record, title: &str) -> String {
+    let mut id = task_id(title);
+    if task_id(record.id()).strip_prefix("task_") != Some(record.id()) {
+        id = [&id, "_", prompt_hash(record.id()).get(..8).unwrap_or_default()].concat();
+    }
+    let handoffs = record.texts("handoff_ids");
+    let taken = |id: &String| {
+        record.text("active_task_id") == Some(id) || handoffs.contains(&task_part_id("handoff", id))
+    };
+    let (mut free, mut number) = (id.clone(), 1);
+    while taken(&free) {
+        number += 1;
+        free = [&id, "_", &u64::to_string(&number)].concat();
+    }
+    free
 }
 
 /// A run that was held goes on, with this holder.

@@ -22,6 +22,8 @@ pub struct Desk {
     ids: u32,
     pub answers: BTreeMap<u32, Answered>,
     pub events: Vec<(&'static str, Value)>,
+    /// What else the page was told.
+    pub notices: Vec<Notice>,
     pub models: Vec<CallKey>,
     /// Which function was called for each model call so far.
     pub streams: Vec<u32>,
@@ -46,6 +48,7 @@ impl Desk {
             ids: 0,
             answers: BTreeMap::new(),
             events: Vec::new(),
+            notices: Vec::new(),
             models: Vec::new(),
             streams: Vec::new(),
             asked: Value::Null,
@@ -98,6 +101,7 @@ impl Desk {
                 Action::Tell(Notice::Event(name, detail)) => {
                     self.events.push((name, serde_json::from_str(&detail).unwrap()));
                 }
+                Action::Tell(notice) => self.notices.push(notice),
                 Action::Lock { .. } => self.harness.handle(self.now, Input::Locked(true)),
                 Action::Account { id, .. } => {
                     self.harness.handle(self.now, Input::Account { read: id, result: Ok(vec![]) });

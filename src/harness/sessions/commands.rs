@@ -10,14 +10,14 @@ use crate::error::{Code, ErrorInfo};
 use crate::harness::args::Args;
 use crate::harness::commands::no_session;
 use crate::harness::start::{STOPPED_KEY, stopped_until};
-use crate::harness::{After, DEFAULT_SESSION, Harness, Lifecycle, Listing, Slot};
+use crate::harness::{After, DEFAULT_SESSION, Harness, Input, Lifecycle, Listing, Slot};
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, Row, redact};
 use crate::json;
 use crate::list::Listed;
 use crate::maps::sorted;
 use crate::object::Object;
-use crate::ports::{Part, Read, Rows, Table, Write};
+use crate::ports::{Millis, Part, Read, Rows, Table, Write};
 use crate::session::lifecycle::{self, Outcome, Then};
 use crate::session::operator::Operator;
 use crate::session::transitions::Status;
@@ -52,11 +52,11 @@ impl Harness {
         let what = name.strip_prefix("sessions.").unwrap_or_default();
         let what = match what {
             "stop" => {
-                args.maybe_text("reason", known(&["id", "reason"])?.text("reason")?);
+                args.maybe_text("reason", known(&["id", "reason"])?.short("reason")?);
                 "stop"
             }
             "restart" => {
-                args.maybe_text("reason", known(&["id", "reason"])?.text("reason")?);
+                args.maybe_text("reason", known(&["id", "reason"])?.short("reason")?);
                 "restart"
             }
             "remove" | "undoRemove" => {
@@ -78,7 +78,7 @@ impl Harness {
                     self.must_run()?;
                 }
                 for member in ["action", "reason", "detail"] {
-                    args.maybe_text(member, given.text(member)?);
+                    args.maybe_text(member, given.short(member)?);
                 }
                 "recover"
             }
@@ -237,17 +237,36 @@ impl Harness {
 
     /// Whether this command is a prompt for a session that still waits for its provider's key: then it waits with it.
     pub(in crate::harness) fn waits_for_a_key(&self, name: &str, args: &Value) -> bool {
-        let Some(member) = (match name {
-            "sendMessage" => Some("sessionId"),
-            "sessions.prompt" => Some("id"),
-            _ => None,
-        }) else {
-            return false;
-        };
-        let session = args.get(member).and_then(Value::as_str).unwrap_or(DEFAULT_SESSION);
+        let Some(session) = prompted(name, args) else { return false };
         // What would be refused is refused at once, whoever is there when the key comes.
         self.is_starting(session)
             && self.asked_to_prompt(name, session, args).is_ok_and(|then| then == Then::Wait)
+    }
+
+    /// The session that the prompt of this command still waits for.
+    pub(in crate::harness) fn waited_for(&self, command: u64) -> Option<&str> {
+        self.deferred.iter().find_map(|(_, input)| match input {
+            Input::Command { id, name, args, .. } if u64::from(*id) == command => prompted(name, args),
+            _ => None,
+        })
+    }
+
+    /// Gives up the prompts that wait for a session to start, or the one of this command.
+    pub(in crate::harness) fn drop_prompts(&mut self, session: &str, command: Option<u64>) {
+        let starting = self.is_starting(session);
+        let dropped = |(_, input): &mut (Millis, Input)| match input {
+            Input::Command { id, name, args, .. } => {
+                let meant = command.is_none_or(|command| command == u64::from(*id));
+                starting && meant && prompted(name, args) == Some(session)
+            }
+            _ => false,
+        };
+        for (_, input) in self.deferred.extract_if(.., dropped).list() {
+            if let Input::Command { id, .. } = input {
+                let message = "the message was interrupted before it was sent";
+                self.reply_now(id, Err(ErrorInfo::new(Code::Aborted, message)));
+            }
+        }
     }
 
     /// What would come of a prompt.
@@ -455,6 +474,16 @@ impl Harness {
         let state = session.state().ok_or_else(|| no_session(&session.id))?;
         Ok(self.with_integrity(&session.id, state))
     }
+}
+
+/// Which session a command is a prompt for.
+fn prompted<'a>(name: &str, args: &'a Value) -> Option<&'a str> {
+    let member = match name {
+        "sendMessage" => "sessionId",
+        "sessions.prompt" => "id",
+        _ => return None,
+    };
+    Some(args.get(member).and_then(Value::as_str).unwrap_or(DEFAULT_SESSION))
 }
 
 /// `{ session, hmac_status }`.

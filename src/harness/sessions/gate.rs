@@ -6,7 +6,7 @@
 //! others: what the command does (`commands.rs`, `lifecycle.rs`), what a session's record says (`session/`).
 
 use super::carry::{self, ARRIVING, PAGE};
-use super::commands::{left_by, told_rows};
+use super::commands::{is_once, left_by, told_rows};
 use super::integrity::{Head, changed_event};
 use super::removal::removed_by;
 use super::tail::is_a_page;
@@ -151,6 +151,8 @@ impl Harness {
         // What is not in our hands shows it when it is read.
         if self.sessions.contains_key(&session) {
             self.must_be_there(name, &session, self.removed_at(&session))?;
+            let once = self.session(&session).is_some_and(Session::is_once);
+            must_be_shown(name, args, &session, once)?;
         }
         if by_rows(name) {
             let mut waiting = waiting();
@@ -201,7 +203,9 @@ impl Harness {
     pub(in crate::harness) fn interrupted(&self, args: &Value) -> String {
         let text = |name: &str| args.get(name).and_then(Value::as_str);
         let of_run = || text("runId").and_then(|run| self.session_of_run(run));
-        text("sessionId").map(Into::into).or_else(of_run).unwrap_or_else(|| DEFAULT_SESSION.into())
+        let of_prompt = || Some(self.waited_for(args.get("command")?.as_u64()?)?.to_owned());
+        let found = text("sessionId").map(Into::into).or_else(of_run).or_else(of_prompt);
+        found.unwrap_or_else(|| DEFAULT_SESSION.into())
     }
 
     /// Who works here now.
@@ -291,6 +295,8 @@ impl Harness {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
         let Waiting { command, ref session, .. } = waiting;
+        let once = part(1).first().is_some_and(|(_, head)| is_once(&Head::parse(head).value));
+        must_be_shown(&waiting.name, &waiting.args, session, once)?;
         if by_rows(&waiting.name) {
             let Some((_, head)) = part(1).first() else { return Err(no_session(session)) };
             let stored = head;
@@ -518,6 +524,12 @@ impl Harness {
         }
         Ok(())
     }
+}
+
+/// The session of one task is reached by its run alone.
+fn must_be_shown(name: &str, args: &Value, session: &str, once: bool) -> Result<(), ErrorInfo> {
+    let by_id = name != "interrupt" && matches!(subject(name, args)?, Some((Subject::Session(_), _)));
+    if once && by_id { Err(no_session(session)) } else { Ok(()) }
 }
 
 /// `{ subject, issuer?, expiresAt? }`
