@@ -62,6 +62,23 @@ fn status_surfaces_a_tampered_session() {
 }
 
 #[test]
+fn what_was_written_since_it_was_read_is_not_tampered_with() {
+    let mut page = worked();
+    page.prompt("a", "more");
+    page.late = Some(Vec::new());
+    let status = page.command("sessions.status", json!({ "id": "a" }));
+    let list = page.command("sessions.list", json!({ "withVerification": true }));
+    page.now += 10;
+    page.says("and more");
+    page.comes();
+    assert_eq!(page.answers[&status].as_ref().unwrap()["hmac_status"], "verified");
+    for one in page.answers[&list].as_ref().unwrap().as_array().unwrap() {
+        assert_eq!(one["hmac_status"], "verified");
+    }
+    page.must("sessions.list", json!({}));
+}
+
+#[test]
 fn rows_that_were_changed_are_seen() {
     // Content, order of time, a hash; each is a row that the chain does not hold.
     for (from, to) in [("hello", "jello"), ("\"at\":17794305", "\"at\":17794304"), ("there", "where")] {

@@ -165,7 +165,7 @@ enum After {
     /// Which session the run is of that a command is about.
     Find(Box<sessions::Waiting>),
     /// All heads, to list the sessions.
-    List { command: u32, of: Listing },
+    List { command: u32, of: Listing, asked: Millis },
     /// The head of a session that arrives; nothing was read for it.
     Arrived { command: u32 },
     /// What besides their own rows is left of removed sessions: whose each run is, and the files.
@@ -678,7 +678,7 @@ impl Harness {
             After::Account { .. } => {}
             After::Look(waiting) => self.look(*waiting, &rows, signatures),
             After::Find(waiting) => self.found(*waiting, &rows),
-            After::List { command, of } => self.heads_read(command, of, &rows),
+            After::List { command, of, asked } => self.heads_read(command, of, asked, &rows),
             After::Arrived { command } => self.arrived(command, &rows, signatures),
             After::Remains => self.erase_removed(&rows),
             After::Erase { command, session } => {

@@ -35,6 +35,8 @@ pub struct Desk {
     pub key: Option<&'static str>,
     /// Whether there is a key.
     pub signs: bool,
+    /// What was read and has not come yet; `None`: it comes at once.
+    pub late: Option<Vec<Input>>,
 }
 
 impl Desk {
@@ -55,6 +57,7 @@ impl Desk {
             read: 0,
             key: None,
             signs: true,
+            late: None,
         }
     }
 
@@ -80,6 +83,13 @@ impl Desk {
         let mut providers = json!({ "spare": stream(51) });
         providers.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         self.must("startAgent", json!({ "provider": stream(50), "providers": providers }));
+    }
+
+    /// What was read late comes.
+    pub fn comes(&mut self) {
+        for read in self.late.take().unwrap_or_default() {
+            self.handle(read);
+        }
     }
 
     /// The page goes away without a word, and another opens.
@@ -114,7 +124,11 @@ impl Desk {
                     let rows: Vec<_> = reads.iter().map(|read| self.store.read(read)).collect();
                     let journal = reads.iter().zip(&rows).filter(|(read, _)| read.table == Table::Entries);
                     self.read += journal.map(|(_, rows)| rows.len()).sum::<usize>();
-                    self.harness.handle(self.now, Input::Read { read: id, result: Ok(rows) });
+                    let read = Input::Read { read: id, result: Ok(rows) };
+                    match &mut self.late {
+                        Some(late) => late.push(read),
+                        None => self.harness.handle(self.now, read),
+                    }
                 }
                 Action::Sign { id, texts } => {
                     let mut signatures = self.store.signatures(&texts);

@@ -405,16 +405,16 @@ impl Harness {
         self.present_operator()?;
         let stopped = Read::all(Table::Meta, vec![STOPPED_KEY.into()]);
         let reads = vec![Read::all(Table::Heads, Vec::new()), stopped];
-        self.read_after_commit(reads, After::List { command, of });
+        self.read_after_commit(reads, After::List { command, of, asked: self.now });
         Ok(())
     }
 
     /// The heads were read for a list.
-    pub(in crate::harness) fn heads_read(&mut self, command: u32, of: Listing, rows: &[Rows]) {
+    pub(in crate::harness) fn heads_read(&mut self, command: u32, of: Listing, asked: Millis, rows: &[Rows]) {
         let mut heads = Vec::new();
         for (key, row) in rows.iter().take(1).flatten() {
             let Some(Part::Text(id)) = key.first() else { continue };
-            if self.sessions.contains_key(id) && !self.is_as_written(id, row) {
+            if self.sessions.contains_key(id) && !self.is_as_written(id, row, asked) {
                 self.verdicts.insert(id, Integrity::Tampered);
             }
             if let (false, Err(error)) =

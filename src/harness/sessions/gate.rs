@@ -138,6 +138,7 @@ impl Harness {
             name: name.into(),
             args: args.clone(),
             fresh: fresh.into(),
+            asked: self.now,
             tail: None,
             until: None,
         };
@@ -338,7 +339,7 @@ impl Harness {
             }
             let state = slot.session.state().ok_or_else(|| no_session(session))?;
             let head = part(1).first();
-            if head.is_some_and(|(_, row)| !self.is_as_written(session, row)) {
+            if head.is_some_and(|(_, row)| !self.is_as_written(session, row, waiting.asked)) {
                 self.verdicts.insert(session, Integrity::Tampered);
             }
             let status = self.with_integrity(session, state);

@@ -125,9 +125,13 @@ impl Harness {
         }
     }
 
-    /// Whether a session's head, as it was read just now, is the one that was written last.
-    pub(in crate::harness) fn is_as_written(&self, session: &str, row: &str) -> bool {
-        self.heads.get(session).is_none_or(|head| head.text == Head::parse(row).text)
+    /// Whether a session's head, that was `asked` for then, is the one that was written last. What was written since may not
+    /// have been read: then its signature decides.
+    pub(in crate::harness) fn is_as_written(&self, session: &str, row: &str, asked: Millis) -> bool {
+        self.heads.get(session).is_none_or(|head| {
+            let since = head.value.get("at").and_then(Value::as_u64).is_some_and(|at| at >= asked);
+            since || head.text == Head::parse(row).text
+        })
     }
 
     /// What is known of a session's head.

@@ -3,7 +3,7 @@
 //! Decides which of them are answered from rows alone. Leaves to others: what is read for them, and what they do.
 
 use crate::harness::Input;
-use crate::ports::Rows;
+use crate::ports::{Millis, Rows};
 use serde_json::Value;
 
 /// A command that waits for its session to be read.
@@ -14,6 +14,8 @@ pub(in crate::harness) struct Waiting {
     pub name: String,
     pub args: Value,
     pub fresh: String,
+    /// When it was given.
+    pub asked: Millis,
     /// The end of the journal, where no more of it is needed.
     pub tail: Option<Tail>,
     /// Before which row a page of the journal ends; `None`: all is read.
