@@ -172,8 +172,9 @@ impl Session {
         self.keeping.receipt = receipt;
         self.keeping.receipts.truncate(count);
         self.keep_run(&later.header, &later.entry);
-        let owed = &mut self.keeping.owed;
-        owed.drain(..later.come.min(owed.len()));
+        for _ in 0..later.come {
+            self.keeping.owed.pop_front();
+        }
     }
 
     /// Keeps what an entry, folded just now, tells of the session itself.

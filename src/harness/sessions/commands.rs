@@ -17,7 +17,7 @@ use crate::json;
 use crate::list::Listed;
 use crate::maps::sorted;
 use crate::object::Object;
-use crate::ports::{Millis, Part, Read, Rows, Table};
+use crate::ports::{Part, Read, Rows, Table};
 use crate::session::lifecycle::{self, Outcome, Then};
 use crate::session::operator::Operator;
 use crate::session::transitions::Status;
@@ -249,16 +249,19 @@ impl Harness {
 
     /// Gives up the prompts that wait for a session to start, or the one of this command.
     pub(in crate::harness) fn drop_prompts(&mut self, session: &str, command: Option<u64>) {
-        let starting = self.is_starting(session);
-        let dropped = |(_, input): &mut (Millis, Input)| match input {
-            Input::Command { id, name, args, .. } => {
-                let meant = command.is_none_or(|command| command == u64::from(*id));
-                starting && meant && prompted(name, args) == Some(session)
-            }
-            _ => false,
-        };
-        for (_, input) in self.deferred.extract_if(.., dropped).list() {
-            if let Input::Command { id, .. } = input {
+        if !self.is_starting(session) {
+            return;
+        }
+        let mut at = 0;
+        while let Some((_, input)) = self.deferred.get(at) {
+            at += 1;
+            if let Input::Command { id, name, args, .. } = input
+                && command.is_none_or(|command| command == u64::from(*id))
+                && prompted(name, args) == Some(session)
+            {
+                let id = *id;
+                at -= 1;
+                self.deferred.remove(at);
                 let message = "the message was interrupted before it was sent";
                 self.reply_now(id, Err(ErrorInfo::new(Code::Aborted, message)));
             }
