@@ -56,6 +56,7 @@ fn pump(harness: &mut Harness, store: &mut MemoryStore, command: Input) -> Resul
     loop {
         while let Some(action) = harness.poll(now()) {
             match action {
+                Action::Peek => inputs.push_back(Input::Held(false)),
                 Action::Lock { .. } => inputs.push_back(Input::Locked(true)),
                 Action::Commit { id, commit } => {
                     inputs.push_back(Input::Committed { commit: id, result: store.commit(&commit) });

@@ -88,6 +88,9 @@ export function release(scope, name) {
   scope.locks.delete(name);
 }
 
+/** Whether anybody holds the lock, in whichever tab. */
+export const held = async (name) => (await globalThis.navigator?.locks?.query())?.held.some((lock) => lock.name === name) ?? false;
+
 /** Waits until nobody holds the lock exclusively, and does not keep it. False: the scope was disposed meanwhile. */
 export async function waitShared(scope, name) {
   const granted = await lock(scope, name, "shared");

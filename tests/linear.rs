@@ -119,6 +119,7 @@ impl Page {
 
     fn act(&mut self, action: Action) {
         match action {
+            Action::Peek => self.handle(Input::Held(false)),
             Action::Lock { .. } => self.handle(Input::Locked(true)),
             Action::Account { id, .. } => self.handle(Input::Account { read: id, result: Ok(Vec::new()) }),
             Action::Commit { id, commit } => {

@@ -19,6 +19,7 @@ extern "C" {
     #[wasm_bindgen(js_name = hasLocks)]
     pub(super) fn has_locks() -> bool;
     pub(super) fn hold(scope: &Scope, name: &str, lost: Option<&Function>) -> Promise;
+    pub(super) fn held(name: &str) -> Promise;
     pub(super) fn release(scope: &Scope, name: &str);
     pub(super) fn aborter(scope: &Scope) -> AbortController;
     pub(super) fn done(scope: &Scope, controller: &AbortController);

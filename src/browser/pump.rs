@@ -257,6 +257,7 @@ impl Pump {
             }
             Action::Tell(_) => self.deliver(Deliver::Action(&action)),
             Action::Lock { name } => self.lock(name),
+            Action::Peek => self.peek(),
             Action::Announce { epoch } => {
                 if self.0.needs_lock {
                     let _ = env::hold(&self.0.scope, &self.alive(epoch), None);
@@ -356,6 +357,19 @@ impl Pump {
                     pump.input(Input::LockFailed(error));
                 }
             }
+        });
+    }
+
+    /// Whether anybody holds the lock; where the browser does not tell, nobody does.
+    fn peek(&self) {
+        let pump = self.clone();
+        task::start(async move {
+            let held = if pump.0.needs_lock {
+                JsFuture::from(env::held(&pump.owner_lock())).await.is_ok_and(|held| held.is_truthy())
+            } else {
+                false
+            };
+            pump.input(Input::Held(held));
         });
     }
 

@@ -30,6 +30,8 @@ pub enum Input {
     Locked(bool),
     /// There can be no lock here.
     LockFailed(ErrorInfo),
+    /// Whether somebody holds the lock.
+    Held(bool),
     /// The lock was taken away.
     LockLost,
     /// What came of a commit.
@@ -111,6 +113,8 @@ pub enum Action {
         /// The name.
         name: String,
     },
+    /// See whether anybody holds the lock of the workspace, then say [`Input::Held`].
+    Peek,
     /// Show that the holder of this epoch lives, until [`Action::Unlock`].
     Announce {
         /// The epoch.

@@ -165,7 +165,7 @@ enum After {
     /// Which session the run is of that a command is about.
     Find(Box<sessions::Waiting>),
     /// All heads, to list the sessions.
-    List { command: u32, of: Listing, asked: Millis },
+    List { command: u32, of: Listing, asked: Millis, held: bool },
     /// The head of a session that arrives; nothing was read for it.
     Arrived { command: u32 },
     /// What besides their own rows is left of removed sessions: whose each run is, and the files.
@@ -222,6 +222,8 @@ pub struct Harness {
     verdicts: Named<Integrity>,
     /// Rows whose signatures are worked out again.
     judged: Few<u64, (After, Vec<Rows>)>,
+    /// What waits to hear whether another tab works here.
+    peeking: Vec<After>,
     /// A file of a session that is being read.
     reader: Option<Reader>,
     /// The session that arrives.
@@ -303,6 +305,7 @@ impl Harness {
             judged: Few::default(),
             reader: None,
             arrival: None,
+            peeking: Vec::new(),
             watched: Named::default(),
             workspace: None,
             page_jobs: VecDeque::new(),
@@ -562,6 +565,7 @@ impl Harness {
                     self.give_up_start(start, &error);
                 }
             }
+            Input::Held(held) => self.peeked(held),
             Input::LockLost => {
                 let error = ErrorInfo::new(Code::OwnershipLost, "another tab has taken this workspace over");
                 self.fail(error.hint("start the agent again to take it back"));
@@ -678,7 +682,7 @@ impl Harness {
             After::Account { .. } => {}
             After::Look(waiting) => self.look(*waiting, &rows, signatures),
             After::Find(waiting) => self.found(*waiting, &rows),
-            After::List { command, of, asked } => self.heads_read(command, of, asked, &rows),
+            After::List { command, of, asked, held } => self.heads_read(command, of, (asked, held), &rows),
             After::Arrived { command } => self.arrived(command, &rows, signatures),
             After::Remains => self.erase_removed(&rows),
             After::Erase { command, session } => {

@@ -172,8 +172,9 @@ impl Session {
         self.keeping.receipt = receipt;
         self.keeping.receipts.truncate(count);
         self.keep_run(&later.header, &later.entry);
-        let owed = &mut self.keeping.owed;
-        owed.drain(..later.come.min(owed.len()));
+        for _ in 0..later.come {
+            self.keeping.owed.pop_front();
+        }
     }
 
     /// Keeps what an entry, folded just now, tells of the session itself.
@@ -577,6 +578,15 @@ impl Session {
     pub fn state(&self) -> Option<Value> {
         Some(state_of(&self.record()?.json(), super::usage(&self.sums).as_ref()))
     }
+}
+
+/// The record of a session whose holder was lost in the middle of a run, by the record that it had.
+pub fn lost_by(record: &Value, at: Millis) -> Option<Value> {
+    let record = Record::read(record).ok()?;
+    let mut session = Session::new(record.id());
+    session.keeping.record = Some(record);
+    session.lost(at);
+    session.record().map(Record::json)
 }
 
 /// `SessionState` of the contract: the record, and what the session has used up.

@@ -19,8 +19,8 @@ mod versions;
 mod view;
 
 pub use adopted::adopted;
-pub use keeping::state_of;
 pub(crate) use keeping::what;
+pub use keeping::{lost_by, state_of};
 pub use replay::{Difference, again, replay};
 pub use transcript::Transcript;
 pub(crate) use view::{answer, arguments, prompt_of, text_part, usage};

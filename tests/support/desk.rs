@@ -35,6 +35,8 @@ pub struct Desk {
     pub key: Option<&'static str>,
     /// Whether there is a key.
     pub signs: bool,
+    /// Whether another tab works here.
+    pub held: bool,
     /// What was read and has not come yet; `None`: it comes at once.
     pub late: Option<Vec<Input>>,
 }
@@ -57,6 +59,7 @@ impl Desk {
             read: 0,
             key: None,
             signs: true,
+            held: false,
             late: None,
         }
     }
@@ -112,6 +115,7 @@ impl Desk {
                     self.events.push((name, serde_json::from_str(&detail).unwrap()));
                 }
                 Action::Tell(notice) => self.notices.push(notice),
+                Action::Peek => self.harness.handle(self.now, Input::Held(self.held)),
                 Action::Lock { .. } => self.harness.handle(self.now, Input::Locked(true)),
                 Action::Account { id, .. } => {
                     self.harness.handle(self.now, Input::Account { read: id, result: Ok(vec![]) });

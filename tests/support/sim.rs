@@ -138,6 +138,8 @@ pub struct Page {
     accounts: Vec<(u64, Vec<String>)>,
     signing: Vec<(u64, Vec<String>)>,
     wants_lock: bool,
+    /// It waits to hear whether anybody holds the lock.
+    peeks: bool,
     /// Whether it has the lock, as far as it knows.
     has_lock: bool,
     /// Whether its lock was taken and it does not know yet.
@@ -280,6 +282,7 @@ impl World {
             accounts: Vec::new(),
             signing: Vec::new(),
             wants_lock: false,
+            peeks: false,
             has_lock: false,
             robbed: false,
             unerased: None,
@@ -345,6 +348,7 @@ impl World {
                 law(!page.wants_lock && !page.has_lock, || "the lock is asked for twice".into())?;
                 page.wants_lock = true;
             }
+            Action::Peek => page.peeks = true,
             Action::Announce { epoch } => {
                 law(page.has_lock, || "a holder without the lock".into())?;
                 page.epoch = epoch;
@@ -646,6 +650,9 @@ impl World {
     }
 
     fn answer_lock(&mut self, page: usize) {
+        if std::mem::take(&mut self.pages[page].peeks) {
+            return self.handle(page, Input::Held(self.holder.is_some()));
+        }
         self.pages[page].wants_lock = false;
         let granted = self.holder.is_none();
         if granted {
@@ -728,7 +735,7 @@ impl World {
     /// Finishes commits, reads and locks until the page waits for a model, a function, the time or a person.
     pub fn settle(&mut self, page: usize) {
         loop {
-            if self.pages[page].wants_lock {
+            if self.pages[page].wants_lock || self.pages[page].peeks {
                 self.answer_lock(page);
             } else if !self.pages[page].reads.is_empty() {
                 self.finish_read(page, 0, false);
@@ -862,7 +869,7 @@ impl World {
             (What::Commit, if page.commit.is_some() { 220 } else { 0 }),
             (What::Read, if page.reads.is_empty() { 0 } else { 100 }),
             (What::Account, if page.accounts.is_empty() && page.signing.is_empty() { 0 } else { 100 }),
-            (What::Lock, if page.wants_lock { 60 } else { 0 }),
+            (What::Lock, if page.wants_lock || page.peeks { 60 } else { 0 }),
             (What::Stream, if page.models.is_empty() { 0 } else { 200 }),
             (What::Call, if page.called.is_empty() { 0 } else { 140 }),
             (What::Time, 60),

@@ -253,16 +253,19 @@ impl Harness {
 
     /// Gives up the prompts that wait for a session to start, or the one of this command.
     pub(in crate::harness) fn drop_prompts(&mut self, session: &str, command: Option<u64>) {
-        let starting = self.is_starting(session);
-        let dropped = |(_, input): &mut (Millis, Input)| match input {
-            Input::Command { id, name, args, .. } => {
-                let meant = command.is_none_or(|command| command == u64::from(*id));
-                starting && meant && prompted(name, args) == Some(session)
-            }
-            _ => false,
-        };
-        for (_, input) in self.deferred.extract_if(.., dropped).list() {
-            if let Input::Command { id, .. } = input {
+        if !self.is_starting(session) {
+            return;
+        }
+        let mut at = 0;
+        while let Some((_, input)) = self.deferred.get(at) {
+            at += 1;
+            if let Input::Command { id, name, args, .. } = input
+                && command.is_none_or(|command| command == u64::from(*id))
+                && prompted(name, args) == Some(session)
+            {
+                let id = *id;
+                at -= 1;
+                self.deferred.remove(at);
                 let message = "the message was interrupted before it was sent";
                 self.reply_now(id, Err(ErrorInfo::new(Code::Aborted, message)));
             }
@@ -403,14 +406,29 @@ impl Harness {
     /// What there is of all sessions, by their heads.
     pub(in crate::harness) fn list_sessions(&mut self, command: u32, of: Listing) -> Result<(), ErrorInfo> {
         self.present_operator()?;
-        let stopped = Read::all(Table::Meta, vec![STOPPED_KEY.into()]);
-        let reads = vec![Read::all(Table::Heads, Vec::new()), stopped];
-        self.read_after_commit(reads, After::List { command, of, asked: self.now });
+        if self.lifecycle == Lifecycle::Running || of == Listing::Grants {
+            self.read_heads(command, of, false);
+        } else {
+            self.peek(After::List { command, of, asked: self.now, held: false });
+        }
         Ok(())
     }
 
-    /// The heads were read for a list.
-    pub(in crate::harness) fn heads_read(&mut self, command: u32, of: Listing, asked: Millis, rows: &[Rows]) {
+    /// Reads them. `held`: another tab works here.
+    pub(super) fn read_heads(&mut self, command: u32, of: Listing, held: bool) {
+        let stopped = Read::all(Table::Meta, vec![STOPPED_KEY.into()]);
+        let reads = vec![Read::all(Table::Heads, Vec::new()), stopped];
+        self.read_after_commit(reads, After::List { command, of, asked: self.now, held });
+    }
+
+    /// The heads were read for a list. When it was asked for, and whether another tab works here.
+    pub(in crate::harness) fn heads_read(
+        &mut self,
+        command: u32,
+        of: Listing,
+        (asked, held): (Millis, bool),
+        rows: &[Rows],
+    ) {
         let mut heads = Vec::new();
         for (key, row) in rows.iter().take(1).flatten() {
             let Some(Part::Text(id)) = key.first() else { continue };
@@ -436,17 +454,22 @@ impl Harness {
                 let stopped = rows.get(1).and_then(|rows| rows.first());
                 self.granted(heads, stopped_until(stopped.map(|(_, text)| text.as_str())))
             }
-            _ => self.listed(heads, of == Listing::Verified),
+            _ => self.listed(heads, of == Listing::Verified, held),
         };
         self.reply_now(command, Ok(Some(json::json(&listed))));
     }
 
     /// The sessions that have a record, the one that was last changed first.
-    fn listed(&self, heads: Vec<(String, Head)>, verified: bool) -> Value {
+    fn listed(&self, heads: Vec<(String, Head)>, verified: bool, held: bool) -> Value {
         let mut states: Vec<(Integrity, Value)> = Vec::new();
         for (id, head) in heads {
             let state = match self.session(&id) {
                 Some(session) => session.state(),
+                // As its status would say.
+                None if !held && head.is_at_work() && self.integrity(&id) != Integrity::Tampered => {
+                    let record = head.record().and_then(|record| session::lost_by(record, self.now));
+                    record.map(|record| session::state_of(&record, head.value.get("usage")))
+                }
                 None => state_by(&head),
             };
             states.extend(state.map(|state| (self.integrity(&id), state)));

@@ -139,6 +139,7 @@ impl Harness {
             args: args.clone(),
             fresh: fresh.into(),
             asked: self.now,
+            held: None,
             tail: None,
             until: None,
         };
@@ -264,7 +265,33 @@ impl Harness {
         self.read_after_commit(reads, After::Look(Box::new(waiting)));
     }
 
+    /// What another tab works on is not lost: where no agent runs here, that is asked first.
+    pub(super) fn peek(&mut self, after: After) {
+        if self.peeking.is_empty() {
+            self.outbox.act(crate::harness::Action::Peek);
+        }
+        self.peeking.push(after);
+    }
+
+    /// Whether anybody holds the workspace is known.
+    pub(in crate::harness) fn peeked(&mut self, held: bool) {
+        let elsewhere = held && self.start.is_none() && self.lifecycle != Lifecycle::Running;
+        for after in std::mem::take(&mut self.peeking) {
+            match after {
+                After::Look(mut waiting) => {
+                    waiting.held = Some(elsewhere);
+                    self.look_at(*waiting);
+                }
+                After::List { command, of, .. } => self.read_heads(command, of, elsewhere),
+                _ => {}
+            }
+        }
+    }
+
     fn look_at(&mut self, waiting: Waiting) {
+        if waiting.held.is_none() && self.lifecycle != Lifecycle::Running {
+            return self.peek(After::Look(Box::new(waiting)));
+        }
         if is_a_page(&waiting) {
             return self.look_at_end(waiting);
         }
@@ -393,7 +420,8 @@ impl Harness {
         self.must_be_there(&waiting.name, session, folded.removed_at())?;
         if need == Need::Read {
             // What a lost page left reads as it will once the agent is started; here it is only looked at.
-            if let Some(run) = folded.current().filter(|run| run.working()).map(|run| run.id.clone()) {
+            let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
+            if let Some(run) = working.map(|run| run.id.clone()) {
                 let blocks = start::from_drafts(&run, part(2));
                 folded.append(self.now, Some(&run), &Entry::Lost { blocks })?;
             }

@@ -41,6 +41,12 @@ impl Head {
         self.value.get("seq").and_then(Value::as_u64).unwrap_or_default()
     }
 
+    /// Whether a run of it has not ended, and is not held.
+    pub fn is_at_work(&self) -> bool {
+        let run = self.value.get("run").filter(|run| !run.is_null());
+        run.is_some_and(|run| run.get("held") != Some(&Value::Bool(true)))
+    }
+
     /// The session's record in it, if it has one.
     pub fn record(&self) -> Option<&Value> {
         self.value.get("record").filter(|record| !record.is_null())

@@ -72,7 +72,8 @@ impl Harness {
     fn page_of(&self, waiting: &Waiting, tail: &Tail) -> Option<Value> {
         let limit = waiting.args.get("limit").and_then(Value::as_u64)?;
         let mut folded = self.fold_end(&waiting.session, tail)?;
-        if let Some(run) = folded.current().filter(|run| run.working()).map(|run| run.id.clone()) {
+        let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
+        if let Some(run) = working.map(|run| run.id.clone()) {
             let blocks = start::from_drafts(&run, &tail.drafts);
             folded.append(self.now, Some(&run), &Entry::Lost { blocks }).ok()?;
         }

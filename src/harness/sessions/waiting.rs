@@ -16,6 +16,8 @@ pub(in crate::harness) struct Waiting {
     pub fresh: String,
     /// When it was given.
     pub asked: Millis,
+    /// Whether another tab works here; `None`: that is not known yet.
+    pub held: Option<bool>,
     /// The end of the journal, where no more of it is needed.
     pub tail: Option<Tail>,
     /// Before which row a page of the journal ends; `None`: all is read.

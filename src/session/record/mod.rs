@@ -192,7 +192,9 @@ impl Record {
         }
         for name in ["supervision_notes", "receipt_ids", "handoff_ids"] {
             if let Some(Value::Array(list)) = members.get_mut(name) {
-                list.drain(..list.len().saturating_sub(LISTED));
+                while list.len() > LISTED {
+                    list.remove(0);
+                }
             }
         }
         read(&tables::SESSION, consistent, members).map(Record)
