@@ -981,8 +981,8 @@ export interface SessionState {
  */
 export type HmacStatus = "verified" | "tampered" | "unverified" | "unverifiable";
 
-/** `craik.agent_session_event`: something that has happened to a session. */
-export interface SessionRecordEvent { id: string; event_type: string; created_at: string; session_id: string; task_id: string | null; run_id: string | null; metadata: Record<string, unknown>; [field: string]: unknown }
+/** `craik.agent_session_event`: something that has happened to a session. `seq`: its entry in the journal. */
+export interface SessionRecordEvent { id: string; seq: number; event_type: string; created_at: string; session_id: string; task_id: string | null; run_id: string | null; metadata: Record<string, unknown>; [field: string]: unknown }
 /** `craik.capability_receipt`: something that was done, tied to the one before it. */
 export interface Receipt { id: string; self_hash: string; previous_receipt_hash: string | null; metadata: Record<string, unknown>; [field: string]: unknown }
 /** `craik.handoff`: what a run has left for whoever goes on. */
@@ -1077,7 +1077,7 @@ export interface Sessions {
   undoRemove(id: string): Promise<SessionState>;
   /** Its journal from the entry `from` on. */
   journal(id: string, options?: { from?: number; limit?: number }): Promise<SessionEvent[]>;
-  /** Its events (`prompt_received`, `run_completed`, …) from that entry on: `craik.agent_session_event`. */
+  /** Its events (`prompt_received`, `run_completed`, …) from that entry on; the next page begins behind the last one's `seq`. */
   events(id: string, options?: { from?: number; limit?: number }): Promise<SessionRecordEvent[]>;
   /** What was done: `craik.capability_receipt`, each tied to the one before. */
   receipts(id: string): Promise<Receipt[]>;

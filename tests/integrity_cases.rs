@@ -12,8 +12,9 @@ mod support;
 
 use lodger::error::Code;
 use lodger::journal::Row;
-use lodger::ports::{Commit, Key, Read, Table, Write};
+use lodger::ports::{Commit, Key, Part, Read, Table, Write};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use support::desk::Desk;
 
 fn worked() -> Desk {
@@ -280,6 +281,90 @@ fn rows_without_their_head_are_not_taken_for_nothing() {
     let mut page = page.crash("ann");
     assert_eq!(page.must("history", json!({ "sessionId": "a" })).as_array().unwrap().len(), 2);
     assert_eq!(page.integrity("a"), "verified");
+}
+
+#[test]
+fn a_page_of_the_record_does_not_believe_what_was_changed() {
+    let mut page = worked();
+    page.must("stopAgent", json!({}));
+    let last = page.stored(Table::Entries, "a").len() as u64;
+    let (disk, now) = (page.store.clone(), page.now);
+    let events = page.must("sessions.events", json!({ "id": "a" }));
+    let of = |name: &str, from: u64, limit: u64| {
+        (name.to_owned(), json!({ "id": "a", "from": from, "limit": limit }))
+    };
+    let export = |from: u64| {
+        ("sessions.export".to_owned(), json!({ "id": "a", "from": from, "last": last, "hash": "" }))
+    };
+    let event = events[1]["seq"].as_u64().unwrap();
+    type Edit<'a> = &'a dyn Fn(u64, &str) -> Option<String>;
+    let cut: Edit<'_> = &|seq, _| (seq + 1 >= last).then(String::new);
+    let changed: Edit<'_> = &|_, text| text.contains("there").then(|| forged(text, "there", "where"));
+    let unsigned: Edit<'_> = &|seq, text| {
+        let row = text.lines().take(4).collect::<Vec<_>>().join("\n");
+        (seq == event).then(|| forged(&row, "prompt_received", "prompt_forgiven"))
+    };
+    let answer = page
+        .stored(Table::Entries, "a")
+        .iter()
+        .position(|row| row.contains("there"))
+        .map(|at| at as u64 + 1)
+        .unwrap();
+    let cases = [
+        (
+            cut,
+            vec![
+                of("sessions.journal", 1, 1_000),
+                of("sessions.events", 1, 1_000),
+                of("sessions.journal", last, 1),
+                export(1),
+            ],
+        ),
+        (changed, vec![of("sessions.journal", answer, 1), of("sessions.journal", 1, 1_000), export(answer)]),
+        (
+            unsigned,
+            vec![
+                of("sessions.events", event, 1),
+                ("sessions.events".to_owned(), json!({ "id": "a", "from": event })),
+            ],
+        ),
+    ];
+    for (edit, commands) in cases {
+        let mut page = Desk::on(disk.clone(), now, "ann");
+        page.edits(Table::Entries, "a", |key, text| {
+            let Some(Part::Number(seq)) = key.get(1) else { return None };
+            edit(*seq, text)
+        });
+        for (name, args) in commands {
+            assert_eq!(page.fails(&name, args.clone()).0, Code::Corrupt, "{name} {args}");
+        }
+    }
+}
+
+/// The row with another text in it and the hash of that, but not its own.
+fn forged(row: &str, from: &str, to: &str) -> String {
+    let mut lines: Vec<String> = row.lines().map(Into::into).collect();
+    lines[1] = lines[1].replace(from, to);
+    lines[2] = Sha256::digest(&lines[1]).iter().map(|byte| format!("{byte:02x}")).collect();
+    lines.join("\n")
+}
+
+#[test]
+fn what_an_agent_holds_is_held_against_what_is_stored() {
+    let mut page = worked();
+    let rows = page.rows("a").len() as u64;
+    let (disk, prefix) = (page.store.clone(), vec!["a".into(), rows.into()]);
+    let cut = Write::DeletePrefix { table: Table::Entries, prefix };
+    page.store.commit(&Commit { writes: vec![cut], ..Commit::default() }).unwrap();
+    assert_eq!(page.integrity("a"), "tampered");
+    page.store = disk;
+    assert_eq!(page.integrity("a"), "verified");
+    page.tampers(Table::Heads, "a", "\"provider_id\":\"custom\"", "\"provider_id\":\"other\"");
+    let status = page.must("sessions.status", json!({ "id": "a" }));
+    assert_eq!(
+        (&status["hmac_status"], &status["session"]["provider_id"]),
+        (&json!("tampered"), &json!("other"))
+    );
 }
 
 #[test]

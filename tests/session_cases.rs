@@ -398,6 +398,10 @@ fn the_record_is_read_by_whoever_asks() {
     let mut events = page.must("sessions.events", json!({ "id": "a" }));
     for event in events.as_array_mut().unwrap() {
         assert!(event["receipt_hmac"].take().is_string(), "each is signed");
+        // Where the next page begins is seen from the last event of this one.
+        let seq = event.as_object_mut().unwrap().remove("seq").unwrap();
+        let on = page.must("sessions.events", json!({ "id": "a", "from": seq }));
+        assert_eq!(on[0]["id"], event["id"]);
     }
     assert_eq!(events, json!(page.recorded("a", "event")));
     assert_eq!(page.must("sessions.receipts", json!({ "id": "a" })), json!(page.recorded("a", "receipt")));
@@ -738,7 +742,8 @@ fn a_page_of_a_long_session_is_read_from_its_end() {
         page.rows_read_by("sessions.journal", json!({ "id": "long", "from": 100, "limit": 7 }));
     let seqs: Vec<u64> =
         journal.as_array().unwrap().iter().map(|event| event["seq"].as_u64().unwrap()).collect();
-    assert_eq!((seqs, read), ((100..107).collect(), 7));
+    // The one before is what the first one follows.
+    assert_eq!((seqs, read), ((100..107).collect(), 8));
     let all = page.must("sessions.events", json!({ "id": "long" }));
     for (from, limit) in [(1, 3), (1, 300), (900, 2), (1, 1000)] {
         let args = json!({ "id": "long", "from": from, "limit": limit });
@@ -876,6 +881,107 @@ fn a_prompt_that_would_be_refused_does_not_wait_for_a_key() {
     assert_eq!(page.must("sessions.prompt", json!({ "id": "docs", "text": "exit" }))["runId"], Value::Null);
     assert_eq!(page.status("docs")["status"], "stopped");
     page.holds("docs");
+}
+
+#[test]
+fn a_held_run_goes_on_by_itself_for_its_owner_alone() {
+    let provider = json!({ "kind": "custom", "model": "model-1", "stream": { "$fn": 50 } });
+    let start = json!({ "provider": provider, "resume": "auto" });
+    let mut page = Desk::started("ann");
+    page.must("sendMessage", json!({ "text": "mine" }));
+    let mut page = page.crash("bea");
+    page.must("startAgent", start.clone());
+    assert_eq!(page.models.len(), 0);
+    assert_eq!(page.event_types("default"), ["launched", "prompt_received", "failed"]);
+    let mut page = page.crash("ann");
+    page.harness = lodger::harness::Harness::new(lodger::harness::Options {
+        name: "docs".into(),
+        page_tools: false,
+        holder: "h".into(),
+        operator: None,
+    });
+    page.must("startAgent", start.clone());
+    assert_eq!(page.models.len(), 0);
+    let mut page = page.crash("ann");
+    page.must("startAgent", start);
+    assert_eq!(page.models.len(), 1);
+    page.says("yours");
+    assert_eq!(page.status("default")["status"], "idle");
+    page.holds("default");
+}
+
+#[test]
+fn a_session_whose_run_works_is_not_marked_as_failed() {
+    let mut page = Desk::started("ann");
+    page.launch("a");
+    page.prompt("a", "hello");
+    let mark = json!({ "id": "a", "reason": "sandbox_failed" });
+    assert_eq!(page.fails("sessions.recover", mark.clone()).0, Code::Busy);
+    assert_eq!(page.status("a")["status"], "running");
+    page.must("interrupt", json!({ "sessionId": "a" }));
+    page.must("sessions.recover", mark);
+    assert_eq!(page.status("a")["status"], "sandbox_failed");
+    page.holds("a");
+}
+
+#[test]
+fn a_session_does_not_wait_for_a_provider_that_is_no_more() {
+    let mut page = Desk::of("ann");
+    page.start_with(json!({ "later": { "kind": "anthropic" } }));
+    page.must("sessions.launch", json!({ "id": "a", "provider": "later" }));
+    let waits = page.command("sessions.prompt", json!({ "id": "a", "text": "hello" }));
+    assert!(!page.answers.contains_key(&waits));
+    page.must("configureAgent", json!({ "providers": {} }));
+    assert_eq!(page.answers[&waits].as_ref().unwrap_err().code, Code::InvalidConfig);
+    let more = json!({ "id": "a", "text": "hello" });
+    assert_eq!(page.fails("sessions.prompt", more).0, Code::InvalidConfig);
+}
+
+#[test]
+fn a_fork_of_what_was_before_the_record_can_be_prompted() {
+    let mut page = Desk::started("ann");
+    let fork = page.must("sessions.fork", json!({ "id": "default", "at": 1 }));
+    assert_eq!((&fork["project_id"], &fork["provider_id"]), (&json!("docs"), &json!("custom")));
+    page.prompt(fork["id"].as_str().unwrap(), "hello");
+    page.says("there");
+}
+
+#[test]
+fn what_a_record_is_told_is_bounded() {
+    let mut page = Desk::started("ann");
+    let long = "x".repeat(300);
+    let state = page.must("sessions.launch", json!({ "projectId": long }));
+    assert!(state["id"].as_str().unwrap().len() < 256);
+    let longer = json!({ "projectId": "x".repeat(1_001) });
+    assert_eq!(page.fails("sessions.launch", longer).0, Code::InvalidArguments);
+    for subject in ["", "a\nb", &"x".repeat(1_001)] {
+        let operator = json!({ "operator": { "subject": subject } });
+        assert_eq!(page.fails("setOperator", operator).0, Code::InvalidArguments);
+    }
+    page.launch("a");
+    page.must("setOperator", json!({ "operator": { "subject": "bea" } }));
+    assert_eq!(page.fails("sessions.undoRemove", json!({ "id": "a" })).0, Code::PermissionDenied);
+}
+
+#[test]
+fn a_list_shows_what_was_lost_as_its_status_would() {
+    for held in [false, true] {
+        let mut page = Desk::started("ann");
+        page.launch("a");
+        page.prompt("a", "hello");
+        let mut page = page.crash("ann");
+        page.held = held;
+        let listed = page.must("sessions.list", json!({}));
+        let of =
+            |listed: &Value| listed.as_array().unwrap().iter().find(|one| one["id"] == "a").cloned().unwrap();
+        let (listed, status) = (of(&listed), page.status("a"));
+        assert_eq!(listed["status"], if held { "running" } else { "failed" });
+        for member in ["status", "pid", "supervision_notes", "active_run_id"] {
+            assert_eq!(listed[member], status[member], "{member}, held: {held}");
+        }
+        let reason = |state: &Value| state["recovery_metadata"]["recovery_reason"].clone();
+        assert_eq!(reason(&listed), reason(&status));
+    }
 }
 
 #[test]

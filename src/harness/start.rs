@@ -258,7 +258,9 @@ impl Harness {
             self.tell_questions_again(session);
         }
         let held = self.current(DEFAULT_SESSION).filter(|run| run.held).map(|run| run.id.clone());
-        if let (true, Some(run)) = (self.config.resume_auto, held) {
+        if let (true, Some(run)) =
+            (self.config.resume_auto && self.must_own_session(DEFAULT_SESSION).is_ok(), held)
+        {
             self.go_on(DEFAULT_SESSION, &run);
         }
     }
@@ -271,6 +273,11 @@ impl Harness {
         for run in working.into_iter().rev() {
             let blocks = from_drafts(&run, drafts);
             self.append(session, Some(&run), &Entry::Lost { blocks });
+        }
+        // That it has failed is on record before anybody does anything about it.
+        let next = |harness: &Self| harness.session(session).and_then(Session::next);
+        while let Some((run, entry @ Entry::Recorded { .. })) = next(self) {
+            self.append(session, run.as_deref(), &entry);
         }
     }
 

@@ -21,7 +21,7 @@ use crate::journal::{Entry, GENESIS, Row};
 use crate::json::items;
 use crate::list::Listed;
 use crate::object::Object;
-use crate::ports::{Rows, Table, Write};
+use crate::ports::{Key, Rows, Table, Write};
 use crate::session::carry::{self, Reader, adopt};
 use crate::session::{Session, operator};
 use serde_json::Value;
@@ -87,7 +87,11 @@ impl Arrival {
 }
 
 /// A page of a session's file. `rows`: those of its journal, and its head.
-pub(in crate::harness) fn page(value: &Value, rows: &Rows, head: &str) -> Result<Value, ErrorInfo> {
+pub(in crate::harness) fn page(
+    value: &Value,
+    rows: &[(Key, String)],
+    head: &str,
+) -> Result<Value, ErrorInfo> {
     let args = Args::new("sessions.export", value, &["id", "from", "last", "hash"])?;
     let from = args.whole("from")?.unwrap_or_default();
     let mut sum = args.text("hash")?.unwrap_or_default().to_owned();
@@ -212,7 +216,11 @@ impl Harness {
         let Some((arrival, head)) = self.arrival.as_mut().zip(head) else {
             return self.reply_now(command, Err(nothing_arrives()));
         };
-        arrival.integrity = head.judge(signatures);
+        // What is not signed here, nobody here can vouch for.
+        arrival.integrity = match head.judge(signatures) {
+            Integrity::Unverified => Integrity::Unverifiable,
+            judged => judged,
+        };
         let accepted = arrival.integrity.accept("agent session state", &arrival.session.id);
         if accepted.is_err() {
             self.arrival = None;
@@ -294,8 +302,13 @@ impl Harness {
             args.text("provider", provider).text("providerId", provider);
             args.maybe_text("modelId", Some(model).filter(|model| !model.is_empty()));
         }
+        let provider_name = self.provider_name();
         let Some(arrival) = &mut self.arrival else { return Err(nothing_arrives()) };
         let id = arrival.id.clone().unwrap_or_default();
+        if arrival.session.record().is_none() {
+            args.text("projectId", &self.options.name);
+            args.maybe_text("providerId", Some(&*provider_name).filter(|_| arrival.provider.is_none()));
+        }
         args.text("id", &id).value("from", arrival.from.clone());
         args.maybe_text(
             "integrity",

@@ -7,6 +7,7 @@
 use super::integrity::{Head, bare};
 use super::removal::removed_by;
 use crate::error::{Code, ErrorInfo};
+use crate::find::beginning;
 use crate::harness::args::Args;
 use crate::harness::commands::no_session;
 use crate::harness::start::{STOPPED_KEY, stopped_until};
@@ -17,12 +18,16 @@ use crate::json;
 use crate::list::Listed;
 use crate::maps::sorted;
 use crate::object::Object;
-use crate::ports::{Millis, Part, Read, Rows, Table, Write};
+use crate::ports::{Key, Millis, Part, Read, Rows, Table, Write};
+use crate::run::Run;
 use crate::session::lifecycle::{self, Outcome, Then};
 use crate::session::operator::Operator;
 use crate::session::transitions::Status;
 use crate::session::{self, Session, dates, record, what};
 use serde_json::Value;
+
+/// How many letters of a project's or a provider's name go into a session's id.
+const ID_PART: usize = 64;
 
 impl Harness {
     pub(in crate::harness) fn session_command(
@@ -74,8 +79,13 @@ impl Harness {
             }
             "recover" => {
                 let given = known(&["id", "action", "reason", "detail"])?;
-                if given.text("action")? == Some("reconnect") {
+                let action = given.text("action")?;
+                if action == Some("reconnect") {
                     self.must_run()?;
+                }
+                if action.is_none() && self.current(session).is_some_and(Run::working) {
+                    let error = ErrorInfo::new(Code::Busy, "a run works in this session");
+                    return Err(error.hint("interrupt it first: what works has not failed"));
                 }
                 for member in ["action", "reason", "detail"] {
                     args.maybe_text(member, given.short(member)?);
@@ -86,6 +96,9 @@ impl Harness {
         };
         let reconnects =
             what == "recover" && value.get("action").and_then(Value::as_str) == Some("reconnect");
+        if what == "undoRemove" {
+            self.must_own_session(session)?;
+        }
         if what != "undoRemove" || self.removed_at(session).is_some() {
             self.ask_session(session, what, &args.done())?;
         }
@@ -136,7 +149,7 @@ impl Harness {
         self.must_run()?;
         let messages = given.get("messages").map(|messages| self.scrubbed_value(messages.clone()));
         let adopted = messages.map_or(Ok(Vec::new()), |messages| session::adopted(&messages, fresh))?;
-        let project = given.text("projectId")?.unwrap_or(&self.options.name).to_owned();
+        let project = given.short("projectId")?.unwrap_or(&self.options.name).to_owned();
         let provider = given.text("provider")?;
         if let Some(name) = provider {
             self.must_have_provider(name)?;
@@ -144,7 +157,10 @@ impl Harness {
         let provider = provider.map_or_else(|| self.provider_name(), Into::into);
         let session = match given.text("id")?.filter(|id| !id.is_empty()) {
             Some(id) => id.to_owned(),
-            None => self.free_id(&record::session_id(Some(&project), &provider, self.now)),
+            None => {
+                let begin = |text: &str| beginning(text, ID_PART).to_owned();
+                self.free_id(&record::session_id(Some(&begin(&project)), &begin(&provider), self.now))
+            }
         };
         if redact::text(&session, &[]).is_some() {
             let error = ErrorInfo::new(Code::InvalidArguments, "the session's id looks like a secret");
@@ -209,7 +225,7 @@ impl Harness {
     }
 
     /// The name of the provider that is asked first, for a record.
-    fn provider_name(&self) -> String {
+    pub(super) fn provider_name(&self) -> String {
         self.config.provider.as_ref().map_or_else(|| "none".into(), crate::harness::Provider::name)
     }
 
@@ -282,6 +298,9 @@ impl Harness {
         args.text("text", text).flag("files", files);
         let folded = self.session(session).ok_or_else(|| no_session(session))?;
         let outcome = folded.ask("prompt", &args.done(), self.now);
+        if let (Then::Wait, Some(provider)) = (&outcome.then, folded.provider()) {
+            self.must_have_provider(provider)?;
+        }
         outcome.refused.map_or(Ok(outcome.then), Err)
     }
 
@@ -525,7 +544,7 @@ fn state_by(head: &Head) -> Option<Value> {
 }
 
 /// What a run that is over has left in these rows, by its id or its task's: `{ run, receipts, handoff }`.
-pub(in crate::harness) fn left_by(id: &str, rows: &Rows) -> Result<Option<Value>, ErrorInfo> {
+pub(in crate::harness) fn left_by(id: &str, rows: &[(Key, String)]) -> Result<Option<Value>, ErrorInfo> {
     let mut receipts: Vec<(String, Value)> = Vec::new();
     let mut task = None;
     for (_, text) in rows {
@@ -552,7 +571,11 @@ pub(in crate::harness) fn left_by(id: &str, rows: &Rows) -> Result<Option<Value>
 }
 
 /// What the rows of a session say: `SessionEvent`s of the contract, or what was put on record.
-pub(in crate::harness) fn told_rows(name: &str, value: &Value, rows: &Rows) -> Result<Value, ErrorInfo> {
+pub(in crate::harness) fn told_rows(
+    name: &str,
+    value: &Value,
+    rows: &[(Key, String)],
+) -> Result<Value, ErrorInfo> {
     let paged = matches!(name, "sessions.journal" | "sessions.events");
     let args = Args::new(name, value, if paged { &["id", "from", "limit"] } else { &["id"] })?;
     // The rows begin where `from` says.
@@ -582,8 +605,11 @@ pub(in crate::harness) fn told_rows(name: &str, value: &Value, rows: &Rows) -> R
         {
             let mut whole = Object::new();
             whole.all(record);
-            // An event has the signature that it is stored with.
+            // An event has the signature that it is stored with, and where it stands.
             whole.maybe_text("receipt_hmac", row.signature().map(bare));
+            if wanted == what::EVENT {
+                whole.number("seq", header.seq);
+            }
             told.push(whole.done());
         }
     }

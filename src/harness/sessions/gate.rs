@@ -19,7 +19,7 @@ use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, GENESIS, Row, redact};
 use crate::json;
 use crate::object::Object;
-use crate::ports::{Part, Read, Rows, Table, Write};
+use crate::ports::{Key, Part, Read, Rows, Table, Write};
 use crate::session::operator::{self, Action, Operator};
 use crate::session::record::Record;
 use crate::session::{Session, record};
@@ -181,12 +181,9 @@ impl Harness {
             self.must_own(name, &session, need)?;
             if name == "sessions.status" {
                 // How it stands is known; whether somebody has changed what is stored, is not.
-                let none = |table| Read {
-                    from: Some(u64::MAX >> 12),
-                    ..Read::all(table, vec![session.as_str().into()])
-                };
-                let head = Read::all(Table::Heads, vec![session.as_str().into()]);
-                let reads = vec![none(Table::Entries), head, none(Table::Drafts)];
+                let of = |table| Read::all(table, vec![session.as_str().into()]);
+                let seq = self.session(&session).map(Session::seq);
+                let reads = vec![Read { from: seq, ..of(Table::Entries) }, of(Table::Heads)];
                 self.read_after_commit(reads, After::Look(Box::new(waiting())));
                 return Ok(false);
             }
@@ -260,7 +257,9 @@ impl Harness {
     /// Reads rows of a journal. What was done before is told with the rest.
     fn look_at_rows(&mut self, waiting: Waiting) {
         let of = |table| Read::all(table, vec![waiting.session.as_str().into()]);
-        let rows = Read { from: Some(rows_from(&waiting.args)), until: waiting.until, ..of(Table::Entries) };
+        // The row before is what the first one follows.
+        let from = rows_from(&waiting.args).saturating_sub(1);
+        let rows = Read { from: Some(from), until: waiting.until, ..of(Table::Entries) };
         let reads = vec![rows, of(Table::Heads)];
         self.read_after_commit(reads, After::Look(Box::new(waiting)));
     }
@@ -331,14 +330,19 @@ impl Harness {
             let head = Head::parse(stored);
             self.must_be_there(&waiting.name, session, removed_by(&head.value))?;
             self.integrity(session).accept("agent session state", session)?;
-            if let Some(event) = changed_event(part(0), signatures) {
+            let signed = self.integrity(session) == Integrity::Verified;
+            if let Some(event) = changed_event(part(0), signatures, signed) {
                 Integrity::Tampered.accept("agent session event", &event)?;
             }
-            check_chain(part(0), &head, waiting.until.is_none())?;
+            let from = rows_from(&waiting.args);
+            let to_its_end = waiting.until.is_none_or(|until| until > head.seq()) && from <= head.seq();
+            check_chain(part(0), &head, to_its_end)?;
+            let before = |(key, _): &&(Key, String)| key.get(1) < Some(&Part::Number(from));
+            let shown = part(0).get(part(0).iter().take_while(before).count()..).unwrap_or_default();
             let told = match waiting.name.as_str() {
-                "sessions.export" => carry::page(&waiting.args, part(0), stored)?,
-                "sessions.task" | "sessions.left" => self.task(&waiting, part(0))?,
-                _ => told_rows(&waiting.name, &waiting.args, part(0))?,
+                "sessions.export" => carry::page(&waiting.args, shown, stored)?,
+                "sessions.task" | "sessions.left" => self.task(&waiting, shown)?,
+                _ => told_rows(&waiting.name, &waiting.args, shown)?,
             };
             if let (Some(until), Some(limit)) =
                 (waiting.until, waiting.args.get("limit").and_then(Value::as_u64))
@@ -365,11 +369,17 @@ impl Harness {
                 return self.dispatch_waiting(waiting);
             }
             let state = slot.session.state().ok_or_else(|| no_session(session))?;
-            let head = part(1).first();
-            if head.is_some_and(|(_, row)| !self.is_as_written(session, row, waiting.asked)) {
+            let head = part(1).first().map(|(_, row)| Head::parse(row));
+            let head = head.ok_or_else(|| no_session(session))?;
+            let as_written =
+                part(1).first().is_some_and(|(_, row)| self.is_as_written(session, row, waiting.asked));
+            if !as_written || check_chain(part(0), &head, true).is_err() {
                 self.verdicts.insert(session, Integrity::Tampered);
             }
-            let status = self.with_integrity(session, state);
+            let status = match self.status_by(session, &head) {
+                Some(stored) if !as_written => stored,
+                _ => self.with_integrity(session, state),
+            };
             self.reply_value(command, &status);
             return Ok(());
         }
@@ -442,7 +452,7 @@ impl Harness {
     }
 
     /// A run by its id or its task's: as it was kept, or as it stands.
-    fn task(&self, waiting: &Waiting, rows: &Rows) -> Result<Value, ErrorInfo> {
+    fn task(&self, waiting: &Waiting, rows: &[(Key, String)]) -> Result<Value, ErrorInfo> {
         let Waiting { session, name, args, .. } = waiting;
         let id = Args::new(name, args, &["id"])?.needed("id")?;
         if let Some(mut left) = left_by(id, rows)? {
@@ -564,9 +574,11 @@ fn must_be_shown(name: &str, args: &Value, session: &str, once: bool) -> Result<
 /// `{ subject, issuer?, expiresAt? }`
 fn parse_operator(value: &Value) -> Result<Operator, ErrorInfo> {
     let args = Args::new("an operator", value, &["subject", "issuer", "expiresAt"])?;
-    let subject = args.needed("subject")?;
-    if subject.trim().is_empty() {
-        return Err(args.invalid("needs a \"subject\" that is not empty"));
+    let subject = args.short("subject")?.unwrap_or_default();
+    let issuer = args.short("issuer")?;
+    if subject.trim().is_empty() || [subject, issuer.unwrap_or_default()].concat().contains(char::is_control)
+    {
+        return Err(args.invalid("needs a \"subject\" that is not empty, and no control characters"));
     }
     // It is put on record, and no record has what looks like a secret.
     if redact::has_secret(value, &[]) {
@@ -576,7 +588,7 @@ fn parse_operator(value: &Value) -> Result<Operator, ErrorInfo> {
     }
     Ok(Operator {
         subject: subject.into(),
-        issuer: args.text("issuer")?.map(Into::into),
+        issuer: issuer.map(Into::into),
         expires_at: args.whole("expiresAt")?,
     })
 }
@@ -590,7 +602,7 @@ fn check_chain(rows: &Rows, head: &Head, to_its_end: bool) -> Result<(), ErrorIn
         let follows = match &before {
             Some((last, hash)) => *last + 1 == *seq && row.follows(hash),
             None if *seq == 1 => row.follows(GENESIS),
-            // What a page begins behind is not read.
+            // It is there for the one behind it; what is before it is not read.
             None => row.has_its_content(),
         };
         if !follows {
@@ -601,7 +613,7 @@ fn check_chain(rows: &Rows, head: &Head, to_its_end: bool) -> Result<(), ErrorIn
     }
     let end = before.as_ref().map(|(seq, hash)| (*seq, hash.as_str()));
     let said = head.value.get("hash").and_then(Value::as_str).map(|hash| (head.seq(), hash));
-    if to_its_end && end.is_some() && end != said {
+    if to_its_end && end != said {
         let error = ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head");
         return Err(error.hint("the database was changed from outside"));
     }

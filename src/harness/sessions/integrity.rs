@@ -99,8 +99,8 @@ impl Harness {
     pub(in crate::harness) fn texts_to_judge(after: &After, rows: &[Rows]) -> Vec<String> {
         let mut texts = Vec::new();
         if matches!(after, After::Look(waiting) if by_rows(&waiting.name)) {
-            let events = rows.iter().take(1).flatten().filter_map(|(_, text)| signed_event(text));
-            texts.extend(events.map(|(_, payload, _)| payload));
+            let events = rows.iter().take(1).flatten().filter_map(|(_, text)| event_in(text));
+            texts.extend(events.filter_map(|(_, payload, stored)| stored.map(|_| payload)));
         }
         for (_, row) in heads_among(after, rows) {
             texts.append(&mut Head::parse(row).texts());
@@ -169,25 +169,35 @@ pub(in crate::harness) fn bare(signature: &str) -> &str {
     signature.split(' ').next().unwrap_or_default()
 }
 
-/// The first event among these rows that was changed since it was signed.
-pub(in crate::harness) fn changed_event(rows: &Rows, signatures: Option<&[String]>) -> Option<String> {
-    let events = rows.iter().filter_map(|(_, text)| signed_event(text));
-    for (at, (id, _, stored)) in events.enumerate() {
-        let expected = signatures.map(|signatures| signatures.get(at).map_or("", String::as_str));
-        if judged(&stored, expected) == Integrity::Tampered {
+/// The first event among these rows that was changed since it was signed. `signed`: each must be.
+pub(in crate::harness) fn changed_event(
+    rows: &Rows,
+    signatures: Option<&[String]>,
+    signed: bool,
+) -> Option<String> {
+    let mut expected = signatures.map(|signatures| signatures.iter());
+    for (id, _, stored) in rows.iter().filter_map(|(_, text)| event_in(text)) {
+        let verdict = match stored {
+            Some(stored) => {
+                let expected = expected.as_mut().map(|rest| rest.next().map_or("", String::as_str));
+                judged(&stored, expected)
+            }
+            None if signed => Integrity::Tampered,
+            None => Integrity::Unverified,
+        };
+        if verdict == Integrity::Tampered {
             return Some(id);
         }
     }
     None
 }
 
-/// Of a row that is a signed event: its id, what was signed, and the signature.
-fn signed_event(text: &str) -> Option<(String, String, String)> {
+/// Of a row that is an event: its id, what is signed of it, and the signature.
+fn event_in(text: &str) -> Option<(String, String, Option<String>)> {
     let row = Row::from_text(text).ok()?;
-    let signature = row.signature()?.to_owned();
-    let Some(Entry::Recorded { record, .. }) = row.read().ok()?.1 else { return None };
+    let Some(Entry::Recorded { what, record }) = row.read().ok()?.1 else { return None };
     let id = record.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-    Some((id, payload(&record), signature))
+    (what == what::EVENT).then(|| (id, payload(&record), row.signature().map(Into::into)))
 }
 
 /// The write of a row: an event is signed.
