@@ -238,6 +238,30 @@ function operators(test) {
 }
 
 function lost(test) {
+  test("a second tab sees a run that works as it is, and as lost when its page has gone", async (t) => {
+    const hold = gate();
+    const { page } = await started(t, stream(message("One two three.").slice(0, 4), hold, []));
+    await page.evaluate(async () => { await s.launch({ id: "a" }); await s.prompt("a", "Count."); });
+    const other = await t.tab();
+    await begin(other);
+    const look = () => other.evaluate(async () => {
+      const of = ({ status, pid }) => [status, pid];
+      const { session, hmac_status } = await s.status("a");
+      return T.plain({ status: of(session), listed: of((await s.list()).find(({ id }) => id === "a")), hmac_status, message: (await ws.history({ sessionId: "a" })).at(-1).status });
+    });
+    const working = { status: ["running", "1"], listed: ["running", "1"], hmac_status: "verified", message: "streaming" };
+    assert.deepEqual(await look(), working);
+    await page.close();
+    const lost = { status: ["failed", null], listed: ["failed", null], hmac_status: "verified", message: "interrupted" };
+    // The browser lets a lock go a little after its page.
+    for (let seen, tries = 0; tries < 50; tries++) {
+      seen = await look();
+      if (seen.status[0] === "failed" || tries === 49) { assert.deepEqual(seen, lost); break; }
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    hold.open();
+  });
+
   for (const action of ["resume", "reconnect"]) {
     test(`a run that its page left: failed with a stale note, then ${action}`, async (t) => {
       const hold = gate();
