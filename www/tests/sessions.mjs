@@ -254,6 +254,27 @@ export const tests = {
     assert.doesNotMatch(await row(page, "Dragons").locator(".session-facts").textContent(), /another tab|held here/);
   },
 
+  async "what another tab works on is held by it, until that tab goes away"(t) {
+    const { page, base, context, visit, model } = t;
+    await begin(t);
+    await say(page, "this one is held");
+    await streaming(page);
+    const other = await context.newPage();
+    visit.watch(other);
+    await open(other, base);
+    await row(other, "Dragons").locator(".session-facts", { hasText: "held by another tab" }).waitFor();
+    assert.equal(await row(other, "Dragons").getAttribute("data-status"), "running");
+    assert.equal(await other.getByTestId("session-still").count(), 0);
+    await page.close();
+    await other.bringToFront();
+    await other.reload();
+    await row(other, "Dragons").locator("xpath=self::*[@data-mood='failed']").waitFor();
+    assert.doesNotMatch(await row(other, "Dragons").locator(".session-facts").textContent(), /held/);
+    await choose(other, "Dragons");
+    await other.getByTestId("session-still").filter({ hasText: "The page that worked on it went away." }).waitFor();
+    model.release();
+  },
+
   async "a fork has a name of its own, and so has a fork of the main conversation"(t) {
     const { page } = t;
     await begin(t);

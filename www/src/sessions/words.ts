@@ -44,9 +44,9 @@ export function nameOf({ id, display_name }: Pick<SessionState, "id" | "display_
   return display_name || (id === MAIN ? "Main conversation" : id);
 }
 
-/** Who works on a session; empty: nobody. `here`: this page holds the agent. Another page may work on it, or have gone away. */
+/** Who works on a session; empty: nobody. `here`: this page holds the agent. */
 export function holderOf({ pid }: SessionState, here: boolean): string {
-  return pid === null ? "" : here ? "held here" : "held elsewhere, or cut off";
+  return pid === null ? "" : here ? "held here" : "held by another tab";
 }
 
 /** What takes up a session that stands still. */
