@@ -304,12 +304,59 @@ export const tests = {
     const { page } = t;
     await begin(t);
     await answered(page);
-    await page.evaluate(tamper, "Dragons");
+    await tamper(page, "heads", '"status":"idle"', '"status":"stopped"');
     await page.reload();
     await row(page, "Dragons").locator(".session-verdict").waitFor();
     await page.getByTestId("session-tampered").filter({ hasText: "Changed from outside" }).waitFor();
     assert.equal(await row(page, "Main conversation").count(), 1);
     assert.equal(await row(page, "Dragons").getByTestId("go-on").isVisible(), false);
+  },
+
+  async "one that was changed from outside says so in place of the welcome, keeps the text, and is removed at once"(t) {
+    const { page } = t;
+    await begin(t);
+    await answered(page);
+    await tamper(page, "heads", '"status":"idle"', '"status":"stopped"');
+    await page.reload();
+    const note = page.locator(".welcome[data-testid=session-tampered][data-code=corrupt]");
+    await note.filter({ hasText: "Stored agent session state has invalid HMAC" }).waitFor();
+    assert.equal(await page.getByText("Nothing was said yet").count(), 0);
+    await say(page, "Are you there?");
+    await page.locator(".composer-hint").filter({ hasText: "changed from outside" }).waitFor();
+    assert.equal(await page.getByTestId("composer").inputValue(), "Are you there?");
+    await page.getByTestId("open-journal").click();
+    await page.locator("[data-testid=journal] [data-verdict=tampered]").waitFor();
+    // Nothing is offered that would be refused.
+    assert.deepEqual(await page.locator(".journal-actions button").allInnerTexts(), ["Remove"]);
+    assert.deepEqual(await note.getByRole("button").allInnerTexts(), ["Remove it"]);
+    await note.getByRole("button", { name: "Remove it" }).click();
+    await shows(page, "Conversation");
+    await row(page, "Dragons").waitFor({ state: "detached" });
+    const toast = page.locator(".toast").filter({ hasText: "“Dragons” is removed." });
+    await toast.waitFor();
+    assert.equal(await toast.getByRole("button", { name: "Undo" }).count(), 0);
+  },
+
+  async "a journal whose rows were changed is found out when its session is shown, and stays so"(t) {
+    const { page } = t;
+    await begin(t);
+    await answered(page, "The first message");
+    for (let i = 0; i < 3; i += 1) await answered(page, "100 KB please");
+    await choose(page, "Main conversation");
+    await tamper(page, "entries", "The first message", "The worst message");
+    await page.reload();
+    await row(page, "Dragons").waitFor();
+    // A list judges records alone.
+    assert.equal(await row(page, "Dragons").locator(".session-verdict").isVisible(), false);
+    await choose(page, "Dragons");
+    await row(page, "Dragons").locator(".session-verdict").waitFor();
+    await page.getByTestId("session-tampered").getByRole("button", { name: "Show its journal" }).click();
+    await page.getByTestId("journal-problem").filter({ hasText: /journal row \d+ does not follow/ }).waitFor();
+    const [, broken] = /row (\d+)/.exec(await page.getByTestId("journal-problem").innerText());
+    assert.equal(await page.getByTestId("journal-count").innerText(), String(broken - 1));
+    await launchSession(page, "Another");
+    await running(page);
+    assert.equal(await row(page, "Dragons").locator(".session-verdict").isVisible(), true);
   },
 
   async "removed, and brought back in time; the focus stays in the list"(t) {
@@ -385,16 +432,17 @@ function near(page, place) {
   return page.waitForFunction((place) => Math.abs(document.querySelector("[role=log]").scrollTop - place) < 60, place);
 }
 
-/** Changes the stored record of the session of this name, past the package. */
-async function tamper(name) {
-  const db = await new Promise((go, no) => Object.assign(indexedDB.open("lodger:notes"), { onsuccess: (e) => go(e.target.result), onerror: no }));
-  const heads = db.transaction("heads", "readwrite").objectStore("heads");
-  await new Promise((go) => {
-    heads.openCursor().onsuccess = ({ target: { result: cursor } }) => {
-      if (!cursor) return go();
-      if (cursor.value.includes(`"display_name":"${name}"`)) cursor.update(cursor.value.replace('"status":"idle"', '"status":"stopped"'));
+/** Changes stored rows, past the package. */
+function tamper(page, table, from, to) {
+  return page.evaluate(async ([table, from, to]) => {
+    const db = await new Promise((go, no) => Object.assign(indexedDB.open("lodger:notes"), { onsuccess: (e) => go(e.target.result), onerror: no }));
+    const transaction = db.transaction(table, "readwrite");
+    transaction.objectStore(table).openCursor().onsuccess = ({ target: { result: cursor } }) => {
+      if (!cursor) return;
+      if (cursor.value.includes(from)) cursor.update(cursor.value.replaceAll(from, to));
       cursor.continue();
     };
-  });
-  db.close();
+    await new Promise((go, no) => Object.assign(transaction, { oncomplete: go, onabort: no }));
+    db.close();
+  }, [table, from, to]);
 }
