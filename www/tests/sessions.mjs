@@ -1,6 +1,6 @@
 // Sessions with names: launched, changed, left and found again, each with its own conversation, draft and place.
 import assert from "node:assert/strict";
-import { open, running, say, settled, start, streaming, useModel, workspace } from "./browser.mjs";
+import { open, running, save, say, settled, start, streaming, useModel, workspace } from "./browser.mjs";
 
 /** A session of this name, launched as a person does. */
 export async function launchSession(page, name) {
@@ -42,7 +42,7 @@ async function answered(page, text = "Hello") {
   await settled(page);
 }
 
-/** A session whose page went away while it was answered; the agent is started again. */
+/** A session whose page went away while it was answered; the agent is not started again. */
 async function lost(t) {
   const { page, model, visit } = t;
   await begin(t);
@@ -52,8 +52,6 @@ async function lost(t) {
   await page.reload();
   await shows(page, "Dragons");
   await useModel(visit, model);
-  await page.getByTestId("start-agent").click();
-  await running(page);
 }
 
 export const tests = {
@@ -204,6 +202,7 @@ export const tests = {
     await note.filter({ hasText: "The page that worked on it went away." }).waitFor();
     assert.match(await note.innerText(), /Recommended: reconnect session process, then resume\./);
     assert.equal(await row(page, "Dragons").getAttribute("data-mood"), "failed");
+    // That starts the agent, too.
     await note.getByRole("button", { name: "Reconnect" }).click();
     await streaming(page);
     model.release();
@@ -216,6 +215,11 @@ export const tests = {
   async "one that stands still says what is needed: one button, the other ways in a menu, and the text stays"(t) {
     const { page, model } = t;
     await lost(t);
+    // With the agent there it is the same.
+    await choose(page, "Main conversation");
+    await page.getByTestId("start-agent").click();
+    await running(page);
+    await choose(page, "Dragons");
     const note = page.getByTestId("session-still");
     await note.waitFor();
     await page.getByTestId("open-journal").click();
@@ -273,6 +277,23 @@ export const tests = {
     await choose(other, "Dragons");
     await other.getByTestId("session-still").filter({ hasText: "The page that worked on it went away." }).waitFor();
     model.release();
+  },
+
+  async "one that stands still asks for the key that went with the page"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    await launchSession(page, "Dragons");
+    await say(page, "/exit");
+    const note = page.getByTestId("session-still");
+    await note.waitFor();
+    await page.reload();
+    await page.getByTestId("open-settings").click();
+    await page.getByLabel("Anthropic", { exact: false }).check();
+    await page.getByTestId("key").fill("sk-ant-test-key-7431");
+    await save(page);
+    await page.reload();
+    await note.filter({ hasText: "The key was kept in memory only" }).waitFor();
+    await note.getByRole("button", { name: "Open settings" }).waitFor();
   },
 
   async "a fork has a name of its own, and so has a fork of the main conversation"(t) {

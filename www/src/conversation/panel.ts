@@ -156,21 +156,22 @@ export class ConversationPanel extends Component {
 
   /** The session takes no prompts: what to do about it. Null where it takes them. */
   #standsStill(): TemplateResult | typeof nothing | null {
+    const { agent } = this;
     const { current, tampered } = this.sessions;
     if (tampered) {
       // It stands in place of the conversation.
-      if (this.agent.shown.messages.length === 0) return nothing;
+      if (agent.shown.messages.length === 0) return nothing;
       const { word, text, icon: sign } = verdictOf("tampered");
       return html`<div class="note danger docked" data-testid="session-tampered">${icon(sign)}<p>${word}.<span class="hint">${text}</span></p>${this.#tamperedWays()}</div>`;
     }
-    if (!current || this.agent.busy) return null;
+    if (!current || agent.busy) return null;
     // The main conversation goes on by itself.
     const way = current.id === MAIN ? null : wayOn(current.state);
     if (!way) return null;
     return html`<div class="note ${current.state.status === "stopped" ? "quiet" : "warn"} docked" data-testid="session-still">${icon(current.state.status === "stopped" ? "stop" : "warning")}
-      <p>${way.what}${way.recommended ? html`<span class="hint">Recommended: ${way.recommended}.</span>` : nothing}</p>
+      <p>${way.what}${way.recommended ? html`<span class="hint">Recommended: ${way.recommended}.</span>` : nothing}${this.#needsKey()}</p>
       <div class="row">
-        ${way.settings ? html`<button type="button" data-action="settings">Open settings</button>` : nothing}
+        ${way.settings || agent.settings.needsKey ? html`<button type="button" data-action="settings">Open settings</button>` : nothing}
         <button type="button" class="primary" @click=${() => void this.sessions.goOn(current.id, way.action)} data-testid="session-go-on">${way.label}</button>
       </div>
       ${way.others.length
@@ -192,12 +193,16 @@ export class ConversationPanel extends Component {
     const { lifecycle } = agent.status;
     return html`<div class="note ${failed ? "danger" : "quiet"} docked" data-testid="agent-stopped">
       ${icon(failed ? "alert" : "power")}
-      <p>${failed && typeof lifecycle === "object" ? `The agent stopped: ${lifecycle.Error}` : `The agent is not running.${asks}`}${agent.settings.needsKey ? html`<span class="hint">The key was kept in memory only: enter it again in the settings.</span>` : nothing}</p>
+      <p>${failed && typeof lifecycle === "object" ? `The agent stopped: ${lifecycle.Error}` : `The agent is not running.${asks}`}${this.#needsKey()}</p>
       <div class="row">
         ${agent.settings.needsKey ? html`<button type="button" data-action="settings">Open settings</button>` : nothing}
         <button type="button" class="primary" data-action="start" data-testid="start-agent">Start Agent</button>
       </div>
     </div>`;
+  }
+
+  #needsKey(): TemplateResult | typeof nothing {
+    return this.agent.settings.needsKey ? html`<span class="hint">The key was kept in memory only: enter it again in the settings.</span>` : nothing;
   }
 
   #problem(): TemplateResult | typeof nothing {
