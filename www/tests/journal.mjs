@@ -118,6 +118,22 @@ export const tests = {
     await entry(page, "launch").first().waitFor();
   },
 
+  async "a reload keeps it open, in this tab"(t) {
+    const { page, context, base, visit } = t;
+    await begin(t);
+    await page.reload();
+    await page.getByTestId("journal-title").filter({ hasText: "Dragons" }).waitFor();
+    await entry(page, "run completed").waitFor();
+    const other = await context.newPage();
+    visit.watch(other);
+    await open(other, base);
+    assert.equal(await other.getByTestId("journal").isVisible(), false);
+    await page.getByRole("button", { name: "Close the journal" }).click();
+    await page.reload();
+    await page.getByTestId("conversation-panel").waitFor();
+    assert.equal(await page.getByTestId("journal").isVisible(), false);
+  },
+
   async "a thousand entries: those in view are in the document, and the end is where it opens"({ page, base }) {
     await open(page, base);
     await start(page);

@@ -1,6 +1,6 @@
 // Sessions with names: launched, changed, left and found again, each with its own conversation, draft and place.
 import assert from "node:assert/strict";
-import { open, running, say, settled, start, streaming, useModel, workspace } from "./browser.mjs";
+import { open, running, save, say, settled, start, streaming, useModel, workspace } from "./browser.mjs";
 
 /** A session of this name, launched as a person does. */
 export async function launchSession(page, name) {
@@ -42,7 +42,7 @@ async function answered(page, text = "Hello") {
   await settled(page);
 }
 
-/** A session whose page went away while it was answered; the agent is started again. */
+/** A session whose page went away while it was answered; the agent is not started again. */
 async function lost(t) {
   const { page, model, visit } = t;
   await begin(t);
@@ -52,8 +52,6 @@ async function lost(t) {
   await page.reload();
   await shows(page, "Dragons");
   await useModel(visit, model);
-  await page.getByTestId("start-agent").click();
-  await running(page);
 }
 
 export const tests = {
@@ -204,6 +202,7 @@ export const tests = {
     await note.filter({ hasText: "The page that worked on it went away." }).waitFor();
     assert.match(await note.innerText(), /Recommended: reconnect session process, then resume\./);
     assert.equal(await row(page, "Dragons").getAttribute("data-mood"), "failed");
+    // That starts the agent, too.
     await note.getByRole("button", { name: "Reconnect" }).click();
     await streaming(page);
     model.release();
@@ -216,6 +215,11 @@ export const tests = {
   async "one that stands still says what is needed: one button, the other ways in a menu, and the text stays"(t) {
     const { page, model } = t;
     await lost(t);
+    // With the agent there it is the same.
+    await choose(page, "Main conversation");
+    await page.getByTestId("start-agent").click();
+    await running(page);
+    await choose(page, "Dragons");
     const note = page.getByTestId("session-still");
     await note.waitFor();
     await page.getByTestId("open-journal").click();
@@ -254,6 +258,44 @@ export const tests = {
     assert.doesNotMatch(await row(page, "Dragons").locator(".session-facts").textContent(), /another tab|held here/);
   },
 
+  async "what another tab works on is held by it, until that tab goes away"(t) {
+    const { page, base, context, visit, model } = t;
+    await begin(t);
+    await say(page, "this one is held");
+    await streaming(page);
+    const other = await context.newPage();
+    visit.watch(other);
+    await open(other, base);
+    await row(other, "Dragons").locator(".session-facts", { hasText: "held by another tab" }).waitFor();
+    assert.equal(await row(other, "Dragons").getAttribute("data-status"), "running");
+    assert.equal(await other.getByTestId("session-still").count(), 0);
+    await page.close();
+    await other.bringToFront();
+    await other.reload();
+    await row(other, "Dragons").locator("xpath=self::*[@data-mood='failed']").waitFor();
+    assert.doesNotMatch(await row(other, "Dragons").locator(".session-facts").textContent(), /held/);
+    await choose(other, "Dragons");
+    await other.getByTestId("session-still").filter({ hasText: "The page that worked on it went away." }).waitFor();
+    model.release();
+  },
+
+  async "one that stands still asks for the key that went with the page"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    await launchSession(page, "Dragons");
+    await say(page, "/exit");
+    const note = page.getByTestId("session-still");
+    await note.waitFor();
+    await page.reload();
+    await page.getByTestId("open-settings").click();
+    await page.getByLabel("Anthropic", { exact: false }).check();
+    await page.getByTestId("key").fill("sk-ant-test-key-7431");
+    await save(page);
+    await page.reload();
+    await note.filter({ hasText: "The key was kept in memory only" }).waitFor();
+    await note.getByRole("button", { name: "Open settings" }).waitFor();
+  },
+
   async "a fork has a name of its own, and so has a fork of the main conversation"(t) {
     const { page } = t;
     await begin(t);
@@ -283,12 +325,59 @@ export const tests = {
     const { page } = t;
     await begin(t);
     await answered(page);
-    await page.evaluate(tamper, "Dragons");
+    await tamper(page, "heads", '"status":"idle"', '"status":"stopped"');
     await page.reload();
     await row(page, "Dragons").locator(".session-verdict").waitFor();
     await page.getByTestId("session-tampered").filter({ hasText: "Changed from outside" }).waitFor();
     assert.equal(await row(page, "Main conversation").count(), 1);
     assert.equal(await row(page, "Dragons").getByTestId("go-on").isVisible(), false);
+  },
+
+  async "one that was changed from outside says so in place of the welcome, keeps the text, and is removed at once"(t) {
+    const { page } = t;
+    await begin(t);
+    await answered(page);
+    await tamper(page, "heads", '"status":"idle"', '"status":"stopped"');
+    await page.reload();
+    const note = page.locator(".welcome[data-testid=session-tampered][data-code=corrupt]");
+    await note.filter({ hasText: "Stored agent session state has invalid HMAC" }).waitFor();
+    assert.equal(await page.getByText("Nothing was said yet").count(), 0);
+    await say(page, "Are you there?");
+    await page.locator(".composer-hint").filter({ hasText: "changed from outside" }).waitFor();
+    assert.equal(await page.getByTestId("composer").inputValue(), "Are you there?");
+    await page.getByTestId("open-journal").click();
+    await page.locator("[data-testid=journal] [data-verdict=tampered]").waitFor();
+    // Nothing is offered that would be refused.
+    assert.deepEqual(await page.locator(".journal-actions button").allInnerTexts(), ["Remove"]);
+    assert.deepEqual(await note.getByRole("button").allInnerTexts(), ["Remove it"]);
+    await note.getByRole("button", { name: "Remove it" }).click();
+    await shows(page, "Conversation");
+    await row(page, "Dragons").waitFor({ state: "detached" });
+    const toast = page.locator(".toast").filter({ hasText: "“Dragons” is removed." });
+    await toast.waitFor();
+    assert.equal(await toast.getByRole("button", { name: "Undo" }).count(), 0);
+  },
+
+  async "a journal whose rows were changed is found out when its session is shown, and stays so"(t) {
+    const { page } = t;
+    await begin(t);
+    await answered(page, "The first message");
+    for (let i = 0; i < 3; i += 1) await answered(page, "100 KB please");
+    await choose(page, "Main conversation");
+    await tamper(page, "entries", "The first message", "The worst message");
+    await page.reload();
+    await row(page, "Dragons").waitFor();
+    // A list judges records alone.
+    assert.equal(await row(page, "Dragons").locator(".session-verdict").isVisible(), false);
+    await choose(page, "Dragons");
+    await row(page, "Dragons").locator(".session-verdict").waitFor();
+    await page.getByTestId("session-tampered").getByRole("button", { name: "Show its journal" }).click();
+    await page.getByTestId("journal-problem").filter({ hasText: /journal row \d+ does not follow/ }).waitFor();
+    const [, broken] = /row (\d+)/.exec(await page.getByTestId("journal-problem").innerText());
+    assert.equal(await page.getByTestId("journal-count").innerText(), String(broken - 1));
+    await launchSession(page, "Another");
+    await running(page);
+    assert.equal(await row(page, "Dragons").locator(".session-verdict").isVisible(), true);
   },
 
   async "removed, and brought back in time; the focus stays in the list"(t) {
@@ -364,16 +453,17 @@ function near(page, place) {
   return page.waitForFunction((place) => Math.abs(document.querySelector("[role=log]").scrollTop - place) < 60, place);
 }
 
-/** Changes the stored record of the session of this name, past the package. */
-async function tamper(name) {
-  const db = await new Promise((go, no) => Object.assign(indexedDB.open("lodger:notes"), { onsuccess: (e) => go(e.target.result), onerror: no }));
-  const heads = db.transaction("heads", "readwrite").objectStore("heads");
-  await new Promise((go) => {
-    heads.openCursor().onsuccess = ({ target: { result: cursor } }) => {
-      if (!cursor) return go();
-      if (cursor.value.includes(`"display_name":"${name}"`)) cursor.update(cursor.value.replace('"status":"idle"', '"status":"stopped"'));
+/** Changes stored rows, past the package. */
+function tamper(page, table, from, to) {
+  return page.evaluate(async ([table, from, to]) => {
+    const db = await new Promise((go, no) => Object.assign(indexedDB.open("lodger:notes"), { onsuccess: (e) => go(e.target.result), onerror: no }));
+    const transaction = db.transaction(table, "readwrite");
+    transaction.objectStore(table).openCursor().onsuccess = ({ target: { result: cursor } }) => {
+      if (!cursor) return;
+      if (cursor.value.includes(from)) cursor.update(cursor.value.replaceAll(from, to));
       cursor.continue();
     };
-  });
-  db.close();
+    await new Promise((go, no) => Object.assign(transaction, { oncomplete: go, onabort: no }));
+    db.close();
+  }, [table, from, to]);
 }

@@ -15,7 +15,7 @@ import { verdictOf, wayOn } from "../sessions/words.ts";
 import { takeDrops } from "../shell/drops.ts";
 import type { Speech } from "./speech.ts";
 import { PermissionCard } from "../permission/card.ts";
-import { duration, reason, told } from "../words.ts";
+import { duration, reason, sentence, told } from "../words.ts";
 import { Composer } from "./composer.ts";
 import { Thread } from "./thread.ts";
 
@@ -71,7 +71,7 @@ export class ConversationPanel extends Component {
   protected override render(): TemplateResult {
     const { agent } = this;
     const empty = agent.shown.messages.length === 0;
-    const { current } = this.sessions;
+    const { current, tampered } = this.sessions;
     const named = agent.session !== MAIN;
     return html`
       <section class="conversation" aria-label="Conversation" data-testid="conversation-panel" data-status=${agent.snapshot.status} ?data-still=${this.sessions.needed !== ""} data-region>
@@ -83,7 +83,7 @@ export class ConversationPanel extends Component {
             ? html`<button type="button" class="ghost icon-only" data-action="stop-agent" aria-label="Stop Agent" title="Stop Agent">${icon("power")}</button>`
             : nothing}
         </header>
-        ${empty && agent.snapshot.status !== "loading" ? (named ? this.#begin() : this.#welcome()) : nothing}
+        ${empty && agent.snapshot.status !== "loading" ? (tampered ? this.#tampered() : named ? this.#begin() : this.#welcome()) : nothing}
         <div class="thread-place" ?hidden=${empty}>${this.thread.element}</div>
         <div class="dock">${this.#problem()}${agent.looksBack ? this.#looksBack() : nothing}${this.#standsStill() ?? (empty && !named ? nothing : this.#stopped())}${this.card}${this.composer.element}${this.#destination()}${empty ? nothing : this.#spent()}</div>
       </section>
@@ -134,21 +134,44 @@ export class ConversationPanel extends Component {
       <p class="muted">Nothing was said yet. It lasts over reloads, has a record of its own, and is answered by ${label}. “exit” ends it.</p></div>`;
   }
 
+  /** A session that somebody has changed past this page, so that nothing of it is shown. */
+  #tampered(): TemplateResult {
+    const { word, text, icon: sign } = verdictOf("tampered");
+    const { error } = this.agent.snapshot;
+    return html`<div class="welcome" data-testid="session-tampered" data-code=${error?.code ?? nothing}><div class="welcome-mark danger">${icon(sign)}</div>
+      <h3>${word}</h3>
+      <p>${text}</p>
+      ${error ? html`<p class="muted">${sentence(error.message, true)}</p>` : nothing}
+      ${this.#tamperedWays()}</div>`;
+  }
+
+  /** What can be done with it. */
+  #tamperedWays(): TemplateResult {
+    const { session } = this.agent;
+    return html`<div class="row">
+      ${this.sessions.readable ? html`<button type="button" data-action="show-journal">${icon("journal")}Show its journal</button>` : nothing}
+      ${session === MAIN ? nothing : html`<button type="button" class="danger" @click=${() => void this.sessions.remove(session)} title="At once, and for good">${icon("trash")}Remove it</button>`}
+    </div>`;
+  }
+
   /** The session takes no prompts: what to do about it. Null where it takes them. */
-  #standsStill(): TemplateResult | null {
-    const { current } = this.sessions;
-    if (!current || current.id !== this.agent.session || this.agent.busy) return null;
-    if (current.verdict === "tampered") {
+  #standsStill(): TemplateResult | typeof nothing | null {
+    const { agent } = this;
+    const { current, tampered } = this.sessions;
+    if (tampered) {
+      // It stands in place of the conversation.
+      if (agent.shown.messages.length === 0) return nothing;
       const { word, text, icon: sign } = verdictOf("tampered");
-      return html`<div class="note danger docked" data-testid="session-tampered">${icon(sign)}<p>${word}.<span class="hint">${text}</span></p></div>`;
+      return html`<div class="note danger docked" data-testid="session-tampered">${icon(sign)}<p>${word}.<span class="hint">${text}</span></p>${this.#tamperedWays()}</div>`;
     }
+    if (!current || agent.busy) return null;
     // The main conversation goes on by itself.
     const way = current.id === MAIN ? null : wayOn(current.state);
     if (!way) return null;
     return html`<div class="note ${current.state.status === "stopped" ? "quiet" : "warn"} docked" data-testid="session-still">${icon(current.state.status === "stopped" ? "stop" : "warning")}
-      <p>${way.what}${way.recommended ? html`<span class="hint">Recommended: ${way.recommended}.</span>` : nothing}</p>
+      <p>${way.what}${way.recommended ? html`<span class="hint">Recommended: ${way.recommended}.</span>` : nothing}${this.#needsKey()}</p>
       <div class="row">
-        ${way.settings ? html`<button type="button" data-action="settings">Open settings</button>` : nothing}
+        ${way.settings || agent.settings.needsKey ? html`<button type="button" data-action="settings">Open settings</button>` : nothing}
         <button type="button" class="primary" @click=${() => void this.sessions.goOn(current.id, way.action)} data-testid="session-go-on">${way.label}</button>
       </div>
       ${way.others.length
@@ -170,12 +193,16 @@ export class ConversationPanel extends Component {
     const { lifecycle } = agent.status;
     return html`<div class="note ${failed ? "danger" : "quiet"} docked" data-testid="agent-stopped">
       ${icon(failed ? "alert" : "power")}
-      <p>${failed && typeof lifecycle === "object" ? `The agent stopped: ${lifecycle.Error}` : `The agent is not running.${asks}`}${agent.settings.needsKey ? html`<span class="hint">The key was kept in memory only: enter it again in the settings.</span>` : nothing}</p>
+      <p>${failed && typeof lifecycle === "object" ? `The agent stopped: ${lifecycle.Error}` : `The agent is not running.${asks}`}${this.#needsKey()}</p>
       <div class="row">
         ${agent.settings.needsKey ? html`<button type="button" data-action="settings">Open settings</button>` : nothing}
         <button type="button" class="primary" data-action="start" data-testid="start-agent">Start Agent</button>
       </div>
     </div>`;
+  }
+
+  #needsKey(): TemplateResult | typeof nothing {
+    return this.agent.settings.needsKey ? html`<span class="hint">The key was kept in memory only: enter it again in the settings.</span>` : nothing;
   }
 
   #problem(): TemplateResult | typeof nothing {

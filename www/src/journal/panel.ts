@@ -180,13 +180,18 @@ export class JournalPanel extends Component {
       ${verdict === "tampered" ? nothing : this.#wayOn(state)}
       <details class="support" data-testid="session-facts"><summary>${icon("chevron")}About this session</summary><dl>${facts.map(([term, value]) => (value ? html`<div><dt>${term}</dt><dd>${value}</dd></div>` : nothing))}</dl></details>
       <div class="journal-actions">
-        ${active(state) && id !== MAIN ? html`<button type="button" @click=${() => void this.sessions.stop(id)} data-testid="stop-session">${icon("stop")}Stop session</button>` : nothing}
-        <span class="journal-export" role="group" aria-label="Export"><span aria-hidden="true">Export</span>${FORMATS.map(([format, label, end]) => html`<button type="button" @click=${() => void this.#export(id, name, format, end)} data-testid=${`export-${format}`} aria-label=${`Export as ${label}`}>${icon("download")}${label}</button>`)}</span>
-        <button type="button" @click=${() => void this.#replay(id)} ?disabled=${this.#replayed?.state === "running"} data-testid="replay">${icon("replay")}Replay</button>
-        <button type="button" @click=${() => void this.sessions.fork(id)} data-testid="fork">${icon("fork")}Fork</button>
+        ${verdict === "tampered" ? nothing : this.#commands(id, name, state)}
         ${id === MAIN ? nothing : html`<button type="button" class="ghost" @click=${() => void this.sessions.remove(id)} data-testid="remove-session">${icon("trash")}Remove</button>`}
       </div>
       ${this.#result()}`;
+  }
+
+  /** What can be done with a session that is what was written. */
+  #commands(id: string, name: string, state: Listed["state"]): TemplateResult {
+    return html`${active(state) && id !== MAIN ? html`<button type="button" @click=${() => void this.sessions.stop(id)} data-testid="stop-session">${icon("stop")}Stop session</button>` : nothing}
+        <span class="journal-export" role="group" aria-label="Export"><span aria-hidden="true">Export</span>${FORMATS.map(([format, label, end]) => html`<button type="button" @click=${() => void this.#export(id, name, format, end)} data-testid=${`export-${format}`} aria-label=${`Export as ${label}`}>${icon("download")}${label}</button>`)}</span>
+        <button type="button" @click=${() => void this.#replay(id)} ?disabled=${this.#replayed?.state === "running"} data-testid="replay">${icon("replay")}Replay</button>
+        <button type="button" @click=${() => void this.sessions.fork(id)} data-testid="fork">${icon("fork")}Fork</button>`;
   }
 
   /** Why it stands still; what takes it up is beside the conversation. */
@@ -219,7 +224,7 @@ export class JournalPanel extends Component {
     const shown = run !== null && this.agent.snapshot.messages.some(({ runId }) => runId === run);
     return {
       close: () => this.#close(),
-      fork: entry.type === "cleared" ? null : () => void this.sessions.fork(this.agent.session, seq),
+      fork: entry.type === "cleared" || this.sessions.tampered ? null : () => void this.sessions.fork(this.agent.session, seq),
       chat: shown ? () => this.onPlace({ run, asked: entry.type === "prompt", call }) : null,
       copy: (text) => void navigator.clipboard?.writeText(text).catch(() => undefined),
     };

@@ -1,8 +1,8 @@
 // The journal of the session that is shown, read in pieces and followed while it grows.
 //
 // Decides: how much is read at once, and when it is read again. Promises: the page stays usable while ten thousand entries
-// come; of a journal that has grown only what is new is read; one whose conversation was cleared is read anew. Leaves to
-// others: what an entry means (`timeline.ts`).
+// come; of a journal that has grown only what is new is read; one whose conversation was cleared is read anew; one that was
+// changed from outside is shown up to where that was done. Leaves to others: what an entry means (`timeline.ts`).
 import type { ErrorInfo, SessionEvent } from "lodger";
 import type { Agent } from "../agent.ts";
 import { MAIN } from "../sessions/places.ts";
@@ -81,8 +81,15 @@ export class JournalStore extends Changing {
 
   async #pieces(session: string): Promise<void> {
     let { timeline } = this;
-    for (;;) {
-      const entries: SessionEvent[] = await this.agent.workspace.sessions.journal(session, { from: timeline.last + 1, limit: PIECE });
+    for (let limit = PIECE; ; ) {
+      let entries: SessionEvent[];
+      try {
+        entries = await this.agent.workspace.sessions.journal(session, { from: timeline.last + 1, limit });
+      } catch (error) {
+        if (limit === 1 || errorInfo(error).code !== "corrupt") throw error;
+        limit = Math.ceil(limit / 4);
+        continue;
+      }
       if (session !== this.#session) {
         this.#again = true;
         return;
@@ -95,7 +102,7 @@ export class JournalStore extends Changing {
       timeline.add(entries);
       this.timeline = timeline;
       this.changed();
-      if (entries.length < PIECE) return;
+      if (entries.length < limit) return;
       // The page comes first.
       await new Promise((go) => setTimeout(go));
     }

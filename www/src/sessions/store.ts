@@ -48,6 +48,10 @@ export class SessionStore extends Changing {
   readonly #unseen: Unseen;
   readonly #chosen: Chosen;
   readonly #soon = new Set<string>();
+  /** Those whose journals were judged in this page. */
+  readonly #judged = new Set<string>();
+  /** Those that were changed from outside, and whose journals can be read up to where that was done. */
+  readonly #readable = new Set<string>();
   /** Rows that are looked at and whose last line is not known. */
   #wanted: string[] = [];
   #reading = false;
@@ -99,7 +103,7 @@ export class SessionStore extends Changing {
     document.addEventListener("visibilitychange", () => document.hidden || this.#see(agent.session));
     // Another tab may have changed something meanwhile.
     addEventListener("focus", () => performance.now() - this.#read > FRESH && void this.refresh());
-    void this.refresh();
+    void this.refresh().then(() => this.#judge());
   }
 
   /** The session that is shown, once it is known. */
@@ -107,9 +111,21 @@ export class SessionStore extends Changing {
     return this.of(this.agent.session);
   }
 
+  /** Whether somebody has changed the session that is shown past this page. */
+  get tampered(): boolean {
+    const { agent, current } = this;
+    return !agent.busy && (current?.verdict === "tampered" || agent.snapshot.error?.code === "corrupt");
+  }
+
+  /** Whether something of its journal can be read all the same. */
+  get readable(): boolean {
+    return this.#readable.has(this.agent.session);
+  }
+
   /** What is needed before the session that is shown takes a message; empty: nothing. The main conversation goes on by itself. */
   get needed(): string {
     const { current } = this;
+    if (this.tampered) return "This session was changed from outside";
     const way = !current || current.id === MAIN || this.agent.busy ? null : wayOn(current.state);
     return way ? `${way.label} this session first` : "";
   }
@@ -139,6 +155,7 @@ export class SessionStore extends Changing {
     this.#chosen.id = id;
     this.agent.select(id);
     this.#see(id);
+    this.#judge();
     this.dispatchEvent(new Event("show"));
   }
 
@@ -158,8 +175,10 @@ export class SessionStore extends Changing {
     try {
       const listed = await this.agent.workspace.sessions.list({ withVerification: true });
       this.#read = performance.now();
+      // What a whole journal was judged to be counts for more.
+      const changed = new Set([...this.#sessions].flatMap(([id, { verdict }]) => (verdict === "tampered" ? id : [])));
       this.#sessions.clear();
-      for (const { session, hmac_status } of listed) this.#sessions.set(session.id, { state: session, verdict: hmac_status });
+      for (const { session, hmac_status } of listed) this.#sessions.set(session.id, { state: session, verdict: changed.has(session.id) ? "tampered" : hmac_status });
       // One that another tab has removed, or that somebody else's browser had.
       if (this.agent.session !== MAIN && !this.#sessions.has(this.agent.session)) this.select(MAIN);
       this.#sort();
@@ -192,12 +211,15 @@ export class SessionStore extends Changing {
   /** Takes a session away, with ten seconds to think again. */
   async remove(id: string): Promise<boolean> {
     const name = this.of(id)?.name ?? id;
+    // What was changed from outside is not kept for the undo.
+    const final = this.of(id)?.verdict === "tampered" || (id === this.agent.session && this.tampered);
     const gone = await this.#do("Removing", async () => {
       await this.#sessionsOf.remove(id);
       this.#sessions.delete(id);
       if (this.agent.session === id) this.select(MAIN);
     });
-    if (gone) this.tell({ text: `“${name}” is removed.`, undo: () => this.#do("Bringing it back", async () => this.#begun(await this.#sessionsOf.undoRemove(id))) });
+    const text = `“${name}” is removed.`;
+    if (gone) this.tell(final ? { text } : { text, undo: () => this.#do("Bringing it back", async () => this.#begun(await this.#sessionsOf.undoRemove(id))) });
     return gone;
   }
 
@@ -220,6 +242,8 @@ export class SessionStore extends Changing {
     try {
       const { session, hmac_status } = await this.#sessionsOf.status(id);
       this.#sessions.set(id, { state: session, verdict: hmac_status });
+      this.#readable.delete(id);
+      if (hmac_status === "tampered" && (await this.#sessionsOf.journal(id, { limit: 1 }).catch(() => [])).length) this.#readable.add(id);
     } catch (error) {
       const { code } = errorInfo(error);
       if (code === "session_not_found") this.#sessions.delete(id);
@@ -236,6 +260,14 @@ export class SessionStore extends Changing {
     // The rows that were looked at before are gone by now.
     this.#wanted = [...this.#wanted.slice(-30), id];
     if (!this.#reading) void this.#readLines();
+  }
+
+  /** A list judges records alone: of the session that is shown the whole journal is judged, once. */
+  #judge(): void {
+    const { session } = this.agent;
+    if (this.#judged.has(session)) return;
+    this.#judged.add(session);
+    this.#later(session);
   }
 
   /** Takes the last refusal away. */

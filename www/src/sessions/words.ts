@@ -44,9 +44,9 @@ export function nameOf({ id, display_name }: Pick<SessionState, "id" | "display_
   return display_name || (id === MAIN ? "Main conversation" : id);
 }
 
-/** Who works on a session; empty: nobody. `here`: this page holds the agent. Another page may work on it, or have gone away. */
+/** Who works on a session; empty: nobody. `here`: this page holds the agent. */
 export function holderOf({ pid }: SessionState, here: boolean): string {
-  return pid === null ? "" : here ? "held here" : "held elsewhere, or cut off";
+  return pid === null ? "" : here ? "held here" : "held by another tab";
 }
 
 /** What takes up a session that stands still. */
@@ -91,7 +91,7 @@ export function wayOn(state: SessionState): WayOn | null {
 
 const VERDICTS: Record<HmacStatus, { word: string; text: string; icon: IconName }> = {
   verified: { word: "Verified", text: "Its record is as this browser has written and signed it.", icon: "verified" },
-  tampered: { word: "Changed from outside", text: "Somebody has changed its record past this page. What it says is not to be relied on, and it takes no more prompts.", icon: "tampered" },
+  tampered: { word: "Changed from outside", text: "Somebody has changed what is stored of it past this page. What it says is not to be relied on, and it takes no more prompts.", icon: "tampered" },
   unverified: { word: "Not signed", text: "Its record was written without a signature, so nobody can say whether it was changed.", icon: "unsigned" },
   unverifiable: { word: "Cannot be checked", text: "The key that signed its record is not in this browser: it was imported, or the key is gone.", icon: "unsigned" },
 };

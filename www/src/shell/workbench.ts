@@ -10,6 +10,7 @@ import { JournalPanel } from "../journal/panel.ts";
 import { PageView } from "../pages/page.ts";
 import type { PageStore } from "../pages/store.ts";
 import { PageTree } from "../pages/tree.ts";
+import { keep, kept, tab } from "../sessions/places.ts";
 import { SessionsList } from "../sessions/list.ts";
 import type { SessionStore } from "../sessions/store.ts";
 import { ToolsPanel } from "../tools/panel.ts";
@@ -31,6 +32,8 @@ export class Workbench extends Component {
   pages!: PageStore;
   sessions!: SessionStore;
   #region: Region = "chat";
+  /** Where the tab keeps that the journal is open. */
+  #open = "";
   #panel!: ConversationPanel;
   #tree!: PageTree;
   #page!: PageView;
@@ -84,6 +87,8 @@ export class Workbench extends Component {
       this.#answered &&= document.hidden;
       this.#title();
     });
+    this.#open = `lodger-workbench.journal.${agent.workspace.name}`;
+    if (kept(this.#open, tab)) this.#show("journal");
     installKeys({ stop: () => this.#panel.composer.stop(), question: () => this.#question(), help: () => this.#keys.show(), launch: () => this.#launch(), session: (by) => sessions.step(by) });
     return this;
   }
@@ -179,6 +184,7 @@ export class Workbench extends Component {
   #show(region: Region): void {
     if (this.#region === "journal" && region !== "journal" && !this.#narrow.matches) this.#journal.rest();
     this.#region = region;
+    keep(this.#open, region === "journal" ? "open" : "", tab);
     this.requestUpdate();
     if (region === "journal") void this.updateComplete.then(() => this.#journal.look());
     if (region === "tools") this.#tools.look();
