@@ -234,6 +234,9 @@ fn what_was_blanked_is_no_clearing() {
     page.edits(Table::Entries, "a", erase);
     let mut page = page.crash("ann");
     assert_eq!(page.integrity("a"), "tampered");
+    let listed = page.must("sessions.list", json!({ "withVerification": true }));
+    let of = |one: &&Value| one["session"]["id"] == "a";
+    assert_eq!(listed.as_array().unwrap().iter().find(of).unwrap()["hmac_status"], "tampered");
     for limit in [Value::Null, json!(1), json!(50)] {
         let history = json!({ "sessionId": "a", "limit": limit });
         assert_eq!(page.fails("history", history).0, Code::Corrupt);
