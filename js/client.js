@@ -50,6 +50,7 @@ export class Workspace extends EventTarget {
   #registrations = new Map(); // name -> { args }
   #configFunctions = []; // what the agent's configuration may still call
   #operator; // who works here, where the page has said so
+  #expiry; // when that one's time is over
   #events = [];
   #dispatching = false;
   #draft = ({ type }) => {
@@ -80,6 +81,7 @@ export class Workspace extends EventTarget {
     this.keys = this.#makeKeys();
     this.sessions = this.#makeSessions();
     this.#listen("addEventListener");
+    this.#expire();
   }
 
   static {
@@ -360,11 +362,26 @@ export class Workspace extends EventTarget {
     if (operator === undefined) throw failure("invalid_arguments", "setOperator needs an operator, or null for none.");
     await this.#command("setOperator", { operator });
     this.#operator = operator;
-    // Whoever is there now sees what that one may; nobody sees anything.
+    this.#lookAgain(operator === null);
+    this.#expire();
+  }
+
+  /** Whoever is there now sees what that one may; nobody sees anything. */
+  #lookAgain(nobody) {
     for (const [id, { view }] of this.#views) {
-      if (operator === null) view.history([]);
+      if (nobody) view.history([]);
       this.#watch(id);
     }
+  }
+
+  /** When the operator's time is over, nobody is there. */
+  #expire() {
+    clearTimeout(this.#expiry);
+    const left = (this.#operator?.expiresAt ?? Infinity) - Date.now();
+    if (left === Infinity || this.#ended) return;
+    // A timer counts 24 days at most.
+    this.#expiry = setTimeout(() => (left > 2 ** 31 - 1 ? this.#expire() : this.#lookAgain(true)), Math.min(Math.max(left, 0), 2 ** 31 - 1));
+    this.#expiry.unref?.();
   }
 
   #makeSessions() {
@@ -647,6 +664,7 @@ export class Workspace extends EventTarget {
   }
 
   #finish() {
+    clearTimeout(this.#expiry);
     this.#listen("removeEventListener");
     this.#onEnd?.();
     this.#onEnd = undefined;

@@ -1100,7 +1100,7 @@ export interface Sessions {
   export(id: string, options?: { format?: "journal" | "markdown" | "json" }): Promise<Blob>;
   /**
    * Takes in a session from a file of `export`, whole or not at all: it is checked to its end before anything is written. It
-   * belongs to the present operator and keeps its id; where that is taken, it gets a number (`docs-2`). Its `hmac_status` is
+   * belongs to the present operator, is answered by the provider that is asked first, and keeps its id; where that is taken, it gets a number (`docs-2`). Its `hmac_status` is
    * `verified` only if this workspace's own key has signed it, and stays what it was when it came. A run that was open is
    * interrupted, what was always allowed is not allowed any more, and what is in it counts as text from outside. If no agent
    * runs, the workspace is held that long.

@@ -193,6 +193,21 @@ fn a_session_comes_in_as_it_went_out() {
 }
 
 #[test]
+fn what_comes_from_a_file_is_answered_by_the_provider_that_is_asked_first() {
+    let mut desk = Desk::started("ann");
+    desk.must("sessions.launch", json!({ "id": "own", "provider": "spare" }));
+    let file = export(&mut desk, "own");
+    let state = import(&mut desk, &file).unwrap();
+    assert_eq!((&state["id"], &state["provider_id"]), (&json!("own-2"), &json!("custom")));
+    desk.prompt("own-2", "hello");
+    desk.says("there");
+    assert_eq!(desk.streams, [50]);
+    desk.holds("own-2");
+    let fork = desk.must("sessions.fork", json!({ "id": "own-2", "provider": "spare" }));
+    assert_eq!(fork["provider_id"], "spare");
+}
+
+#[test]
 fn an_id_that_is_taken_gets_a_number() {
     let mut desk = worked();
     let file = export(&mut desk, "a");

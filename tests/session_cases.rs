@@ -297,6 +297,35 @@ fn what_the_provider_does_wrong_is_what_the_session_is() {
 }
 
 #[test]
+fn reconnecting_goes_on_with_what_the_provider_has_broken_off() {
+    let mut page = Desk::started("ann");
+    page.launch("a");
+    page.prompt("a", "hello");
+    page.breaks(Code::Auth);
+    let state = page.must("sessions.recover", json!({ "id": "a", "action": "reconnect" }));
+    assert_eq!((&state["status"], page.models.len()), (&json!("running"), 1));
+    page.says("there");
+    assert_eq!(page.status("a")["status"], "idle");
+    let history = page.must("history", json!({ "sessionId": "a" }));
+    assert_eq!(history[1]["parts"][0]["text"], "there");
+    page.holds("a");
+}
+
+#[test]
+fn a_view_keeps_what_it_shows_of_a_session_that_a_start_does_not_take() {
+    let mut page = Desk::started("ann");
+    page.launch("a");
+    page.prompt("a", "hello");
+    page.says("there");
+    page.must("stopAgent", json!({}));
+    page.must("watch", json!({ "sessionId": "a" }));
+    page.notices.clear();
+    page.start();
+    let told = |notice: &Notice| matches!(notice, Notice::History(session, _) if session == "a");
+    assert!(!page.notices.iter().any(told), "{:?}", page.notices);
+}
+
+#[test]
 fn an_operator_marks_a_failure() {
     let mut page = Desk::started("ann");
     page.launch("a");

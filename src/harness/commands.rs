@@ -11,7 +11,7 @@ use crate::json::json;
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::{Read, Table};
-use crate::run::{Outcome, Output, Run};
+use crate::run::{Output, Run};
 use crate::session::{self, Session};
 use crate::tools::Definition;
 use serde_json::Value;
@@ -295,8 +295,7 @@ impl Harness {
         self.must_run()?;
         let session = run.and_then(|run| self.session_of_run(run)).unwrap_or(DEFAULT_SESSION.into());
         let last = self.session(&session).and_then(|session| session.runs.last());
-        let failed = |run: &Run| run.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Failed);
-        let can_go_on = |last: &&Run| last.ended.is_none() || failed(last);
+        let can_go_on = |last: &&Run| last.ended.is_none() || last.has_failed();
         let Some(last) = last.filter(can_go_on).filter(|last| run.is_none_or(|run| run == last.id)) else {
             let error = ErrorInfo::new(Code::NothingToResume, "there is no held or failed run to go on with");
             return Err(error.hint("send a message instead"));
@@ -308,23 +307,35 @@ impl Harness {
         let schema = last.prompt.output.as_ref().map(Output::record);
         self.may_prompt(&session, "-", false)?;
         if has_ended {
-            let entry = Entry::Prompt {
-                message: ["msg_", fresh].concat(),
-                text: String::new(),
-                context: None,
-                metadata: None,
-                idempotency: None,
-                continues: Some(std::mem::replace(&mut run, ["run_", fresh].concat())),
-                files: Vec::new(),
-                schema,
-                replaces: None,
-            };
-            self.append(&session, Some(&run), &entry);
+            let failed = std::mem::replace(&mut run, ["run_", fresh].concat());
+            self.continue_after(&session, failed, fresh, schema);
         } else if held {
             self.append(&session, Some(&run), &Entry::Resumed {});
         }
         self.accept(id, &session, &run);
         Ok(())
+    }
+
+    /// A run begins that goes on with a failed one.
+    pub(super) fn continue_after(
+        &mut self,
+        session: &str,
+        failed: String,
+        fresh: &str,
+        schema: Option<Value>,
+    ) {
+        let entry = Entry::Prompt {
+            message: ["msg_", fresh].concat(),
+            text: String::new(),
+            context: None,
+            metadata: None,
+            idempotency: None,
+            continues: Some(failed),
+            files: Vec::new(),
+            schema,
+            replaces: None,
+        };
+        self.append(session, Some(&["run_", fresh].concat()), &entry);
     }
 
     /// Which run `wait` and `result` are for, and until when.

@@ -339,6 +339,13 @@ impl Harness {
         self.outbox.tell(Action::Tell(notice));
     }
 
+    /// Tells those who watch what the sessions say that are in our hands now; of the others they know already.
+    pub(super) fn tell_histories(&mut self) {
+        for session in self.watched().into_iter().filter(|id| self.sessions.contains_key(id)).list() {
+            self.tell_history(&session);
+        }
+    }
+
     /// The sessions that the page looks at.
     pub(super) fn watched(&self) -> Vec<String> {
         self.watched.keys().map(Into::into).list()

@@ -222,9 +222,7 @@ impl Harness {
             Purpose::Run { commands, config } => self.started(commands, *config, sessions),
             Purpose::Once(waiting) => {
                 // What another tab has said since this one looked is not in its views yet.
-                for session in self.watched() {
-                    self.tell_history(&session);
-                }
+                self.tell_histories();
                 self.do_once(*waiting);
             }
             Purpose::Arrival => {}
@@ -243,9 +241,7 @@ impl Harness {
         self.tend_default(true);
         self.outbox.tell_after_commit(self.status_notice());
         self.status_changed(true);
-        for session in self.watched() {
-            self.tell_history(&session);
-        }
+        self.tell_histories();
         for command in commands {
             self.reply(command, Ok(None));
         }

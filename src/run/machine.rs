@@ -497,6 +497,11 @@ impl Run {
         self.ended.is_none() && !self.held && !self.waiting()
     }
 
+    /// Whether it has ended because something failed.
+    pub fn has_failed(&self) -> bool {
+        self.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::Failed)
+    }
+
     /// Whether it does nothing until a person answers.
     pub fn waiting(&self) -> bool {
         let asked = |call: &Call| match call.state {

@@ -302,12 +302,18 @@ impl Harness {
             args.text("provider", provider).text("providerId", provider);
             args.maybe_text("modelId", Some(model).filter(|model| !model.is_empty()));
         }
-        let provider_name = self.provider_name();
+        let (running, provider_name) = (self.lifecycle == Lifecycle::Running, self.provider_name());
+        let model = self.config.model(None).to_owned();
         let Some(arrival) = &mut self.arrival else { return Err(nothing_arrives()) };
         let id = arrival.id.clone().unwrap_or_default();
         if arrival.session.record().is_none() {
             args.text("projectId", &self.options.name);
             args.maybe_text("providerId", Some(&*provider_name).filter(|_| arrival.provider.is_none()));
+        }
+        // Names of providers are those of a workspace: what comes from a file is answered by the one that is asked first.
+        if arrival.what == "import" && running && arrival.session.record().is_some() {
+            args.text("providerId", &provider_name);
+            args.maybe_text("modelId", Some(&*model).filter(|model| !model.is_empty()));
         }
         args.text("id", &id).value("from", arrival.from.clone());
         args.maybe_text(

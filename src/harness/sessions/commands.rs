@@ -19,7 +19,7 @@ use crate::list::Listed;
 use crate::maps::sorted;
 use crate::object::Object;
 use crate::ports::{Key, Millis, Part, Read, Rows, Table, Write};
-use crate::run::Run;
+use crate::run::{Output, Run};
 use crate::session::lifecycle::{self, Outcome, Then};
 use crate::session::operator::Operator;
 use crate::session::transitions::Status;
@@ -105,9 +105,15 @@ impl Harness {
         if what == "stop" {
             self.interrupt_session(session, "stop", true);
         }
-        let held = self.current(session).filter(|run| run.held).map(|run| run.id.clone());
-        if let (true, Some(run)) = (reconnects, held) {
-            self.go_on(session, &run);
+        let last = self.session(session).and_then(|session| session.runs.last()).filter(|_| reconnects);
+        match last.map(|run| (run.id.clone(), run.held, run.has_failed(), run.prompt.output.as_ref())) {
+            Some((run, true, ..)) => self.go_on(session, &run),
+            Some((run, _, true, output)) => {
+                let schema = output.map(Output::record);
+                self.continue_after(session, run, fresh, schema);
+                self.advance(session);
+            }
+            _ => {}
         }
         let state = self.session(session).and_then(Session::state).unwrap_or_default();
         self.reply_value(id, &state);
