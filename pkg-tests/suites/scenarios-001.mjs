@@ -227,6 +227,23 @@ function operators(test) {
     assert.deepEqual(seen.expired, { code: "operator_required", message: "the operator session has expired; run craik login" });
   });
 
+  test("a view keeps what it shows over a start, and shows nothing when its operator's time is over", async (t) => {
+    const { page, route } = await started(t, message("Done."));
+    await page.evaluate(async () => { await s.launch({ id: "a" }); await says("a", "Hi."); });
+    await reload(t, page);
+    const seen = await page.evaluate(async (base) => {
+      const until = (view, is) => new Promise((resolve) => view.subscribe((snapshot) => is(snapshot) && resolve([snapshot.status, snapshot.messages.length, snapshot.error?.code])));
+      const view = ws.view("a");
+      const before = await until(view, ({ messages }) => messages.length === 2);
+      await ws.startAgent({ provider: T.anthropic(base) });
+      const started = await until(view, ({ status }) => status === "ready");
+      await ws.setOperator({ subject: "ann", issuer: "https://login.example", expiresAt: Date.now() + 50 });
+      const over = await until(view, ({ error }) => error);
+      return T.plain({ before, started, over });
+    }, route.base);
+    assert.deepEqual(seen, { before: ["stopped", 2, null], started: ["ready", 2, null], over: ["error", 0, "operator_required"] });
+  });
+
   test("an operator that is none opens nothing", async (t) => {
     const page = await t.tab();
     const seen = await page.evaluate(async () => {
@@ -249,10 +266,10 @@ function lost(test) {
       const { session, hmac_status } = await s.status("a");
       return T.plain({ status: of(session), listed: of((await s.list()).find(({ id }) => id === "a")), hmac_status, message: (await ws.history({ sessionId: "a" })).at(-1).status });
     });
-    const working = { status: ["running", "1"], listed: ["running", "1"], hmac_status: "verified", message: "streaming" };
+    const working = { status: ["running", "1"], listed: ["running", "1"], hmac_status: "verified", message: "partial" };
     assert.deepEqual(await look(), working);
     await page.close();
-    const lost = { status: ["failed", null], listed: ["failed", null], hmac_status: "verified", message: "interrupted" };
+    const lost = { status: ["failed", null], listed: ["failed", null], hmac_status: "verified", message: "partial" };
     // The browser lets a lock go a little after its page.
     for (let seen, tries = 0; tries < 50; tries++) {
       seen = await look();
