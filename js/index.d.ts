@@ -308,7 +308,7 @@ export interface Workspace extends EventTarget {
   /**
    * Waits for the end of a run, at most `timeoutMs` (default 30,000). A timeout is an answer and never touches the run.
    *
-   * @throws {LodgerError} `run_not_found`
+   * @throws {LodgerError} `run_not_found`; `session_not_found`: its session was removed.
    */
   wait(runId: string, options?: { timeoutMs?: number }): Promise<WaitResult>;
 
@@ -434,7 +434,7 @@ export interface AgentConfig {
   skills?: Skill[];
   /** What is known of models, in place of what the package knows (`lodger/models.json`). */
   models?: ModelCatalog;
-  /** What happens to a run that a lost page left: it waits for `resume()`, or goes on by itself. Default `"hold"`. */
+  /** What happens to a run that a lost page left in `default`: it waits for `resume()`, or goes on by itself. Default `"hold"`. */
   resume?: "hold" | "auto";
   /**
    * When the agent runs already in this page: reject with `already_running`, or be content. Default `"reject"`. In
@@ -695,7 +695,8 @@ export interface View {
 }
 export interface Snapshot {
   /**
-   * `submitted`: accepted, no text yet. `waiting`: for a person. `held`: a lost page left a run, `resume()` goes on with it.
+   * `submitted`: accepted, no text yet. `waiting`: for a person. `held`: a lost page left a run, `resume()` goes on with it (in a
+   * session of its own after `sessions.recover`).
    */
   status: "loading" | "stopped" | "ready" | "submitted" | "streaming" | "waiting" | "held" | "error";
   messages: readonly Message[];
@@ -935,9 +936,13 @@ export interface Pages {
 }
 export interface SearchHit { slug: string; title: string; snippet: string; score: number }
 
-// ---------------------------------------------------------------- keys
+// ---------------------------------------------------------------- sessions
 
-/** How a session stands. Its first four are active, the others can be restarted or recovered. */
+/**
+ * How a session stands. The first four are active, the others can be restarted or recovered. `starting`: it waits for its
+ * provider's key. `running`: it has begun and has not worked yet, or a run works (then there is a `pid`). `idle`: it has worked, and
+ * takes the next prompt. `stopping`: it stops when its run has ended.
+ */
 export type SessionStatus = "starting" | "running" | "idle" | "stopping" | "stopped" | "failed" | "auth_expired" | "provider_unavailable" | "sandbox_failed";
 
 /** A session's record, with Craik's names. Times are texts (`2026-05-22T06:15:00Z`). */
@@ -1040,9 +1045,10 @@ export interface JournalRow {
  */
 export interface Sessions {
   /**
-   * Begins a session, owned by the present operator. `id`: never one that there was (`session_exists`); without one it is made of
-   * project, provider and time, and numbered where two are alike. `displayName`: up to 64 letters, digits, spaces, `-` and `_`. `provider`: a name in `providers`,
-   * which this session keeps to; while that has no key the session is `starting`, and prompts wait.
+   * Begins a session, owned by the present operator. `id`: one that no session has (`session_exists`); without one it is made of
+   * project, provider and time, and numbered where two are alike. `displayName`: up to 64 ASCII letters, digits, spaces, `-`
+   * and `_`. `provider`: a name in `providers`, which this session keeps to; while that has no key the session is `starting`, and
+   * prompts wait, in this page only.
    *
    * `messages`: a conversation that it begins with, from `history()` or elsewhere: up to 10,000 messages and 8 MB of JSON. Texts and
    * tool calls are taken; thinking is shown, but sent to nobody; files are refused. Messages get ids of their own, answers in a row
@@ -1060,7 +1066,8 @@ export interface Sessions {
   /** Starts one again that has stopped or failed. */
   restart(id: string, reason?: string): Promise<SessionState>;
   /**
-   * With `action`, goes on after a stop or a failure: `resume` leaves it idle and a lost run held, `reconnect` goes on with that.
+   * With `action`, goes on after a failure: `resume` leaves it idle and a lost run held, `reconnect` goes on with that run, or after a
+   * failed one; that needs a running agent.
    * Without, says that it failed: `reason` is `auth_expired`, `provider_unavailable`, `sandbox_failed` or `stale_endpoint`.
    */
   recover(id: string, options: { action?: "reconnect" | "resume"; reason?: string; detail?: string }): Promise<SessionState>;
@@ -1100,8 +1107,8 @@ export interface Sessions {
   export(id: string, options?: { format?: "journal" | "markdown" | "json" }): Promise<Blob>;
   /**
    * Takes in a session from a file of `export`, whole or not at all: it is checked to its end before anything is written. It
-   * belongs to the present operator, is answered by the provider that is asked first, and keeps its id; where that is taken, it gets a number (`docs-2`). Its `hmac_status` is
-   * `verified` only if this workspace's own key has signed it, and stays what it was when it came. A run that was open is
+   * belongs to the present operator, is answered by the provider that is asked first (a `fork` of it with `provider` by that one),
+   * and keeps its id; where that is taken, it gets a number (`docs-2`). Its `hmac_status` is `verified` only if this workspace's own key has signed it, and stays what it was when it came. A run that was open is
    * interrupted, what was always allowed is not allowed any more, and what is in it counts as text from outside. If no agent
    * runs, the workspace is held that long.
    *
@@ -1121,6 +1128,8 @@ export interface Sessions {
    */
   fork(id: string, options?: { at?: number; provider?: string }): Promise<SessionState>;
 }
+
+// ---------------------------------------------------------------- keys
 
 /**
  * Keys of providers. None of this needs a running agent.
