@@ -15,7 +15,8 @@ export const tests = {
     await page.locator("[data-testid=assistant-message] p").first().evaluate((p) => (p.mine = true));
     model.release();
     await settled(page);
-    assert.equal(await page.locator(".prose.is-open").count(), 0);
+    // The thread draws with the next frame.
+    await page.locator(".prose.is-open").waitFor({ state: "detached" });
     assert.equal(await page.locator("[data-testid=assistant-message] p").first().evaluate((p) => p.mine === true), true);
   },
 
