@@ -37,8 +37,10 @@ async function begin({ page, base, model, visit }, name = "Dragons") {
 
 /** One answer in the session that is shown. */
 async function answered(page, text = "Hello") {
+  const answers = page.getByTestId("assistant-message");
+  const before = await answers.count();
   await say(page, text);
-  await page.getByTestId("assistant-message").last().waitFor();
+  await answers.nth(before).waitFor();
   await settled(page);
 }
 
