@@ -180,6 +180,11 @@ impl Row {
         }
     }
 
+    /// Whether it puts something on record, by its header alone.
+    pub fn is_recorded(&self) -> bool {
+        Header::parse(&self.header).is_some_and(|(_, header)| header.kind == "recorded")
+    }
+
     /// The same row without its content; its hashes stay.
     #[must_use]
     pub fn erased(mut self) -> Row {

@@ -317,6 +317,11 @@ impl Config {
         own.or(self.model.as_deref()).unwrap_or(DEFAULT_MODEL)
     }
 
+    /// The same for a record, if it is called anything.
+    pub fn model_id(&self, on: Option<&str>) -> Option<&str> {
+        Some(self.model(on)).filter(|model| !model.is_empty())
+    }
+
     /// What a request to the provider of this name says besides the conversation.
     pub fn settings(&self, on: Option<&str>, system: String) -> Settings {
         Settings {

@@ -10,6 +10,7 @@
 //! their end, `sessions.admit`, `rows` and `file` as often as it takes, `done`; or `cancel`.
 
 use super::integrity::{Head, row_write, signed_head};
+use super::removal::delete;
 use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::args::Args;
@@ -297,24 +298,25 @@ impl Harness {
     fn settle_in(&mut self, command: u32) -> Result<(), ErrorInfo> {
         let mut args = self.as_operator()?;
         let Some(arrival) = &self.arrival else { return Err(nothing_arrives()) };
-        if let Some(provider) = &arrival.provider {
-            let model = self.config.model(Some(provider));
-            args.text("provider", provider).text("providerId", provider);
-            args.maybe_text("modelId", Some(model).filter(|model| !model.is_empty()));
+        let recorded = arrival.session.record().is_some();
+        if !recorded {
+            args.text("projectId", &self.options.name);
         }
-        let (running, provider_name) = (self.lifecycle == Lifecycle::Running, self.provider_name());
-        let model = self.config.model(None).to_owned();
+        match &arrival.provider {
+            Some(provider) => {
+                args.text("provider", provider).text("providerId", provider);
+                args.maybe_text("modelId", self.config.model_id(Some(provider)));
+            }
+            None if !recorded => _ = args.text("providerId", &self.provider_name()),
+            // Names of providers are those of a workspace: what comes from a file is answered by the one that is asked first.
+            None if arrival.what == "import" && self.lifecycle == Lifecycle::Running => {
+                args.text("providerId", &self.provider_name());
+                args.maybe_text("modelId", self.config.model_id(None));
+            }
+            None => {}
+        }
         let Some(arrival) = &mut self.arrival else { return Err(nothing_arrives()) };
         let id = arrival.id.clone().unwrap_or_default();
-        if arrival.session.record().is_none() {
-            args.text("projectId", &self.options.name);
-            args.maybe_text("providerId", Some(&*provider_name).filter(|_| arrival.provider.is_none()));
-        }
-        // Names of providers are those of a workspace: what comes from a file is answered by the one that is asked first.
-        if arrival.what == "import" && running && arrival.session.record().is_some() {
-            args.text("providerId", &provider_name);
-            args.maybe_text("modelId", Some(&*model).filter(|model| !model.is_empty()));
-        }
         args.text("id", &id).value("from", arrival.from.clone());
         args.maybe_text(
             "integrity",
@@ -400,10 +402,6 @@ impl Harness {
         self.arrival = Some(Arrival { provider, rows, ..Arrival::new(copy, "fork") });
         self.admit(waiting.command)
     }
-}
-
-fn delete(table: Table, key: &str) -> Write {
-    Write::DeletePrefix { table, prefix: vec![key.into()] }
 }
 
 /// What a replay has come to, as JSON text.

@@ -5,7 +5,7 @@
 //! may be asked (`session/lifecycle`), whose session it is and how it comes here (`gate.rs`).
 
 use super::integrity::{Head, bare};
-use super::removal::removed_by;
+use super::removal::{delete, removed_by};
 use crate::error::{Code, ErrorInfo};
 use crate::find::beginning;
 use crate::harness::args::Args;
@@ -18,7 +18,7 @@ use crate::json;
 use crate::list::Listed;
 use crate::maps::sorted;
 use crate::object::Object;
-use crate::ports::{Key, Millis, Part, Read, Rows, Table, Write};
+use crate::ports::{Key, Millis, Part, Read, Rows, Table};
 use crate::run::{Output, Run};
 use crate::session::lifecycle::{self, Outcome, Then};
 use crate::session::operator::Operator;
@@ -180,10 +180,7 @@ impl Harness {
                 args.flag("waiting", true);
             }
         }
-        args.maybe_text(
-            "modelId",
-            Some(self.config.model(given.text("provider")?)).filter(|model| !model.is_empty()),
-        );
+        args.maybe_text("modelId", self.config.model_id(given.text("provider")?));
         let known = self.knows(&session);
         if known && (session != DEFAULT_SESSION || !adopted.is_empty()) {
             let message = ["agent session already exists: ", &session].concat();
@@ -192,8 +189,7 @@ impl Harness {
         let begins = !known;
         if begins {
             // Rows may be there whose head somebody has deleted.
-            self.outbox
-                .write(Write::DeletePrefix { table: Table::Entries, prefix: vec![session.as_str().into()] });
+            self.outbox.write(delete(Table::Entries, &session));
             self.sessions.insert(&session, Slot::new(Session::with(&session, &self.engine)));
         }
         if let Err(error) = self.ask_session(&session, "launch", &args.done()) {
@@ -333,7 +329,7 @@ impl Harness {
             None => {
                 args.text("id", DEFAULT_SESSION).text("providerId", &self.provider_name());
                 args.text("projectId", &self.options.name);
-                args.maybe_text("modelId", Some(self.config.model(None)).filter(|model| !model.is_empty()));
+                args.maybe_text("modelId", self.config.model_id(None));
                 "launch"
             }
             Some(record) if record.status().is_active() => return,
@@ -406,7 +402,7 @@ impl Harness {
         let session = ["once_", fresh].concat();
         let mut args = self.as_operator()?;
         args.text("providerId", &self.provider_name()).text("projectId", &self.options.name);
-        args.maybe_text("modelId", Some(self.config.model(None)).filter(|model| !model.is_empty()));
+        args.maybe_text("modelId", self.config.model_id(None));
         self.sessions.insert(&session, Slot::new(Session::with(&session, &self.engine)));
         self.ask_session(&session, "launch", &args.flag("once", true).done())?;
         self.record_start(&session);
@@ -457,7 +453,8 @@ impl Harness {
         let mut heads = Vec::new();
         for (key, row) in rows.iter().take(1).flatten() {
             let Some(Part::Text(id)) = key.first() else { continue };
-            if self.sessions.contains_key(id) && !self.is_as_written(id, row, asked) {
+            let head = Head::parse(row);
+            if self.sessions.contains_key(id) && !self.is_as_written(id, &head, asked) {
                 self.verdicts.insert(id, Integrity::Tampered);
             }
             if let (false, Err(error)) =
@@ -465,7 +462,6 @@ impl Harness {
             {
                 return self.reply_now(command, Err(error));
             }
-            let head = Head::parse(row);
             let removed = removed_by(&head.value).is_some();
             if !removed && !is_once(&head.value) {
                 heads.push((id.clone(), head));

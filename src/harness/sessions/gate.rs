@@ -8,7 +8,7 @@
 use super::carry::{self, ARRIVING, PAGE};
 use super::commands::{is_once, left_by, told_rows};
 use super::integrity::{Head, changed_event};
-use super::removal::removed_by;
+use super::removal::{delete, removed_by};
 use super::tail::is_a_page;
 use super::waiting::{Waiting, by_rows};
 use crate::error::{Code, ErrorInfo};
@@ -19,7 +19,7 @@ use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, GENESIS, Row, redact};
 use crate::json;
 use crate::object::Object;
-use crate::ports::{Key, Part, Read, Rows, Table, Write};
+use crate::ports::{Key, Part, Read, Rows, Table};
 use crate::session::operator::{self, Action, Operator};
 use crate::session::record::Record;
 use crate::session::{Session, record};
@@ -322,12 +322,11 @@ impl Harness {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
         let Waiting { command, ref session, .. } = waiting;
-        let once = part(1).first().is_some_and(|(_, head)| is_once(&Head::parse(head).value));
+        let stored = part(1).first().map(|(_, row)| (row, Head::parse(row)));
+        let once = stored.as_ref().is_some_and(|(_, head)| is_once(&head.value));
         must_be_shown(&waiting.name, &waiting.args, session, once)?;
         if by_rows(&waiting.name) {
-            let Some((_, head)) = part(1).first() else { return Err(no_session(session)) };
-            let stored = head;
-            let head = Head::parse(stored);
+            let Some((row, head)) = stored else { return Err(no_session(session)) };
             self.must_be_there(&waiting.name, session, removed_by(&head.value))?;
             self.integrity(session).accept("agent session state", session)?;
             let signed = self.integrity(session) == Integrity::Verified;
@@ -340,7 +339,7 @@ impl Harness {
             let before = |(key, _): &&(Key, String)| key.get(1) < Some(&Part::Number(from));
             let shown = part(0).get(part(0).iter().take_while(before).count()..).unwrap_or_default();
             let told = match waiting.name.as_str() {
-                "sessions.export" => carry::page(&waiting.args, shown, stored)?,
+                "sessions.export" => carry::page(&waiting.args, shown, row)?,
                 "sessions.task" | "sessions.left" => self.task(&waiting, shown)?,
                 _ => told_rows(&waiting.name, &waiting.args, shown)?,
             };
@@ -349,7 +348,6 @@ impl Harness {
                 && until <= head.seq()
                 && (json::items(&told).len() as u64) < limit
             {
-                let from = rows_from(&waiting.args);
                 waiting.until = Some(from.saturating_add((until - from).saturating_mul(4)));
                 self.look_at_rows(waiting);
                 return Ok(());
@@ -358,8 +356,8 @@ impl Harness {
             return Ok(());
         }
         if waiting.name == "sessions.fork" {
-            let Some((_, head)) = part(1).first() else { return Err(no_session(session)) };
-            self.must_be_there(&waiting.name, session, removed_by(&Head::parse(head).value))?;
+            let Some((_, head)) = stored else { return Err(no_session(session)) };
+            self.must_be_there(&waiting.name, session, removed_by(&head.value))?;
             let whole = load(session, self, part(0), part(1))?;
             return self.fork(waiting, part(0), whole);
         }
@@ -369,10 +367,8 @@ impl Harness {
                 return self.dispatch_waiting(waiting);
             }
             let state = slot.session.state().ok_or_else(|| no_session(session))?;
-            let head = part(1).first().map(|(_, row)| Head::parse(row));
-            let head = head.ok_or_else(|| no_session(session))?;
-            let as_written =
-                part(1).first().is_some_and(|(_, row)| self.is_as_written(session, row, waiting.asked));
+            let Some((_, head)) = stored else { return Err(no_session(session)) };
+            let as_written = self.is_as_written(session, &head, waiting.asked);
             if !as_written || check_chain(part(0), &head, true).is_err() {
                 self.verdicts.insert(session, Integrity::Tampered);
             }
@@ -385,7 +381,7 @@ impl Harness {
         }
         if let Some(tail) = waiting.tail.take() {
             self.integrity(&waiting.session).accept("agent session state", &waiting.session)?;
-            let removed = part(1).first().and_then(|(_, head)| removed_by(&Head::parse(head).value));
+            let removed = stored.and_then(|(_, head)| removed_by(&head.value));
             self.must_be_there(&waiting.name, &waiting.session, removed)?;
             return match self.look_further(waiting, tail, rows)? {
                 Some((waiting, rows)) => self.looked(waiting, &rows, signatures),
@@ -418,9 +414,8 @@ impl Harness {
             }
             Err(error) => {
                 // As it is stored, and nothing of it is believed.
-                let head = part(1).first().map(|(_, head)| Head::parse(head));
                 self.verdicts.insert(session, Integrity::Tampered);
-                let status = head.as_ref().and_then(|head| self.status_by(session, head));
+                let status = stored.as_ref().and_then(|(_, head)| self.status_by(session, head));
                 let shown =
                     status.filter(|_| waiting.name == "sessions.status" && error.code == Code::Corrupt);
                 self.reply_value(command, &shown.ok_or(error)?);
@@ -554,8 +549,7 @@ impl Harness {
         }
         // What a lost page wrote past its commits may belong to no run any more.
         if !part(2).is_empty() {
-            let prefix = vec![id.into()];
-            self.outbox.write(Write::DeletePrefix { table: Table::Drafts, prefix });
+            self.outbox.write(delete(Table::Drafts, id));
         }
         self.lose(id, part(2));
         if self.watched.contains_key(id) {

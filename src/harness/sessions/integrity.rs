@@ -137,10 +137,10 @@ impl Harness {
 
     /// Whether a session's head, that was `asked` for then, is the one that was written last. What was written since may not
     /// have been read: then its signature decides.
-    pub(in crate::harness) fn is_as_written(&self, session: &str, row: &str, asked: Millis) -> bool {
+    pub(in crate::harness) fn is_as_written(&self, session: &str, read: &Head, asked: Millis) -> bool {
         self.heads.get(session).is_none_or(|head| {
             let since = head.value.get("at").and_then(Value::as_u64).is_some_and(|at| at >= asked);
-            since || head.text == Head::parse(row).text
+            since || head.text == read.text
         })
     }
 
@@ -198,7 +198,7 @@ pub(in crate::harness) fn changed_event(
 
 /// Of a row that is an event: its id, what is signed of it, and the signature.
 fn event_in(text: &str) -> Option<(String, String, Option<String>)> {
-    let row = Row::from_text(text).ok()?;
+    let row = Row::from_text(text).ok().filter(Row::is_recorded)?;
     let Some(Entry::Recorded { what, record }) = row.read().ok()?.1 else { return None };
     let id = record.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
     (what == what::EVENT).then(|| (id, payload(&record), row.signature().map(Into::into)))

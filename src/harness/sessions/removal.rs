@@ -11,7 +11,7 @@ use crate::harness::commands::no_session;
 use crate::harness::start::Purpose;
 use crate::harness::{After, DEFAULT_SESSION, Harness, Lifecycle};
 use crate::list::Listed;
-use crate::ports::{Key, Millis, Part, Read, Rows, Table, Write};
+use crate::ports::{Millis, Read, Rows, Table, Write};
 use serde_json::Value;
 
 /// How long a removal can be undone, in milliseconds.
@@ -63,7 +63,7 @@ impl Harness {
     /// bring back.
     pub(super) fn remove_broken(&mut self, session: &str) {
         for table in [Table::Entries, Table::Heads, Table::Drafts] {
-            self.outbox.write(Write::DeletePrefix { table, prefix: vec![session.into()] });
+            self.outbox.write(delete(table, session));
         }
         // What else there is of it goes with the removed ones.
         self.heads.insert(session, Head::parse(r#"{"removed":0}"#));
@@ -104,15 +104,14 @@ impl Harness {
         let gone: Vec<String> = self.heads.keys().filter(is_over).map(Into::into).list();
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
-        let mut erase = |table, prefix: Key| self.outbox.write(Write::DeletePrefix { table, prefix });
         for (key, session) in part(0) {
             if gone.contains(session) {
-                erase(Table::Meta, key.clone());
+                self.outbox.write(Write::DeletePrefix { table: Table::Meta, prefix: key.clone() });
             }
         }
         for session in &gone {
             for table in [Table::Entries, Table::Heads, Table::Drafts] {
-                erase(table, vec![Part::Text(session.clone())]);
+                self.outbox.write(delete(table, session));
             }
         }
         for session in &gone {
@@ -127,6 +126,11 @@ impl Harness {
             self.give_back();
         }
     }
+}
+
+/// All rows of a session in a table go.
+pub(super) fn delete(table: Table, session: &str) -> Write {
+    Write::DeletePrefix { table, prefix: vec![session.into()] }
 }
 
 /// When a session was removed, by its head.
