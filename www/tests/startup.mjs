@@ -42,6 +42,8 @@ export const tests = {
 
   async "no network: told where the model needs one, and only there"({ page, base, model, visit, context }) {
     await open(page, base);
+    // The browser still fetches the page's icon behind its load, and says on the console when that is cut off.
+    await page.waitForLoadState("networkidle");
     await context.setOffline(true);
     assert.equal(await page.locator("[data-warning]").count(), 0);
     await useModel(visit, model);
