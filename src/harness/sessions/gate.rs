@@ -1,33 +1,25 @@
-//! Which session a command is about, who may give it, and how that session comes into our hands.
+//! Which session a command is about, and who may give it.
 //!
 //! Decides, before any command on a session is carried out: whether there is an operator and whether the session is
 //! theirs, whether the journal is at hand, has to be read first, or the workspace has to be borrowed for one write.
 //! Promises: there is no other way to a session than through this gate, whichever method was called. Leaves to
-//! others: what the command does (`commands.rs`, `lifecycle.rs`), what a session's record says (`session/`).
+//! others: reading a session for a command (`look.rs`), taking it (`take.rs`), what the command does (`commands.rs`,
+//! `lifecycle.rs`), what a session's record says (`session/`).
 
-use super::carry::{self, ARRIVING, PAGE};
-use super::commands::{is_once, left_by, told_rows};
-use super::integrity::{Head, changed_event};
-use super::removal::{delete, removed_by};
-use super::tail::is_a_page;
 use super::waiting::{Waiting, by_rows};
-use crate::error::{Code, ErrorInfo};
+use crate::error::ErrorInfo;
 use crate::harness::args::Args;
 use crate::harness::commands::no_session;
-use crate::harness::{After, DEFAULT_SESSION, Harness, Lifecycle, Slot, start};
-use crate::journal::canonical::Integrity;
-use crate::journal::{Entry, GENESIS, Row, redact};
-use crate::json;
+use crate::harness::{DEFAULT_SESSION, Harness, Lifecycle, Slot};
+use crate::journal::redact;
 use crate::object::Object;
-use crate::ports::{Key, Part, Read, Rows, Table};
+use crate::session::Session;
 use crate::session::operator::{self, Action, Operator};
-use crate::session::record::Record;
-use crate::session::{Session, record};
 use serde_json::Value;
 
 /// What a command needs of its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Need {
+pub(super) enum Need {
     /// To be read; any operator may.
     Read,
     /// To be changed by its owner, if need be while no agent runs.
@@ -41,14 +33,6 @@ enum Need {
 enum Subject<'a> {
     Session(&'a str),
     Run(&'a str),
-}
-
-/// How many rows are read at first to find events among them.
-const EVENT_ROWS: u64 = 512;
-
-/// From which row on a command reads.
-fn rows_from(args: &Value) -> u64 {
-    args.get("from").and_then(Value::as_u64).unwrap_or_default()
 }
 
 /// Which session or run a command is about, and what it needs of it. `None`: it is about none.
@@ -90,6 +74,11 @@ fn subject<'a>(name: &str, args: &'a Value) -> Result<Option<(Subject<'a>, Need)
             Ok(Some((Subject::Session(id), need)))
         }
     }
+}
+
+/// What a command that waits needs of its session.
+pub(super) fn need_of(waiting: &Waiting) -> Result<Need, ErrorInfo> {
+    Ok(subject(&waiting.name, &waiting.args)?.map_or(Need::Read, |(_, need)| need))
 }
 
 /// Whether a command writes to a session even where no agent runs: then it waits for a start that is on its way.
@@ -145,8 +134,7 @@ impl Harness {
         };
         if session.is_empty() {
             if let Subject::Run(run) = subject {
-                let row = Read::all(Table::Meta, vec!["run".into(), run.into()]);
-                self.read(vec![row], After::Find(Box::new(waiting())));
+                self.look_for_run(run, waiting());
             }
             return Ok(false);
         }
@@ -157,34 +145,17 @@ impl Harness {
             must_be_shown(name, args, &session, once)?;
         }
         if by_rows(name) {
-            let mut waiting = waiting();
-            let limit = args.get("limit").and_then(Value::as_u64);
-            // There are other rows between events.
-            let rows = match name {
-                "sessions.export" => Some(PAGE),
-                "sessions.journal" => limit,
-                _ => limit.map(|_| EVENT_ROWS),
-            };
-            waiting.until = rows.map(|rows| rows_from(args).saturating_add(rows));
-            self.look_at_rows(waiting);
+            self.look_at_page(waiting());
             return Ok(false);
         }
         if name == "sessions.fork" {
-            let of = |table| Read::all(table, vec![session.as_str().into()]);
-            self.read_after_commit(
-                vec![of(Table::Entries), of(Table::Heads)],
-                After::Look(Box::new(waiting())),
-            );
+            self.look_at_journal(waiting());
             return Ok(false);
         }
         if self.sessions.contains_key(&session) {
             self.must_own(name, &session, need)?;
             if name == "sessions.status" {
-                // How it stands is known; whether somebody has changed what is stored, is not.
-                let of = |table| Read::all(table, vec![session.as_str().into()]);
-                let seq = self.session(&session).map(Session::seq);
-                let reads = vec![Read { from: seq, ..of(Table::Entries) }, of(Table::Heads)];
-                self.read_after_commit(reads, After::Look(Box::new(waiting())));
+                self.look_at_stored_end(waiting());
                 return Ok(false);
             }
             return Ok(true);
@@ -247,225 +218,9 @@ impl Harness {
         self.sessions.iter().find(|(_, slot)| of(slot)).map(|(id, _)| id.to_owned())
     }
 
-    /// The row that says which session a run belongs to was read.
-    pub(in crate::harness) fn found(&mut self, mut waiting: Waiting, rows: &[Rows]) {
-        let row = rows.first().and_then(|rows| rows.first());
-        waiting.session = row.map_or_else(|| DEFAULT_SESSION.into(), |(_, session)| session.clone());
-        self.look_at(waiting);
-    }
-
-    /// Reads rows of a journal. What was done before is told with the rest.
-    fn look_at_rows(&mut self, waiting: Waiting) {
-        let of = |table| Read::all(table, vec![waiting.session.as_str().into()]);
-        // The row before is what the first one follows.
-        let from = rows_from(&waiting.args).saturating_sub(1);
-        let rows = Read { from: Some(from), until: waiting.until, ..of(Table::Entries) };
-        let reads = vec![rows, of(Table::Heads)];
-        self.read_after_commit(reads, After::Look(Box::new(waiting)));
-    }
-
-    /// What another tab works on is not lost: where no agent runs here, that is asked first.
-    pub(super) fn peek(&mut self, after: After) {
-        if self.peeking.is_empty() {
-            self.outbox.act(crate::harness::Action::Peek);
-        }
-        self.peeking.push(after);
-    }
-
-    /// Whether anybody holds the workspace is known.
-    pub(in crate::harness) fn peeked(&mut self, held: bool) {
-        let elsewhere = held && self.start.is_none() && self.lifecycle != Lifecycle::Running;
-        for after in std::mem::take(&mut self.peeking) {
-            match after {
-                After::Look(mut waiting) => {
-                    waiting.held = Some(elsewhere);
-                    self.look_at(*waiting);
-                }
-                After::List { command, of, .. } => self.read_heads(command, of, elsewhere),
-                _ => {}
-            }
-        }
-    }
-
-    fn look_at(&mut self, waiting: Waiting) {
-        if waiting.held.is_none() && self.lifecycle != Lifecycle::Running {
-            return self.peek(After::Look(Box::new(waiting)));
-        }
-        if is_a_page(&waiting) {
-            return self.look_at_end(waiting);
-        }
-        let of = |table: Table| Read::all(table, vec![waiting.session.as_str().into()]);
-        let arriving = Read::all(Table::Meta, vec![ARRIVING.into()]);
-        let reads = vec![of(Table::Entries), of(Table::Heads), of(Table::Drafts), arriving];
-        self.read(reads, After::Look(Box::new(waiting)));
-    }
-
-    /// The session of a command was read.
-    pub(in crate::harness) fn look(
-        &mut self,
-        waiting: Waiting,
-        rows: &[Rows],
-        signatures: Option<&[String]>,
-    ) {
-        let command = waiting.command;
-        if let Err(error) = self.looked(waiting, rows, signatures) {
-            self.reply_now(command, Err(error));
-        }
-    }
-
-    fn looked(
-        &mut self,
-        mut waiting: Waiting,
-        rows: &[Rows],
-        signatures: Option<&[String]>,
-    ) -> Result<(), ErrorInfo> {
-        let empty = Rows::new();
-        let part = |n: usize| rows.get(n).unwrap_or(&empty);
-        let Waiting { command, ref session, .. } = waiting;
-        let stored = part(1).first().map(|(_, row)| (row, Head::parse(row)));
-        let once = stored.as_ref().is_some_and(|(_, head)| is_once(&head.value));
-        must_be_shown(&waiting.name, &waiting.args, session, once)?;
-        if by_rows(&waiting.name) {
-            let Some((row, head)) = stored else { return Err(no_session(session)) };
-            self.must_be_there(&waiting.name, session, removed_by(&head.value))?;
-            self.integrity(session).accept("agent session state", session)?;
-            let signed = self.integrity(session) == Integrity::Verified;
-            if let Some(event) = changed_event(part(0), signatures, signed) {
-                Integrity::Tampered.accept("agent session event", &event)?;
-            }
-            let from = rows_from(&waiting.args);
-            let to_its_end = waiting.until.is_none_or(|until| until > head.seq()) && from <= head.seq();
-            check_chain(part(0), &head, to_its_end)?;
-            let before = |(key, _): &&(Key, String)| key.get(1) < Some(&Part::Number(from));
-            let shown = part(0).get(part(0).iter().take_while(before).count()..).unwrap_or_default();
-            let told = match waiting.name.as_str() {
-                "sessions.export" => carry::page(&waiting.args, shown, row)?,
-                "sessions.task" | "sessions.left" => self.task(&waiting, shown)?,
-                _ => told_rows(&waiting.name, &waiting.args, shown)?,
-            };
-            if let (Some(until), Some(limit)) =
-                (waiting.until, waiting.args.get("limit").and_then(Value::as_u64))
-                && until <= head.seq()
-                && (json::items(&told).len() as u64) < limit
-            {
-                waiting.until = Some(from.saturating_add((until - from).saturating_mul(4)));
-                self.look_at_rows(waiting);
-                return Ok(());
-            }
-            self.reply_now(command, Ok(Some(json::json(&told))));
-            return Ok(());
-        }
-        if waiting.name == "sessions.fork" {
-            let Some((_, head)) = stored else { return Err(no_session(session)) };
-            self.must_be_there(&waiting.name, session, removed_by(&head.value))?;
-            let whole = load(session, self, part(0), part(1))?;
-            return self.fork(waiting, part(0), whole);
-        }
-        // A start may have come first, and know more than this.
-        if let Some(slot) = self.sessions.get(session) {
-            if waiting.name != "sessions.status" {
-                return self.dispatch_waiting(waiting);
-            }
-            let state = slot.session.state().ok_or_else(|| no_session(session))?;
-            let Some((_, head)) = stored else { return Err(no_session(session)) };
-            let as_written = self.is_as_written(session, &head, waiting.asked);
-            if !as_written || check_chain(part(0), &head, true).is_err() {
-                self.verdicts.insert(session, Integrity::Tampered);
-            }
-            let status = match self.status_by(session, &head) {
-                Some(stored) if !as_written => stored,
-                _ => self.with_integrity(session, state),
-            };
-            self.reply_value(command, &status);
-            return Ok(());
-        }
-        if let Some(tail) = waiting.tail.take() {
-            self.integrity(&waiting.session).accept("agent session state", &waiting.session)?;
-            let removed = stored.and_then(|(_, head)| removed_by(&head.value));
-            self.must_be_there(&waiting.name, &waiting.session, removed)?;
-            return match self.look_further(waiting, tail, rows)? {
-                Some((waiting, rows)) => self.looked(waiting, &rows, signatures),
-                None => Ok(()),
-            };
-        }
-        let arrives = part(3).iter().any(|(_, id)| id == session);
-        let rows = if arrives { &[] } else { rows };
-        let part = |n: usize| rows.get(n).unwrap_or(&empty);
-        if part(0).is_empty() && part(1).is_empty() && session != DEFAULT_SESSION {
-            return Err(no_session(session));
-        }
-        let need = subject(&waiting.name, &waiting.args)?.map_or(Need::Read, |(_, need)| need);
-        if self.lifecycle == Lifecycle::Running && need != Need::Read {
-            if let Err(error) = self.take_session(session, rows) {
-                return self.not_taken(&waiting, error);
-            }
-            self.start_session(session);
-            return self.dispatch_waiting(waiting);
-        }
-        if need == Need::Work {
-            return self.dispatch_waiting(waiting);
-        }
-        let removes = waiting.name == "sessions.remove" && self.start.is_none();
-        let mut folded = match load(session, self, part(0), part(1)) {
-            Ok(folded) => folded,
-            Err(error) if removes && error.code == Code::Corrupt => {
-                self.begin(start::Purpose::Once(Box::new(waiting)));
-                return Ok(());
-            }
-            Err(error) => {
-                // As it is stored, and nothing of it is believed.
-                self.verdicts.insert(session, Integrity::Tampered);
-                let status = stored.as_ref().and_then(|(_, head)| self.status_by(session, head));
-                let shown =
-                    status.filter(|_| waiting.name == "sessions.status" && error.code == Code::Corrupt);
-                self.reply_value(command, &shown.ok_or(error)?);
-                return Ok(());
-            }
-        };
-        self.must_be_there(&waiting.name, session, folded.removed_at())?;
-        if need == Need::Read {
-            // What a lost page left reads as it will once the agent is started; here it is only looked at.
-            let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
-            if let Some(run) = working.map(|run| run.id.clone()) {
-                let blocks = start::from_drafts(&run, part(2));
-                folded.append(self.now, Some(&run), &Entry::Lost { blocks })?;
-            }
-            return self.answer_look(command, &folded, &waiting.name, &waiting.args);
-        }
-        if waiting.name == "clearConversation"
-            && folded.runs.is_empty()
-            && start::erasures(session, part(0)).is_empty()
-        {
-            self.reply_now(command, Ok(None));
-        } else if self.start.is_some() {
-            // The agent was started meanwhile: it is done then.
-            self.deferred.push((self.now, waiting.input()));
-        } else {
-            self.begin(start::Purpose::Once(Box::new(waiting)));
-        }
-        Ok(())
-    }
-
-    /// A run by its id or its task's: as it was kept, or as it stands.
-    fn task(&self, waiting: &Waiting, rows: &[(Key, String)]) -> Result<Value, ErrorInfo> {
-        let Waiting { session, name, args, .. } = waiting;
-        let id = Args::new(name, args, &["id"])?.needed("id")?;
-        if let Some(mut left) = left_by(id, rows)? {
-            let run = left.get_mut("run").filter(|_| name == "sessions.task").map(Value::take);
-            return Ok(run.unwrap_or(left));
-        }
-        let open = match self.session(session) {
-            Some(session) => session.open_task(id),
-            None => {
-                let texts = rows.iter().map(|(_, text)| text.as_str());
-                Session::load(session, &self.engine, texts)?.open_task(id)
-            }
-        };
-        open.ok_or_else(|| record::unknown("task run", id))
-    }
-
-    fn dispatch_waiting(&mut self, waiting: Waiting) -> Result<(), ErrorInfo> {
-        let need = subject(&waiting.name, &waiting.args)?.map_or(Need::Read, |(_, need)| need);
+    /// Carries out a command whose session was read for it.
+    pub(super) fn dispatch_waiting(&mut self, waiting: Waiting) -> Result<(), ErrorInfo> {
+        let need = need_of(&waiting)?;
         let removed = self.removed_at(&waiting.session);
         self.must_be_there(&waiting.name, &waiting.session, removed)?;
         self.must_own(&waiting.name, &waiting.session, need)?;
@@ -476,91 +231,10 @@ impl Harness {
         let Waiting { command, name, args, fresh, .. } = waiting;
         self.dispatch(command, &name, &args, fresh)
     }
-
-    /// A session that was taken goes by the present configuration, and what waits in it waits again.
-    pub(in crate::harness) fn start_session(&mut self, session: &str) {
-        self.record_start(session);
-        self.start_those_with_keys();
-        self.answer_waiters(session);
-        self.tell_questions_again(session);
-    }
-
-    /// From here on this holder writes the journal, and decisions go by its configuration.
-    pub(in crate::harness) fn record_start(&mut self, session: &str) {
-        let (config, tools) = (self.config_record(), self.registry.record());
-        self.append(session, None, &Entry::Started { epoch: self.epoch, config, tools });
-    }
-
-    /// A session that a command is for is not what was written. All that can be done with it is to remove it.
-    pub(in crate::harness) fn not_taken(
-        &mut self,
-        waiting: &Waiting,
-        error: ErrorInfo,
-    ) -> Result<(), ErrorInfo> {
-        if waiting.name != "sessions.remove"
-            || error.code != Code::Corrupt
-            || waiting.session == DEFAULT_SESSION
-        {
-            return Err(error);
-        }
-        self.remove_broken(&waiting.session);
-        self.reply(waiting.command, Ok(None));
-        self.look_for_remains();
-        Ok(())
-    }
-
-    /// Does the one thing that a workspace was borrowed for, and lets it go.
-    pub(in crate::harness) fn do_once(&mut self, waiting: Waiting) {
-        let command = waiting.command;
-        let clears = waiting.name == "clearConversation";
-        match self.dispatch_waiting(waiting) {
-            // It goes on until everything is erased.
-            Ok(()) if clears => return,
-            Ok(()) => {}
-            Err(error) => self.reply_now(command, Err(error)),
-        }
-        self.give_back();
-    }
-
-    /// Lets a borrowed workspace go.
-    pub(in crate::harness) fn give_back(&mut self) {
-        self.release();
-        self.outbox.tell_after_commit(crate::harness::Action::Unlock { epoch: self.epoch });
-    }
-
-    /// Takes a session's journal into our hands: its entries, head and drafts as they were read.
-    pub(in crate::harness) fn take_session(&mut self, id: &str, rows: &[Rows]) -> Result<(), ErrorInfo> {
-        let empty = Rows::new();
-        let part = |n: usize| rows.get(n).unwrap_or(&empty);
-        let session = load(id, self, part(0), part(1))?;
-        let stopped = session.epoch() <= self.stopped && !session.grants.is_empty();
-        let doubted = session.origin.is_none() && !part(1).is_empty();
-        self.sessions.insert(id, Slot::new(session));
-        let integrity = self.integrity(id);
-        if doubted && integrity != Integrity::Verified {
-            // What is signed from here on says nothing of what was before.
-            self.append(id, None, &Entry::Found { integrity: integrity.as_str().into() });
-        }
-        if stopped {
-            self.append(id, None, &Entry::Stopped {});
-        }
-        for write in start::erasures(id, part(0)) {
-            self.outbox.write(write);
-        }
-        // What a lost page wrote past its commits may belong to no run any more.
-        if !part(2).is_empty() {
-            self.outbox.write(delete(Table::Drafts, id));
-        }
-        self.lose(id, part(2));
-        if self.watched.contains_key(id) {
-            self.tell_history(id);
-        }
-        Ok(())
-    }
 }
 
 /// The session of one task is reached by its run alone.
-fn must_be_shown(name: &str, args: &Value, session: &str, once: bool) -> Result<(), ErrorInfo> {
+pub(super) fn must_be_shown(name: &str, args: &Value, session: &str, once: bool) -> Result<(), ErrorInfo> {
     let by_id = name != "interrupt" && matches!(subject(name, args)?, Some((Subject::Session(_), _)));
     if once && by_id { Err(no_session(session)) } else { Ok(()) }
 }
@@ -585,49 +259,4 @@ fn parse_operator(value: &Value) -> Result<Operator, ErrorInfo> {
         issuer: issuer.map(Into::into),
         expires_at: args.whole("expiresAt")?,
     })
-}
-
-/// Whether rows that were read follow each other, and lead to where the head says, if they go `to_its_end`.
-fn check_chain(rows: &Rows, head: &Head, to_its_end: bool) -> Result<(), ErrorInfo> {
-    let mut before: Option<(u64, String)> = None;
-    for (key, text) in rows {
-        let Some(Part::Number(seq)) = key.get(1) else { continue };
-        let row = Row::from_text(text)?;
-        let follows = match &before {
-            Some((last, hash)) => *last + 1 == *seq && row.follows(hash),
-            None if *seq == 1 => row.follows(GENESIS),
-            // It is there for the one behind it; what is before it is not read.
-            None => row.has_its_content(),
-        };
-        if !follows {
-            let message = ["journal row ", &seq.to_string(), " does not follow the one before it"].concat();
-            return Err(ErrorInfo::new(Code::Corrupt, message).hint("the database was changed from outside"));
-        }
-        before = Some((*seq, row.hash().into()));
-    }
-    let end = before.as_ref().map(|(seq, hash)| (*seq, hash.as_str()));
-    let said = head.value.get("hash").and_then(Value::as_str).map(|hash| (head.seq(), hash));
-    if to_its_end && end != said {
-        let error = ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head");
-        return Err(error.hint("the database was changed from outside"));
-    }
-    Ok(())
-}
-
-/// Folds a session's rows and holds them against its head.
-fn load(id: &str, harness: &Harness, entries: &Rows, heads: &Rows) -> Result<Session, ErrorInfo> {
-    harness.integrity(id).accept("agent session state", id)?;
-    let head = heads.first().map(|(_, row)| Head::parse(row));
-    let session = Session::load(id, &harness.engine, entries.iter().map(|(_, text)| text.as_str()))?;
-    let record = session.record().map(Record::json);
-    if record.as_ref().is_some_and(|record| record.get("id").and_then(Value::as_str) != Some(id)) {
-        let error = ErrorInfo::new(Code::Corrupt, "these rows are another session's");
-        return Err(error.hint("they were copied in the database: export and import copy a session"));
-    }
-    let agrees = |head: &Head| session.agrees_with(&head.value) && head.record() == record.as_ref();
-    if head.as_ref().map_or(!entries.is_empty(), |head| !agrees(head)) {
-        let error = ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head");
-        return Err(error.hint("rows are missing: delete the workspace to start anew, or report this"));
-    }
-    Ok(session)
 }

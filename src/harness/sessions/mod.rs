@@ -1,6 +1,8 @@
 //! Sessions in the hands of the harness: who may reach one, what is done with it, and how it is read, kept and carried.
 //!
-//! - `gate`: which session a command is about, who may give it, and how that session is read for it.
+//! - `gate`: which session a command is about, and who may give it.
+//! - `look`: how that session is read for it, and what is answered from it.
+//! - `take`: how it comes into our hands.
 //! - `commands`: launch, status, stop, restart, recover, rename, list, tasks.
 //! - `tail`: pages of a conversation, from the end of a journal.
 //! - `integrity`: signatures of heads and events.
@@ -13,8 +15,10 @@ mod carry;
 mod commands;
 mod gate;
 mod integrity;
+mod look;
 mod removal;
 mod tail;
+mod take;
 mod waiting;
 
 pub(super) use carry::{ARRIVING, Arrival};

@@ -1,0 +1,413 @@
+//! Sessions that are read for a command.
+//!
+//! Decides what is read of a session for it (rows, the journal's end, all of it), and what the answer is made from: those
+//! rows, what is in our hands held against what is stored, or the session folded anew. Promises: rows that do not follow
+//! each other, or do not lead to where the head says, are told as a broken session and never believed; a read changes
+//! nothing. Leaves to others: who may give the command (`gate.rs`), how far back a page of a conversation reaches
+//! (`tail.rs`), and taking a session to work in it (`take.rs`).
+
+use super::carry::{self, ARRIVING, PAGE};
+use super::commands::{is_once, left_by, told_rows};
+use super::gate::{Need, must_be_shown, need_of};
+use super::integrity::{Head, changed_event};
+use super::removal::removed_by;
+use super::tail::is_a_page;
+use super::waiting::{Waiting, by_rows};
+use crate::error::{Code, ErrorInfo};
+use crate::harness::args::Args;
+use crate::harness::commands::no_session;
+use crate::harness::{Action, After, DEFAULT_SESSION, Harness, Lifecycle, start};
+use crate::journal::canonical::Integrity;
+use crate::journal::{Entry, GENESIS, Row};
+use crate::json;
+use crate::ports::{Key, Part, Read, Rows, Table};
+use crate::session::record::Record;
+use crate::session::{Session, record};
+use serde_json::Value;
+
+/// How many rows are read at first to find events among them.
+const EVENT_ROWS: u64 = 512;
+
+/// What is stored of a session, as it was read for a command: its entries, its head, the drafts of its run.
+pub(super) struct Stored<'a> {
+    rows: &'a [Rows],
+    head: Option<Head>,
+}
+
+impl<'a> Stored<'a> {
+    pub(super) fn of(rows: &'a [Rows]) -> Stored<'a> {
+        let mut stored = Stored { rows, head: None };
+        stored.head = stored.head_row().map(Head::parse);
+        stored
+    }
+
+    fn part(&self, n: usize) -> &'a Rows {
+        static NONE: Rows = Rows::new();
+        self.rows.get(n).unwrap_or(&NONE)
+    }
+
+    pub(super) fn entries(&self) -> &'a Rows {
+        self.part(0)
+    }
+
+    pub(super) fn head_row(&self) -> Option<&'a str> {
+        self.part(1).first().map(|(_, row)| row.as_str())
+    }
+
+    pub(super) fn drafts(&self) -> &'a Rows {
+        self.part(2)
+    }
+
+    fn removed(&self) -> Option<u64> {
+        self.head.as_ref().and_then(|head| removed_by(&head.value))
+    }
+}
+
+impl Harness {
+    /// Reads which session a run belongs to.
+    pub(super) fn look_for_run(&mut self, run: &str, waiting: Waiting) {
+        let row = Read::all(Table::Meta, vec!["run".into(), run.into()]);
+        self.read(vec![row], After::Find(Box::new(waiting)));
+    }
+
+    /// The row that says which session a run belongs to was read.
+    pub(in crate::harness) fn found(&mut self, mut waiting: Waiting, rows: &[Rows]) {
+        let row = rows.first().and_then(|rows| rows.first());
+        waiting.session = row.map_or_else(|| DEFAULT_SESSION.into(), |(_, session)| session.clone());
+        self.look_at(waiting);
+    }
+
+    /// Reads as many rows of a journal as a command asks for.
+    pub(super) fn look_at_page(&mut self, mut waiting: Waiting) {
+        let limit = waiting.args.get("limit").and_then(Value::as_u64);
+        // There are other rows between events.
+        let rows = match waiting.name.as_str() {
+            "sessions.export" => Some(PAGE),
+            "sessions.journal" => limit,
+            _ => limit.map(|_| EVENT_ROWS),
+        };
+        waiting.until = rows.map(|rows| rows_from(&waiting.args).saturating_add(rows));
+        self.look_at_rows(waiting);
+    }
+
+    /// Reads rows of a journal, and its head.
+    fn look_at_rows(&mut self, waiting: Waiting) {
+        // The row before is what the first one follows.
+        let from = rows_from(&waiting.args).saturating_sub(1);
+        let until = waiting.until;
+        self.look_at_entries(waiting, Some(from), until);
+    }
+
+    /// Reads the whole journal, and its head.
+    pub(super) fn look_at_journal(&mut self, waiting: Waiting) {
+        self.look_at_entries(waiting, None, None);
+    }
+
+    /// Reads what is stored of a session that is in our hands, where its journal ends: how it stands is known; whether
+    /// somebody has changed what is stored, is not.
+    pub(super) fn look_at_stored_end(&mut self, waiting: Waiting) {
+        let seq = self.session(&waiting.session).map(Session::seq);
+        self.look_at_entries(waiting, seq, None);
+    }
+
+    /// What was done before is told with the rest: it is read behind the commits that are on their way.
+    fn look_at_entries(&mut self, waiting: Waiting, from: Option<u64>, until: Option<u64>) {
+        let of = |table| Read::all(table, vec![waiting.session.as_str().into()]);
+        let reads = vec![Read { from, until, ..of(Table::Entries) }, of(Table::Heads)];
+        self.read_after_commit(reads, After::Look(Box::new(waiting)));
+    }
+
+    /// What another tab works on is not lost: where no agent runs here, that is asked first.
+    pub(super) fn peek(&mut self, after: After) {
+        if self.peeking.is_empty() {
+            self.outbox.act(Action::Peek);
+        }
+        self.peeking.push(after);
+    }
+
+    /// Whether anybody holds the workspace is known.
+    pub(in crate::harness) fn peeked(&mut self, held: bool) {
+        let elsewhere = held && self.start.is_none() && self.lifecycle != Lifecycle::Running;
+        for after in std::mem::take(&mut self.peeking) {
+            match after {
+                After::Look(mut waiting) => {
+                    waiting.held = Some(elsewhere);
+                    self.look_at(*waiting);
+                }
+                After::List { command, of, .. } => self.read_heads(command, of, elsewhere),
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads a session that is not in our hands.
+    pub(super) fn look_at(&mut self, waiting: Waiting) {
+        if waiting.held.is_none() && self.lifecycle != Lifecycle::Running {
+            return self.peek(After::Look(Box::new(waiting)));
+        }
+        if is_a_page(&waiting) {
+            return self.look_at_end(waiting);
+        }
+        let of = |table: Table| Read::all(table, vec![waiting.session.as_str().into()]);
+        let arriving = Read::all(Table::Meta, vec![ARRIVING.into()]);
+        let reads = vec![of(Table::Entries), of(Table::Heads), of(Table::Drafts), arriving];
+        self.read(reads, After::Look(Box::new(waiting)));
+    }
+
+    /// The session of a command was read.
+    pub(in crate::harness) fn look(
+        &mut self,
+        waiting: Waiting,
+        rows: &[Rows],
+        signatures: Option<&[String]>,
+    ) {
+        let command = waiting.command;
+        if let Err(error) = self.looked(waiting, rows, signatures) {
+            self.reply_now(command, Err(error));
+        }
+    }
+
+    fn looked(
+        &mut self,
+        mut waiting: Waiting,
+        rows: &[Rows],
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
+        // What is still being brought in is not there yet.
+        let arrives = rows.get(3).is_some_and(|ids| ids.iter().any(|(_, id)| *id == waiting.session));
+        let stored = Stored::of(if arrives { &[] } else { rows });
+        let once = stored.head.as_ref().is_some_and(|head| is_once(&head.value));
+        must_be_shown(&waiting.name, &waiting.args, &waiting.session, once)?;
+        if by_rows(&waiting.name) {
+            return self.answer_by_rows(waiting, &stored, signatures);
+        }
+        if waiting.name == "sessions.fork" {
+            self.must_be_stored(&waiting, &stored)?;
+            let whole = load(&waiting.session, self, &stored)?;
+            return self.fork(waiting, stored.entries(), whole);
+        }
+        // A start may have come first, and know more than this.
+        if self.sessions.contains_key(&waiting.session) {
+            return match waiting.name.as_str() {
+                "sessions.status" => self.answer_status(&waiting, &stored),
+                _ => self.dispatch_waiting(waiting),
+            };
+        }
+        if let Some(tail) = waiting.tail.take() {
+            self.integrity(&waiting.session).accept("agent session state", &waiting.session)?;
+            self.must_be_there(&waiting.name, &waiting.session, stored.removed())?;
+            return match self.look_further(waiting, tail, rows)? {
+                Some((waiting, rows)) => self.answer_whole(waiting, &Stored::of(&rows)),
+                None => Ok(()),
+            };
+        }
+        self.answer_whole(waiting, &stored)
+    }
+
+    /// Whether there is a session of that name to be read, and it was not removed.
+    fn must_be_stored<'a>(&self, waiting: &Waiting, stored: &'a Stored) -> Result<&'a Head, ErrorInfo> {
+        let head = stored.head.as_ref().ok_or_else(|| no_session(&waiting.session))?;
+        self.must_be_there(&waiting.name, &waiting.session, stored.removed())?;
+        Ok(head)
+    }
+
+    /// Answers from the rows of a journal, whoever holds the session.
+    fn answer_by_rows(
+        &mut self,
+        mut waiting: Waiting,
+        stored: &Stored,
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
+        let head = self.must_be_stored(&waiting, stored)?;
+        let Waiting { command, session, name, args, until, .. } = &waiting;
+        let (rows, from, until) = (stored.entries(), rows_from(args), *until);
+        self.integrity(session).accept("agent session state", session)?;
+        let signed = self.integrity(session) == Integrity::Verified;
+        if let Some(event) = changed_event(rows, signatures, signed) {
+            Integrity::Tampered.accept("agent session event", &event)?;
+        }
+        let to_its_end = until.is_none_or(|until| until > head.seq()) && from <= head.seq();
+        check_chain(rows, head, to_its_end)?;
+        let before = |(key, _): &&(Key, String)| key.get(1) < Some(&Part::Number(from));
+        let shown = rows.get(rows.iter().take_while(before).count()..).unwrap_or_default();
+        let told = match name.as_str() {
+            "sessions.export" => carry::page(args, shown, stored.head_row().unwrap_or_default())?,
+            "sessions.task" | "sessions.left" => self.task(&waiting, shown)?,
+            _ => told_rows(name, args, shown)?,
+        };
+        // Too few of these rows were events, and there are more.
+        if let (Some(until), Some(limit)) = (until, args.get("limit").and_then(Value::as_u64))
+            && until <= head.seq()
+            && (json::items(&told).len() as u64) < limit
+        {
+            waiting.until = Some(from.saturating_add((until - from).saturating_mul(4)));
+            self.look_at_rows(waiting);
+            return Ok(());
+        }
+        self.reply_now(*command, Ok(Some(json::json(&told))));
+        Ok(())
+    }
+
+    /// How a session in our hands stands, held against what is stored of it.
+    fn answer_status(&mut self, waiting: &Waiting, stored: &Stored) -> Result<(), ErrorInfo> {
+        let session = &waiting.session;
+        let state = self.session(session).and_then(Session::state).ok_or_else(|| no_session(session))?;
+        let head = stored.head.as_ref().ok_or_else(|| no_session(session))?;
+        let as_written = self.is_as_written(session, head, waiting.asked);
+        if !as_written || check_chain(stored.entries(), head, true).is_err() {
+            self.verdicts.insert(session, Integrity::Tampered);
+        }
+        let status = match self.status_by(session, head) {
+            Some(stored) if !as_written => stored,
+            _ => self.with_integrity(session, state),
+        };
+        self.reply_value(waiting.command, &status);
+        Ok(())
+    }
+
+    /// All of a session that is not in our hands is there: it is taken to work in it, or only looked at.
+    fn answer_whole(&mut self, waiting: Waiting, stored: &Stored) -> Result<(), ErrorInfo> {
+        let session = &waiting.session;
+        if stored.entries().is_empty() && stored.head.is_none() && session != DEFAULT_SESSION {
+            return Err(no_session(session));
+        }
+        match need_of(&waiting)? {
+            Need::Read => self.answer_folded(&waiting, stored),
+            Need::Write | Need::Work if self.lifecycle == Lifecycle::Running => {
+                self.take_for(waiting, stored.rows)
+            }
+            Need::Work => self.dispatch_waiting(waiting),
+            Need::Write => self.write_once(waiting, stored),
+        }
+    }
+
+    /// Answers from a session that was folded for this and is let go again.
+    fn answer_folded(&mut self, waiting: &Waiting, stored: &Stored) -> Result<(), ErrorInfo> {
+        let Waiting { command, session, name, args, .. } = waiting;
+        let mut folded = match load(session, self, stored) {
+            Ok(folded) => folded,
+            Err(error) => return self.answer_broken(waiting, stored, error),
+        };
+        self.must_be_there(name, session, folded.removed_at())?;
+        // What a lost page left reads as it will once the agent is started; here it is only looked at.
+        let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
+        if let Some(run) = working.map(|run| run.id.clone()) {
+            let blocks = start::from_drafts(&run, stored.drafts());
+            folded.append(self.now, Some(&run), &Entry::Lost { blocks })?;
+        }
+        self.answer_look(*command, &folded, name, args)
+    }
+
+    /// What lies there is not what was written: its status is shown as it is stored, and nothing of it is believed.
+    fn answer_broken(
+        &mut self,
+        waiting: &Waiting,
+        stored: &Stored,
+        error: ErrorInfo,
+    ) -> Result<(), ErrorInfo> {
+        self.verdicts.insert(&waiting.session, Integrity::Tampered);
+        let shows = waiting.name == "sessions.status" && error.code == Code::Corrupt;
+        let status = stored.head.as_ref().filter(|_| shows);
+        let status = status.and_then(|head| self.status_by(&waiting.session, head)).ok_or(error)?;
+        self.reply_value(waiting.command, &status);
+        Ok(())
+    }
+
+    /// Writes to a session while no agent runs, by borrowing the workspace for it, if there is something to write.
+    fn write_once(&mut self, waiting: Waiting, stored: &Stored) -> Result<(), ErrorInfo> {
+        match load(&waiting.session, self, stored) {
+            Ok(folded) => {
+                self.must_be_there(&waiting.name, &waiting.session, folded.removed_at())?;
+                let empty =
+                    folded.runs.is_empty() && start::erasures(&waiting.session, stored.entries()).is_empty();
+                if waiting.name == "clearConversation" && empty {
+                    self.reply_now(waiting.command, Ok(None));
+                } else if self.start.is_some() {
+                    // The agent was started meanwhile: it is done then.
+                    self.deferred.push((self.now, waiting.input()));
+                } else {
+                    self.borrow_for(waiting);
+                }
+                Ok(())
+            }
+            // All that can be done with it is to remove it.
+            Err(error)
+                if waiting.name == "sessions.remove"
+                    && self.start.is_none()
+                    && error.code == Code::Corrupt =>
+            {
+                self.borrow_for(waiting);
+                Ok(())
+            }
+            Err(error) => self.answer_broken(&waiting, stored, error),
+        }
+    }
+
+    /// A run by its id or its task's: as it was kept, or as it stands.
+    fn task(&self, waiting: &Waiting, rows: &[(Key, String)]) -> Result<Value, ErrorInfo> {
+        let Waiting { session, name, args, .. } = waiting;
+        let id = Args::new(name, args, &["id"])?.needed("id")?;
+        if let Some(mut left) = left_by(id, rows)? {
+            let run = left.get_mut("run").filter(|_| name == "sessions.task").map(Value::take);
+            return Ok(run.unwrap_or(left));
+        }
+        let open = match self.session(session) {
+            Some(session) => session.open_task(id),
+            None => {
+                let texts = rows.iter().map(|(_, text)| text.as_str());
+                Session::load(session, &self.engine, texts)?.open_task(id)
+            }
+        };
+        open.ok_or_else(|| record::unknown("task run", id))
+    }
+}
+
+/// From which row on a command reads.
+fn rows_from(args: &Value) -> u64 {
+    args.get("from").and_then(Value::as_u64).unwrap_or_default()
+}
+
+/// Whether rows that were read follow each other, and lead to where the head says, if they go `to_its_end`.
+fn check_chain(rows: &Rows, head: &Head, to_its_end: bool) -> Result<(), ErrorInfo> {
+    let mut before: Option<(u64, String)> = None;
+    for (key, text) in rows {
+        let Some(Part::Number(seq)) = key.get(1) else { continue };
+        let row = Row::from_text(text)?;
+        let follows = match &before {
+            Some((last, hash)) => *last + 1 == *seq && row.follows(hash),
+            None if *seq == 1 => row.follows(GENESIS),
+            // It is there for the one behind it; what is before it is not read.
+            None => row.has_its_content(),
+        };
+        if !follows {
+            let message = ["journal row ", &seq.to_string(), " does not follow the one before it"].concat();
+            return Err(ErrorInfo::new(Code::Corrupt, message).hint("the database was changed from outside"));
+        }
+        before = Some((*seq, row.hash().into()));
+    }
+    let end = before.as_ref().map(|(seq, hash)| (*seq, hash.as_str()));
+    let said = head.value.get("hash").and_then(Value::as_str).map(|hash| (head.seq(), hash));
+    if to_its_end && end != said {
+        let error = ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head");
+        return Err(error.hint("the database was changed from outside"));
+    }
+    Ok(())
+}
+
+/// Folds a session's rows and holds them against its head.
+pub(super) fn load(id: &str, harness: &Harness, stored: &Stored) -> Result<Session, ErrorInfo> {
+    harness.integrity(id).accept("agent session state", id)?;
+    let texts = stored.entries().iter().map(|(_, text)| text.as_str());
+    let session = Session::load(id, &harness.engine, texts)?;
+    let record = session.record().map(Record::json);
+    if record.as_ref().is_some_and(|record| record.get("id").and_then(Value::as_str) != Some(id)) {
+        let error = ErrorInfo::new(Code::Corrupt, "these rows are another session's");
+        return Err(error.hint("they were copied in the database: export and import copy a session"));
+    }
+    let agrees = |head: &Head| session.agrees_with(&head.value) && head.record() == record.as_ref();
+    if stored.head.as_ref().map_or(!stored.entries().is_empty(), |head| !agrees(head)) {
+        let error = ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head");
+        return Err(error.hint("rows are missing: delete the workspace to start anew, or report this"));
+    }
+    Ok(session)
+}

@@ -1,0 +1,110 @@
+//! Sessions that come into our hands.
+//!
+//! Decides what is put on record when a session is taken: that this holder writes from here on, that a page was lost with
+//! its run, that what was found was not verified. Promises: a workspace that is borrowed for one write is given back.
+//! Leaves to others: what is read for it (`look.rs`), and how a workspace is got (`start.rs`).
+
+use super::look::{Stored, load};
+use super::removal::delete;
+use super::waiting::Waiting;
+use crate::error::{Code, ErrorInfo};
+use crate::harness::{Action, DEFAULT_SESSION, Harness, Slot, start};
+use crate::journal::Entry;
+use crate::journal::canonical::Integrity;
+use crate::ports::{Rows, Table};
+
+impl Harness {
+    /// A session that was taken goes by the present configuration, and what waits in it waits again.
+    pub(in crate::harness) fn start_session(&mut self, session: &str) {
+        self.record_start(session);
+        self.start_those_with_keys();
+        self.answer_waiters(session);
+        self.tell_questions_again(session);
+    }
+
+    /// From here on this holder writes the journal, and decisions go by its configuration.
+    pub(in crate::harness) fn record_start(&mut self, session: &str) {
+        let (config, tools) = (self.config_record(), self.registry.record());
+        self.append(session, None, &Entry::Started { epoch: self.epoch, config, tools });
+    }
+
+    /// Takes the session of a command, and carries it out.
+    pub(super) fn take_for(&mut self, waiting: Waiting, rows: &[Rows]) -> Result<(), ErrorInfo> {
+        if let Err(error) = self.take_session(&waiting.session, rows) {
+            return self.not_taken(&waiting, error);
+        }
+        self.start_session(&waiting.session);
+        self.dispatch_waiting(waiting)
+    }
+
+    /// A session that a command is for is not what was written. All that can be done with it is to remove it.
+    pub(in crate::harness) fn not_taken(
+        &mut self,
+        waiting: &Waiting,
+        error: ErrorInfo,
+    ) -> Result<(), ErrorInfo> {
+        if waiting.name != "sessions.remove"
+            || error.code != Code::Corrupt
+            || waiting.session == DEFAULT_SESSION
+        {
+            return Err(error);
+        }
+        self.remove_broken(&waiting.session);
+        self.reply(waiting.command, Ok(None));
+        self.look_for_remains();
+        Ok(())
+    }
+
+    /// Borrows the workspace for one command that writes.
+    pub(super) fn borrow_for(&mut self, waiting: Waiting) {
+        self.begin(start::Purpose::Once(Box::new(waiting)));
+    }
+
+    /// Does the one thing that a workspace was borrowed for, and lets it go.
+    pub(in crate::harness) fn do_once(&mut self, waiting: Waiting) {
+        let command = waiting.command;
+        let clears = waiting.name == "clearConversation";
+        match self.dispatch_waiting(waiting) {
+            // It goes on until everything is erased.
+            Ok(()) if clears => return,
+            Ok(()) => {}
+            Err(error) => self.reply_now(command, Err(error)),
+        }
+        self.give_back();
+    }
+
+    /// Lets a borrowed workspace go.
+    pub(in crate::harness) fn give_back(&mut self) {
+        self.release();
+        self.outbox.tell_after_commit(Action::Unlock { epoch: self.epoch });
+    }
+
+    /// Takes a session's journal into our hands: its entries, head and drafts as they were read.
+    pub(in crate::harness) fn take_session(&mut self, id: &str, rows: &[Rows]) -> Result<(), ErrorInfo> {
+        let stored = Stored::of(rows);
+        let session = load(id, self, &stored)?;
+        let stopped = session.epoch() <= self.stopped && !session.grants.is_empty();
+        let doubted = session.origin.is_none() && stored.head_row().is_some();
+        self.sessions.insert(id, Slot::new(session));
+        let integrity = self.integrity(id);
+        if doubted && integrity != Integrity::Verified {
+            // What is signed from here on says nothing of what was before.
+            self.append(id, None, &Entry::Found { integrity: integrity.as_str().into() });
+        }
+        if stopped {
+            self.append(id, None, &Entry::Stopped {});
+        }
+        for write in start::erasures(id, stored.entries()) {
+            self.outbox.write(write);
+        }
+        // What a lost page wrote past its commits may belong to no run any more.
+        if !stored.drafts().is_empty() {
+            self.outbox.write(delete(Table::Drafts, id));
+        }
+        self.lose(id, stored.drafts());
+        if self.watched.contains_key(id) {
+            self.tell_history(id);
+        }
+        Ok(())
+    }
+}
