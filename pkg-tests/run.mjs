@@ -7,7 +7,8 @@ import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
-const SUITES = ["servers", "scenarios-000", "scenarios-001", "sessions", "versions", "scenarios-004", "contract", "bad-input", "permission", "injection", "agents", "keys", "files", "structured", "wire", "wires", "crossing", "differential", "lives", "carry", "weeks", "golden", "consumers"];
+// The long ones first, so that no lane waits for another at the end.
+const SUITES = ["weeks", "lives", "servers", "scenarios-000", "scenarios-001", "sessions", "versions", "scenarios-004", "contract", "bad-input", "permission", "injection", "consumers", "agents", "keys", "files", "structured", "wire", "wires", "crossing", "differential", "carry", "golden"];
 
 const { values } = parseArgs({ options: { only: { type: "string", multiple: true }, package: { type: "string" }, headed: { type: "boolean" } } });
 const wanted = (values.only ?? SUITES).map((item) => { const [suite, ...words] = item.split("/"); return { suite, words: words.join("/") }; });
@@ -26,24 +27,27 @@ const { runSuite } = await import("./lib/runner.mjs");
 
 // The servers are tested on their own; everything else needs the package.
 const needsPackage = wanted.some(({ suite }) => suite !== "servers");
-const env = {};
-env.pkg = needsPackage ? await installPackage(values.package ?? path.join(HERE, "..", "pkg")) : undefined;
-env.site = await site(env.pkg);
-env.browser = await launch({ headless: !values.headed });
+const pkg = needsPackage ? await installPackage(values.package ?? path.join(HERE, "..", "pkg")) : undefined;
 
+// Two browsers, each with a web server of its own, share the suites: a test waits as much as it works.
 const total = { passed: 0, failed: 0, failures: [] };
-for (const { suite, words } of wanted) {
-  console.log(`\n${suite}`);
-  const { default: register } = await import(`./suites/${suite}.mjs`);
-  const counts = await runSuite(suite, register, env, words);
-  total.passed += counts.passed;
-  total.failed += counts.failed;
-  total.failures.push(...counts.failures);
+const waiting = [...wanted];
+async function lane() {
+  const env = { pkg, site: await site(pkg), browser: await launch({ headless: !values.headed }) };
+  while (waiting.length) {
+    const { suite, words } = waiting.shift();
+    const { default: register } = await import(`./suites/${suite}.mjs`);
+    const counts = await runSuite(suite, register, env, words);
+    total.passed += counts.passed;
+    total.failed += counts.failed;
+    total.failures.push(...counts.failures);
+  }
+  await env.browser.close();
+  await env.site.close();
+  await env.raw?.close();
+  for (const server of env.wires?.values() ?? []) await server.close();
 }
-await env.browser.close();
-await env.site.close();
-await env.raw?.close();
-for (const server of env.wires?.values() ?? []) await server.close();
+await Promise.all(wanted.length > 1 ? [lane(), lane()] : [lane()]);
 
 if (total.failures.length) console.log(`\nfailed:\n${total.failures.map((f) => `  ${f}`).join("\n")}`);
 console.log(`\n${total.passed} passed, ${total.failed} failed`);

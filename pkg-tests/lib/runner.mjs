@@ -21,11 +21,11 @@ export async function runSuite(name, register, env, filter = "") {
       work.catch(() => {});
       await Promise.race([work, late]);
       counts.passed++;
-      console.log(`  ok    ${title}${t.notes.length ? ` (${t.notes.join("; ")})` : ""}`);
+      console.log(`ok    ${name}: ${title}${t.notes.length ? ` (${t.notes.join("; ")})` : ""}`);
     } catch (error) {
       counts.failed++;
       counts.failures.push(`${name}: ${title}`);
-      console.log(`  FAIL  ${title}${t.notes.length ? ` (${t.notes.join("; ")})` : ""}\n${indent(explain(error))}${indent(t.log.slice(-15).join("\n"))}`);
+      console.log(`FAIL  ${name}: ${title}${t.notes.length ? ` (${t.notes.join("; ")})` : ""}\n${indent(explain(error))}${indent(t.log.slice(-15).join("\n"))}`);
     } finally {
       clearTimeout(timer);
       await t.close();

@@ -46,7 +46,7 @@ export const tests = {
     await begin(t);
     await page.locator("[data-testid=verdict][data-verdict=verified]").waitFor();
     assert.equal((await page.getByTestId("verdict").textContent()).trim(), "Verified");
-    assert.equal(await page.getByTestId("session-status").getAttribute("data-status"), "idle");
+    await page.locator("[data-testid=session-status][data-status=idle]").waitFor();
     await page.getByTestId("session-facts").locator("summary").click();
     assert.match(await page.getByTestId("session-facts").innerText(), /Operator\s+local/);
     await page.getByTestId("stop-session").click();

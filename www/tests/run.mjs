@@ -16,33 +16,41 @@ const only = option("only") ?? "";
 const themes = ["first-visit", "startup", "conversation", "tools", "reading", "reload", "permission", "tools-panel", "example", "composer", "attach", "keyboard", "pages", "sessions", "journal", "versions", "carry", "settings", "providers", "failures", "safety", "accessibility"];
 if (process.argv.includes("--speed")) themes.push("speed");
 
-const browser = await launch();
-const failures = [];
-let count = 0;
+const tests = [];
 for (const theme of themes) {
-  const { tests } = await import(`./${theme}.mjs`);
-  for (const [name, test] of Object.entries(tests)) {
+  for (const [name, test] of Object.entries((await import(`./${theme}.mjs`)).tests)) {
     const title = `${theme}: ${name}`;
-    if (!title.includes(only)) continue;
-    count += 1;
-    const model = await startModel();
-    const visit = await visitor(browser, base, test.visitor);
-    visit.page.setDefaultTimeout(15_000);
-    try {
-      await (test.run ?? test)({ ...visit, visit, base, model, browser });
-      await innocent(visit);
-      console.log(`ok    ${title}`);
-    } catch (error) {
-      failures.push(title);
-      console.log(`FAIL  ${title}\n      ${String(error.stack ?? error).split("\n").slice(0, 12).join("\n      ")}`);
-      const shots = option("shots");
-      if (shots && !visit.page.isClosed()) await visit.page.screenshot({ path: `${shots}/${title.replace(/\W+/g, "-")}.png` });
-    } finally {
-      await visit.context.close();
-      await model.stop();
-    }
+    if (title.includes(only)) tests.push({ title, test });
   }
 }
-await browser.close();
-console.log(`${count - failures.length} passed, ${failures.length} failed`);
-if (failures.length || !count) process.exit(1);
+
+const failures = [];
+async function run({ title, test }, browser) {
+  const model = await startModel();
+  const visit = await visitor(browser, base, test.visitor);
+  visit.page.setDefaultTimeout(15_000);
+  try {
+    await (test.run ?? test)({ ...visit, visit, base, model, browser });
+    await innocent(visit);
+    console.log(`ok    ${title}`);
+  } catch (error) {
+    failures.push(title);
+    console.log(`FAIL  ${title}\n      ${String(error.stack ?? error).split("\n").slice(0, 12).join("\n      ")}`);
+    const shots = option("shots");
+    if (shots && !visit.page.isClosed()) await visit.page.screenshot({ path: `${shots}/${title.replace(/\W+/g, "-")}.png` });
+  } finally {
+    await visit.context.close();
+    await model.stop();
+  }
+}
+
+// Two browsers share the tests, for a test waits as much as it works; what is measured has the machine to itself.
+const waiting = [...tests];
+async function lane() {
+  const browser = await launch();
+  while (waiting.length) await run(waiting.shift(), browser);
+  await browser.close();
+}
+await Promise.all(process.argv.includes("--speed") ? [lane()] : [lane(), lane()]);
+console.log(`${tests.length - failures.length} passed, ${failures.length} failed`);
+if (failures.length || !tests.length) process.exit(1);
