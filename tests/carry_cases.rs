@@ -701,6 +701,33 @@ fn a_fork_begins_at_any_entry() {
 }
 
 #[test]
+fn a_fork_of_what_came_from_a_file_came_from_it_too() {
+    let file = export(&mut worked(), "a");
+    let rows = file.lines().filter(|line| line.starts_with("{\"row\"")).count() as u64;
+    let mut desk = Desk::started("ann");
+    desk.key = Some("another");
+    import(&mut desk, &file).unwrap();
+    // What the file says ends before the entry that says where it comes from.
+    for (of, at) in [("a", rows), ("a-2", rows), ("a-2-2", rows + 1)] {
+        let fork = desk.must("sessions.fork", json!({ "id": of, "at": at }));
+        let id = fork["id"].as_str().unwrap().to_owned();
+        assert_eq!(integrity(&mut desk, &id), "unverifiable", "{id}");
+        let fold = desk.holds(&id);
+        assert!(fold.imported_at() > rows, "{id}");
+        // A tool that can send something out is not used without a question.
+        let tool = json!({ "name": "fetch", "description": "Asks.", "openWorld": true, "readOnly": true,
+            "inputSchema": { "type": "object" }, "execute": { "$fn": 3 }, "replace": true });
+        desk.must("tools.register", tool);
+        desk.prompt(&id, "go on");
+        let call = Block::ToolCall { id: "d".into(), name: "fetch".into(), arguments: "{}".into() };
+        desk.answers_with(vec![call], StopReason::ToolUse);
+        let asked = desk.events.iter().rfind(|(name, _)| *name == "agent:permission-required");
+        let asked = asked.unwrap_or_else(|| panic!("{id}: {:?}", desk.events));
+        assert_eq!((&asked.1["sessionId"], &asked.1["reason"]), (&json!(id), &json!("external_text")));
+    }
+}
+
+#[test]
 fn a_fork_says_what_it_cannot_do() {
     let mut desk = worked();
     let last = desk.rows("a").len();

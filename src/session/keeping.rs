@@ -111,7 +111,8 @@ impl Session {
     /// `args`: `{ operator: { subject, issuer? }, … }`, and by `what`: `launch` takes `id`, `providerId`, `modelId`,
     /// `projectId`, `displayName`, `provider` (one of its own, by name), `waiting` (for that one's key), `once` (for one task
     /// only); `prompt` takes `text`, `files`; `stop` and `restart` `reason`; `rename` `name`; `recover` `action`, `reason`,
-    /// `detail`; `go_on` `run`; `import` and `fork` `id`, `from`, `provider`, `providerId`, `modelId`; `ready` and `status`
+    /// `detail`; `go_on` `run`; `import` and `fork` `id`, `from`, `provider`, `providerId`, `modelId`, `integrity`, `imported`;
+    /// `ready` and `status`
     /// nothing else.
     pub fn ask(&self, what: &str, args: &Value, at: Millis) -> Outcome {
         let text = |name: &str| args.get(name).and_then(Value::as_str);

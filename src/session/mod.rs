@@ -93,6 +93,8 @@ pub struct Session {
     pub grants: Vec<Grant>,
     /// The number of the last entry that brought text from outside.
     outside_at: Option<u64>,
+    /// The number of the entry by which it came from a file, or is a copy of what did; 0: there is none.
+    imported_at: u64,
     /// The names of the providers that take over.
     fallback: Vec<String>,
     /// What a run may use up, and the session.
@@ -107,7 +109,7 @@ pub struct Session {
     pub generation: u64,
     /// What frames the results of tools in this conversation.
     pub mark: String,
-    /// What was known of its signature when it was imported or taken, where that was not `verified`.
+    /// What was known of its signature when it was imported, copied or taken, where that was not `verified`.
     pub origin: Option<String>,
     /// Whether content is gone that no clearing behind it has erased.
     blank: bool,
@@ -134,6 +136,7 @@ impl Session {
             policy: Policy::default(),
             grants: Vec::new(),
             outside_at: None,
+            imported_at: 0,
             fallback: Vec::new(),
             budgets: Default::default(),
             uncounted: false,
@@ -350,6 +353,11 @@ impl Session {
         self.all_runs().flat_map(files_of)
     }
 
+    /// The number of the entry by which it came from a file, or is a copy of what did; 0: there is none.
+    pub fn imported_at(&self) -> u64 {
+        self.imported_at
+    }
+
     /// Whether content is gone that no clearing behind it has erased: then somebody else has, or the clearing is cut off.
     pub fn is_blank(&self) -> bool {
         self.blank
@@ -394,11 +402,12 @@ impl Session {
             Entry::Commanded { what, args } if is_copy(what) => {
                 // What was always allowed was allowed there. Who has written what comes from a file, nobody knows.
                 self.grants.clear();
-                if what == what::IMPORT {
+                if what == what::IMPORT || args.get("imported") == Some(&Value::Bool(true)) {
                     self.outside_at = Some(header.seq);
-                    let integrity = args.get("integrity").and_then(Value::as_str).map(Into::into);
-                    self.origin = std::mem::take(&mut self.origin).or(integrity);
+                    self.imported_at = header.seq;
                 }
+                let integrity = args.get("integrity").and_then(Value::as_str).map(Into::into);
+                self.origin = std::mem::take(&mut self.origin).or(integrity);
             }
             Entry::Found { integrity } => {
                 self.origin = std::mem::take(&mut self.origin).or_else(|| Some(integrity.clone()));
