@@ -14,7 +14,7 @@ use fastrand::Rng;
 use lodger::error::Code;
 use lodger::journal::{Entry, GENESIS, Header, Row};
 use lodger::model::{Block, StopReason};
-use lodger::ports::{PatternEngine, Table};
+use lodger::ports::{Key, Part, PatternEngine, Read, Table};
 use lodger::session::carry::{self, Reader};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -725,6 +725,35 @@ fn a_fork_of_what_came_from_a_file_came_from_it_too() {
         let asked = asked.unwrap_or_else(|| panic!("{id}: {:?}", desk.events));
         assert_eq!((&asked.1["sessionId"], &asked.1["reason"]), (&json!(id), &json!("external_text")));
     }
+}
+
+#[test]
+fn the_runs_of_what_it_is_a_copy_of_stay_where_they_are_found() {
+    let mut desk = worked();
+    let run = desk.must("history", json!({ "sessionId": "a" }))[0]["runId"].clone();
+    desk.must("sessions.fork", json!({ "id": "a" }));
+    let own = desk.prompt("a-2", "on")["runId"].clone();
+    desk.says("gone on");
+    let file = export(&mut desk, "a-2");
+    let remove = |desk: &mut Desk| {
+        desk.must("sessions.remove", json!({ "id": "a-2" }));
+        desk.now += 10_000;
+        desk.rows("a-2");
+        assert!(desk.rows("a-2").is_empty());
+    };
+    remove(&mut desk);
+    assert_eq!(import(&mut desk, &file).unwrap()["id"], "a-2");
+    let found = |desk: &Desk, run: &Value| {
+        let of = |key: &Key| key.get(1) == Some(&Part::Text(run.as_str().unwrap().into()));
+        let rows = desk.store.read(&Read::all(Table::Meta, vec!["run".into()]));
+        rows.into_iter().find(|(key, _)| of(key)).map(|(_, session)| session)
+    };
+    desk.rows("a-2");
+    assert_eq!((found(&desk, &run), found(&desk, &own)), (Some("a".into()), Some("a-2".into())));
+    remove(&mut desk);
+    assert_eq!((found(&desk, &run), found(&desk, &own)), (Some("a".into()), None));
+    let mut desk = desk.crash("ann");
+    assert_eq!(desk.must("wait", json!({ "runId": run }))["outcome"], "completed");
 }
 
 #[test]

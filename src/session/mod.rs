@@ -95,6 +95,8 @@ pub struct Session {
     outside_at: Option<u64>,
     /// The number of the entry by which it came from a file, or is a copy of what did; 0: there is none.
     imported_at: u64,
+    /// The number of the entry by which it became a copy under another id: runs before it are another session's.
+    copied_at: u64,
     /// The names of the providers that take over.
     fallback: Vec<String>,
     /// What a run may use up, and the session.
@@ -137,6 +139,7 @@ impl Session {
             grants: Vec::new(),
             outside_at: None,
             imported_at: 0,
+            copied_at: 0,
             fallback: Vec::new(),
             budgets: Default::default(),
             uncounted: false,
@@ -358,6 +361,12 @@ impl Session {
         self.imported_at
     }
 
+    /// The number of the entry by which it became a copy under another id: runs before it are another session's. 0: it is
+    /// none.
+    pub fn copied_at(&self) -> u64 {
+        self.copied_at
+    }
+
     /// Whether content is gone that no clearing behind it has erased: then somebody else has, or the clearing is cut off.
     pub fn is_blank(&self) -> bool {
         self.blank
@@ -406,7 +415,11 @@ impl Session {
                     self.outside_at = Some(header.seq);
                     self.imported_at = header.seq;
                 }
-                let integrity = args.get("integrity").and_then(Value::as_str).map(Into::into);
+                let text = |name: &str| args.get(name).and_then(Value::as_str);
+                if self.record().map(Record::id) != text("id") {
+                    self.copied_at = header.seq;
+                }
+                let integrity = text("integrity").map(Into::into);
                 self.origin = std::mem::take(&mut self.origin).or(integrity);
             }
             Entry::Found { integrity } => {

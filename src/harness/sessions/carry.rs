@@ -282,8 +282,9 @@ impl Harness {
         let key = vec![id.into(), arrival.written.into()];
         // Its runs and tasks are found by their ids; those of a second copy are the first one's.
         let owner = (id == arrival.session.id && id != DEFAULT_SESSION).then(|| id.to_owned());
+        let own = arrival.written > arrival.session.copied_at();
         self.outbox.write(Write::Put { table: Table::Entries, key, value: row.stored() });
-        if let Some(id) = owner {
+        if let Some(id) = owner.filter(|_| own) {
             let (header, entry) = row.read()?;
             if let ("prompt" | "adopted", Some(run)) = (header.kind.as_str(), &header.run) {
                 self.can_be_found(&id, run);
