@@ -455,50 +455,11 @@ impl Session {
                 self.generation += 1;
                 self.blank = false;
             }
-            Entry::Prompt {
-                message,
-                text,
-                context,
-                metadata,
-                idempotency,
-                continues,
-                files,
-                schema,
-                replaces,
-            } => {
+            Entry::Prompt { .. } => {
                 if self.current().is_some() {
                     return None;
                 }
-                let mut prompt = Prompt {
-                    message: message.clone(),
-                    text: text.clone(),
-                    context: context.clone(),
-                    metadata: metadata.clone(),
-                    idempotency: idempotency.clone(),
-                    continues: continues.clone(),
-                    files: files.clone(),
-                    output: match schema {
-                        Some(schema) => Some(Output::from_record(schema, &self.engine)?),
-                        None => None,
-                    },
-                    first: None,
-                    answers: None,
-                };
-                if let Some(replaces) = replaces {
-                    self.replace(replaces, &mut prompt)?;
-                } else if continues.is_some() {
-                    prompt.answers = self.runs.last().map(|run| {
-                        let (message, at) = run.message();
-                        (message.into(), at)
-                    });
-                }
-                // Whoever attaches a file has not read all that it says.
-                if !files.is_empty() {
-                    self.outside_at = Some(header.seq);
-                }
-                let mut run = Run::new(header.run.clone()?, header.at, prompt);
-                run.on = self.provider().map(Into::into);
-                self.runs.push(run);
+                self.fold_prompt(header, entry)?;
             }
             Entry::Adopted { .. } => {
                 if self.current().is_some() {
@@ -513,54 +474,107 @@ impl Session {
                 }
                 self.runs.push(run);
             }
-            entry => {
-                // The end of a run whose content was erased: only its past is kept.
-                if let (Entry::Ended { .. }, Some(id)) = (entry, &header.run)
-                    && let Some(past) = self.past.get_mut(id)
-                {
-                    past.ended = Run::ended_by(header.at, entry);
-                    return past.ended.as_ref().map(|_| ());
-                }
-                if header.run.as_ref().is_some_and(|id| self.past.contains_key(id)) {
-                    return Some(());
-                }
-                let (top, id) = (self.runs.last_mut()?, header.run.as_deref()?);
-                let granted = top.part_mut(id).and_then(|run| granted_by(run, entry, header.seq));
-                top.fold(id, header.at, entry)?;
-                let run = top.part_mut(id)?;
-                self.grants.extend(granted);
-                if let Entry::Returned { tool_call, .. } = entry {
-                    let tool = run.call(tool_call).and_then(|call| self.tools.get(&call.name));
-                    // Of a tool that went away while it ran, nothing is known.
-                    let source = tool.map_or(Source::External, |tool| tool.definition.source);
-                    run.comes_from(tool_call, source);
-                    if source == Source::External {
-                        self.outside_at = Some(header.seq);
-                    }
-                }
-                // What a delegate says of text from outside is text from outside.
-                if run.delegate.is_some() && run.ended.is_some() && run.outside {
-                    self.outside_at = Some(header.seq);
-                }
-                let (ended, worked_ms) = (top.ended.is_some(), top.worked_ms);
-                if ended {
-                    self.sums.wall_ms = self.sums.wall_ms.saturating_add(worked_ms);
-                }
-                if let Some(usage) = entry.usage() {
-                    self.sums.add(usage);
-                    self.uncounted |= usage.1.is_none();
-                }
-                if let Entry::Failed { error, .. } = entry
-                    && is_sealed(error)
-                {
-                    self.unsealed += 1;
-                }
-                if let Entry::Answered { blocks, .. } = entry {
-                    for block in blocks {
-                        if let Block::ToolCall { id, .. } = block {
-                            self.call_ids.insert(id, ());
-                        }
-                    }
+            entry => self.fold_run(header, entry)?,
+        }
+        Some(())
+    }
+
+    /// A message begins a run.
+    fn fold_prompt(&mut self, header: &Header, entry: &Entry) -> Option<()> {
+        let Entry::Prompt {
+            message,
+            text,
+            context,
+            metadata,
+            idempotency,
+            continues,
+            files,
+            schema,
+            replaces,
+        } = entry
+        else {
+            return None;
+        };
+        let mut prompt = Prompt {
+            message: message.clone(),
+            text: text.clone(),
+            context: context.clone(),
+            metadata: metadata.clone(),
+            idempotency: idempotency.clone(),
+            continues: continues.clone(),
+            files: files.clone(),
+            output: match schema {
+                Some(schema) => Some(Output::from_record(schema, &self.engine)?),
+                None => None,
+            },
+            first: None,
+            answers: None,
+        };
+        if let Some(replaces) = replaces {
+            self.replace(replaces, &mut prompt)?;
+        } else if continues.is_some() {
+            prompt.answers = self.runs.last().map(|run| {
+                let (message, at) = run.message();
+                (message.into(), at)
+            });
+        }
+        // Whoever attaches a file has not read all that it says.
+        if !files.is_empty() {
+            self.outside_at = Some(header.seq);
+        }
+        let mut run = Run::new(header.run.clone()?, header.at, prompt);
+        run.on = self.provider().map(Into::into);
+        self.runs.push(run);
+        Some(())
+    }
+
+    /// Something has happened in a run.
+    fn fold_run(&mut self, header: &Header, entry: &Entry) -> Option<()> {
+        // The end of a run whose content was erased: only its past is kept.
+        if let (Entry::Ended { .. }, Some(id)) = (entry, &header.run)
+            && let Some(past) = self.past.get_mut(id)
+        {
+            past.ended = Run::ended_by(header.at, entry);
+            return past.ended.as_ref().map(|_| ());
+        }
+        if header.run.as_ref().is_some_and(|id| self.past.contains_key(id)) {
+            return Some(());
+        }
+        let (top, id) = (self.runs.last_mut()?, header.run.as_deref()?);
+        let granted = top.part_mut(id).and_then(|run| granted_by(run, entry, header.seq));
+        top.fold(id, header.at, entry)?;
+        let run = top.part_mut(id)?;
+        self.grants.extend(granted);
+        if let Entry::Returned { tool_call, .. } = entry {
+            let tool = run.call(tool_call).and_then(|call| self.tools.get(&call.name));
+            // Of a tool that went away while it ran, nothing is known.
+            let source = tool.map_or(Source::External, |tool| tool.definition.source);
+            run.comes_from(tool_call, source);
+            if source == Source::External {
+                self.outside_at = Some(header.seq);
+            }
+        }
+        // What a delegate says of text from outside is text from outside.
+        if run.delegate.is_some() && run.ended.is_some() && run.outside {
+            self.outside_at = Some(header.seq);
+        }
+        let (ended, worked_ms) = (top.ended.is_some(), top.worked_ms);
+        if ended {
+            self.sums.wall_ms = self.sums.wall_ms.saturating_add(worked_ms);
+        }
+        if let Some(usage) = entry.usage() {
+            self.sums.add(usage);
+            self.uncounted |= usage.1.is_none();
+        }
+        if let Entry::Failed { error, .. } = entry
+            && is_sealed(error)
+        {
+            self.unsealed += 1;
+        }
+        if let Entry::Answered { blocks, .. } = entry {
+            for block in blocks {
+                if let Block::ToolCall { id, .. } = block {
+                    self.call_ids.insert(id, ());
                 }
             }
         }
