@@ -379,8 +379,9 @@ export class Workspace extends EventTarget {
     clearTimeout(this.#expiry);
     const left = (this.#operator?.expiresAt ?? Infinity) - Date.now();
     if (left === Infinity || this.#ended) return;
-    // A timer counts 24 days at most.
-    this.#expiry = setTimeout(() => (left > 2 ** 31 - 1 ? this.#expire() : this.#lookAgain(true)), Math.min(Math.max(left, 0), 2 ** 31 - 1));
+    if (!(left > 0)) return this.#lookAgain(true);
+    // A timer counts 24 days at most, and may come early.
+    this.#expiry = setTimeout(() => this.#expire(), Math.min(left, 2 ** 31 - 1));
     this.#expiry.unref?.();
   }
 

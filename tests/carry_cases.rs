@@ -14,7 +14,7 @@ use fastrand::Rng;
 use lodger::error::Code;
 use lodger::journal::{Entry, GENESIS, Header, Row};
 use lodger::model::{Block, StopReason};
-use lodger::ports::{PatternEngine, Table};
+use lodger::ports::{Key, Part, PatternEngine, Read, Table};
 use lodger::session::carry::{self, Reader};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -698,6 +698,62 @@ fn a_fork_begins_at_any_entry() {
     assert!(interrupted > 5 && interrupted < before.len(), "{interrupted} of {}", before.len());
     assert_eq!(desk.rows("a"), before, "nothing has changed where they came from");
     assert_eq!(desk.must("history", json!({ "sessionId": "a" })), history);
+}
+
+#[test]
+fn a_fork_of_what_came_from_a_file_came_from_it_too() {
+    let file = export(&mut worked(), "a");
+    let rows = file.lines().filter(|line| line.starts_with("{\"row\"")).count() as u64;
+    let mut desk = Desk::started("ann");
+    desk.key = Some("another");
+    import(&mut desk, &file).unwrap();
+    // What the file says ends before the entry that says where it comes from.
+    for (of, at) in [("a", rows), ("a-2", rows), ("a-2-2", rows + 1)] {
+        let fork = desk.must("sessions.fork", json!({ "id": of, "at": at }));
+        let id = fork["id"].as_str().unwrap().to_owned();
+        assert_eq!(integrity(&mut desk, &id), "unverifiable", "{id}");
+        let fold = desk.holds(&id);
+        assert!(fold.imported_at() > rows, "{id}");
+        // A tool that can send something out is not used without a question.
+        let tool = json!({ "name": "fetch", "description": "Asks.", "openWorld": true, "readOnly": true,
+            "inputSchema": { "type": "object" }, "execute": { "$fn": 3 }, "replace": true });
+        desk.must("tools.register", tool);
+        desk.prompt(&id, "go on");
+        let call = Block::ToolCall { id: "d".into(), name: "fetch".into(), arguments: "{}".into() };
+        desk.answers_with(vec![call], StopReason::ToolUse);
+        let asked = desk.events.iter().rfind(|(name, _)| *name == "agent:permission-required");
+        let asked = asked.unwrap_or_else(|| panic!("{id}: {:?}", desk.events));
+        assert_eq!((&asked.1["sessionId"], &asked.1["reason"]), (&json!(id), &json!("external_text")));
+    }
+}
+
+#[test]
+fn the_runs_of_what_it_is_a_copy_of_stay_where_they_are_found() {
+    let mut desk = worked();
+    let run = desk.must("history", json!({ "sessionId": "a" }))[0]["runId"].clone();
+    desk.must("sessions.fork", json!({ "id": "a" }));
+    let own = desk.prompt("a-2", "on")["runId"].clone();
+    desk.says("gone on");
+    let file = export(&mut desk, "a-2");
+    let remove = |desk: &mut Desk| {
+        desk.must("sessions.remove", json!({ "id": "a-2" }));
+        desk.now += 10_000;
+        desk.rows("a-2");
+        assert!(desk.rows("a-2").is_empty());
+    };
+    remove(&mut desk);
+    assert_eq!(import(&mut desk, &file).unwrap()["id"], "a-2");
+    let found = |desk: &Desk, run: &Value| {
+        let of = |key: &Key| key.get(1) == Some(&Part::Text(run.as_str().unwrap().into()));
+        let rows = desk.store.read(&Read::all(Table::Meta, vec!["run".into()]));
+        rows.into_iter().find(|(key, _)| of(key)).map(|(_, session)| session)
+    };
+    desk.rows("a-2");
+    assert_eq!((found(&desk, &run), found(&desk, &own)), (Some("a".into()), Some("a-2".into())));
+    remove(&mut desk);
+    assert_eq!((found(&desk, &run), found(&desk, &own)), (Some("a".into()), None));
+    let mut desk = desk.crash("ann");
+    assert_eq!(desk.must("wait", json!({ "runId": run }))["outcome"], "completed");
 }
 
 #[test]

@@ -225,6 +225,31 @@ fn what_was_not_verified_when_it_was_taken_never_is() {
 }
 
 #[test]
+fn a_copy_is_no_better_than_what_it_is_a_copy_of() {
+    for running in [false, true] {
+        let mut page = worked();
+        let last = page.rows("a").len() as u64;
+        // The signatures are cut off; so are those of a whole database that somebody has made.
+        page.edits(Table::Heads, "a", |_, text| Some(text.lines().next().unwrap().into()));
+        let mut page = page.crash("ann");
+        if running {
+            page.start();
+            page.prompt("a", "more");
+            page.says("yes");
+            assert!(page.rows("a").len() as u64 > last);
+        }
+        // At an entry of before anybody has looked, too; and a copy of the copy.
+        for (of, at) in [("a", last), ("a", 4), ("a-2", 4), ("a-3", 4)] {
+            let copy = page.must("sessions.fork", json!({ "id": of, "at": at }));
+            let id = copy["id"].as_str().unwrap();
+            assert_eq!(page.integrity(id), "unverified", "{id} of {of} at {at}, {running}");
+            page.holds(id);
+            page.must("sessions.events", json!({ "id": id }));
+        }
+    }
+}
+
+#[test]
 fn what_was_blanked_is_no_clearing() {
     let erase = |_: &Key, text: &str| {
         text.contains("hello").then(|| Row::from_text(text).unwrap().erased().to_text())

@@ -810,6 +810,26 @@ test("a host that panics while it opens settles the call that opened it", async 
   assert.deepEqual(await workspace.history(), []);
 });
 
+test("an operator whose time is over sees nothing any more, also where the timer comes early", async (t) => {
+  let now = 1_000;
+  t.mock.method(Date, "now", () => now);
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const watch = () => void (now >= 2_000 && refuse("operator_required"));
+  const o = await open("direct", { watch, setOperator: () => {} });
+  const view = o.workspace.view();
+  await o.workspace.setOperator({ subject: "ann", expiresAt: 2_000 });
+  o.host.tell("history", [{ id: "m1", role: "user", parts: [] }]);
+  assert.equal(view.getSnapshot().messages.length, 1);
+  now = 1_999;
+  t.mock.timers.tick(1_000);
+  await turns();
+  now = 2_000;
+  t.mock.timers.tick(1);
+  await turns();
+  const { messages, status, error } = view.getSnapshot();
+  assert.deepEqual([messages, status, error?.code], [[], "error", "operator_required"]);
+});
+
 both("a deleted workspace stays closed, with its code", async (open) => {
   const o = await open({ history: () => LATER });
   const waiting = rejection(o.workspace.history());

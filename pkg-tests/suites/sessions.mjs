@@ -181,7 +181,7 @@ function clocks(test) {
       return T.plain({ waited, session, hmac_status, events: await s.events("a"), journal: await s.journal("a"), replay: await s.replay(file), copy: (await s.import(file)).id, texts: await textsOf("a") });
     });
     assert.deepEqual([seen.waited, seen.hmac_status], [["completed", "completed", "completed"], "verified"]);
-    const times = (list) => list.every((at, i) => i === 0 || list[i - 1] <= at);
+    const times = (list) => list.map((at) => new Date(at).getTime()).every((at, i, all) => i === 0 || all[i - 1] <= at);
     assert.ok(times(seen.journal.map(({ at }) => at)), "the journal");
     assert.ok(times(seen.events.map((event) => event.created_at)), "events");
     const { started_at, last_activity_at, updated_at } = seen.session;

@@ -111,7 +111,8 @@ impl Session {
     /// `args`: `{ operator: { subject, issuer? }, … }`, and by `what`: `launch` takes `id`, `providerId`, `modelId`,
     /// `projectId`, `displayName`, `provider` (one of its own, by name), `waiting` (for that one's key), `once` (for one task
     /// only); `prompt` takes `text`, `files`; `stop` and `restart` `reason`; `rename` `name`; `recover` `action`, `reason`,
-    /// `detail`; `go_on` `run`; `import` and `fork` `id`, `from`, `provider`, `providerId`, `modelId`; `ready` and `status`
+    /// `detail`; `go_on` `run`; `import` and `fork` `id`, `from`, `provider`, `providerId`, `modelId`, `integrity`, `imported`;
+    /// `ready` and `status`
     /// nothing else.
     pub fn ask(&self, what: &str, args: &Value, at: Millis) -> Outcome {
         let text = |name: &str| args.get(name).and_then(Value::as_str);
@@ -439,37 +440,16 @@ impl Session {
         let interrupted = self.keeping.interrupted.take();
         let status = if interrupted.is_some() { "interrupted" } else { outcome };
         let why = interrupted.as_deref().or(code.filter(|_| outcome != "completed"));
-        let left = self.record().and_then(|record| {
-            let begun = self.task_run(id, started_at)?;
-            let end = End {
-                status,
-                iteration: turns,
-                stop_reason: why,
-                tokens: usage.input_tokens.saturating_add(usage.output_tokens),
-                receipt_ids: &ids,
-                at,
-                known: &[],
-            };
-            let run = begun.ended(&end).ok()?;
-            let observed = Object::new().number("turns", turns).number("answers", answers).done();
-            let output =
-                RunOutput::of(&run, "The run's answers are in the conversation.", observed, at).ok()?;
-            let draft = Draft {
-                members: Object::new().done(),
-                receipts: &receipts,
-                notes: &[],
-                assumptions_reviewed: false,
-                at,
-                known: &[],
-            };
-            let project = record.text("project_id").unwrap_or_default();
-            let outputs = [output];
-            let handoff = Handoff::of_run(&run, &outputs, project, &draft).ok()?;
-            let run = run.handed_off(&handoff).ok()?;
-            let outputs = outputs.iter().map(RunOutput::json).array();
-            let run = Object::new().all(run.json()).value("outputs", outputs).done();
-            Some((run, handoff))
-        });
+        let end = End {
+            status,
+            iteration: turns,
+            stop_reason: why,
+            tokens: usage.input_tokens.saturating_add(usage.output_tokens),
+            receipt_ids: &ids,
+            at,
+            known: &[],
+        };
+        let left = self.left(id, started_at, &end, answers, &receipts);
         let handoff_id = left.as_ref().map(|(_, handoff)| handoff.id().to_owned());
         if let Some((run, handoff)) = left {
             self.owe(Some(id), what::RUN, run);
@@ -498,6 +478,34 @@ impl Session {
             }
             self.owe(Some(id), what::EVENT, told.done());
         }
+    }
+
+    /// The run that has ended so, with its outputs, and its handoff.
+    fn left(
+        &self,
+        id: &str,
+        started_at: Millis,
+        end: &End<'_>,
+        answers: u64,
+        receipts: &[Receipt],
+    ) -> Option<(Value, Handoff)> {
+        let project = self.record()?.text("project_id").unwrap_or_default();
+        let run = self.task_run(id, started_at)?.ended(end).ok()?;
+        let observed = Object::new().number("turns", end.iteration).number("answers", answers).done();
+        let summary = "The run's answers are in the conversation.";
+        let outputs = [RunOutput::of(&run, summary, observed, end.at).ok()?];
+        let draft = Draft {
+            members: Object::new().done(),
+            receipts,
+            notes: &[],
+            assumptions_reviewed: false,
+            at: end.at,
+            known: &[],
+        };
+        let handoff = Handoff::of_run(&run, &outputs, project, &draft).ok()?;
+        let run = run.handed_off(&handoff).ok()?;
+        let outputs = outputs.iter().map(RunOutput::json).array();
+        Some((Object::new().all(run.json()).value("outputs", outputs).done(), handoff))
     }
 
     /// Something that was owed is written down.

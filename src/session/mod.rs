@@ -93,6 +93,10 @@ pub struct Session {
     pub grants: Vec<Grant>,
     /// The number of the last entry that brought text from outside.
     outside_at: Option<u64>,
+    /// The number of the entry by which it came from a file, or is a copy of what did; 0: there is none.
+    imported_at: u64,
+    /// The number of the entry by which it became a copy under another id: runs before it are another session's.
+    copied_at: u64,
     /// The names of the providers that take over.
     fallback: Vec<String>,
     /// What a run may use up, and the session.
@@ -107,7 +111,7 @@ pub struct Session {
     pub generation: u64,
     /// What frames the results of tools in this conversation.
     pub mark: String,
-    /// What was known of its signature when it was imported or taken, where that was not `verified`.
+    /// What was known of its signature when it was imported, copied or taken, where that was not `verified`.
     pub origin: Option<String>,
     /// Whether content is gone that no clearing behind it has erased.
     blank: bool,
@@ -134,6 +138,8 @@ impl Session {
             policy: Policy::default(),
             grants: Vec::new(),
             outside_at: None,
+            imported_at: 0,
+            copied_at: 0,
             fallback: Vec::new(),
             budgets: Default::default(),
             uncounted: false,
@@ -350,6 +356,17 @@ impl Session {
         self.all_runs().flat_map(files_of)
     }
 
+    /// The number of the entry by which it came from a file, or is a copy of what did; 0: there is none.
+    pub fn imported_at(&self) -> u64 {
+        self.imported_at
+    }
+
+    /// The number of the entry by which it became a copy under another id: runs before it are another session's. 0: it is
+    /// none.
+    pub fn copied_at(&self) -> u64 {
+        self.copied_at
+    }
+
     /// Whether content is gone that no clearing behind it has erased: then somebody else has, or the clearing is cut off.
     pub fn is_blank(&self) -> bool {
         self.blank
@@ -394,11 +411,16 @@ impl Session {
             Entry::Commanded { what, args } if is_copy(what) => {
                 // What was always allowed was allowed there. Who has written what comes from a file, nobody knows.
                 self.grants.clear();
-                if what == what::IMPORT {
+                if what == what::IMPORT || args.get("imported") == Some(&Value::Bool(true)) {
                     self.outside_at = Some(header.seq);
-                    let integrity = args.get("integrity").and_then(Value::as_str).map(Into::into);
-                    self.origin = std::mem::take(&mut self.origin).or(integrity);
+                    self.imported_at = header.seq;
                 }
+                let text = |name: &str| args.get(name).and_then(Value::as_str);
+                if self.record().map(Record::id) != text("id") {
+                    self.copied_at = header.seq;
+                }
+                let integrity = text("integrity").map(Into::into);
+                self.origin = std::mem::take(&mut self.origin).or(integrity);
             }
             Entry::Found { integrity } => {
                 self.origin = std::mem::take(&mut self.origin).or_else(|| Some(integrity.clone()));
@@ -433,50 +455,11 @@ impl Session {
                 self.generation += 1;
                 self.blank = false;
             }
-            Entry::Prompt {
-                message,
-                text,
-                context,
-                metadata,
-                idempotency,
-                continues,
-                files,
-                schema,
-                replaces,
-            } => {
+            Entry::Prompt { .. } => {
                 if self.current().is_some() {
                     return None;
                 }
-                let mut prompt = Prompt {
-                    message: message.clone(),
-                    text: text.clone(),
-                    context: context.clone(),
-                    metadata: metadata.clone(),
-                    idempotency: idempotency.clone(),
-                    continues: continues.clone(),
-                    files: files.clone(),
-                    output: match schema {
-                        Some(schema) => Some(Output::from_record(schema, &self.engine)?),
-                        None => None,
-                    },
-                    first: None,
-                    answers: None,
-                };
-                if let Some(replaces) = replaces {
-                    self.replace(replaces, &mut prompt)?;
-                } else if continues.is_some() {
-                    prompt.answers = self.runs.last().map(|run| {
-                        let (message, at) = run.message();
-                        (message.into(), at)
-                    });
-                }
-                // Whoever attaches a file has not read all that it says.
-                if !files.is_empty() {
-                    self.outside_at = Some(header.seq);
-                }
-                let mut run = Run::new(header.run.clone()?, header.at, prompt);
-                run.on = self.provider().map(Into::into);
-                self.runs.push(run);
+                self.fold_prompt(header, entry)?;
             }
             Entry::Adopted { .. } => {
                 if self.current().is_some() {
@@ -491,54 +474,107 @@ impl Session {
                 }
                 self.runs.push(run);
             }
-            entry => {
-                // The end of a run whose content was erased: only its past is kept.
-                if let (Entry::Ended { .. }, Some(id)) = (entry, &header.run)
-                    && let Some(past) = self.past.get_mut(id)
-                {
-                    past.ended = Run::ended_by(header.at, entry);
-                    return past.ended.as_ref().map(|_| ());
-                }
-                if header.run.as_ref().is_some_and(|id| self.past.contains_key(id)) {
-                    return Some(());
-                }
-                let (top, id) = (self.runs.last_mut()?, header.run.as_deref()?);
-                let granted = top.part_mut(id).and_then(|run| granted_by(run, entry, header.seq));
-                top.fold(id, header.at, entry)?;
-                let run = top.part_mut(id)?;
-                self.grants.extend(granted);
-                if let Entry::Returned { tool_call, .. } = entry {
-                    let tool = run.call(tool_call).and_then(|call| self.tools.get(&call.name));
-                    // Of a tool that went away while it ran, nothing is known.
-                    let source = tool.map_or(Source::External, |tool| tool.definition.source);
-                    run.comes_from(tool_call, source);
-                    if source == Source::External {
-                        self.outside_at = Some(header.seq);
-                    }
-                }
-                // What a delegate says of text from outside is text from outside.
-                if run.delegate.is_some() && run.ended.is_some() && run.outside {
-                    self.outside_at = Some(header.seq);
-                }
-                let (ended, worked_ms) = (top.ended.is_some(), top.worked_ms);
-                if ended {
-                    self.sums.wall_ms = self.sums.wall_ms.saturating_add(worked_ms);
-                }
-                if let Some(usage) = entry.usage() {
-                    self.sums.add(usage);
-                    self.uncounted |= usage.1.is_none();
-                }
-                if let Entry::Failed { error, .. } = entry
-                    && is_sealed(error)
-                {
-                    self.unsealed += 1;
-                }
-                if let Entry::Answered { blocks, .. } = entry {
-                    for block in blocks {
-                        if let Block::ToolCall { id, .. } = block {
-                            self.call_ids.insert(id, ());
-                        }
-                    }
+            entry => self.fold_run(header, entry)?,
+        }
+        Some(())
+    }
+
+    /// A message begins a run.
+    fn fold_prompt(&mut self, header: &Header, entry: &Entry) -> Option<()> {
+        let Entry::Prompt {
+            message,
+            text,
+            context,
+            metadata,
+            idempotency,
+            continues,
+            files,
+            schema,
+            replaces,
+        } = entry
+        else {
+            return None;
+        };
+        let mut prompt = Prompt {
+            message: message.clone(),
+            text: text.clone(),
+            context: context.clone(),
+            metadata: metadata.clone(),
+            idempotency: idempotency.clone(),
+            continues: continues.clone(),
+            files: files.clone(),
+            output: match schema {
+                Some(schema) => Some(Output::from_record(schema, &self.engine)?),
+                None => None,
+            },
+            first: None,
+            answers: None,
+        };
+        if let Some(replaces) = replaces {
+            self.replace(replaces, &mut prompt)?;
+        } else if continues.is_some() {
+            prompt.answers = self.runs.last().map(|run| {
+                let (message, at) = run.message();
+                (message.into(), at)
+            });
+        }
+        // Whoever attaches a file has not read all that it says.
+        if !files.is_empty() {
+            self.outside_at = Some(header.seq);
+        }
+        let mut run = Run::new(header.run.clone()?, header.at, prompt);
+        run.on = self.provider().map(Into::into);
+        self.runs.push(run);
+        Some(())
+    }
+
+    /// Something has happened in a run.
+    fn fold_run(&mut self, header: &Header, entry: &Entry) -> Option<()> {
+        // The end of a run whose content was erased: only its past is kept.
+        if let (Entry::Ended { .. }, Some(id)) = (entry, &header.run)
+            && let Some(past) = self.past.get_mut(id)
+        {
+            past.ended = Run::ended_by(header.at, entry);
+            return past.ended.as_ref().map(|_| ());
+        }
+        if header.run.as_ref().is_some_and(|id| self.past.contains_key(id)) {
+            return Some(());
+        }
+        let (top, id) = (self.runs.last_mut()?, header.run.as_deref()?);
+        let granted = top.part_mut(id).and_then(|run| granted_by(run, entry, header.seq));
+        top.fold(id, header.at, entry)?;
+        let run = top.part_mut(id)?;
+        self.grants.extend(granted);
+        if let Entry::Returned { tool_call, .. } = entry {
+            let tool = run.call(tool_call).and_then(|call| self.tools.get(&call.name));
+            // Of a tool that went away while it ran, nothing is known.
+            let source = tool.map_or(Source::External, |tool| tool.definition.source);
+            run.comes_from(tool_call, source);
+            if source == Source::External {
+                self.outside_at = Some(header.seq);
+            }
+        }
+        // What a delegate says of text from outside is text from outside.
+        if run.delegate.is_some() && run.ended.is_some() && run.outside {
+            self.outside_at = Some(header.seq);
+        }
+        let (ended, worked_ms) = (top.ended.is_some(), top.worked_ms);
+        if ended {
+            self.sums.wall_ms = self.sums.wall_ms.saturating_add(worked_ms);
+        }
+        if let Some(usage) = entry.usage() {
+            self.sums.add(usage);
+            self.uncounted |= usage.1.is_none();
+        }
+        if let Entry::Failed { error, .. } = entry
+            && is_sealed(error)
+        {
+            self.unsealed += 1;
+        }
+        if let Entry::Answered { blocks, .. } = entry {
+            for block in blocks {
+                if let Block::ToolCall { id, .. } = block {
+                    self.call_ids.insert(id, ());
                 }
             }
         }

@@ -154,6 +154,34 @@ export const tests = {
     await page.waitForFunction(() => document.activeElement?.closest("[aria-posinset='1']"));
   },
 
+  async "a long journal whose beginning was cleared is read once, to its end"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    await launchSession(page, "Cleared");
+    await workspace(page);
+    await page.evaluate(async () => {
+      const { offline } = await import("/lodger/offline.js");
+      await ws.configureAgent({ provider: offline({ delayMs: 0 }) });
+      const { id } = (await ws.sessions.list()).find(({ display_name }) => display_name === "Cleared");
+      for (let i = 0; i < 60; i += 1) await ws.wait((await ws.sessions.prompt(id, `Hello ${i}`)).runId);
+      await ws.clearConversation(id);
+      await ws.wait((await ws.sessions.prompt(id, "Anew")).runId);
+    });
+    await page.getByTestId("open-journal").click();
+    const read = page.getByTestId("journal").getByRole("status").filter({ hasText: /^\d+ entries$/ });
+    await read.waitFor({ state: "attached" });
+    assert.ok(Number.parseInt(await read.textContent(), 10) > 500);
+    // What is shown while it is cleared loses its words.
+    await page.getByTestId("journal-search").fill("Anew");
+    await entry(page, "you").waitFor();
+    await page.evaluate(async () => {
+      const { id } = (await ws.sessions.list()).find(({ display_name }) => display_name === "Cleared");
+      await ws.clearConversation(id);
+      await ws.wait((await ws.sessions.prompt(id, "At last")).runId);
+    });
+    await page.getByText("No entry matches.").waitFor();
+  },
+
   "on a phone the entry leads to the chat by its button": {
     visitor: { width: 360, height: 740 },
     async run({ page, base }) {

@@ -46,6 +46,8 @@ pub(in crate::harness) struct Arrival {
     from: Value,
     /// The name of a fork's own provider.
     provider: Option<String>,
+    /// Whether a fork has of a file what its own rows do not tell of.
+    imported: bool,
     /// The rows of a fork.
     rows: Vec<String>,
     /// Whoever waits for it to be admitted.
@@ -77,6 +79,7 @@ impl Arrival {
             integrity: Integrity::Verified,
             from,
             provider: None,
+            imported: false,
             rows: Vec::new(),
             waiting: None,
             id: None,
@@ -279,8 +282,9 @@ impl Harness {
         let key = vec![id.into(), arrival.written.into()];
         // Its runs and tasks are found by their ids; those of a second copy are the first one's.
         let owner = (id == arrival.session.id && id != DEFAULT_SESSION).then(|| id.to_owned());
+        let own = arrival.written > arrival.session.copied_at();
         self.outbox.write(Write::Put { table: Table::Entries, key, value: row.stored() });
-        if let Some(id) = owner {
+        if let Some(id) = owner.filter(|_| own) {
             let (header, entry) = row.read()?;
             if let ("prompt" | "adopted", Some(run)) = (header.kind.as_str(), &header.run) {
                 self.can_be_found(&id, run);
@@ -318,6 +322,9 @@ impl Harness {
         let Some(arrival) = &mut self.arrival else { return Err(nothing_arrives()) };
         let id = arrival.id.clone().unwrap_or_default();
         args.text("id", &id).value("from", arrival.from.clone());
+        if arrival.imported {
+            args.flag("imported", true);
+        }
         args.maybe_text(
             "integrity",
             Some(arrival.integrity.as_str()).filter(|_| arrival.integrity != Integrity::Verified),
@@ -391,6 +398,7 @@ impl Harness {
             return Ok(());
         }
         self.must_be_alone()?;
+        let imported = whole.imported_at() > at;
         let rows = entries.iter().take(usize::try_from(at).unwrap_or(usize::MAX));
         let rows: Vec<String> = rows.map(|(_, text)| text.clone()).list();
         let texts = rows.iter().map(String::as_str);
@@ -399,7 +407,9 @@ impl Harness {
         if copy.is_blank() {
             return Err(args.invalid("needs \"at\" to be behind the clearing that erased what was said here"));
         }
-        self.arrival = Some(Arrival { provider, rows, ..Arrival::new(copy, "fork") });
+        // A copy that ends before it came from a file, or was doubted, is no better for it.
+        let integrity = self.integrity(&waiting.session);
+        self.arrival = Some(Arrival { provider, imported, integrity, rows, ..Arrival::new(copy, "fork") });
         self.admit(waiting.command)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Decides which entries a command becomes, and what is told of it. Promises: what is found on the way (a session that
 //! was lost) is written down even where the command is refused. Leaves to others: which status follows which and what
-//! may be asked (`session/lifecycle`), whose session it is and how it comes here (`gate.rs`).
+//! may be asked (`session/lifecycle`), whose session it is (`gate.rs`) and how it comes here (`take.rs`).
 
 use super::integrity::{Head, bare};
 use super::removal::{delete, removed_by};
@@ -37,46 +37,71 @@ impl Harness {
         value: &Value,
         fresh: &str,
     ) -> Result<(), ErrorInfo> {
-        let known = |members: &[&str]| Args::new(name, value, members);
         match name.strip_prefix("sessions.").unwrap_or_default() {
-            "launch" => return self.launch(id, name, value, fresh),
+            "launch" => self.launch(id, name, value, fresh),
             "list" => {
-                let args = known(&["withVerification"])?;
+                let args = Args::new(name, value, &["withVerification"])?;
                 let verified = args.get("withVerification") == Some(&Value::Bool(true));
-                let of = if verified { Listing::Verified } else { Listing::Sessions };
-                return self.list_sessions(id, of);
+                self.list_sessions(id, if verified { Listing::Verified } else { Listing::Sessions })
             }
-            "prompt" => return self.prompt(id, name, value, fresh),
-            "runOnce" => return self.run_once(id, name, value, fresh),
-            "import" | "replay" => return self.carry(id, name, value),
-            "admit" => return self.admit(id),
-            _ => {}
+            "prompt" => self.prompt(id, name, value, fresh),
+            "runOnce" => self.run_once(id, name, value, fresh),
+            "import" | "replay" => self.carry(id, name, value),
+            "admit" => self.admit(id),
+            what => self.change(id, what, (name, value), fresh),
         }
+    }
+
+    /// Changes how a session stands. `what`, of a command with its arguments: `stop`, `restart`, `rename`, `recover`,
+    /// `remove` or `undoRemove`.
+    fn change(
+        &mut self,
+        id: u32,
+        what: &str,
+        (name, value): (&str, &Value),
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
         let session = Args::of(name, value).needed("id")?;
         let mut args = self.as_operator()?;
-        let what = name.strip_prefix("sessions.").unwrap_or_default();
-        let what = match what {
-            "stop" => {
-                args.maybe_text("reason", known(&["id", "reason"])?.short("reason")?);
-                "stop"
+        self.take_said(what, session, (name, value), &mut args)?;
+        match what {
+            "remove" => {
+                self.remove_session(session, &args.done())?;
+                self.reply(id, Ok(None));
+                return Ok(());
             }
-            "restart" => {
-                args.maybe_text("reason", known(&["id", "reason"])?.short("reason")?);
-                "restart"
-            }
-            "remove" | "undoRemove" => {
-                known(&["id"])?;
-                if what == "remove" {
-                    self.remove_session(session, &args.done())?;
-                    self.reply(id, Ok(None));
-                    return Ok(());
+            "undoRemove" => {
+                self.must_own_session(session)?;
+                if self.removed_at(session).is_some() {
+                    self.ask_session(session, what, &args.done())?;
                 }
-                "undoRemove"
             }
-            "rename" => {
-                args.text("name", known(&["id", "displayName"])?.needed("displayName")?);
-                "rename"
-            }
+            _ => self.ask_session(session, what, &args.done())?,
+        }
+        if what == "stop" {
+            self.interrupt_session(session, "stop", true);
+        }
+        if what == "recover" && value.get("action").and_then(Value::as_str) == Some("reconnect") {
+            self.reconnect(session, fresh);
+        }
+        let state = self.session(session).and_then(Session::state).unwrap_or_default();
+        self.reply_value(id, &state);
+        Ok(())
+    }
+
+    /// Takes what is said with such a command into the arguments of [`Session::ask`].
+    fn take_said(
+        &self,
+        what: &str,
+        session: &str,
+        (name, value): (&str, &Value),
+        args: &mut Object,
+    ) -> Result<(), ErrorInfo> {
+        let known = |members: &[&str]| Args::new(name, value, members);
+        match what {
+            "stop" | "restart" => _ = args.maybe_text("reason", known(&["id", "reason"])?.short("reason")?),
+            "remove" | "undoRemove" => _ = known(&["id"])?,
+            "rename" => _ = args.text("name", known(&["id", "displayName"])?.needed("displayName")?),
             "recover" => {
                 let given = known(&["id", "action", "reason", "detail"])?;
                 let action = given.text("action")?;
@@ -90,34 +115,23 @@ impl Harness {
                 for member in ["action", "reason", "detail"] {
                     args.maybe_text(member, given.short(member)?);
                 }
-                "recover"
             }
             _ => return Err(crate::harness::commands::unknown_command(name)),
-        };
-        let reconnects =
-            what == "recover" && value.get("action").and_then(Value::as_str) == Some("reconnect");
-        if what == "undoRemove" {
-            self.must_own_session(session)?;
         }
-        if what != "undoRemove" || self.removed_at(session).is_some() {
-            self.ask_session(session, what, &args.done())?;
-        }
-        if what == "stop" {
-            self.interrupt_session(session, "stop", true);
-        }
-        let last = self.session(session).and_then(|session| session.runs.last()).filter(|_| reconnects);
-        match last.map(|run| (run.id.clone(), run.held, run.has_failed(), run.prompt.output.as_ref())) {
-            Some((run, true, ..)) => self.go_on(session, &run),
-            Some((run, _, true, output)) => {
-                let schema = output.map(Output::record);
-                self.continue_after(session, run, fresh, schema);
-                self.advance(session);
-            }
-            _ => {}
-        }
-        let state = self.session(session).and_then(Session::state).unwrap_or_default();
-        self.reply_value(id, &state);
         Ok(())
+    }
+
+    /// The run that a session was lost in goes on; after one that has failed, another does.
+    fn reconnect(&mut self, session: &str, fresh: &str) {
+        let Some(run) = self.session(session).and_then(|session| session.runs.last()) else { return };
+        let id = run.id.clone();
+        if run.held {
+            self.go_on(session, &id);
+        } else if run.has_failed() {
+            let schema = run.prompt.output.as_ref().map(Output::record);
+            self.continue_after(session, id, fresh, schema);
+            self.advance(session);
+        }
     }
 
     /// The arguments of [`Session::ask`], with who asks.

@@ -2,8 +2,8 @@
 //!
 //! Decides how long a removal can be undone, and what goes when that is over. Promises: until then the session is there
 //! for nobody but `undoRemove`, and whole; afterwards no row speaks of it, whoever holds the workspace by then, be it at
-//! a later start. Leaves to others: who may remove (`session/`), and that a removed session is not found
-//! (`gate.rs`).
+//! a later start. Leaves to others: who may remove (`session/`), and to ask for each command whether its session was
+//! removed (`gate.rs`, `look.rs`).
 
 use super::integrity::Head;
 use crate::error::{Code, ErrorInfo};

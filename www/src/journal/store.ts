@@ -81,6 +81,7 @@ export class JournalStore extends Changing {
 
   async #pieces(session: string): Promise<void> {
     let { timeline } = this;
+    let cleared = 0;
     for (let limit = PIECE; ; ) {
       let entries: SessionEvent[];
       try {
@@ -94,8 +95,10 @@ export class JournalStore extends Changing {
         this.#again = true;
         return;
       }
-      // What was cleared has lost its content: all of it is read again.
-      if (timeline.last > 0 && entries.some(({ type }) => type === "cleared")) {
+      // What was cleared has lost its content: all of it is read again, once for each clearing.
+      const last = entries.findLast(({ type }) => type === "cleared")?.seq ?? 0;
+      if (last > cleared && timeline.quotes) {
+        cleared = last;
         timeline = new Timeline();
         continue;
       }

@@ -73,6 +73,11 @@ export class Timeline {
     return this.lines[this.lines.length - 1]?.seq ?? 0;
   }
 
+  /** Whether any of them still has what was said. */
+  get quotes(): boolean {
+    return this.lines.some(({ entry }) => (entry.type === "prompt" || entry.type === "adopted") && entry["message"] !== undefined);
+  }
+
   /** Takes further entries. */
   add(entries: readonly SessionEvent[]): void {
     for (const entry of entries) this.lines.push(this.#line(entry));
