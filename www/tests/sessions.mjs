@@ -57,6 +57,37 @@ async function lost(t) {
 }
 
 export const tests = {
+  async "a session that is launched while the list is read is shown and stays; one that is removed meanwhile is gone"({ page, base }) {
+    await open(page, base);
+    await start(page);
+    await launchSession(page, "Old");
+    await workspace(page);
+    // A list that takes its time; another code's session has it read.
+    await page.evaluate(async () => {
+      const { sessions } = ws;
+      const list = sessions.list;
+      sessions.list = async (options) => {
+        const listed = await list(options);
+        window.listing = true;
+        await new Promise((go) => (window.release = go));
+        sessions.list = list;
+        return listed;
+      };
+      const { id } = await sessions.launch({ displayName: "Other" });
+      await ws.wait((await sessions.prompt(id, "Hello")).runId);
+    });
+    await page.waitForFunction(() => window.listing);
+    await page.getByTestId("open-session").filter({ hasText: "Old" }).waitFor();
+    await launchSession(page, "New");
+    await row(page, "Old").getByTestId("open-session").focus();
+    await page.keyboard.press("Delete");
+    await row(page, "Old").waitFor({ state: "detached" });
+    await page.evaluate(() => window.release());
+    await row(page, "Other").waitFor();
+    assert.deepEqual((await names(page)).sort(), ["Main conversation", "New", "Other"]);
+    await shows(page, "New");
+  },
+
   async "launch with a name: the session is shown, empty, and answers"({ page, base }) {
     await open(page, base);
     await start(page);

@@ -173,12 +173,17 @@ export class SessionStore extends Changing {
 
   async #list(): Promise<void> {
     try {
+      const before = new Set(this.#sessions.keys());
       const listed = await this.agent.workspace.sessions.list({ withVerification: true });
       this.#read = performance.now();
+      // What has begun or gone here while it was read is not in it, or still is.
+      const begun = [...this.#sessions].filter(([id]) => !before.has(id));
+      const there = listed.filter(({ session }) => !before.has(session.id) || this.#sessions.has(session.id));
       // What a whole journal was judged to be counts for more.
       const changed = new Set([...this.#sessions].flatMap(([id, { verdict }]) => (verdict === "tampered" ? id : [])));
       this.#sessions.clear();
-      for (const { session, hmac_status } of listed) this.#sessions.set(session.id, { state: session, verdict: changed.has(session.id) ? "tampered" : hmac_status });
+      for (const { session, hmac_status } of there) this.#sessions.set(session.id, { state: session, verdict: changed.has(session.id) ? "tampered" : hmac_status });
+      for (const [id, state] of begun) this.#sessions.set(id, state);
       // One that another tab has removed, or that somebody else's browser had.
       if (this.agent.session !== MAIN && !this.#sessions.has(this.agent.session)) this.select(MAIN);
       this.#sort();
