@@ -11,6 +11,7 @@
 mod support;
 
 use lodger::error::Code;
+use lodger::harness::Input;
 use lodger::journal::Row;
 use lodger::ports::{Commit, Key, Part, Read, Table, Write};
 use serde_json::{Value, json};
@@ -386,8 +387,13 @@ fn what_an_agent_holds_is_held_against_what_is_stored() {
     let cut = Write::DeletePrefix { table: Table::Entries, prefix };
     page.store.commit(&Commit { writes: vec![cut], ..Commit::default() }).unwrap();
     assert_eq!(page.integrity("a"), "tampered");
+    // What was found out is not forgotten until all of it is read again.
     page.store = disk;
+    assert_eq!(page.integrity("a"), "tampered");
+    let mut page = page.crash("ann");
     assert_eq!(page.integrity("a"), "verified");
+    page.start();
+    page.must("sessions.rename", json!({ "id": "a", "displayName": "b" }));
     page.tampers(Table::Heads, "a", "\"provider_id\":\"custom\"", "\"provider_id\":\"other\"");
     let status = page.must("sessions.status", json!({ "id": "a" }));
     assert_eq!(
@@ -432,4 +438,119 @@ fn the_record_is_not_told_under_a_head_that_was_changed() {
     for name in ["sessions.events", "sessions.receipts", "sessions.journal", "sessions.export"] {
         assert_eq!(page.fails(name, json!({ "id": "a" })).0, Code::Corrupt, "{name}");
     }
+}
+
+/// A page that finds a head of "a" which somebody has changed, with an agent or without one.
+fn with_head(running: bool, edit: impl Fn(&str) -> String) -> Desk {
+    let mut page = worked();
+    page.must("stopAgent", json!({}));
+    page.rows("a");
+    page.edits(Table::Heads, "a", |_, text| Some(edit(text)));
+    let mut page = page.crash("ann");
+    if running {
+        page.start();
+    }
+    page
+}
+
+fn listed(page: &mut Desk, id: &str) -> Value {
+    let list = page.must("sessions.list", json!({ "withVerification": true }));
+    list.as_array().unwrap().iter().find(|one| one["session"]["id"] == id).cloned().unwrap_or_default()
+}
+
+#[test]
+fn a_changed_head_neither_hides_its_session_nor_has_it_erased() {
+    for running in [false, true] {
+        for says in ["\"removed\":1,", "\"once\":true,"] {
+            let mut page = with_head(running, |text| text.replacen('{', &format!("{{{says}"), 1));
+            assert_eq!(listed(&mut page, "a")["hmac_status"], "tampered", "{says} {running}");
+            assert_eq!(page.integrity("a"), "tampered");
+            let rows = page.stored(Table::Entries, "a").len();
+            page.now += 60_000;
+            page.handle(Input::Tick);
+            page.handle(Input::Tick);
+            assert_eq!(page.stored(Table::Entries, "a").len(), rows);
+            assert_eq!(page.fails("history", json!({ "sessionId": "a" })).0, Code::Corrupt);
+            page.must("sessions.remove", json!({ "id": "a" }));
+            page.rows("a");
+            assert!(page.stored(Table::Entries, "a").is_empty(), "{says} {running}");
+            page.must("sessions.list", json!({}));
+        }
+    }
+}
+
+#[test]
+fn a_session_whose_record_cannot_be_read_is_listed_and_can_be_removed() {
+    let signatures =
+        |text: &str| text.split_once('\n').map_or(String::new(), |(_, rest)| format!("\n{rest}"));
+    let edits: [&dyn Fn(&str) -> String; 5] = [
+        &|_| "rubbish".to_owned(),
+        &|_| "{}".to_owned(),
+        &|text| format!("{{\"seq\":13}}{}", signatures(text)),
+        &|text| text.replacen("\"record\":{", "\"record\":{},\"was\":{", 1),
+        // The record's own signature is cut off.
+        &|text| text.lines().take(2).collect::<Vec<_>>().join("\n"),
+    ];
+    for running in [false, true] {
+        for edit in &edits {
+            let mut page = with_head(running, edit);
+            let one = listed(&mut page, "a");
+            assert_eq!((&one["hmac_status"], &one["session"]["id"]), (&json!("tampered"), &json!("a")));
+            assert!(one["session"]["updated_at"].is_string());
+            assert_eq!(page.status("a")["id"], "a");
+            assert_eq!(page.fails("sessions.list", json!({})).0, Code::Corrupt);
+            page.must("sessions.remove", json!({ "id": "a" }));
+            page.must("sessions.list", json!({}));
+        }
+    }
+    let mut page = with_head(false, |_| String::new());
+    for name in ["sessions.journal", "sessions.events", "sessions.status"] {
+        assert_eq!(page.fails(name, json!({ "id": "a" })).0, Code::Corrupt, "{name}");
+    }
+}
+
+#[test]
+fn rows_that_are_gone_are_missed_wherever_they_were() {
+    for running in [false, true] {
+        let mut page = worked();
+        let last = page.rows("a").len() as u64;
+        let reads = [
+            ("sessions.events", json!({ "id": "a" })),
+            ("sessions.receipts", json!({ "id": "a" })),
+            ("sessions.journal", json!({ "id": "a", "from": 2, "limit": 5 })),
+            ("sessions.export", json!({ "id": "a", "from": 1 })),
+        ];
+        for (name, args) in reads {
+            for gone in [1..=4, 3..=3, 5..=7, 1..=last] {
+                let disk = page.store.clone();
+                page.edits(Table::Entries, "a", |key, _| {
+                    matches!(key.get(1), Some(Part::Number(seq)) if gone.contains(seq)).then(String::new)
+                });
+                let mut found = if running { page } else { page.crash("ann") };
+                assert_eq!(found.fails(name, args.clone()).0, Code::Corrupt, "{name} {gone:?}");
+                // It is not forgotten by who has seen it.
+                assert_eq!(listed(&mut found, "a")["hmac_status"], "tampered", "{name} {gone:?}");
+                page = Desk::on(disk, found.now, "ann");
+                if running {
+                    page.start();
+                    page.must("sessions.rename", json!({ "id": "a", "displayName": "b" }));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_event_without_its_signature_is_seen_by_status_and_not_copied() {
+    let mut page = worked();
+    page.must("stopAgent", json!({}));
+    page.rows("a");
+    page.edits(Table::Entries, "a", |_, text| {
+        let lines: Vec<&str> = text.lines().collect();
+        text.contains("prompt_received").then(|| lines[..lines.len() - 1].join("\n"))
+    });
+    let mut page = page.crash("ann");
+    assert_eq!(page.integrity("a"), "tampered");
+    page.start();
+    assert_eq!(page.fails("sessions.fork", json!({ "id": "a", "at": 5 })).0, Code::Corrupt);
 }

@@ -597,6 +597,16 @@ pub fn lost_by(record: &Value, at: Millis) -> Option<Value> {
     session.record().map(Record::json)
 }
 
+/// What is told of a session whose record cannot be read any more: that there is one.
+pub fn unreadable(id: &str, at: Millis) -> Value {
+    let mut record = Object::new();
+    record.text("id", id).text("status", "failed").text("updated_at", &dates::utc(at));
+    record.text("operator_subject", "unknown").text("provider_id", "unknown");
+    let note = Value::from("The record of this session cannot be read.");
+    record.value("supervision_notes", Value::Array(vec![note]));
+    Record::read(&record.done()).map(|record| record.json()).unwrap_or_default()
+}
+
 /// `SessionState` of the contract: the record, and what the session has used up.
 pub fn state_of(record: &Value, usage: Option<&Value>) -> Value {
     let mut state = Object::new();

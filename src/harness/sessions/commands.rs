@@ -22,6 +22,7 @@ use crate::ports::{Key, Millis, Part, Read, Rows, Table};
 use crate::run::{Output, Run};
 use crate::session::lifecycle::{self, Outcome, Then};
 use crate::session::operator::Operator;
+use crate::session::record::Record;
 use crate::session::transitions::Status;
 use crate::session::{self, Session, dates, record, what};
 use serde_json::Value;
@@ -476,8 +477,9 @@ impl Harness {
             {
                 return self.reply_now(command, Err(error));
             }
-            let removed = removed_by(&head.value).is_some();
-            if !removed && !is_once(&head.value) {
+            let believed = self.believed(id, &head);
+            let removed = believed.and_then(removed_by).is_some();
+            if !removed && !believed.is_some_and(is_once) {
                 heads.push((id.clone(), head));
             } else if removed && self.lifecycle != Lifecycle::Running {
                 // Whoever removed it may be gone: what sees it erases it in time.
@@ -505,7 +507,7 @@ impl Harness {
                     let record = head.record().and_then(|record| session::lost_by(record, self.now));
                     record.map(|record| session::state_of(&record, head.value.get("usage")))
                 }
-                None => state_by(&head),
+                None => self.state_by(&id, &head),
             };
             states.extend(state.map(|state| (self.integrity(&id), state)));
         }
@@ -524,7 +526,19 @@ impl Harness {
 
     /// The same of a session that is not believed.
     pub(in crate::harness) fn status_by(&self, session: &str, head: &Head) -> Option<Value> {
-        Some(self.with_integrity(session, state_by(head)?))
+        Some(self.with_integrity(session, self.state_by(session, head)?))
+    }
+
+    /// `SessionState` of the contract, of a session that is not in our hands.
+    fn state_by(&self, session: &str, head: &Head) -> Option<Value> {
+        let record = match self.integrity(session) {
+            Integrity::Tampered => {
+                let readable = head.record().filter(|record| Record::read(record).is_ok());
+                readable.cloned().unwrap_or_else(|| session::unreadable(session, self.now))
+            }
+            _ => head.record()?.clone(),
+        };
+        Some(session::state_of(&record, head.value.get("usage")))
     }
 
     /// `{ session, hmac_status }`.
@@ -552,11 +566,6 @@ fn with_verdict(verdict: Integrity, state: Value) -> Value {
 /// Whether a session is there for one task only, by its head.
 pub(in crate::harness) fn is_once(head: &Value) -> bool {
     head.get("once") == Some(&Value::Bool(true))
-}
-
-/// `SessionState` of the contract, of a session that is not in our hands.
-fn state_by(head: &Head) -> Option<Value> {
-    Some(session::state_of(head.record()?, head.value.get("usage")))
 }
 
 /// What a run that is over has left in these rows, by its id or its task's: `{ run, receipts, handoff }`.

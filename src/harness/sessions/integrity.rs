@@ -10,7 +10,7 @@
 //! anything signed, and a database that was put back whole is what it was.
 
 use super::waiting::by_rows;
-use crate::harness::{After, Harness};
+use crate::harness::{After, DEFAULT_SESSION, Harness};
 use crate::journal::canonical::{Integrity, payload};
 use crate::journal::{Entry, Row};
 use crate::json::{self, json};
@@ -66,6 +66,11 @@ impl Head {
 
     pub fn judge(&self, expected: Option<&[String]>) -> Integrity {
         let mut verdict = Integrity::Unverified;
+        // All of it was signed at once, or nothing; and nobody writes what is no object.
+        let partly = !self.signatures.is_empty() && self.signatures.len() != self.texts().len();
+        if partly || !self.value.is_object() {
+            return Integrity::Tampered;
+        }
         for (at, stored) in self.signatures.iter().enumerate() {
             let expected = expected.map(|expected| expected.get(at).map_or("", String::as_str));
             verdict = judged(stored, expected);
@@ -98,7 +103,7 @@ impl Harness {
     /// What is to be signed again to judge rows that were read for this: events, then heads.
     pub(in crate::harness) fn texts_to_judge(after: &After, rows: &[Rows]) -> Vec<String> {
         let mut texts = Vec::new();
-        if matches!(after, After::Look(waiting) if by_rows(&waiting.name)) {
+        if matches!(after, After::Look(waiting) if judges_events(&waiting.name)) {
             let events = rows.iter().take(1).flatten().filter_map(|(_, text)| event_in(text));
             texts.extend(events.filter_map(|(_, payload, stored)| stored.map(|_| payload)));
         }
@@ -122,13 +127,21 @@ impl Harness {
             let expected = rest.map(|rest| rest.split_at_checked(head.texts().len()).unwrap_or_default());
             rest = expected.map(|(_, rest)| rest);
             if let Some(Part::Text(id)) = key.first() {
-                // A list reads no rows: what they gave away still counts.
-                if matches!(after, After::List { .. }) && self.integrity(id) == Integrity::Tampered {
+                // What rows gave away counts until all of them are read again.
+                let whole = match after {
+                    After::Look(waiting) => {
+                        let page = by_rows(&waiting.name) || waiting.tail.is_some();
+                        !page && !self.sessions.contains_key(id)
+                    }
+                    After::List { .. } => false,
+                    _ => true,
+                };
+                if !whole && self.integrity(id) == Integrity::Tampered {
                     continue;
                 }
-                // One that lies in another's place says the truth of another.
-                let named = head.record().and_then(|record| record.get("id")).and_then(Value::as_str);
-                let moved = named.is_some_and(|named| named != id);
+                // One that lies in another's place says the truth of another; only the first session is older than records.
+                let named = head.record().map(|record| record.get("id").and_then(Value::as_str));
+                let moved = named.map_or(id != DEFAULT_SESSION, |named| named != Some(id));
                 let verdict = head.judge(expected.map(|(expected, _)| expected));
                 self.verdicts.insert(id, if moved { Integrity::Tampered } else { verdict });
             }
@@ -144,6 +157,11 @@ impl Harness {
         })
     }
 
+    /// What a head says of its session, unless somebody has changed it.
+    pub(in crate::harness) fn believed<'a>(&self, session: &str, head: &'a Head) -> Option<&'a Value> {
+        (self.integrity(session) != Integrity::Tampered).then_some(&head.value)
+    }
+
     /// What is known of a session's head.
     pub(in crate::harness) fn integrity(&self, session: &str) -> Integrity {
         self.verdicts.get(session).copied().unwrap_or(Integrity::Unverified)
@@ -156,8 +174,18 @@ fn heads_among<'a>(after: &After, rows: &'a [Rows]) -> Vec<&'a (Key, String)> {
         After::Look(_) => rows.iter().skip(1).take(1).flatten().list(),
         After::Load { .. } => rows.chunks(3).filter_map(|rows| rows.get(1)).flatten().list(),
         After::List { .. } | After::Arrived { .. } => rows.iter().take(1).flatten().list(),
+        // Nothing is erased on the word of a head that somebody has changed; the others are judged when they are taken.
+        After::Around => {
+            let removed = |(_, head): &&(Key, String)| head.contains("\"removed\"");
+            rows.iter().take(1).flatten().filter(removed).list()
+        }
         _ => Vec::new(),
     }
+}
+
+/// Whether the events among the rows that are read for a command are judged.
+fn judges_events(command: &str) -> bool {
+    by_rows(command) || matches!(command, "sessions.status" | "sessions.fork")
 }
 
 /// What a stored signature says, by the one that it should be. Behind a signature stands which key has made it.

@@ -57,10 +57,6 @@ impl<'a> Stored<'a> {
     pub(super) fn drafts(&self) -> &'a Rows {
         self.part(2)
     }
-
-    fn removed(&self) -> Option<u64> {
-        self.head.as_ref().and_then(|head| removed_by(&head.value))
-    }
 }
 
 impl Harness {
@@ -176,7 +172,7 @@ impl Harness {
         // What is still being brought in is not there yet.
         let arrives = rows.get(3).is_some_and(|ids| ids.iter().any(|(_, id)| *id == waiting.session));
         let stored = Stored::of(if arrives { &[] } else { rows });
-        let once = stored.head.as_ref().is_some_and(|head| is_once(&head.value));
+        let once = self.believed_head(&waiting, &stored).is_some_and(is_once);
         must_be_shown(&waiting.name, &waiting.args, &waiting.session, once)?;
         if by_rows(&waiting.name) {
             return self.answer_by_rows(waiting, &stored, signatures);
@@ -184,30 +180,60 @@ impl Harness {
         if waiting.name == "sessions.fork" {
             self.must_be_stored(&waiting, &stored)?;
             let whole = load(&waiting.session, self, &stored)?;
+            self.must_be_as_signed(&waiting, &stored, signatures)?;
             return self.fork(waiting, stored.entries(), whole);
         }
         // A start may have come first, and know more than this.
         if self.sessions.contains_key(&waiting.session) {
             return match waiting.name.as_str() {
-                "sessions.status" => self.answer_status(&waiting, &stored),
+                "sessions.status" => self.answer_status(&waiting, &stored, signatures),
                 _ => self.dispatch_waiting(waiting),
             };
         }
         if let Some(tail) = waiting.tail.take() {
             self.integrity(&waiting.session).accept("agent session state", &waiting.session)?;
-            self.must_be_there(&waiting.name, &waiting.session, stored.removed())?;
+            let removed = self.believed_head(&waiting, &stored).and_then(removed_by);
+            self.must_be_there(&waiting.name, &waiting.session, removed)?;
             return match self.look_further(waiting, tail, rows)? {
-                Some((waiting, rows)) => self.answer_whole(waiting, &Stored::of(&rows)),
+                Some((waiting, rows)) => self.answer_whole(waiting, &Stored::of(&rows), None),
                 None => Ok(()),
             };
         }
-        self.answer_whole(waiting, &stored)
+        self.answer_whole(waiting, &stored, signatures)
+    }
+
+    /// What the head says that was read for a command, unless somebody has changed it.
+    fn believed_head<'a>(&self, waiting: &Waiting, stored: &'a Stored) -> Option<&'a Value> {
+        self.believed(&waiting.session, stored.head.as_ref()?)
+    }
+
+    /// Whether what was signed among these rows is what was written.
+    fn must_be_as_signed(
+        &mut self,
+        waiting: &Waiting,
+        stored: &Stored,
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
+        let signed = self.integrity(&waiting.session) == Integrity::Verified;
+        let changed = changed_event(stored.entries(), signatures, signed);
+        changed.map_or(Ok(()), |event| Integrity::Tampered.accept("agent session event", &event))
+    }
+
+    /// What rows give away counts for all that is read of the session later.
+    fn found_out<T>(&mut self, session: &str, result: Result<T, ErrorInfo>) -> Result<T, ErrorInfo> {
+        if result.as_ref().is_err_and(|error| error.code == Code::Corrupt) {
+            self.verdicts.insert(session, Integrity::Tampered);
+        }
+        result
     }
 
     /// Whether there is a session of that name to be read, and it was not removed.
     fn must_be_stored<'a>(&self, waiting: &Waiting, stored: &'a Stored) -> Result<&'a Head, ErrorInfo> {
-        let head = stored.head.as_ref().ok_or_else(|| no_session(&waiting.session))?;
-        self.must_be_there(&waiting.name, &waiting.session, stored.removed())?;
+        let Some(head) = &stored.head else {
+            return Err(if stored.entries().is_empty() { no_session(&waiting.session) } else { no_end() });
+        };
+        let removed = self.believed_head(waiting, stored).and_then(removed_by);
+        self.must_be_there(&waiting.name, &waiting.session, removed)?;
         Ok(head)
     }
 
@@ -222,12 +248,9 @@ impl Harness {
         let Waiting { command, session, name, args, until, .. } = &waiting;
         let (rows, from, until) = (stored.entries(), rows_from(args), *until);
         self.integrity(session).accept("agent session state", session)?;
-        let signed = self.integrity(session) == Integrity::Verified;
-        if let Some(event) = changed_event(rows, signatures, signed) {
-            Integrity::Tampered.accept("agent session event", &event)?;
-        }
-        let to_its_end = until.is_none_or(|until| until > head.seq()) && from <= head.seq();
-        check_chain(rows, head, to_its_end)?;
+        let signed = self.must_be_as_signed(&waiting, stored, signatures);
+        let whole = signed.and_then(|()| check_chain(rows, head, from.saturating_sub(1), until));
+        self.found_out(session, whole)?;
         let before = |(key, _): &&(Key, String)| key.get(1) < Some(&Part::Number(from));
         let shown = rows.get(rows.iter().take_while(before).count()..).unwrap_or_default();
         let told = match name.as_str() {
@@ -249,12 +272,21 @@ impl Harness {
     }
 
     /// How a session in our hands stands, held against what is stored of it.
-    fn answer_status(&mut self, waiting: &Waiting, stored: &Stored) -> Result<(), ErrorInfo> {
+    fn answer_status(
+        &mut self,
+        waiting: &Waiting,
+        stored: &Stored,
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
         let session = &waiting.session;
         let state = self.session(session).and_then(Session::state).ok_or_else(|| no_session(session))?;
         let head = stored.head.as_ref().ok_or_else(|| no_session(session))?;
         let as_written = self.is_as_written(session, head, waiting.asked);
-        if !as_written || check_chain(stored.entries(), head, true).is_err() {
+        let signed = self.must_be_as_signed(waiting, stored, signatures);
+        // Where the journal ended when it was asked for, it may not end any more.
+        let first = stored.entries().first().and_then(|(key, _)| number(key)).unwrap_or(u64::MAX);
+        let end = first.min(head.seq());
+        if !as_written || signed.and_then(|()| check_chain(stored.entries(), head, end, None)).is_err() {
             self.verdicts.insert(session, Integrity::Tampered);
         }
         let status = match self.status_by(session, head) {
@@ -266,13 +298,18 @@ impl Harness {
     }
 
     /// All of a session that is not in our hands is there: it is taken to work in it, or only looked at.
-    fn answer_whole(&mut self, waiting: Waiting, stored: &Stored) -> Result<(), ErrorInfo> {
+    fn answer_whole(
+        &mut self,
+        waiting: Waiting,
+        stored: &Stored,
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
         let session = &waiting.session;
         if stored.entries().is_empty() && stored.head.is_none() && session != DEFAULT_SESSION {
             return Err(no_session(session));
         }
         match need_of(&waiting)? {
-            Need::Read => self.answer_folded(&waiting, stored),
+            Need::Read => self.answer_folded(&waiting, stored, signatures),
             Need::Write | Need::Work if self.lifecycle == Lifecycle::Running => {
                 self.take_for(waiting, stored.rows)
             }
@@ -282,9 +319,18 @@ impl Harness {
     }
 
     /// Answers from a session that was folded for this and is let go again.
-    fn answer_folded(&mut self, waiting: &Waiting, stored: &Stored) -> Result<(), ErrorInfo> {
+    fn answer_folded(
+        &mut self,
+        waiting: &Waiting,
+        stored: &Stored,
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
         let Waiting { command, session, name, args, .. } = waiting;
-        let mut folded = match load(session, self, stored) {
+        let signed = match name.as_str() {
+            "sessions.status" => self.must_be_as_signed(waiting, stored, signatures),
+            _ => Ok(()),
+        };
+        let mut folded = match load(session, self, stored).and_then(|folded| signed.map(|()| folded)) {
             Ok(folded) => folded,
             Err(error) => return self.answer_broken(waiting, stored, error),
         };
@@ -367,15 +413,26 @@ fn rows_from(args: &Value) -> u64 {
     args.get("from").and_then(Value::as_u64).unwrap_or_default()
 }
 
-/// Whether rows that were read follow each other, and lead to where the head says, if they go `to_its_end`.
-fn check_chain(rows: &Rows, head: &Head, to_its_end: bool) -> Result<(), ErrorInfo> {
+/// The number of a journal's row, by its key.
+fn number(key: &Key) -> Option<u64> {
+    match key.get(1) {
+        Some(Part::Number(seq)) => Some(*seq),
+        _ => None,
+    }
+}
+
+/// Whether the rows that were read from `from` on and before `until` are all there, follow each other, and lead to where the
+/// head says.
+fn check_chain(rows: &Rows, head: &Head, from: u64, until: Option<u64>) -> Result<(), ErrorInfo> {
+    let first = from.max(1);
     let mut before: Option<(u64, String)> = None;
     for (key, text) in rows {
-        let Some(Part::Number(seq)) = key.get(1) else { continue };
+        let Some(seq) = number(key) else { continue };
         let row = Row::from_text(text)?;
         let follows = match &before {
-            Some((last, hash)) => *last + 1 == *seq && row.follows(hash),
-            None if *seq == 1 => row.follows(GENESIS),
+            Some((last, hash)) => *last + 1 == seq && row.follows(hash),
+            None if seq != first => false,
+            None if seq == 1 => row.follows(GENESIS),
             // It is there for the one behind it; what is before it is not read.
             None => row.has_its_content(),
         };
@@ -383,15 +440,19 @@ fn check_chain(rows: &Rows, head: &Head, to_its_end: bool) -> Result<(), ErrorIn
             let message = ["journal row ", &seq.to_string(), " does not follow the one before it"].concat();
             return Err(ErrorInfo::new(Code::Corrupt, message).hint("the database was changed from outside"));
         }
-        before = Some((*seq, row.hash().into()));
+        before = Some((seq, row.hash().into()));
     }
-    let end = before.as_ref().map(|(seq, hash)| (*seq, hash.as_str()));
-    let said = head.value.get("hash").and_then(Value::as_str).map(|hash| (head.seq(), hash));
-    if to_its_end && end != said {
-        let error = ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head");
-        return Err(error.hint("the database was changed from outside"));
-    }
-    Ok(())
+    let last = until.map_or(head.seq(), |until| head.seq().min(until.saturating_sub(1)));
+    let end = before.map_or((0, String::new()), |end| end);
+    let hash = head.value.get("hash").and_then(Value::as_str);
+    let ends = end.0 == last && (last < head.seq() || Some(end.1.as_str()) == hash);
+    if ends || first > last { Ok(()) } else { Err(no_end()) }
+}
+
+/// Rows are missing, or their head is.
+fn no_end() -> ErrorInfo {
+    ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head")
+        .hint("the database was changed from outside: remove the session, or delete the workspace if it is the first one")
 }
 
 /// Folds a session's rows and holds them against its head.
@@ -406,8 +467,7 @@ pub(super) fn load(id: &str, harness: &Harness, stored: &Stored) -> Result<Sessi
     }
     let agrees = |head: &Head| session.agrees_with(&head.value) && head.record() == record.as_ref();
     if stored.head.as_ref().map_or(!stored.entries().is_empty(), |head| !agrees(head)) {
-        let error = ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head");
-        return Err(error.hint("rows are missing: delete the workspace to start anew, or report this"));
+        return Err(no_end());
     }
     Ok(session)
 }

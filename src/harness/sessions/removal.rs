@@ -22,7 +22,7 @@ impl Harness {
     pub(in crate::harness) fn removed_at(&self, session: &str) -> Option<Millis> {
         match self.session(session) {
             Some(session) => session.removed_at(),
-            None => removed_by(&self.heads.get(session)?.value),
+            None => removed_by(self.believed(session, self.heads.get(session)?)?),
         }
     }
 
@@ -67,6 +67,7 @@ impl Harness {
         }
         // What else there is of it goes with the removed ones.
         self.heads.insert(session, Head::parse(r#"{"removed":0}"#));
+        self.verdicts.remove(session);
     }
 
     /// When the first removed session is to go, if one is.
