@@ -977,8 +977,8 @@ export interface SessionState {
 
 /**
  * What the signature of a stored record says. `verified`: nobody without this browser's key has changed it. `tampered`: somebody
- * has. `unverified`: it was written without one. `unverifiable`: the key is gone. What was one of the last two when the agent, or a
- * write without one, took it stays that.
+ * has. `unverified`: there is none; it was written without one, or that was taken out. `unverifiable`: the key is gone, or another's.
+ * What was one of the last two when the agent, or a write without one, took it stays that.
  *
  * The key lies in the workspace's database, and no script can read it. So signatures tell of changes by whoever reaches the disk or
  * a backup; a script of this origin can have anything signed, and a session, or a database, that was put back whole to what it
