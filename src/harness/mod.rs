@@ -220,6 +220,8 @@ pub struct Harness {
     heads: Named<Head>,
     /// What is known of the signatures of heads, as they were read last.
     verdicts: Named<Integrity>,
+    /// The sessions of which something else gave away that somebody has changed them.
+    tampered: Named<()>,
     /// Rows whose signatures are worked out again.
     judged: Few<u64, (After, Vec<Rows>)>,
     /// What waits to hear whether another tab works here.
@@ -302,6 +304,7 @@ impl Harness {
             sessions: Named::default(),
             heads: Named::default(),
             verdicts: Named::default(),
+            tampered: Named::default(),
             judged: Few::default(),
             reader: None,
             arrival: None,

@@ -597,14 +597,24 @@ pub fn lost_by(record: &Value, at: Millis) -> Option<Value> {
     session.record().map(Record::json)
 }
 
-/// What is told of a session whose record cannot be read any more: that there is one.
-pub fn unreadable(id: &str, at: Millis) -> Value {
+/// A record that nobody vouches for, as it is stored: what of it is no record is filled in.
+pub fn as_stored(id: &str, stored: Option<&Value>, at: Millis) -> Value {
     let mut record = Object::new();
     record.text("id", id).text("status", "failed").text("updated_at", &dates::utc(at));
     record.text("operator_subject", "unknown").text("provider_id", "unknown");
     let note = Value::from("The record of this session cannot be read.");
     record.value("supervision_notes", Value::Array(vec![note]));
-    Record::read(&record.done()).map(|record| record.json()).unwrap_or_default()
+    let mut filled = Record::read(&record.done()).map(|record| record.json()).unwrap_or_default();
+    let kind = std::mem::discriminant::<Value>;
+    for (name, value) in stored.and_then(Value::as_object).into_iter().flatten() {
+        if let Some(member) = filled.get_mut(name)
+            && (member.is_null() || kind(member) == kind(value))
+            && name != "id"
+        {
+            *member = value.clone();
+        }
+    }
+    filled
 }
 
 /// `SessionState` of the contract: the record, and what the session has used up.

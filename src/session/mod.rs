@@ -20,7 +20,7 @@ mod view;
 
 pub use adopted::adopted;
 pub(crate) use keeping::what;
-pub use keeping::{lost_by, state_of, unreadable};
+pub use keeping::{as_stored, lost_by, state_of};
 pub use replay::{Difference, again, replay};
 pub use transcript::Transcript;
 pub(crate) use view::{answer, arguments, prompt_of, text_part, usage};

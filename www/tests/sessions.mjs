@@ -437,7 +437,9 @@ export const tests = {
     await start(page);
     await workspace(page);
     await page.evaluate(async () => {
-      for (let i = 0; i < 150; i += 1) await ws.sessions.launch({ id: `s${i}`, displayName: `Session number ${i}` });
+      const said = (role, text) => ({ role, parts: [{ type: "text", text }] });
+      await ws.sessions.launch({ id: "deep", displayName: "Deep down", messages: [said("user", "And then?"), said("assistant", "The dragon slept.")] });
+      for (let i = 0; i < 149; i += 1) await ws.sessions.launch({ id: `s${i}`, displayName: `Session number ${i}` });
     });
     await page.reload();
     await page.getByTestId("sessions-count").filter({ hasText: "151" }).waitFor();
@@ -453,6 +455,10 @@ export const tests = {
     await page.waitForFunction(() => document.querySelectorAll(".session-row").length === 1);
     await page.keyboard.press("Enter");
     await shows(page, "Session number 77");
+    // What was said last counts too, also where nobody has looked yet.
+    await page.getByTestId("session-search").fill("dragon");
+    await row(page, "Deep down").waitFor();
+    assert.deepEqual(await names(page), ["Deep down"]);
     await page.getByTestId("session-search").fill("");
     await page.keyboard.press("Alt+ArrowDown");
     await page.waitForFunction(() => !document.querySelector("[data-testid=conversation-name]").textContent.includes("number 77"));

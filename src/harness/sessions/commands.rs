@@ -22,7 +22,6 @@ use crate::ports::{Key, Millis, Part, Read, Rows, Table};
 use crate::run::{Output, Run};
 use crate::session::lifecycle::{self, Outcome, Then};
 use crate::session::operator::Operator;
-use crate::session::record::Record;
 use crate::session::transitions::Status;
 use crate::session::{self, Session, dates, record, what};
 use serde_json::Value;
@@ -470,7 +469,7 @@ impl Harness {
             let Some(Part::Text(id)) = key.first() else { continue };
             let head = Head::parse(row);
             if self.sessions.contains_key(id) && !self.is_as_written(id, &head, asked) {
-                self.verdicts.insert(id, Integrity::Tampered);
+                self.found_out(id);
             }
             if let (false, Err(error)) =
                 (of == Listing::Verified, self.integrity(id).accept("agent session state", id))
@@ -532,10 +531,7 @@ impl Harness {
     /// `SessionState` of the contract, of a session that is not in our hands.
     fn state_by(&self, session: &str, head: &Head) -> Option<Value> {
         let record = match self.integrity(session) {
-            Integrity::Tampered => {
-                let readable = head.record().filter(|record| Record::read(record).is_ok());
-                readable.cloned().unwrap_or_else(|| session::unreadable(session, self.now))
-            }
+            Integrity::Tampered => session::as_stored(session, head.record(), self.now),
             _ => head.record()?.clone(),
         };
         Some(session::state_of(&record, head.value.get("usage")))

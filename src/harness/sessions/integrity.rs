@@ -136,8 +136,8 @@ impl Harness {
                     After::List { .. } => false,
                     _ => true,
                 };
-                if !whole && self.integrity(id) == Integrity::Tampered {
-                    continue;
+                if whole {
+                    self.tampered.remove(id);
                 }
                 // One that lies in another's place says the truth of another; only the first session is older than records.
                 let named = head.record().map(|record| record.get("id").and_then(Value::as_str));
@@ -162,9 +162,25 @@ impl Harness {
         (self.integrity(session) != Integrity::Tampered).then_some(&head.value)
     }
 
-    /// What is known of a session's head.
+    /// Somebody has changed a session: that counts for all that is told of it later.
+    pub(super) fn found_out(&mut self, session: &str) {
+        self.tampered.insert(session, ());
+    }
+
+    /// What is known of a session.
     pub(in crate::harness) fn integrity(&self, session: &str) -> Integrity {
+        if self.tampered.contains_key(session) { Integrity::Tampered } else { self.head_integrity(session) }
+    }
+
+    /// What is known of a session's head alone.
+    pub(super) fn head_integrity(&self, session: &str) -> Integrity {
         self.verdicts.get(session).copied().unwrap_or(Integrity::Unverified)
+    }
+
+    /// Nothing is known of a session that is gone.
+    pub(super) fn forget_integrity(&mut self, session: &str) {
+        self.verdicts.remove(session);
+        self.tampered.remove(session);
     }
 }
 

@@ -209,22 +209,14 @@ impl Harness {
 
     /// Whether what was signed among these rows is what was written.
     fn must_be_as_signed(
-        &mut self,
+        &self,
         waiting: &Waiting,
         stored: &Stored,
         signatures: Option<&[String]>,
     ) -> Result<(), ErrorInfo> {
-        let signed = self.integrity(&waiting.session) == Integrity::Verified;
+        let signed = self.head_integrity(&waiting.session) == Integrity::Verified;
         let changed = changed_event(stored.entries(), signatures, signed);
         changed.map_or(Ok(()), |event| Integrity::Tampered.accept("agent session event", &event))
-    }
-
-    /// What rows give away counts for all that is read of the session later.
-    fn found_out<T>(&mut self, session: &str, result: Result<T, ErrorInfo>) -> Result<T, ErrorInfo> {
-        if result.as_ref().is_err_and(|error| error.code == Code::Corrupt) {
-            self.verdicts.insert(session, Integrity::Tampered);
-        }
-        result
     }
 
     /// Whether there is a session of that name to be read, and it was not removed.
@@ -247,10 +239,15 @@ impl Harness {
         let head = self.must_be_stored(&waiting, stored)?;
         let Waiting { command, session, name, args, until, .. } = &waiting;
         let (rows, from, until) = (stored.entries(), rows_from(args), *until);
-        self.integrity(session).accept("agent session state", session)?;
+        // What comes before the change can still be read.
+        self.head_integrity(session).accept("agent session state", session)?;
         let signed = self.must_be_as_signed(&waiting, stored, signatures);
-        let whole = signed.and_then(|()| check_chain(rows, head, from.saturating_sub(1), until));
-        self.found_out(session, whole)?;
+        if let Err(error) = signed.and_then(|()| check_chain(rows, head, from.saturating_sub(1), until)) {
+            if error.code == Code::Corrupt {
+                self.found_out(session);
+            }
+            return Err(error);
+        }
         let before = |(key, _): &&(Key, String)| key.get(1) < Some(&Part::Number(from));
         let shown = rows.get(rows.iter().take_while(before).count()..).unwrap_or_default();
         let told = match name.as_str() {
@@ -287,7 +284,7 @@ impl Harness {
         let first = stored.entries().first().and_then(|(key, _)| number(key)).unwrap_or(u64::MAX);
         let end = first.min(head.seq());
         if !as_written || signed.and_then(|()| check_chain(stored.entries(), head, end, None)).is_err() {
-            self.verdicts.insert(session, Integrity::Tampered);
+            self.found_out(session);
         }
         let status = match self.status_by(session, head) {
             Some(stored) if !as_written => stored,
@@ -351,7 +348,7 @@ impl Harness {
         stored: &Stored,
         error: ErrorInfo,
     ) -> Result<(), ErrorInfo> {
-        self.verdicts.insert(&waiting.session, Integrity::Tampered);
+        self.found_out(&waiting.session);
         let shows = waiting.name == "sessions.status" && error.code == Code::Corrupt;
         let status = stored.head.as_ref().filter(|_| shows);
         let status = status.and_then(|head| self.status_by(&waiting.session, head)).ok_or(error)?;

@@ -67,7 +67,7 @@ impl Harness {
         }
         // What else there is of it goes with the removed ones.
         self.heads.insert(session, Head::parse(r#"{"removed":0}"#));
-        self.verdicts.remove(session);
+        self.forget_integrity(session);
     }
 
     /// When the first removed session is to go, if one is.
@@ -118,7 +118,7 @@ impl Harness {
         for session in &gone {
             self.sessions.remove(session);
             self.heads.remove(session);
-            self.verdicts.remove(session);
+            self.forget_integrity(session);
         }
         let files = part(1).iter().map(|(key, _)| key.clone()).list();
         self.sweep_files(&files);

@@ -224,7 +224,8 @@ export class JournalPanel extends Component {
     const shown = run !== null && this.agent.snapshot.messages.some(({ runId }) => runId === run);
     return {
       close: () => this.#close(),
-      fork: entry.type === "cleared" || this.sessions.tampered ? null : () => void this.sessions.fork(this.agent.session, seq),
+      // Of what was erased there is nothing to fork.
+      fork: seq <= this.journal.timeline.cleared || this.sessions.tampered ? null : () => void this.sessions.fork(this.agent.session, seq),
       chat: shown ? () => this.onPlace({ run, asked: entry.type === "prompt", call }) : null,
       copy: (text) => void navigator.clipboard?.writeText(text).catch(() => undefined),
     };

@@ -73,6 +73,11 @@ export class Timeline {
     return this.lines[this.lines.length - 1]?.seq ?? 0;
   }
 
+  /** The last clearing; 0: there is none. */
+  get cleared(): number {
+    return this.lines.findLast(({ entry }) => entry.type === "cleared")?.seq ?? 0;
+  }
+
   /** Whether any of them still has what was said. */
   get quotes(): boolean {
     return this.lines.some(({ entry }) => (entry.type === "prompt" || entry.type === "adopted") && entry["message"] !== undefined);

@@ -102,6 +102,7 @@ export class SessionsList extends Component {
 
   readonly #search = (event: Event): void => {
     this.#query = (event.target as HTMLInputElement).value;
+    this.sessions.seek(this.#query.trim() !== "");
     this.requestUpdate();
   };
 

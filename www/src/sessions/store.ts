@@ -54,6 +54,8 @@ export class SessionStore extends Changing {
   readonly #readable = new Set<string>();
   /** Rows that are looked at and whose last line is not known. */
   #wanted: string[] = [];
+  /** Whether somebody searches. */
+  #sought = false;
   #reading = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #refreshing: Promise<void> | null = null;
@@ -267,6 +269,12 @@ export class SessionStore extends Changing {
     if (!this.#reading) void this.#readLines();
   }
 
+  /** Who searches looks for what was said in any session: all last lines are read, as long as that goes on. */
+  seek(on: boolean): void {
+    this.#sought = on;
+    if (on && !this.#reading) void this.#readLines();
+  }
+
   /** A list judges records alone: of the session that is shown the whole journal is judged, once. */
   #judge(): void {
     const { session } = this.agent;
@@ -374,16 +382,21 @@ export class SessionStore extends Changing {
 
   async #readLines(): Promise<void> {
     this.#reading = true;
-    for (let id = this.#wanted.pop(); id !== undefined; id = this.#wanted.pop()) {
+    for (let id = this.#next(); id !== undefined; id = this.#next()) {
       const of = this.#sessions.get(id)?.state.updated_at ?? "";
       const [last] = await this.agent.workspace.history({ sessionId: id, limit: 1 }).catch(() => []);
-      if (!this.#sessions.has(id)) continue;
-      this.#lines.set(id, { of, text: last ? lineOf(last) : "" });
+      if (this.#sessions.has(id)) this.#lines.set(id, { of, text: last ? lineOf(last) : "" });
       this.#sort();
       // Each reads a journal: the page comes first.
       await new Promise((go) => setTimeout(go, 30));
     }
     this.#reading = false;
+  }
+
+  /** The session whose last line is read next: the row that was looked at last, then what a search does not know. */
+  #next(): string | undefined {
+    const unknown = ({ line, verdict }: Listed): boolean => line === null && verdict !== "tampered";
+    return this.#wanted.pop() ?? (this.#sought ? this.all?.find(unknown)?.id : undefined);
   }
 
   #mood(id: string, state: SessionState): Mood {
