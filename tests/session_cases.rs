@@ -507,10 +507,50 @@ fn what_waits_for_a_key_can_be_stopped() {
     page.must("sessions.launch", json!({ "id": "later", "provider": "late" }));
     page.must("stopAgent", json!({}));
     page.start_with(json!({ "late": { "kind": "anthropic", "apiKey": "sk-ant-0123456789" } }));
+    assert_eq!(page.status("later")["status"], "running");
     page.prompt("later", "now");
     page.says("yes");
     assert_eq!(page.status("later")["status"], "idle");
     page.holds("later");
+}
+
+#[test]
+fn what_waits_for_a_key_starts_at_the_start_that_has_it() {
+    let mut page = Desk::started("ann");
+    page.must("configureAgent", json!({ "providers": keyless() }));
+    page.launch("other");
+    page.prompt("other", "hello");
+    page.says("hi");
+    for id in ["docs", "more"] {
+        page.must("sessions.launch", json!({ "id": id, "provider": "late" }));
+        page.rows(id);
+    }
+    let mut page = page.crash("ann");
+    page.start_with(keyless());
+    let rows = ["default", "docs", "more"].map(|id| page.stored(Table::Entries, id).len());
+    assert!(page.read < rows.iter().sum(), "no journal of other sessions is read");
+    for id in ["docs", "more"] {
+        assert_eq!(page.status(id)["status"], "starting");
+    }
+    // The key comes while nobody has asked for them, or it is there from the beginning.
+    page.handle(Input::Vault { name: "late".into(), held: true });
+    assert_eq!(page.status("docs")["status"], "running");
+    page.must("stopAgent", json!({}));
+    page.must("sessions.list", json!({}));
+    page.holds("more");
+
+    let mut page = Desk::started("ann");
+    page.must("configureAgent", json!({ "providers": keyless() }));
+    page.must("sessions.launch", json!({ "id": "docs", "provider": "late" }));
+    page.rows("docs");
+    let mut page = page.crash("ann");
+    page.start_with(json!({ "late": { "kind": "anthropic", "apiKey": "sk-ant-0123456789" } }));
+    let list = page.must("sessions.list", json!({}));
+    let docs = list.as_array().unwrap().iter().find(|session| session["id"] == "docs");
+    assert_eq!(docs.unwrap()["status"], "running");
+    assert_eq!(page.status("docs")["status"], "running");
+    assert_eq!(page.event_types("docs"), ["launched", "started"]);
+    page.holds("docs");
 }
 
 impl Desk {

@@ -96,6 +96,20 @@ function providers(test) {
     assert.deepEqual([seen.recovered.status, seen.again.outcome, seen.texts.at(-1), seen.after.status], ["idle", "completed", "Welcome.", "idle"]);
     assert.equal(route.requests.length, 2, "a key that is refused is not tried again");
   });
+
+  for (const by of ["start", "vault"]) {
+    test(`a session that waits for its provider's key runs after a reload that brings it (${by})`, async (t) => {
+      const route = await t.raw();
+      const late = (key) => ({ config: { providers: { late: { kind: "anthropic", model: "claude-late", ...key } } } });
+      const page = await tab(t, route.base, late());
+      assert.equal(await page.evaluate(async () => (await s.launch({ id: "a", provider: "late" })).status), "starting");
+      const key = "sk-ant-late-0123456789";
+      await again(t, page, route.base, late(by === "start" && { apiKey: key }));
+      if (by === "vault") await page.evaluate((key) => ws.keys.set("late", key), key);
+      const seen = await page.evaluate(async () => T.plain({ status: (await s.status("a")).session.status, list: (await s.list()).find(({ id }) => id === "a").status, kinds: await kinds("a") }));
+      assert.deepEqual(seen, { status: "running", list: "running", kinds: ["launched", "started"] });
+    });
+  }
 }
 
 function stops(test) {
