@@ -507,10 +507,177 @@ fn what_waits_for_a_key_can_be_stopped() {
     page.must("sessions.launch", json!({ "id": "later", "provider": "late" }));
     page.must("stopAgent", json!({}));
     page.start_with(json!({ "late": { "kind": "anthropic", "apiKey": "sk-ant-0123456789" } }));
+    assert_eq!(page.status("later")["status"], "running");
     page.prompt("later", "now");
     page.says("yes");
     assert_eq!(page.status("later")["status"], "idle");
     page.holds("later");
+}
+
+#[test]
+fn what_waits_for_a_key_starts_at_the_start_that_has_it() {
+    let mut page = Desk::started("ann");
+    page.must("configureAgent", json!({ "providers": keyless() }));
+    page.launch("other");
+    page.prompt("other", "hello");
+    page.says("hi");
+    for id in ["docs", "more"] {
+        page.must("sessions.launch", json!({ "id": id, "provider": "late" }));
+        page.rows(id);
+    }
+    let mut page = page.crash("ann");
+    page.start_with(keyless());
+    let rows = ["default", "docs", "more"].map(|id| page.stored(Table::Entries, id).len());
+    assert!(page.read < rows.iter().sum(), "no journal of other sessions is read");
+    for id in ["docs", "more"] {
+        assert_eq!(page.status(id)["status"], "starting");
+    }
+    // The key comes while nobody has asked for them, or it is there from the beginning.
+    page.handle(Input::Vault { name: "late".into(), held: true });
+    assert_eq!(page.status("docs")["status"], "running");
+    page.must("stopAgent", json!({}));
+    page.must("sessions.list", json!({}));
+    page.holds("more");
+
+    let mut page = Desk::started("ann");
+    page.must("configureAgent", json!({ "providers": keyless() }));
+    page.must("sessions.launch", json!({ "id": "docs", "provider": "late" }));
+    page.rows("docs");
+    let mut page = page.crash("ann");
+    page.start_with(json!({ "late": { "kind": "anthropic", "apiKey": "sk-ant-0123456789" } }));
+    let list = page.must("sessions.list", json!({}));
+    let docs = list.as_array().unwrap().iter().find(|session| session["id"] == "docs");
+    assert_eq!(docs.unwrap()["status"], "running");
+    assert_eq!(page.status("docs")["status"], "running");
+    assert_eq!(page.event_types("docs"), ["launched", "started"]);
+    page.holds("docs");
+}
+
+impl Desk {
+    /// A tool that posts, and one that only looks; `more`: what else is said of the one that posts.
+    fn offer_post(&mut self, more: &Value) {
+        for (name, read_only) in [("post", false), ("look", true)] {
+            let mut tool = json!({
+                "name": name, "description": "It is one.", "inputSchema": { "type": "object" },
+                "execute": { "$fn": 71 }, "readOnly": read_only, "concurrency": "parallel", "capability": "mail",
+            });
+            if !read_only {
+                tool.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            }
+            self.must("tools.register", tool);
+        }
+    }
+
+    /// A session whose run has a call of each of the two open.
+    fn posts(more: &Value) -> Desk {
+        let mut page = Desk::started("ann");
+        page.offer_post(more);
+        page.launch("docs");
+        page.prompt("docs", "post it");
+        let call = |id: &str, name: &str| Block::ToolCall {
+            id: id.into(),
+            name: name.into(),
+            arguments: "{}".into(),
+        };
+        page.answers_with(vec![call("a", "post"), call("b", "look"), call("c", "post")], StopReason::ToolUse);
+        assert_eq!(page.tools.len(), 3);
+        page
+    }
+}
+
+#[test]
+fn a_tool_call_that_was_interrupted_leaves_a_receipt() {
+    let unknown = json!(["post", "mail", "failed", "Tool call of unknown outcome: post."]);
+    let ways = [
+        ("interrupt", json!({ "sessionId": "docs" })),
+        ("sessions.stop", json!({ "id": "docs" })),
+        ("clearConversation", json!({ "sessionId": "docs" })),
+        ("sessions.remove", json!({ "id": "docs" })),
+        ("stopAgent", json!({})),
+    ];
+    for (name, args) in ways {
+        let mut page = Desk::posts(&json!({}));
+        // The one that only looks was called first; one of the others has come back.
+        page.returns(1);
+        page.must(name, args);
+        let passed = json!(["post", "mail", "passed", "Tool call passed: post."]);
+        assert_eq!(page.deeds("docs"), [passed, unknown.clone()], "{name}");
+        page.holds("docs");
+    }
+}
+
+#[test]
+fn a_tool_call_that_was_lost_leaves_a_receipt_when_its_fate_is_decided() {
+    let unknown = json!(["post", "mail", "failed", "Tool call of unknown outcome: post."]);
+    let passed = json!(["post", "mail", "passed", "Tool call passed: post."]);
+    let lost = |more: &Value| {
+        let mut page = Desk::posts(more);
+        page.rows("docs");
+        let mut page = page.crash("ann");
+        page.start();
+        assert_eq!(page.deeds("docs").len(), 0);
+        page
+    };
+    // The next prompt ends the run, and the tools are not there.
+    let mut page = lost(&json!({}));
+    page.must("sessions.recover", json!({ "id": "docs", "action": "resume" }));
+    page.prompt("docs", "go on");
+    assert_eq!(page.deeds("docs"), [unknown.clone(), unknown.clone()]);
+    page.says("yes");
+    page.holds("docs");
+    // It goes on, and nobody knows the tools.
+    let mut page = lost(&json!({}));
+    page.must("sessions.recover", json!({ "id": "docs", "action": "reconnect" }));
+    assert_eq!(page.deeds("docs"), [unknown.clone(), unknown.clone()]);
+    page.holds("docs");
+    for (more, then) in [
+        // Run again.
+        (json!({ "onResume": "rerun" }), [passed.clone(), unknown.clone()]),
+        // Given up.
+        (json!({ "onResume": "fail" }), [unknown.clone(), unknown.clone()]),
+        // A person has it run again, and leaves it.
+        (json!({}), [passed, unknown.clone()]),
+    ] {
+        let mut page = lost(&more);
+        page.offer_post(&more);
+        page.must("sessions.recover", json!({ "id": "docs", "action": "reconnect" }));
+        let asked = |(name, _): &&(&str, Value)| *name == "agent:permission-required";
+        let asked: Vec<Value> = page.events.iter().filter(asked).map(|(_, asked)| asked.clone()).collect();
+        for (question, answer) in
+            asked.iter().filter(|asked| asked["tool"] == "post").zip(["allow_once", "deny"])
+        {
+            let answer = json!({ "requestId": question["requestId"], "answer": answer });
+            page.must("resolvePermission", answer);
+        }
+        while !page.tools.is_empty() && !page.deeds("docs").contains(&then[0]) {
+            page.returns(0);
+        }
+        page.must("interrupt", json!({ "sessionId": "docs" }));
+        let mut deeds = page.deeds("docs");
+        deeds.sort_by_key(|deed| deed[2] != "passed");
+        assert_eq!(deeds, then, "{more}");
+        page.holds("docs");
+    }
+}
+
+#[test]
+fn what_a_person_or_a_policy_denies_leaves_a_receipt() {
+    let mut page = Desk::started("ann");
+    page.offer_mail();
+    page.launch("docs");
+    let denied = json!(["send_mail", "tool.execute", "denied", "Tool call denied: send_mail."]);
+    page.prompt("docs", "mail them");
+    page.wants("send_mail");
+    let (_, asked) =
+        page.events.iter().rfind(|(name, _)| *name == "agent:permission-required").unwrap().clone();
+    page.must("resolvePermission", json!({ "requestId": asked["requestId"], "answer": "deny" }));
+    assert_eq!(page.deeds("docs").len(), 1);
+    page.must("configureAgent", json!({ "permissions": { "tools": { "send_mail": "deny" } } }));
+    page.wants("send_mail");
+    assert_eq!(page.deeds("docs"), [denied.clone(), denied]);
+    page.says("then not");
+    assert_eq!(page.status("docs")["receipt_ids"].as_array().unwrap().len(), 4);
+    page.holds("docs");
 }
 
 #[test]

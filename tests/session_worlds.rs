@@ -16,15 +16,16 @@ use lodger::harness::Input;
 use lodger::journal::{Entry, Row};
 use lodger::model::{Block, StopReason};
 use lodger::ports::{PatternEngine, Table};
+use lodger::run::CallState;
 use lodger::session::Session;
 use lodger::session::record::{Receipt, check_chain};
 use lodger::session::transitions::{Status, markdown};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use support::desk::Desk;
 
 const IDS: [&str; 3] = ["one", "two", "three"];
-const SEEDS: u64 = 150;
+const SEEDS: u64 = 500;
 
 /// Codes that a command may be refused with: whatever else comes is a fault.
 const REFUSALS: [Code; 9] = [
@@ -72,6 +73,23 @@ fn key(there: bool) -> Value {
     json!({ "late": late, "spare": spare })
 }
 
+/// Tools with an effect, one of which a person is asked about, and one without.
+fn offer(desk: &mut Desk, rng: &mut Rng) {
+    let on_resume = ["ask", "rerun", "fail"][rng.usize(..3)];
+    for (name, mut tool) in [
+        ("post", json!({ "onResume": on_resume })),
+        ("mail", json!({ "destructive": true })),
+        ("look", json!({ "readOnly": true })),
+    ] {
+        let always = json!({
+            "name": name, "description": "It is one.", "inputSchema": { "type": "object" },
+            "execute": { "$fn": 71 }, "concurrency": "parallel", "replace": true,
+        });
+        tool.as_object_mut().unwrap().extend(always.as_object().unwrap().clone());
+        desk.must("tools.register", tool);
+    }
+}
+
 /// One thing that a person, a provider, a page or a clock does.
 fn step(mut desk: Desk, rng: &mut Rng, seen: &mut Seen) -> Desk {
     let id = IDS[rng.usize(..IDS.len())];
@@ -80,7 +98,7 @@ fn step(mut desk: Desk, rng: &mut Rng, seen: &mut Seen) -> Desk {
         args.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         args
     };
-    match rng.u8(..30) {
+    match rng.u8(..42) {
         0..2 => {
             let provider = [json!({}), json!({ "provider": "spare" }), json!({ "provider": "late" })];
             try_to(&mut desk, seen, "sessions.launch", of(provider[rng.usize(..3)].clone()));
@@ -92,9 +110,14 @@ fn step(mut desk: Desk, rng: &mut Rng, seen: &mut Seen) -> Desk {
             try_to(&mut desk, seen, "sessions.prompt", of(json!({ "text": "/exit" })));
         }
         8..13 if !desk.models.is_empty() => desk.says("hi"),
-        13 if !desk.models.is_empty() => {
-            let call = Block::ToolCall { id: "c".into(), name: "none".into(), arguments: "{}".into() };
-            desk.answers_with(vec![call], StopReason::ToolUse);
+        13 | 33..37 if !desk.models.is_empty() => {
+            let names = ["none", "post", "mail", "look"];
+            let calls = (0..rng.usize(1..4)).map(|n| Block::ToolCall {
+                id: format!("c{n}"),
+                name: names[rng.usize(..names.len())].into(),
+                arguments: "{}".into(),
+            });
+            desk.answers_with(calls.collect(), StopReason::ToolUse);
         }
         14..16 if !desk.models.is_empty() => {
             let codes = [
@@ -167,12 +190,25 @@ fn step(mut desk: Desk, rng: &mut Rng, seen: &mut Seen) -> Desk {
             desk = desk.crash("ann");
             if rng.u8(..4) > 0 {
                 desk.start_with(key(rng.bool()));
+                if rng.u8(..3) > 0 {
+                    offer(&mut desk, rng);
+                }
             }
         }
         28 if rng.u8(..3) == 0 => {
             try_to(&mut desk, seen, "stopAgent", json!({}));
             if rng.bool() {
                 desk.start_with(key(rng.bool()));
+            }
+        }
+        30..32 | 37..40 if !desk.tools.is_empty() => desk.returns(rng.usize(..desk.tools.len())),
+        32 | 40.. => {
+            let asked = |(name, _): &&(&str, Value)| *name == "agent:permission-required";
+            if let Some((_, question)) = desk.events.iter().rfind(asked) {
+                let answer = ["allow_once", "always_allow", "deny"][rng.usize(..3)];
+                let args = json!({ "requestId": question["requestId"], "answer": answer });
+                // It may be answered, or its run over.
+                desk.command("resolvePermission", args);
             }
         }
         29 => {
@@ -201,15 +237,65 @@ fn follows(from: Option<Status>, to: Status) -> bool {
     })
 }
 
+/// The tool calls with an effect that have begun or that a person has denied, and those that have a receipt, by run and
+/// call.
+#[derive(Default)]
+struct Deeds {
+    done: BTreeSet<(String, String)>,
+    told: BTreeSet<(String, String)>,
+}
+
+impl Deeds {
+    /// What an entry that comes next tells of them.
+    fn take(&mut self, fold: &Session, run: &str, entry: &Entry, seen: &mut Seen) {
+        match entry {
+            Entry::Ordered { tool_call, .. } => self.does(fold, run, tool_call),
+            Entry::PermissionAnswered { tool_call, answer, .. } if answer == "deny" => {
+                self.does(fold, run, tool_call);
+            }
+            Entry::Recorded { what, record } if what == "receipt" => {
+                let result = &record["result"];
+                let Some(call) = result["metadata"]["tool_call_id"].as_str() else { return };
+                assert!(self.told.insert((run.into(), call.into())), "a second receipt of {call} in {run}");
+                let summary = result["summary"].as_str().unwrap().split(':').next().unwrap();
+                *seen.entry(summary.into()).or_default() += 1;
+            }
+            _ => {}
+        }
+    }
+
+    fn does(&mut self, fold: &Session, run: &str, tool_call: &str) {
+        // Of a run that was cleared nobody can tell which tools it had.
+        let Some(call) = fold.run(run).and_then(|run| run.call(tool_call)) else { return };
+        if fold.tools.get(&call.name).is_some_and(|tool| !tool.definition.read_only) {
+            self.done.insert((run.into(), tool_call.into()));
+        }
+    }
+
+    /// Each that is not open any more has its receipt.
+    fn are_told(&self, fold: &Session) {
+        for (run, call) in self.done.difference(&self.told) {
+            let state = &fold.run(run).unwrap().call(call).unwrap().state;
+            assert!(
+                !matches!(state, CallState::Settled(_)),
+                "{call} of {run} is {state:?}, without a receipt"
+            );
+        }
+    }
+}
+
 /// What must hold of a session whose rows are these.
 fn check(desk: &mut Desk, id: &str, seen: &mut Seen) {
     desk.holds(id);
     let mut fold = Session::new(id);
     let (mut before, mut receipts): (Option<Status>, Vec<Receipt>) = (None, Vec::new());
-    let (mut ended, mut handoffs, mut told) = (0, 0, 0);
+    let (mut ended, mut handoffs, mut told, mut deeds) = (0, 0, 0, Deeds::default());
     for text in desk.stored(Table::Entries, id) {
         let row = Row::from_text(&text).unwrap();
         let (header, entry) = row.read().unwrap();
+        if let Some(entry) = &entry {
+            deeds.take(&fold, header.run.as_deref().unwrap_or_default(), entry, seen);
+        }
         fold.accept(&header, entry.as_ref(), &row).unwrap();
         ended += usize::from(header.kind == "ended");
         if let Some(Entry::Recorded { what, record }) = &entry {
@@ -236,6 +322,7 @@ fn check(desk: &mut Desk, id: &str, seen: &mut Seen) {
     // The run of a session that was never launched, as the first one's may be, leaves nothing on record.
     assert_eq!((handoffs, told), (ended, ended), "{id}");
     check_chain(&receipts).unwrap();
+    deeds.are_told(&fold);
 }
 
 #[test]
@@ -246,9 +333,13 @@ fn whatever_happens_every_record_holds() {
         let mut rng = Rng::with_seed(seed);
         let mut desk = Desk::started("ann");
         desk.must("configureAgent", json!({ "providers": key(false) }));
-        for _ in 0..rng.usize(20..120) {
+        offer(&mut desk, &mut rng);
+        for _ in 0..rng.usize(20..160) {
             desk = step(desk, &mut rng, &mut seen);
         }
+        // What was removed is gone before it is looked at, not while it is.
+        desk.now += 86_400_000;
+        desk.handle(Input::Tick);
         for id in IDS {
             if !desk.rows(id).is_empty() && !desk.stored(Table::Heads, id).is_empty() {
                 check(&mut desk, id, &mut seen);
@@ -271,6 +362,9 @@ fn whatever_happens_every_record_holds() {
         "regenerate",
         "crash",
         "waits",
+        "Tool call passed",
+        "Tool call denied",
+        "Tool call of unknown outcome",
     ];
     let statuses = Status::ALL.map(|status| format!("status {}", status.as_str()));
     for what in wanted.into_iter().chain(statuses.iter().map(String::as_str)) {

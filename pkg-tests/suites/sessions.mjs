@@ -20,6 +20,11 @@ export default function (test) {
 async function tab(t, base, { clock = false, config = {}, quotaSize } = {}) {
   const page = await t.tab();
   if (quotaSize) await (await (await t.context()).newCDPSession(page)).send("Storage.overrideQuotaForOrigin", { origin: t.env.site.url, quotaSize });
+  await begin(page, base, { clock, config });
+  return page;
+}
+
+async function begin(page, base, { clock = false, config = {} } = {}) {
   await page.evaluate(async ([operator, base, clock, config]) => {
     globalThis.clock = { now: Date.now() };
     globalThis.ws = await lodger.openWorkspace("desk", { operator, ...(clock && { now: () => globalThis.clock.now }) });
@@ -30,7 +35,13 @@ async function tab(t, base, { clock = false, config = {}, quotaSize } = {}) {
     globalThis.textsOf = async (sessionId) => (await ws.history({ sessionId })).map((m) => m.parts.at(-1)?.text);
     if (base) await ws.startAgent({ provider: T.anthropic(base), ...config });
   }, [ANN, base, clock, config]);
-  return page;
+}
+
+/** The page goes away without a word, and comes back. */
+async function again(t, page, base, more) {
+  await page.reload();
+  await t.ready(page);
+  await begin(page, base, more);
 }
 
 function providers(test) {
@@ -85,6 +96,20 @@ function providers(test) {
     assert.deepEqual([seen.recovered.status, seen.again.outcome, seen.texts.at(-1), seen.after.status], ["idle", "completed", "Welcome.", "idle"]);
     assert.equal(route.requests.length, 2, "a key that is refused is not tried again");
   });
+
+  for (const by of ["start", "vault"]) {
+    test(`a session that waits for its provider's key runs after a reload that brings it (${by})`, async (t) => {
+      const route = await t.raw();
+      const late = (key) => ({ config: { providers: { late: { kind: "anthropic", model: "claude-late", ...key } } } });
+      const page = await tab(t, route.base, late());
+      assert.equal(await page.evaluate(async () => (await s.launch({ id: "a", provider: "late" })).status), "starting");
+      const key = "sk-ant-late-0123456789";
+      await again(t, page, route.base, late(by === "start" && { apiKey: key }));
+      if (by === "vault") await page.evaluate((key) => ws.keys.set("late", key), key);
+      const seen = await page.evaluate(async () => T.plain({ status: (await s.status("a")).session.status, list: (await s.list()).find(({ id }) => id === "a").status, kinds: await kinds("a") }));
+      assert.deepEqual(seen, { status: "running", list: "running", kinds: ["launched", "started"] });
+    });
+  }
 }
 
 function stops(test) {
@@ -113,6 +138,52 @@ function stops(test) {
     assert.deepEqual([seen.after.session.status, seen.after.hmac_status, seen.refused.code], ["stopped", "verified", "invalid_transition"]);
     assert.deepEqual([seen.kinds, seen.handoffs, seen.again], [["launched", "prompt_received", "stopping", "run_interrupted", "stopped", "restarted"], 1, "completed"]);
     assert.ok(!JSON.stringify(route.requests.at(-1).json).includes("late"), "what came late is not used");
+  });
+
+  for (const how of ["interrupt", "stop", "clear", "remove", "reload"]) {
+    test(`a tool with an effect that was cut short leaves one receipt (${how})`, async (t) => {
+      const route = await t.raw(message({ tool: "post", args: {} }), message("Well."));
+      const page = await tab(t, route.base);
+      await page.evaluate(async (how) => {
+        const started = new Promise((resolve) => {
+          ws.tools.register({ name: "post", description: "Takes its time.", capability: "mail", inputSchema: { type: "object" }, execute: () => { resolve(); return new Promise(() => {}); } });
+        });
+        await s.launch({ id: "a" });
+        const { runId } = await s.prompt("a", "Post it.");
+        await started;
+        if (how === "interrupt") ws.interrupt({ sessionId: "a" });
+        else if (how === "stop") await s.stop("a");
+        else if (how === "clear") await ws.clearConversation("a");
+        else if (how === "remove") await s.remove("a").then(() => s.undoRemove("a"));
+        else return;
+        await ws.wait(runId);
+      }, how);
+      if (how === "reload") {
+        await again(t, page, route.base);
+        await page.evaluate(async () => {
+          await s.recover("a", { action: "resume" });
+          await says("a", "And now?");
+        });
+      }
+      const receipts = await page.evaluate(async () => T.plain(await s.receipts("a")));
+      const [receipt, ...more] = receipts.filter(({ capability }) => capability === "mail");
+      assert.deepEqual([receipt?.result.status, receipt?.result.summary, more.length], ["failed", "Tool call of unknown outcome: post.", 0]);
+    });
+  }
+
+  test("what a person or a policy denies leaves a receipt", async (t) => {
+    const route = await t.raw(message({ tool: "burn", args: {} }), message("Then not."), message({ tool: "burn", args: {} }), message("Then not."));
+    const page = await tab(t, route.base);
+    const seen = await page.evaluate(async () => {
+      ws.tools.register({ name: "burn", description: "Burns it.", destructive: true, inputSchema: { type: "object" }, execute: () => "burnt" });
+      ws.addEventListener("agent:permission-required", ({ detail }) => detail.respond("deny"));
+      await s.launch({ id: "a" });
+      await says("a", "Burn it.");
+      await ws.configureAgent({ permissions: { tools: { burn: "deny" } } });
+      await says("a", "Burn it.");
+      return T.plain((await s.receipts("a")).map(({ capability, result }) => `${capability} ${result.status}`));
+    });
+    assert.deepEqual(seen, Array(2).fill(["tool.execute denied", "model.chat passed", "shell.execute passed"]).flat());
   });
 
   for (const word of ["exit", "quit", "/exit", "/quit"]) {

@@ -1,5 +1,6 @@
 // Sessions over weeks: many of them, many runs in each, commands at random, and a page that goes away in mid-run every
-// twenty runs. Whatever happened, afterwards every session is verified, replays byte for byte, and misses no receipt.
+// twenty runs. Whatever happened, afterwards every session is verified, replays byte for byte, and misses no receipt of
+// what the page's tools have seen and its person has denied.
 // `LODGER_CAMPAIGN=1` does all of it, else a tenth.
 import assert from "node:assert/strict";
 
@@ -34,8 +35,8 @@ export default function (test) {
     assert.equal(seen.sessions, SESSIONS + 1);
     // Each life has its runs, and those that its last moment began.
     assert.ok(seen.runs >= runs, `${seen.runs} runs`);
-    t.note(`${seen.runs} runs, ${seen.receipts} receipts, ${seen.rows} rows, ${Math.round(seen.bytes / 1024)} KB of exports`);
-    for (const what of ["prompt", "tool", "fail", "interrupt", "restart", "exit", "edit", "regenerate", "clear", "lost"]) assert.ok(did[what] > 0, `${what} never happened`);
+    t.note(`${seen.runs} runs, ${seen.receipts} receipts, ${seen.deeds} of tools, ${seen.rows} rows, ${Math.round(seen.bytes / 1024)} KB of exports`);
+    for (const what of ["prompt", "tool", "fail", "interrupt", "restart", "exit", "edit", "regenerate", "clear", "lost", "deny", "cut short by interrupt", "cut short by stop", "cut short by clear", "cut short by remove", "cut short by reload"]) assert.ok(did[what] > 0, `${what} never happened`);
   }, { hangMs: FULL ? 3_600_000 : 600_000 });
 }
 
@@ -51,10 +52,26 @@ async function open(sessions) {
     if (last.role === "tool") return void (yield "Noted.");
     if (text.includes("fail")) throw Object.assign(new Error("the model refused"), { name: "LodgerError", code: "auth", retryable: false });
     if (text.includes("for ever")) await new Promise((resolve) => signal.addEventListener("abort", resolve));
-    if (text.includes("note")) return void (yield { choices: [{ delta: { tool_calls: [{ index: 0, id: "call", function: { name: "note", arguments: '{"text":"this"}' } }] }, finish_reason: "tool_calls" }] });
+    const tool = ["note", "post", "burn"].find((tool) => text.includes(tool));
+    if (tool) return void (yield { choices: [{ delta: { tool_calls: [{ index: 0, id: "call", function: { name: tool, arguments: '{"text":"this"}' } }] }, finish_reason: "tool_calls" }] });
     yield "Done.";
   }
-  ws.tools.register({ name: "note", description: "Notes something.", inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] }, readOnly: false, execute: () => "noted" });
+  // What really happened, over all lives of the page, each as its receipt is called.
+  globalThis.deeds = JSON.parse(localStorage.deeds ?? "[]");
+  const does = ({ runId, toolCallId }) => {
+    deeds.push(`receipt_${runId}_tool_${toolCallId}`);
+    localStorage.deeds = JSON.stringify(deeds);
+  };
+  const inputSchema = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
+  ws.tools.register({ name: "note", description: "Notes something.", inputSchema, readOnly: false, execute: (_, call) => { does(call); return "noted"; } });
+  ws.tools.register({ name: "post", description: "Posts, which takes for ever.", inputSchema, execute: (_, call) => { does(call); globalThis.posting?.(); return new Promise(() => {}); } });
+  ws.tools.register({ name: "burn", description: "Nobody wants that.", inputSchema, destructive: true, execute: (_, call) => { does(call); return "burnt"; } });
+  ws.addEventListener("agent:permission-required", ({ detail }) => {
+    // What is asked about again began in another life.
+    if (detail.tool !== "burn") return;
+    does(detail);
+    detail.respond("deny");
+  });
   await ws.startAgent({ provider: { kind: "custom", model: "weeks", stream } });
   globalThis.launchAll = async () => { for (const id of ids) await s.launch({ id, displayName: id.replace("_", " ") }); };
 }
@@ -79,15 +96,35 @@ async function live({ seed, runs }) {
     const { runId } = await s.prompt(id, text, options);
     return ws.wait(runId);
   };
+  // A tool that has begun and never ends.
+  const posts = async (id) => {
+    const began = new Promise((resolve) => { globalThis.posting = resolve; });
+    const told = await s.prompt(id, "post it");
+    await began;
+    return told;
+  };
+  const cut = {
+    interrupt: (id) => ws.interrupt({ sessionId: id }),
+    stop: async (id) => { await s.stop(id); await s.restart(id); },
+    clear: (id) => ws.clearConversation(id),
+    remove: async (id) => { await s.remove(id); await s.undoRemove(id); },
+  };
   for (let n = 0; n < runs; n++) {
     const id = pick(ids);
-    const what = pick(["prompt", "prompt", "prompt", "prompt", "tool", "tool", "fail", "interrupt", "restart", "exit", "rename", "remove", "edit", "regenerate", ...(random(4) ? [] : ["clear"])]);
+    const what = pick(["prompt", "prompt", "prompt", "prompt", "tool", "tool", "post", "deny", "fail", "interrupt", "restart", "exit", "rename", "remove", "edit", "regenerate", ...(random(4) ? [] : ["clear"])]);
     note(what);
     const history = ["edit", "regenerate"].includes(what) ? await ws.history({ sessionId: id, limit: 8 }) : [];
     const asked = history.findLast((message) => message.role === "user");
     const answered = history.findLast((message) => message.role === "assistant");
     if (what === "tool") await run(id, "make a note");
-    else if (what === "fail") await run(id, "fail now");
+    else if (what === "deny") await run(id, "burn it");
+    else if (what === "post") {
+      const { runId } = await posts(id);
+      const how = pick(Object.keys(cut));
+      note(`cut short by ${how}`);
+      await cut[how](id);
+      await ws.wait(runId);
+    } else if (what === "fail") await run(id, "fail now");
     else if (what === "interrupt") {
       const { runId } = await s.prompt(id, "go on for ever");
       ws.interrupt({ sessionId: id });
@@ -114,14 +151,18 @@ async function live({ seed, runs }) {
     else if (what === "regenerate" && answered) {
       const { runId } = await ws.regenerate(answered.id, { sessionId: id });
       // What was asked then may never end.
-      if (JSON.stringify(asked).includes("for ever")) ws.interrupt({ sessionId: id });
+      if (/for ever|post/.test(JSON.stringify(asked))) ws.interrupt({ sessionId: id });
       await ws.wait(runId);
     }
     else await run(id, `prompt ${n}`);
     // A failure, or the same asked again, leaves it so that only a person can go on.
     if (!["running", "idle"].includes((await s.status(id)).session.status)) await s.recover(id, { action: "resume" });
   }
-  await s.prompt(pick(ids), pick(["go on for ever", "make a note", "one more"]));
+  const last = pick(["go on for ever", "make a note", "one more", "post it", "post it"]);
+  if (last === "post it") {
+    note("cut short by reload");
+    await posts(pick(ids));
+  } else await s.prompt(pick(ids), last);
   return did;
 }
 
@@ -129,7 +170,7 @@ async function live({ seed, runs }) {
 async function check() {
   const s = ws.sessions;
   const wrong = [];
-  const seen = { runs: 0, receipts: 0, rows: 0, bytes: 0 };
+  const seen = { runs: 0, receipts: 0, rows: 0, bytes: 0, deeds: new Set() };
   const all = await s.list({ withVerification: true });
   for (const { session: { id }, hmac_status } of all) {
     if (hmac_status !== "verified") wrong.push(`${id} is ${hmac_status}`);
@@ -140,10 +181,16 @@ async function check() {
     const [journal, receipts, handoffs, events] = [await s.journal(id), await s.receipts(id), await s.handoffs(id), await s.events(id)];
     const count = (...types) => journal.filter(({ type }) => types.includes(type)).length;
     const ended = count("ended");
-    const told = events.filter(({ event_type: type }) => ["run_completed", "run_interrupted"].includes(type)).length;
-    if (handoffs.length !== ended || told !== ended) wrong.push(`${id}: ${ended} runs, ${handoffs.length} handoffs, ${told} events`);
-    const deeds = count("returned", "refused", "unknown");
-    if (receipts.length !== 2 * ended + deeds) wrong.push(`${id}: ${ended} runs, ${deeds} tool calls, ${receipts.length} receipts`);
+    const over = events.filter(({ event_type: type }) => ["run_completed", "run_interrupted"].includes(type)).length;
+    if (handoffs.length !== ended || over !== ended) wrong.push(`${id}: ${ended} runs, ${handoffs.length} handoffs, ${over} events`);
+    // Its tool may not have been called when the page went away.
+    const ordered = journal.filter(({ type }) => type === "ordered").map(({ runId, tool_call: call }) => `receipt_${runId}_tool_${call}`);
+    const runIds = new Set(journal.map(({ runId }) => runId));
+    const owed = new Set([...ordered, ...deeds.filter((deed) => runIds.has(deed.slice("receipt_".length, deed.lastIndexOf("_tool_"))))]);
+    const told = receipts.map((receipt) => receipt.id);
+    for (const deed of owed) if (told.filter((id) => id === deed).length !== 1) wrong.push(`${id}: ${told.filter((id) => id === deed).length} times ${deed}`);
+    if (receipts.length !== 2 * ended + owed.size) wrong.push(`${id}: ${ended} runs, ${owed.size} tool calls, ${receipts.length} receipts`);
+    owed.forEach((deed) => seen.deeds.add(deed));
     receipts.forEach(({ previous_receipt_hash: hash }, at) => {
       if (hash !== (receipts[at - 1]?.self_hash ?? null)) wrong.push(`${id}: receipt ${at} does not follow`);
     });
@@ -156,5 +203,6 @@ async function check() {
     seen.rows += journal.length;
     seen.bytes += file.size;
   }
-  return { ...seen, sessions: all.length, wrong };
+  for (const deed of deeds) if (!seen.deeds.has(deed)) wrong.push(`nobody knows of ${deed}`);
+  return { ...seen, deeds: seen.deeds.size, sessions: all.length, wrong };
 }

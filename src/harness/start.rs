@@ -12,6 +12,7 @@ use crate::list::Listed;
 use crate::model::Block;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use crate::session::Session;
+use crate::session::transitions::Status;
 use serde_json::Value;
 
 /// The row of the table `meta` that says in which format the database is.
@@ -156,14 +157,17 @@ impl Harness {
         self.read(vec![all(Table::Heads), all(Table::Keys), all(Table::Files), arriving], After::Around);
     }
 
-    /// Reads the journals that are needed at once: the first session's, and those of the runs that have not ended.
+    /// Reads the journals that are needed at once: the first session's, those of the runs that have not ended, and those of
+    /// sessions that wait for a key, for it may be there now or come.
     pub(super) fn looked_around(&mut self, rows: &[Rows]) {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
         let mut sessions = vec![DEFAULT_SESSION.to_owned()];
         self.take_heads(part(0));
         for (id, head) in self.heads.iter().filter(|(id, _)| *id != DEFAULT_SESSION) {
-            if head.value.get("run").is_some_and(|run| !run.is_null()) {
+            let starts = head.record().and_then(|record| record.get("status")?.as_str())
+                == Some(Status::Starting.as_str());
+            if starts || head.value.get("run").is_some_and(|run| !run.is_null()) {
                 sessions.push(id.into());
             }
         }

@@ -8,7 +8,8 @@
 use super::lifecycle::{self, Asked, Copy, DETAIL, Finish, Launch, Outcome, Reason, Recovery, interruption};
 use super::operator::Operator;
 use super::record::{
-    Boundary, Draft, End, Event, Handoff, Receipt, Record, RunOutput, TaskRun, ToolDeed, task_part_id,
+    Boundary, Draft, End, Event, Handoff, Receipt, Record, RunOutput, TaskRun, ToolDeed, UNKNOWN,
+    task_part_id,
 };
 use super::transitions::{Cause, Status, next};
 use super::{Session, dates};
@@ -16,9 +17,11 @@ use crate::error::{Code, ErrorInfo};
 use crate::find::beginning;
 use crate::journal::{Entry, Header, redact};
 use crate::list::Listed;
+use crate::maps::Named;
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::run::Outcome as Ending;
+use crate::run::{Outcome as Ending, Run};
+use crate::tools::Definition;
 use crate::tools::policy::bound_to;
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -34,6 +37,9 @@ pub(super) struct Keeping {
     receipt: Option<String>,
     /// The receipts of the present run.
     receipts: Vec<Value>,
+    /// The tool calls with an effect that have begun and have no receipt, and the capability that each needs. The tool may
+    /// be gone, or be another, when it is known what came of its call.
+    begun: Named<Option<String>>,
     /// What has happened last, if it is still to be worked out what is owed to it.
     later: Option<Box<Later>>,
     /// What has ended the present run before its time: the words of a limit, or that it was stopped.
@@ -220,7 +226,6 @@ impl Session {
             Some(Entry::Cleared { .. }) => self.owe_event("cleared", None, header.at, Value::Null),
             Some(
                 entry @ (Entry::Prompt { .. }
-                | Entry::PermissionAnswered { .. }
                 | Entry::Returned { .. }
                 | Entry::Refused { .. }
                 | Entry::Unknown { .. }
@@ -308,6 +313,24 @@ impl Session {
                     .done();
                 let more = Object::new().text("run_id", run).value("metadata", metadata).done();
                 self.owe_event("permission_answered", Some(run), at, more);
+                if answer == "deny" {
+                    self.keep_call(run, tool_call, "denied", at);
+                }
+            }
+            Entry::Ordered { tool_call, .. } | Entry::Handed { tool_call, .. } => {
+                let call = self.run(run).and_then(|run| run.call(tool_call));
+                if let Some(tool) = call.and_then(|call| self.effect_of(&call.name)) {
+                    let capability = tool.capability.clone();
+                    self.keeping.begun.insert(tool_call, capability);
+                }
+            }
+            // Nobody will hear any more what came of the calls that it has cut off.
+            Entry::Interrupted { .. } => {
+                let calls = self.run(run).map(Run::calls).unwrap_or_default().iter();
+                let begun = calls.filter(|call| self.keeping.begun.contains_key(&call.id));
+                for call in begun.map(|call| call.id.clone()).list() {
+                    self.keep_call(run, &call, UNKNOWN, at);
+                }
             }
             Entry::OverBudget { what, limit, .. } => {
                 self.keeping.interrupted = Some(interruption(what, *limit));
@@ -317,7 +340,7 @@ impl Session {
                 self.keep_call(run, tool_call, status, at);
             }
             Entry::Refused { tool_call, .. } => self.keep_call(run, tool_call, "denied", at),
-            Entry::Unknown { tool_call } => self.keep_call(run, tool_call, "failed", at),
+            Entry::Unknown { tool_call } => self.keep_call(run, tool_call, UNKNOWN, at),
             Entry::Ended { outcome, code } if self.runs.last().is_some_and(|top| top.id == run) => {
                 self.keep_end(run, outcome, code.as_deref(), at);
             }
@@ -334,24 +357,23 @@ impl Session {
             .done()
     }
 
+    /// The definition of a tool that has an effect.
+    fn effect_of(&self, name: &str) -> Option<&Definition> {
+        self.tools.get(name).map(|tool| &tool.definition).filter(|tool| !tool.read_only)
+    }
+
     /// The receipt of a tool call that has an effect.
     fn keep_call(&mut self, run: &str, tool_call: &str, status: &str, at: Millis) {
-        let Some((name, arguments)) = self
-            .run(run)
-            .and_then(|run| run.call(tool_call))
-            .map(|call| (call.name.clone(), call.arguments.clone()))
-        else {
-            return;
-        };
-        let tool = self.tools.get(&name).map(|tool| &tool.definition);
-        if tool.is_none_or(|tool| tool.read_only) {
-            return;
-        }
-        let capability = tool.and_then(|tool| tool.capability.clone());
-        let hash = bound_to(&super::arguments(&arguments));
+        let begun = self.keeping.begun.remove(tool_call);
+        let Some(call) = self.run(run).and_then(|run| run.call(tool_call)) else { return };
+        // One that is not run again had begun before its page was lost.
+        let status = if begun.is_some() && status == "denied" { UNKNOWN } else { status };
+        let capability = begun.or_else(|| self.effect_of(&call.name).map(|tool| tool.capability.clone()));
+        let Some(capability) = capability else { return };
+        let hash = bound_to(&super::arguments(&call.arguments));
         let deed = ToolDeed {
             call_id: tool_call,
-            tool: &name,
+            tool: &call.name,
             capability: capability.as_deref(),
             status,
             arguments: &hash,
@@ -520,6 +542,9 @@ impl Session {
             what::RECEIPT => {
                 self.keeping.receipt = record.get("self_hash").and_then(Value::as_str).map(Into::into);
                 self.keeping.receipts.push(record.clone());
+                let metadata = record.get("result").and_then(|result| result.get("metadata"));
+                let call = metadata.and_then(|metadata| metadata.get("tool_call_id")?.as_str());
+                self.keeping.begun.remove(call.unwrap_or_default());
             }
             what::EVENT => self.told(run, record)?,
             _ => {}

@@ -25,6 +25,8 @@ pub struct Desk {
     /// What else the page was told.
     pub notices: Vec<Notice>,
     pub models: Vec<CallKey>,
+    /// The tools that run.
+    pub tools: Vec<CallKey>,
     /// Which function was called for each model call so far.
     pub streams: Vec<u32>,
     /// What the model was asked last.
@@ -54,6 +56,7 @@ impl Desk {
             events: Vec::new(),
             notices: Vec::new(),
             models: Vec::new(),
+            tools: Vec::new(),
             streams: Vec::new(),
             asked: Value::Null,
             read: 0,
@@ -151,7 +154,11 @@ impl Desk {
                     }
                     self.models.push(call);
                 }
-                Action::Abort(call) => self.models.retain(|model| *model != call),
+                Action::CallPage { call, kind: "tool", .. } => self.tools.push(call),
+                Action::Abort(call) => {
+                    self.models.retain(|model| *model != call);
+                    self.tools.retain(|tool| *tool != call);
+                }
                 _ => {}
             }
         }
@@ -190,6 +197,30 @@ impl Desk {
         let usage = Usage { input_tokens: 10, output_tokens: 20, ..Usage::default() };
         let answer = Answer { blocks, stop: Some(stop), usage, model: None, id: None };
         self.handle(Input::Answered { call, result: Ok(answer) });
+    }
+
+    /// The model that was called first wants this tool.
+    pub fn wants(&mut self, tool: &str) {
+        let call = Block::ToolCall { id: "c".into(), name: tool.into(), arguments: "{}".into() };
+        self.answers_with(vec![call], StopReason::ToolUse);
+    }
+
+    /// One of the tools that run has done it.
+    pub fn returns(&mut self, at: usize) {
+        let call = self.tools.remove(at);
+        self.handle(Input::Returned { call, result: Ok(Some("\"done\"".into())) });
+    }
+
+    /// What was done by tools in a session, each as its tool, capability, status and summary.
+    pub fn deeds(&mut self, id: &str) -> Vec<Value> {
+        let told = |receipt: &Value| {
+            let result = &receipt["result"];
+            let tool = result["metadata"]["command_ref"].clone();
+            json!([tool, receipt["capability"], result["status"], result["summary"]])
+        };
+        let receipts = self.recorded(id, "receipt");
+        let of_tools = |receipt: &&Value| receipt["result"]["metadata"]["tool_call_id"].is_string();
+        receipts.iter().filter(of_tools).map(told).collect()
     }
 
     /// The model that was called first fails so.

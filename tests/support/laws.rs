@@ -44,6 +44,10 @@ pub struct Journal {
     judged: BTreeMap<(String, String), String>,
     /// The tool calls that a person was asked about because nobody knows what became of them.
     unknown: BTreeSet<(String, String)>,
+    /// The tool calls with an effect that have begun, or that a person has denied, by run and call.
+    deeds: BTreeSet<(String, String)>,
+    /// The tool calls that have a receipt, by run and call.
+    receipts: BTreeSet<(String, String)>,
     /// The latest entry that brought text from outside.
     outside: u64,
     /// The runs that were lost once.
@@ -75,6 +79,8 @@ impl Journal {
             always: BTreeMap::new(),
             judged: BTreeMap::new(),
             unknown: BTreeSet::new(),
+            deeds: BTreeSet::new(),
+            receipts: BTreeSet::new(),
             outside: 0,
             lost: BTreeSet::new(),
             waited: BTreeSet::new(),
@@ -220,7 +226,9 @@ impl Journal {
                     let answered = answered.ok_or_else(|| format!("{request} was never asked"))?;
                     law(!*answered, || format!("{request} is answered twice"))?;
                     *answered = true;
-                    if answer != "deny" {
+                    if answer == "deny" {
+                        self.has_effect(&run, tool_call)?;
+                    } else {
                         self.allowed.insert((run.clone(), tool_call.clone()));
                         if answer == "always_allow" {
                             let name = self.call_name(&run, tool_call)?;
@@ -243,6 +251,7 @@ impl Journal {
                 }
                 Entry::Handed { tool_call, .. } => {
                     self.may_run(&run, tool_call)?;
+                    self.has_effect(&run, tool_call)?;
                     self.wait(&run);
                 }
                 Entry::Delegated { tool_call, .. } => {
@@ -251,9 +260,12 @@ impl Journal {
                 }
                 Entry::Ordered { tool_call, .. } => {
                     self.may_run(&run, tool_call)?;
+                    self.has_effect(&run, tool_call)?;
                     *self.ordered.entry((run, tool_call.clone())).or_default() += 1;
                 }
                 Entry::Lost { .. } => drop(self.lost.insert(run)),
+                Entry::Recorded { what, record } if what == "receipt" => self.has_receipt(run, record)?,
+                Entry::Ended { .. } => self.has_its_receipts(&run)?,
                 Entry::Cleared { .. } => {
                     self.cleared = header.seq;
                     self.always.clear();
@@ -327,6 +339,27 @@ impl Journal {
     fn call_name(&self, run: &str, tool_call: &str) -> Result<String, String> {
         let call = self.fold.run(run).and_then(|run| run.call(tool_call));
         call.map(|call| call.name.clone()).ok_or_else(|| format!("{tool_call} is no call"))
+    }
+
+    /// A tool call begins, or is denied: if its tool has an effect, it leaves a receipt.
+    fn has_effect(&mut self, run: &str, tool_call: &str) -> Law {
+        let name = self.call_name(run, tool_call)?;
+        if self.fold.tools.get(&name).is_some_and(|tool| !tool.definition.read_only) {
+            self.deeds.insert((run.into(), tool_call.into()));
+        }
+        Ok(())
+    }
+
+    fn has_receipt(&mut self, run: String, receipt: &Value) -> Law {
+        let Some(call) = receipt["result"]["metadata"]["tool_call_id"].as_str() else { return Ok(()) };
+        let told = format!("{call} of {run} has a second receipt");
+        law(self.receipts.insert((run, call.into())), || told)
+    }
+
+    /// Whatever a run has done is on record before it ends.
+    fn has_its_receipts(&self, run: &str) -> Law {
+        let left = self.deeds.difference(&self.receipts).find(|(of, _)| of == run);
+        law(left.is_none(), || format!("{left:?} has no receipt"))
     }
 
     /// Nothing runs that nobody has allowed: worked out from the recorded configuration and the answers alone.

@@ -13,7 +13,7 @@ mod shape;
 mod tables;
 
 pub use handoff::{Draft, End};
-pub use receipt::{Boundary, Deed, ToolDeed, check_chain};
+pub use receipt::{Boundary, Deed, ToolDeed, UNKNOWN, check_chain};
 
 use super::dates;
 use super::transitions::Status;

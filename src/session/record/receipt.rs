@@ -41,6 +41,9 @@ const CONTEXT: [&str; 7] = [
     "command_ref",
 ];
 
+/// Of a tool call: it had begun, and nobody knows what came of it.
+pub const UNKNOWN: &str = "of unknown outcome";
+
 /// Something that was done, or refused.
 #[derive(Debug)]
 pub struct Deed<'a> {
@@ -107,7 +110,7 @@ pub struct ToolDeed<'a> {
     pub tool: &'a str,
     /// The capability that it needs, if it needs one.
     pub capability: Option<&'a str>,
-    /// `passed`, `failed`, `blocked`, `denied` or `skipped`.
+    /// `passed`, `failed`, `blocked`, `denied` or `skipped`; [`UNKNOWN`] is told as `failed`.
     pub status: &'a str,
     /// The SHA-256 of its canonical arguments: the arguments stay in the conversation.
     pub arguments: &'a str,
@@ -206,11 +209,12 @@ impl Receipt {
         let deed = boundary.deed();
         let mut context = Object::new();
         context.all(deed.context).text("backend_id", "page_tools").text("command_ref", tool.tool);
+        let status = if tool.status == UNKNOWN { "failed" } else { tool.status };
         boundary.receipt(Deed {
             id: &["receipt_", boundary.run_id, "_tool_", tool.call_id].concat(),
             action: if tool.status == "denied" { "denial" } else { "sandbox_action" },
             capability: tool.capability.unwrap_or("tool.execute"),
-            status: tool.status,
+            status,
             reason: "The model has called a tool that has effects.",
             summary: &["Tool call ", tool.status, ": ", tool.tool, "."].concat(),
             metadata: metadata.done(),
