@@ -16,6 +16,7 @@ use lodger::journal::{Entry, GENESIS, Header, Row};
 use lodger::model::{Block, StopReason};
 use lodger::ports::{Key, Part, PatternEngine, Read, Table};
 use lodger::session::carry::{self, Reader};
+use lodger::session::record::Receipt;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -796,4 +797,213 @@ fn what_a_person_has_always_allowed_is_not_allowed_to_a_copy() {
     carry::adopt(&mut session, desk.now, "import", "b", args).unwrap();
     assert_eq!(session.grants.len(), 0);
     assert_ne!(session.mark, mark, "whoever made the file knows the old one");
+}
+
+/// A line with other content, and the hash that the row before it has.
+fn with_content(line: &str, content: &str, before: &str) -> Row {
+    let text = Row::from_line(line).unwrap().stored();
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    let content_hash = hex(&Sha256::digest(content));
+    let hash = hex(&Sha256::digest(format!("{before}\n{}\n{content_hash}", lines[0])));
+    lines.splice(1..4, [content, &content_hash, &hash]);
+    Row::from_text(&lines.join("\n")).unwrap()
+}
+
+/// The same file, whose rows say something else in the letters that `change` gives; signatures of rows stay, the head's
+/// are left out. `change` takes the kind of an entry and what it puts on record.
+fn rewritten(text: &str, change: &dyn Fn(&str, Value) -> String) -> String {
+    let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let id = first["session"].as_str().unwrap();
+    let (mut rows, mut before): (Vec<String>, _) = (Vec::new(), GENESIS.to_owned());
+    for line in text.lines().filter(|line| line.starts_with("{\"row\"")) {
+        let said: Value = serde_json::from_str(line).unwrap();
+        let kind = said["entry"]["what"].as_str().or(said["row"]["kind"].as_str()).unwrap().to_owned();
+        let content = change(&kind, said["entry"].clone());
+        let row = with_content(line, &content, &before);
+        before = row.hash().into();
+        rows.push(row.stored());
+    }
+    let fold = lodger::session::Session::load(id, &PatternEngine::default(), rows.iter().map(String::as_str));
+    let head = fold.map_or_else(|_| first["head"].to_string(), |fold| fold.head(0).to_string());
+    let mut sum = String::new();
+    let mut file = carry::begin(id, &head, &mut sum);
+    file += &carry::page(rows.iter().map(String::as_str), &mut sum).unwrap();
+    let files: Vec<&str> =
+        text.lines().filter(|line| line.starts_with("{\"file\"") || line.starts_with("{\"bytes\"")).collect();
+    files.iter().for_each(|line| file += &format!("{line}\n"));
+    file + &carry::end(rows.len() as u64, files.len() as u64 / 2, &sum)
+}
+
+/// A receipt with the hash that it must have.
+fn hashed(mut receipt: Value) -> Value {
+    receipt["self_hash"] = "".into();
+    Receipt::read(&receipt).unwrap().json()
+}
+
+#[test]
+fn records_that_nobody_here_has_made_are_refused_with_all_that_comes_with_them() {
+    let mut desk = worked();
+    let file = export(&mut desk, "a");
+    let secrets = ["sk-ant-REALSECRET12345678", "by Bearer abcdefghijklmnop", "password=hunter22"];
+    // What is changed in which entry, and what is said of it.
+    type Change = Box<dyn Fn(&mut Value)>;
+    let (receipt, handoff, event, run) = ("receipt", "handoff", "event", "run");
+    let (hash, chain) =
+        ("capability receipt hash did not match payload", "stored capability receipt chain is broken");
+    let (none, secret) = ("no such record is written here", "refusing to persist unredacted secret material");
+    let sandbox = |receipt: &Value| receipt["id"].as_str().unwrap_or_default().contains("sandbox");
+    let behind = move |previous: Value| -> Change {
+        Box::new(move |entry| {
+            if sandbox(&entry["record"]) {
+                entry["record"]["previous_receipt_hash"] = previous.clone();
+                entry["record"] = hashed(entry["record"].take());
+            }
+        })
+    };
+    let put = |path: &'static str, value: Value| -> Change {
+        Box::new(move |entry| *entry["record"].pointer_mut(path).unwrap() = value.clone())
+    };
+    let add = |path: &'static str, name: &'static str| -> Change {
+        Box::new(move |entry| entry.pointer_mut(path).unwrap()[name] = json!({ "x": 1 }))
+    };
+    let mut cases: Vec<(&str, &str, Change, &str)> = vec![
+        ("another reason", receipt, put("/reason", json!("Nothing at all.")), hash),
+        ("another hash", receipt, put("/self_hash", json!("0".repeat(64))), hash),
+        ("no hash", receipt, put("/self_hash", json!("")), none),
+        ("behind nothing", receipt, behind(json!("0".repeat(64))), chain),
+        ("a second first one", receipt, behind(Value::Null), chain),
+        ("a receipt that is a text", receipt, put("", json!("x")), "craik.capability_receipt has no id"),
+        (
+            "a receipt less",
+            receipt,
+            Box::new(move |entry| {
+                if !sandbox(&entry["record"]) {
+                    *entry = json!({ "record": { "event_type": "x" }, "what": "event" });
+                }
+            }),
+            "craik.agent_session_event has no id",
+        ),
+        (
+            "a status",
+            handoff,
+            put("/status", json!("exploded")),
+            "craik.handoff.status must be one of its words",
+        ),
+        ("another kind", receipt, Box::new(|entry| entry["what"] = "receipx".into()), none),
+        ("a member", handoff, add("/record", "more"), "craik.handoff has no member called more"),
+        (
+            "a member less",
+            event,
+            Box::new(|entry| drop(entry["record"].as_object_mut().unwrap().remove("redacted"))),
+            none,
+        ),
+        ("outputs", run, put("/outputs", json!("x")), none),
+        ("an output", run, put("/outputs/0", json!({})), "craik.run_output has no id"),
+        ("a member that holds a key", event, add("/record/metadata", "api_key"), secret),
+        ("a name that sets a prototype", "prompt", add("", "__proto__"), "a name that nobody here gives"),
+        ("one in a record", event, add("/record/metadata", "__proto__"), "a name that nobody here gives"),
+        ("a launch", "launch", Box::new(move |entry| entry["args"]["modelId"] = secrets[0].into()), secret),
+    ];
+    for text in secrets {
+        cases.push((
+            "a receipt's",
+            receipt,
+            Box::new(move |entry| {
+                if sandbox(&entry["record"]) {
+                    entry["record"]["reason"] = text.into();
+                    entry["record"] = hashed(entry["record"].take());
+                }
+            }),
+            secret,
+        ));
+        cases.push(("a handoff's", handoff, put("/summary", json!(text)), secret));
+        cases.push(("a run's", run, put("/stop_reason", json!(text)), secret));
+        cases.push(("an event's", event, put("/metadata", json!({ "note": [text] })), secret));
+    }
+    let mut there = Desk::of("bea");
+    for (what, kind, change, words) in cases {
+        let text = rewritten(&file, &|found, mut entry| {
+            if found == kind {
+                change(&mut entry);
+            }
+            entry.to_string()
+        });
+        let error = check(&mut there, &text).expect_err(what);
+        assert_eq!(error.code, Code::Corrupt, "{what}: {error:?}");
+        assert!(error.message.starts_with("line ") && error.message.contains(words), "{what}: {error:?}");
+        assert!(error.hint.is_some(), "{what}: {error:?}");
+        assert!(there.fails("sessions.admit", json!({})).0 == Code::Aborted, "{what}");
+    }
+    // The letters of a name may be escaped.
+    let escaped = rewritten(&file, &|kind, entry| match kind {
+        "prompt" => entry.to_string().replacen('{', "{\"\\u005f_prot\\u006f__\":{},", 1),
+        _ => entry.to_string(),
+    });
+    assert!(check(&mut there, &escaped).unwrap_err().message.contains("a name that nobody here gives"));
+    assert!(there.stored(Table::Entries, "a").is_empty() && there.stored(Table::Heads, "a").is_empty());
+    // It is what they say that is refused, not that somebody has written it.
+    let same = rewritten(&file, &|_, entry| entry.to_string());
+    import(&mut there, &same).unwrap();
+    assert_eq!(integrity(&mut there, "a"), "unverifiable");
+}
+
+#[test]
+fn an_event_with_a_wrong_signature_of_our_own_does_not_come_in() {
+    let mut desk = worked();
+    let file = export(&mut desk, "a");
+    let told = "stored agent session event has invalid HMAC: agent_event_";
+    let mac = |to: &dyn Fn(&str) -> String| {
+        let lines = file.lines().map(|line| match line.split_once(",\"mac\":\"") {
+            Some((row, mac)) => row.to_owned() + &to(mac.trim_end_matches("\"}")) + "}",
+            None => line.into(),
+        });
+        lines.collect::<Vec<String>>().join("\n")
+    };
+    let wrong = mac(&|mac| format!(",\"mac\":\"{}\"", mac.chars().rev().collect::<String>()));
+    let without = mac(&|_| String::new());
+    let unsigned = |text: &str| {
+        let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        with_first_line(text, &first["signatures"].to_string(), "[]")
+    };
+    let before = desk.stored(Table::Meta, "arriving");
+    for text in [unsigned(&wrong), summed(&wrong), summed(&without)] {
+        let error = import(&mut desk, &text).unwrap_err();
+        assert!(error.code == Code::Corrupt && error.message.starts_with(told), "{error:?}");
+        assert_eq!(desk.fails("sessions.admit", json!({})).0, Code::Aborted);
+        assert!(desk.stored(Table::Entries, "a-2").is_empty() && desk.stored(Table::Heads, "a-2").is_empty());
+    }
+    assert_eq!(desk.stored(Table::Meta, "arriving"), before);
+    // What nobody here can judge comes in, and can be read.
+    for (key, text) in [(None, unsigned(&without)), (Some("other"), wrong), (Some("other"), without)] {
+        desk.key = key;
+        let state = import(&mut desk, &summed(&text)).unwrap();
+        desk.key = None;
+        assert_eq!(integrity(&mut desk, state["id"].as_str().unwrap()), "unverifiable");
+    }
+    desk.must("sessions.events", json!({ "id": "a-2" }));
+    desk.must("sessions.receipts", json!({ "id": "a-2" }));
+    import(&mut desk, &file).unwrap();
+}
+
+#[test]
+fn a_tool_may_be_called_like_a_key() {
+    let mut desk = Desk::started("ann");
+    let tool = "sk_send_mail_now";
+    desk.must("tools.register", json!({ "name": tool, "description": "Sends.", "inputSchema": { "type": "object" }, "destructive": true, "execute": { "$fn": 3 } }));
+    desk.must("sessions.launch", json!({ "id": "a" }));
+    desk.must("sessions.prompt", json!({ "id": "a", "text": "mail it" }));
+    let call = Block::ToolCall { id: "c".into(), name: tool.into(), arguments: "{}".into() };
+    desk.answers_with(vec![call], StopReason::ToolUse);
+    let question =
+        desk.events.iter().rfind(|(name, _)| *name == "agent:permission-required").unwrap().1.clone();
+    desk.must("resolvePermission", json!({ "requestId": question["requestId"], "answer": "deny" }));
+    desk.says("no");
+    let file = export(&mut desk, "a");
+    assert!(file.contains(&format!("\"tool\":\"{tool}\"")), "{file}");
+    assert_eq!(import(&mut desk, &file).unwrap()["id"], "a-2");
+    // Not so where it is no tool's name.
+    let other = rewritten(&file, &|_, entry| {
+        entry.to_string().replace(&format!("\"tool\":\"{tool}\""), "\"tool\":\"sk_another_key\"")
+    });
+    assert!(import(&mut desk, &other).unwrap_err().message.contains("unredacted secret"));
 }

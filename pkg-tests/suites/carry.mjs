@@ -13,6 +13,7 @@ export default function (test) {
   replays(test);
   forks(test);
   hostile(test);
+  made(test);
   secrecy(test);
   large(test);
 }
@@ -248,6 +249,66 @@ function hostile(test) {
     assert.deepEqual([seen.truncated, seen.middle.code], [["corrupt"], "corrupt"]);
     assert.deepEqual(seen.wrong.map(({ code }) => code), [no, no, "corrupt"]);
     assert.deepEqual([seen.list, seen.clean], [["docs", "default"], true]);
+  });
+}
+
+function made(test) {
+  test("a record that nobody here has made does not come in, however well its file adds up", async (t) => {
+    const { page } = await worked(t);
+    const seen = await page.evaluate(async () => {
+      const lines = (await (await s.export("docs")).text()).trimEnd().split("\n");
+      const sha = async (text) => [...new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)))].map((b) => b.toString(16).padStart(2, "0")).join("");
+      // Whoever has no key leaves the signature of the head out, and can make every hash anew.
+      const forged = async (what, change, mac = (mac) => mac) => {
+        let before = "";
+        let count = 0;
+        const rows = [];
+        for (const line of lines) {
+          const [, row, entry, signature = ""] = /^\{"row":(.*?),"entry":(.*),"contentHash":"\w*","hash":"\w*"(,"mac":"[^"]*")?\}$/.exec(line) ?? [];
+          if (!row) continue;
+          const content = entry.includes(what) ? change(entry) : entry;
+          const contentHash = await sha(content);
+          count += Number(content !== entry || mac(signature) !== signature);
+          before = await sha(`${before}\n${row}\n${contentHash}`);
+          rows.push(`{"row":${row},"entry":${content},"contentHash":"${contentHash}","hash":"${before}"${mac(signature)}}`);
+        }
+        const { hash } = JSON.parse(lines[0]).head;
+        const file = [lines[0].replace(hash, before).replace(/"signatures":\[.*?\]/, '"signatures":[]'), ...rows];
+        let sum = "";
+        for (const line of file) sum = await sha(`${sum}\n${line}`);
+        const end = JSON.stringify({ end: { ...JSON.parse(lines.at(-1)).end, hash: sum } });
+        return { count, file: new Blob([[...file, ...lines.filter((line) => /^\{"(file|bytes)"/.test(line)), end].join("\n")]) };
+      };
+      const receipt = '"what":"receipt"';
+      const event = '"what":"event"';
+      const cases = {
+        reason: [receipt, (entry) => entry.replace('"reason":"', '"reason":"Not ')],
+        chain: [receipt, (entry) => entry.replace(/"previous_receipt_hash":"\w+"/, '"previous_receipt_hash":null')],
+        text: [receipt, () => '{"record":"x","what":"receipt"}'],
+        kind: [receipt, (entry) => entry.replace(receipt, '"what":"receipx"')],
+        status: ['"what":"handoff"', (entry) => entry.replace('"status":"completed"', '"status":"exploded"')],
+        secret: ['"what":"handoff"', (entry) => entry.replace('"summary":"', '"summary":"Bearer abcdefghijklmnop ')],
+        member: [event, (entry) => entry.replace('"metadata":{', '"metadata":{"api_key":"x",')],
+        prototype: ['"text":"And the', (entry) => entry.replace("{", '{"__proto__":{"x":1},')],
+        signature: ["-", (entry) => entry, (mac) => mac.replace(/"mac":"\w{8}/, '"mac":"00000000')],
+      };
+      const told = {};
+      for (const [name, of] of Object.entries(cases)) {
+        const { count, file } = await forged(...of);
+        told[name] = { count: count > 0, ...await code(s.import(file)) };
+      }
+      const list = (await s.list()).map((one) => one.id);
+      // Nothing of it was the making of the file.
+      const { id } = await s.import((await forged("-", (entry) => entry)).file);
+      return T.plain({ told, list, id, status: (await s.status(id)).hmac_status, events: (await s.events(id)).length > 0 });
+    });
+    const secret = /^line \d+: refusing to persist unredacted secret material$/;
+    const said = { reason: /: capability receipt hash did not match payload$/, chain: /: capability receipt hash|chain is broken$/, text: /has no id$/, kind: /no such record is written here$/, status: /status must be one of its words$/, secret, member: secret, prototype: /a name that nobody here gives/, signature: /^stored agent session event has invalid HMAC: agent_event_/ };
+    for (const [name, { code, message, count }] of Object.entries(seen.told)) {
+      assert.deepEqual([count, code], [true, "corrupt"], name);
+      assert.match(message, said[name], name);
+    }
+    assert.deepEqual([seen.list, seen.id, seen.status, seen.events], [["docs", "default"], "docs-2", "unverifiable", true]);
   });
 }
 

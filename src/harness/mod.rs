@@ -666,6 +666,11 @@ impl Harness {
             Ok(rows) => rows,
             Err(error) => return self.read_failed(after, &error.info()),
         };
+        self.judge_rows(read, after, rows);
+    }
+
+    /// Has signed again what is signed among these rows, and goes on with them.
+    fn judge_rows(&mut self, read: u64, after: After, rows: Vec<Rows>) {
         let texts = Harness::texts_to_judge(&after, &rows);
         if texts.is_empty() {
             return self.rows_read(after, rows, None);

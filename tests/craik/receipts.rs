@@ -1,7 +1,8 @@
 //! test_receipts.py and test_environment_receipts.py; then the receipts of a run.
 
 use super::{at, operator, started_in_project};
-use lodger::error::Code;
+use lodger::error::{Code, ErrorInfo};
+use lodger::maps::Named;
 use lodger::session::record::{Boundary, Deed, Receipt, ToolDeed, check_chain, storable, unknown};
 use serde_json::{Value, json};
 
@@ -117,6 +118,11 @@ fn receipt_hash_changes_with_payload() {
     assert_ne!(first.text("self_hash"), second.text("self_hash"));
 }
 
+fn chain_of(receipts: &[&Receipt]) -> Result<(), ErrorInfo> {
+    let mut known = Named::default();
+    receipts.iter().try_for_each(|receipt| check_chain(&mut known, receipt))
+}
+
 fn chain() -> [Receipt; 2] {
     let first = receipt("receipt_first", "task_docs", json!({}));
     let second = receipt("receipt_second", "task_docs", json!({})).after(first.text("self_hash")).unwrap();
@@ -127,7 +133,7 @@ fn chain() -> [Receipt; 2] {
 fn receipt_store_links_receipts_with_previous_hash() {
     let [first, second] = chain();
     assert_eq!(second.text("previous_receipt_hash"), first.text("self_hash"));
-    assert_eq!(check_chain(&[first, second]), Ok(()));
+    assert_eq!(chain_of(&[&first, &second]), Ok(()));
 }
 
 #[test]
@@ -145,8 +151,9 @@ fn receipt_store_rejects_tampered_receipt_payload() {
 fn receipt_store_rejects_broken_receipt_chain() {
     let [first, second] = chain();
     let broken = second.after(Some("broken")).unwrap();
-    for receipts in [vec![first, broken], vec![second]] {
-        let error = check_chain(&receipts).unwrap_err();
+    let begun_anew = second.after(None).unwrap();
+    for receipts in [vec![&first, &broken], vec![&first, &begun_anew], vec![&second]] {
+        let error = chain_of(&receipts).unwrap_err();
         assert_eq!(
             (error.code, error.message.as_str()),
             (Code::Corrupt, "stored capability receipt chain is broken")
@@ -269,7 +276,7 @@ fn a_run_leaves_its_receipts_in_a_chain() {
         arguments: "0123",
     };
     let tool = Receipt::of_tool(&boundary, &call).unwrap();
-    check_chain(&[provider.clone(), sandbox.clone(), tool.clone()]).unwrap();
+    chain_of(&[&provider, &sandbox, &tool]).unwrap();
     for (receipt, id, capability, status, reason, summary) in [
         (
             &provider,

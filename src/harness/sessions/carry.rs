@@ -9,14 +9,14 @@
 //! What a page sees as one `import` is a conversation of commands: `begin` and `lines` of `sessions.import`, `check` at
 //! their end, `sessions.admit`, `rows` and `file` as often as it takes, `done`; or `cancel`.
 
-use super::integrity::{Head, row_write, signed_head};
+use super::integrity::{Head, changed_event, row_write, signed_head};
 use super::removal::delete;
 use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::args::Args;
 use crate::harness::runs::begun_task;
 use crate::harness::start::Purpose;
-use crate::harness::{Action, After, DEFAULT_SESSION, Harness, Lifecycle};
+use crate::harness::{After, DEFAULT_SESSION, Harness, Lifecycle};
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, GENESIS, Row};
 use crate::json::items;
@@ -136,8 +136,12 @@ impl Harness {
                 for line in lines()? {
                     reader.line(line)?;
                 }
-                let differs = reader.difference().is_some();
-                self.reply_now(command, Ok(differs.then(|| "true".into())));
+                let (differs, events) = (reader.difference().is_some(), reader.events());
+                if events.is_empty() {
+                    self.reply_now(command, Ok(differs.then(|| "true".into())));
+                } else {
+                    self.judge_arrived(command, vec![events]);
+                }
             }
             "check" => {
                 let reader = self.reader.take().ok_or_else(nothing_arrives)?;
@@ -194,13 +198,15 @@ impl Harness {
             }
         }
         self.arrival = Some(arrival);
-        let rows: Vec<Rows> = vec![vec![(Vec::new(), carried.head)]];
-        self.read_ids += 1;
-        let after = After::Arrived { command };
-        let texts = Harness::texts_to_judge(&after, &rows);
-        self.judged.insert(self.read_ids, (after, rows));
-        self.outbox.act(Action::Sign { id: self.read_ids, texts });
+        let head = vec![(Vec::new(), carried.head)];
+        self.judge_arrived(command, vec![carried.unsigned, head]);
         Ok(())
+    }
+
+    /// Events that have come, and perhaps the head behind them.
+    fn judge_arrived(&mut self, command: u32, rows: Vec<Rows>) {
+        self.read_ids += 1;
+        self.judge_rows(self.read_ids, After::Arrived { command }, rows);
     }
 
     /// One session arrives at a time.
@@ -214,20 +220,27 @@ impl Harness {
         }
     }
 
-    /// The signature was held against what it should be.
+    /// The signatures of events, and of the head behind them, were held against what they should be.
     pub(in crate::harness) fn arrived(&mut self, command: u32, rows: &[Rows], signatures: Option<&[String]>) {
-        let head = rows.iter().flatten().next().map(|(_, row)| Head::parse(row));
-        let Some((arrival, head)) = self.arrival.as_mut().zip(head) else {
-            return self.reply_now(command, Err(nothing_arrives()));
-        };
-        // What is not signed here, nobody here can vouch for.
-        arrival.integrity = match head.judge(signatures) {
-            Integrity::Unverified => Integrity::Unverifiable,
-            judged => judged,
-        };
-        let accepted = arrival.integrity.accept("agent session state", &arrival.session.id);
+        let (mut accepted, mut signed) = (Ok(()), false);
+        if let Some((_, head)) = rows.iter().skip(1).flatten().next() {
+            let Some(arrival) = &mut self.arrival else {
+                return self.reply_now(command, Err(nothing_arrives()));
+            };
+            // What is not signed here, nobody here can vouch for.
+            arrival.integrity = match Head::parse(head).judge(signatures) {
+                Integrity::Unverified => Integrity::Unverifiable,
+                judged => judged,
+            };
+            signed = arrival.integrity == Integrity::Verified;
+            accepted = arrival.integrity.accept("agent session state", &arrival.session.id);
+        }
+        if let Some(event) = rows.first().and_then(|events| changed_event(events, signatures, signed)) {
+            accepted = Integrity::Tampered.accept("agent session event", &event);
+        }
         if accepted.is_err() {
-            self.arrival = None;
+            self.reader = None;
+            self.arrival.take_if(|arrival| arrival.id.is_none());
         }
         self.reply_now(command, accepted.map(|()| None));
     }

@@ -103,7 +103,11 @@ impl Harness {
     /// What is to be signed again to judge rows that were read for this: events, then heads.
     pub(in crate::harness) fn texts_to_judge(after: &After, rows: &[Rows]) -> Vec<String> {
         let mut texts = Vec::new();
-        if matches!(after, After::Look(waiting) if judges_events(&waiting.name)) {
+        let by_events = match after {
+            After::Look(waiting) => judges_events(&waiting.name),
+            _ => matches!(after, After::Arrived { .. }),
+        };
+        if by_events {
             let events = rows.iter().take(1).flatten().filter_map(|(_, text)| event_in(text));
             texts.extend(events.filter_map(|(_, payload, stored)| stored.map(|_| payload)));
         }
@@ -187,9 +191,9 @@ impl Harness {
 /// The heads among rows that were read for this.
 fn heads_among<'a>(after: &After, rows: &'a [Rows]) -> Vec<&'a (Key, String)> {
     match after {
-        After::Look(_) => rows.iter().skip(1).take(1).flatten().list(),
+        After::Look(_) | After::Arrived { .. } => rows.iter().skip(1).take(1).flatten().list(),
         After::Load { .. } => rows.chunks(3).filter_map(|rows| rows.get(1)).flatten().list(),
-        After::List { .. } | After::Arrived { .. } => rows.iter().take(1).flatten().list(),
+        After::List { .. } => rows.iter().take(1).flatten().list(),
         // Nothing is erased on the word of a head that somebody has changed; the others are judged when they are taken.
         After::Around => {
             let removed = |(_, head): &&(Key, String)| head.contains("\"removed\"");

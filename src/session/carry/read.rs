@@ -2,18 +2,23 @@
 
 use super::{FORMAT, LINE, VERSION, tied};
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{Row, hex};
+use crate::find;
+use crate::journal::{Entry, Row, hex};
 use crate::json::{self, Reader as Json};
 use crate::list::Listed;
-use crate::ports::{PatternEngine, signed_row};
+use crate::maps::Named;
+use crate::ports::{PatternEngine, Rows, signed_row};
 use crate::session::lifecycle::check_id;
-use crate::session::record::Record;
-use crate::session::{Difference, Session, again};
+use crate::session::record::{self, Record, storable};
+use crate::session::{Difference, Session, again, what};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// How many digits of its hash the id of a file has.
 const ID: usize = 40;
+
+/// A member that sets something else than a member, where a page copies what it is told.
+const PROTOTYPE: &str = "__proto__";
 
 /// What the first line says.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +56,12 @@ pub struct Reader {
     coming: Option<Coming>,
     over: bool,
     difference: Option<Difference>,
+    /// The hashes of the receipts that have come.
+    receipts: Named<()>,
+    /// The signed events that have come since they were asked for.
+    events: Rows,
+    /// The last event that is not signed.
+    unsigned: Rows,
 }
 
 /// A whole file.
@@ -62,6 +73,8 @@ pub struct Carried {
     pub head: String,
     /// The version of the package that has written it.
     pub package: String,
+    /// The row of an event that is not signed, if there is one: where the head is, each must be.
+    pub unsigned: Rows,
 }
 
 impl Reader {
@@ -78,6 +91,9 @@ impl Reader {
             coming: None,
             over: false,
             difference: None,
+            receipts: Named::default(),
+            events: Rows::new(),
+            unsigned: Rows::new(),
         }
     }
 
@@ -96,6 +112,12 @@ impl Reader {
         self.difference.as_ref()
     }
 
+    /// The rows of the signed events that have come since this was asked, as they are stored. Whether their signatures are
+    /// good is for whoever has the key.
+    pub fn events(&mut self) -> Rows {
+        std::mem::take(&mut self.events)
+    }
+
     /// The version of the package that has written it, once the first line has come.
     pub fn package(&self) -> &str {
         self.head.as_ref().map_or("", |head| &head.package)
@@ -109,7 +131,8 @@ impl Reader {
         match self.head {
             Some(head) if self.over => {
                 let text = signed_row(&head.text, &head.signatures);
-                Ok(Carried { session: self.session, head: text, package: head.package })
+                let (package, unsigned) = (head.package, self.unsigned);
+                Ok(Carried { session: self.session, head: text, package, unsigned })
             }
             None => Err(in_line(1, no_file())),
             _ => Err(in_line(self.line, corrupt("the end is missing"))),
@@ -186,6 +209,11 @@ impl Reader {
         if self.files > 0 {
             return Err(corrupt("a row comes after a file"));
         }
+        // Few lines need a closer look. The letters of a name may be escaped.
+        let suspect = find::has(line, PROTOTYPE) || find::has(line, "\\u00");
+        if suspect && json::parse(line).is_none_or(|said| names_prototype(&said)) {
+            return Err(corrupt("a member has a name that nobody here gives to one"));
+        }
         let row = Row::from_line(line).ok_or_else(|| corrupt("it is no row of a journal"))?;
         if !row.follows(self.session.hash()) {
             return Err(corrupt("the row does not follow the one before it"));
@@ -194,10 +222,32 @@ impl Reader {
             self.difference = again(&mut self.session, &row)?;
         } else {
             let (header, entry) = row.read()?;
+            if let Some(entry) = &entry {
+                self.check(entry, &row).map_err(|error| corrupt(&error.message))?;
+            }
             self.session.read(&header, entry.as_ref(), &row)?;
         }
         self.sum = tied(&self.sum, line);
         Ok(())
+    }
+
+    /// Whether what is put on record here could have been by this machine.
+    fn check(&mut self, entry: &Entry, row: &Row) -> Result<(), ErrorInfo> {
+        match entry {
+            Entry::Commanded { args, .. } => storable(args, &[]),
+            Entry::Recorded { what, record } => {
+                record::check(what, record, &mut self.receipts, &self.session.tools)?;
+                if what == what::EVENT {
+                    let stored = (Vec::new(), row.stored());
+                    match row.signature() {
+                        Some(_) => self.events.push(stored),
+                        None => self.unsigned = vec![stored],
+                    }
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn file(&mut self, id: &str, said: &Value) -> Result<(), ErrorInfo> {
@@ -259,6 +309,16 @@ impl Reader {
         }
         self.over = true;
         Ok(())
+    }
+}
+
+fn names_prototype(said: &Value) -> bool {
+    match said {
+        Value::Array(items) => items.iter().any(names_prototype),
+        Value::Object(members) => {
+            members.iter().any(|(name, member)| name == PROTOTYPE || names_prototype(member))
+        }
+        _ => false,
     }
 }
 

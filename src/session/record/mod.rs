@@ -2,7 +2,7 @@
 //!
 //! Decides the shapes (Craik's contracts, its names of members and its words) and the ids. Promises: what has one of
 //! these types has every member of its shape, no other, and what its validator asks for; nothing is stored that still
-//! has a secret ([`storable`]). Leaves to others: when a record is written and where it is kept, and what may happen to
+//! has a secret ([`storable`]), nor taken from elsewhere that is not as it would be written here ([`check`]). Leaves to others: when a record is written and where it is kept, and what may happen to
 //! a session (`lifecycle`).
 //!
 //! They are kept as JSON, for that is what they are: signed, hashed, stored and shown byte for byte.
@@ -17,12 +17,15 @@ pub use receipt::{Boundary, Deed, ToolDeed, UNKNOWN, check_chain};
 
 use super::dates;
 use super::transitions::Status;
+use super::what;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::redact::has_secret;
 use crate::journal::sha256;
 use crate::json::texts;
+use crate::maps::Named;
 use crate::object::Object;
 use crate::ports::Millis;
+use crate::tools::Registry;
 use serde_json::{Map, Value};
 
 /// The members of a record.
@@ -109,6 +112,52 @@ pub fn storable(record: &Value, known: &[String]) -> Result<(), ErrorInfo> {
     }
     Err(ErrorInfo::new(Code::InvalidArguments, "refusing to persist unredacted secret material")
         .hint("a name, a reason or an id holds what looks like a key: say it without"))
+}
+
+/// Whether what was put on record elsewhere is as it would be put on record here. `receipts`: the hashes of those that came
+/// before. `tools`: what a tool is called is the page's to say, be it like a key.
+///
+/// # Errors
+/// `corrupt`, saying what is wrong with it; `invalid_arguments`: there is a secret in it.
+pub fn check(
+    what: &str,
+    record: &Value,
+    receipts: &mut Named<()>,
+    tools: &Registry,
+) -> Result<(), ErrorInfo> {
+    let no_record = || ErrorInfo::new(Code::Corrupt, "no such record is written here");
+    let (shape, check): (_, Check) = match what {
+        what::EVENT => (&tables::EVENT, anything),
+        what::RECEIPT => (&tables::RECEIPT, receipt::hashed),
+        what::HANDOFF => (&tables::HANDOFF, anything),
+        what::RUN => (&tables::RUN, anything),
+        _ => return Err(no_record()),
+    };
+    let mut said = record.clone();
+    let outputs = said.as_object_mut().filter(|_| what == what::RUN).map(|run| run.remove("outputs"));
+    let mut parts = vec![(shape, check, said)];
+    match outputs {
+        Some(Some(Value::Array(outputs))) => {
+            parts.extend(outputs.into_iter().map(|output| (&tables::OUTPUT, anything as Check, output)));
+        }
+        Some(_) => return Err(no_record()),
+        None => {}
+    }
+    for (shape, check, given) in parts {
+        let whole = read(shape, check, given.as_object().cloned().unwrap_or_default())?;
+        if given.as_object() != Some(&whole) {
+            return Err(no_record());
+        }
+        if what == what::RECEIPT {
+            check_chain(receipts, &Receipt(whole))?;
+        }
+    }
+    let mut said = record.clone();
+    let tool = said.get_mut("metadata").and_then(|metadata| metadata.get_mut("tool"));
+    if let Some(tool) = tool.filter(|tool| tool.as_str().is_some_and(|tool| tools.get(tool).is_some())) {
+        *tool = Value::Null;
+    }
+    storable(&said, &[])
 }
 
 /// The error for an id that nobody has. `what`: `agent session`, `task`, `task run`, `receipt`, `handoff or task`.

@@ -6,6 +6,7 @@ use crate::find::replace;
 use crate::journal::canonical::without;
 use crate::journal::redact;
 use crate::journal::sha256;
+use crate::maps::Named;
 use crate::object::Object;
 use crate::ports::Millis;
 use crate::session::dates;
@@ -305,19 +306,17 @@ pub(super) fn hashed(receipt: &mut Members) -> Result<(), String> {
     }
 }
 
-/// Whether each receipt but a first one stands behind one of these.
+/// Whether a receipt is the first, or stands behind one of those that have come. `known`: the hashes of these; its own is
+/// added.
 ///
 /// # Errors
 /// `corrupt`
-pub fn check_chain(receipts: &[Receipt]) -> Result<(), ErrorInfo> {
-    let mut known = Map::new();
-    for receipt in receipts {
-        known.insert(receipt.text("self_hash").unwrap_or_default().into(), Value::Null);
+pub fn check_chain(known: &mut Named<()>, receipt: &Receipt) -> Result<(), ErrorInfo> {
+    let behind = receipt.text("previous_receipt_hash");
+    if !behind.map_or(known.is_empty(), |previous| known.contains_key(previous)) {
+        return Err(ErrorInfo::new(Code::Corrupt, "stored capability receipt chain is broken")
+            .hint("receipts were changed or taken away since they were written"));
     }
-    let mut behind = receipts.iter().filter_map(|receipt| receipt.text("previous_receipt_hash"));
-    if behind.all(|previous| known.contains_key(previous)) {
-        return Ok(());
-    }
-    Err(ErrorInfo::new(Code::Corrupt, "stored capability receipt chain is broken")
-        .hint("receipts were changed or taken away since they were written"))
+    known.insert(receipt.text("self_hash").unwrap_or_default(), ());
+    Ok(())
 }
