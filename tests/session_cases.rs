@@ -1364,3 +1364,21 @@ fn receipts_name_the_provider_that_has_answered() {
     assert_eq!(handoffs, ["runner:custom", "runner:anthropic"]);
     page.holds("docs");
 }
+
+#[test]
+fn a_list_begins_with_what_was_changed_last() {
+    let mut page = Desk::started("ann");
+    for id in ["a", "b", "c"] {
+        page.launch(id);
+        page.now += 1_000;
+    }
+    page.prompt("b", "hello");
+    page.says("there");
+    for _ in 0..2 {
+        let list = page.must("sessions.list", json!({}));
+        let ids: Vec<&str> = list.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap()).collect();
+        let of = |id: &str| ids.iter().position(|one| *one == id).unwrap();
+        assert!(of("b") < of("c") && of("c") < of("a"), "{ids:?}");
+        page = page.crash("ann");
+    }
+}

@@ -16,7 +16,6 @@ use super::record::{
 use super::transitions::{Cause, Status, go, next};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::redact;
-use crate::maps::sorted;
 use crate::object::Object;
 use crate::ports::Millis;
 use serde_json::Value;
@@ -620,11 +619,6 @@ pub fn interruption(what: &str, limit: u64) -> String {
         }
         _ => "provider token budget exhausted".into(),
     }
-}
-
-/// Sessions as a list shows them, the one that was last changed first.
-pub fn newest_first(records: Vec<Record>) -> Vec<Record> {
-    sorted(records, |record| u64::MAX - record.time("updated_at").unwrap_or_default())
 }
 
 /// Why a session failed.

@@ -685,12 +685,6 @@ fn limits_have_craiks_words() {
 }
 
 #[test]
-fn a_list_begins_with_what_was_changed_last() {
-    let all = newest_first([3, 1, 2].map(started).to_vec());
-    assert_eq!(all.iter().map(|record| record.time("updated_at").unwrap()).collect::<Vec<_>>(), [3, 2, 1]);
-}
-
-#[test]
 fn the_documentation_has_the_table() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/ARCHITECTURE.md");
     let text = std::fs::read_to_string(path).unwrap();
