@@ -288,7 +288,7 @@ function made(test) {
         kind: [receipt, (entry) => entry.replace(receipt, '"what":"receipx"')],
         status: ['"what":"handoff"', (entry) => entry.replace('"status":"completed"', '"status":"exploded"')],
         secret: ['"what":"handoff"', (entry) => entry.replace('"summary":"', '"summary":"Bearer abcdefghijklmnop ')],
-        member: [event, (entry) => entry.replace('"metadata":{', '"metadata":{"api_key":"x",')],
+        member: [event, (entry) => entry.replace(/"metadata":\{(\}?)/, (_, end) => `"metadata":{"api_key":"x"${end || ","}`)],
         prototype: ['"text":"And the', (entry) => entry.replace("{", '{"__proto__":{"x":1},')],
         signature: ["-", (entry) => entry, (mac) => mac.replace(/"mac":"\w{8}/, '"mac":"00000000')],
       };

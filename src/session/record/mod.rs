@@ -133,24 +133,20 @@ pub fn check(
         what::RUN => (&tables::RUN, anything),
         _ => return Err(no_record()),
     };
-    let mut said = record.clone();
-    let outputs = said.as_object_mut().filter(|_| what == what::RUN).map(|run| run.remove("outputs"));
-    let mut parts = vec![(shape, check, said)];
-    match outputs {
-        Some(Some(Value::Array(outputs))) => {
-            parts.extend(outputs.into_iter().map(|output| (&tables::OUTPUT, anything as Check, output)));
+    let whole = |shape, check, given: &Members| {
+        let whole = read(shape, check, given.clone())?;
+        if whole == *given { Ok(whole) } else { Err(no_record()) }
+    };
+    let mut given = record.as_object().cloned().unwrap_or_default();
+    if what == what::RUN {
+        let Some(Value::Array(outputs)) = given.remove("outputs") else { return Err(no_record()) };
+        for output in outputs {
+            whole(&tables::OUTPUT, anything, output.as_object().unwrap_or(&Members::new()))?;
         }
-        Some(_) => return Err(no_record()),
-        None => {}
     }
-    for (shape, check, given) in parts {
-        let whole = read(shape, check, given.as_object().cloned().unwrap_or_default())?;
-        if given.as_object() != Some(&whole) {
-            return Err(no_record());
-        }
-        if what == what::RECEIPT {
-            check_chain(receipts, &Receipt(whole))?;
-        }
+    let whole = whole(shape, check, &given)?;
+    if what == what::RECEIPT {
+        check_chain(receipts, &Receipt(whole))?;
     }
     let mut said = record.clone();
     let tool = said.get_mut("metadata").and_then(|metadata| metadata.get_mut("tool"));
