@@ -11,7 +11,8 @@
 mod support;
 
 use fastrand::Rng;
-use lodger::error::Code;
+use lodger::error::{Code, ErrorInfo};
+use lodger::harness::Input;
 use lodger::journal::{Entry, GENESIS, Header, Row};
 use lodger::model::{Block, StopReason};
 use lodger::ports::{Key, Part, PatternEngine, Read, Table};
@@ -977,8 +978,8 @@ fn an_event_with_a_wrong_signature_of_our_own_does_not_come_in() {
     for (key, text) in [(None, unsigned(&without)), (Some("other"), wrong), (Some("other"), without)] {
         desk.key = key;
         let state = import(&mut desk, &summed(&text)).unwrap();
-        desk.key = None;
         assert_eq!(integrity(&mut desk, state["id"].as_str().unwrap()), "unverifiable");
+        desk.key = None;
     }
     desk.must("sessions.events", json!({ "id": "a-2" }));
     desk.must("sessions.receipts", json!({ "id": "a-2" }));
@@ -1006,4 +1007,20 @@ fn a_tool_may_be_called_like_a_key() {
         entry.to_string().replace(&format!("\"tool\":\"{tool}\""), "\"tool\":\"sk_another_key\"")
     });
     assert!(import(&mut desk, &other).unwrap_err().message.contains("unredacted secret"));
+}
+
+#[test]
+fn what_a_provider_said_at_length_can_be_taken_along_wherever_it_was_cut() {
+    for before in 975..1_001 {
+        let mut desk = Desk::started("ann");
+        desk.launch("a");
+        desk.prompt("a", "hello");
+        let message = ["x".repeat(before), "token=secret-token".into()].join(" ");
+        let call = desk.models.remove(0);
+        desk.handle(Input::Answered { call, result: Err((ErrorInfo::new(Code::Auth, message), None)) });
+        let detail = desk.status("a")["recovery_metadata"]["recovery_detail"].clone();
+        assert!(!detail.as_str().unwrap().contains("secret"), "{before}");
+        let file = export(&mut desk, "a");
+        import(&mut Desk::started("bob"), &file).unwrap_or_else(|error| panic!("{before}: {error:?}"));
+    }
 }

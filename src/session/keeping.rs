@@ -444,7 +444,9 @@ impl Session {
         // The conversation may be cleared: only what a provider says of itself stays.
         let error = run.ended.as_ref().and_then(|ended| ended.error.as_ref());
         let error = error.filter(|error| Reason::of(error.code).is_some());
-        let detail = error.map(|error| beginning(&redact::cleaned(&error.message, &[]), DETAIL).to_owned());
+        let cleaned = |text: &str| redact::cleaned(text, &[]);
+        // What is cut in the middle of a mark is marked again.
+        let detail = error.map(|error| cleaned(beginning(&cleaned(&error.message), DETAIL)));
         if turn_limit {
             let limit = self.max_turns();
             self.keeping.interrupted = Some(interruption("turns", limit));
