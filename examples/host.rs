@@ -4,7 +4,7 @@
 //! by saying yes, and by a model that always answers the same two things.
 
 use lodger::error::ErrorInfo;
-use lodger::harness::{Action, Harness, Input, ModelRequest, Notice, Options};
+use lodger::harness::{Action, By, Harness, Input, ModelRequest, Notice, Options};
 use lodger::model::{Decoder, Wire};
 use lodger::ports::{HttpRequest, MemoryStore};
 use serde_json::{Value, json};
@@ -111,7 +111,7 @@ pub fn converse() -> Result<Option<String>, ErrorInfo> {
     let mut id = 0;
     let mut ask = |name: &str, args: Value| {
         id += 1;
-        let command = Input::Command { id, name: name.into(), args, fresh: id.to_string() };
+        let command = Input::Command { id, name: name.into(), args, fresh: id.to_string(), by: By::Here };
         pump(&mut harness, &mut store, command)
     };
     let schema = json!({ "type": "object", "properties": { "city": { "type": "string" } } });

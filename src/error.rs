@@ -51,6 +51,8 @@ codes! {
     Busy = "busy", retry true;
     /// Another holder has taken the workspace over.
     OwnershipLost = "ownership_lost", retry false;
+    /// The tab that runs the agent does not answer.
+    HolderUnreachable = "holder_unreachable", retry true;
     /// The wasm module panicked; a fresh instance can go on.
     Panicked = "panicked", retry true;
     /// The wasm could not be loaded.
@@ -77,6 +79,8 @@ codes! {
     SessionExists = "session_exists", retry false;
     /// The session's status does not allow it.
     InvalidTransition = "invalid_transition", retry false;
+    /// The session is benched: it takes nothing until it is played.
+    Benched = "benched", retry false;
     /// Nobody is there who may work with sessions, or not any more.
     OperatorRequired = "operator_required", retry false;
     /// No task, run, receipt or handoff has this id.

@@ -38,7 +38,7 @@
 //! out; whoever drives it does them. This is all that a start takes:
 //!
 //! ```
-//! use lodger::harness::{Action, Harness, Input, Lifecycle, Options};
+//! use lodger::harness::{Action, By, Harness, Input, Lifecycle, Options};
 //! use lodger::ports::MemoryStore;
 //! use serde_json::json;
 //!
@@ -52,7 +52,8 @@
 //! let mut now = 1_000; // milliseconds since the epoch, from any clock
 //!
 //! let start = json!({ "model": "any" });
-//! harness.handle(now, Input::Command { id: 1, name: "startAgent".into(), args: start, fresh: "a1".into() });
+//! let by = By::Here;
+//! harness.handle(now, Input::Command { id: 1, name: "startAgent".into(), args: start, fresh: "a1".into(), by });
 //! let mut answer = None;
 //! while let Some(action) = harness.poll(now) {
 //!     now += 1;

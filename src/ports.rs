@@ -122,6 +122,15 @@ pub enum Write {
         /// Its new text.
         value: String,
     },
+    /// Puts a row where there is none.
+    Add {
+        /// Where.
+        table: Table,
+        /// Which row.
+        key: Key,
+        /// Its text.
+        value: String,
+    },
     /// Puts a row that is signed: its text is `value`, and behind it, each on a line of its own, the signatures of these
     /// texts. Who stores it signs before the transaction; where nothing can be signed, the row is `value` alone.
     Sign {
@@ -147,9 +156,10 @@ impl Write {
     /// The table that it changes.
     pub fn table(&self) -> Table {
         match self {
-            Write::Put { table, .. } | Write::Sign { table, .. } | Write::DeletePrefix { table, .. } => {
-                *table
-            }
+            Write::Put { table, .. }
+            | Write::Add { table, .. }
+            | Write::Sign { table, .. }
+            | Write::DeletePrefix { table, .. } => *table,
         }
     }
 }

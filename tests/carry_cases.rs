@@ -758,6 +758,128 @@ fn the_runs_of_what_it_is_a_copy_of_stay_where_they_are_found() {
     assert_eq!(desk.must("wait", json!({ "runId": run }))["outcome"], "completed");
 }
 
+/// The session of the run that has begun last.
+fn begun(desk: &Desk) -> Value {
+    let begun = desk.events.iter().rfind(|(name, _)| *name == "agent:session-started");
+    begun.unwrap().1["sessionId"].clone()
+}
+
+/// A session "a" whose last run has failed, and a copy of it: what `resume` gives for that run.
+fn failed_and_forked() -> (Desk, Value) {
+    let mut desk = Desk::started("ann");
+    desk.launch("a");
+    let run = desk.prompt("a", "hello")["runId"].clone();
+    desk.breaks(Code::InvalidRequest);
+    desk.must("sessions.fork", json!({ "id": "a" }));
+    (desk, run)
+}
+
+#[test]
+fn a_run_asked_for_by_its_id_alone_is_the_originals_and_a_copy_goes_on_by_its_own() {
+    // Whichever of the two somebody has looked at.
+    for taken in [vec![], vec!["a-2"], vec!["a-2", "a"]] {
+        let (desk, run) = failed_and_forked();
+        let mut desk = desk.crash("ann");
+        desk.start();
+        for id in &taken {
+            desk.must("sessions.rename", json!({ "id": id, "displayName": "Mine" }));
+        }
+        let resumed = desk.must("resume", json!({ "runId": run }));
+        assert_ne!(resumed["runId"], run);
+        assert_eq!(begun(&desk), "a", "{taken:?}");
+        desk.says("gone on");
+    }
+    for args in [json!({ "sessionId": "a-2" }), json!({ "sessionId": "a-2", "runId": null })] {
+        let (mut desk, run) = failed_and_forked();
+        let before = desk.rows("a");
+        let resumed = desk.must("resume", args);
+        assert_eq!(begun(&desk), "a-2");
+        desk.says("gone on");
+        assert_eq!(texts(&mut desk, "a-2"), [json!("hello"), Value::Null, json!("gone on")]);
+        assert_eq!(desk.must("wait", json!({ "runId": resumed["runId"] }))["outcome"], "completed");
+        assert_eq!(desk.rows("a"), before);
+        // The copy has gone on, so that one is not its last any more.
+        let named = json!({ "sessionId": "a-2", "runId": run });
+        assert_eq!(desk.fails("resume", named).0, Code::NothingToResume);
+        let named = json!({ "sessionId": "a", "runId": run });
+        desk.must("resume", named);
+        assert_eq!(begun(&desk), "a");
+    }
+    let (mut desk, _) = failed_and_forked();
+    assert_eq!(desk.fails("resume", json!({ "sessionId": "b" })).0, Code::SessionNotFound);
+    assert_eq!(desk.fails("resume", json!({ "sessionId": 1 })).0, Code::InvalidArguments);
+}
+
+#[test]
+fn who_waits_for_a_run_hears_of_it_and_not_of_its_copy() {
+    let mut desk = Desk::started("ann");
+    desk.launch("a");
+    let run = desk.prompt("a", "hello")["runId"].clone();
+    let (result, wait) = (json!({ "runId": run }), json!({ "runId": run, "timeoutMs": 60_000 }));
+    let waiting = [desk.command("result", result), desk.command("wait", wait)];
+    // In the copy it is interrupted.
+    desk.must("sessions.fork", json!({ "id": "a" }));
+    desk.prompt("a-2", "on");
+    assert!(waiting.iter().all(|command| !desk.answers.contains_key(command)));
+    desk.says("there");
+    for command in waiting {
+        assert_eq!(desk.answers[&command].as_ref().unwrap()["outcome"], "completed");
+    }
+}
+
+#[test]
+fn a_file_that_names_runs_of_others_does_not_take_them_over() {
+    // The same steps in other workspaces give the same ids.
+    let made = |own: &str, other: &str| {
+        let mut desk = Desk::started("ann");
+        for id in [own, "other"] {
+            desk.launch(id);
+        }
+        let runs = [own, other].map(|id| desk.prompt(id, "hello")["runId"].clone());
+        desk.says("one");
+        desk.says("two");
+        (desk, runs)
+    };
+    let (mut desk, runs) = made("z", "default");
+    let [run, first] = runs.clone();
+    let task = desk.must("sessions.task", json!({ "id": run }));
+    desk.must("sessions.remove", json!({ "id": "other" }));
+    desk.now += 10_000;
+    desk.rows("other");
+    for (own, other, brings) in [("aaa", "other", "aaa"), ("x", "other", "other")] {
+        let (mut elsewhere, same) = made(own, other);
+        assert_eq!(same, runs);
+        assert_eq!(import(&mut desk, &export(&mut elsewhere, brings)).unwrap()["id"], brings);
+    }
+    for takes in [false, true] {
+        if takes {
+            for id in ["aaa", "other"] {
+                desk.must("sessions.rename", json!({ "id": id, "displayName": "Mine" }));
+            }
+        }
+        for (run, text) in [(&run, "one"), (&first, "two")] {
+            assert_eq!(desk.must("result", json!({ "runId": run }))["text"], text);
+        }
+        assert_eq!(desk.must("sessions.task", json!({ "id": run })), task);
+    }
+    // Where no agent runs, too; and when those that came are gone.
+    let mut desk = desk.crash("ann");
+    for removed in [false, true] {
+        if removed {
+            desk.start();
+            for id in ["aaa", "other"] {
+                desk.must("sessions.remove", json!({ "id": id }));
+            }
+            desk.now += 10_000;
+            desk.rows("z");
+        }
+        for (run, text) in [(&run, "one"), (&first, "two")] {
+            assert_eq!(desk.must("result", json!({ "runId": run }))["text"], text);
+        }
+        assert_eq!(desk.must("sessions.task", json!({ "id": run })), task);
+    }
+}
+
 #[test]
 fn a_fork_says_what_it_cannot_do() {
     let mut desk = worked();

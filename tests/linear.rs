@@ -11,7 +11,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)] // a test file throughout
 
 use lodger::error::ErrorInfo;
-use lodger::harness::{Action, CallKey, Harness, Input, ModelRequest, Notice, Options};
+use lodger::harness::{Action, By, CallKey, Harness, Input, ModelRequest, Notice, Options};
 use lodger::journal::{Entry, Row};
 use lodger::model::{Answer, Block, Decoder, StopReason, Usage, Wire};
 use lodger::ports::{MemoryStore, PatternEngine, Read, Table, Write};
@@ -106,7 +106,7 @@ impl Page {
 
     fn command(&mut self, name: &str, args: Value) {
         let fresh = format!("{}", self.now);
-        self.handle(Input::Command { id: 1, name: name.into(), args, fresh });
+        self.handle(Input::Command { id: 1, name: name.into(), args, fresh, by: By::Here });
     }
 
     fn handle(&mut self, input: Input) {

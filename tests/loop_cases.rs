@@ -329,7 +329,7 @@ fn seed_000_3_a_second_start_is_already_running_and_says_where() {
     let other = world.open();
     let error = world.fails(other, "startAgent", json!({}));
     assert!(error.message.contains("already running in another tab (\"tab-"), "{error}");
-    assert!(!error.hint.as_deref().unwrap().contains("join"), "{error}");
+    assert!(error.hint.as_deref().unwrap().contains("takeover"), "{error}");
     assert_eq!(world.pages[other].told.status["lifecycle"], "Stopped");
 }
 
@@ -417,6 +417,7 @@ fn stopping_interrupts_the_run_first() {
 
 // Ends
 
+/// Ours.
 #[test]
 fn a_run_that_uses_up_its_turns_fails_and_the_history_stays_usable() {
     let mut world = started_with(json!({ "maxTurns": 2 }));
@@ -430,6 +431,7 @@ fn a_run_that_uses_up_its_turns_fails_and_the_history_stays_usable() {
     assert_eq!(sent(&world).iter().filter(|message| message["role"] == "tool").count(), 2);
 }
 
+/// Ours.
 #[test]
 fn fewer_turns_count_from_the_next_call_on() {
     let mut world = started();
@@ -739,6 +741,63 @@ fn a_call_with_effects_that_was_lost_is_unknown_and_not_run_again() {
     assert!(world.pages[0].called.is_empty());
     assert_eq!(last(&world, "agent:tool-call")["error"]["code"], "unknown_outcome");
     assert!(sent(&world)[2]["content"].as_str().unwrap().contains("unknown"));
+}
+
+/// A page was lost while a call ran that may be run again, and a person is asked first: what the model is told then.
+#[test]
+fn a_call_that_had_begun_is_never_told_as_one_that_was_not_run() {
+    const UNKNOWN: &str =
+        "the page closed while this call ran, so its outcome is unknown; it was not run again";
+    for on_resume in ["rerun", "ask"] {
+        let asked = || {
+            let mut world = started();
+            send(&mut world, "mail it");
+            world.answers(0, asks(&[("a", "send_mail")]));
+            world.running(0, "a");
+            let rules = json!({ "tools": { "send_mail": "ask" }, "timeoutMs": 60_000 });
+            let mut world = lost(world, json!({ "permissions": rules }));
+            let again = json!({ "name": "send_mail", "description": "Sends.", "onResume": on_resume, "replace": true,
+                "inputSchema": { "type": "object" }, "execute": { "$fn": 3 } });
+            world.must(0, "tools.register", again);
+            world.must(0, "resume", json!({}));
+            let reason = if on_resume == "ask" { "unknown_outcome" } else { "policy" };
+            assert_eq!(question(&world)["reason"], reason);
+            world
+        };
+        let answer = |world: &mut World, more: Value| {
+            let mut answer = json!({ "requestId": question(world)["requestId"] });
+            answer.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            world.must(0, "resolvePermission", answer);
+        };
+        type Act<'a> = &'a dyn Fn(&mut World);
+        let no: Act = &|world| answer(world, json!({ "answer": "deny" }));
+        let no_because: Act = &|world| answer(world, json!({ "answer": "deny", "reason": "let it be" }));
+        let silence: Act = &|world| world.pass(0, 60_000);
+        // What was allowed is not what is there any more.
+        let changed: Act = &|world| {
+            world.must(0, "configureAgent", json!({ "permissions": { "tools": { "send_mail": "deny" } } }));
+            answer(world, json!({ "answer": "allow_once" }));
+        };
+        let interrupted: Act = &|world| {
+            world.must(0, "interrupt", json!({}));
+            send(world, "and now?");
+        };
+        let check = "check whether it took effect before you call it again";
+        for (act, hint) in [
+            (no, check),
+            (no_because, "let it be"),
+            (silence, "nobody answered in time"),
+            (changed, check),
+            (interrupted, check),
+        ] {
+            let mut world = asked();
+            act(&mut world);
+            assert!(world.pages[0].called.is_empty());
+            let told = sent(&world)[2]["content"].as_str().unwrap().to_owned();
+            assert!(told.contains(UNKNOWN) && told.contains(hint), "{on_resume}: {told}");
+            assert_eq!(history(&mut world)[1]["parts"][0]["status"], "unknown");
+        }
+    }
 }
 
 #[test]
@@ -1163,7 +1222,7 @@ fn asked(config: Value) -> World {
     world
 }
 
-/// origins.md 1.3: the loop emits permission-required and pauses.
+/// Seed 004: the loop emits permission-required and pauses.
 #[test]
 fn a_call_that_is_asked_about_waits() {
     let mut world = asked(json!({}));
@@ -1190,7 +1249,7 @@ fn a_call_that_is_asked_about_waits() {
     assert_eq!(question(&world)["toolCallId"], "b");
 }
 
-/// origins.md 1.3: always for the rest of the session; revoked, it is asked about again.
+/// Seed 004: always for the rest of the session; revoked, it is asked about again.
 #[test]
 fn what_is_always_allowed_is_not_asked_about_until_it_is_revoked() {
     let mut world = asked(json!({}));
@@ -1213,7 +1272,7 @@ fn what_is_always_allowed_is_not_asked_about_until_it_is_revoked() {
     assert_eq!(world.must(0, "tools.grants", json!({})), json!([]));
 }
 
-/// origins.md 1.3: the call is blocked, the agent is told.
+/// Seed 004: the call is blocked, the agent is told.
 #[test]
 fn what_is_denied_is_not_run_and_the_model_is_told_why() {
     let mut world = asked(json!({}));

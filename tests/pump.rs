@@ -21,9 +21,10 @@ use support::sim::{Faults, World};
 const SEEDS: u64 = 2_000;
 const STEPS: usize = 250;
 
-/// Two worlds of three have no page tools: they are most of what a start costs.
+/// Two worlds of three have no page tools: they are most of what a start costs. One of two benches nothing: there it is
+/// looked at more strictly what was shown.
 fn faults_of(seed: u64) -> Faults {
-    Faults { page_tools: seed.is_multiple_of(3), ..Faults::ALL }
+    Faults { page_tools: seed.is_multiple_of(3), benches: seed.is_multiple_of(2), ..Faults::ALL }
 }
 
 /// What one world saw, or the law that it broke and what led to it.
@@ -121,6 +122,7 @@ fn everything_happened(seen: &BTreeMap<String, u64>) {
         "unknown",
         "interrupted",
         "lost",
+        "benched",
         "resumed",
         "ended",
         "cleared",
@@ -139,6 +141,13 @@ fn everything_happened(seen: &BTreeMap<String, u64>) {
         "due",
         "fell_back",
         "over_budget",
+        "queued",
+        "edited",
+        "unqueued",
+        "released",
+        "taken",
+        "taken, to begin a run",
+        "taken, to enter one",
         "prompt, edited",
         "prompt, made anew",
     ];
@@ -161,6 +170,7 @@ fn everything_happened(seen: &BTreeMap<String, u64>) {
         "delegates: model calls",
         "messages with files",
         "versions looked at",
+        "messages that wait",
     ];
     let kinds = kinds.map(|kind| format!("entries: {kind}"));
     let missing: Vec<_> =

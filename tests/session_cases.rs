@@ -184,6 +184,8 @@ fn who_is_not_the_owner_may_look_and_nothing_else() {
     let mut page = Desk::started("ann");
     page.launch("a");
     page.prompt("a", "hello");
+    page.must("sessions.prompt", json!({ "id": "a", "text": "and then?", "whenBusy": "queue" }));
+    let waits = page.harness.session("a").unwrap().queue()[0].message().to_owned();
     page.must("setOperator", json!({ "operator": { "subject": "bob" } }));
     let other = "agent session operator does not match the active operator session".to_owned();
     for (name, args) in [
@@ -194,6 +196,10 @@ fn who_is_not_the_owner_may_look_and_nothing_else() {
         ("sessions.recover", json!({ "id": "a", "action": "resume" })),
         ("interrupt", json!({ "sessionId": "a" })),
         ("clearConversation", json!({ "sessionId": "a" })),
+        ("sendMessage", json!({ "sessionId": "a", "text": "hi", "whenBusy": "queue" })),
+        ("queue.edit", json!({ "id": waits, "text": "hi" })),
+        ("queue.remove", json!({ "id": waits })),
+        ("queue.release", json!({ "sessionId": "a" })),
     ] {
         assert_eq!(page.fails(name, args), (Code::PermissionDenied, other.clone()), "{name}");
     }
@@ -210,6 +216,7 @@ fn who_is_not_the_owner_may_look_and_nothing_else() {
         ("history", json!({ "sessionId": "a" })),
         ("sendMessage", json!({ "text": "hi" })),
         ("wait", json!({ "runId": "run_1" })),
+        ("queue.remove", json!({ "id": waits })),
     ] {
         assert_eq!(page.fails(name, args), (Code::OperatorRequired, nobody.clone()), "{name}");
     }
@@ -396,6 +403,7 @@ fn what_is_no_session_is_refused() {
     for (name, args, code) in [
         ("sessions.launch", json!({ "id": long }), Code::InvalidArguments),
         ("sessions.launch", json!({ "id": "a\u{7}" }), Code::InvalidArguments),
+        ("sessions.launch", json!({ "id": "all" }), Code::InvalidArguments),
         ("sessions.launch", json!({ "displayName": "a\nb" }), Code::InvalidArguments),
         ("sessions.launch", json!({ "displayName": " a" }), Code::InvalidArguments),
         ("sessions.launch", json!({ "provider": "none" }), Code::InvalidConfig),
@@ -512,6 +520,38 @@ fn what_waits_for_a_key_can_be_stopped() {
     page.says("yes");
     assert_eq!(page.status("later")["status"], "idle");
     page.holds("later");
+}
+
+#[test]
+fn a_prompt_that_waits_for_a_key_is_refused_at_once_when_its_session_is_removed() {
+    let mut page = Desk::started("ann");
+    page.must("configureAgent", json!({ "providers": keyless() }));
+    for id in ["docs", "kept"] {
+        page.must("sessions.launch", json!({ "id": id, "provider": "late" }));
+    }
+    let prompt = |id: &str| ("sessions.prompt", json!({ "id": id, "text": "hello" }));
+    let send = |id: &str| ("sendMessage", json!({ "sessionId": id, "text": "hello" }));
+    let waits = [prompt("docs"), send("docs"), prompt("kept")].map(|(name, args)| page.command(name, args));
+    page.must("sessions.remove", json!({ "id": "docs" }));
+    for (name, args) in [prompt("docs"), send("docs")] {
+        let refused = page.fails(name, args);
+        assert_eq!(refused, (Code::SessionNotFound, "unknown agent session: docs".into()));
+    }
+    for command in &waits[..2] {
+        let refused = page.answers[command].as_ref().unwrap_err();
+        assert_eq!((refused.code, &*refused.message), (Code::SessionNotFound, "unknown agent session: docs"));
+    }
+    assert!(!page.answers.contains_key(&waits[2]));
+    // Nothing of it is sent later.
+    page.must("sessions.undoRemove", json!({ "id": "docs" }));
+    page.must(
+        "configureAgent",
+        json!({ "providers": { "late": { "kind": "anthropic", "apiKey": "sk-ant-0123456789" } } }),
+    );
+    assert!(page.answers[&waits[2]].is_ok());
+    assert_eq!(page.models.len(), 1);
+    assert_eq!(page.event_types("docs"), ["launched", "removed", "restored", "started"]);
+    page.holds("docs");
 }
 
 #[test]

@@ -28,7 +28,9 @@ const IDS: [&str; 3] = ["one", "two", "three"];
 const SEEDS: u64 = 500;
 
 /// Codes that a command may be refused with: whatever else comes is a fault.
-const REFUSALS: [Code; 9] = [
+const REFUSALS: [Code; 11] = [
+    Code::Benched,
+    Code::NotConfigured,
     Code::InvalidTransition,
     Code::SessionNotFound,
     Code::SessionExists,
@@ -98,7 +100,7 @@ fn step(mut desk: Desk, rng: &mut Rng, seen: &mut Seen) -> Desk {
         args.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         args
     };
-    match rng.u8(..42) {
+    match rng.u8(..48) {
         0..2 => {
             let provider = [json!({}), json!({ "provider": "spare" }), json!({ "provider": "late" })];
             try_to(&mut desk, seen, "sessions.launch", of(provider[rng.usize(..3)].clone()));
@@ -202,7 +204,7 @@ fn step(mut desk: Desk, rng: &mut Rng, seen: &mut Seen) -> Desk {
             }
         }
         30..32 | 37..40 if !desk.tools.is_empty() => desk.returns(rng.usize(..desk.tools.len())),
-        32 | 40.. => {
+        32 | 40 | 41 => {
             let asked = |(name, _): &&(&str, Value)| *name == "agent:permission-required";
             if let Some((_, question)) = desk.events.iter().rfind(asked) {
                 let answer = ["allow_once", "always_allow", "deny"][rng.usize(..3)];
@@ -211,8 +213,15 @@ fn step(mut desk: Desk, rng: &mut Rng, seen: &mut Seen) -> Desk {
                 desk.command("resolvePermission", args);
             }
         }
+        42..45 => {
+            try_to(&mut desk, seen, "sessions.bench", of(json!({})));
+        }
+        45..48 => {
+            try_to(&mut desk, seen, "sessions.play", of(json!({})));
+        }
         29 => {
             try_to(&mut desk, seen, "sessions.status", of(json!({})));
+            try_to(&mut desk, seen, "sessions.activity", of(json!({})));
         }
         _ => {
             desk.now += 300;
@@ -326,6 +335,11 @@ fn check(desk: &mut Desk, id: &str, seen: &mut Seen) {
         let Some(record) = fold.record() else { continue };
         lodger::session::record::Record::read(&record.json()).unwrap();
         let now = record.status();
+        // What is put aside is alive, does nothing, and is held by nobody.
+        if record.is_suspended() {
+            assert!(now.is_active() && record.pid().is_none(), "{id}: {now:?}, by {text}");
+            *seen.entry("benched".into()).or_default() += 1;
+        }
         if before != Some(now) {
             assert!(follows(before, now), "{id}: {before:?} became {now:?} by {text}");
             *seen.entry(format!("status {}", now.as_str())).or_default() += 1;
@@ -370,6 +384,11 @@ fn whatever_happens_every_record_holds() {
         "sessions.recover",
         "sessions.remove",
         "sessions.undoRemove",
+        "sessions.bench",
+        "sessions.play",
+        "sessions.activity",
+        "benched",
+        "refused: benched",
         "clearConversation",
         "regenerate",
         "crash",

@@ -165,6 +165,7 @@ impl Page<'_> {
     /// Sends a message. The request is judged as it is made (a law of the simulator); those of the other wires here.
     fn sends_a_message(&self, place: &dyn Fn() -> String) -> usize {
         let mut page = self.start();
+        page.take_up();
         // A run that waited for a person waits again: whoever does not answer interrupts it.
         if page.pages[0]
             .harness
@@ -262,7 +263,13 @@ impl Page<'_> {
     /// also just end, or wait.
     fn goes_on(&self, place: &dyn Fn() -> String) -> bool {
         let mut page = self.start();
-        let accepted = page.ask(0, "resume", json!({}));
+        let session = page.pages[0].harness.session(SESSION).expect("a session");
+        let accepted = if session.is_benched() && session.current().is_some() {
+            page.ask(0, "sessions.play", json!({ "id": SESSION }))
+        } else {
+            page.take_up();
+            page.ask(0, "resume", json!({}))
+        };
         assert!(matches!(accepted, Some(Ok(_))), "{}: {accepted:?}", place());
         // Tools may have to end first; some of them were lost, and only the model is told.
         for _ in 0..100 {

@@ -18,7 +18,7 @@ extern "C" {
     pub(super) fn now(scope: &Scope) -> f64;
     #[wasm_bindgen(js_name = hasLocks)]
     pub(super) fn has_locks() -> bool;
-    pub(super) fn hold(scope: &Scope, name: &str, lost: Option<&Function>) -> Promise;
+    pub(super) fn hold(scope: &Scope, name: &str, steal: bool, lost: Option<&Function>) -> Promise;
     pub(super) fn held(name: &str) -> Promise;
     pub(super) fn release(scope: &Scope, name: &str);
     pub(super) fn aborter(scope: &Scope) -> AbortController;
@@ -34,7 +34,7 @@ extern "C" {
     #[wasm_bindgen(catch)]
     pub(super) async fn persist() -> Result<JsValue, JsValue>;
     pub(super) fn fresh(scope: &Scope) -> String;
-    pub(super) fn title() -> String;
+    pub(super) fn title(scope: &Scope) -> String;
     pub(super) fn dispose(scope: &Scope);
 }
 

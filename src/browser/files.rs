@@ -10,7 +10,7 @@ use super::pump::{Deliver, Pump};
 use super::task;
 use crate::error::{Code, ErrorInfo};
 use crate::find;
-use crate::harness::{self, Input};
+use crate::harness::{self, By, Input};
 use crate::json;
 use crate::ports::files::{Form, Piece, has_marks, pieces};
 use js_sys::Array;
@@ -27,7 +27,7 @@ extern "C" {
 }
 
 /// Reads the files of a message, then gives the command to the harness, if nobody has interrupted it meanwhile.
-pub(super) fn send(pump: &Pump, id: u32, name: String, args: Value, blobs: Array) {
+pub(super) fn send(pump: &Pump, id: u32, name: String, (args, by): (Value, By), blobs: Array) {
     pump.inner().reading.borrow_mut().push(id);
     let pump = pump.clone();
     task::start(async move {
@@ -38,7 +38,7 @@ pub(super) fn send(pump: &Pump, id: u32, name: String, args: Value, blobs: Array
         match taken {
             Ok(args) => {
                 let fresh = env::fresh(&pump.inner().scope);
-                pump.input(Input::Command { id, name, args, fresh });
+                pump.input(Input::Command { id, name, args, fresh, by });
             }
             Err(error) => pump.deliver(Deliver::Reply(id, Err(error))),
         }

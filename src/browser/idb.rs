@@ -128,10 +128,16 @@ fn writes(commit: &Commit, files: &Files) -> Array {
                 (key, file.unwrap_or_else(|| JsValue::symbol(None)))
             }
             // Who stores has signed it before.
-            Write::Put { key, value, .. } | Write::Sign { key, value, .. } => (key, value.as_str().into()),
+            Write::Put { key, value, .. }
+            | Write::Add { key, value, .. }
+            | Write::Sign { key, value, .. } => (key, value.as_str().into()),
             Write::DeletePrefix { prefix, .. } => (prefix, JsValue::UNDEFINED),
         };
-        writes.push(&row(write.table(), key, value));
+        let row: Array = row(write.table(), key, value).unchecked_into();
+        if matches!(write, Write::Add { .. }) {
+            row.push(&JsValue::TRUE);
+        }
+        writes.push(&row);
     }
     writes
 }

@@ -7,7 +7,7 @@ use super::store::Store;
 use super::vault::{self, Vault};
 use super::{account, calls, fetch, files, task};
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{Action, CallKey, FORMAT_KEY, Harness, Input, Options, check_format, interrupts};
+use crate::harness::{Action, By, CallKey, FORMAT_KEY, Harness, Input, Options, check_format, interrupts};
 use crate::maps::Few;
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine, Read, StoreError, Table};
@@ -100,7 +100,7 @@ impl Pump {
         scope: Scope,
         sink: Sink,
     ) -> Result<Pump, ErrorInfo> {
-        let holder = env::title();
+        let holder = env::title(&scope);
         let options = Options { name: name.clone(), page_tools, holder, operator };
         let inner = Rc::new_cyclic(|weak: &Weak<Inner>| {
             let weak = weak.clone();
@@ -142,12 +142,12 @@ impl Pump {
     }
 
     /// A command of the page, with the `Blob`s that come with it.
-    pub fn command_with(&self, id: u32, name: String, args: serde_json::Value, blobs: js_sys::Array) {
-        files::send(self, id, name, args, blobs);
+    pub fn command_with(&self, id: u32, name: String, args: serde_json::Value, blobs: js_sys::Array, by: By) {
+        files::send(self, id, name, (args, by), blobs);
     }
 
     /// A command of the page.
-    pub fn command(&self, id: u32, name: String, mut args: serde_json::Value) {
+    pub fn command(&self, id: u32, name: String, mut args: serde_json::Value, by: By) {
         // Of files there is more to know than what somebody says of them.
         let says = matches!(name.as_str(), "sendMessage" | "sessions.prompt" | "sessions.runOnce");
         if let (true, Some(members)) = (says, args.as_object_mut()) {
@@ -157,7 +157,7 @@ impl Pump {
             files::give_up(self);
         }
         let fresh = env::fresh(&self.0.scope);
-        self.input(Input::Command { id, name, args, fresh });
+        self.input(Input::Command { id, name, args, fresh, by });
     }
 
     /// Answers a command that could not even be read.
@@ -171,8 +171,8 @@ impl Pump {
     }
 
     /// A tool has ended whose call nobody waits for any more.
-    pub fn late(&self) {
-        self.input(Input::Late);
+    pub fn late(&self, call: CallKey) {
+        self.input(Input::Late(call));
     }
 
     /// Something happened. Nothing does after the end.
@@ -256,18 +256,19 @@ impl Pump {
                 });
             }
             Action::Tell(_) => self.deliver(Deliver::Action(&action)),
-            Action::Lock { name } => self.lock(name),
+            Action::Lock { name, steal } => self.lock(name, steal),
             Action::Peek => self.peek(),
             Action::Announce { epoch } => {
                 if self.0.needs_lock {
-                    let _ = env::hold(&self.0.scope, &self.alive(epoch), None);
+                    let _ = env::hold(&self.0.scope, &self.alive(epoch), false, None);
                 }
+                self.deliver(Deliver::Action(&action));
             }
-            Action::Unlock { epoch } => {
-                if self.0.needs_lock {
-                    env::release(&self.0.scope, &self.alive(epoch));
-                }
+            Action::Unlock { epoch, .. } => {
                 env::release(&self.0.scope, &self.owner_lock());
+                // Told first: who waits for the lock that says that a holder lives asks what has become of it.
+                self.deliver(Deliver::Action(&action));
+                env::release(&self.0.scope, &self.alive(epoch));
             }
             Action::Commit { id, commit } => {
                 let pump = self.clone();
@@ -324,7 +325,7 @@ impl Pump {
         }
     }
 
-    fn lock(&self, name: String) {
+    fn lock(&self, name: String, steal: bool) {
         if self.0.needs_lock && !env::has_locks() {
             let error = ErrorInfo::new(
                 Code::InsecureContext,
@@ -346,7 +347,7 @@ impl Pump {
                 Pump(inner).input(Input::LockLost);
             }
         });
-        let promise: Promise = env::hold(&self.0.scope, &self.owner_lock(), Some(&lost));
+        let promise: Promise = env::hold(&self.0.scope, &self.owner_lock(), steal, Some(&lost));
         let pump = self.clone();
         task::start(async move {
             match JsFuture::from(promise).await {

@@ -9,7 +9,7 @@
 use super::env::Scope;
 use super::pump::{Deliver, Pump};
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{Action, CallKey, Lifecycle, Notice, Options};
+use crate::harness::{Action, By, CallKey, Lifecycle, Notice, Options};
 use crate::json;
 use crate::maps::Few;
 use crate::session::operator::Operator;
@@ -68,7 +68,7 @@ impl Status {
         let lifecycle = match (lifecycle.as_str(), error) {
             (_, Some(error)) => Lifecycle::Error(error.into()),
             (Some("Starting"), _) => Lifecycle::Starting,
-            (Some("Running"), _) => Lifecycle::Running,
+            (Some("Running" | "Suspended"), _) => Lifecycle::Running,
             _ => Lifecycle::Stopped,
         };
         Status { lifecycle, is_streaming: value.get("is_streaming") == Some(&Value::Bool(true)) }
@@ -263,7 +263,7 @@ impl Workspace {
     pub async fn send_files(&self, text: &str, files: &[Blob]) -> Result<String, ErrorInfo> {
         let blobs: js_sys::Array = files.iter().map(JsValue::from).collect();
         let args = json!({ "text": text });
-        let send = |pump: &Pump, id| pump.command_with(id, "sendMessage".into(), args, blobs);
+        let send = |pump: &Pump, id| pump.command_with(id, "sendMessage".into(), args, blobs, By::Here);
         self.reply_to(send).await.map(|run| run_id(&run))
     }
 
@@ -287,7 +287,7 @@ impl Workspace {
     /// Interrupts the run that is at work, if one is.
     pub fn interrupt(&self) {
         if let Ok(pump) = self.0.pump() {
-            pump.command(self.0.next(), "interrupt".into(), json!({}));
+            pump.command(self.0.next(), "interrupt".into(), json!({}), By::Here);
         }
     }
 
@@ -318,7 +318,7 @@ impl Workspace {
     /// # Errors
     /// The command is unknown, its arguments are wrong, or it fails.
     pub async fn command(&self, name: &str, args: Value) -> Result<Value, ErrorInfo> {
-        self.reply_to(|pump: &Pump, id| pump.command(id, name.into(), args)).await
+        self.reply_to(|pump: &Pump, id| pump.command(id, name.into(), args, By::Here)).await
     }
 
     /// What a command that is given so is answered by.
@@ -548,7 +548,7 @@ impl Inner {
             if let Some(inner) = weak.upgrade().filter(|inner| inner.status.borrow().is_streaming)
                 && let Ok(pump) = inner.pump()
             {
-                pump.command(inner.next(), "draft".into(), json!({}));
+                pump.command(inner.next(), "draft".into(), json!({}), By::Here);
             }
         });
         for (target, event) in hiding_events() {

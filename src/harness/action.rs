@@ -6,11 +6,21 @@ use crate::error::ErrorInfo;
 use crate::find;
 use crate::model::Answer;
 use crate::ports::{Commit, HttpRequest, Read, Rows, StoreError, Write};
+use crate::session::operator::Operator;
 use serde_json::Value;
 use std::rc::Rc;
 
 /// The number of a call to the page or to a model, unique in this instance.
 pub type CallKey = u32;
+
+/// Who gives a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The page of this instance, and whoever works there.
+    Here,
+    /// Another page of the workspace, and whoever works there.
+    There(Option<Operator>),
+}
 
 /// Something that happened outside.
 #[derive(Debug)]
@@ -25,6 +35,8 @@ pub enum Input {
         args: Value,
         /// A random text for the ids that it needs.
         fresh: String,
+        /// Who gives it.
+        by: By,
     },
     /// The lock was granted, or somebody holds it.
     Locked(bool),
@@ -91,7 +103,7 @@ pub enum Input {
         json: String,
     },
     /// A tool has ended whose call nobody waits for any more; what it said is dropped.
-    Late,
+    Late(CallKey),
     /// Time has passed.
     Tick,
 }
@@ -112,10 +124,12 @@ pub enum Action {
     Lock {
         /// The name.
         name: String,
+        /// Whether it is taken from whoever has it: a person has said so.
+        steal: bool,
     },
     /// See whether anybody holds the lock of the workspace, then say [`Input::Held`].
     Peek,
-    /// Show that the holder of this epoch lives, until [`Action::Unlock`].
+    /// Show that an agent runs here in this epoch, until [`Action::Unlock`].
     Announce {
         /// The epoch.
         epoch: u64,
@@ -124,6 +138,8 @@ pub enum Action {
     Unlock {
         /// The epoch.
         epoch: u64,
+        /// Whether the agent was stopped: nobody goes on with it of themselves.
+        stopped: bool,
     },
     /// Keep these skills for all workspaces of the origin, in place of what this workspace gave before, then say
     /// [`Input::Account`].
@@ -263,6 +279,8 @@ pub enum Notice {
     Gone(String, String),
     /// `{ status, error? }` of a session's view.
     View(String, String),
+    /// The journal of a session that somebody follows has this many rows now.
+    Grown(String, u64),
 }
 
 impl Notice {

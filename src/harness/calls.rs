@@ -25,6 +25,8 @@ pub(super) struct LiveCall {
     pub limit: u64,
     /// The tool that it is for, if it is for one.
     pub tool: String,
+    /// When it told of its progress last.
+    pub heard: Option<Millis>,
     /// What it has told of its progress.
     progress: Progress,
 }
@@ -98,7 +100,14 @@ impl CallOwner {
 impl LiveCall {
     /// A call that waits to be made.
     pub fn new(owner: CallOwner, tool: &str, limit: u64) -> LiveCall {
-        LiveCall { owner, deadline: None, limit, tool: tool.into(), progress: Progress::default() }
+        LiveCall {
+            owner,
+            deadline: None,
+            limit,
+            tool: tool.into(),
+            heard: None,
+            progress: Progress::default(),
+        }
     }
 
     /// The tool call that waits for its commit, and has not begun.
@@ -146,8 +155,7 @@ impl Harness {
 
     pub(super) fn returned(&mut self, call: CallKey, result: Result<Option<String>, ErrorInfo>) {
         let Some(LiveCall { owner, .. }) = self.calls.remove(call) else {
-            self.dropped += 1;
-            return;
+            return self.runs.late(call);
         };
         match owner {
             CallOwner::Instructions { session, .. } => self.instructed(&session, result),
@@ -202,8 +210,8 @@ impl Harness {
                         .hint("call it again if it is still wanted")
                 }
             };
+            self.let_go(key);
             self.calls.remove(key);
-            self.outbox.abort(key);
             self.inner_settle(session, run, failed_call(&tool_call, error));
         }
     }
@@ -225,7 +233,8 @@ impl Harness {
     pub(super) fn progress(&mut self, call: CallKey, json: &str) {
         let progress = json::parse(&self.scrubbed(json.into())).unwrap_or_default();
         let now = self.now;
-        let Some(live) = self.calls.get_mut(call) else { return };
+        let Some(live) = self.calls.get_mut(call) else { return self.runs.late(call) };
+        live.heard = Some(now);
         live.progress.news = Some(progress);
         if live.progress.told.is_none_or(|told| told + PROGRESS_MS <= now) {
             self.tell_progress_of(call);

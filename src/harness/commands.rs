@@ -2,22 +2,19 @@
 
 use super::args::Args;
 use super::config::shortened;
-use super::events::{run_result, wait_result};
 use super::page_calls::{PageCall, Stage};
-use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Listing, Waiter};
+use super::queue::accepted;
+use super::start::Over;
+use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Listing};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json::json;
-use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::{Read, Table};
 use crate::run::{Output, Run};
 use crate::session::{self, Session};
 use crate::tools::Definition;
 use serde_json::Value;
-
-/// How long `wait` waits where nobody says, in milliseconds.
-const WAIT_MS: u64 = 30_000;
 
 impl Harness {
     pub(super) fn dispatch(
@@ -26,10 +23,11 @@ impl Harness {
         name: &str,
         value: &Value,
         fresh: String,
+        session: &str,
     ) -> Result<(), ErrorInfo> {
         let none = |members: &[&str]| Args::new(name, value, members);
         match name {
-            "startAgent" => self.start_agent(id, value)?,
+            "startAgent" => self.start_agent(id, value, None)?,
             "configureAgent" => {
                 self.must_run()?;
                 if let Some(name) = ["ifRunning", "resume"].iter().find(|name| value.get(name).is_some()) {
@@ -45,6 +43,15 @@ impl Harness {
                 self.take_config(config);
                 self.reply(id, Ok(None));
             }
+            "standIn" => {
+                let args = none(&["config", "after"])?;
+                let config = args.get("config").cloned().unwrap_or_default();
+                self.start_agent(id, &config, Some(Over { epoch: args.whole("after")? }))?;
+            }
+            "letGo" => {
+                let epoch = none(&["epoch"])?.whole("epoch")?;
+                self.step_back(id, epoch.unwrap_or_default());
+            }
             "stopAgent" => {
                 none(&[])?;
                 self.stop_agent(id)?;
@@ -53,11 +60,12 @@ impl Harness {
             "regenerate" => self.regenerate(id, value, &fresh)?,
             "interrupt" => {
                 let args = none(&["sessionId", "runId", "command"])?;
-                args.text("sessionId")?;
                 let (run, command) = (args.text("runId")?, args.whole("command")?);
-                let session = &self.interrupted(value);
                 if run.is_none() {
                     self.drop_prompts(session, command);
+                }
+                if let Some(run) = run {
+                    self.unqueue(session, run);
                 }
                 // A run that is named is meant, even if it is held.
                 if command.is_none()
@@ -68,36 +76,38 @@ impl Harness {
                 self.reply(id, Ok(None));
             }
             "resume" => {
-                let args = none(&["runId"])?;
-                self.resume(id, args.text("runId")?, &fresh)?;
+                let args = none(&["sessionId", "runId"])?;
+                self.resume(id, session, args.text("runId")?, &fresh)?;
             }
             "tools.grants" => {
                 none(&[])?;
                 self.list_sessions(id, Listing::Grants)?;
             }
             "history" | "sessions.status" => {
-                let member = if name == "sessions.status" { "id" } else { "sessionId" };
-                let session = Args::of(name, value).text(member)?.unwrap_or(DEFAULT_SESSION);
                 if let Some(session) = self.session(session) {
                     let answer = self.read_of(session, name, value)?;
                     self.reply_value(id, &answer);
                 }
             }
+            "sessions.activity" | "sessions.output" => {
+                let folded = self.session(session).ok_or_else(|| no_session(session))?;
+                let answer = json(&self.live_of(folded, name, value)?);
+                // It is as it is now, whether that is stored or not.
+                self.reply_now(id, Ok(Some(answer)));
+            }
             "watch" => {
-                let session = session_id(name, value)?;
                 none(&["sessionId"])?;
                 self.watched.insert(session, String::new());
                 self.tell_history(session);
                 self.reply(id, Ok(None));
             }
             "clearConversation" => {
-                let args = none(&["sessionId"])?;
-                self.clear(id, args.text("sessionId")?.unwrap_or(DEFAULT_SESSION));
+                none(&["sessionId"])?;
+                self.clear(id, session);
             }
             "wait" | "result" => {
-                let (run, until) = self.awaited(name, value)?;
-                let session = self.session_of_run(run).unwrap_or_default();
-                self.wait(id, &session, run, until)?;
+                let asked = self.awaited(name, value)?;
+                self.wait(id, session, &asked)?;
             }
             "tools.register" => {
                 let replace = value.get("replace") == Some(&Value::Bool(true));
@@ -127,7 +137,7 @@ impl Harness {
             }
             "tools.revoke" => {
                 let args = none(&["tool", "sessionId"])?;
-                self.revoke(id, args.text("sessionId")?.unwrap_or(DEFAULT_SESSION), args.needed("tool")?)?;
+                self.revoke(id, session, args.needed("tool")?)?;
             }
             "resolvePermission" => {
                 let args = none(&["requestId", "answer", "reason"])?;
@@ -154,6 +164,7 @@ impl Harness {
             "keys.set" | "keys.remove" | "keys.list" | "keys.validate" | "keys.models" => {
                 self.key_command(id, name, value)?;
             }
+            "queue.edit" | "queue.remove" | "queue.release" => self.queue_command(id, name, value)?,
             "setOperator" => {
                 let args = none(&["operator"])?;
                 self.set_operator(args.get("operator"))?;
@@ -177,9 +188,19 @@ impl Harness {
     }
 
     pub(super) fn send_message(&mut self, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
-        let members =
-            ["text", "files", "replaces", "metadata", "context", "sessionId", "idempotencyKey", "schema"];
+        let members = [
+            "text",
+            "files",
+            "replaces",
+            "metadata",
+            "context",
+            "sessionId",
+            "idempotencyKey",
+            "schema",
+            "whenBusy",
+        ];
         let args = prompt_args("sendMessage", value, &members)?;
+        let waits = self.when_busy(&args)?;
         let session = args.text("sessionId")?.unwrap_or(DEFAULT_SESSION);
         let (text, replaces) = (args.needed("text")?, args.text("replaces")?);
         self.must_run()?;
@@ -191,7 +212,11 @@ impl Harness {
         }
         let schema = args.get("schema").map(|schema| Output::parse(schema, &self.engine)).transpose()?;
         if let Some(run) = self.same(session, idempotency.as_deref())? {
-            let accepted = accepted(run);
+            let accepted = accepted(&run.id, run.started_at);
+            self.reply_value(id, &accepted);
+            return Ok(());
+        }
+        if let Some(accepted) = self.same_queued(session, idempotency.as_deref()) {
             self.reply_value(id, &accepted);
             return Ok(());
         }
@@ -199,7 +224,10 @@ impl Harness {
         let folded = self.session(session).ok_or_else(|| no_session(session))?;
         let kept = replaces.map_or(Ok(folded.runs.len()), |message| edited(folded, message))?;
         let files = self.accepted_files(session, kept, value)?;
-        self.make_room(session)?;
+        let waits = waits.filter(|_| self.is_busy(session));
+        if waits.is_none() {
+            self.make_room(session)?;
+        }
         let entry = Entry::Prompt {
             message: ["msg_", fresh].concat(),
             text: self.scrubbed(text.into()),
@@ -214,7 +242,10 @@ impl Harness {
         if let Entry::Prompt { files, .. } = &entry {
             self.write_files(files);
         }
-        self.begin_run(id, session, &["run_", fresh].concat(), &entry);
+        match waits {
+            Some(mode) => self.enqueue(id, session, fresh, mode, &entry),
+            None => self.begin_run(id, session, &["run_", fresh].concat(), &entry),
+        }
         Ok(())
     }
 
@@ -228,7 +259,7 @@ impl Harness {
         let idempotency = args.text("idempotencyKey")?.map(|key| self.scrubbed(key.into()));
         let schema = args.get("schema").map(|schema| Output::parse(schema, &self.engine)).transpose()?;
         if let Some(run) = self.same(session, idempotency.as_deref())? {
-            let accepted = accepted(run);
+            let accepted = accepted(&run.id, run.started_at);
             self.reply_value(id, &accepted);
             return Ok(());
         }
@@ -271,7 +302,7 @@ impl Harness {
             Some(run) if run.held => self.interrupt_session(session, "replaced", true),
             Some(_) => {
                 return Err(ErrorInfo::new(Code::Busy, format!("the session \"{session}\" works on a run"))
-                    .hint("wait for its end, or interrupt it"));
+                    .hint("wait for its end, interrupt it, or send with whenBusy"));
             }
             None => {}
         }
@@ -285,34 +316,33 @@ impl Harness {
 
     /// Answers a command whose value is a run, and lets the run go on.
     fn accept(&mut self, id: u32, session: &str, run: &str) {
-        let accepted = self.run(session, run).map(accepted);
+        let accepted = self.run(session, run).map(|run| accepted(&run.id, run.started_at));
         self.reply_value(id, &accepted.unwrap_or_default());
         self.advance(session);
     }
 
     /// A held run goes on; after a failed one, a new run does.
-    fn resume(&mut self, id: u32, run: Option<&str>, fresh: &str) -> Result<(), ErrorInfo> {
+    fn resume(&mut self, id: u32, session: &str, run: Option<&str>, fresh: &str) -> Result<(), ErrorInfo> {
         self.must_run()?;
-        let session = run.and_then(|run| self.session_of_run(run)).unwrap_or(DEFAULT_SESSION.into());
-        let last = self.session(&session).and_then(|session| session.runs.last());
+        let last = self.session(session).and_then(|session| session.runs.last());
         let can_go_on = |last: &&Run| last.ended.is_none() || last.has_failed();
         let Some(last) = last.filter(can_go_on).filter(|last| run.is_none_or(|run| run == last.id)) else {
             let error = ErrorInfo::new(Code::NothingToResume, "there is no held or failed run to go on with");
             return Err(error.hint("send a message instead"));
         };
-        if !self.config.answers(self.session(&session).and_then(Session::provider)) {
+        if !self.config.answers(self.session(session).and_then(Session::provider)) {
             return Err(super::runs::not_configured());
         }
         let (mut run, held, has_ended) = (last.id.clone(), last.held, last.ended.is_some());
         let schema = last.prompt.output.as_ref().map(Output::record);
-        self.may_prompt(&session, "-", false)?;
+        self.may_prompt(session, "-", false)?;
         if has_ended {
             let failed = std::mem::replace(&mut run, ["run_", fresh].concat());
-            self.continue_after(&session, failed, fresh, schema);
+            self.continue_after(session, failed, fresh, schema);
         } else if held {
-            self.append(&session, Some(&run), &Entry::Resumed {});
+            self.append(session, Some(&run), &Entry::Resumed {});
         }
-        self.accept(id, &session, &run);
+        self.accept(id, session, &run);
         Ok(())
     }
 
@@ -338,42 +368,6 @@ impl Harness {
         self.append(session, Some(&["run_", fresh].concat()), &entry);
     }
 
-    /// Which run `wait` and `result` are for, and until when.
-    fn awaited<'a>(&self, name: &'a str, value: &'a Value) -> Result<(&'a str, Option<u64>), ErrorInfo> {
-        if name == "result" {
-            return Ok((Args::new(name, value, &["runId"])?.needed("runId")?, None));
-        }
-        let args = Args::new(name, value, &["runId", "timeoutMs"])?;
-        let until = self.now.saturating_add(args.whole("timeoutMs")?.unwrap_or(WAIT_MS));
-        Ok((args.needed("runId")?, Some(until)))
-    }
-
-    fn wait(&mut self, id: u32, session: &str, run: &str, until: Option<u64>) -> Result<(), ErrorInfo> {
-        let answer = self.session(session).and_then(|session| answer_of(session, run, until.is_none()));
-        match answer {
-            Some(Some(value)) => self.reply_value(id, &value),
-            Some(None) => self.waiters.push(Waiter { command: id, run: run.into(), until }),
-            None => return Err(no_run(run)),
-        }
-        Ok(())
-    }
-
-    /// Answers those who waited since before this start for runs of a session that have ended meanwhile.
-    pub(super) fn answer_waiters(&mut self, id: &str) {
-        let Some(session) = self.session(id) else { return };
-        let ended =
-            |waiter: &Waiter| session.run_times(&waiter.run).is_some_and(|(_, ended)| ended.is_some());
-        let over: Vec<bool> = self.waiters.iter().map(ended).list();
-        let mut over = over.into_iter();
-        for Waiter { command, run, until } in
-            self.waiters.extract_if(.., |_| over.next() == Some(true)).list()
-        {
-            if let Err(error) = self.wait(command, id, &run, until) {
-                self.reply_now(command, Err(error));
-            }
-        }
-    }
-
     /// What a command that only reads says of a session, in our hands or only looked at.
     pub(super) fn read_of(&self, session: &Session, name: &str, value: &Value) -> Result<Value, ErrorInfo> {
         match name {
@@ -390,6 +384,7 @@ impl Harness {
                 let missing = || no_message(before.filter(|_| version.is_none()).or(version));
                 Ok(history.ok_or_else(missing)?.into())
             }
+            "sessions.activity" | "sessions.output" => self.live_of(session, name, value),
             _ => {
                 Args::new(name, value, &["id"])?;
                 self.status_of(session)
@@ -415,11 +410,9 @@ impl Harness {
                 self.reply_now(id, Ok(None));
             }
             "wait" | "result" => {
-                let (run, until) = self.awaited(name, value)?;
-                match answer_of(session, run, until.is_none()) {
-                    Some(Some(value)) => self.reply_now(id, Ok(Some(json(&value)))),
-                    Some(None) => self.waiters.push(Waiter { command: id, run: run.into(), until }),
-                    None => return Err(no_run(run)),
+                let asked = self.awaited(name, value)?;
+                if let Some(answer) = self.answer_or_wait(id, session, &asked)? {
+                    self.reply_now(id, Ok(Some(answer)));
                 }
             }
             _ => {
@@ -435,6 +428,7 @@ impl Harness {
         self.interrupt_session(session, "cleared", true);
         let Some(sums) = self.session(session).map(|session| session.sums) else { return };
         self.append(session, None, &Entry::Cleared { sums });
+        self.answer_waiters(session);
         self.advance(session);
         self.outbox.strictly();
         if let Some(slot) = self.sessions.get_mut(session) {
@@ -488,31 +482,6 @@ pub(super) fn closed() -> ErrorInfo {
     ErrorInfo::new(Code::WorkspaceClosed, "the workspace is closed").hint("open it again with openWorkspace")
 }
 
-/// What `wait` or `result` answers for a run. `None`: there is no such run; `Some(None)`: it has not ended.
-fn answer_of(session: &Session, run: &str, whole: bool) -> Option<Option<Value>> {
-    let (started_at, ended) = session.run_times(run)?;
-    Some(ended.map(|ended| {
-        match session.run(run) {
-            Some(run) if whole => run_result(run),
-            _ if whole => Object::new()
-                .text("runId", run)
-                .text("outcome", ended.outcome.as_str())
-                .text("text", "")
-                .number("turns", 0)
-                .done(),
-            folded => wait_result(run, started_at, ended, folded.and_then(Run::value)),
-        }
-    }))
-}
-
-fn accepted(run: &Run) -> Value {
-    Object::new()
-        .text("runId", &run.id)
-        .text("status", "accepted")
-        .number("acceptedAt", run.started_at)
-        .done()
-}
-
 /// The arguments of a command that begins a run. What is not known here is an option of the page, or of a later version.
 fn prompt_args<'a>(name: &'a str, value: &'a Value, members: &[&str]) -> Result<Args<'a>, ErrorInfo> {
     Args::new(name, value, members).map_err(|mut error| {
@@ -556,21 +525,25 @@ fn wrong_message(session: &Session, member: &str, message: &str, is: Option<&str
     ErrorInfo::new(Code::InvalidArguments, [member, "\"", id, "\" is ", is].concat())
 }
 
-/// The session that a command names.
-fn session_id<'a>(command: &'a str, args: &'a Value) -> Result<&'a str, ErrorInfo> {
-    let session = Args::of(command, args).text("sessionId")?;
-    Ok(session.unwrap_or(DEFAULT_SESSION))
-}
-
 pub(super) fn no_session(id: &str) -> ErrorInfo {
-    let id = shortened(id);
-    ErrorInfo::new(Code::SessionNotFound, format!("unknown agent session: {id}"))
-        .hint("sessions.launch begins one; leave sessionId out to mean the first")
+    not_there("unknown agent session: ", id)
 }
 
-fn no_run(id: &str) -> ErrorInfo {
-    let id = shortened(id);
-    ErrorInfo::new(Code::RunNotFound, format!("no run has the id \"{id}\""))
+/// The same as this command says it: those that look on or put aside speak of an agent.
+pub(super) fn no_session_for(name: &str, id: &str) -> ErrorInfo {
+    match name {
+        "sessions.bench" | "sessions.play" | "sessions.activity" | "sessions.output" => no_agent(id),
+        _ => no_session(id),
+    }
+}
+
+pub(super) fn no_agent(id: &str) -> ErrorInfo {
+    not_there("no active session for agent ", id)
+}
+
+fn not_there(what: &str, id: &str) -> ErrorInfo {
+    ErrorInfo::new(Code::SessionNotFound, [what, shortened(id)].concat())
+        .hint("sessions.launch begins one; leave sessionId out to mean the first")
 }
 
 fn no_message(id: Option<&str>) -> ErrorInfo {

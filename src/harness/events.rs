@@ -10,33 +10,11 @@ use crate::journal::Entry;
 use crate::json::json;
 use crate::list::Listed;
 use crate::object::Object;
-use crate::run::{CallState, Outcome, Run};
+use crate::ports::Millis;
+use crate::run::{CallState, Ended, Outcome, Run};
 use crate::session;
 use crate::tools::Definition;
 use serde_json::Value;
-
-/// `WaitResult` when the time is over.
-pub(super) fn wait_timeout(run: &str) -> String {
-    Object::new().text("runId", run).text("status", "timeout").json()
-}
-
-/// `WaitResult` of a run that has ended. `value`: its answer's, where that has a schema.
-pub(super) fn wait_result(
-    run: &str,
-    started_at: u64,
-    ended: &crate::run::Ended,
-    value: Option<Value>,
-) -> Value {
-    Object::new()
-        .text("runId", run)
-        .maybe("value", value)
-        .text("status", if ended.outcome == Outcome::Failed { "error" } else { "ok" })
-        .text("outcome", ended.outcome.as_str())
-        .number("startedAt", started_at)
-        .number("endedAt", ended.at)
-        .maybe("error", ended.error.as_ref().map(ErrorInfo::to_json))
-        .done()
-}
 
 /// `RunResult` of a run that has ended.
 pub(super) fn run_result(run: &Run) -> Value {
@@ -53,24 +31,26 @@ pub(super) fn run_result(run: &Run) -> Value {
 }
 
 impl Harness {
-    /// What every detail has. Counts the event where there is a run.
-    pub(super) fn detail(&mut self, session: &str, run: Option<&str>) -> Object {
+    /// What every detail has.
+    pub(super) fn detail(&self, session: &str) -> Object {
         let mut detail = Object::new();
         detail.text("workspace", &self.options.name);
         detail.text("sessionId", session);
-        if let Some(run) = run {
-            detail.number("epoch", self.epoch);
-            if let Some(slot) = self.sessions.get_mut(session) {
-                if let Some(parent) = parent_of(&slot.session, run) {
-                    detail.text("parentRunId", &parent);
-                }
-                detail.text("runId", run);
-                let told = slot.told.get(run).map_or(1, |told| told + 1);
-                slot.told.insert(run, told);
-                detail.number("seq", told);
-            }
-        }
         detail
+    }
+
+    /// The same for a run, with the event's number. `None`: the run is over, and nothing comes after its end.
+    pub(super) fn detail_of(&mut self, session: &str, run: &str) -> Option<Object> {
+        let open = self.session(session).and_then(|folded| folded.open_run(run));
+        if let Some(started_at) = open.map(|run| run.started_at) {
+            self.runs.begin(run, session, started_at);
+        }
+        let seq = self.runs.next_seq(run)?;
+        let mut detail = self.detail(session);
+        detail.number("epoch", self.epoch).text("runId", run).number("seq", seq);
+        let parent = self.session(session).and_then(|folded| parent_of(folded, run));
+        detail.maybe_text("parentRunId", parent.as_deref());
+        Some(detail)
     }
 
     pub(super) fn send(&mut self, name: &'static str, mut detail: Object, barrier: bool) {
@@ -97,9 +77,9 @@ impl Harness {
         Object::new().value("lifecycle", lifecycle).flag("is_streaming", is_streaming).done()
     }
 
-    /// Whether nothing streams and something waits for a person.
+    /// Whether nothing streams, and something waits for a person or is put aside.
     pub(super) fn is_suspended(&self) -> bool {
-        !self.any_run(Run::working) && self.any_run(Run::waiting)
+        !self.any_run(Run::working) && (self.any_run(Run::waiting) || !self.benched.is_empty())
     }
 
     fn any_run(&self, of: fn(&Run) -> bool) -> bool {
@@ -142,7 +122,7 @@ impl Harness {
             Some(name) => Some(name),
             None => self.config.provider.as_ref().map(Provider::name),
         };
-        let mut detail = self.detail(session, Some(run));
+        let Some(mut detail) = self.detail_of(session, run) else { return };
         detail.maybe_text("provider", provider.as_deref()).maybe("error", error);
         if let Entry::Retrying { attempt, delay } = entry {
             detail.text("kind", "retry").number("attempt", *attempt).number("delayMs", *delay);
@@ -165,30 +145,37 @@ impl Harness {
     pub(super) fn tell_begin(&mut self, session: &str, run: &str) {
         let Some(started_at) = self.run(session, run).map(|run| run.started_at) else { return };
         self.outbox.tell_after_commit(self.status_notice());
-        let mut detail = self.detail(session, Some(run));
+        let Some(mut detail) = self.detail_of(session, run) else { return };
         detail.text("phase", "start");
         detail.number("startedAt", started_at);
         self.send("agent:lifecycle", detail, true);
-        let mut detail = self.detail(session, Some(run));
+        let Some(mut detail) = self.detail_of(session, run) else { return };
         detail.number("startedAt", started_at);
         self.send("agent:session-started", detail, true);
         self.status_changed(true);
         self.tell_message(session, run, true);
     }
 
-    /// A run has ended. `told` goes up to here; nothing of the run comes after it.
+    /// A run has ended. Nothing of it comes after this.
     pub(super) fn tell_end(&mut self, session: &str, id: &str) {
         let Some(run) = self.run(session, id) else { return };
         let Some(ended) = run.ended.clone() else { return };
         let (started_at, result) = (run.started_at, run_result(run));
-        if let Some(delegate) = &run.delegate {
-            let tool_call = delegate.tool_call.clone();
-            self.tell_delegate_end(session, &tool_call, ended.outcome);
-            return self.tell_waiters(id, started_at, &ended, &result);
+        let tool_call = run.delegate.as_ref().map(|delegate| delegate.tool_call.clone());
+        // A held one that never went on here has told nothing yet.
+        self.runs.begin(id, session, started_at);
+        match tool_call {
+            Some(tool_call) => self.tell_delegate_end(session, &tool_call, ended.outcome),
+            None => self.tell_own_end(session, id, started_at, &ended, &result),
         }
+        self.runs.end(id);
+        self.tell_waiters((session, id), started_at, &ended, &result);
+    }
+
+    fn tell_own_end(&mut self, session: &str, id: &str, started_at: Millis, ended: &Ended, result: &Value) {
         self.outbox.tell_after_commit(self.status_notice());
         self.tell_message(session, id, false);
-        let mut detail = self.detail(session, Some(id));
+        let Some(mut detail) = self.detail_of(session, id) else { return };
         match ended.outcome {
             Outcome::Completed => {
                 detail.number("endedAt", ended.at);
@@ -207,7 +194,7 @@ impl Harness {
                 self.send("agent:error", detail, true);
             }
         }
-        let mut detail = self.detail(session, Some(id));
+        let Some(mut detail) = self.detail_of(session, id) else { return };
         let phase = if ended.outcome == Outcome::Failed { "error" } else { "end" };
         detail.text("phase", phase);
         detail.number("startedAt", started_at);
@@ -215,18 +202,6 @@ impl Harness {
         detail.maybe("error", result.get("error").cloned());
         self.send("agent:lifecycle", detail, true);
         self.status_changed(true);
-        self.tell_waiters(id, started_at, &ended, &result);
-    }
-
-    /// Answers who waits for a run that has ended, with its `RunResult` or with what `wait` gives.
-    fn tell_waiters(&mut self, run: &str, started_at: u64, ended: &crate::run::Ended, result: &Value) {
-        for waiter in self.waiters.extract_if(.., |waiter| waiter.run == run) {
-            let told = match waiter.until {
-                Some(_) => json(&wait_result(run, started_at, ended, result.get("value").cloned())),
-                None => json(result),
-            };
-            self.outbox.tell_after_commit(Action::Reply { id: waiter.command, result: Ok(Some(told)) });
-        }
     }
 
     /// A run that worked for another has ended: it shows as its call there.
@@ -247,6 +222,9 @@ impl Harness {
         status: &str,
         barrier: bool,
     ) {
+        if status == "started" && self.has_begun(session, tool_call) {
+            return;
+        }
         let Some(call) = self.call_of(session, run, tool_call) else { return };
         let mut part = Object::new();
         // Whoever answers it gets what a tool would get.
@@ -264,15 +242,20 @@ impl Harness {
                 Some(error) => part.value("error", error.to_json()),
             };
         }
-        let mut detail = self.detail(session, Some(run));
+        let Some(mut detail) = self.detail_of(session, run) else { return };
         detail.all(part.done());
         self.send("agent:tool-call", detail, barrier);
+    }
+
+    /// Whether everybody knows that a call has begun: before its run was put aside.
+    fn has_begun(&self, session: &str, tool_call: &str) -> bool {
+        self.sessions.get(session).is_some_and(|slot| slot.begun.iter().any(|begun| begun == tool_call))
     }
 
     pub(super) fn tell_progress(&mut self, session: &str, run: &str, tool_call: &str, progress: Value) {
         let Some(call) = self.call_of(session, run, tool_call) else { return };
         let (name, arguments) = (call.name.clone(), session::arguments(&call.arguments));
-        let mut detail = self.detail(session, Some(run));
+        let Some(mut detail) = self.detail_of(session, run) else { return };
         detail.value("arguments", arguments);
         detail.value("progress", progress);
         detail.text("status", "started");
@@ -298,9 +281,9 @@ impl Harness {
             _ => (0, 0),
         };
         let Some(of) = self.session(session) else { return };
-        let user = both.then(|| session::prompt_of(of, folded)).flatten().map(|user| (0, user));
+        let user = if both { session::said_in(of, folded) } else { Vec::new() };
         let assistant = (from, self.answer(of, folded, turn));
-        for (from, message) in user.into_iter().chain([assistant]) {
+        for (from, message) in user.into_iter().map(|user| (0, user)).chain([assistant]) {
             let action = Action::Tell(Notice::Message(session.into(), from, json(&message)));
             if both { self.outbox.tell_after_commit(action) } else { self.outbox.tell(action) }
         }
@@ -332,11 +315,15 @@ impl Harness {
         Some(history)
     }
 
-    pub(super) fn tell_history(&mut self, session: &str) {
+    /// The conversation of a session in our hands, whole.
+    pub(super) fn history_notice(&self, session: &str) -> Action {
         let folded = self.session(session);
         let history = folded.and_then(|folded| self.history_of(folded, None, None)).unwrap_or_default();
-        let notice = Notice::History(session.into(), json(&Value::from(history)));
-        self.outbox.tell(Action::Tell(notice));
+        Action::Tell(Notice::History(session.into(), json(&Value::from(history))))
+    }
+
+    pub(super) fn tell_history(&mut self, session: &str) {
+        self.outbox.tell(self.history_notice(session));
     }
 
     /// Tells those who watch what the sessions say that are in our hands now; of the others they know already.
@@ -384,6 +371,7 @@ impl Harness {
         Object::new()
             .text("status", status)
             .maybe("error", error.map(ErrorInfo::to_json))
+            .maybe("queue", self.session(session).and_then(session::Session::told_queue))
             .maybe("permissions", (!questions.is_empty()).then(|| questions.into()))
             .done()
     }

@@ -106,7 +106,8 @@ impl Harness {
     ) -> Result<Vec<Block>, ErrorInfo> {
         let mut files = files(args)?;
         let runs = self.session(session).and_then(|session| session.runs.get(..kept)).unwrap_or_default();
-        let had: u64 = runs.iter().flat_map(files_of).map(|file| file.size).sum();
+        let waiting = self.session(session).into_iter().flat_map(Session::queued_files);
+        let had: u64 = runs.iter().flat_map(files_of).chain(waiting).map(|file| file.size).sum();
         let sum = files.iter().fold(had, |sum, file| sum.saturating_add(file.size));
         if !files.is_empty() {
             fits(sum, "the files of a conversation")?;

@@ -173,7 +173,7 @@ fn named(args: &Args<'_>) -> Result<String, ErrorInfo> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Given, Input, ModelRequest, Options};
+    use super::super::{By, Given, Input, ModelRequest, Options};
     use super::*;
     use crate::ports::{Commit, MemoryStore, Table, Write};
     use serde_json::json;
@@ -241,7 +241,7 @@ mod tests {
         fn command(&mut self, name: &str, args: Value) -> Option<Result<Value, ErrorInfo>> {
             self.last += 1;
             let fresh = format!("f{}", self.last);
-            self.input(Input::Command { id: self.last, name: name.into(), args, fresh })
+            self.input(Input::Command { id: self.last, name: name.into(), args, fresh, by: By::Here })
         }
 
         fn configured(&mut self) -> bool {

@@ -21,13 +21,15 @@ mod outcome;
 mod page_calls;
 mod pages;
 mod permission;
+mod queue;
 mod runs;
 mod sessions;
 mod start;
 mod streaming;
+mod waits;
 mod watch;
 
-pub use action::{Action, CallKey, Input, ModelRequest, Notice};
+pub use action::{Action, By, CallKey, Input, ModelRequest, Notice};
 pub use commands::interrupts;
 pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
 pub use files::files;
@@ -44,7 +46,7 @@ use crate::maps::{Few, Named};
 use crate::object::Object;
 use crate::ports::{Key, Millis, PatternEngine, Read, Rows, StoreError};
 use crate::prompt::{self, Skill};
-use crate::run::{Call, Run};
+use crate::run::{Call, Run, Runs};
 use crate::session::carry::Reader;
 use crate::session::operator::Operator;
 use crate::session::{Session, Transcript};
@@ -102,10 +104,10 @@ struct Slot {
     session: Session,
     /// What the models of the present run, and of those that work for it, were sent.
     transcripts: Named<Transcript>,
-    /// How many events of the present run, and of those that work for it, were told in this epoch.
-    told: Named<u64>,
     /// Whether the run's instructions were asked for, and given.
     instructed: Instructed,
+    /// The tool calls that had begun when it was benched in this epoch: that is told once.
+    begun: Vec<String>,
     /// Up to which entry its head is written.
     head: u64,
 }
@@ -115,8 +117,8 @@ impl Slot {
         Slot {
             session,
             transcripts: Named::default(),
-            told: Named::default(),
             instructed: Instructed::No,
+            begun: Vec::new(),
             head: 0,
         }
     }
@@ -128,15 +130,6 @@ enum Instructed {
     No,
     Asked,
     Yes,
-}
-
-/// Who waits for the end of a run.
-#[derive(Debug)]
-struct Waiter {
-    command: u32,
-    run: String,
-    /// `None`: however long it takes, and the answer is a `RunResult`.
-    until: Option<Millis>,
 }
 
 /// What a list of all sessions is to show.
@@ -183,6 +176,8 @@ enum After {
 pub struct Harness {
     options: Options,
     now: Millis,
+    /// Who has given the command that is carried out now.
+    by: By,
     lifecycle: Lifecycle,
     /// Why it stands at `Error`, whole.
     failure: Option<ErrorInfo>,
@@ -218,6 +213,8 @@ pub struct Harness {
     sessions: Named<Slot>,
     /// The heads of all sessions of the workspace, as they were read or written last, while it is in our hands.
     heads: Named<Head>,
+    /// The sessions of the workspace that are put aside, while it is in our hands.
+    benched: Named<()>,
     /// What is known of the signatures of heads, as they were read last.
     verdicts: Named<Integrity>,
     /// The sessions of which something else gave away that somebody has changed them.
@@ -232,6 +229,8 @@ pub struct Harness {
     arrival: Option<Arrival>,
     /// The sessions that a view watches, with the state that it was told last.
     watched: Named<String>,
+    /// The sessions whose journals are followed, each with the length that was told last.
+    attached: Named<u64>,
     workspace: Option<Workspace>,
     page_jobs: VecDeque<pages::Job>,
     page_commit: Option<(u64, pages::Job, pages::Step)>,
@@ -244,15 +243,14 @@ pub struct Harness {
     keys: CallKey,
     reads: Few<u64, After>,
     read_ids: u64,
-    waiters: Vec<Waiter>,
+    /// The runs under way, and who waits for their ends.
+    runs: Runs,
     deferred: Vec<(Millis, Input)>,
     /// What follows at once, of itself.
     inner: VecDeque<Inner>,
     last_draft: Millis,
     /// Why the run that ends next was interrupted.
     interrupt_reason: String,
-    /// How much came that nobody waited for any more.
-    dropped: u64,
 }
 
 /// Something that follows at once, without the world.
@@ -281,6 +279,7 @@ impl Harness {
         let mut harness = Harness {
             options,
             now: 0,
+            by: By::Here,
             lifecycle: Lifecycle::Stopped,
             failure: None,
             closed: false,
@@ -303,6 +302,7 @@ impl Harness {
             question_deadlines: Vec::new(),
             sessions: Named::default(),
             heads: Named::default(),
+            benched: Named::default(),
             verdicts: Named::default(),
             tampered: Named::default(),
             judged: Few::default(),
@@ -310,6 +310,7 @@ impl Harness {
             arrival: None,
             peeking: Vec::new(),
             watched: Named::default(),
+            attached: Named::default(),
             workspace: None,
             page_jobs: VecDeque::new(),
             page_commit: None,
@@ -322,12 +323,11 @@ impl Harness {
             keys: 0,
             reads: Few::default(),
             read_ids: 0,
-            waiters: Vec::new(),
+            runs: Runs::default(),
             deferred: Vec::new(),
             inner: VecDeque::new(),
             last_draft: 0,
             interrupt_reason: String::new(),
-            dropped: 0,
         };
         harness.tell_tools();
         harness
@@ -405,7 +405,7 @@ impl Harness {
 
     /// How many results and pieces of answers came too late: nobody waited for them any more, and they were dropped.
     pub fn dropped(&self) -> u64 {
-        self.dropped
+        self.runs.all_dropped()
     }
 
     /// A session in its hands.
@@ -544,8 +544,8 @@ impl Harness {
             due.push(call.deadline);
             due.push(call.progress_due());
         }
-        for waiter in &self.waiters {
-            due.push(waiter.until);
+        for waiter in &self.runs.waiters {
+            due.push(waiter.due());
         }
         for model in self.models.values() {
             due.push(model.asked.watch.due());
@@ -561,7 +561,10 @@ impl Harness {
 
     fn take(&mut self, input: Input) {
         match input {
-            Input::Command { id, name, args, fresh } => self.command(id, &name, args, fresh),
+            Input::Command { id, name, args, fresh, by } => {
+                self.by = by;
+                self.command(id, &name, args, fresh);
+            }
             Input::Locked(granted) => self.locked(granted),
             Input::LockFailed(error) => {
                 if let Some(start) = self.start.take() {
@@ -585,20 +588,18 @@ impl Harness {
             Input::Answered { call, result } => self.answered(call, result),
             Input::Returned { call, result } => self.returned(call, result),
             Input::Progress { call, json } => self.progress(call, &json),
-            Input::Late => self.dropped += 1,
+            Input::Late(call) => self.runs.late(call),
             Input::Tick => self.tick(),
         }
+        self.by = By::Here;
     }
 
     fn tick(&mut self) {
         let now = self.now;
         self.end_all_overdue();
-        for waiter in self.waiters.extract_if(.., |waiter| waiter.until.is_some_and(|until| until <= now)) {
-            let json = events::wait_timeout(&waiter.run);
-            self.outbox.act(Action::Reply { id: waiter.command, result: Ok(Some(json)) });
-        }
+        self.end_waits();
         for key in self.calls.keys(&|call| call.deadline.is_some_and(|deadline| deadline <= now)) {
-            self.outbox.abort(key);
+            self.let_go(key);
             let limit = self.calls.get(key).map_or(0, |call| call.limit);
             let error = ErrorInfo::new(Code::ToolTimeout, format!("the tool did not end within {limit} ms"));
             self.returned(key, Err(error.hint("try again with less work, or go on without it")));
@@ -637,6 +638,7 @@ impl Harness {
         if self.page_commit.as_ref().is_some_and(|(id, ..)| *id == commit) {
             self.outbox.stored(commit);
             self.page_committed(result);
+            self.tell_growth();
         } else if self.epoch_commit == Some(commit) {
             self.epoch_commit = None;
             self.outbox.stored(commit);
@@ -645,6 +647,7 @@ impl Harness {
             match result {
                 Ok(()) => {
                     self.outbox.stored(commit);
+                    self.tell_growth();
                 }
                 Err(error) => {
                     self.outbox.failed(commit);
@@ -688,7 +691,10 @@ impl Harness {
             After::Around => self.looked_around(&rows),
             After::Load { sessions, files } => self.load(&sessions, &files, &rows),
             After::Account { .. } => {}
-            After::Look(waiting) => self.look(*waiting, &rows, signatures),
+            After::Look(waiting) => {
+                self.by = waiting.by.clone();
+                self.look(*waiting, &rows, signatures);
+            }
             After::Find(waiting) => self.found(*waiting, &rows),
             After::List { command, of, asked, held } => self.heads_read(command, of, (asked, held), &rows),
             After::Arrived { command } => self.arrived(command, &rows, signatures),
@@ -731,13 +737,44 @@ impl Harness {
     /// The harness itself cannot go on: nothing in flight is wanted any more, and nothing that was not stored
     /// has happened. No run ends by this; the next start folds what is stored.
     fn fail(&mut self, error: ErrorInfo) {
+        self.drop_all(&error);
+        self.lifecycle = Lifecycle::Error(error.message.clone());
+        self.failure = Some(error.clone());
+        self.tell_status();
+        self.tell_error(&error);
+        self.tell_status_changed();
+        if let Some(start) = self.start.take() {
+            self.start_failed(start, &error);
+        }
+        // What has come of it is swept by the next start.
+        self.arrival = None;
+    }
+
+    /// Another page is to go on with what runs here in this epoch, now: this one may stand still before another commit is
+    /// through. What is not stored has not happened, and no run ends by this.
+    fn step_back(&mut self, command: u32, epoch: u64) {
+        let error = ErrorInfo::new(Code::OwnershipLost, "another tab may go on with the agent now");
+        let error = error.hint("ask there, or start the agent again to take it back");
+        if self.lifecycle == Lifecycle::Running && self.epoch == epoch {
+            self.draft_at_once();
+            self.drop_all(&error);
+            self.lifecycle = Lifecycle::Stopped;
+            self.tell_status();
+            self.tell_status_changed();
+            self.arrival = None;
+        }
+        self.reply_now(command, Ok(None));
+    }
+
+    /// Gives up all that is under way, and the workspace: those who wait are told why.
+    fn drop_all(&mut self, error: &ErrorInfo) {
         self.abort_all();
         for action in self.outbox.abandon() {
             if let Action::Reply { id, result } = action {
                 self.outbox.act(Action::Reply { id, result: result.and(Err(error.clone())) });
             }
         }
-        for waiter in std::mem::take(&mut self.waiters) {
+        for waiter in std::mem::take(&mut self.runs.waiters) {
             self.reply_now(waiter.command, Err(error.clone()));
         }
         // What was read for this holding of the workspace must not serve the next one.
@@ -757,32 +794,37 @@ impl Harness {
             self.reply_now(command, Err(error.clone()));
         }
         self.sessions.clear();
+        self.runs.forget();
         self.reader = None;
         self.epoch_commit = None;
         self.page_commit.take_if(|(_, job, _)| !job.is_of_page());
-        self.outbox.act(Action::Unlock { epoch: self.epoch });
-        self.lifecycle = Lifecycle::Error(error.message.clone());
-        self.failure = Some(error.clone());
-        self.tell_status();
-        self.tell_error(&error);
-        self.tell_status_changed();
-        if let Some(start) = self.start.take() {
-            self.start_failed(start, &error);
-        }
-        // What has come of it is swept by the next start.
-        self.arrival = None;
+        self.unlock(false);
+    }
+
+    fn unlock(&mut self, stopped: bool) {
+        self.outbox.act(Action::Unlock { epoch: self.epoch, stopped });
     }
 
     fn abort_all(&mut self) {
         for key in self.models.keys(&|_| true) {
+            self.let_go(key);
             self.models.remove(key);
-            self.outbox.abort(key);
         }
         for key in self.calls.keys(&|call| call.owner.run().is_some()) {
+            self.let_go(key);
             self.calls.remove(key);
-            self.outbox.abort(key);
         }
         self.page_jobs.retain(pages::Job::is_of_page);
+    }
+
+    /// Aborts a call that is still known: what it says from here on comes too late for its run.
+    fn let_go(&mut self, key: CallKey) {
+        self.outbox.abort(key);
+        let of_model = self.models.get(key).map(|model| model.run.as_str());
+        let run = of_model.or_else(|| self.calls.get(key)?.owner.run());
+        if let Some(run) = run {
+            self.runs.let_go(key, run);
+        }
     }
 
     fn reply_now(&mut self, id: u32, result: Result<Option<String>, ErrorInfo>) {
@@ -878,7 +920,7 @@ impl Harness {
             }
         }
         self.lifecycle = Lifecycle::Stopped;
-        self.outbox.act(Action::Unlock { epoch: self.epoch });
+        self.unlock(false);
         if let Some(command) = command {
             self.reply_now(command, Ok(None));
         }

@@ -186,7 +186,12 @@ impl Outbox {
             commit.mark = self.mark;
             commit.given_up = true;
         }
-        self.effects.clear();
+        // Who has asked what is stored is told what is, now.
+        for (_, action) in self.effects.drain(..) {
+            if matches!(action, Action::Read { .. }) {
+                self.ready.push_back(action);
+            }
+        }
         std::mem::take(&mut self.ordered).into_iter().map(|(_, action)| action).list()
     }
 }

@@ -111,7 +111,7 @@ impl Harness {
             Verdict::Ask if !granted => {
                 let definition = fingerprint(&tool);
                 let question = PageQuestion { call, definition, reason, deadline: self.question_deadline() };
-                let mut event = self.detail(DEFAULT_SESSION, None);
+                let mut event = self.detail(DEFAULT_SESSION);
                 event.all(self.told_page_question(&question));
                 self.page_questions.push(question);
                 self.send_now("agent:permission-required", event);
@@ -152,7 +152,7 @@ impl Harness {
             return false;
         };
         let PageQuestion { call, definition, .. } = self.page_questions.remove(at);
-        let mut event = self.detail(DEFAULT_SESSION, None);
+        let mut event = self.detail(DEFAULT_SESSION);
         event.text("requestId", request).text("answer", answer);
         self.send_now("agent:permission-resolved", event);
         if answer == "deny" {

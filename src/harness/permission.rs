@@ -139,7 +139,7 @@ impl Harness {
         if let Some(deadline) = self.question_deadline() {
             self.question_deadlines.push((deadline, session.into(), tool_call.into()));
         }
-        let mut event = self.detail(session, Some(run));
+        let Some(mut event) = self.detail_of(session, run) else { return };
         event.all(detail);
         self.send("agent:permission-required", event, true);
         self.tell_message(session, run, false);
@@ -295,7 +295,7 @@ impl Harness {
     /// An answer is stored.
     pub(super) fn answered_question(&mut self, session: &str, run: &str, tool_call: &str, entry: &Entry) {
         let Entry::PermissionAnswered { request, answer, .. } = entry else { return };
-        let mut event = self.detail(session, Some(run));
+        let Some(mut event) = self.detail_of(session, run) else { return };
         event.text("requestId", request).text("answer", answer);
         self.send("agent:permission-resolved", event, true);
         if answer == "deny" {

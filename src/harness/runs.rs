@@ -5,9 +5,7 @@ use super::outcome::{failed_call, returned_entry};
 use super::pages::Owner;
 use super::sessions::row_write;
 use super::streaming::{Asked, LiveModel};
-use super::{
-    Action, CallKey, DEFAULT_SESSION, Harness, Inner, Instructed, ModelRequest, Notice, Slot, config, outbox,
-};
+use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Notice, Slot, config, outbox};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json;
@@ -87,7 +85,7 @@ impl Harness {
     /// A run begins, or goes on in this epoch.
     fn begin_telling(&mut self, session: &str, run: &str) {
         if let Some(slot) = self.sessions.get_mut(session) {
-            slot.told.clear();
+            slot.begun.clear();
             slot.instructed = Instructed::No;
         }
         self.tell_begin(session, run);
@@ -97,16 +95,41 @@ impl Harness {
     pub(super) fn after(&mut self, session: &str, run: Option<&str>, entry: &Entry) {
         let run = run.unwrap_or_default();
         match entry {
-            Entry::Prompt { replaces, .. } => {
+            Entry::Prompt { replaces, continues, .. } => {
+                if let Some(failed) = continues {
+                    self.runs.goes_on(session, failed, run, self.now);
+                }
                 if let Some(message) = replaces {
                     self.replaced(session, message);
                 }
                 self.can_be_found(session, run);
                 self.begin_telling(session, run);
             }
+            Entry::Taken { .. } if self.session(session).is_some_and(|s| s.begins_run(Some(run), entry)) => {
+                let replaced = self.run(session, run).and_then(|run| run.prompt.replaces.clone());
+                if let Some(message) = replaced {
+                    self.replaced(session, &message);
+                }
+                self.can_be_found(session, run);
+                self.begin_telling(session, run);
+            }
+            Entry::Taken { .. } => self.tell_entered(session),
+            Entry::Queued { prompt, .. } => {
+                self.can_be_found(session, run);
+                // Whoever edits or removes it has its id.
+                let message = prompt.get("message").and_then(Value::as_str);
+                self.can_be_found(session, message.unwrap_or_default());
+            }
             Entry::Adopted { .. } => self.can_be_found(session, run),
             Entry::Resumed {} => {
-                self.begin_telling(session, run);
+                // One that was put aside in this epoch has begun in it.
+                if self.runs.get(run).is_some() {
+                    self.outbox.tell_after_commit(self.status_notice());
+                    self.status_changed(true);
+                    self.tell_message(session, run, false);
+                } else {
+                    self.begin_telling(session, run);
+                }
                 self.tell_waiting_calls(session);
             }
             Entry::Called { call } => {
@@ -132,6 +155,7 @@ impl Harness {
                 self.answered_question(session, run, tool_call, entry);
             }
             Entry::Delegated { tool_call, .. } => {
+                self.can_be_found(session, run);
                 let top = self.current_id(session);
                 self.tell_call(session, &top, tool_call, "started", false);
                 self.tell_message(session, &top, false);
@@ -151,6 +175,11 @@ impl Harness {
                 self.tell_call(session, run, tool_call, status, false);
                 self.tell_message(session, run, false);
             }
+            Entry::Benched { .. } => {
+                self.drop_drafts(session, run);
+                self.tell_message(session, run, false);
+            }
+            Entry::Commanded { .. } => self.note_benched(session),
             // Who watches is told the whole conversation by the start that found the run.
             Entry::Lost { .. } | Entry::Interrupted { .. } => self.drop_drafts(session, run),
             Entry::Ended { code, .. } => {
@@ -168,6 +197,8 @@ impl Harness {
                 self.tell_end(session, run);
             }
             Entry::Recorded { what, record } if what == what::EVENT => {
+                // A stop waits for the end of its run.
+                self.note_benched(session);
                 // Its task is found by its id alone, too.
                 if let Some(task) = begun_task(record) {
                     self.can_be_found(session, task);
@@ -176,6 +207,9 @@ impl Harness {
             Entry::Cleared { .. }
             | Entry::Started { .. }
             | Entry::Configured { .. }
+            | Entry::Edited { .. }
+            | Entry::Unqueued { .. }
+            | Entry::Released {}
             | Entry::Stopped {}
             | Entry::Due {}
             | Entry::OverBudget { .. }
@@ -184,18 +218,15 @@ impl Harness {
             | Entry::NotFound { .. }
             | Entry::Granted { .. }
             | Entry::Revoked { .. }
-            | Entry::Commanded { .. }
             | Entry::Found { .. }
             | Entry::Recorded { .. } => {}
         }
     }
 
-    /// Whoever asks after a run, or a task, by its id alone finds its session.
+    /// Whoever asks after a run, or a task, by its id alone finds its session: the first that has had it.
     pub(super) fn can_be_found(&mut self, session: &str, of: &str) {
-        if session != DEFAULT_SESSION {
-            let key = vec!["run".into(), of.into()];
-            self.outbox.write(Write::Put { table: Table::Meta, key, value: session.into() });
-        }
+        let key = vec!["run".into(), of.into()];
+        self.outbox.write(Write::Add { table: Table::Meta, key, value: session.into() });
     }
 
     /// This message, and all that followed it, is neither sent nor shown any more.
@@ -355,7 +386,7 @@ impl Harness {
             model.take_answer(&mut answer.blocks);
         }
         self.tell_news(call, true);
-        let Some(model) = self.models.remove(call) else { return };
+        let Some(model) = self.models.remove(call) else { return self.runs.late(call) };
         let (session, run) = (model.session.clone(), model.run.clone());
         let Some(slot) = self.sessions.get(&session) else { return };
         let entry = match result {
@@ -450,7 +481,7 @@ impl Harness {
     /// Takes up an input entry of a run, and everything that follows.
     pub(super) fn settle(&mut self, session: &str, run: &str, entry: &Entry) {
         if self.session(session).and_then(|session| session.open_run(run)).is_none() {
-            return;
+            return self.runs.drop_of(Some(run));
         }
         self.append(session, Some(run), entry);
         self.advance(session);
@@ -545,21 +576,12 @@ impl Harness {
         let of_part =
             |call: &LiveCall| call.owner.run().is_some_and(|run| parts.iter().any(|part| part == run));
         for key in self.calls.keys(&of_part) {
+            self.let_go(key);
             self.calls.remove(key);
-            self.outbox.abort(key);
         }
         self.interrupt_reason = reason.into();
         for part in &parts {
-            let (mut blocks, mut usage, mut cost) = (Vec::new(), None, None);
-            for key in self.models.keys(&|model| model.session == session && model.run == *part) {
-                self.tell_news(key, true);
-                if let Some(model) = self.models.remove(key) {
-                    blocks = self.scrubbed_blocks(model.blocks());
-                    usage = Some(model.usage).filter(|usage| *usage != Usage::default());
-                    cost = usage.as_ref().and_then(|usage| model.asked.cost(usage));
-                }
-                self.outbox.abort(key);
-            }
+            let (blocks, usage, cost) = self.cut_model(session, part);
             if *part == id {
                 self.end_delegates(session, &id);
             }
@@ -575,6 +597,21 @@ impl Harness {
             }
         }
         self.advance(session);
+    }
+
+    /// Aborts the model call of a run, if there is one: what had come of it, what that has used up, and its price.
+    pub(super) fn cut_model(&mut self, session: &str, run: &str) -> (Vec<Block>, Option<Usage>, Option<u64>) {
+        let mut cut = (Vec::new(), None, None);
+        for key in self.models.keys(&|model| model.session == session && model.run == run) {
+            self.tell_news(key, true);
+            self.let_go(key);
+            if let Some(model) = self.models.remove(key) {
+                let usage = Some(model.usage).filter(|usage| *usage != Usage::default());
+                let cost = usage.as_ref().and_then(|usage| model.asked.cost(usage));
+                cut = (self.scrubbed_blocks(model.blocks()), usage, cost);
+            }
+        }
+        cut
     }
 
     /// Those that worked for a run and were interrupted end.

@@ -11,6 +11,7 @@ use crate::json;
 use crate::list::Listed;
 use crate::model::Block;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
+use crate::run::Run;
 use crate::session::Session;
 use crate::session::transitions::Status;
 use serde_json::Value;
@@ -43,11 +44,19 @@ pub(super) fn format_write() -> Write {
     Write::Put { table: Table::Meta, key: vec![FORMAT_KEY.into()], value: FORMAT.to_string() }
 }
 
+/// That a start goes on with what another holder was at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Over {
+    /// It happens only if the holder of this epoch, or where it is 0 the last one, was not stopped on purpose; `None`: a
+    /// person wants it.
+    pub epoch: Option<u64>,
+}
+
 /// What a start is for.
 #[derive(Debug)]
 pub(super) enum Purpose {
     /// To run. Those who joined are answered too.
-    Run { commands: Vec<u32>, config: Box<Config> },
+    Run { commands: Vec<u32>, config: Box<Config>, over: Option<Over> },
     /// To do one thing to a session while nothing runs.
     Once(Box<Waiting>),
     /// To take a session in while nothing runs: over several commands.
@@ -74,23 +83,39 @@ impl Start {
 }
 
 impl Harness {
-    pub(super) fn start_agent(&mut self, command: u32, args: &Value) -> Result<(), ErrorInfo> {
+    pub(super) fn start_agent(
+        &mut self,
+        command: u32,
+        args: &Value,
+        over: Option<Over>,
+    ) -> Result<(), ErrorInfo> {
         let config = if args.is_null() { Config::default() } else { Config::default().patched(args)? };
-        if let Some(Start { purpose: Purpose::Run { commands, .. }, .. }) = &mut self.start
-            && config.if_running == IfRunning::Join
+        if let Some(Start {
+            purpose: Purpose::Run { commands, config: chosen, over: standing },
+            stored_epoch,
+            ..
+        }) = &mut self.start
         {
-            commands.push(command);
-            return Ok(());
+            // A person who starts it counts more than a tab that would go on by itself and does not have it yet.
+            let waits = standing.is_some_and(|over| over.epoch.is_some()) && stored_epoch.is_none();
+            let counts_more = waits && over.is_none() && config.if_running != IfRunning::Join;
+            if counts_more || config.if_running != IfRunning::Reject {
+                if counts_more {
+                    (**chosen, *standing) = (config, None);
+                }
+                commands.push(command);
+                return Ok(());
+            }
         }
         if self.start.is_some() || self.lifecycle == Lifecycle::Running {
-            if config.if_running == IfRunning::Join && self.lifecycle == Lifecycle::Running {
+            if config.if_running != IfRunning::Reject && self.lifecycle == Lifecycle::Running {
                 self.reply(command, Ok(None));
                 return Ok(());
             }
             return Err(already_running("in this page").hint("stop it first, or pass ifRunning: \"join\""));
         }
         self.own_tools_fit(&config)?;
-        let purpose = Purpose::Run { commands: vec![command], config: Box::new(config) };
+        let purpose = Purpose::Run { commands: vec![command], config: Box::new(config), over };
         self.begin(purpose);
         self.lifecycle = Lifecycle::Starting;
         self.tell_status();
@@ -102,10 +127,13 @@ impl Harness {
         self.start =
             Some(Start { purpose, before: self.lifecycle.clone(), stored_epoch: None, holder: None });
         // The lock may still be ours until a stop before is stored.
-        self.outbox.act_after_commit(Action::Lock { name: self.options.name.clone() });
+        self.outbox.act_after_commit(Action::Lock { name: self.options.name.clone(), steal: false });
     }
 
     pub(super) fn locked(&mut self, granted: bool) {
+        if !granted && self.robs() {
+            return self.outbox.act(Action::Lock { name: self.options.name.clone(), steal: true });
+        }
         if let Some(start) = &mut self.start {
             start.holder = (!granted).then(String::new);
             let meta = |key: &str| Read::all(Table::Meta, vec![key.into()]);
@@ -121,15 +149,25 @@ impl Harness {
                 Some(holder) if !holder.is_empty() => format!("in another tab (\"{holder}\")"),
                 _ => "in another tab".into(),
             })
-            .hint("stop it there or close that tab; what is stored can be read here");
+            .hint("pass ifRunning: \"join\" to follow it here and go on when that tab is gone, or \"takeover\" to take it");
             if let Some(start) = self.start.take() {
                 self.give_up_start(start, &error);
             }
             return;
         }
         self.stopped = stopped_until(first(2).as_deref());
-        start.stored_epoch = first(0);
-        let before = start.stored_epoch.as_deref().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        let stored = first(0);
+        let before = stored.as_deref().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        if let Purpose::Run { over: Some(Over { epoch: Some(epoch) }), .. } = start.purpose
+            && self.stopped >= if epoch == 0 { before } else { epoch }
+        {
+            let error = ErrorInfo::new(Code::NotRunning, "the agent was stopped").hint("call startAgent");
+            if let Some(start) = self.start.take() {
+                self.give_up_start(start, &error);
+            }
+            return self.unlock(false);
+        }
+        start.stored_epoch = stored;
         self.epoch = before + 1;
         let expected = outbox::expect(Table::Meta, vec!["epoch".into()], start.stored_epoch.clone());
         let put = |key: &str, value: String| Write::Put { table: Table::Meta, key: vec![key.into()], value };
@@ -146,7 +184,6 @@ impl Harness {
         if let Err(error) = result {
             return self.fail(error.info());
         }
-        self.outbox.act(Action::Announce { epoch: self.epoch });
         self.start_with_account();
     }
 
@@ -167,7 +204,9 @@ impl Harness {
         for (id, head) in self.heads.iter().filter(|(id, _)| *id != DEFAULT_SESSION) {
             let starts = head.record().and_then(|record| record.get("status")?.as_str())
                 == Some(Status::Starting.as_str());
-            if starts || head.value.get("run").is_some_and(|run| !run.is_null()) {
+            // A view of it shows what waits in it.
+            let queue = head.value.get("queue").is_some();
+            if starts || queue || head.value.get("run").is_some_and(|run| !run.is_null()) {
                 sessions.push(id.into());
             }
         }
@@ -193,9 +232,15 @@ impl Harness {
     /// What there is of sessions.
     pub(super) fn take_heads(&mut self, rows: &Rows) {
         self.heads.clear();
+        self.benched.clear();
         for (key, head) in rows {
             if let Some(Part::Text(id)) = key.first() {
-                self.heads.insert(id, Head::parse(head));
+                let head = Head::parse(head);
+                let suspended = head.record().and_then(|record| record.get("suspended"));
+                if suspended.is_some() && head.value.get("removed").is_none() {
+                    self.benched.insert(id, ());
+                }
+                self.heads.insert(id, head);
             }
         }
     }
@@ -223,7 +268,9 @@ impl Harness {
         self.sweep_files(files);
         let Some(start) = self.start.take() else { return };
         match start.purpose {
-            Purpose::Run { commands, config } => self.started(commands, *config, sessions),
+            Purpose::Run { commands, config, over } => {
+                self.started(commands, *config, sessions, over.is_some());
+            }
             Purpose::Once(waiting) => {
                 // What another tab has said since this one looked is not in its views yet.
                 self.tell_histories();
@@ -234,10 +281,13 @@ impl Harness {
         }
     }
 
-    fn started(&mut self, commands: Vec<u32>, config: Config, sessions: &[String]) {
+    fn started(&mut self, commands: Vec<u32>, config: Config, sessions: &[String], over: bool) {
+        let at_work = |id: &&String| over && self.heads.get(id).is_some_and(Head::is_at_work);
+        let lost: Vec<String> = sessions.iter().filter(at_work).cloned().list();
         self.take_config(config);
         self.instructions = None;
         self.lifecycle = Lifecycle::Running;
+        self.outbox.act(Action::Announce { epoch: self.epoch });
         for session in sessions.iter().filter(|session| self.sessions.contains_key(session)).list() {
             self.record_start(session);
         }
@@ -257,18 +307,48 @@ impl Harness {
             }
             self.tell_questions_again(session);
         }
-        let held = self.current(DEFAULT_SESSION).filter(|run| run.held).map(|run| run.id.clone());
-        if let (true, Some(run)) =
-            (self.config.resume_auto && self.must_own_session(DEFAULT_SESSION).is_ok(), held)
-        {
-            self.go_on(DEFAULT_SESSION, &run);
+        for session in &lost {
+            self.go_on_with(session);
         }
+        if self.config.resume_auto {
+            self.go_on_with(DEFAULT_SESSION);
+        }
+    }
+
+    /// Goes on with the run that a lost page left in a session, if that is this operator's.
+    fn go_on_with(&mut self, session: &str) {
+        let held = self.current(session).filter(|run| run.held).map(|run| run.id.clone());
+        let (Some(run), Ok(())) = (held, self.must_own_session(session)) else { return };
+        if self.benched.contains_key(session) {
+            return;
+        }
+        if let (true, Ok(mut args)) = (session != DEFAULT_SESSION, self.as_operator()) {
+            args.text("action", "reconnect");
+            if self.ask_session(session, "recover", &args.done()).is_err() {
+                return;
+            }
+        }
+        self.go_on(session, &run);
+    }
+
+    /// A start that takes the workspace from whoever has it, because a person says so.
+    fn robs(&mut self) -> bool {
+        let Some(Start { purpose: Purpose::Run { config, over, .. }, .. }) = &mut self.start else {
+            return false;
+        };
+        let robs = config.if_running == IfRunning::TakeOver && over.is_none();
+        if robs {
+            *over = Some(Over { epoch: None });
+        }
+        robs
     }
 
     /// A run that was at work when its page went away is held, with what the drafts kept of its answer.
     pub(super) fn lose(&mut self, session: &str, drafts: &Rows) {
-        let Some(run) = self.current(session).filter(|run| run.working()) else { return };
-        let parts = run.parts().into_iter().filter(|run| run.working());
+        let Some(run) = self.current(session).filter(|run| run.held || run.working()) else { return };
+        // Of a run that was put aside, the tools were waited for that have an effect.
+        let is_lost = |part: &&Run| if run.held { part.hangs() } else { part.working() };
+        let parts = run.parts().into_iter().filter(is_lost);
         let working: Vec<String> = parts.map(|run| run.id.clone()).list();
         for run in working.into_iter().rev() {
             let blocks = from_drafts(&run, drafts);
@@ -312,7 +392,10 @@ impl Harness {
             Lifecycle::Running => {
                 let sessions: Vec<String> = self.sessions.keys().map(Into::into).list();
                 for session in &sessions {
-                    self.interrupt_session(session, "stop", true);
+                    // What is put aside stays where it is.
+                    if !self.benched.contains_key(session) {
+                        self.interrupt_session(session, "stop", true);
+                    }
                 }
                 for session in &sessions {
                     let grants = self.session(session).is_some_and(|session| !session.grants.is_empty());
@@ -325,9 +408,10 @@ impl Harness {
                 self.outbox.write(Write::Put { table: Table::Meta, key, value });
                 self.outbox.strictly();
                 self.release();
-                self.outbox.tell_after_commit(Action::Unlock { epoch: self.epoch });
                 self.outbox.tell_after_commit(self.status_notice());
                 self.status_changed(true);
+                // Other tabs hear the rest before they look for somebody else.
+                self.outbox.tell_after_commit(Action::Unlock { epoch: self.epoch, stopped: true });
             }
             Lifecycle::Error(_) => {
                 self.lifecycle = Lifecycle::Stopped;
@@ -347,6 +431,7 @@ impl Harness {
         self.abort_all();
         self.lifecycle = Lifecycle::Stopped;
         self.sessions.clear();
+        self.runs.forget();
     }
 }
 

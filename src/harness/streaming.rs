@@ -61,6 +61,8 @@ pub(super) struct LiveModel {
     pub asked: Asked,
     /// What it has used up, as far as its provider has told.
     pub usage: Usage,
+    /// When the last piece of it came; 0: none has.
+    pub said_at: Millis,
     parts: Vec<Streamed>,
     drafts: u64,
     /// How many shown parts the run had before this answer.
@@ -102,6 +104,7 @@ impl LiveModel {
             call,
             asked,
             usage: Usage::default(),
+            said_at: 0,
             parts: Vec::new(),
             drafts: 0,
             base,
@@ -113,6 +116,17 @@ impl LiveModel {
     /// Whether there is text that no draft holds.
     pub fn has_news(&self) -> bool {
         self.parts.iter().any(|part| part.drafted < part.told && part.kind != DeltaKind::ToolCall)
+    }
+
+    /// What was told of its text and thinking.
+    pub fn told(&self) -> impl Iterator<Item = &str> {
+        let said = self.parts.iter().filter(|part| part.kind != DeltaKind::ToolCall);
+        said.map(|part| part.text.get(..part.told).unwrap_or_default())
+    }
+
+    /// Whether it has said anything.
+    pub fn has_said(&self) -> bool {
+        self.told().any(|text| !text.is_empty())
     }
 
     /// Whether a tool call has begun to come: it is shown, and in no block before it is whole.
@@ -162,7 +176,7 @@ impl Harness {
     /// A piece of an answer. `false`: nobody wants it any more.
     pub fn delta(&mut self, call: CallKey, delta: Delta<'_>) -> bool {
         let Some(model) = self.models.get_mut(call) else {
-            self.dropped += 1;
+            self.runs.late(call);
             return false;
         };
         let index = delta.part as usize;
@@ -210,6 +224,7 @@ impl Harness {
 
     /// Tells what of an answer was not told. `last`: nothing more comes of it.
     pub(super) fn tell_news(&mut self, call: CallKey, last: bool) {
+        let now = self.now;
         let Some(model) = self.models.get_mut(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());
         let mut news = Vec::new();
@@ -223,6 +238,7 @@ impl Harness {
             }
             part.told_units += if text.is_ascii() { text.len() } else { text.encode_utf16().count() };
             part.told = until;
+            model.said_at = now;
         }
         // What a run says that works for another is told with its call.
         let of_another = self.sessions.get(&session).and_then(|slot| slot.session.run(&run));
@@ -241,7 +257,7 @@ impl Harness {
         if let Some(message) = self.run(&session, &run).map(Run::answer_id) {
             for (part, kind, offset, text) in news {
                 let kind = if kind == DeltaKind::Thinking { "thinking" } else { "text" };
-                let mut detail = self.detail(&session, Some(&run));
+                let Some(mut detail) = self.detail_of(&session, &run) else { return };
                 detail.text("kind", kind).text("messageId", &message).text("text", &text);
                 detail.number("offset", offset as u64).number("part", part as u64);
                 self.send("agent:message-chunk", detail, false);

@@ -144,7 +144,7 @@ impl Harness {
             let Some(error) = self.models.get_mut(call).and_then(|model| model.asked.watch.look(now)) else {
                 continue;
             };
-            self.outbox.abort(call);
+            self.let_go(call);
             self.answered(call, Err((error, None)));
         }
     }

@@ -164,6 +164,33 @@ entries! {
         /// or an answer, where the message before it is answered anew. Then the contents above are copies.
         replaces: Option<String>,
     }
+    /// A message waits for its turn, for a run works. The entry's run is the one that it will begin, unless it enters the
+    /// one at work.
+    Input Queued = "queued" erasable true {
+        /// `queue` or `steer`.
+        mode: String,
+        /// What its `prompt` would say.
+        prompt: Value,
+    }
+    /// A message that waits says something else.
+    Input Edited = "edited" erasable true {
+        /// The message's id.
+        message: String,
+        /// What the person says now.
+        text: String,
+    }
+    /// A message does not wait any more, and is not sent. The entry's run as in `queued`.
+    Input Unqueued = "unqueued" {
+        /// The message's id.
+        message: String,
+    }
+    /// The messages that wait are not held any more.
+    Input Released = "released" {}
+    /// The turn of a message has come: it begins the entry's run, or enters it.
+    Decision Taken = "taken" erasable true {
+        /// The message's id.
+        message: String,
+    }
     /// A message and its answer from elsewhere, which the session begins with. Its run was over before.
     Input Adopted = "adopted" erasable true {
         /// The message's id.
@@ -395,6 +422,17 @@ entries! {
         /// What the open model call had said, as far as it was written down.
         blocks: Vec<Block>,
     }
+    /// The run is put aside: what was asked of the model is asked anew when it goes on.
+    Input Benched = "benched" erasable true {
+        /// What the open model call had said.
+        blocks: Vec<Block>,
+        /// The ids of the tool calls that were aborted, if any were: they only read, and are run again.
+        calls: Option<Value>,
+        /// As in `interrupted`.
+        usage: Option<Usage>,
+        /// As in `answered`.
+        cost: Option<u64>,
+    }
     /// A held run goes on.
     Input Resumed = "resumed" {}
     /// The run is over.
@@ -439,7 +477,8 @@ impl Entry {
             Entry::Failed { usage, cost, .. } => {
                 Some((usage, *cost)).filter(|(usage, _)| **usage != Usage::default())
             }
-            Entry::Interrupted { usage: Some(usage), cost, .. } => Some((usage, *cost)),
+            Entry::Interrupted { usage: Some(usage), cost, .. }
+            | Entry::Benched { usage: Some(usage), cost, .. } => Some((usage, *cost)),
             _ => None,
         }
     }
@@ -691,6 +730,11 @@ mod tests {
                 outcome: "interrupted".into(),
                 model: Some("m".into()),
             },
+            Entry::Queued { mode: "steer".into(), prompt: json!({"message": "m", "text": "t"}) },
+            Entry::Edited { message: "m".into(), text: "é".into() },
+            Entry::Unqueued { message: "m".into() },
+            Entry::Released {},
+            Entry::Taken { message: "m".into() },
             Entry::SentBack { error: error.clone() },
             Entry::Called { call: 1 },
             answered(StopReason::EndTurn),
@@ -722,6 +766,7 @@ mod tests {
             Entry::Interrupted { reason: "user".into(), blocks, usage: Some(usage), cost: Some(7) },
             Entry::Interrupted { reason: "stop".into(), blocks: vec![], usage: None, cost: None },
             Entry::Lost { blocks: vec![] },
+            Entry::Benched { blocks: vec![], calls: Some(json!(["a"])), usage: Some(usage), cost: None },
             Entry::Resumed {},
             Entry::Ended { outcome: "failed".into(), code: Some(error.code.as_str().into()) },
             Entry::Cleared { sums: Sums { turns: 2, usage, cost: None, known_cost: 5, wall_ms: 0 } },

@@ -9,7 +9,7 @@ mod convert;
 
 use crate::browser::{self, Deliver, Pump, Scope};
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{Action, Notice, Options};
+use crate::harness::{Action, By, Harness, Notice, Options};
 use crate::list::Listed;
 use convert::{Message, error_object, message};
 use js_sys::{Array, Function, Promise, Reflect, Uint8Array};
@@ -44,9 +44,13 @@ impl Host {
                 let args = Reflect::get(value, &"args".into()).unwrap_or(JsValue::UNDEFINED);
                 let files = Reflect::get(value, &"files".into()).unwrap_or(JsValue::UNDEFINED);
                 let name = text("name").unwrap_or_default();
+                let by = match self.by(value) {
+                    Ok(by) => by,
+                    Err(error) => return self.pump.refuse(id, error),
+                };
                 match (convert::plain(&args), files.dyn_into::<Array>()) {
-                    (Some(args), Ok(files)) => self.pump.command_with(id, name, args, files),
-                    (Some(args), _) => self.pump.command(id, name, args),
+                    (Some(args), Ok(files)) => self.pump.command_with(id, name, args, files, by),
+                    (Some(args), _) => self.pump.command(id, name, args, by),
                     (None, _) => {
                         let error = ErrorInfo::new(Code::InvalidArguments, "the arguments are no plain data")
                             .hint("give what JSON can hold");
@@ -56,7 +60,7 @@ impl Host {
             }
             Some("feed") => self.feed(id, value),
             Some("progress") => self.pump.progress(id, text("json").unwrap_or_default()),
-            Some("late") => self.pump.late(),
+            Some("late") => self.pump.late(id),
             Some("answer") => {
                 let thrown = Reflect::get(value, &"error".into()).unwrap_or(JsValue::UNDEFINED);
                 let result =
@@ -65,6 +69,15 @@ impl Host {
             }
             _ => {}
         }
+    }
+
+    /// Who gives a command: this tab, or another that says who works there.
+    fn by(&self, command: &JsValue) -> Result<By, ErrorInfo> {
+        let operator = Reflect::get(command, &"operator".into()).unwrap_or(JsValue::UNDEFINED);
+        if operator.is_undefined() {
+            return Ok(By::Here);
+        }
+        Harness::by_another(&convert::plain(&operator).unwrap_or_default())
     }
 
     fn feed(&self, id: u32, value: &JsValue) {
@@ -186,7 +199,17 @@ fn tell(client: &Function, deliver: &Deliver<'_>) {
             }
             Notice::Gone(session, id) => message("gone").text("sessionId", session).text("messageId", id),
             Notice::View(session, json) => message("view").text("sessionId", session).text("json", json),
+            Notice::Grown(session, seq) => message("grown")
+                .text("sessionId", session)
+                .number("seq", u32::try_from(*seq).unwrap_or(u32::MAX)),
         },
+        // A number in JavaScript holds every epoch there will be.
+        Deliver::Action(Action::Announce { epoch }) => {
+            message("holder").value("epoch", &JsValue::from(*epoch as f64))
+        }
+        Deliver::Action(Action::Unlock { stopped, .. }) => {
+            message("holder").value("stopped", &(*stopped).into())
+        }
         Deliver::Action(_) => return,
     };
     let _ = client.call1(&JsValue::UNDEFINED, &message.into());

@@ -94,6 +94,14 @@ impl Block {
         }
     }
 
+    /// Its text or thinking.
+    pub fn words(&self) -> Option<&str> {
+        match self {
+            Block::Text(text) | Block::Thinking { text, .. } => Some(text),
+            _ => None,
+        }
+    }
+
     /// How much it says to the person, in bytes: thinking is not said.
     pub fn said_len(&self) -> usize {
         match self {

@@ -53,6 +53,11 @@ impl MemoryStore {
             let Some(rows) = self.tables.get_mut(write.table() as usize) else { continue };
             match write {
                 Write::Put { key, value, .. } => put(rows, key, value.clone()),
+                Write::Add { key, value, .. } => {
+                    if let Err(at) = find(rows, key) {
+                        rows.insert(at, (key.clone(), value.clone()));
+                    }
+                }
                 Write::Sign { key, value, .. } => put(rows, key, signed_row(value, &signatures)),
                 Write::DeletePrefix { prefix, .. } => rows.retain(|(key, _)| !key.starts_with(prefix)),
             }

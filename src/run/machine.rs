@@ -39,6 +39,8 @@ pub struct Rules<'a> {
     pub outside_at: Option<u64>,
     /// How many tools run, of the run and of those that work for it.
     pub running: u64,
+    /// The message that enters the run before its next model call, if one waits to.
+    pub steering: Option<&'a str>,
 }
 
 /// What a run and its session may use up, and what they have.
@@ -136,6 +138,21 @@ pub struct Prompt {
     /// The person's message that it answers where that came before it, and when: an earlier run has answered it already,
     /// or has failed to.
     pub answers: Option<(String, Millis)>,
+    /// What has left the conversation for it.
+    pub replaces: Option<String>,
+}
+
+/// A message that has entered a run at work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Steered {
+    /// How many turns of the run stand before it.
+    pub after: usize,
+    /// When.
+    pub at: Millis,
+    /// The run that it would have begun otherwise, and when it was queued.
+    pub queued: (String, Millis),
+    /// What the person said.
+    pub prompt: Prompt,
 }
 
 /// What the model has said in a turn.
@@ -249,6 +266,21 @@ pub struct Call {
     allowed: Option<String>,
     /// The tool does not know what became of it.
     looked_up: bool,
+    /// Its tool was at work when a page was lost.
+    begun: bool,
+}
+
+impl Call {
+    /// Why it is not run. Of one that had begun before its page was lost nobody knows what came of it, whyever it is not run
+    /// again.
+    fn refused(&self, error: ErrorInfo) -> ErrorInfo {
+        if !self.begun || error.code == Code::ToolFailed {
+            return error;
+        }
+        let mut unknown = unknown_outcome();
+        unknown.message.push_str("; it was not run again");
+        unknown
+    }
 }
 
 /// One model call and the tool calls that it asked for.
@@ -263,6 +295,8 @@ pub struct Turn {
     pub had: Vec<Block>,
     /// The tool calls of a whole answer, in its order.
     pub calls: Vec<Call>,
+    /// How many bytes it had said besides that were not kept: an output counts them.
+    pub lost: u64,
     /// Why the answer was sent back to the model, if it was.
     pub sent_back: Option<ErrorInfo>,
     /// What the page's own schema has said of the answer.
@@ -288,6 +322,7 @@ impl Turn {
             said: Said::Nothing,
             had: Vec::new(),
             calls: Vec::new(),
+            lost: 0,
             sent_back: None,
             inspection: Inspection::Ahead,
         }
@@ -325,8 +360,15 @@ impl Turn {
     fn more(&mut self, blocks: &[Block]) -> Vec<Block> {
         let said = |blocks: &[Block]| blocks.iter().map(Block::said_len).sum::<usize>();
         let had = std::mem::take(&mut self.had);
-        if said(&had) > said(blocks) { had } else { blocks.to_vec() }
+        let keeps = said(&had) > said(blocks);
+        self.lost += bytes_of(if keeps { blocks } else { &had });
+        if keeps { had } else { blocks.to_vec() }
     }
+}
+
+/// How many bytes of text and thinking these have.
+fn bytes_of(blocks: &[Block]) -> u64 {
+    blocks.iter().filter_map(Block::words).map(|words| words.len() as u64).sum()
 }
 
 /// How a run ended, as everyone is told.
@@ -389,6 +431,8 @@ pub struct Run {
     pub prompt: Prompt,
     /// Its turns.
     pub turns: Vec<Turn>,
+    /// The messages that have entered it since.
+    pub steered: Vec<Steered>,
     /// Whether it does nothing until someone goes on with it.
     pub held: bool,
     /// Its end, once there is one.
@@ -427,6 +471,7 @@ impl Run {
             started_at,
             prompt,
             turns: Vec::new(),
+            steered: Vec::new(),
             held: false,
             ended: None,
             sums: Sums::default(),
@@ -735,6 +780,7 @@ impl Run {
                 match self.turns.last_mut() {
                     Some(last) if !matches!(last.said, Said::Whole { .. }) => {
                         turn.had = last.blocks().to_vec();
+                        turn.lost = last.lost;
                         *last = turn;
                     }
                     _ => self.turns.push(turn),
@@ -743,7 +789,7 @@ impl Run {
             Entry::Answered { call, blocks, stop, provider, model, .. } => {
                 self.tries = 0;
                 let turn = self.awaited_turn(*call)?;
-                turn.had.clear();
+                turn.lost += bytes_of(&std::mem::take(&mut turn.had));
                 turn.calls = blocks.iter().filter_map(asked).list();
                 turn.said = Said::Whole {
                     blocks: blocks.clone(),
@@ -814,10 +860,9 @@ impl Run {
                     return None;
                 }
                 call.state = if answer == "deny" {
-                    let unknown = question.reason == UNKNOWN;
-                    let error = if unknown { unknown_outcome() } else { policy::denied() };
+                    let error = call.refused(policy::denied());
                     CallState::Settled(refusal(match reason.as_deref() {
-                        Some(NO_ANSWER) if !unknown => {
+                        Some(NO_ANSWER) if !call.begun => {
                             ErrorInfo::new(Code::PermissionDenied, [NO_ANSWER, "; it was not run"].concat())
                         }
                         Some(word) => error.hint(word),
@@ -836,12 +881,18 @@ impl Run {
                 call.looked_up = true;
                 call.state = CallState::Lost;
             }
-            Entry::Refused { tool_call, error } => self.settle(tool_call, refusal(error.clone()))?,
+            Entry::Refused { tool_call, error } => {
+                let call = self.open(tool_call)?;
+                call.state = CallState::Settled(refusal(call.refused(error.clone())));
+            }
             Entry::Returned { tool_call, text, json, error, cut } => {
                 let settled = Settled { text: text.clone(), json: *json, error: error.clone(), cut: *cut };
                 self.settle(tool_call, settled)?;
             }
-            Entry::Unknown { tool_call } => self.settle(tool_call, refusal(unknown_outcome()))?,
+            Entry::Unknown { tool_call } => {
+                let call = self.open(tool_call)?;
+                call.state = CallState::Settled(refusal(call.refused(unknown_outcome())));
+            }
             Entry::Interrupted { reason, blocks, .. } => {
                 let late = reason == OUT_OF_TIME;
                 if let Some(turn) = self.turns.last_mut() {
@@ -855,12 +906,10 @@ impl Run {
                     for call in &mut turn.calls {
                         let error = match &call.state {
                             CallState::Settled(_) => continue,
-                            CallState::Lost | CallState::LookedUp => unknown_outcome(),
-                            CallState::Waiting(question) if question.reason == UNKNOWN => unknown_outcome(),
                             CallState::Ordered | CallState::Handed | CallState::Delegated => {
                                 interrupted(late)
                             }
-                            _ => not_run(late),
+                            _ => call.refused(not_run(late)),
                         };
                         call.state = CallState::Settled(refusal(error));
                     }
@@ -872,23 +921,9 @@ impl Run {
                     false => (Outcome::Interrupted, None),
                 });
             }
-            Entry::Lost { blocks } => {
-                self.held = true;
-                if let Some(turn) = self.turns.last_mut() {
-                    if turn.said == Said::Nothing {
-                        turn.said = Said::Partial(turn.more(blocks));
-                    }
-                    if turn.inspection == Inspection::Open {
-                        turn.inspection = Inspection::Ahead;
-                    }
-                    for call in &mut turn.calls {
-                        match call.state {
-                            CallState::Ordered | CallState::LookedUp => call.state = CallState::Lost,
-                            CallState::Consulted | CallState::Inspected => call.state = CallState::Asked,
-                            _ => {}
-                        }
-                    }
-                }
+            Entry::Lost { blocks } => self.put_aside(blocks, None),
+            Entry::Benched { blocks, calls, .. } => {
+                self.put_aside(blocks, Some(&calls.as_ref().and_then(texts).unwrap_or_default()));
             }
             Entry::Resumed {} => {
                 self.held = false;
@@ -918,6 +953,11 @@ impl Run {
             | Entry::Granted { .. }
             | Entry::Revoked { .. }
             | Entry::Prompt { .. }
+            | Entry::Queued { .. }
+            | Entry::Edited { .. }
+            | Entry::Unqueued { .. }
+            | Entry::Released {}
+            | Entry::Taken { .. }
             | Entry::Adopted { .. }
             | Entry::Delegated { .. }
             | Entry::Cleared { .. }
@@ -926,6 +966,42 @@ impl Run {
             | Entry::Recorded { .. } => return None,
         }
         Some(())
+    }
+
+    /// It does nothing until somebody goes on with it. `aborted`: the calls that were stopped on purpose; the others go on
+    /// to their end. `None`: the page is gone, and with it all that ran there.
+    fn put_aside(&mut self, blocks: &[Block], aborted: Option<&[String]>) {
+        self.held = true;
+        let Some(turn) = self.turns.last_mut() else { return };
+        if turn.said == Said::Nothing {
+            turn.said = Said::Partial(turn.more(blocks));
+        }
+        if turn.inspection == Inspection::Open {
+            turn.inspection = Inspection::Ahead;
+        }
+        for call in &mut turn.calls {
+            match (&call.state, aborted) {
+                (CallState::Ordered, Some(aborted)) if aborted.contains(&call.id) => {
+                    call.state = call.allowed.clone().map_or(CallState::Asked, CallState::Allowed);
+                }
+                (CallState::Ordered, Some(_)) => {}
+                (CallState::Ordered | CallState::LookedUp, _) => {
+                    (call.state, call.begun) = (CallState::Lost, true);
+                }
+                (CallState::Consulted | CallState::Inspected, _) => call.state = CallState::Asked,
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether it is held, and what it awaits cannot come any more once its page is gone.
+    pub fn hangs(&self) -> bool {
+        self.held && self.calls().iter().any(|call| call.state == CallState::Ordered)
+    }
+
+    /// When its last entry was made, or one of those that worked for it.
+    pub fn heard_at(&self) -> Millis {
+        self.last_at
     }
 
     /// When it will have worked or waited this long, if it is not held.
@@ -962,7 +1038,7 @@ impl Run {
                 continue;
             };
             let policy = run.policy(rules.policy);
-            let rules = Rules { policy: &policy, max_turns: delegate.turns, ..*rules };
+            let rules = Rules { policy: &policy, max_turns: delegate.turns, steering: None, ..*rules };
             if let Some(next) = run.next(&rules) {
                 return Some(next);
             }
@@ -970,12 +1046,54 @@ impl Run {
         if self.held {
             return None;
         }
-        let entry = self.next_own(rules)?;
+        let entry = match (self.next_own(rules)?, rules.steering) {
+            (next, Some(message)) if self.lets_in(&next, rules) => Entry::Taken { message: message.into() },
+            (next, _) => next,
+        };
         let id = match &entry {
             Entry::Delegated { tool_call, .. } => [&self.id, "_", tool_call].concat(),
             _ => self.id.clone(),
         };
         Some((id, entry))
+    }
+
+    /// Before which of its turns what it is told now comes. A call that came to nothing is made again in its place.
+    fn next_turn(&self) -> usize {
+        let again = self.turns.last().is_some_and(|turn| !turn.answered());
+        self.turns.len() - usize::from(again)
+    }
+
+    /// Whether a message has entered it since the model was called last.
+    fn is_steered(&self) -> bool {
+        self.steered.last().is_some_and(|steered| steered.after == self.next_turn())
+    }
+
+    /// Whether a message may enter it: one for each model call, where another can be made, and not in the middle of what
+    /// its provider has only paused.
+    fn can_be_steered(&self, rules: &Rules<'_>) -> bool {
+        let whole = self.turns.iter().rev().find_map(|turn| match &turn.said {
+            Said::Whole { stop, .. } => Some(stop),
+            _ => None,
+        });
+        rules.steering.is_some()
+            && !self.is_steered()
+            && (self.turns.len() as u64) < rules.max_turns
+            && whole != Some(&StopReason::Pause)
+    }
+
+    /// Whether it does now, in place of what would come next.
+    fn lets_in(&self, next: &Entry, rules: &Rules<'_>) -> bool {
+        let would_end =
+            matches!(next, Entry::Ended { outcome, .. } if outcome == Outcome::Completed.as_str());
+        let goes_on =
+            matches!(next, Entry::Called { .. }) || (would_end && rules.budgets.exceeded().is_none());
+        goes_on && self.can_be_steered(rules)
+    }
+
+    /// A message enters it, before its next model call.
+    pub(crate) fn steer(&mut self, steered: Steered) {
+        let after = self.next_turn();
+        self.steered.push(Steered { after, ..steered });
     }
 
     fn next_own(&self, rules: &Rules<'_>) -> Option<Entry> {
@@ -1001,7 +1119,10 @@ impl Run {
         if let Some(entry) = self.next_of_calls(turn, not_wanted(stop), rules) {
             return entry;
         }
-        let goes_on = !turn.calls.is_empty() || *stop == StopReason::Pause || turn.sent_back.is_some();
+        let goes_on = !turn.calls.is_empty()
+            || *stop == StopReason::Pause
+            || turn.sent_back.is_some()
+            || self.is_steered();
         Some(match stop {
             StopReason::Refusal(_) => end(Outcome::Failed, Some(Code::Refused)),
             _ if goes_on && self.turns.len() as u64 >= rules.max_turns => {
@@ -1122,10 +1243,19 @@ impl Run {
         let together = turn.calls.iter().all(beside);
         let delegated = turn.calls.iter().filter(|call| call.state == CallState::Delegated).count() as u64;
         let full = rules.policy.parallel.is_some_and(|most| rules.running + delegated >= most);
+        let steers = self.can_be_steered(rules);
         let mut awaited = false;
         for call in &turn.calls {
             let tool_call = call.id.clone();
             let entry = match &call.state {
+                CallState::Waiting(question) if steers && question.reason == UNKNOWN => {
+                    Some(Entry::Unknown { tool_call })
+                }
+                CallState::Asked | CallState::Waiting(_) | CallState::Allowed(_)
+                    if steers && refused.is_none() =>
+                {
+                    Some(Entry::Refused { tool_call, error: skipped() })
+                }
                 CallState::Settled(_) => continue,
                 CallState::Ordered
                 | CallState::Delegated
@@ -1274,6 +1404,7 @@ fn asked(block: &Block) -> Option<Call> {
         judged: None,
         allowed: None,
         looked_up: false,
+        begun: false,
     })
 }
 
@@ -1384,6 +1515,11 @@ fn not_run(late: bool) -> ErrorInfo {
 
 fn interrupted(late: bool) -> ErrorInfo {
     stopped(late, "had ended").hint("it may or may not have taken effect")
+}
+
+/// Why a call is not run where a message enters its run.
+fn skipped() -> ErrorInfo {
+    ErrorInfo::new(Code::ToolInterrupted, "Skipped due to queued user message")
 }
 
 fn out_of_time() -> ErrorInfo {

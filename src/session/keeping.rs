@@ -92,6 +92,11 @@ impl Session {
         self.keeping.epoch
     }
 
+    /// Whether it is put aside.
+    pub fn is_benched(&self) -> bool {
+        self.record().is_some_and(Record::is_suspended)
+    }
+
     /// Whether it is there for one task only.
     pub fn is_once(&self) -> bool {
         self.keeping.once
@@ -107,6 +112,17 @@ impl Session {
         self.keeping.owed.front().cloned()
     }
 
+    /// Whether an entry has begun this run: a message does, unless it has entered one.
+    pub(crate) fn begins_run(&self, run: Option<&str>, entry: &Entry) -> bool {
+        match entry {
+            Entry::Prompt { .. } => true,
+            Entry::Taken { message } => {
+                run.and_then(|run| self.run(run)).is_some_and(|run| run.prompt.message == *message)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether a run has not ended, be it one whose content was erased since.
     fn works(&self) -> bool {
         self.current().is_some() || self.past.values().any(|past| past.ended.is_none())
@@ -118,8 +134,7 @@ impl Session {
     /// `projectId`, `displayName`, `provider` (one of its own, by name), `waiting` (for that one's key), `once` (for one task
     /// only); `prompt` takes `text`, `files`; `stop` and `restart` `reason`; `rename` `name`; `recover` `action`, `reason`,
     /// `detail`; `go_on` `run`; `import` and `fork` `id`, `from`, `provider`, `providerId`, `modelId`, `integrity`, `imported`;
-    /// `ready` and `status`
-    /// nothing else.
+    /// `ready`, `bench`, `play` and `status` nothing else.
     pub fn ask(&self, what: &str, args: &Value, at: Millis) -> Outcome {
         let text = |name: &str| args.get(name).and_then(Value::as_str);
         let operator = args.get("operator").and_then(operator_from);
@@ -164,6 +179,7 @@ impl Session {
             }
             ("remove", _) => lifecycle::mark(&asked, "removed"),
             ("undoRemove", _) => lifecycle::mark(&asked, "restored"),
+            ("bench" | "play", _) => lifecycle::bench(&asked, what == "bench"),
             ("ready", Some(record)) => lifecycle::ready(record, at, &[]),
             ("go_on", Some(record)) => {
                 lifecycle::go_on(record, text("run").unwrap_or_default(), pid, at, &[])
@@ -226,12 +242,13 @@ impl Session {
             Some(Entry::Cleared { .. }) => self.owe_event("cleared", None, header.at, Value::Null),
             Some(
                 entry @ (Entry::Prompt { .. }
+                | Entry::Taken { .. }
                 | Entry::Returned { .. }
                 | Entry::Refused { .. }
                 | Entry::Unknown { .. }
                 | Entry::Ended { .. }),
             ) => {
-                if let Entry::Prompt { .. } = entry {
+                if self.begins_run(run, entry) {
                     self.keeping.receipts.clear();
                     self.keeping.interrupted = None;
                 }
@@ -294,10 +311,11 @@ impl Session {
             return;
         }
         match entry {
-            Entry::Prompt { text, .. } => {
+            Entry::Prompt { .. } | Entry::Taken { .. } if self.begins_run(Some(run), entry) => {
+                let text = self.run(run).map(|run| run.prompt.text.clone()).unwrap_or_default();
                 // A run that goes on with another has no words of its own.
                 let mut args = Object::new();
-                args.text("text", text).flag("files", true).value("operator", self.owner());
+                args.text("text", &text).flag("files", true).value("operator", self.owner());
                 let outcome = self.ask("prompt", &args.done(), at);
                 // The record changes with the event: that stays when the text is erased.
                 for event in outcome.events {
@@ -339,7 +357,10 @@ impl Session {
                 let status = if error.is_some() { "failed" } else { "passed" };
                 self.keep_call(run, tool_call, status, at);
             }
-            Entry::Refused { tool_call, .. } => self.keep_call(run, tool_call, "denied", at),
+            Entry::Refused { tool_call, error } => {
+                let skipped = error.code == Code::ToolInterrupted;
+                self.keep_call(run, tool_call, if skipped { "skipped" } else { "denied" }, at);
+            }
             Entry::Unknown { tool_call } => self.keep_call(run, tool_call, UNKNOWN, at),
             Entry::Ended { outcome, code } if self.runs.last().is_some_and(|top| top.id == run) => {
                 self.keep_end(run, outcome, code.as_deref(), at);

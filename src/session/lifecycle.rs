@@ -142,7 +142,7 @@ impl Act<'_> {
             changes.text("started_at", &now);
         }
         if !status.is_active() {
-            changes.value("pid", Value::Null);
+            changes.value("pid", Value::Null).all(taken_up());
         }
         if from.is_recoverable() && status.is_active() {
             changes.value("stopped_at", Value::Null);
@@ -394,6 +394,41 @@ pub fn restart(
     })
 }
 
+/// Puts a session aside (`aside`), or takes it up again. Its status stays, nobody holds it until its run goes on, and it
+/// takes no prompts.
+pub fn bench(asked: &Asked<'_>, aside: bool) -> Outcome {
+    let action = if aside { Action::Bench } else { Action::Play };
+    Act::on(asked, action, None, &mut |act| {
+        act.look(asked)?;
+        if !aside && !act.record.is_suspended() {
+            return Err(not_suspended());
+        }
+        let mut changes = Object::new();
+        match aside {
+            true => {
+                let since = act.moment(Cause::Bench);
+                changes.value("pid", Value::Null).flag("suspended", true).number("suspendedAt", since)
+            }
+            false => changes.all(taken_up()),
+        };
+        let (note, kind) = match aside {
+            true => ("Persistent agent session benched.", "benched"),
+            false => ("Persistent agent session played.", "played"),
+        };
+        act.make(Cause::Bench, &mut changes, Some(note), kind, Value::Null)
+    })
+}
+
+/// There is nothing to take up again.
+pub(crate) fn not_suspended() -> ErrorInfo {
+    ErrorInfo::new(Code::InvalidTransition, "agent is not suspended").hint("only what was benched is played")
+}
+
+/// What a record has no more that is not put aside.
+fn taken_up() -> Value {
+    Object::new().value("suspended", Value::Null).value("suspendedAt", Value::Null).done()
+}
+
 /// Removes a session, or takes that back: how it stands stays. `kind`: what is told.
 pub fn mark(asked: &Asked<'_>, kind: &str) -> Outcome {
     Act::on(asked, Action::Remove, None, &mut |act| {
@@ -439,7 +474,7 @@ pub fn copy(asked: &Asked<'_>, record: &Record, copy: &Copy<'_>) -> Outcome {
         let at = act.moment(Cause::Launch);
         let now = dates::utc(at);
         let mut changes = Object::new();
-        changes.text("id", copy.id).value("pid", Value::Null);
+        changes.text("id", copy.id).value("pid", Value::Null).all(taken_up());
         changes.text("last_activity_at", &now).text("updated_at", &now);
         changes.text("operator_subject", &operator.subject);
         changes.value("operator_issuer", operator.issuer.as_deref().into());
@@ -515,6 +550,10 @@ pub fn prompt(asked: &Asked<'_>, text: &str, files: bool, pid: Option<u64>) -> O
             let note = "Persistent agent prompt loop exited by operator.";
             let more = told("metadata", "exit_command", text);
             return act.make(Cause::Exit, &mut changes, Some(note), "exited", more);
+        }
+        if act.record.is_suspended() {
+            let message = ["agent session ", act.record.id(), " is benched; it accepts no prompts"].concat();
+            return Err(ErrorInfo::new(Code::Benched, message).hint("play it first"));
         }
         if status == Status::Starting {
             act.outcome.then = Then::Wait;
@@ -705,25 +744,20 @@ impl Reason {
 
 /// A failure to be written down.
 #[derive(Clone, Debug)]
-pub struct Failure<'a> {
+struct Failure<'a> {
     /// Which.
-    pub reason: Reason,
+    reason: Reason,
     /// What is known of it.
-    pub detail: Option<&'a str>,
+    detail: Option<&'a str>,
     /// What else: an object.
-    pub context: Value,
+    context: Value,
 }
 
 impl Failure<'_> {
     /// One of which nothing else is known.
-    pub fn plain(reason: Reason) -> Self {
+    fn plain(reason: Reason) -> Self {
         Failure { reason, detail: None, context: Object::new().done() }
     }
-}
-
-/// Marks a session as failed, from whatever status, because of what the running page has seen.
-pub fn fail(record: &Record, failure: &Failure<'_>, at: Millis, known: &[String]) -> Outcome {
-    Act::by(record, at, known, &mut |act| act.fail(failure, failure.reason.cause(), "runtime"))
 }
 
 /// The members that say who holds a session.
@@ -733,14 +767,14 @@ fn held_by(pid: Option<u64>, endpoint_url: Option<&str>) -> Object {
     held
 }
 
-/// Whether a session may have this id.
+/// Whether a session may have this id: `bench` and `play` take "all" for each of them.
 pub(super) fn check_id(id: &str) -> Result<(), ErrorInfo> {
-    if id.len() <= ID && !id.chars().any(char::is_control) {
+    if id.len() <= ID && id != "all" && !id.chars().any(char::is_control) {
         return Ok(());
     }
     Err(ErrorInfo::new(
         Code::InvalidArguments,
-        "a session id has at most 256 bytes and no control characters",
+        "a session id has at most 256 bytes and no control characters, and is not \"all\"",
     ))
 }
 
@@ -764,4 +798,34 @@ pub fn check_name(name: &str) -> Result<(), ErrorInfo> {
         return Ok(());
     };
     Err(ErrorInfo::new(Code::InvalidArguments, ["session name ", why].concat()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// test_agent_sessions.py, agent_recovery_marks_explicit_failure_states: what is known besides.
+    #[test]
+    fn what_is_known_of_a_failure_is_redacted() {
+        let operator = Operator { subject: "operator-123".into(), issuer: None, expires_at: None };
+        let id = "agent_session_docs";
+        let asked = Asked { id, record: None, operator: Some(&operator), at: 1, alive: true, known: &[] };
+        let how = Launch { provider_id: "provider_openai", ..Launch::default() };
+        let started = launch(&asked, &how).record.unwrap();
+        for reason in [Reason::AuthExpired, Reason::ProviderUnavailable, Reason::SandboxFailed] {
+            let failure = Failure {
+                reason,
+                detail: Some("provider returned token=secret-token"),
+                context: json!({ "api_key": "sk-example-secret", "attempt": 1 }),
+            };
+            let outcome = Act::by(&started, 2, &[], &mut |act| act.fail(&failure, reason.cause(), "runtime"));
+            assert!(!format!("{outcome:?}").contains("sk-example-secret"));
+            let failed = outcome.record.unwrap().json();
+            let told = &failed["recovery_metadata"];
+            assert_eq!(told["recovery_context"], json!({ "api_key": "[REDACTED]", "attempt": 1 }));
+            assert_eq!(told["recovery_detail"], "provider returned token=[REDACTED]");
+            assert_eq!(told["recovery_source"], "runtime");
+        }
+    }
 }

@@ -5,12 +5,15 @@
 //! leads to requests that a provider accepts. Leaves to others: which input comes next (`harness/`), one run's
 //! decisions (`run/`).
 
+pub mod activity;
 mod adopted;
 pub mod carry;
 pub mod dates;
 mod keeping;
 pub mod lifecycle;
 pub mod operator;
+pub mod output;
+mod queue;
 pub mod record;
 mod replay;
 mod transcript;
@@ -21,9 +24,10 @@ mod view;
 pub use adopted::adopted;
 pub(crate) use keeping::what;
 pub use keeping::{as_stored, lost_by, state_of};
+pub use queue::Queued;
 pub use replay::{Difference, again, replay};
 pub use transcript::Transcript;
-pub(crate) use view::{answer, arguments, prompt_of, text_part, usage};
+pub(crate) use view::{answer, arguments, said_in, text_part, usage};
 pub use view::{answer_of, history, history_of_version, tool_result};
 
 use crate::error::{Code, ErrorInfo};
@@ -51,8 +55,10 @@ const MARK: usize = 12;
 /// A run that is over, for those who still ask after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Past {
-    /// When it began.
+    /// When it began, or its message was queued.
     pub started_at: Millis,
+    /// Whether it has begun: a message that waits may be removed.
+    pub begun: bool,
     /// How it ended; `None` only while the fold passes an erased run.
     pub ended: Option<Ended>,
 }
@@ -61,8 +67,14 @@ impl Past {
     /// What is left of a run.
     fn of(run: &Run) -> Past {
         match &run.ended {
-            Some(ended) if run.adopted => Past { started_at: ended.at, ended: Some(Past::over(ended.at)) },
-            ended => Past { started_at: run.started_at, ended: ended.clone().map(Ended::without_words) },
+            Some(ended) if run.adopted => {
+                Past { started_at: ended.at, begun: true, ended: Some(Past::over(ended.at)) }
+            }
+            ended => Past {
+                started_at: run.started_at,
+                begun: true,
+                ended: ended.clone().map(Ended::without_words),
+            },
         }
     }
 
@@ -121,6 +133,8 @@ pub struct Session {
     seq: u64,
     hash: String,
     call_ids: Named<()>,
+    /// The messages that wait for their turn.
+    queue: Vec<Queued>,
     /// What it keeps of itself besides its conversation.
     keeping: Keeping,
 }
@@ -154,6 +168,7 @@ impl Session {
             seq: 0,
             hash: GENESIS.into(),
             call_ids: Named::default(),
+            queue: Vec::new(),
             keeping: Keeping::default(),
         }
     }
@@ -246,7 +261,7 @@ impl Session {
             return Some(owed);
         }
         let max_turns = self.max_turns();
-        let current = self.current()?;
+        let Some(current) = self.current() else { return self.next_of_queue() };
         let mut running = 0;
         for run in current.parts() {
             running += run.calls().iter().filter(|call| call.state == CallState::Ordered).count();
@@ -268,6 +283,7 @@ impl Session {
                 session: (self.budgets.1, sums, sums.wall_ms.saturating_add(current.worked_ms)),
             },
             outside_at: self.outside_at,
+            steering: self.steering(),
         });
         next.map(|(run, entry)| (Some(run), entry))
     }
@@ -346,14 +362,15 @@ impl Session {
             .maybe("once", self.is_once().then_some(Value::Bool(true)))
             .maybe("record", self.record().map(Record::json))
             .maybe("usage", view::usage(&self.sums))
+            .maybe("queue", (!self.queue.is_empty()).then(|| self.queue.len().into()))
             .maybe("files", (!files.is_empty()).then(|| files.into()))
             .maybe_text("origin", self.origin.as_deref())
             .done()
     }
 
-    /// The files of its conversation, and of versions of it.
+    /// The files of its conversation, of versions of it, and of what waits.
     pub fn files(&self) -> impl Iterator<Item = &File> {
-        self.all_runs().flat_map(files_of)
+        self.all_runs().flat_map(files_of).chain(self.queued_files())
     }
 
     /// The number of the entry by which it came from a file, or is a copy of what did; 0: there is none.
@@ -407,10 +424,14 @@ impl Session {
                 if let Some(run) = self.runs.last_mut().filter(|run| run.ended.is_none()) {
                     run.forget_page();
                 }
+                // Whoever takes it over does not send what another one's page has queued.
+                self.hold_queue(true);
+                self.forget_page_of_queue();
             }
             Entry::Commanded { what, args } if is_copy(what) => {
                 // What was always allowed was allowed there. Who has written what comes from a file, nobody knows.
                 self.grants.clear();
+                self.empty_queue(header.at);
                 if what == what::IMPORT || args.get("imported") == Some(&Value::Bool(true)) {
                     self.outside_at = Some(header.seq);
                     self.imported_at = header.seq;
@@ -444,6 +465,7 @@ impl Session {
                     past.insert(&run.id, Past::of(run));
                 }
                 self.past = past;
+                self.empty_queue(header.at);
                 self.runs.clear();
                 self.versions = Versions::default();
                 self.sums = *sums;
@@ -474,28 +496,24 @@ impl Session {
                 }
                 self.runs.push(run);
             }
+            Entry::Queued { .. }
+            | Entry::Edited { .. }
+            | Entry::Unqueued { .. }
+            | Entry::Released {}
+            | Entry::Taken { .. } => self.fold_queue(header, entry)?,
             entry => self.fold_run(header, entry)?,
         }
         Some(())
     }
 
-    /// A message begins a run.
-    fn fold_prompt(&mut self, header: &Header, entry: &Entry) -> Option<()> {
-        let Entry::Prompt {
-            message,
-            text,
-            context,
-            metadata,
-            idempotency,
-            continues,
-            files,
-            schema,
-            replaces,
-        } = entry
+    /// What a `prompt` says, as the run keeps it.
+    fn said(&self, entry: &Entry) -> Option<Prompt> {
+        let Entry::Prompt { message, text, context, metadata, idempotency, continues, files, schema, .. } =
+            entry
         else {
             return None;
         };
-        let mut prompt = Prompt {
+        Some(Prompt {
             message: message.clone(),
             text: text.clone(),
             context: context.clone(),
@@ -507,23 +525,30 @@ impl Session {
                 Some(schema) => Some(Output::from_record(schema, &self.engine)?),
                 None => None,
             },
-            first: None,
-            answers: None,
-        };
-        if let Some(replaces) = replaces {
-            self.replace(replaces, &mut prompt)?;
-        } else if continues.is_some() {
+            ..Prompt::default()
+        })
+    }
+
+    /// A message begins a run.
+    fn fold_prompt(&mut self, header: &Header, entry: &Entry) -> Option<()> {
+        let mut prompt = self.said(entry)?;
+        let mut steered = Vec::new();
+        if let Entry::Prompt { replaces: Some(replaces), .. } = entry {
+            steered = self.replace(replaces, &mut prompt)?;
+            prompt.replaces = Some(replaces.clone());
+        } else if prompt.continues.is_some() {
             prompt.answers = self.runs.last().map(|run| {
                 let (message, at) = run.message();
                 (message.into(), at)
             });
         }
         // Whoever attaches a file has not read all that it says.
-        if !files.is_empty() {
+        if !prompt.files.is_empty() {
             self.outside_at = Some(header.seq);
         }
         let mut run = Run::new(header.run.clone()?, header.at, prompt);
         run.on = self.provider().map(Into::into);
+        run.steered = steered;
         self.runs.push(run);
         Some(())
     }
@@ -558,9 +583,10 @@ impl Session {
         if run.delegate.is_some() && run.ended.is_some() && run.outside {
             self.outside_at = Some(header.seq);
         }
-        let (ended, worked_ms) = (top.ended.is_some(), top.worked_ms);
-        if ended {
+        let (ended, worked_ms) = (top.ended.as_ref().map(|ended| ended.outcome), top.worked_ms);
+        if let Some(outcome) = ended {
             self.sums.wall_ms = self.sums.wall_ms.saturating_add(worked_ms);
+            self.queue_after(outcome == Outcome::Completed);
         }
         if let Some(usage) = entry.usage() {
             self.sums.add(usage);
@@ -587,11 +613,15 @@ impl Session {
         }
         self.blank = true;
         let ended = match header.kind.as_str() {
-            "prompt" | "delegated" => None,
+            "prompt" | "delegated" | "queued" => None,
+            // It enters a run that has begun before.
+            "taken" if self.past.get(header.run.as_ref()?).is_some_and(|past| past.begun) => return Some(()),
+            "taken" => None,
             "adopted" => Some(Past::over(header.at)),
             _ => return Some(()),
         };
-        self.past.insert(header.run.as_ref()?, Past { started_at: header.at, ended });
+        let begun = header.kind != "queued";
+        self.past.insert(header.run.as_ref()?, Past { started_at: header.at, begun, ended });
         Some(())
     }
 
@@ -622,9 +652,14 @@ impl Session {
     }
 }
 
-/// The files that came with the message of a run.
+/// The files that came with the messages of a run.
 pub(crate) fn files_of(run: &Run) -> impl Iterator<Item = &File> {
-    run.prompt.files.iter().filter_map(|block| match block {
+    let entered = run.steered.iter().flat_map(|steered| files_of_prompt(&steered.prompt.files));
+    files_of_prompt(&run.prompt.files).chain(entered)
+}
+
+fn files_of_prompt(files: &[Block]) -> impl Iterator<Item = &File> {
+    files.iter().filter_map(|block| match block {
         Block::File(file) => Some(file),
         _ => None,
     })

@@ -9,7 +9,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::list::Listed;
 use crate::model::{Block, Message, Peer, Role, StopReason, drop_open_server_calls};
 use crate::prompt::framed;
-use crate::run::{Call, CallState, Run, Said, Turn};
+use crate::run::{Call, CallState, Prompt, Run, Said, Turn};
 
 /// The serialized conversation of one session for one provider, extended as the session goes on.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub struct Transcript {
     runs: usize,
     turns: usize,
     prompted: bool,
+    /// How many of the run's messages were taken up that have entered it.
+    steered: usize,
     /// The last message is the model's.
     said_last: bool,
     /// The last message is of results.
@@ -65,6 +67,7 @@ impl Transcript {
             runs: 0,
             turns: 0,
             prompted: false,
+            steered: 0,
             said_last: false,
             results_last: false,
             paused: false,
@@ -86,7 +89,7 @@ impl Transcript {
         };
         self.text.truncate(len);
         self.starts.truncate(kept);
-        (self.runs, self.turns, self.prompted) = (kept, 0, false);
+        (self.runs, self.turns, self.prompted, self.steered) = (kept, 0, false, 0);
         (self.said_last, self.results_last, self.paused) = (said_last, results_last, paused);
     }
 
@@ -97,14 +100,9 @@ impl Transcript {
                 let Transcript { said_last, results_last, paused, .. } = *self;
                 self.starts.push(Start { len: self.text.len(), said_last, results_last, paused });
             }
+            let refused = refused(runs, self.runs);
             if !self.prompted && run.prompt.continues.is_none() {
-                let refused = refused(runs, self.runs);
-                self.leaves_out |= refused;
-                let file = |file| self.peer.block(file, refused);
-                let mut blocks = run.prompt.files.iter().map(file).list();
-                blocks.push(Block::Text(run.prompt.text.clone()));
-                blocks.extend(run.prompt.context.clone().map(Block::Text));
-                self.push(Role::User, blocks, false);
+                self.push_prompt(&run.prompt, refused);
             }
             self.prompted = true;
             // The next run makes the call again that broke off here.
@@ -112,6 +110,7 @@ impl Transcript {
             while let Some(turn) = run.turns.get(self.turns) {
                 let last = run.ended.is_some() && self.turns + 1 == run.turns.len();
                 let replaced = last && made_again && matches!(turn.said, Said::Cut(_));
+                self.push_steered(run, self.turns, refused);
                 if self.said_last && !self.paused && !replaced {
                     let before = self.runs.checked_sub(1).filter(|_| self.turns == 0);
                     let ended = before.and_then(|before| runs.get(before)?.ended.as_ref());
@@ -130,9 +129,29 @@ impl Transcript {
             if run.ended.is_none() {
                 return &self.text;
             }
-            (self.runs, self.turns, self.prompted) = (self.runs + 1, 0, false);
+            // One that has entered it, and was never sent.
+            self.push_steered(run, usize::MAX, refused);
+            (self.runs, self.turns, self.prompted, self.steered) = (self.runs + 1, 0, false, 0);
         }
         &self.text
+    }
+
+    /// Takes up the messages that have entered a run behind so many of its turns.
+    fn push_steered(&mut self, run: &Run, turns: usize, refused: bool) {
+        while let Some(steered) = run.steered.get(self.steered).filter(|steered| steered.after <= turns) {
+            self.push_prompt(&steered.prompt, refused);
+            self.steered += 1;
+        }
+    }
+
+    /// What a person has said. `refused`: without its files.
+    fn push_prompt(&mut self, prompt: &Prompt, refused: bool) {
+        self.leaves_out |= refused;
+        let file = |file| self.peer.block(file, refused);
+        let mut blocks = prompt.files.iter().map(file).list();
+        blocks.push(Block::Text(prompt.text.clone()));
+        blocks.extend(prompt.context.clone().map(Block::Text));
+        self.push(Role::User, blocks, false);
     }
 
     /// Whether the turn is settled, and was taken up. `last`: the run ended with it.

@@ -101,6 +101,8 @@ pub enum Cause {
     Reconnect,
     /// It is recovered, and waits.
     Resume,
+    /// It is put aside, or taken up again: its status stays.
+    Bench,
     /// Somebody says that its endpoint is gone.
     MarkStale,
     /// The provider does not accept the key.
@@ -125,7 +127,7 @@ const RECOVERABLE: Set =
 const ANY: Set = ACTIVE | RECOVERABLE;
 
 /// The table: from any of these, by this, to that.
-const TABLE: [(Set, Cause, Status); 19] = [
+const TABLE: [(Set, Cause, Status); 22] = [
     (NONE, Cause::Launch, Running),
     (NONE, Cause::LaunchWaiting, Starting),
     (bit(Starting), Cause::Ready, Running),
@@ -135,6 +137,9 @@ const TABLE: [(Set, Cause, Status); 19] = [
     (bit(Running) | bit(Idle), Cause::GoesOn, Running),
     (bit(Running), Cause::RunEnded, Idle),
     (bit(Stopping), Cause::RunEnded, Stopped),
+    (bit(Starting), Cause::Bench, Starting),
+    (bit(Running), Cause::Bench, Running),
+    (bit(Idle), Cause::Bench, Idle),
     (ACTIVE, Cause::Stop, Stopped),
     (ACTIVE, Cause::StopWaiting, Stopping),
     (ACTIVE, Cause::Stale, Failed),
@@ -199,6 +204,7 @@ pub fn markdown() -> String {
             Cause::Exit => "exit word",
             Cause::GoesOn => "a held run goes on",
             Cause::RunEnded => "its run is over",
+            Cause::Bench => "bench, play",
             Cause::Stop => "stop",
             Cause::StopWaiting => "stop, while a run works",
             Cause::Stale => "status, prompt, stop, restart or rename finds it stale",

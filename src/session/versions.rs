@@ -12,7 +12,7 @@
 use super::Session;
 use crate::list::Listed;
 use crate::maps::Named;
-use crate::run::{Prompt, Run, answer_id};
+use crate::run::{Prompt, Run, Steered, answer_id};
 
 /// Runs that a newer version has taken the place of.
 #[derive(Clone, Debug)]
@@ -104,16 +104,20 @@ impl Session {
         Some(parts.into_iter().rev().flatten().list())
     }
 
-    /// Takes what a new version replaces out of the conversation. `None`: it is not there.
-    pub(super) fn replace(&mut self, replaces: &str, prompt: &mut Prompt) -> Option<()> {
+    /// Takes what a new version replaces out of the conversation, and gives the messages that had entered the run of an
+    /// answer that is made anew: they were said before it, and stay. `None`: it is not there.
+    pub(super) fn replace(&mut self, replaces: &str, prompt: &mut Prompt) -> Option<Vec<Steered>> {
         let at = self.place_of(replaces)?;
         let runs = self.runs.split_off(at);
         let old = runs.first()?;
         let (message, said_at) = old.message();
         let first = old.prompt.first.as_deref();
+        let mut stay = Vec::new();
         let (list, old, new) = if old.is_answer(replaces) {
             prompt.first = first.map(Into::into);
             prompt.answers = Some((message.into(), said_at));
+            let same = runs.iter().take_while(|run| run.id == old.id || run.prompt.continues.is_some());
+            stay = same.flat_map(|run| run.steered.iter().cloned()).list();
             (answer_id(message), old.answer_id(), answer_id(&prompt.message))
         } else {
             let first = first.unwrap_or(message).to_owned();
@@ -125,6 +129,9 @@ impl Session {
             None => drop(self.versions.lists.insert(&list, vec![old, new])),
         }
         self.versions.replaced.push(Replaced { at, runs });
-        Some(())
+        for steered in &mut stay {
+            steered.after = 0;
+        }
+        Some(stay)
     }
 }

@@ -7,7 +7,8 @@ use crate::json;
 use crate::list::Listed;
 use crate::model::{Block, File, Usage};
 use crate::object::Object;
-use crate::run::{Call, CallState, Outcome, Run, Said, Settled, Turn};
+use crate::ports::Millis;
+use crate::run::{Call, CallState, Outcome, Prompt, Run, Said, Settled, Steered, Turn};
 use serde_json::Value;
 
 /// The conversation, the oldest first: the last `limit` messages before the message `before`.
@@ -33,19 +34,25 @@ fn messages(
     before: Option<&str>,
 ) -> Option<Vec<Value>> {
     let mut until = runs.len();
-    let mut half = false;
+    // Of the last run, how many of the messages that have entered it come before: then its answer does not.
+    let mut part = None;
     if let Some(id) = before {
+        let entered = |run: &Run| run.steered.iter().position(|steered| steered.prompt.message == id);
         let is_prompt = |run: &Run| run.prompt.continues.is_none() && run.message().0 == id;
-        let at = runs.iter().position(|run| is_prompt(run) || run.is_answer(id))?;
-        half = runs.get(at).is_some_and(|run| run.is_answer(id));
-        until = at + usize::from(half);
+        let is_it = |run: &&Run| is_prompt(run) || run.is_answer(id) || entered(run).is_some();
+        let at = runs.iter().position(is_it)?;
+        let run = runs.get(at)?;
+        part = if run.is_answer(id) { Some(run.steered.len()) } else { entered(run) };
+        until = at + usize::from(part.is_some());
     }
     let limit = limit.unwrap_or(usize::MAX);
     let mut messages = Vec::new();
     for run in runs.iter().take(until).rev() {
-        if !std::mem::take(&mut half) {
+        let before = part.take();
+        if before.is_none() {
             messages.push(answer_of(session, run));
         }
+        messages.append(&mut entered(run, before.unwrap_or(run.steered.len())));
         messages.extend(prompt_of(session, run));
         if messages.len() >= limit {
             break;
@@ -56,33 +63,54 @@ fn messages(
     Some(messages)
 }
 
-/// The person's message: `Message` of the contract. None where the run goes on with another.
-pub(crate) fn prompt_of(session: &Session, run: &Run) -> Option<Value> {
+/// What the person has said to a run: `Message`s of the contract, the first one first.
+pub(crate) fn said_in(session: &Session, run: &Run) -> Vec<Value> {
+    let prompt = prompt_of(session, run);
+    prompt.into_iter().chain(entered(run, run.steered.len()).into_iter().rev()).list()
+}
+
+/// The first so many of the messages that have entered a run, the last one first.
+fn entered(run: &Run, count: usize) -> Vec<Value> {
+    let entered = run.steered.iter().take(count).list();
+    let message = |steered: &&Steered| {
+        let Steered { at, prompt, .. } = steered;
+        said(&run.id, prompt, &prompt.message, *at).done()
+    };
+    entered.iter().rev().map(message).list()
+}
+
+/// The person's message. None where the run goes on with another.
+fn prompt_of(session: &Session, run: &Run) -> Option<Value> {
     if run.prompt.continues.is_some() {
         return None;
     }
     let (id, at) = run.message();
-    let message = Object::new()
+    let mut message = said(&run.id, &run.prompt, id, at);
+    Some(message.maybe("versions", session.versions_of_message(run).map(Into::into)).done())
+}
+
+/// What a person has said in a run.
+fn said(run: &str, prompt: &Prompt, id: &str, at: Millis) -> Object {
+    let mut message = Object::new();
+    message
         .text("id", id)
         .text("role", "user")
-        .value("parts", prompt_parts(run).into())
+        .value("parts", prompt_parts(prompt).into())
         .number("createdAt", at)
-        .text("runId", &run.id)
+        .text("runId", run)
         .text("status", "complete")
-        .maybe("metadata", run.prompt.metadata.clone())
-        .maybe("versions", session.versions_of_message(run).map(Into::into))
-        .done();
-    Some(message)
+        .maybe("metadata", prompt.metadata.clone());
+    message
 }
 
 /// Files first, as the model gets them; a message may be nothing else.
-fn prompt_parts(run: &Run) -> Vec<Value> {
-    let files = run.prompt.files.iter().filter_map(|block| match block {
+fn prompt_parts(prompt: &Prompt) -> Vec<Value> {
+    let files = prompt.files.iter().filter_map(|block| match block {
         Block::File(file) => Some(file_part(file)),
         _ => None,
     });
-    let text = text_part("text", &run.prompt.text);
-    files.chain((!run.prompt.text.is_empty()).then_some(text)).list()
+    let text = text_part("text", &prompt.text);
+    files.chain((!prompt.text.is_empty()).then_some(text)).list()
 }
 
 fn file_part(File { id, media_type, size, name }: &File) -> Value {

@@ -72,6 +72,7 @@ mod tests {
         }
     }
 
+    /// Ours.
     #[test]
     fn a_long_result_is_cut_on_a_character_and_says_how_much_is_gone() {
         for (character, width) in [("a", 1), ("é", 2), ("東", 3), ("\u{1f409}", 4)] {

@@ -124,10 +124,11 @@ fn random_commit(rng: &mut Rng, memory: &MemoryStore) -> Commit {
     }
     for n in 0..rng.usize(1..6) {
         let table = random_table(rng);
-        commit.writes.push(if rng.u8(..12) == 0 {
-            Write::DeletePrefix { table, prefix: random_key(rng, 0) }
-        } else {
-            Write::Put { table, key: random_key(rng, 1), value: format!("{n}-{}", rng.u16(..)) }
+        let value = format!("{n}-{}", rng.u16(..));
+        commit.writes.push(match rng.u8(..12) {
+            0 => Write::DeletePrefix { table, prefix: random_key(rng, 0) },
+            1..4 => Write::Add { table, key: random_key(rng, 1), value },
+            _ => Write::Put { table, key: random_key(rng, 1), value },
         });
     }
     commit

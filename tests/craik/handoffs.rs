@@ -1,8 +1,9 @@
 //! test_handoffs.py, and what a run leaves.
 
-use super::{at, operator, started_in_project};
+use super::{asked, at, operator, started_in_project};
 use lodger::error::Code;
-use lodger::session::record::{Draft, End, Handoff, Receipt, RunOutput, Task, TaskRun, storable, unknown};
+use lodger::session::lifecycle::{Then, prompt};
+use lodger::session::record::{Draft, End, Handoff, Receipt, RunOutput, TaskRun, storable, unknown};
 use serde_json::{Value, json};
 
 fn receipt(id: &str, more: Value) -> Receipt {
@@ -267,14 +268,14 @@ fn handoff_requires_existing_task_and_run() {
 fn a_run_of_a_session_leaves_task_run_output_and_handoff() {
     let session = started_in_project(1);
     let now = at("2026-05-22T06:15:00Z");
-    let task = Task::of_prompt(&session, " Tidy up. ", now).unwrap();
-    assert_eq!(task.text("objective"), Some("Tidy up."));
-    assert_eq!(task.text("requested_by"), Some("operator:operator-123"));
-    assert_eq!(task.text("mode"), Some("implement"));
-    assert_eq!(task.texts("expected_outputs"), ["runner_step_result", "handoff"]);
-    assert!(task.id().starts_with("task_agent_agent_session_docs_prompt_20260522061500_"));
+    let who = operator();
+    let prompted = prompt(&asked(Some(&session), &who, now), " Tidy up. ", false, None);
+    let Then::Run { task_id, text } = prompted.then else { panic!("{prompted:?}") };
+    assert_eq!(text, "Tidy up.");
+    assert_eq!(prompted.record.unwrap().text("operator_subject"), Some("operator-123"));
+    assert!(task_id.starts_with("task_agent_agent_session_docs_prompt_20260522061500_"));
 
-    let run = TaskRun::begun(&session, "run_9", task.id(), 20, now).unwrap();
+    let run = TaskRun::begun(&session, "run_9", &task_id, 20, now).unwrap();
     assert_eq!((run.text("status"), run.text("phase")), (Some("running"), Some("plan")));
     assert_eq!(run.text("runner_id"), Some("provider_openai"));
     assert_eq!(run.text("policy_envelope_id"), Some("policy_docs"));

@@ -24,7 +24,7 @@ fn allowed(causes: &[Cause], from: Status) -> Vec<Status> {
 fn only_transitions_of_the_table_happen() {
     let mut random = fastrand::Rng::with_seed(5);
     let mut seen = vec![];
-    let (mut refusals, mut changes) = (0, 0);
+    let (mut refusals, mut changes, mut benched) = (0, 0, 0);
     for _ in 0..400 {
         let waiting = random.bool();
         let how = Launch {
@@ -90,7 +90,7 @@ fn only_transitions_of_the_table_happen() {
             use Cause::*;
             const MARKS: [Cause; 4] = [MarkStale, MarkAuth, MarkProvider, MarkSandbox];
             let from = record.status();
-            let (outcome, causes): (_, &[Cause]) = match random.u8(..13) {
+            let (outcome, causes): (_, &[Cause]) = match random.u8(..15) {
                 0 => (status(&asked), &[Stale]),
                 1 => (stop(&asked, Some(text), random.bool()), &[Stale, Stop, StopWaiting]),
                 2 => (restart(&asked, None, Some(2), None), &[Stale, Restart]),
@@ -110,6 +110,7 @@ fn only_transitions_of_the_table_happen() {
                 }
                 7..=9 => (prompt(&asked, text, random.u8(..9) == 0, Some(4)), &[Stale, Prompt, Exit]),
                 10 | 11 => (finish(&record, &finished, &known), &[RunEnded, MarkAuth, MarkProvider]),
+                12 | 13 => (bench(&asked, random.u8(..3) > 0), &[Stale, Bench]),
                 _ if random.bool() => (go_on(&record, "run_1", Some(5), now, &known), &[GoesOn]),
                 _ => (ready(&record, now, &known), &[Ready]),
             };
@@ -120,6 +121,8 @@ fn only_transitions_of_the_table_happen() {
                     after.status()
                 );
                 assert_eq!(Record::read(&after.json()).as_ref(), Ok(after));
+                assert!(!after.is_suspended() || after.status().is_active(), "what is over is put aside");
+                benched += usize::from(after.is_suspended() && !record.is_suspended());
                 assert!(!has_secret(&after.json(), &known));
                 assert!(!outcome.events.is_empty(), "each change is told");
                 changes += 1;
@@ -161,7 +164,7 @@ fn only_transitions_of_the_table_happen() {
         assert!(events.iter().all(|event| event.text("session_id") == Some(record.id())));
     }
     assert_eq!(seen.len(), Status::ALL.len(), "every status was met");
-    assert!(refusals > 1_000 && changes > 3_000, "{refusals} {changes}");
+    assert!(refusals > 1_000 && changes > 3_000 && benched > 100, "{refusals} {changes} {benched}");
 }
 
 #[test]

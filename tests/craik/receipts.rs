@@ -47,16 +47,17 @@ fn list_receipts_filters_by_task_policy_and_handoff() {
         receipt(&["receipt_", name].concat(), &["task_", name].concat(), json!({ "metadata": metadata }))
     };
     let all = [made("docs"), made("other")];
+    // What somebody reads who looks for one.
+    let task = |receipt: &Value, name: &str| receipt["task_id"] == name;
+    let policy = |receipt: &Value, name: &str| receipt["result"]["metadata"]["policy_envelope_id"] == name;
+    let handoff = |receipt: &Value| receipt["result"]["metadata"]["handoff_ids"] == json!(["handoff_docs"]);
     let linked = |by: &dyn Fn(&Value) -> bool| -> Vec<&Receipt> {
-        all.iter().filter(|receipt| by(&receipt.links())).collect()
+        all.iter().filter(|receipt| by(&receipt.json())).collect()
     };
-    assert_eq!(linked(&|links| links["task_id"] == "task_docs"), [&all[0]]);
-    assert_eq!(linked(&|links| links["policy_envelope_id"] == "policy_docs"), [&all[0]]);
-    assert_eq!(linked(&|links| links["handoff_ids"] == json!(["handoff_docs"])), [&all[0]]);
-    assert!(
-        linked(&|links| links["task_id"] == "task_docs" && links["policy_envelope_id"] == "policy_other")
-            .is_empty()
-    );
+    assert_eq!(linked(&|receipt| task(receipt, "task_docs")), [&all[0]]);
+    assert_eq!(linked(&|receipt| policy(receipt, "policy_docs")), [&all[0]]);
+    assert_eq!(linked(&handoff), [&all[0]]);
+    assert!(linked(&|receipt| task(receipt, "task_docs") && policy(receipt, "policy_other")).is_empty());
 }
 
 #[test]
@@ -66,17 +67,11 @@ fn receipt_links_include_policy_profile_and_fail_open() {
         "fail_open": true,
         "metadata": { "policy_envelope_id": "policy_docs", "handoff_ids": ["handoff_docs"] },
     });
-    assert_eq!(
-        receipt("receipt_fail_open", "task_docs", more).links(),
-        json!({
-            "task_id": "task_docs",
-            "policy_profile": "trusted-local",
-            "fail_open": true,
-            "policy_envelope_id": "policy_docs",
-            "handoff_ids": ["handoff_docs"],
-            "runner_metadata": null,
-        })
-    );
+    let told = receipt("receipt_fail_open", "task_docs", more).json();
+    assert_eq!(told["task_id"], "task_docs");
+    assert_eq!((&told["policy_profile"], &told["fail_open"]), (&json!("trusted-local"), &json!(true)));
+    let links = json!({ "policy_envelope_id": "policy_docs", "handoff_ids": ["handoff_docs"] });
+    assert_eq!(told["result"]["metadata"], links, "and no runner_metadata");
 }
 
 #[test]
@@ -91,8 +86,8 @@ fn receipt_links_include_redacted_runner_metadata() {
         })
     };
     let metadata = json!({ "runner_metadata": runner("redaction-fixture-value") });
-    let links = receipt("receipt_runner", "task_docs", json!({ "metadata": metadata })).links();
-    assert_eq!(links["runner_metadata"], runner("[REDACTED]"));
+    let receipt = Receipt::of(&Deed { metadata, ..deed() }).unwrap().json();
+    assert_eq!(receipt["result"]["metadata"]["runner_metadata"], runner("[REDACTED]"));
 }
 
 #[test]

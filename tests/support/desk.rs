@@ -4,7 +4,7 @@
 //! store that one hands to the next.
 
 use lodger::error::{Code, ErrorInfo};
-use lodger::harness::{Action, CallKey, Harness, Input, ModelRequest, Notice, Options};
+use lodger::harness::{Action, By, CallKey, Harness, Input, ModelRequest, Notice, Options};
 use lodger::journal::{Entry, Row};
 use lodger::model::{Answer, Block, StopReason, Usage};
 use lodger::ports::{Commit, Key, MemoryStore, PatternEngine, Read, Table, Write};
@@ -39,7 +39,11 @@ pub struct Desk {
     pub signs: bool,
     /// Whether another tab works here.
     pub held: bool,
-    /// What was read and has not come yet; `None`: it comes at once.
+    /// What was done about locks: "lock", "steal", "announce", "unlock", "unlock, stopped".
+    pub locks: Vec<&'static str>,
+    /// Who gives the next commands.
+    pub by: By,
+    /// What was read or locked, and has not come yet; `None`: it comes at once.
     pub late: Option<Vec<Input>>,
 }
 
@@ -63,6 +67,8 @@ impl Desk {
             key: None,
             signs: true,
             held: false,
+            locks: Vec::new(),
+            by: By::Here,
             late: None,
         }
     }
@@ -119,7 +125,19 @@ impl Desk {
                 }
                 Action::Tell(notice) => self.notices.push(notice),
                 Action::Peek => self.harness.handle(self.now, Input::Held(self.held)),
-                Action::Lock { .. } => self.harness.handle(self.now, Input::Locked(true)),
+                Action::Lock { steal, .. } => {
+                    self.locks.push(if steal { "steal" } else { "lock" });
+                    self.held &= !steal;
+                    let locked = Input::Locked(!self.held);
+                    match &mut self.late {
+                        Some(late) => late.push(locked),
+                        None => self.harness.handle(self.now, locked),
+                    }
+                }
+                Action::Announce { .. } => self.locks.push("announce"),
+                Action::Unlock { stopped, .. } => {
+                    self.locks.push(if stopped { "unlock, stopped" } else { "unlock" });
+                }
                 Action::Account { id, .. } => {
                     self.harness.handle(self.now, Input::Account { read: id, result: Ok(vec![]) });
                 }
@@ -169,7 +187,7 @@ impl Desk {
         self.ids += 1;
         let id = self.ids;
         let fresh = format!("{:x}_{id}", self.now);
-        self.handle(Input::Command { id, name: name.into(), args, fresh });
+        self.handle(Input::Command { id, name: name.into(), args, fresh, by: self.by.clone() });
         id
     }
 

@@ -50,6 +50,10 @@ pub struct Journal {
     receipts: BTreeSet<(String, String)>,
     /// The latest entry that brought text from outside.
     outside: u64,
+    /// The messages that wait, worked out from the entries alone.
+    queue: Vec<Waits>,
+    /// The messages whose turn has come.
+    taken: BTreeSet<String>,
     /// The runs that were lost once.
     pub lost: BTreeSet<String>,
     /// The runs that waited for a person once: they are not lost with their page, and a page that never told of them
@@ -81,6 +85,8 @@ impl Journal {
             unknown: BTreeSet::new(),
             deeds: BTreeSet::new(),
             receipts: BTreeSet::new(),
+            queue: Vec::new(),
+            taken: BTreeSet::new(),
             outside: 0,
             lost: BTreeSet::new(),
             waited: BTreeSet::new(),
@@ -137,6 +143,9 @@ impl Journal {
                     law(*table == Table::Drafts, || format!("rows of {} were deleted", table.name()))?;
                 }
                 Write::Put { table: Table::Heads, .. } => law(false, || "a head that is not signed".into())?,
+                Write::Add { table, .. } => {
+                    law(*table == Table::Meta, || format!("a row was added to {}", table.name()))?;
+                }
                 Write::Put { .. } | Write::Sign { .. } => {}
             }
         }
@@ -161,7 +170,8 @@ impl Journal {
         } else if pages > 0 {
             law(appended.is_empty(), || "pages changed with entries, unguarded".into())?;
         }
-        law(files == 0 || appended.iter().any(|kind| kind == "prompt"), || "files without a message".into())?;
+        let accepts = |kind: &String| kind == "prompt" || kind == "queued";
+        law(files == 0 || appended.iter().any(accepts), || "files without a message".into())?;
         let there = files_of(disk);
         let missing: Vec<String> = self.files().filter(|id| !there.contains(id)).collect();
         law(missing.is_empty(), || format!("the bytes of {missing:?} are not there"))?;
@@ -264,6 +274,8 @@ impl Journal {
                     *self.ordered.entry((run, tool_call.clone())).or_default() += 1;
                 }
                 Entry::Lost { .. } => drop(self.lost.insert(run)),
+                // It may be ended by a page that never told of it, as what was lost.
+                Entry::Benched { .. } => drop(self.lost.insert(run)),
                 Entry::Recorded { what, record } if what == "receipt" => self.has_receipt(run, record)?,
                 Entry::Ended { .. } => self.has_its_receipts(&run)?,
                 Entry::Cleared { .. } => {
@@ -274,12 +286,21 @@ impl Journal {
                 _ => {}
             }
         }
+        if let Some(entry) = &entry {
+            self.waits(entry, header.run.as_deref(), header.seq)?;
+        }
         let before = self.before(entry.as_ref());
         self.fold.accept(&header, entry.as_ref(), &row).map_err(|e| e.message.clone())?;
         if let Some((replaces, before)) = before {
             let answer = self.took_its_place(&replaces, &before)?;
             let what = if answer { "prompt, made anew" } else { "prompt, edited" };
             *self.kinds.entry(what.into()).or_default() += 1;
+        }
+        if let Some(Entry::Taken { message }) = &entry {
+            let begins = self.fold.runs.last().is_some_and(|run| run.prompt.message == *message);
+            let what = if begins { "taken, to begin a run" } else { "taken, to enter one" };
+            *self.kinds.entry(what.into()).or_default() += 1;
+            self.stands_where_it_belongs(message, header.run.as_deref().unwrap_or_default())?;
         }
         self.hash = row.hash().into();
         self.at = header.at;
@@ -293,8 +314,90 @@ impl Journal {
 
     /// What is replaced by an entry, and the ids of the conversation before.
     fn before(&self, entry: Option<&Entry>) -> Option<(String, Vec<String>)> {
-        let Some(Entry::Prompt { replaces: Some(replaces), .. }) = entry else { return None };
+        let replaces = match entry? {
+            Entry::Prompt { replaces, .. } => replaces.clone()?,
+            Entry::Taken { message } => {
+                let said = &self.queue_of(message)?.prompt["replaces"];
+                let there = ids(&session::history(&self.fold, None, None)?);
+                said.as_str().filter(|id| there.iter().any(|there| there == id))?.to_owned()
+            }
+            _ => return None,
+        };
         Some((replaces.clone(), ids(&session::history(&self.fold, None, None)?)))
+    }
+
+    /// What waits or has just been taken under this id.
+    fn queue_of(&self, message: &str) -> Option<&Waits> {
+        self.queue.iter().find(|waits| waits.id == message)
+    }
+
+    /// An entry that is about the queue, held against what waits.
+    fn waits(&mut self, entry: &Entry, run: Option<&str>, seq: u64) -> Law {
+        // What was taken stays until the next entry, for whoever looks at what it has done.
+        let taken = &self.taken;
+        self.queue.retain(|waits| !taken.contains(&waits.id));
+        let of_top = run.is_some() && self.fold.current().map(|top| top.id.as_str()) == run;
+        match entry {
+            Entry::Queued { mode, prompt } => {
+                let id = prompt["message"].as_str().unwrap_or_default().to_owned();
+                law(self.fold.current().is_some(), || format!("{id} waits for nothing"))?;
+                let (prompt, run) = (prompt.clone(), run.ok_or("what waits has no run")?.into());
+                self.queue.push(Waits { id, run, steers: mode == "steer", held: false, prompt });
+            }
+            Entry::Edited { message, text } => {
+                let waits = self.queue.iter_mut().find(|waits| waits.id == *message);
+                waits.ok_or("what does not wait is edited")?.prompt["text"] = text.as_str().into();
+            }
+            Entry::Unqueued { message } => {
+                let at = self.queue.iter().position(|waits| waits.id == *message);
+                self.queue.remove(at.ok_or("what does not wait is removed")?);
+            }
+            Entry::Released {} => self.queue.iter_mut().for_each(|waits| waits.held = false),
+            Entry::Started { .. } => self.queue.iter_mut().for_each(|waits| waits.held = true),
+            Entry::Ended { outcome, .. } if of_top => {
+                for waits in &mut self.queue {
+                    (waits.steers, waits.held) = (false, outcome != "completed");
+                }
+            }
+            Entry::Cleared { .. } => self.queue.clear(),
+            Entry::Commanded { what, .. } if what == "fork" || what == "import" => self.queue.clear(),
+            Entry::Taken { message } => {
+                let steers = self.fold.current().is_some();
+                let next = self.queue.iter().find(|waits| waits.steers == steers);
+                let next = next.ok_or_else(|| format!("{message} is taken, and nothing waits"))?;
+                law(next.id == *message || next.held, || format!("{message} is taken before {}", next.id))?;
+                let waits = self.queue_of(message).ok_or_else(|| format!("{message} does not wait"))?;
+                law(!waits.held, || format!("{message} is held and taken"))?;
+                law(waits.steers == steers && of_top == steers, || format!("{message} goes into {run:?}"))?;
+                law(steers || Some(waits.run.as_str()) == run, || {
+                    format!("{message} begins {run:?}, and was to begin {:?}", waits.run)
+                })?;
+                let open = self.fold.current().map(Run::open_calls).unwrap_or_default().len();
+                law(open == 0, || format!("{message} enters, and {open} calls are open"))?;
+                if waits.prompt["files"].is_array() {
+                    self.outside = seq;
+                }
+                law(self.taken.insert(message.clone()), || format!("{message} is taken twice"))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A message that was taken is shown as it was said last: the last one before the answer of its run.
+    fn stands_where_it_belongs(&self, message: &str, run: &str) -> Law {
+        let history = session::history(&self.fold, None, None).unwrap_or_default();
+        let said = history.iter().position(|shown| shown["id"] == message);
+        let said = said.ok_or_else(|| format!("{message} was taken and is not shown"))?;
+        law(history[said]["runId"] == run, || format!("{message} of {run} is {}", history[said]))?;
+        let answer = &history[said + 1];
+        law(answer["runId"] == run && answer["role"] == "assistant", || {
+            format!("{message} is before {answer}")
+        })?;
+        let text = self.queue_of(message).map(|waits| waits.prompt["text"].clone()).unwrap_or_default();
+        let shown =
+            history[said]["parts"].as_array().and_then(|parts| parts.last()).map(|part| &part["text"]);
+        law(shown == Some(&text) || text == "", || format!("{message} says {shown:?} and not {text}"))
     }
 
     /// A new version stands where the old one did, with nothing behind it and all that was before it; and what left can
@@ -455,7 +558,11 @@ impl Journal {
 
     /// The ids of the files that the conversation refers to.
     fn files(&self) -> impl Iterator<Item = String> {
-        self.fold.all_runs().flat_map(|run| &run.prompt.files).map(|block| match block {
+        let said = self.fold.all_runs().flat_map(|run| &run.prompt.files);
+        let steered = self.fold.all_runs().flat_map(|run| &run.steered);
+        let steered = steered.flat_map(|steered| &steered.prompt.files);
+        let waiting = self.fold.queue().iter().flat_map(|queued| queued.files());
+        said.chain(steered).chain(waiting).map(|block| match block {
             Block::File(file) => file.id.clone(),
             other => panic!("{other:?} is no file"),
         })
@@ -481,6 +588,16 @@ impl Journal {
         let again = again || (self.unknown.contains(&key) && self.allowed.contains(&key));
         law(*times == 1 || again, || format!("{call} of {run} takes effect twice"))
     }
+}
+
+/// A message that waits.
+#[derive(Clone, Debug)]
+struct Waits {
+    id: String,
+    run: String,
+    steers: bool,
+    held: bool,
+    prompt: Value,
 }
 
 fn ids(messages: &[Value]) -> Vec<String> {
@@ -549,14 +666,26 @@ pub struct Told {
     pub events: Vec<(&'static str, Value)>,
     /// The conversation as a view keeps it, from what it was told piece by piece.
     pub view: Option<Vec<Value>>,
+    /// The state of that view.
+    pub state: Value,
     runs: BTreeMap<(u64, String), RunTold>,
     /// The run whose `agent:status-changed` must come next.
     ends: bool,
+    /// Whether this page has put something aside: then an answer may be made again in one epoch, and say less.
+    pub benches: bool,
 }
 
 impl Told {
     pub fn new() -> Told {
-        Told { status: Value::Null, events: Vec::new(), view: None, runs: BTreeMap::new(), ends: false }
+        Told {
+            status: Value::Null,
+            events: Vec::new(),
+            view: None,
+            state: Value::Null,
+            runs: BTreeMap::new(),
+            ends: false,
+            benches: false,
+        }
     }
 
     /// A message that is new or has changed from this part on.
@@ -683,7 +812,7 @@ impl Told {
             }
             ("agent:session-started", Stage::Start) => Stage::Open,
             ("agent:message-chunk", Stage::Open) => {
-                told.chunk(detail, fold)?;
+                told.chunk(detail, fold, self.benches)?;
                 Stage::Open
             }
             ("agent:permission-required" | "agent:permission-resolved", Stage::Open) => {
@@ -717,7 +846,7 @@ impl Told {
             law(outcome == ended.outcome, || format!("the journal says {:?}", ended.outcome))?;
             let open = told.calls.iter().find(|(_, (begun, over))| *begun && !over);
             law(open.is_none(), || format!("the run ends before its call {open:?}"))?;
-            if let Some(run) = journal.fold.run(run) {
+            if let Some(run) = journal.fold.run(run).filter(|_| !self.benches) {
                 told.shows_what_is_kept(&journal.fold, run, lost)?;
             }
         }
@@ -729,12 +858,16 @@ impl Told {
 }
 
 impl RunTold {
-    fn chunk(&mut self, detail: &Value, run: Option<&Run>) -> Law {
+    /// `again`: the answer may be made again in this epoch, for it was put aside.
+    fn chunk(&mut self, detail: &Value, run: Option<&Run>, again: bool) -> Law {
         if let Some(run) = run {
             law(detail["messageId"] == run.answer_id(), || "the chunk is of another message".into())?;
         }
         let part = detail["part"].as_u64().ok_or("a chunk without a part")?;
         let text = detail["text"].as_str().filter(|text| !text.is_empty()).ok_or("an empty chunk")?;
+        if again && detail["offset"] == 0 {
+            self.parts.split_off(&part);
+        }
         let shown = self.parts.entry(part).or_default();
         let offset = shown.encode_utf16().count() as u64;
         law(detail["offset"] == offset, || format!("the offset should be {offset}"))?;

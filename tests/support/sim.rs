@@ -14,7 +14,9 @@ use super::script::{self, Plan};
 use super::{ollama_rules, openai_responses_rules, openai_rules};
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
-use lodger::harness::{Action, CallKey, Harness, Input, Lifecycle, ModelRequest, Notice, Options, Provider};
+use lodger::harness::{
+    Action, By, CallKey, Harness, Input, Lifecycle, ModelRequest, Notice, Options, Provider,
+};
 use lodger::model::{Answer, Delta, StopReason, Usage, Wire};
 use lodger::ports::files::fill;
 use lodger::ports::{Commit, MemoryStore, Millis, Read, Rows, StoreError, Table, Write};
@@ -42,6 +44,10 @@ pub struct Faults {
     pub clears: bool,
     /// Messages are edited, and answers made anew.
     pub edits: bool,
+    /// Messages wait in the queue.
+    pub queues: bool,
+    /// The session is benched and played.
+    pub benches: bool,
     /// The page configures and registers in mid-run.
     pub changes: bool,
     /// The page tools are there, which makes every start dearer.
@@ -58,6 +64,8 @@ impl Faults {
         second: true,
         clears: true,
         edits: true,
+        queues: true,
+        benches: true,
         changes: true,
         page_tools: true,
     };
@@ -78,6 +86,8 @@ impl Faults {
         without(|f| &mut f.reads);
         without(|f| &mut f.clears);
         without(|f| &mut f.edits);
+        without(|f| &mut f.queues);
+        without(|f| &mut f.benches);
         without(|f| &mut f.changes);
         without(|f| &mut f.late);
         without(|f| &mut f.page_tools);
@@ -459,7 +469,11 @@ impl World {
         match name.as_str() {
             "sendMessage" | "regenerate" | "resume" => {
                 let run = value["runId"].as_str().unwrap_or_default();
-                let stored = self.journal.fold.run_times(run).is_some();
+                let fold = &self.journal.fold;
+                let stored = fold.run_times(run).is_some() || fold.queued(run).is_some();
+                if fold.queued(run).is_some() {
+                    self.note("messages that wait");
+                }
                 law(stored, || format!("{name} was accepted before {run} is stored"))
             }
             "clearConversation" => {
@@ -496,9 +510,9 @@ impl World {
             }
             Notice::Message(_, from, json) => page.told.message(from, parsed(&json)?)?,
             Notice::Gone(_, message) => page.told.gone(&message)?,
-            Notice::Tools(json) | Notice::View(_, json) => {
-                parsed(&json)?;
-            }
+            Notice::Tools(json) => drop(parsed(&json)?),
+            Notice::View(_, json) => page.told.state = parsed(&json)?,
+            Notice::Grown(..) => {}
         }
         Ok(())
     }
@@ -597,7 +611,11 @@ impl World {
         let asked =
             Asked { name: name.into(), args: args.clone(), answer: None, seq: self.journal.fold.seq() };
         self.pages[page].asked.insert(id, asked);
-        self.handle(page, Input::Command { id, name: name.into(), args, fresh: format!("{id:x}") });
+        self.pages[page].told.benches |= name == "sessions.bench";
+        self.handle(
+            page,
+            Input::Command { id, name: name.into(), args, fresh: format!("{id:x}"), by: By::Here },
+        );
         id
     }
 
@@ -864,6 +882,8 @@ impl World {
             return self.reopen(at);
         }
         let holds = page.has_lock && self.holder == Some(at);
+        // The moment that matters most: what a tool has done, nobody knows.
+        let in_tool = page.called.values().any(|called| called.kind == "tool");
         // How likely each thing is, in parts of the sum of those that are possible.
         let weights = [
             (What::Commit, if page.commit.is_some() { 220 } else { 0 }),
@@ -873,7 +893,7 @@ impl World {
             (What::Stream, if page.models.is_empty() { 0 } else { 200 }),
             (What::Call, if page.called.is_empty() { 0 } else { 140 }),
             (What::Time, 60),
-            (What::Crash, if faults.crashes { 2 } else { 0 }),
+            (What::Crash, if faults.crashes { 2 + 8 * u32::from(in_tool) } else { 0 }),
             (What::Theft, if faults.thefts && holds { 3 } else { 0 }),
             (What::Robbed, if page.robbed { 20 } else { 0 }),
             (What::Late, if faults.late { 10 } else { 0 }),
@@ -1019,7 +1039,17 @@ impl World {
             self.command(page, name, args);
             return;
         }
-        let (name, args) = match self.rng.u8(..40) {
+        if faults.queues && self.rng.u8(..12) == 0 {
+            let (name, args) = self.random_change_of_queue();
+            self.command(page, name, args);
+            return;
+        }
+        // What comes of a call that was lost is seen only where its run goes on.
+        if self.journal.fold.current().is_some_and(|run| run.held) && self.rng.u8(..3) == 0 {
+            self.command(page, "resume", json!({}));
+            return;
+        }
+        let (name, args) = match self.rng.u8(..44) {
             0..12 => {
                 let mut args = json!({ "text": script::text(&mut self.rng) });
                 if self.rng.u8(..4) == 0 {
@@ -1043,6 +1073,9 @@ impl World {
                 }
                 if faults.edits && self.rng.u8(..3) == 0 {
                     args["replaces"] = self.known_message(false).into();
+                }
+                if faults.queues && self.rng.bool() {
+                    args["whenBusy"] = ["queue", "steer"][self.rng.usize(..2)].into();
                 }
                 ("sendMessage", args)
             }
@@ -1097,9 +1130,30 @@ impl World {
                 }
             }
             37 => ("settings", json!({})),
+            40 | 41 if faults.benches => ("sessions.bench", json!({ "id": SESSION })),
+            42 | 43 if faults.benches => ("sessions.play", json!({ "id": SESSION })),
             _ => ("watch", json!({})),
         };
         self.command(page, name, args);
+    }
+
+    /// Something is done with a message that waits, or has waited.
+    fn random_change_of_queue(&mut self) -> (&'static str, Value) {
+        let queue = self.journal.fold.queue();
+        let waiting =
+            queue.get(self.rng.usize(..queue.len().max(1))).map(|queued| queued.message().to_owned());
+        let run = queue.first().map(|queued| queued.run.clone());
+        let id = match waiting.filter(|_| self.rng.u8(..8) > 0) {
+            Some(id) => id,
+            None => self.known_message(false),
+        };
+        match self.rng.u8(..8) {
+            0..3 => ("queue.edit", json!({ "id": id, "text": script::text(&mut self.rng) })),
+            3 => ("queue.remove", json!({ "id": id })),
+            4 => ("interrupt", json!({ "runId": run.unwrap_or(id) })),
+            5 => ("wait", json!({ "runId": run.unwrap_or(id), "timeoutMs": 300, "errorGraceMs": 200 })),
+            _ => ("queue.release", json!({})),
+        }
     }
 
     /// An answer to something that waits for a person.
@@ -1137,14 +1191,9 @@ impl World {
         };
         // Those of the last times: some are over, and answering them again must be refused.
         let mut waits: Vec<_> = page.told.events.iter().rev().filter_map(asked).take(3).collect();
-        // And the oldest that is not: whoever looks at the page still sees it.
-        let over = |id: &str| {
-            let resolved = |(kind, detail): &(&str, Value)| {
-                *kind == "agent:permission-resolved" && detail["requestId"] == id
-            };
-            page.told.events.iter().any(resolved)
-        };
-        waits.extend(page.told.events.iter().filter_map(asked).find(|(id, _)| !over(id)));
+        // And one that is not: whoever looks at the page still sees it.
+        let oldest = page.told.state["permissions"].as_array().and_then(|permissions| permissions.last());
+        waits.extend(oldest.map(|asked| (asked["requestId"].as_str().unwrap().to_owned(), true)));
         let run = page.harness.session(SESSION).and_then(|session| session.current());
         for call in run.into_iter().flat_map(|run| run.parts()).flat_map(|run| run.open_calls()) {
             if call.state == CallState::Handed {
@@ -1195,7 +1244,7 @@ impl World {
             1 => config["instructions"] = json!({ "$fn": INSTRUCTIONS }),
             _ => {}
         }
-        if self.rng.u8(..3) == 0 {
+        if self.rng.bool() {
             config["resume"] = "auto".into();
         }
         if self.rng.u8(..4) == 0 {
@@ -1292,7 +1341,8 @@ impl World {
         for (id, asked) in &page.asked {
             let waits = asked.name == "result" && {
                 let run = asked.args["runId"].as_str().unwrap_or_default();
-                self.journal.fold.run_times(run).is_some_and(|(_, ended)| ended.is_none())
+                let queued = self.journal.fold.queued(run).is_some();
+                queued || self.journal.fold.run_times(run).is_some_and(|(_, ended)| ended.is_none())
             };
             // A result that somebody else will bring about is not told to this page in this version.
             let elsewhere = asked.name == "result" && page.harness.session(SESSION).is_none();
@@ -1315,6 +1365,8 @@ impl World {
             self.holds(law(*view == history, || format!("a view shows {view:?}\nand not {history:?}")));
         }
         let rests = session.current().is_none_or(|run| run.held);
+        let held = session.queue().iter().all(|queued| queued.held || session.current().is_some());
+        self.holds(law(held, || format!("nobody takes what waits: {:?}", session.queue())));
         self.holds(law(rests, || format!("a run stands still: {:?}", session.current())));
     }
 
@@ -1326,6 +1378,7 @@ impl World {
         self.pages.truncate(1);
         let provider = json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" });
         self.must(0, "startAgent", json!({ "provider": provider }));
+        self.take_up();
         // A run that waited for a person waits again: whoever does not answer interrupts it.
         if self.pages[0].harness.session(SESSION).and_then(Session::current).is_some_and(Run::waiting) {
             self.must(0, "interrupt", json!({}));
@@ -1336,6 +1389,18 @@ impl World {
         assert_eq!((&result["outcome"], &result["text"]), (&json!("completed"), &json!("yes")));
         let drafts = self.disk.read(&Read::all(Table::Drafts, Vec::new()));
         assert!(drafts.is_empty(), "broken law: drafts are left: {drafts:?}");
+    }
+
+    /// What is put aside takes no message: its run is ended, and then it is played.
+    pub fn take_up(&mut self) {
+        let Some(session) = self.pages[0].harness.session(SESSION).filter(|session| session.is_benched())
+        else {
+            return;
+        };
+        if let Some(run) = session.current().map(|run| run.id.clone()) {
+            self.must(0, "interrupt", json!({ "runId": run }));
+        }
+        self.must(0, "sessions.play", json!({ "id": SESSION }));
     }
 
     fn holds(&self, law: Law) {

@@ -36,6 +36,11 @@ impl Cmd {
         self
     }
 
+    pub fn envs(mut self, pairs: &[(&str, &str)]) -> Cmd {
+        self.inner.envs(pairs.iter().copied());
+        self
+    }
+
     pub fn without_env(mut self, name: &str) -> Cmd {
         self.inner.env_remove(name);
         self

@@ -12,6 +12,7 @@ pub use read::{Function, Given};
 pub(crate) use read::{function, shortened};
 
 use crate::error::ErrorInfo;
+use crate::journal::redact;
 use crate::json::json;
 use crate::list::Listed;
 use crate::model::{Ability, Catalog, Known, Peer, Reasoning, Settings};
@@ -42,6 +43,8 @@ pub enum IfRunning {
     Reject,
     /// Here already is fine.
     Join,
+    /// A person wants it here: whoever has it loses it.
+    TakeOver,
 }
 
 /// The whole configuration.
@@ -155,8 +158,9 @@ impl Config {
                 }
                 "resume" => config.resume_auto = word(value, name, &["hold", "auto"])? == 1,
                 "ifRunning" => {
-                    config.if_running = match word(value, name, &["reject", "join"])? {
+                    config.if_running = match word(value, name, &["reject", "join", "takeover"])? {
                         1 => IfRunning::Join,
+                        2 => IfRunning::TakeOver,
                         _ => IfRunning::Reject,
                     };
                 }
@@ -425,7 +429,13 @@ fn budgets(value: &Value, name: &str) -> Result<Value, ErrorInfo> {
 
 /// The providers by their names.
 fn providers(value: &Value) -> Result<Vec<(String, Provider)>, ErrorInfo> {
-    let read = |(name, value): (&String, &Value)| Ok((name.clone(), provider(value)?));
+    let read = |(name, value): (&String, &Value)| {
+        if redact::text(name, &[]).is_some() {
+            let error = invalid("the name of a provider looks like a secret");
+            return Err(error.hint("it is put on record: choose another; keys go into apiKey"));
+        }
+        Ok((name.clone(), provider(value)?))
+    };
     object(value, "providers")?.iter().map(read).tried()
 }
 
@@ -477,7 +487,7 @@ mod tests {
             (json!({ "provider": { "kind": "openai-compatible" } }), "baseUrl"),
             (json!({ "provider": { "kind": "llama" } }), "llama"),
             (json!({ "maxTurns": "3" }), "maxTurns"),
-            (json!({ "ifRunning": "takeover" }), "ifRunning"),
+            (json!({ "ifRunning": "steal" }), "ifRunning"),
         ] {
             let error = error(patch);
             assert_eq!(error.code, Code::InvalidConfig);
@@ -501,6 +511,19 @@ mod tests {
         assert!(own.patched(&json!({ "models": null })).unwrap().known(None).is_none());
         let named = error(json!({ "models": { "anthropic": { "mine": { "price": "3" } } } }));
         assert!(named.message.starts_with("models.anthropic.mine.price must"), "{named}");
+    }
+
+    #[test]
+    fn a_provider_is_not_called_like_a_key() {
+        let named = |name: &str| json!({ "providers": { name: { "kind": "anthropic" } } });
+        for name in ["sk-ant-0123456789", "sk-proj-abcdefghijklmnop", "https://me:word@example.com"] {
+            let error = error(named(name));
+            assert_eq!(error.code, Code::InvalidConfig);
+            assert_eq!(error.message, "the name of a provider looks like a secret");
+        }
+        for name in ["spare", "anthropic", "key", "sk-ant"] {
+            Config::default().patched(&named(name)).unwrap();
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::harness::args::Args;
 use crate::harness::runs::begun_task;
 use crate::harness::start::Purpose;
-use crate::harness::{After, DEFAULT_SESSION, Harness, Lifecycle};
+use crate::harness::{After, Harness, Lifecycle};
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, GENESIS, Row};
 use crate::json::items;
@@ -294,12 +294,14 @@ impl Harness {
         arrival.hash = row.hash().into();
         let key = vec![id.into(), arrival.written.into()];
         // Its runs and tasks are found by their ids; those of a second copy are the first one's.
-        let owner = (id == arrival.session.id && id != DEFAULT_SESSION).then(|| id.to_owned());
-        let own = arrival.written > arrival.session.copied_at();
+        let own = id == arrival.session.id && arrival.written > arrival.session.copied_at();
+        let owner = own.then(|| id.to_owned());
         self.outbox.write(Write::Put { table: Table::Entries, key, value: row.stored() });
-        if let Some(id) = owner.filter(|_| own) {
+        if let Some(id) = owner {
             let (header, entry) = row.read()?;
-            if let ("prompt" | "adopted", Some(run)) = (header.kind.as_str(), &header.run) {
+            if let ("prompt" | "taken" | "adopted" | "delegated", Some(run)) =
+                (header.kind.as_str(), &header.run)
+            {
                 self.can_be_found(&id, run);
             }
             if let Some(Entry::Recorded { record, .. }) = &entry
@@ -390,8 +392,7 @@ impl Harness {
         whole: Session,
     ) -> Result<(), ErrorInfo> {
         let args = Args::new(&waiting.name, &waiting.args, &["id", "at", "provider"])?;
-        let operator = self.options.operator.as_ref();
-        operator::may(operator, operator::Action::Fork, whole.record(), self.now)?;
+        operator::may(self.operator(), operator::Action::Fork, whole.record(), self.now)?;
         let at = args.whole("at")?.unwrap_or(whole.seq());
         if at == 0 || at > whole.seq() {
             let last = whole.seq().to_string();

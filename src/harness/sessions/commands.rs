@@ -47,6 +47,23 @@ impl Harness {
             "prompt" => self.prompt(id, name, value, fresh),
             "runOnce" => self.run_once(id, name, value, fresh),
             "import" | "replay" => self.carry(id, name, value),
+            "attach" => {
+                self.attach(name, value)?;
+                self.reply_now(id, Ok(None));
+                Ok(())
+            }
+            "bench" => {
+                let benched = self.bench(Args::new(name, value, &["id"])?.needed("id")?)?;
+                self.reply_value(id, &benched);
+                Ok(())
+            }
+            "play" => {
+                let session = Args::new(name, value, &["id"])?.needed("id")?;
+                self.play(session)?;
+                let state = self.session(session).and_then(Session::state).unwrap_or_default();
+                self.reply_value(id, &state);
+                Ok(())
+            }
             "admit" => self.admit(id),
             what => self.change(id, what, (name, value), fresh),
         }
@@ -272,6 +289,7 @@ impl Harness {
         let Some(session) = prompted(name, args) else { return false };
         // What would be refused is refused at once, whoever is there when the key comes.
         self.is_starting(session)
+            && self.removed_at(session).is_none()
             && self.asked_to_prompt(name, session, args).is_ok_and(|then| then == Then::Wait)
     }
 

@@ -10,12 +10,15 @@ use super::waiting::{Waiting, by_rows};
 use crate::error::ErrorInfo;
 use crate::harness::args::Args;
 use crate::harness::commands::no_session;
-use crate::harness::{DEFAULT_SESSION, Harness, Lifecycle, Slot};
+use crate::harness::{By, DEFAULT_SESSION, Harness, Lifecycle, Slot};
 use crate::journal::redact;
 use crate::object::Object;
 use crate::session::Session;
 use crate::session::operator::{self, Action, Operator};
 use serde_json::Value;
+
+/// How the id of a run begins.
+const RUN: &str = "run_";
 
 /// What a command needs of its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,14 +48,30 @@ fn subject<'a>(name: &str, args: &'a Value) -> Result<Option<(Subject<'a>, Need)
         }
     };
     let session = |need| Ok(Some((Subject::Session(member("sessionId")?.unwrap_or(DEFAULT_SESSION)), need)));
-    let run =
-        |need| Ok(Some((member("runId")?.map_or(Subject::Session(DEFAULT_SESSION), Subject::Run), need)));
+    let run = |need| {
+        let subject = match (member("sessionId")?, member("runId")?) {
+            (None, Some(run)) => Subject::Run(run),
+            (session, _) => Subject::Session(session.unwrap_or(DEFAULT_SESSION)),
+        };
+        Ok(Some((subject, need)))
+    };
     match name {
         "history" | "watch" => session(Need::Read),
         "sendMessage" | "regenerate" | "tools.revoke" | "interrupt" => session(Need::Work),
+        "queue.release" => session(Need::Work),
+        "queue.edit" | "queue.remove" => {
+            let id = member("id")?.ok_or_else(|| Args::of(name, args).invalid("needs \"id\""))?;
+            Ok(Some((Subject::Run(id), Need::Work)))
+        }
         "clearConversation" => session(Need::Write),
         "resume" => run(Need::Work),
         "wait" | "result" => run(Need::Read),
+        "sessions.activity" | "sessions.output" => {
+            let id = member("id")?.ok_or_else(|| Args::of(name, args).invalid("needs \"id\""))?;
+            // What begins so is a run, unless a session at hand is called so.
+            let run = id.starts_with(RUN);
+            Ok(Some((if run { Subject::Run(id) } else { Subject::Session(id) }, Need::Read)))
+        }
         "sessions.task" | "sessions.left" => {
             let id = member("id")?.ok_or_else(|| Args::of(name, args).invalid("needs \"id\""))?;
             Ok(Some((Subject::Run(id), Need::Read)))
@@ -64,9 +83,10 @@ fn subject<'a>(name: &str, args: &'a Value) -> Result<Option<(Subject<'a>, Need)
                 Some("recover") if args.get("action").and_then(Value::as_str) == Some("reconnect") => {
                     Need::Work
                 }
-                Some("stop" | "rename" | "fork" | "remove" | "undoRemove" | "restart" | "recover") => {
-                    Need::Write
-                }
+                Some(
+                    "stop" | "bench" | "play" | "rename" | "fork" | "remove" | "undoRemove" | "restart"
+                    | "recover",
+                ) => Need::Write,
                 Some("prompt") => Need::Work,
                 _ => return Ok(None),
             };
@@ -98,8 +118,8 @@ impl Harness {
             return self.reply_now(id, Err(crate::harness::commands::closed()));
         }
         let result = match self.route(id, name, &args, &fresh) {
-            Ok(true) => self.dispatch(id, name, &args, fresh),
-            Ok(false) => Ok(()),
+            Ok(Some(session)) => self.dispatch(id, name, &args, fresh, &session),
+            Ok(None) => Ok(()),
             Err(error) => Err(error),
         };
         if let Err(error) = result {
@@ -107,9 +127,10 @@ impl Harness {
         }
     }
 
-    /// Whether a command can be carried out now. `false`: what it needs was asked for.
-    fn route(&mut self, id: u32, name: &str, args: &Value, fresh: &str) -> Result<bool, ErrorInfo> {
-        let Some((subject, need)) = subject(name, args)? else { return Ok(true) };
+    /// The session that a command is for (empty: for none), if it can be carried out now. `None`: what it needs was asked
+    /// for.
+    fn route(&mut self, id: u32, name: &str, args: &Value, fresh: &str) -> Result<Option<String>, ErrorInfo> {
+        let Some((subject, need)) = subject(name, args)? else { return Ok(Some(String::new())) };
         self.present_operator()?;
         let running = self.lifecycle == Lifecycle::Running;
         let session = match subject {
@@ -118,7 +139,8 @@ impl Harness {
             // No session has it, and below it would stand for one that is not known yet.
             Subject::Session("") => return Err(no_session("")),
             Subject::Session(session) => session.to_owned(),
-            // A run of a session that nobody has looked at is found by its row.
+            Subject::Run(run) if self.sessions.contains_key(run) => run.to_owned(),
+            // Which session an earlier run is of, its row says: copies have it too.
             Subject::Run(run) => self.session_of_run(run).unwrap_or_default(),
         };
         let waiting = || Waiting {
@@ -127,6 +149,7 @@ impl Harness {
             name: name.into(),
             args: args.clone(),
             fresh: fresh.into(),
+            by: self.by.clone(),
             asked: self.now,
             held: None,
             tail: None,
@@ -136,7 +159,7 @@ impl Harness {
             if let Subject::Run(run) = subject {
                 self.look_for_run(run, waiting());
             }
-            return Ok(false);
+            return Ok(None);
         }
         // What is not in our hands shows it when it is read.
         if self.sessions.contains_key(&session) {
@@ -146,31 +169,31 @@ impl Harness {
         }
         if by_rows(name) {
             self.look_at_page(waiting());
-            return Ok(false);
+            return Ok(None);
         }
         if name == "sessions.fork" {
             self.look_at_journal(waiting());
-            return Ok(false);
+            return Ok(None);
         }
         if self.sessions.contains_key(&session) {
             self.must_own(name, &session, need)?;
             if name == "sessions.status" {
                 self.look_at_stored_end(waiting());
-                return Ok(false);
+                return Ok(None);
             }
-            return Ok(true);
+            return Ok(Some(session));
         }
         match need {
-            Need::Work if !running => Ok(true),
+            Need::Work if !running => Ok(Some(session)),
             _ => {
                 self.look_at(waiting());
-                Ok(false)
+                Ok(None)
             }
         }
     }
 
     /// Which session an `interrupt` is for, by its id or by a run's.
-    pub(in crate::harness) fn interrupted(&self, args: &Value) -> String {
+    fn interrupted(&self, args: &Value) -> String {
         let text = |name: &str| args.get(name).and_then(Value::as_str);
         let of_run = || text("runId").and_then(|run| self.session_of_run(run));
         let of_prompt = || Some(self.waited_for(args.get("command")?.as_u64()?)?.to_owned());
@@ -183,8 +206,25 @@ impl Harness {
     /// # Errors
     /// `operator_required`
     pub(in crate::harness) fn present_operator(&self) -> Result<&Operator, ErrorInfo> {
-        operator::may(self.options.operator.as_ref(), Action::Read, None, self.now)?;
-        self.options.operator.as_ref().ok_or_else(|| no_session(""))
+        operator::may(self.operator(), Action::Read, None, self.now)?;
+        self.operator().ok_or_else(|| no_session(""))
+    }
+
+    /// Who has given the command that is carried out now; else who works on this page.
+    pub(in crate::harness) fn operator(&self) -> Option<&Operator> {
+        match &self.by {
+            By::Here => self.options.operator.as_ref(),
+            By::There(operator) => operator.as_ref(),
+        }
+    }
+
+    /// Another page of the workspace gives a command, where this operator works.
+    ///
+    /// # Errors
+    /// It is no operator.
+    pub fn by_another(operator: &Value) -> Result<By, ErrorInfo> {
+        let given = Some(operator).filter(|operator| !operator.is_null());
+        given.map(parse_operator).transpose().map(By::There)
     }
 
     /// From here on this operator works here, or nobody.
@@ -209,18 +249,19 @@ impl Harness {
     /// Whether a session is the operator's own.
     pub(in crate::harness) fn must_own_session(&self, session: &str) -> Result<(), ErrorInfo> {
         let record = self.session(session).and_then(Session::record);
-        operator::may(self.options.operator.as_ref(), Action::Steer, record, self.now)
+        operator::may(self.operator(), Action::Steer, record, self.now)
     }
 
-    /// The session in our hands that a run belongs to.
+    /// The session in our hands that this run has not ended in, or whose message waits: it is nobody else's.
     pub(in crate::harness) fn session_of_run(&self, run: &str) -> Option<String> {
-        let of = |slot: &Slot| slot.session.run_times(run).is_some();
+        let of = |slot: &Slot| slot.session.open_run(run).is_some() || slot.session.queued(run).is_some();
         self.sessions.iter().find(|(_, slot)| of(slot)).map(|(id, _)| id.to_owned())
     }
 
     /// Carries out a command whose session was read for it.
     pub(super) fn dispatch_waiting(&mut self, waiting: Waiting) -> Result<(), ErrorInfo> {
         let need = need_of(&waiting)?;
+        self.by = waiting.by.clone();
         let removed = self.removed_at(&waiting.session);
         self.must_be_there(&waiting.name, &waiting.session, removed)?;
         self.must_own(&waiting.name, &waiting.session, need)?;
@@ -228,8 +269,8 @@ impl Harness {
             self.deferred.push((self.now, waiting.input()));
             return Ok(());
         }
-        let Waiting { command, name, args, fresh, .. } = waiting;
-        self.dispatch(command, &name, &args, fresh)
+        let Waiting { command, session, name, args, fresh, .. } = waiting;
+        self.dispatch(command, &name, &args, fresh, &session)
     }
 }
 

@@ -15,11 +15,12 @@ use super::tail::is_a_page;
 use super::waiting::{Waiting, by_rows};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::args::Args;
-use crate::harness::commands::no_session;
+use crate::harness::commands::{no_session, no_session_for};
 use crate::harness::{Action, After, DEFAULT_SESSION, Harness, Lifecycle, start};
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, GENESIS, Row};
 use crate::json;
+use crate::object::Object;
 use crate::ports::{Key, Part, Read, Rows, Table};
 use crate::session::record::Record;
 use crate::session::{Session, record};
@@ -63,14 +64,18 @@ impl Harness {
     /// Reads which session a run belongs to.
     pub(super) fn look_for_run(&mut self, run: &str, waiting: Waiting) {
         let row = Read::all(Table::Meta, vec!["run".into(), run.into()]);
-        self.read(vec![row], After::Find(Box::new(waiting)));
+        self.read_after_commit(vec![row], After::Find(Box::new(waiting)));
     }
 
     /// The row that says which session a run belongs to was read.
     pub(in crate::harness) fn found(&mut self, mut waiting: Waiting, rows: &[Rows]) {
         let row = rows.first().and_then(|rows| rows.first());
         waiting.session = row.map_or_else(|| DEFAULT_SESSION.into(), |(_, session)| session.clone());
-        self.look_at(waiting);
+        if self.sessions.contains_key(&waiting.session) && !by_rows(&waiting.name) {
+            self.look(waiting, &[], None);
+        } else {
+            self.look_at(waiting);
+        }
     }
 
     /// Reads as many rows of a journal as a command asks for.
@@ -222,7 +227,11 @@ impl Harness {
     /// Whether there is a session of that name to be read, and it was not removed.
     fn must_be_stored<'a>(&self, waiting: &Waiting, stored: &'a Stored) -> Result<&'a Head, ErrorInfo> {
         let Some(head) = &stored.head else {
-            return Err(if stored.entries().is_empty() { no_session(&waiting.session) } else { no_end() });
+            return Err(if stored.entries().is_empty() {
+                no_session_for(&waiting.name, &waiting.session)
+            } else {
+                no_end()
+            });
         };
         let removed = self.believed_head(waiting, stored).and_then(removed_by);
         self.must_be_there(&waiting.name, &waiting.session, removed)?;
@@ -303,7 +312,7 @@ impl Harness {
     ) -> Result<(), ErrorInfo> {
         let session = &waiting.session;
         if stored.entries().is_empty() && stored.head.is_none() && session != DEFAULT_SESSION {
-            return Err(no_session(session));
+            return Err(no_session_for(&waiting.name, session));
         }
         match need_of(&waiting)? {
             Need::Read => self.answer_folded(&waiting, stored, signatures),
@@ -392,7 +401,7 @@ impl Harness {
         let id = Args::new(name, args, &["id"])?.needed("id")?;
         if let Some(mut left) = left_by(id, rows)? {
             let run = left.get_mut("run").filter(|_| name == "sessions.task").map(Value::take);
-            return Ok(run.unwrap_or(left));
+            return Ok(run.map_or(left, |run| self.with_dropped(run)));
         }
         let open = match self.session(session) {
             Some(session) => session.open_task(id),
@@ -401,7 +410,14 @@ impl Harness {
                 Session::load(session, &self.engine, texts)?.open_task(id)
             }
         };
-        open.ok_or_else(|| record::unknown("task run", id))
+        open.map(|run| self.with_dropped(run)).ok_or_else(|| record::unknown("task run", id))
+    }
+
+    /// The record of a run, with how much came too late for it while this page has worked on it.
+    fn with_dropped(&self, run: Value) -> Value {
+        let id = run.get("id").and_then(Value::as_str).unwrap_or_default();
+        let dropped = Some(self.runs.dropped(id)).filter(|dropped| *dropped > 0);
+        Object::new().maybe("dropped", dropped.map(Value::from)).all(run).done()
     }
 }
 

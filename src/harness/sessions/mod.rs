@@ -4,6 +4,8 @@
 //! - `look`: how that session is read for it, and what is answered from it.
 //! - `take`: how it comes into our hands.
 //! - `commands`: launch, status, stop, restart, recover, rename, list, tasks.
+//! - `bench`: put aside, and taken up again.
+//! - `live`: what goes on, and what was said so far.
 //! - `tail`: pages of a conversation, from the end of a journal.
 //! - `integrity`: signatures of heads and events.
 //! - `removal`: removed, until nothing is left.
@@ -11,10 +13,12 @@
 //!
 //! What a session's entries add up to is decided in `session/`, without a store or a command.
 
+mod bench;
 mod carry;
 mod commands;
 mod gate;
 mod integrity;
+mod live;
 mod look;
 mod removal;
 mod tail;

@@ -7,7 +7,7 @@
 
 use super::integrity::Head;
 use crate::error::{Code, ErrorInfo};
-use crate::harness::commands::no_session;
+use crate::harness::commands::no_session_for;
 use crate::harness::start::Purpose;
 use crate::harness::{After, DEFAULT_SESSION, Harness, Lifecycle};
 use crate::list::Listed;
@@ -38,7 +38,7 @@ impl Harness {
             (Some(at), true) => self.now < at.saturating_add(UNDO_MS),
             (Some(_), false) => false,
         };
-        if there { Ok(()) } else { Err(no_session(session)) }
+        if there { Ok(()) } else { Err(no_session_for(name, session)) }
     }
 
     /// Removes a session that may be removed.
@@ -54,6 +54,7 @@ impl Harness {
         // Whoever may not remove it must not stop its run.
         self.must_own_session(session)?;
         self.interrupt_session(session, "removed", true);
+        self.unqueue_all(session);
         self.ask_session(session, "remove", args)?;
         self.outbox.strictly();
         Ok(())

@@ -76,7 +76,7 @@ impl Harness {
     /// Lets a borrowed workspace go.
     pub(in crate::harness) fn give_back(&mut self) {
         self.release();
-        self.outbox.tell_after_commit(Action::Unlock { epoch: self.epoch });
+        self.outbox.tell_after_commit(Action::Unlock { epoch: self.epoch, stopped: false });
     }
 
     /// Takes a session's journal into our hands: its entries, head and drafts as they were read.

@@ -2,7 +2,7 @@
 //!
 //! Decides which of them are answered from rows alone. Leaves to others: what is read for them, and what they do.
 
-use crate::harness::Input;
+use crate::harness::{By, Input};
 use crate::ports::{Millis, Rows};
 use serde_json::Value;
 
@@ -14,6 +14,7 @@ pub(in crate::harness) struct Waiting {
     pub name: String,
     pub args: Value,
     pub fresh: String,
+    pub by: By,
     /// When it was given.
     pub asked: Millis,
     /// Whether another tab works here; `None`: that is not known yet.
@@ -26,7 +27,7 @@ pub(in crate::harness) struct Waiting {
 
 impl Waiting {
     pub fn input(self) -> Input {
-        Input::Command { id: self.command, name: self.name, args: self.args, fresh: self.fresh }
+        Input::Command { id: self.command, name: self.name, args: self.args, fresh: self.fresh, by: self.by }
     }
 }
 

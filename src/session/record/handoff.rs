@@ -1,9 +1,6 @@
 //! What a run was, and what it leaves: task, run, outputs, handoff.
 
-use super::{
-    Handoff, Receipt, Record, RunOutput, Task, TaskRun, merged, prompt_hash, task_id, task_part_id,
-    task_title,
-};
+use super::{Handoff, Receipt, Record, RunOutput, TaskRun, merged, task_part_id};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::redact;
 use crate::list::Listed;
@@ -14,26 +11,6 @@ use serde_json::Value;
 
 /// Who has asked, and with which credentials.
 const IDENTITY: [&str; 4] = ["auth_profile_id", "auth_identity_hash", "operator_subject", "operator_issuer"];
-
-impl Task {
-    /// The task that a prompt of a session's owner is.
-    ///
-    /// # Errors
-    /// None for a record with a project.
-    pub fn of_prompt(session: &Record, text: &str, at: Millis) -> Result<Task, ErrorInfo> {
-        let title = task_title(session.id(), at, &prompt_hash(text));
-        let subject = session.text("operator_subject").unwrap_or_default();
-        let mut task = Object::new();
-        task.text("id", &task_id(&title)).text("title", &title).text("objective", text.trim());
-        task.value("project_id", session.text("project_id").into()).text("mode", "implement");
-        task.text("requested_by", &["operator:", subject].concat());
-        for name in ["auth_profile_id", "operator_subject", "operator_issuer"] {
-            task.value(name, session.text(name).into());
-        }
-        task.value("expected_outputs", ["runner_step_result", "handoff"].as_slice().into());
-        Task::read(&task.text("created_at", &dates::utc(at)).done())
-    }
-}
 
 /// How a run has ended.
 #[derive(Debug)]

@@ -86,9 +86,6 @@ records! {
     TaskRun = RUN, anything;
     /// What a run has brought about: `craik.run_output`.
     RunOutput = OUTPUT, anything;
-    /// What somebody wants done: `craik.task_request`. Its objective is what the person said, so it is shown and not
-    /// stored: clearing a conversation must not leave it.
-    Task = TASK, anything;
 }
 
 type Check = fn(&mut Members) -> Result<(), String>;
@@ -211,6 +208,11 @@ impl Record {
     /// A member that is a time.
     pub fn time(&self, name: &str) -> Option<Millis> {
         time(&self.0, name)
+    }
+
+    /// Whether it is put aside.
+    pub fn is_suspended(&self) -> bool {
+        self.0.get("suspended") == Some(&Value::Bool(true)) || self.0.contains_key("suspendedAt")
     }
 
     /// The number of whoever holds it while it works.

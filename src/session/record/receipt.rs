@@ -224,21 +224,6 @@ impl Receipt {
         })
     }
 
-    /// What it is linked with: its task, policy and handoffs, and what has run it.
-    pub fn links(&self) -> Value {
-        let metadata = self.metadata();
-        let member = |name: &str| metadata.and_then(|metadata| metadata.get(name));
-        let runner = member("runner_metadata").filter(|runner| runner.is_object());
-        let policy = member("policy_envelope_id").and_then(Value::as_str).filter(|id| !id.is_empty());
-        let handoffs = member("handoff_ids").and_then(crate::json::texts).unwrap_or_default();
-        let mut links = Object::new();
-        for name in ["task_id", "policy_profile", "fail_open"] {
-            links.value(name, self.0.get(name).cloned().unwrap_or_default());
-        }
-        links.value("policy_envelope_id", policy.into()).value("handoff_ids", handoffs.into());
-        links.value("runner_metadata", runner.map(|runner| redact::value(runner, &[]).0).into()).done()
-    }
-
     /// What it tells besides.
     pub(super) fn metadata(&self) -> Option<&Map<String, Value>> {
         self.0.get("result")?.get("metadata")?.as_object()

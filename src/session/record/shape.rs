@@ -39,6 +39,8 @@ pub(super) const NEEDED: &str = "";
 pub(super) const NULL: &str = "null";
 pub(super) const LIST: &str = "[]";
 pub(super) const EMPTY: &str = "{}";
+/// It stays away, as it was before there was such a member: records of then must stay what they are.
+pub(super) const ABSENT: &str = "absent";
 
 /// A record: its schema and what it has besides that and its version.
 #[derive(Debug)]
@@ -76,7 +78,9 @@ fn members(
     let mut whole = Map::new();
     for Member(name, kind, absent) in shape {
         let value = match given.remove(*name) {
+            Some(Value::Null) if *absent == ABSENT => continue,
             Some(value) => value,
+            None if *absent == ABSENT => continue,
             None => json::parse(absent).ok_or_else(|| [path, " has no ", name].concat())?,
         };
         let value = match (kind, value) {

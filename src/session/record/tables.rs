@@ -1,7 +1,7 @@
 //! The shapes of Craik's records, member by member as its contracts have them.
 
 use super::shape::Kind::{Amount, Count, Flag, Name, Object, Objects, Parts, Text, Texts, Time, Word};
-use super::shape::{EMPTY, LIST, Member, NEEDED, NULL, Shape};
+use super::shape::{ABSENT, EMPTY, LIST, Member, NEEDED, NULL, Shape};
 use crate::session::transitions::WORDS;
 
 const TRUE: &str = "true";
@@ -36,6 +36,8 @@ pub(super) const SESSION: Shape = Shape {
         Member("supervision_notes", Texts, LIST),
         Member("redacted", Flag, TRUE),
         Member("receipt_hmac", Text, NULL),
+        Member("suspended", Flag, ABSENT),
+        Member("suspendedAt", Count(0), ABSENT),
     ],
 };
 
@@ -211,29 +213,6 @@ pub(super) const OUTPUT: Shape = Shape {
         Member("memory_proposal_ids", Texts, LIST),
         Member("artifacts", Texts, LIST),
         Member("redacted", Flag, TRUE),
-        Member("created_at", Time, NEEDED),
-    ],
-};
-
-pub(super) const TASK: Shape = Shape {
-    schema: "craik.task_request",
-    members: &[
-        Member("id", Text, NEEDED),
-        Member("title", Text, NEEDED),
-        Member("objective", Text, NEEDED),
-        Member("project_id", Text, NEEDED),
-        Member("requested_by", Text, NEEDED),
-        Member("priority", Word(&["low", "normal", "high", "urgent"]), "\"normal\""),
-        Member("mode", Word(&["plan", "review", "implement", "verify"]), NEEDED),
-        Member("auth_profile_id", Text, NULL),
-        Member("operator_subject", Text, NULL),
-        Member("operator_issuer", Text, NULL),
-        Member("source_handoff_id", Text, NULL),
-        Member("source_task_id", Text, NULL),
-        Member("source_run_id", Text, NULL),
-        Member("expected_duration_minutes", Count(1), NULL),
-        Member("constraints", Texts, LIST),
-        Member("expected_outputs", Texts, LIST),
         Member("created_at", Time, NEEDED),
     ],
 };

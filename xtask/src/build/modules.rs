@@ -13,7 +13,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules that the package's `exports` name. `node.js` is `index.js` for Node, which reads the wasm from the disk.
-const ENTRIES: [&str; 6] = ["index.js", "node.js", "offline.js", "prompt-api.js", "testing.js", "wllama.js"];
+const ENTRIES: [&str; 7] =
+    ["index.js", "node.js", "offline.js", "prompt-api.js", "testing.js", "wllama.js", "worker.js"];
 
 /// Gives the folder with what goes into the package.
 pub fn bundle(project: &Project, profile: Profile, glue: &str) -> Result<PathBuf> {

@@ -76,7 +76,7 @@ pub fn test(project: &Project, parts: &[Part]) -> Result<()> {
         let started = Instant::now();
         match part {
             Part::Host => host(project, &mut tally),
-            Part::Js => js(project, &mut tally),
+            Part::Js => js(project, &mut tally, &[]),
             Part::Browser => browser(project, &mut tally),
             Part::Package => package(project, &mut tally, &[]),
             Part::Www => www(project, &mut tally),
@@ -90,11 +90,12 @@ pub fn test(project: &Project, parts: &[Part]) -> Result<()> {
 /// What the tests do a tenth of, in full: every suite that draws at random reads this variable.
 pub fn campaign(project: &Project) -> Result<()> {
     let mut tally = Tally::default();
-    let full = ("LODGER_CAMPAIGN", "1");
+    let full = [("LODGER_CAMPAIGN", "1")];
     let properties =
         in_root(project, &["test", "--package", "lodger", "--release", "--lib", "--tests", "--no-fail-fast"]);
-    tally.run("properties, in full", Count::Sum, Ok(properties.env(full.0, full.1)));
-    package(project, &mut tally, &[full]);
+    tally.run("properties, in full", Count::Sum, Ok(properties.envs(&full)));
+    js(project, &mut tally, &full);
+    package(project, &mut tally, &full);
     tally.close(&[])
 }
 
@@ -123,7 +124,12 @@ fn host(project: &Project, tally: &mut Tally) {
         "lints, host",
         Count::One,
         cargo(
-            &[&["clippy", "--package", "lodger", "--package", "xtask", "--all-targets"][..], &deny].concat(),
+            &[
+                &["clippy", "--package", "lodger", "--package", "xtask", "--package", "test-runner"][..],
+                &["--all-targets"],
+                &deny,
+            ]
+            .concat(),
         ),
     );
     tally.run(
@@ -163,7 +169,7 @@ fn host(project: &Project, tally: &mut Tally) {
     }
 }
 
-fn js(project: &Project, tally: &mut Tally) {
+fn js(project: &Project, tally: &mut Tally, env: &[(&str, &str)]) {
     let dir = project.root.join("js");
     let tests = || -> Result<Vec<PathBuf>> {
         npm_ci(&dir)?;
@@ -178,7 +184,8 @@ fn js(project: &Project, tally: &mut Tally) {
         "modules",
         Count::Node,
         tests()
-            .map(|tests| Cmd::new("node").args(["--test", "--test-reporter=spec"]).args(tests).in_dir(&dir)),
+            .map(|tests| Cmd::new("node").args(["--test", "--test-reporter=spec"]).args(tests))
+            .map(|cmd| cmd.in_dir(&dir).envs(env)),
     );
     tally.run("types", Count::One, npm_ci(&dir).map(|()| tsc(&dir, "test")));
 }
@@ -232,9 +239,9 @@ fn package(project: &Project, tally: &mut Tally, env: &[(&str, &str)]) {
     let ready = || -> Result<Cmd> {
         build::ensure(project)?;
         tools::chromium()?;
+        tools::firefox_alone()?;
         npm_ci(&dir)?;
-        let cmd = Cmd::new("node").arg("run.mjs").in_dir(&dir);
-        Ok(env.iter().fold(cmd, |cmd, (name, value)| cmd.env(name, value)))
+        Ok(Cmd::new("node").arg("run.mjs").in_dir(&dir).envs(env))
     };
     tally.check("size", || build::package(project, build::Profile::Release));
     tally.run("package", Count::Last, ready());

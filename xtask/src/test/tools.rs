@@ -19,9 +19,14 @@ pub fn chromium() -> Result<Driver> {
     Ok(Driver { variable: "CHROMEDRIVER", path: "/usr/bin/chromedriver".into() })
 }
 
-/// Firefox where `webdriver.json` looks for it; its driver comes from crates.io.
+/// Firefox where `webdriver.json` and `pkg-tests/` look for it.
+pub fn firefox_alone() -> Result<()> {
+    debian(&[("/usr/bin/firefox-esr", "firefox-esr")])
+}
+
+/// Firefox and its driver, which comes from crates.io.
 pub fn firefox() -> Result<Driver> {
-    debian(&[("/usr/bin/firefox-esr", "firefox-esr")])?;
+    firefox_alone()?;
     if which("geckodriver").is_none() {
         println!("installing geckodriver");
         Cmd::new(cargo())

@@ -1,0 +1,146 @@
+//! The queue as the page has it: what is sent while a run works, and what can still be done with it.
+//!
+//! Decides what may wait, and what a message that waits can still become. Promises: what was taken is neither edited nor
+//! removed; whoever waits for a run that will never begin is told so. Leaves to others: whose turn it is, and what is held
+//! (`session/queue`); where a message enters its run (`run/`); who may do it (`sessions/gate`).
+
+use super::args::Args;
+use super::config::shortened;
+use super::{DEFAULT_SESSION, Harness};
+use crate::error::{Code, ErrorInfo};
+use crate::journal::Entry;
+use crate::list::Listed;
+use crate::model::Block;
+use crate::object::Object;
+use crate::run::Run;
+use crate::session::Queued;
+use serde_json::Value;
+
+impl Harness {
+    /// How a message waits where its session is busy: `whenBusy`. `None`: it does not.
+    ///
+    /// # Errors
+    /// `invalid_config`
+    pub(super) fn when_busy<'a>(&self, args: &Args<'a>) -> Result<Option<&'a str>, ErrorInfo> {
+        let invalid = |what: &str| {
+            let mut error = args.invalid(what);
+            error.code = Code::InvalidConfig;
+            error
+        };
+        match args.text("whenBusy")? {
+            None | Some("reject") => Ok(None),
+            Some("steer") if args.get("schema").is_some() => {
+                Err(invalid("takes no \"schema\" with whenBusy \"steer\": the run has an answer of its own"))
+            }
+            Some("steer") if args.get("replaces").is_some() => Err(invalid(
+                "takes no \"replaces\" with whenBusy \"steer\": the run has begun with what it would replace",
+            )),
+            Some(mode @ ("queue" | "steer")) => Ok(Some(mode)),
+            Some(_) => Err(invalid("needs \"whenBusy\" to be \"reject\", \"queue\" or \"steer\"")),
+        }
+    }
+
+    /// Whether a message would have to wait: a run works in its session, or waits for a person.
+    pub(super) fn is_busy(&self, session: &str) -> bool {
+        self.current(session).is_some_and(|run| !run.held)
+    }
+
+    /// A message waits. The reply has its run: the one that it will begin, or the one that it is to enter.
+    pub(super) fn enqueue(&mut self, id: u32, session: &str, fresh: &str, mode: &str, prompt: &Entry) {
+        let own = ["run_", fresh].concat();
+        self.append(session, Some(&own), &Entry::Queued { mode: mode.into(), prompt: prompt.to_json() });
+        let run = if mode == "steer" { self.current_id(session) } else { own };
+        self.reply_value(id, &accepted(&run, self.now));
+        self.advance(session);
+    }
+
+    /// What a message with this idempotency key was answered, where it waits or has entered a run.
+    pub(super) fn same_queued(&self, session: &str, key: Option<&str>) -> Option<Value> {
+        let folded = self.session(session)?;
+        let waits = folded.queue().iter().find(|queued| key.is_some() && queued.idempotency() == key);
+        if let Some(Queued { run, at, steers, .. }) = waits {
+            let run = if *steers { self.current_id(session) } else { run.clone() };
+            return Some(accepted(&run, *at));
+        }
+        let entered = |run: &Run| {
+            let same = run.steered.iter().find(|steered| steered.prompt.idempotency.as_deref() == key)?;
+            Some(accepted(&run.id, same.at))
+        };
+        key.and_then(|_| folded.all_runs().find_map(entered))
+    }
+
+    /// `queue.edit`, `queue.remove` and `queue.release`.
+    pub(super) fn queue_command(&mut self, id: u32, name: &str, value: &Value) -> Result<(), ErrorInfo> {
+        let known = |members: &[&str]| Args::new(name, value, members);
+        self.must_run()?;
+        if name == "queue.release" {
+            let session = known(&["sessionId"])?.text("sessionId")?.unwrap_or(DEFAULT_SESSION);
+            self.may_prompt(session, "-", false)?;
+            if self.session(session).is_some_and(|folded| folded.queue().iter().any(|queued| queued.held)) {
+                self.append(session, None, &Entry::Released {});
+                self.advance(session);
+            }
+        } else {
+            let args = known(if name == "queue.edit" { &["id", "text"] } else { &["id"] })?;
+            let message = args.needed("id")?;
+            let session = self.session_of_run(message).unwrap_or_default();
+            let queued = self.session(&session).and_then(|folded| folded.queued(message));
+            let queued = queued.filter(|queued| queued.message() == message).ok_or_else(|| taken(message))?;
+            if name == "queue.remove" {
+                self.unqueue(&session, message);
+            } else {
+                let text = args.needed("text")?;
+                if text.trim().is_empty() && queued.files().is_empty() {
+                    let error = ErrorInfo::new(Code::EmptyMessage, "the message is empty");
+                    return Err(error.hint("give it a text, or remove it"));
+                }
+                let text = self.scrubbed(text.into());
+                self.append(&session, None, &Entry::Edited { message: message.into(), text });
+            }
+        }
+        self.reply(id, Ok(None));
+        Ok(())
+    }
+
+    /// A message, by its id or its run's, does not wait any more; it was never sent.
+    pub(super) fn unqueue(&mut self, session: &str, id: &str) {
+        let queued = self.session(session).and_then(|folded| folded.queued(id));
+        let Some(Queued { run, .. }) = queued else { return };
+        let (run, message) = (run.clone(), queued.map(Queued::message).unwrap_or_default().into());
+        let files = queued.map(Queued::files).unwrap_or_default();
+        let key = |block: &Block| match block {
+            Block::File(file) => Some(vec![file.id.as_str().into()]),
+            _ => None,
+        };
+        let files = files.iter().filter_map(key).list();
+        self.append(session, Some(&run), &Entry::Unqueued { message });
+        self.sweep_files(&files);
+        self.answer_waiters(session);
+    }
+
+    /// The same of all that wait in a session.
+    pub(super) fn unqueue_all(&mut self, session: &str) {
+        let queue = self.session(session).map(|folded| folded.queue()).unwrap_or_default();
+        for message in queue.iter().map(|queued| queued.message().to_owned()).list() {
+            self.unqueue(session, &message);
+        }
+    }
+
+    /// Who watches sees that a message has entered its run: before the answer that is there already.
+    pub(super) fn tell_entered(&mut self, session: &str) {
+        if self.watched.contains_key(session) {
+            self.outbox.tell_after_commit(self.history_notice(session));
+        }
+    }
+}
+
+/// What a message is answered that was accepted.
+pub(super) fn accepted(run: &str, at: u64) -> Value {
+    Object::new().text("runId", run).text("status", "accepted").number("acceptedAt", at).done()
+}
+
+fn taken(message: &str) -> ErrorInfo {
+    let id = shortened(message);
+    ErrorInfo::new(Code::MessageNotFound, format!("no message with the id \"{id}\" waits"))
+        .hint("its turn has come, or it was removed: history() shows what was sent")
+}

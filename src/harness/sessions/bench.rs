@@ -1,0 +1,124 @@
+//! Sessions that are put aside, and taken up again.
+//!
+//! Decides what is aborted when a run is put aside, and what is waited for. Promises: a model call and a tool that only
+//! reads are asked anew by `play`; a tool with an effect comes to its end, and its result is on record; a person's question
+//! waits, and is asked again; nothing of a benched session costs a timer, a request or time of its budget. Leaves to
+//! others: whether a session may be benched (`session/lifecycle`), and all of them at once (`js/client.js`: each goes
+//! through the gate by itself).
+
+use crate::error::ErrorInfo;
+use crate::harness::calls::CallOwner;
+use crate::harness::commands::no_agent;
+use crate::harness::pages::Owner;
+use crate::harness::runs::not_configured;
+use crate::harness::{Harness, Instructed};
+use crate::journal::Entry;
+use crate::object::Object;
+use crate::session::Session;
+use crate::session::lifecycle::not_suspended;
+use crate::tools::{Definition, OnResume};
+use serde_json::Value;
+
+impl Harness {
+    /// Puts a session aside, if it is alive and is not put aside already: `{ suspended: [id] }`, or none.
+    pub(super) fn bench(&mut self, session: &str) -> Result<Value, ErrorInfo> {
+        self.must_own_session(session)?;
+        let folded = self.session(session).ok_or_else(|| no_agent(session))?;
+        let record = folded.record().ok_or_else(|| no_agent(session))?;
+        let mut benched = Vec::new();
+        if record.status().is_active() && !record.is_suspended() {
+            let args = self.as_operator()?.done();
+            self.ask_session(session, "bench", &args)?;
+            self.put_aside(session);
+            benched.push(session.into());
+        }
+        Ok(Object::new().value("suspended", Value::Array(benched)).done())
+    }
+
+    /// Stops the run of a session where it can go on from later.
+    fn put_aside(&mut self, session: &str) {
+        self.question_deadlines.retain(|(_, of, _)| of != session);
+        let Some(run) = self.current(session).filter(|run| !run.held) else { return };
+        let top = run.id.clone();
+        let (mut parts, mut begun) = (Vec::new(), Vec::new());
+        for part in run.parts() {
+            // One that waits for a person has nothing that could be stopped.
+            if part.id == top || part.working() {
+                parts.push(part.id.clone());
+            }
+            let calls = part.open_calls();
+            begun.extend(calls.iter().filter(|call| !call.state.is_ahead()).map(|call| call.id.clone()));
+        }
+        if let Some(slot) = self.sessions.get_mut(session) {
+            slot.begun.append(&mut begun);
+            // Whoever was asked for the instructions is not heard any more.
+            if slot.instructed == Instructed::Asked {
+                slot.instructed = Instructed::No;
+            }
+        }
+        for part in parts.into_iter().rev() {
+            let calls = self.abort_what_only_reads(session, &part);
+            let (blocks, usage, cost) = self.cut_model(session, &part);
+            let calls = (!calls.is_empty()).then(|| calls.into());
+            self.append(session, Some(&part), &Entry::Benched { blocks, calls, usage, cost });
+        }
+        self.advance(session);
+    }
+
+    /// Aborts what can be asked again: the ids of the tool calls among it.
+    fn abort_what_only_reads(&mut self, session: &str, run: &str) -> Vec<Value> {
+        let mut aborted = Vec::new();
+        for key in self.calls.keys(&|call| call.owner.run() == Some(run)) {
+            let Some(live) = self.calls.get(key) else { continue };
+            if let CallOwner::Tool(Owner::Run(of)) = &live.owner {
+                let again = |tool: &Definition| tool.read_only && tool.on_resume == OnResume::Rerun;
+                if !self.tool_of(session, run, &of.tool_call).is_some_and(again) {
+                    continue;
+                }
+                aborted.push(of.tool_call.as_str().into());
+            }
+            self.let_go(key);
+            self.calls.remove(key);
+        }
+        aborted
+    }
+
+    /// Takes a session up again that was put aside, or lost with its page in the middle of a run: its run goes on.
+    pub(super) fn play(&mut self, session: &str) -> Result<(), ErrorInfo> {
+        self.must_own_session(session)?;
+        let folded = self.session(session).ok_or_else(|| no_agent(session))?;
+        let held = folded.current().filter(|run| run.held).map(|run| run.id.clone());
+        let lost = folded.record().is_some_and(|record| record.status().is_recoverable());
+        let what = match (folded.is_benched(), &held) {
+            (true, _) => "play",
+            (false, None) => return Err(not_suspended()),
+            // It has failed by that alone: of whatever else fails, the run has ended.
+            (false, _) if lost => "recover",
+            _ => "",
+        };
+        if held.is_some() {
+            self.must_run()?;
+            if !self.config.answers(folded.provider()) {
+                return Err(not_configured());
+            }
+        }
+        if !what.is_empty() {
+            let mut args = self.as_operator()?;
+            self.ask_session(session, what, &args.text("action", "reconnect").done())?;
+        }
+        if let Some(run) = held {
+            self.go_on(session, &run);
+        }
+        Ok(())
+    }
+
+    /// Keeps in mind whether a session is put aside: one that is not in our hands has no fold to ask.
+    pub(in crate::harness) fn note_benched(&mut self, session: &str) {
+        let benched = |session: &Session| session.is_benched() && session.removed_at().is_none();
+        if self.session(session).is_some_and(benched) {
+            self.benched.insert(session, ());
+        } else {
+            self.benched.remove(session);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Waiting for the end of a run: `wait`, and `result`.
+//!
+//! Decides who is answered what, and when. Promises: a run is not touched by who waits for it; who joins late is answered as
+//! all the others, also after a reload; an answer comes after the commit of what it tells. Leaves to others: how a run has
+//! ended (`session/`), which events it has (`events`).
+//!
+//! Where a run has failed, an answer waits `errorGraceMs` from its end on: a run that goes on with it within that time takes
+//! its place, with its own times under the id that was asked for, and so on with that one. The time counts from the journal's
+//! own, so it is the same for whoever comes later. Of a cleared conversation only is known how each run has ended.
+
+use super::args::Args;
+use super::config::shortened;
+use super::events::run_result;
+use super::{Action, Harness};
+use crate::error::{Code, ErrorInfo};
+use crate::json::json;
+use crate::list::Listed;
+use crate::object::Object;
+use crate::ports::Millis;
+use crate::run::{Ended, Outcome, Run, Waiter};
+use crate::session::Session;
+use serde_json::Value;
+
+/// How long `wait` waits where nobody says, in milliseconds.
+const WAIT_MS: u64 = 30_000;
+
+/// Which run is waited for, and how.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'a> {
+    pub run: &'a str,
+    /// `None`: however long it takes, and the answer is a `RunResult`.
+    pub until: Option<Millis>,
+    /// How long the answer waits where the run has failed.
+    pub grace: Millis,
+}
+
+impl Harness {
+    /// Which run `wait` and `result` are for, and until when.
+    pub(super) fn awaited<'a>(&self, name: &'a str, value: &'a Value) -> Result<Asked<'a>, ErrorInfo> {
+        if name == "result" {
+            let run = Args::new(name, value, &["runId"])?.needed("runId")?;
+            return Ok(Asked { run, until: None, grace: 0 });
+        }
+        let args = Args::new(name, value, &["runId", "timeoutMs", "errorGraceMs"])?;
+        Ok(Asked {
+            run: args.needed("runId")?,
+            until: Some(self.now.saturating_add(args.whole("timeoutMs")?.unwrap_or(WAIT_MS))),
+            grace: args.whole("errorGraceMs")?.unwrap_or_default(),
+        })
+    }
+
+    pub(super) fn wait(&mut self, id: u32, session: &str, asked: &Asked<'_>) -> Result<(), ErrorInfo> {
+        let no_run = || no_run(asked.run);
+        let found = self.session(session).map(|session| self.stands(session, asked)).ok_or_else(no_run)??;
+        if let Some(answer) = self.keep_waiter(id, session, asked, found) {
+            self.reply(id, Ok(Some(answer)));
+        }
+        Ok(())
+    }
+
+    /// The answer by a session that is only looked at. `None`: whoever asks waits.
+    pub(super) fn answer_or_wait(
+        &mut self,
+        id: u32,
+        session: &Session,
+        asked: &Asked<'_>,
+    ) -> Result<Option<String>, ErrorInfo> {
+        let found = self.stands(session, asked)?;
+        Ok(self.keep_waiter(id, &session.id, asked, found))
+    }
+
+    /// How a run stands that is asked for: the run whose end is awaited, its answer if it has ended, and until when that
+    /// one waits for another try.
+    fn stands(&self, session: &Session, asked: &Asked<'_>) -> Result<Stands, ErrorInfo> {
+        let mut on = asked.run;
+        let mut end = session.run_times(on);
+        // One that goes on with another comes after it.
+        for run in session.all_runs().filter(|_| asked.grace > 0) {
+            let failed = end.and_then(|(_, ended)| ended).filter(|ended| ended.outcome == Outcome::Failed);
+            let in_time = failed.is_some_and(|ended| run.started_at < held_until(ended, asked.grace));
+            if in_time && run.prompt.continues.as_deref() == Some(on) {
+                (on, end) = (&run.id, session.run_times(&run.id));
+            }
+        }
+        let Some((started_at, ended)) = end else {
+            let waits =
+                session.queued(asked.run).map(|_| Stands { on: on.into(), answer: None, failed: None });
+            return waits.ok_or_else(|| no_run(asked.run));
+        };
+        // One whose message was removed has never begun.
+        let begun = session.past.get(on).is_none_or(|past| past.begun).then_some(started_at);
+        Ok(Stands {
+            on: on.into(),
+            answer: ended.map(|ended| match (asked.until, session.run(on)) {
+                (None, Some(run)) => run_result(run),
+                (None, None) => result_without_words(on, ended),
+                (Some(_), run) => wait_result(asked.run, begun, ended, run.and_then(Run::value)),
+            }),
+            failed: ended
+                .filter(|ended| asked.grace > 0 && ended.outcome == Outcome::Failed)
+                .map(|ended| held_until(ended, asked.grace))
+                .filter(|until| *until > self.now),
+        })
+    }
+
+    /// The answer, unless it is not there yet, or waits: then whoever asks does.
+    fn keep_waiter(
+        &mut self,
+        command: u32,
+        session: &str,
+        asked: &Asked<'_>,
+        found: Stands,
+    ) -> Option<String> {
+        let answer = found.answer.as_ref().map(json);
+        let failed = found.failed.zip(answer.clone());
+        if answer.is_some() && failed.is_none() {
+            return answer;
+        }
+        let Asked { run, until, grace } = *asked;
+        let (session, run) = (session.into(), run.into());
+        self.runs.waiters.push(Waiter { command, session, run, on: found.on, until, grace, failed });
+        None
+    }
+
+    /// Answers those who waited since before this start for runs of a session that have ended meanwhile.
+    pub(super) fn answer_waiters(&mut self, id: &str) {
+        let Some(session) = self.session(id) else { return };
+        let ended = |waiter: &Waiter| {
+            let of = (waiter.session == id).then(|| session.run_times(&waiter.on)).flatten();
+            of.is_some_and(|(_, ended)| ended.is_some())
+        };
+        let over: Vec<bool> = self.runs.waiters.iter().map(ended).list();
+        let mut over = over.into_iter();
+        let over = self.runs.waiters.extract_if(.., |_| over.next() == Some(true)).list();
+        for Waiter { command, run, until, grace, .. } in over {
+            if let Err(error) = self.wait(command, id, &Asked { run: &run, until, grace }) {
+                self.reply_now(command, Err(error));
+            }
+        }
+    }
+
+    /// Answers who waits for a run that has ended, with its `RunResult` or with what `wait` gives.
+    pub(super) fn tell_waiters(
+        &mut self,
+        (session, run): (&str, &str),
+        started_at: Millis,
+        ended: &Ended,
+        result: &Value,
+    ) {
+        let failed = ended.outcome == Outcome::Failed;
+        for waiter in &mut self.runs.waiters {
+            if waiter.is_on(session, run) && failed && waiter.grace > 0 {
+                let answer = wait_result(&waiter.run, Some(started_at), ended, None);
+                waiter.failed = Some((held_until(ended, waiter.grace), json(&answer)));
+            }
+        }
+        for waiter in self
+            .runs
+            .waiters
+            .extract_if(.., |waiter| waiter.is_on(session, run) && waiter.failed.is_none())
+            .list()
+        {
+            let told = match waiter.until {
+                Some(_) => wait_result(&waiter.run, Some(started_at), ended, result.get("value").cloned()),
+                None => result.clone(),
+            };
+            self.outbox
+                .tell_after_commit(Action::Reply { id: waiter.command, result: Ok(Some(json(&told))) });
+        }
+    }
+
+    /// Answers those who have waited long enough.
+    pub(super) fn end_waits(&mut self) {
+        for waiter in self.runs.due(self.now) {
+            let timeout = Object::new().text("runId", &waiter.run).text("status", "timeout").json();
+            let id = waiter.command;
+            match waiter.answer() {
+                // The commit of the end may be slow.
+                Some(failed) => self.reply(id, Ok(Some(failed))),
+                None => self.reply_now(id, Ok(Some(timeout))),
+            }
+        }
+    }
+}
+
+/// How a run stands that somebody waits for.
+struct Stands {
+    /// The run whose end is awaited.
+    on: String,
+    /// What is answered, if it has ended.
+    answer: Option<Value>,
+    /// It has failed: until when the answer waits.
+    failed: Option<Millis>,
+}
+
+fn held_until(ended: &Ended, grace: Millis) -> Millis {
+    ended.at.saturating_add(grace)
+}
+
+/// `WaitResult` of a run that has ended. `value`: its answer's, where that has a schema.
+fn wait_result(run: &str, started_at: Option<Millis>, ended: &Ended, value: Option<Value>) -> Value {
+    Object::new()
+        .text("runId", run)
+        .maybe("value", value)
+        .text("status", if ended.outcome == Outcome::Failed { "error" } else { "ok" })
+        .text("outcome", ended.outcome.as_str())
+        .maybe("startedAt", started_at.map(Value::from))
+        .number("endedAt", ended.at)
+        .maybe("error", ended.error.as_ref().map(ErrorInfo::to_json))
+        .done()
+}
+
+/// `RunResult` of a run whose conversation was cleared, or that has never begun.
+fn result_without_words(run: &str, ended: &Ended) -> Value {
+    Object::new()
+        .text("runId", run)
+        .text("outcome", ended.outcome.as_str())
+        .text("text", "")
+        .number("turns", 0)
+        .done()
+}
+
+fn no_run(id: &str) -> ErrorInfo {
+    let id = shortened(id);
+    ErrorInfo::new(Code::RunNotFound, format!("no run has the id \"{id}\""))
+}

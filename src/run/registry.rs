@@ -1,0 +1,226 @@
+//! The runs under way: what is known of them that no journal holds, in one place, by their ids.
+//!
+//! Decides the number of a run's next event, and what comes too late for one. Promises: the events of a run are numbered
+//! one by one; after its end there is none: what still comes is dropped, and counted for the run that it was of. Leaves to
+//! others: what a run has come to (its journal, which also answers for those that are over), the text of an answer on its
+//! way, which lies with its model call (`harness/streaming`), and what those who wait are told (`harness/waits`).
+
+use crate::list::Listed;
+use crate::maps::Named;
+use crate::ports::Millis;
+
+/// How many calls that were let go are remembered. What they still say comes soon or never.
+const LET_GO: usize = 64;
+
+/// A run under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// Its session.
+    pub session: String,
+    /// When it began.
+    pub started_at: Millis,
+    /// The number of its last event, in this epoch.
+    pub last_seq: u64,
+}
+
+/// Who waits for the end of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiter {
+    /// The command that is answered.
+    pub command: u32,
+    /// The session that the run is of: a copy of it has the run as well.
+    pub session: String,
+    /// The run that was asked for.
+    pub run: String,
+    /// The run whose end is awaited: that one, or one that goes on with it.
+    pub on: String,
+    /// `None`: however long it takes, and the answer is a `RunResult`.
+    pub until: Option<Millis>,
+    /// How long the answer waits for another try where the run has failed.
+    pub grace: Millis,
+    /// It has failed: until when the answer waits, and the answer.
+    pub failed: Option<(Millis, String)>,
+}
+
+impl Waiter {
+    /// Whether it waits for the end of this run of this session.
+    pub fn is_on(&self, session: &str, run: &str) -> bool {
+        self.on == run && self.session == session
+    }
+
+    /// When it is answered at the latest.
+    pub fn due(&self) -> Option<Millis> {
+        let failed = self.failed.as_ref().map(|(at, _)| *at);
+        self.until.into_iter().chain(failed).min()
+    }
+
+    /// What it is told when that time has come; `None`: that it was over.
+    pub fn answer(self) -> Option<String> {
+        let (at, answer) = self.failed?;
+        self.until.is_none_or(|until| until >= at).then_some(answer)
+    }
+}
+
+/// The runs under way.
+#[derive(Debug, Default)]
+pub struct Runs {
+    live: Named<Live>,
+    /// Who waits, the one that came first at the beginning.
+    pub waiters: Vec<Waiter>,
+    /// The calls that nobody waits for any more, each with its run, the oldest first.
+    let_go: Vec<(u32, String)>,
+    /// How much came too late, by run.
+    dropped: Named<u64>,
+    /// The same of all, also of what was no run's.
+    all_dropped: u64,
+}
+
+impl Runs {
+    /// A run that has not ended is under way from here on, unless it was.
+    pub fn begin(&mut self, run: &str, session: &str, started_at: Millis) {
+        if !self.live.contains_key(run) {
+            self.live.insert(run, Live { session: session.into(), started_at, last_seq: 0 });
+        }
+    }
+
+    /// It is over, and all is told of it.
+    pub fn end(&mut self, run: &str) {
+        self.live.remove(run);
+    }
+
+    /// No run is under way here any more.
+    pub fn forget(&mut self) {
+        self.live.clear();
+    }
+
+    /// A run that is under way.
+    pub fn get(&self, run: &str) -> Option<&Live> {
+        self.live.get(run)
+    }
+
+    /// The number of the next event of a run. `None`: it is over, so the event is dropped.
+    pub fn next_seq(&mut self, run: &str) -> Option<u64> {
+        let Some(live) = self.live.get_mut(run) else {
+            self.drop_of(Some(run));
+            return None;
+        };
+        live.last_seq += 1;
+        Some(live.last_seq)
+    }
+
+    /// Nobody waits for a call of this run any more.
+    pub fn let_go(&mut self, call: u32, run: &str) {
+        if self.let_go.len() == LET_GO {
+            self.let_go.remove(0);
+        }
+        self.let_go.push((call, run.into()));
+    }
+
+    /// A call says something that nobody waits for.
+    pub fn late(&mut self, call: u32) {
+        let of = self.let_go.iter().find(|(other, _)| *other == call).map(|(_, run)| run.clone());
+        self.drop_of(of.as_deref());
+    }
+
+    /// Something came too late, for this run.
+    pub fn drop_of(&mut self, run: Option<&str>) {
+        self.all_dropped += 1;
+        if let Some(run) = run {
+            self.dropped.insert(run, self.dropped(run) + 1);
+        }
+    }
+
+    /// How much came too late for a run.
+    pub fn dropped(&self, run: &str) -> u64 {
+        self.dropped.get(run).copied().unwrap_or_default()
+    }
+
+    /// The same of all.
+    pub fn all_dropped(&self) -> u64 {
+        self.all_dropped
+    }
+
+    /// Those who have waited long enough.
+    pub fn due(&mut self, now: Millis) -> Vec<Waiter> {
+        self.waiters.extract_if(.., |waiter| waiter.due().is_some_and(|due| due <= now)).list()
+    }
+
+    /// A run goes on with one that has failed: who still waits for another try of that one waits for it.
+    pub fn goes_on(&mut self, session: &str, failed: &str, run: &str, now: Millis) {
+        for waiter in &mut self.waiters {
+            if waiter.is_on(session, failed) && waiter.failed.as_ref().is_some_and(|(at, _)| now < *at) {
+                (waiter.on, waiter.failed) = (run.into(), None);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// OpenClaw, agent-events.test.ts: "maintains monotonic seq per runId".
+    #[test]
+    fn the_events_of_each_run_are_numbered_one_by_one() {
+        let mut runs = Runs::default();
+        runs.begin("run-1", "s", 7);
+        runs.begin("run-2", "s", 8);
+        let seqs: Vec<_> = ["run-1", "run-1", "run-2", "run-1"].map(|run| runs.next_seq(run)).into();
+        assert_eq!(seqs, [1, 2, 1, 3].map(Some));
+        runs.begin("run-1", "other", 9);
+        assert_eq!(runs.get("run-1"), Some(&Live { session: "s".into(), started_at: 7, last_seq: 3 }));
+    }
+
+    /// OpenClaw, agent-events.test.ts: "stores and clears run context".
+    #[test]
+    fn what_is_known_of_a_run_is_there_until_its_end() {
+        let mut runs = Runs::default();
+        runs.begin("run-1", "main", 7);
+        assert_eq!(runs.get("run-1").map(|live| live.session.as_str()), Some("main"));
+        runs.end("run-1");
+        assert_eq!(runs.get("run-1"), None);
+    }
+
+    #[test]
+    fn after_the_end_of_a_run_its_events_are_dropped_and_counted() {
+        let mut runs = Runs::default();
+        runs.begin("run-1", "s", 7);
+        runs.let_go(5, "run-1");
+        runs.end("run-1");
+        assert_eq!(runs.next_seq("run-1"), None);
+        runs.late(5);
+        runs.late(6);
+        assert_eq!((runs.dropped("run-1"), runs.dropped("run-2"), runs.all_dropped()), (2, 0, 3));
+    }
+
+    #[test]
+    fn calls_that_were_let_go_are_not_remembered_for_ever() {
+        let mut runs = Runs::default();
+        (0..=LET_GO as u32).for_each(|call| runs.let_go(call, "run-1"));
+        runs.late(0);
+        runs.late(1);
+        assert_eq!((runs.dropped("run-1"), runs.let_go.len()), (1, LET_GO));
+    }
+
+    #[test]
+    fn a_wait_is_over_by_its_own_time_or_by_that_of_the_error() {
+        let waiter = |until: Option<Millis>, failed: Option<Millis>| Waiter {
+            command: 1,
+            session: "s".into(),
+            run: "r".into(),
+            on: "r".into(),
+            until,
+            grace: 0,
+            failed: failed.map(|at| (at, "failed".into())),
+        };
+        let both = |until, failed| {
+            let waiter = waiter(until, failed);
+            (waiter.due(), waiter.answer().is_some())
+        };
+        assert_eq!(both(Some(10), None), (Some(10), false));
+        assert_eq!(both(Some(10), Some(20)), (Some(10), false));
+        assert_eq!(both(Some(20), Some(20)), (Some(20), true));
+        assert_eq!(both(Some(30), Some(20)), (Some(20), true));
+        assert_eq!(both(None, None), (None, false));
+    }
+}
