@@ -4,6 +4,9 @@
 // the order they were sent; a host that breaks down is told as one `closed` message with the code `panicked`. Leaves
 // to others: what the messages mean.
 
+import { neighbours } from "./neighbours.js";
+import { Tabs } from "./tabs.js";
+
 /** A host that could not finish a call is in no state that anybody knows. */
 const brokenDown = (error) => ({
   t: "closed",
@@ -46,9 +49,25 @@ export async function direct(openHost, deliver) {
 }
 
 /**
+ * A host in this thread, with those of other tabs.
+ *
+ * @param {object} scope what holds locks and channels
+ * @param {string} workspace
+ * @param {(deliver: (message: object) => void) => Promise<{ receive(message: object): void, free(): void }>} openHost
+ * @param {(message: object) => void} deliver
+ */
+export async function amongTabs(scope, workspace, openHost, deliver) {
+  let host;
+  const world = neighbours(scope, workspace, (message) => tabs.fromTab(message));
+  const tabs = new Tabs({ ...world, deliver, host: (message) => host?.send(message) });
+  host = await direct(openHost, (message) => tabs.fromHost(message));
+  return { send: (message) => tabs.fromClient(message), close: host.close };
+}
+
+/**
  * A host behind a port.
  *
- * @param {MessagePort} port
+ * @param {MessagePort | Worker} port
  * @param {(message: object) => void} deliver
  */
 export function overPort(port, deliver) {
@@ -56,24 +75,24 @@ export function overPort(port, deliver) {
   port.onmessage = ({ data }) => data.forEach((message) => deliver(message));
   return {
     send: (message) => port.postMessage(message),
-    close: () => port.close(),
+    close: () => (port.close ? port.close() : port.terminate()),
   };
 }
 
 /**
  * The other end of `overPort`: opens a host and serves it until it or the port is closed.
  *
- * @param {MessagePort} port
- * @param {(deliver: (message: object) => void) => Promise<{ receive(message: object): void, free(): void }>} openHost
+ * @param {MessagePort | DedicatedWorkerGlobalScope} port
+ * @param {(deliver: (message: object) => void) => Promise<{ send(message: object): void, close(): void }>} connect
  */
-export function serveHost(port, openHost) {
+export function serveHost(port, connect) {
   let batch = [];
   const flush = () => {
     const messages = batch;
     batch = [];
     port.postMessage(messages);
   };
-  const channel = direct(openHost, (message) => {
+  const channel = connect((message) => {
     if (batch.push(message) === 1) Promise.resolve().then(flush);
   });
   channel.catch((error) => {

@@ -8,6 +8,7 @@
 // next call opens a fresh host, with the tools and views of this page. Leaves to others: where the host lives
 // (`channel.js`, `package.js`), how long a workspace is kept (`package.js`).
 
+import { attach } from "./attach.js";
 import { Calls } from "./calls.js";
 import { LodgerError, errorInfo, failure, onlyKnown } from "./error.js";
 import { invokeOn } from "./invoke.js";
@@ -17,8 +18,10 @@ import { SessionView } from "./view.js";
 
 // Where a configuration may hold a function.
 const FUNCTIONS = /^config\.(instructions|permissions\.decide|(provider|providers\..+)\.(apiKey|fetch|stream))$/;
+/** How long a page that is put to sleep waits for its worker, in milliseconds. */
+const SLEEP_MS = 50;
 const CLOSED = { code: "workspace_closed", message: "The workspace was closed.", hint: "Open it again with openWorkspace()." };
-const STOPPED = '{"lifecycle":"Stopped","is_streaming":false}';
+const STOPPED = '{"is_streaming":false,"lifecycle":"Stopped"}'; // in the order in which a host writes it
 
 /** Lets go of a workspace for good: the host's `close`, then the end of everything. */
 export let shut;
@@ -44,8 +47,12 @@ export class Workspace extends EventTarget {
   #lastId = 0;
   #accepting = 0; // commands under way that will give a run
   #runs = new Map(); // run id -> RunText, until it ends
+  #begun = new Map(); // run id -> { sessionId, epoch, asked } of the first that was heard of it, until its end
   #views = new Map(); // session id -> { view, api }
+  #followers = new Map(); // session id -> whoever wants to hear that its journal has grown
   #status = STOPPED;
+  #told = STOPPED; // the status that the last event told of
+  #holder = false; // whether the agent runs in this tab
   #definitions = "[]";
   #registrations = new Map(); // name -> { args }
   #configFunctions = []; // what the agent's configuration may still call
@@ -53,10 +60,20 @@ export class Workspace extends EventTarget {
   #expiry; // when that one's time is over
   #events = [];
   #dispatching = false;
-  #draft = ({ type }) => {
+  #leaving = false; // somebody is asked before this page goes away
+  #life = (event) => {
+    const { type, persisted } = event;
+    if (type === "beforeunload") return event.preventDefault();
+    if (!this.#channel) return;
+    if (type === "freeze" || (type === "pagehide" && persisted)) {
+      this.#send({ t: "life", event: "sleep" });
+      // A worker stands still with its page, and would keep the agent: it is given a moment to let it go.
+      for (const until = performance.now() + SLEEP_MS; this.#holder && performance.now() < until; );
+    } else if (type === "resume" || (type === "pageshow" && persisted)) this.#send({ t: "life", event: "wake" });
     // Whoever hides a page may kill it without another word.
-    if (type !== "pagehide" && globalThis.document.visibilityState !== "hidden") return;
-    if (this.#channel && this.status().is_streaming) this.#request("draft");
+    else if (type === "pagehide" || (type === "visibilitychange" && globalThis.document.visibilityState === "hidden")) {
+      if (this.#holder && this.status().is_streaming) this.#request("draft");
+    }
   };
 
   /**
@@ -80,6 +97,7 @@ export class Workspace extends EventTarget {
     this.pages = this.#makePages();
     this.keys = this.#makeKeys();
     this.sessions = this.#makeSessions();
+    this.queue = this.#makeQueue();
     this.#listen("addEventListener");
     this.#expire();
   }
@@ -169,8 +187,8 @@ export class Workspace extends EventTarget {
     if (error?.code === "invalid_arguments") throw error;
   }
 
-  async resume(runId) {
-    return this.#accept("resume", { runId });
+  async resume(target) {
+    return this.#accept("resume", typeof target === "string" ? { runId: target } : { ...target });
   }
 
   status() {
@@ -189,7 +207,7 @@ export class Workspace extends EventTarget {
     let entry = this.#views.get(sessionId);
     if (!entry) {
       const view = new SessionView();
-      view.holder(holds(this.status()));
+      view.holder(this.#holder);
       entry = { view, api: { subscribe: view.subscribe, getSnapshot: view.getSnapshot } };
       this.#views.set(sessionId, entry);
       this.#watch(sessionId);
@@ -356,6 +374,14 @@ export class Workspace extends EventTarget {
     };
   }
 
+  #makeQueue() {
+    return {
+      edit: async (id, text) => this.#command("queue.edit", { id, text }),
+      remove: async (id) => this.#command("queue.remove", { id }),
+      release: async (sessionId) => this.#command("queue.release", { sessionId }),
+    };
+  }
+
   // ---------------------------------------------------------------- sessions
 
   async setOperator(operator) {
@@ -392,6 +418,16 @@ export class Workspace extends EventTarget {
       const carry = await import("./carry.js");
       return carry[does](this, (name, args, files) => this.#request(name, args, undefined, files).promise, ...args);
     };
+    // Each session passes the gate by itself: those of others, and what has changed meanwhile, are left out of "all".
+    const each = async (name, target, wanted) => {
+      if (target !== "all") return [await command(name, { id: target })];
+      const listed = await command("list", { withVerification: true });
+      const sessions = listed.filter(({ session, hmac_status }) => hmac_status !== "tampered" && wanted(session));
+      const done = sessions.map(({ session: { id } }) => command(name, { id }).catch((error) => (NOT_MEANT.includes(error.code) ? undefined : Promise.reject(error))));
+      return (await Promise.all(done)).filter(Boolean);
+    };
+    // Benched, or lost with its page; the first session recovers from that by itself.
+    const playable = ({ id, suspended, status, recovery_metadata }) => suspended || id === "default" || (status === "failed" && recovery_metadata.recovery_reason === "stale_pid");
     return {
       launch: async (options) => command("launch", options),
       prompt: async (id, input, options) => ({ runId: (await this.#say("sessions.prompt", input, { ...options, id }))?.runId ?? null }),
@@ -417,6 +453,35 @@ export class Workspace extends EventTarget {
       import: (file) => carried("importSession", file),
       replay: (file) => carried("replaySession", file),
       fork: async (id, options) => command("fork", { ...options, id }),
+      bench: async (target) => ({ suspended: (await each("bench", target, () => true)).flatMap(({ suspended }) => suspended) }),
+      play: async (target) => each("play", target, playable),
+      activity: async (id) => command("activity", { id }),
+      output: async (id, options) => {
+        const { text, before, offset } = await command("output", { ...options, id });
+        return { data: new TextEncoder().encode(text).slice(before), offset };
+      },
+      attach: (id, options = {}) => {
+        onlyKnown(options, ["from", "signal"], "The options of attach", "invalid_arguments");
+        checkSignal(options.signal);
+        return attach(id, options, (from, limit) => command("journal", { id, from, limit }), (grown) => this.#follow(id, grown));
+      },
+    };
+  }
+
+  /** Tells `grown` how long the journal of a session is, each time that it has grown, until that is undone. */
+  #follow(id, grown) {
+    const follow = (on) => void this.#request("sessions.attach", { id, on });
+    let followers = this.#followers.get(id);
+    if (!followers) {
+      this.#followers.set(id, (followers = new Set()));
+      follow(true);
+    }
+    followers.add(grown);
+    return () => {
+      followers.delete(grown);
+      if (followers.size || this.#followers.get(id) !== followers) return;
+      this.#followers.delete(id);
+      if (this.#channel) follow(false);
     };
   }
 
@@ -548,7 +613,18 @@ export class Workspace extends EventTarget {
         if (!this.#ended) this.#event("agent:error", { workspace: this.#name, ...errorInfo(error), message: `The tool "${name}" was not registered: ${error.message}` });
       });
     }
+    this.#again();
+  }
+
+  /** Whatever this page follows, it asks for anew: another host tells it from here on. */
+  #again() {
+    for (const text of this.#runs.values()) text.again();
+    for (const [runId, first] of this.#begun) this.#ends(runId, first).catch(() => (first.asked = false));
     for (const id of this.#views.keys()) this.#watch(id);
+    for (const [id, followers] of this.#followers) {
+      this.#request("sessions.attach", { id, on: true });
+      for (const grown of followers) grown(0);
+    }
   }
 
   #receive(message) {
@@ -562,7 +638,14 @@ export class Workspace extends EventTarget {
       }
       case "status":
         this.#status = message.json;
-        return this.#holders();
+        return this.#stays();
+      case "holder":
+        return this.#holds(message.epoch !== undefined);
+      case "again":
+        this.#again();
+        // What has changed meanwhile it told to its own page.
+        if (this.#told !== this.#status) this.#event("agent:status-changed", { workspace: this.#name, ...this.status() });
+        return;
       case "tools":
         this.#definitions = message.json;
         return;
@@ -576,6 +659,9 @@ export class Workspace extends EventTarget {
         return this.#views.get(message.sessionId)?.view.gone(message.messageId);
       case "view":
         return this.#views.get(message.sessionId)?.view.state(JSON.parse(message.json));
+      case "grown":
+        for (const grown of this.#followers.get(message.sessionId) ?? []) grown(message.seq);
+        return;
       case "call":
         return void this.#calls.handle(message);
       case "abort":
@@ -585,21 +671,37 @@ export class Workspace extends EventTarget {
     }
   }
 
-  #holders() {
-    const holder = holds(this.status());
+  #holds(holder) {
+    this.#holder = holder;
+    this.#stays();
     for (const { view } of this.#views.values()) view.holder(holder);
+  }
+
+  /** Only as long as a run is at work here: a page that listens for more than that is not kept for the way back. */
+  #stays() {
+    const leaving = this.#holder && this.status().is_streaming;
+    if (leaving === this.#leaving) return;
+    this.#leaving = leaving;
+    globalThis.window?.[leaving ? "addEventListener" : "removeEventListener"]?.("beforeunload", this.#life);
   }
 
   /** The text of a run. Text may come before the reply that tells of the run. */
   #text(runId) {
     let text = this.#runs.get(runId);
-    if (!text) this.#runs.set(runId, (text = new RunText()));
+    if (!text) {
+      const answer = (messages) => messages.find((message) => message.runId === runId && message.role === "assistant")?.parts;
+      text = new RunText((sessionId, fill) => this.#request("history", { sessionId, limit: 10 }, (messages) => fill(answer(messages))).promise);
+      this.#runs.set(runId, text);
+    }
     return text;
   }
 
   #event(type, detail) {
+    if (!this.#isNews(type, detail)) return;
     const view = this.#views.get(detail.sessionId)?.view;
-    if (type === "agent:message-chunk") {
+    if (type === "agent:status-changed") {
+      this.#told = this.#status;
+    } else if (type === "agent:message-chunk") {
       view?.chunk(detail);
       if (detail.kind === "text") this.#text(detail.runId).push(detail);
     } else if (type === "agent:tool-call") {
@@ -621,6 +723,30 @@ export class Workspace extends EventTarget {
     } finally {
       this.#dispatching = false;
     }
+  }
+
+  /** A run begins once here and ends once, however many hosts go on with it. */
+  #isNews(type, { runId, parentRunId, sessionId, epoch, phase }) {
+    if (!runId || parentRunId) return true;
+    const first = this.#begun.get(runId);
+    if (phase && phase !== "start") this.#begun.delete(runId);
+    else if (!first) this.#begun.set(runId, { sessionId, epoch });
+    return !first || first.epoch === epoch || (phase !== "start" && type !== "agent:session-started");
+  }
+
+  /** A holder may have gone between writing how a run has ended and saying so. */
+  async #ends(runId, first) {
+    if (first.asked) return;
+    first.asked = true;
+    const { outcome, text, turns, value, usage, error } = await this.#command("result", { runId });
+    if (!this.#begun.has(runId)) return;
+    const { startedAt, endedAt } = await this.#command("wait", { runId });
+    const { sessionId } = first;
+    const event = (type, more) => this.#begun.has(runId) && this.#event(`agent:${type}`, JSON.parse(JSON.stringify({ workspace: this.#name, sessionId, runId, ...more })));
+    if (outcome === "failed") event("error", error);
+    else if (outcome === "interrupted") event("session-interrupted", { endedAt, reason: "lost" });
+    else event("session-completed", { endedAt, text, turns, value, usage });
+    event("lifecycle", { phase: outcome === "failed" ? "error" : "end", startedAt, endedAt, error });
   }
 
   /** This host is gone. A panic is not the end: the next call opens a fresh one. */
@@ -645,8 +771,10 @@ export class Workspace extends EventTarget {
       channel?.close();
       for (const request of pending) request.reject(error);
       for (const text of texts) text.fail(error);
+      // They read again, and hear why they cannot.
+      for (const followers of this.#followers.values()) for (const grown of followers) grown(0);
       this.#calls.abortAll();
-      this.#holders();
+      this.#holds(false);
       for (const { view } of this.#views.values()) view.state(asked ? { status: "stopped" } : { status: "error", error: errorInfo(error) });
       if (this.#ended) this.#finish();
       if (asked) return;
@@ -672,14 +800,15 @@ export class Workspace extends EventTarget {
   }
 
   #listen(method) {
-    globalThis.document?.[method]?.("visibilitychange", this.#draft);
-    globalThis.window?.[method]?.("pagehide", this.#draft);
+    for (const type of ["visibilitychange", "freeze", "resume"]) globalThis.document?.[method]?.(type, this.#life);
+    for (const type of ["pagehide", "pageshow"]) globalThis.window?.[method]?.(type, this.#life);
   }
 }
 
 // ---------------------------------------------------------------- small things
 
-const holds = ({ lifecycle }) => ["Starting", "Running", "Suspended"].includes(lifecycle);
+// Why a session is none of "all".
+const NOT_MEANT = ["permission_denied", "session_not_found", "invalid_transition"];
 
 const ANSWER = { what: "schema of sendMessage", whole: "answer", wrong: "the answer does not fit", code: "invalid_output" };
 

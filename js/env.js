@@ -6,10 +6,11 @@
 
 /**
  * What one host holds.
- * @param {{ now?: () => number }} [options]
+ * @param {{ now?: () => number, title?: string }} [options]
  */
-export const createScope = ({ now = () => Date.now() } = {}) => ({
+export const createScope = ({ now = () => Date.now(), title = pageTitle() } = {}) => ({
   now, // function: the wall clock
+  title, // what the page is called
   wall: 0, // what it said last
   ticks: 0, // what performance.now() said then
   ahead: 0, // how far our time is ahead of it
@@ -160,11 +161,13 @@ export function dispose(scope) {
 const RELEASE_MS = 250;
 
 /**
- * Takes the exclusive lock if it is free: resolves to whether it was. `lost` is called when another holder steals it.
+ * Takes the exclusive lock if it is free, or from whoever has it: resolves to whether it was got. `lost` is called when
+ * another holder steals it.
+ * @param {boolean} steal
  * @param {() => void} lost
  */
-export async function hold(scope, name, lost) {
-  if (await lock(scope, name, "exclusive", { ifAvailable: true, onLost: lost })) return true;
+export async function hold(scope, name, steal, lost) {
+  if (await lock(scope, name, "exclusive", { ifAvailable: !steal, steal, onLost: lost })) return true;
   const controller = aborter(scope);
   const timer = after(scope, RELEASE_MS, () => controller.abort());
   try {
@@ -189,7 +192,8 @@ export const hasDatabase = async (name) => (await globalThis.indexedDB?.database
 export const persist = async () => (await globalThis.navigator?.storage?.persist?.()) ?? false;
 
 /** What this page is called, for whoever finds the agent running here. */
-export const title = () => (globalThis.document?.title || globalThis.location?.pathname || "").slice(0, 60);
+export const pageTitle = () => (globalThis.document?.title || globalThis.location?.pathname || "").slice(0, 60);
+export const title = (scope) => scope.title;
 
 /** A random text for ids: the time, then chance, so that ids sort by age. */
 export function fresh(scope) {

@@ -40,7 +40,8 @@ export function close(connection) {
 /**
  * Does all of it, or nothing. Resolves to the place of the first row that is not as expected, if there is one.
  * @param {[table: string, key: unknown[], value?: string][]} expected without a value: there is no such row
- * @param {[table: string, key: unknown[], value?: string | Blob][]} writes without a value: all below the key goes
+ * @param {[table: string, key: unknown[], value?: string | Blob, first?: true][]} writes without a value: all below the key
+ * goes; `first`: only where there is no such row
  */
 export const commit = (connection, expected, writes, strict) =>
   attempt(connection, async (database) => {
@@ -220,9 +221,11 @@ function begin(database, uses, mode, strict) {
 }
 
 function issue(transaction, writes) {
-  for (const [table, key, value] of writes) {
+  for (const [table, key, value, first] of writes) {
     const store = transaction.objectStore(table);
-    if (value !== undefined) store.put(value, key);
+    // The row that is there stays, and the transaction goes on.
+    if (first) store.add(value, key).onerror = (event) => event.target.error.name === "ConstraintError" && event.preventDefault();
+    else if (value !== undefined) store.put(value, key);
     else if (key.length) store.delete(below(key));
     else store.clear();
   }

@@ -75,7 +75,7 @@ export interface Commands {
   session_undo_remove: { args: { id: string }; value: SessionState };
   session_task: { args: { id: string }; value: TaskRun };
   run_once: { args: { objective: string }; value: TaskDone };
-  "agent.wait": { args: { runId: string; timeoutMs?: number }; value: WaitResult };
+  "agent.wait": { args: { runId: string; timeoutMs?: number; errorGraceMs?: number }; value: WaitResult };
 }
 export interface AgentSettings {
   /** Whether there is a provider that can be asked: it has its key, or needs none. */
@@ -106,6 +106,7 @@ export class LodgerError extends Error {
  * - `not_running`: The command needs a running harness.
  * - `busy`: The session works on a run.
  * - `ownership_lost`: Another holder has taken the workspace over.
+ * - `holder_unreachable`: The tab that runs the agent does not answer.
  * - `panicked`: The wasm module panicked; a fresh instance can go on.
  * - `wasm_unavailable`: The wasm could not be loaded.
  * - `insecure_context`: The page is no secure context, so locks and key storage do not exist.
@@ -118,6 +119,7 @@ export class LodgerError extends Error {
  * - `session_not_found`: No session has this id.
  * - `session_exists`: A session of this id exists.
  * - `invalid_transition`: The session's status does not allow it.
+ * - `benched`: The session is benched: it takes nothing until it is played.
  * - `operator_required`: Nobody is there who may work with sessions, or not any more.
  * - `record_not_found`: No task, run, receipt or handoff has this id.
  * - `nothing_to_resume`: There is no run that could go on.
@@ -168,11 +170,11 @@ export class LodgerError extends Error {
 export type ErrorCode =
   // the package, the workspace and the harness
   | "wasm_unavailable" | "no_workspace" | "workspace_closed" | "workspace_deleted" | "already_running" | "not_running"
-  | "busy" | "ownership_lost" | "panicked" | "insecure_context"
+  | "busy" | "ownership_lost" | "holder_unreachable" | "panicked" | "insecure_context"
   // what the page sent
   | "unknown_command" | "invalid_arguments" | "invalid_config" | "empty_message" | "run_not_found" | "message_not_found"
   | "unsupported_file" | "file_too_large" | "file_not_found"
-  | "session_not_found" | "session_exists" | "invalid_transition" | "operator_required" | "record_not_found"
+  | "session_not_found" | "session_exists" | "invalid_transition" | "benched" | "operator_required" | "record_not_found"
   | "nothing_to_resume"
   // tools
   | "tool_not_found" | "duplicate_tool" | "invalid_tool" | "invalid_schema" | "tool_failed" | "tool_timeout"
@@ -195,7 +197,13 @@ export interface WorkspaceOptions {
   target?: EventTarget | null;
   /** Who works here: sessions belong to one. Default: `{ subject: "local" }`. `null`: nobody, and then no session can be reached. */
   operator?: Operator | null;
-  /** The wall clock, for tests. Default `Date.now`, fake ones included. When it goes back, deadlines still hold. */
+  /**
+   * Where the agent works: in the page, or in a worker of its own, so that a busy page does not slow it and a hidden one does
+   * not stop its clock. Tools, DOM and events stay in the page; a bad tool is told by `agent:error` there. Where Trusted Types are
+   * required, the page's default policy must let the address of `worker.js` pass in `createScriptURL`. Default `"page"`.
+   */
+  host?: "page" | "worker";
+  /** The wall clock, for tests. Default `Date.now`, fake ones included. When it goes back, deadlines still hold. Not with a worker. */
   now?: () => number;
 }
 
@@ -216,6 +224,12 @@ export interface Operator {
 /**
  * An open workspace: the agent, its conversation, its tools and its pages.
  *
+ * Open in several tabs it is one: the agent runs in the tab that started it, and the others see and do what that one does.
+ * A tool runs in a tab that has registered it: the one with the agent, else the one that sent the message. Where that tab is
+ * closed in the middle, the model is told. When the tab with the agent goes away, one that has joined goes on
+ * (`AgentConfig.ifRunning`); a command that may have been done there is rejected with `ownership_lost`, and is done again of
+ * itself where that cannot do it twice. A tab that stands still is `holder_unreachable`.
+ *
  * Every method that gives a promise rejects with a `LodgerError`: `workspace_closed` or `workspace_deleted` once that
  * has happened, `panicked` if the module died meanwhile (the next call opens a fresh one; nothing stored is lost),
  * `invalid_arguments`, `invalid_config`. Further codes are named where they belong.
@@ -233,7 +247,9 @@ export interface Workspace extends EventTarget {
    */
   startAgent(config?: AgentConfig): Promise<void>;
   /**
-   * Changes the given members, from the next model call on; `null` gives one its default back.
+   * Changes the given members, from the next model call on; `null` gives one its default back. What was changed stays so when another
+   * tab that joined goes on: but functions stay in the tab that gave them and fail when it is closed (`not_configured`), and a tab
+   * that goes on has its own `provider`, with `model` and all else that goes with it.
    *
    * @throws {LodgerError} `not_running`
    */
@@ -257,7 +273,7 @@ export interface Workspace extends EventTarget {
    * @throws {LodgerError} like `sendMessage`; `invalid_arguments` where `messageId` is no answer that `history()` shows,
    * `message_not_found` where there is no answer yet.
    */
-  regenerate(messageId?: string, options?: Omit<SendOptions, "replaces">): Promise<Run>;
+  regenerate(messageId?: string, options?: Omit<SendOptions, "replaces" | "whenBusy">): Promise<Run>;
   /**
    * Sends a message and waits for the end of its run. With a `schema`, the result has the answer's `value`.
    *
@@ -271,10 +287,11 @@ export interface Workspace extends EventTarget {
    * A run that a lost page left goes on, under its own id: finished tools are not run again, the answer that was cut is
    * asked for again and takes the place of what was shown of it. A run that works already is given as it is. After a failed run
    * a new one goes on from where it broke: tools that have ended are not run again, the call that failed is made again.
+   * By the id of a run alone it is the session that the run began in: a fork goes on by its own `sessionId`.
    *
    * @throws {LodgerError} `nothing_to_resume` (no run, or the last one has ended well), `not_running`.
    */
-  resume(runId?: string): Promise<Run>;
+  resume(target?: string | { sessionId?: string; runId?: string }): Promise<Run>;
   /**
    * A person's answer to a question (`agent:permission-required`, `Snapshot.permissions`). The first one counts, also
    * after a reload (once the agent has been started). `reason` is a word to the model; page code finds it in `error.hint`.
@@ -291,11 +308,7 @@ export interface Workspace extends EventTarget {
    * @throws {LodgerError} `message_not_found`
    */
   history(options?: { sessionId?: string; limit?: number; before?: string; version?: string }): Promise<Message[]>;
-  /**
-   * Interrupts, then erases the conversation's content.
-   *
-   * @throws {LodgerError} `already_running` where the agent runs in another tab.
-   */
+  /** Interrupts, then erases the conversation's content. */
   clearConversation(sessionId?: string): Promise<void>;
   /** For user interfaces: one subscription gives all there is to draw. The same object each time. */
   view(sessionId?: string): View;
@@ -306,15 +319,23 @@ export interface Workspace extends EventTarget {
    */
   file(fileId: string): Promise<Blob>;
   /**
-   * Waits for the end of a run, at most `timeoutMs` (default 30,000). A timeout is an answer and never touches the run.
+   * Waits for the end of a run, at most `timeoutMs` (default 30,000). A timeout is an answer and never touches the run. Of
+   * a message that waits in the queue it is the end of the run that this one will begin.
+   *
+   * With `errorGraceMs` (default 0) the answer of a run that failed waits that long, from the run's end on: if another run
+   * goes on with it meanwhile (`resume()`), that one answers in its place, with its own times and outcome under the id that
+   * was asked for; if that fails too, its error waits likewise. Who joins late waits for the rest only; where `timeoutMs` is
+   * less than that, the answer is `timeout`.
    *
    * @throws {LodgerError} `run_not_found`; `session_not_found`: its session was removed.
    */
-  wait(runId: string, options?: { timeoutMs?: number }): Promise<WaitResult>;
+  wait(runId: string, options?: { timeoutMs?: number; errorGraceMs?: number }): Promise<WaitResult>;
 
   readonly tools: Tools;
   readonly pages: Pages;
   readonly keys: Keys;
+  /** What was sent with `whenBusy` and waits; listed in `Snapshot.queue`. */
+  readonly queue: Queue;
   /** Conversations with a name, an owner and a record. The workspace's own is called `default`. */
   readonly sessions: Sessions;
   /** From here on this person works here; `null`: nobody. Runs that work go on, and nobody is told of them. */
@@ -437,10 +458,13 @@ export interface AgentConfig {
   /** What happens to a run that a lost page left in `default`: it waits for `resume()`, or goes on by itself. Default `"hold"`. */
   resume?: "hold" | "auto";
   /**
-   * When the agent runs already in this page: reject with `already_running`, or be content. Default `"reject"`. In
-   * another tab it is rejected either way.
+   * When the agent runs already: `"reject"` with `already_running`. `"join"`: here that is fine; where another tab runs it, this
+   * one follows, and goes on with what it was at when that tab crashes, is closed or is put to sleep, not after `stopAgent()`.
+   * `"takeover"`: a person wants it here, as configured here; the other tab is asked to let go, and loses it where it hangs. From
+   * then on it is as joined. Whoever takes over goes on with the runs of its operator. In the tab that runs the agent both change
+   * nothing: `configureAgent` does. Default `"reject"`.
    */
-  ifRunning?: "reject" | "join";
+  ifRunning?: "reject" | "join" | "takeover";
 }
 
 /**
@@ -551,6 +575,20 @@ export interface SendOptions<S = unknown> {
   context?: string;
   /** The same key again gives the same run. */
   idempotencyKey?: string;
+  /**
+   * What becomes of the message while a run works in its session, or waits for a person. Where none does, it is sent at once.
+   *
+   * `reject`, the default: the code `busy`. `queue`: it waits, stored, in `Snapshot.queue`, and begins a run of its own when
+   * the one before it has completed; the run has its id from now on, for `wait` and `interrupt`, which takes the message out
+   * of the queue. `steer`: it enters the run that works before that calls its model again, or in place of its end; the
+   * reply names this run. Tool calls that have not begun by then, those that wait for permission too, are answered as
+   * failed ("Skipped due to queued user message"); those that run are waited for. It takes no `schema` and no `replaces`.
+   * One message is taken at a time, in their order. What is left when the run ends waits like the others.
+   *
+   * After an interrupt, a failure or a lost page what waits is held: until `queue.release()`, or until a run completes
+   * that you begin (or go on with) after that.
+   */
+  whenBusy?: "reject" | "queue" | "steer";
   /**
    * An edit: the id of the person's message that this one takes the place of. What followed leaves `history()`, the view and what
    * models are sent, but not the journal: `history({ version })` shows it. Files do not come with it; send them again.
@@ -695,18 +733,42 @@ export interface View {
 }
 export interface Snapshot {
   /**
-   * `submitted`: accepted, no text yet. `waiting`: for a person. `held`: a lost page left a run, `resume()` goes on with it (in a
-   * session of its own after `sessions.recover`).
+   * `loading`: until the first listener has heard of something else. `submitted`: accepted, no text yet. `waiting`: for a person.
+   * `held`: a lost page left a run, `resume()` goes on with it (in a session of its own after `sessions.recover`); or it is benched.
    */
   status: "loading" | "stopped" | "ready" | "submitted" | "streaming" | "waiting" | "held" | "error";
   messages: readonly Message[];
   /** What waits for a person. */
   permissions: readonly PermissionRequest[];
-  /** Empty in this version. */
-  queue: readonly never[];
+  /** What waits for its turn; empty while no agent runs. Where no run works, it is held: `queue.release()`, or send something. */
+  queue: readonly QueuedMessage[];
   error?: ErrorInfo;
-  /** Whether the agent runs in this page. */
+  /** Whether the agent runs in this tab. */
   holder: boolean;
+}
+
+/** A message that waits for its turn. `queue`: as a run of its own; `steer`: to enter the run that works. */
+export interface QueuedMessage {
+  id: string;
+  text: string;
+  mode: "queue" | "steer";
+}
+/** Each needs the owner of the session, and an agent that runs. */
+export interface Queue {
+  /**
+   * Changes what a message says that waits.
+   *
+   * @throws {LodgerError} `message_not_found`: its turn has come, or it was removed; `empty_message`.
+   */
+  edit(id: string, text: string): Promise<void>;
+  /**
+   * Takes a message out. Its run never begins: `wait` says `ok` with `outcome: "interrupted"` and no `startedAt`.
+   *
+   * @throws {LodgerError} `message_not_found`
+   */
+  remove(id: string): Promise<void>;
+  /** What is held is not any more: the first message begins, if no run works. */
+  release(sessionId?: string): Promise<void>;
 }
 
 // ---------------------------------------------------------------- tools
@@ -970,10 +1032,16 @@ export interface SessionState {
   supervision_notes: string[];
   /** Why it failed (`recovery_reason`) and what to do (`recommended_action`), or how its last run ended (`exit_behavior`). */
   recovery_metadata: { recovery_reason?: string; recommended_action?: string; exit_behavior?: string; [field: string]: unknown };
+  /** It is benched, since then; absent where it is not. */
+  suspended?: boolean;
+  suspendedAt?: number;
   /** What its runs have used up, cleared conversations included. */
   usage?: Usage;
   [field: string]: unknown;
 }
+
+/** What goes on: it works and says something; it is there and waits; it is over or lost. */
+export type Activity = "streaming" | "waiting" | "broken";
 
 /**
  * What the signature of a stored record says. `verified`: nobody without this browser's key has changed it. `tampered`: somebody
@@ -1045,10 +1113,10 @@ export interface JournalRow {
  */
 export interface Sessions {
   /**
-   * Begins a session, owned by the present operator. `id`: one that no session has (`session_exists`); without one it is made of
-   * project, provider and time, and numbered where two are alike. `displayName`: up to 64 ASCII letters, digits, spaces, `-`
-   * and `_`. `provider`: a name in `providers`, which this session keeps to; while that has no key the session is `starting`, and
-   * prompts wait, in this page only.
+   * Begins a session, owned by the present operator. `id`: one that no session has (`session_exists`), of at most 256 bytes and not
+   * "all"; without one it is made of project, provider and time, and numbered where two are alike. `displayName`: up to 64 ASCII
+   * letters, digits, spaces, `-` and `_`. `provider`: a name in `providers`, which this session keeps to; while that has no key the
+   * session is `starting`, and prompts wait, in this page only.
    *
    * `messages`: a conversation that it begins with, from `history()` or elsewhere: up to 10,000 messages and 8 MB of JSON. Texts and
    * tool calls are taken; thinking is shown, but sent to nobody; files are refused. Messages get ids of their own, answers in a row
@@ -1096,7 +1164,7 @@ export interface Sessions {
    * One task without a session, to its end, whatever that is (`run.status`): it is in no list, and a page that goes away
    * interrupts it. Its run, receipts and handoff are kept; `task` reads them.
    */
-  runOnce<S = undefined>(objective: UserInput, options?: Omit<SendOptions<S>, "sessionId" | "idempotencyKey">): Promise<TaskDone & { value?: OutputOf<S> }>;
+  runOnce<S = undefined>(objective: UserInput, options?: Omit<SendOptions<S>, "sessionId" | "idempotencyKey" | "whenBusy">): Promise<TaskDone & { value?: OutputOf<S> }>;
   /**
    * The session in a file. `journal` (default): all of it, line by line as JSON, with its files, receipts, handoffs, hashes and
    * signatures, for `import` and `replay`; it holds what was said, and no key. `markdown` and `json`: the conversation, for people.
@@ -1113,7 +1181,7 @@ export interface Sessions {
    * runs, the workspace is held that long.
    *
    * @throws {LodgerError} `invalid_arguments`: it is no such file. `corrupt`: it was changed or cut off; the message names the line.
-   * `newer_version`. `already_running`: another tab has the workspace.
+   * `newer_version`.
    */
   import(file: Blob): Promise<SessionState>;
   /**
@@ -1127,6 +1195,40 @@ export interface Sessions {
    * interrupted in it.
    */
   fork(id: string, options?: { at?: number; provider?: string }): Promise<SessionState>;
+  /**
+   * Puts a session aside, or all of the present operator's that are alive: those that were put aside by this. A model call is
+   * aborted, and made again by `play`; a tool that only reads is too; one with an effect comes to its end, and its result is
+   * kept; a question to a person waits, and is asked again by `play`. A benched session is kept over everything, costs nothing, and
+   * takes no message (`benched`); `SessionState.suspended` tells it from one that a lost page has left, for a view shows both as
+   * `held`. `sessions.stop` ends that, and an `interrupt` of the run by its id.
+   */
+  bench(target: string | "all"): Promise<{ suspended: string[] }>;
+  /**
+   * Takes up again what was benched, and what was lost in mid-run with its page; "all": each of these. A run that goes on needs a
+   * running agent. How they stand now.
+   *
+   * @throws {LodgerError} `invalid_transition`: it was neither.
+   */
+  play(target: string | "all"): Promise<SessionState[]>;
+  /**
+   * What goes on in a session or a run, at this moment. `broken`: a run that has ended or lost its page, a session that was stopped
+   * or has failed. `waiting`: a session without a run; a run that waits for a person, is benched, is in the queue, has said nothing for
+   * more than 30 seconds, or whose words end like a prompt (`$ `, `% `, `# `, `> `). Else `streaming`. It changes with time alone: ask again.
+   */
+  activity(id: string): Promise<Activity>;
+  /**
+   * What the model has said in a session or a run, text and thinking, as one row of bytes: from the byte `from` on, or the last
+   * `tail`; `offset` is where the next ones come. The last 4 MiB can be read; what is lost is skipped.
+   * Clearing begins the row of its session anew: `offset` is less than `from` then.
+   */
+  output(id: string, options?: { from?: number; tail?: number }): Promise<{ data: Uint8Array; offset: number }>;
+  /**
+   * Its journal from the entry `from` on, and then each entry once it is stored. Any number of readers, each in its own place; a slow
+   * one loses nothing. `signal`, or leaving the loop, ends it at once; it does not end with a run.
+   *
+   * @throws {LodgerError} `session_not_found`, also when it is removed meanwhile; `workspace_closed`, `workspace_deleted`.
+   */
+  attach(id: string, options?: { from?: number; signal?: AbortSignal }): AsyncIterableIterator<SessionEvent>;
 }
 
 // ---------------------------------------------------------------- keys
@@ -1193,12 +1295,17 @@ export interface WorkspaceEvents {
   "agent:session-interrupted": Detail & { endedAt: number; reason: string };
   "agent:error": Detail & ErrorInfo;
   /**
-   * One `start` a run, and one `end` (completed or interrupted) or `error`. A run that a later page goes on with starts
-   * there once more: `detail.epoch` is another.
+   * One `start` a run in each page, and one `end` (completed or interrupted) or `error`, whichever tab works and whoever goes
+   * on with it. A page that opens later hears it start when it is gone on with: `detail.epoch` is another. An end that a
+   * holder wrote and could tell nobody is told when the next one is there, without `seq`.
    */
   "agent:lifecycle": Detail & { phase: "start" | "end" | "error"; startedAt: number; endedAt?: number; error?: ErrorInfo };
-  /** A model is asked again after `delayMs`, as try number `attempt`, or `provider` takes over; `error` says why. */
-  "agent:notice": Detail & { kind: "retry" | "fallback"; attempt?: number; delayMs?: number; provider?: string; error?: ErrorInfo };
+  /**
+   * A model is asked again after `delayMs`, as try number `attempt`, or `provider` takes over; `error` says why. `kind: "holder"`:
+   * another tab runs the agent now than before, or (`holder`) this one; with `error` if it was taken from a tab that did not
+   * answer.
+   */
+  "agent:notice": Detail & { kind: "retry" | "fallback" | "holder"; attempt?: number; delayMs?: number; provider?: string; holder?: boolean; error?: ErrorInfo };
 }
 
 declare global {

@@ -9,5 +9,6 @@ export const { init, openWorkspace, deleteWorkspace, invoke } = /* @__PURE__ */ 
   glue,
   // Written so that bundlers find the file.
   () => new URL("./lodger.wasm", import.meta.url),
+  () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" }),
 );
 export default init;

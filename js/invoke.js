@@ -37,6 +37,8 @@ const COMMANDS = {
   session_stop: [{ id: "string", reason: "string?" }, (workspace, { id, reason }) => workspace.sessions.stop(id, reason)],
   session_restart: [{ id: "string", reason: "string?" }, (workspace, { id, reason }) => workspace.sessions.restart(id, reason)],
   session_recover: [{ id: "string", action: "string?", reason: "string?", detail: "string?" }, (workspace, { id, ...options }) => workspace.sessions.recover(id, options)],
+  session_bench: [{ target: "string" }, (workspace, { target }) => workspace.sessions.bench(target)],
+  session_play: [{ target: "string" }, (workspace, { target }) => workspace.sessions.play(target)],
   session_list: [{}, (workspace) => workspace.sessions.list()],
   session_rename: [{ id: "string", displayName: "string" }, (workspace, { id, displayName }) => workspace.sessions.rename(id, displayName)],
   session_remove: [{ id: "string" }, (workspace, { id }) => workspace.sessions.remove(id)],
@@ -47,7 +49,7 @@ const COMMANDS = {
   session_import: [{ file: "object" }, (workspace, { file }) => workspace.sessions.import(file)],
   session_replay: [{ file: "object" }, (workspace, { file }) => workspace.sessions.replay(file)],
   session_fork: [{ id: "string", at: "number?", provider: "string?" }, (workspace, { id, ...options }) => workspace.sessions.fork(id, options)],
-  "agent.wait": [{ runId: "string", timeoutMs: "number?" }, (workspace, { runId, timeoutMs }) => workspace.wait(runId, { timeoutMs })],
+  "agent.wait": [{ runId: "string", timeoutMs: "number?", errorGraceMs: "number?" }, (workspace, { runId, ...options }) => workspace.wait(runId, options)],
 };
 
 /** The arguments of a command, checked. */

@@ -1,17 +1,16 @@
 // What the package exports, for whatever loads the wasm: `index.js` in a browser, `node.js` in Node.
 //
-// Decides how the module is loaded, how long an instance of it counts as alive, and how long a workspace is kept.
-// Promises: one instance at a time, loaded when first needed; a failed load can be tried again; when an instance
-// panics, all of its hosts end, what they held is freed, and the next call loads a fresh one. Leaves to others: what a
-// workspace does (`client.js`).
+// Decides how long a workspace is kept, and where its host lives: here, or in a worker. Leaves to others: the wasm
+// module (`instance.js`), what a workspace does (`client.js`).
 
-import { direct } from "./channel.js";
+import { overPort } from "./channel.js";
 import { operatorOf, revive, shut, Workspace } from "./client.js";
-import { createScope, dispose } from "./env.js";
-import { failure, LodgerError, onlyKnown } from "./error.js";
+import { pageTitle } from "./env.js";
+import { failure, onlyKnown } from "./error.js";
+import { createInstances } from "./instance.js";
 import { commandArguments, noWorkspace, STOPPED } from "./invoke.js";
 
-const OPTIONS = ["storage", "pageTools", "target", "operator", "now"];
+const OPTIONS = ["storage", "pageTools", "target", "operator", "host", "now"];
 
 /** Calls back in a task of its own. Not by a timer: a background tab slows timers, and a test may fake them. */
 function inOneTask(callback) {
@@ -26,106 +25,46 @@ function inOneTask(callback) {
 /**
  * @param {object} glue what wasm-bindgen made, see `lodger_glue.js`
  * @param {() => Promise<unknown> | unknown} locate where the module is, unless the page says
+ * @param {() => Worker} [makeWorker] a worker with a host in it (`worker.js`), where there are workers
  */
-export function createPackage(glue, locate) {
-  // ---------------------------------------------------------------- the module
-
-  let instance = null; // { ready: Promise<void>, hosts: Set }
-  let stale = false; // the glue still holds an instance that panicked
+export function createPackage(glue, locate, makeWorker) {
+  const { init: load, connect } = createInstances(glue, locate);
+  let source; // where the module is, if the page has said so
 
   async function init(options) {
-    await ensure(options);
-  }
-
-  async function ensure(options = {}) {
-    const made = (instance ??= newInstance(options));
-    await made.ready;
-    return made;
-  }
-
-  function newInstance(options) {
-    const made = { hosts: new Set(), ready: null };
-    made.ready = (async () => {
-      onlyKnown(options, ["module_or_path"], "init's options", "invalid_arguments");
-      await null; // never on the stack of a module that just panicked
-      if (stale) glue.reset();
-      stale = false;
-      await loadWasm(options.module_or_path ?? locate());
-    })();
-    made.ready.catch(() => {
-      if (instance === made) instance = null;
-    });
-    return made;
-  }
-
-  async function loadWasm(source) {
-    let module;
+    // The body of a response can be read once.
+    const given = Promise.resolve(options?.module_or_path).then((it) => (isResponse(it) ? it.clone() : it));
+    given.catch(() => {});
+    source = given;
     try {
-      module = await (typeof source === "string" || source instanceof URL ? fetch(source) : source);
+      await load(options);
     } catch (error) {
-      throw unavailable(`it could not be fetched (${error.message})`, true);
-    }
-    if (typeof Response === "function" && module instanceof Response) {
-      if (!module.ok) throw unavailable(`${module.url || "its address"} answered ${module.status}`, true);
-      if (/^text\/html/i.test(module.headers.get("content-type") ?? "")) throw arrivedAsHtml(module.url);
-    }
-    try {
-      await glue.default({ module_or_path: module });
-    } catch (error) {
-      if (error instanceof LodgerError) throw error;
-      const message = String(error?.message ?? error);
-      // "<!do" where a module begins with "\0asm".
-      if (/magic (word|number|header)/i.test(message)) throw arrivedAsHtml(module?.url);
-      if (/content security policy|unsafe-eval|disallowed by embedder/i.test(message)) {
-        throw unavailable("the page's Content Security Policy does not allow it", false, "Add 'wasm-unsafe-eval' to script-src.");
-      }
-      throw unavailable(message, false);
+      if (source === given) source = undefined;
+      throw error;
     }
   }
 
-  /** The instance panicked: nothing in it is called again. */
-  function condemn(dead, error) {
-    if (instance === dead) {
-      instance = null;
-      stale = true;
-    }
-    const hosts = [...dead.hosts];
-    dead.hosts.clear();
-    for (const host of hosts) host.deliver({ t: "closed", error });
-    // What this sets free may still call back into the module, which is better done when its stack is gone.
-    Promise.resolve().then(() => hosts.forEach((host) => dispose(host.scope)));
+  /** Where the module is, as a worker can be told. */
+  async function sendable() {
+    const given = await source;
+    if (typeof given === "string" || given instanceof URL) return new URL(given, document.baseURI).href;
+    return isResponse(given) ? given.clone().arrayBuffer() : given;
   }
 
-  /** A channel to a new host in the current instance. */
-  function connect(name, { storage, pageTools, now }) {
+  /** A channel to a host in a worker of its own. */
+  function connectWorker(name, { storage, pageTools }) {
     return async (deliver) => {
-      const home = await ensure();
-      const host = { scope: createScope({ now }), deliver };
-      home.hosts.add(host);
-      const told = (message) => {
-        if (!home.hosts.has(host)) return;
-        if (message.t === "closed" && message.error?.code === "panicked") return condemn(home, message.error);
-        deliver(message);
-      };
-      const options = { storage, pageTools, scope: host.scope };
-      const end = () => {
-        home.hosts.delete(host);
-        dispose(host.scope);
-      };
+      const module = await sendable();
+      let worker;
       try {
-        const channel = await direct((guarded) => glue.open_host(name, options, guarded), told);
-        return {
-          send: channel.send,
-          close() {
-            // A host that another one's panic took along must not be freed either.
-            if (home.hosts.has(host)) channel.close();
-            end();
-          },
-        };
+        worker = makeWorker();
       } catch (error) {
-        end();
-        throw error instanceof LodgerError || !error?.code ? error : new LodgerError(error);
+        throw failure("wasm_unavailable", `The worker of lodger cannot be made: ${error.message}.`, 'Where the page requires Trusted Types, its default policy must let the address of worker.js pass in createScriptURL. Or open the workspace with host: "page".');
       }
+      const lost = ({ message }) => deliver({ t: "closed", error: { code: "wasm_unavailable", message: `The worker of lodger cannot work: ${message ?? "it does not load"}.`, retryable: true } });
+      worker.onerror = lost;
+      worker.postMessage({ name, storage, pageTools, title: pageTitle(), source: module });
+      return overPort(worker, deliver);
     };
   }
 
@@ -137,6 +76,7 @@ export function createPackage(glue, locate) {
   async function openWorkspace(name, given = {}) {
     checkName(name, "openWorkspace");
     const options = checkOptions(given);
+    if (options.host === "worker" && !makeWorker) throw failure("invalid_config", "openWorkspace: here is no worker for a host.", 'Leave host out, or set it to "page".');
     while (records.get(name)?.ending) await records.get(name).ending;
     const record = records.get(name) ?? newRecord(name, options);
     for (const key of OPTIONS) {
@@ -165,7 +105,7 @@ export function createPackage(glue, locate) {
   function newRecord(name, options) {
     const record = { options, leases: 0, ready: false, ending: null, letting: null };
     record.workspace = new Workspace(name, {
-      connect: connect(name, options),
+      connect: (options.host === "worker" ? connectWorker : connect)(name, options),
       target: options.target,
       operator: options.operator,
       release: () => giveBack(name, record),
@@ -225,17 +165,7 @@ export function createPackage(glue, locate) {
   return { init, openWorkspace, deleteWorkspace, invoke };
 }
 
-function unavailable(why, retryable, hint) {
-  return new LodgerError({ code: "wasm_unavailable", message: `The wasm module of lodger is not available: ${why}.`, retryable, hint });
-}
-
-function arrivedAsHtml(url) {
-  return unavailable(
-    `${url || "its address"} answered with an HTML page`,
-    false,
-    'With Vite, set optimizeDeps: { exclude: ["lodger"] } in its config. Elsewhere, serve lodger.wasm beside the scripts, or give init({ module_or_path }) its address.',
-  );
-}
+const isResponse = (source) => typeof Response === "function" && source instanceof Response;
 
 function checkName(name, what) {
   if (typeof name !== "string" || !name) throw failure("invalid_arguments", `${what}: the name must be a string that is not empty.`);
@@ -243,13 +173,15 @@ function checkName(name, what) {
 
 function checkOptions(given) {
   onlyKnown(given, OPTIONS, "openWorkspace's options", "invalid_config");
-  const { storage = "indexeddb", pageTools = true, target = globalThis.document ?? null, operator, now } = given;
+  const { storage = "indexeddb", pageTools = true, target = globalThis.document ?? null, operator, host = "page", now } = given;
   const refuse = (name, wanted) => failure("invalid_config", `openWorkspace: ${name} must be ${wanted}.`);
   if (storage !== "indexeddb" && storage !== "memory") throw refuse("storage", '"indexeddb" or "memory"');
   if (typeof pageTools !== "boolean") throw refuse("pageTools", "true or false");
   if (target !== null && typeof target?.dispatchEvent !== "function") throw refuse("target", "an EventTarget or null");
+  if (host !== "page" && host !== "worker") throw refuse("host", '"page" or "worker"');
   if (now !== undefined && typeof now !== "function") throw refuse("now", "a function");
-  return { storage, pageTools, target, operator, now };
+  if (host === "worker" && now) throw refuse("now", 'absent with host: "worker"');
+  return { storage, pageTools, target, operator, host, now };
 }
 
 const sameOperator = (a, b) => a === b || (a && b && ["subject", "issuer", "expiresAt"].every((member) => a[member] === b[member]));

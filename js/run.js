@@ -9,15 +9,26 @@ export class RunText {
   #rewinds = 0; // how often pieces were taken back
   #end = null; // { error? }
   #wake = [];
+  #ask;
+  #session;
+  #doubt = false; // it may have said more than this page has heard
+  #asks = null; // for that
+
+  /** @param {(sessionId: string, fill: (parts?: object[]) => void) => Promise<unknown>} ask for the run's answer, as it is when `fill` is called */
+  constructor(ask) {
+    this.#ask = ask;
+  }
 
   get ended() {
     return this.#end !== null;
   }
 
   /** A chunk: from `offset` of this part on, the text is now this. */
-  push({ part, offset, text }) {
+  push({ sessionId, part, offset, text }) {
     if (this.#end) return;
     const pieces = this.#pieces;
+    this.#session = sessionId;
+    if (!pieces.length && (part || offset)) this.#doubt = true;
     const stands = (p) => p.part < part || (p.part === part && p.offset + p.text.length <= offset);
     // A retried or resumed call begins again at an earlier place.
     if (pieces.length && !stands(pieces.at(-1))) {
@@ -45,6 +56,24 @@ export class RunText {
     this.#notify();
   }
 
+  /** Another host tells of the run from here on, and may have said more meanwhile. */
+  again() {
+    this.#doubt = this.#pieces.length > 0;
+  }
+
+  async #whole() {
+    const fill = (parts) => {
+      this.#doubt = false;
+      if (!parts) return;
+      const texts = parts.flatMap(({ type, text }, part) => (type === "text" ? [{ part, offset: 0, text }] : []));
+      let at = 0;
+      for (const piece of texts) at += ((piece.at = at), piece.text.length);
+      this.#rewinds++;
+      this.#pieces = texts;
+    };
+    await (this.#asks ??= this.#ask(this.#session, fill).finally(() => (this.#asks = null)));
+  }
+
   #notify() {
     for (const wake of this.#wake.splice(0)) wake();
   }
@@ -54,6 +83,7 @@ export class RunText {
     let next = 0;
     let rewinds = this.#rewinds;
     for (;;) {
+      if (this.#doubt) await this.#whole();
       if (rewinds !== this.#rewinds) {
         rewinds = this.#rewinds;
         next = 0;

@@ -47,8 +47,8 @@ export class SessionView {
     };
     this.getSnapshot = () => {
       if (!this.#snapshot) {
-        const { status, error, permissions = EMPTY } = this.#state;
-        this.#snapshot = { status, messages: this.#messages, permissions, queue: EMPTY, holder: this.#holder };
+        const { status, error, permissions = EMPTY, queue = EMPTY } = this.#state;
+        this.#snapshot = { status, messages: this.#messages, permissions, queue, holder: this.#holder };
         if (error) this.#snapshot.error = error;
         this.#fresh.clear();
       }

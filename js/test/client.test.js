@@ -30,7 +30,7 @@ both("a command is answered by its value or by a LodgerError", async (open) => {
 
 both("the members and their arguments cross by name", async (open) => {
   const sent = [];
-  const names = ["history", "clearConversation", "wait", "resolvePermission", "tools.execute", "tools.resolve", "tools.grants", "tools.revoke", "persist", "keys.set", "keys.remove", "keys.list", ...["create", "read", "tree", "search", "update", "rename", "move", "delete", "trash", "restore", "backlinks", "outgoingLinks", "versions"].map((name) => `pages.${name}`)];
+  const names = ["history", "clearConversation", "wait", "resolvePermission", "tools.execute", "tools.resolve", "tools.grants", "tools.revoke", "persist", "keys.set", "keys.remove", "keys.list", "queue.edit", "queue.remove", "queue.release", ...["create", "read", "tree", "search", "update", "rename", "move", "delete", "trash", "restore", "backlinks", "outgoingLinks", "versions"].map((name) => `pages.${name}`)];
   const commands = Object.fromEntries(names.map((name) => [name, (args) => void sent.push([name, args])]));
   const { workspace: w } = await open({ ...commands, storage: () => ({ kind: "memory", bytes: 1, quota: 2, persisted: false }) });
   await w.history({ limit: 3, before: "m1" });
@@ -57,6 +57,9 @@ both("the members and their arguments cross by name", async (open) => {
   await w.keys.set("anthropic", "sk-1");
   await w.keys.remove("anthropic");
   await w.keys.list();
+  await w.queue.edit("m1", "t");
+  await w.queue.remove("m1");
+  await w.queue.release();
   const { kind, persist } = await w.storage();
   assert.equal(kind, "memory");
   await persist();
@@ -85,6 +88,9 @@ both("the members and their arguments cross by name", async (open) => {
     ["keys.set", { provider: "anthropic", key: "sk-1" }],
     ["keys.remove", { provider: "anthropic" }],
     ["keys.list", {}],
+    ["queue.edit", { id: "m1", text: "t" }],
+    ["queue.remove", { id: "m1" }],
+    ["queue.release", {}],
     ["persist", {}],
   ]);
 });
@@ -671,6 +677,38 @@ both("a retried answer: what was given stays given, late readers get the new tex
   assert.deepEqual(await early, ["Hello", "more", "Howdy, you there".slice(9)]);
 });
 
+both("a run that this page hears from its middle on is given whole, and so is one whose host has changed", async (open) => {
+  let parts = [{ type: "thinking", text: "Hm." }, { type: "text", text: "One two " }, { type: "tool-call" }, { type: "text", text: "three " }];
+  const history = () => [{ role: "user", runId: "run1", parts: [{ type: "text", text: "Count." }] }, { role: "assistant", runId: "run1", parts }];
+  const o = await open({ result: () => LATER, history });
+  await o.workspace.startAgent();
+  const run = await o.workspace.sendMessage("Count.", { idempotencyKey: "k" });
+  o.host.chunk("ee ", 3, { part: 3 });
+  await turns();
+  const read = collect(run.textStream);
+  await turns();
+  o.host.chunk("four ", 6, { part: 3 });
+  await turns();
+  assert.deepEqual(o.host.commandsSent("history"), [{ sessionId: "default", limit: 10 }]);
+  parts = [...parts.slice(0, 3), { type: "text", text: "three four five six" }];
+  o.host.deliver({ t: "again" });
+  o.host.chunk("six", 16, { part: 3 });
+  await turns();
+  o.host.event("lifecycle", { runId: "run1", phase: "end" });
+  assert.deepEqual((await read).join(""), "One two three four five six");
+  assert.deepEqual((await collect(run.textStream)).join(""), "One two three four five six");
+});
+
+both("a run of which nothing is known any more gives what was heard", async (open) => {
+  const o = await open({ result: () => LATER, history: () => [] });
+  await o.workspace.startAgent();
+  const run = await o.workspace.sendMessage("Count.", { idempotencyKey: "k" });
+  o.host.chunk("three", 8);
+  o.host.event("lifecycle", { runId: "run1", phase: "end" });
+  await turns();
+  assert.deepEqual(await collect(run.textStream), ["three"]);
+});
+
 both("a run that ended before it was asked for gives its text from its result", async (open) => {
   const o = await open({ result: () => RESULT });
   await o.workspace.startAgent();
@@ -683,6 +721,55 @@ both("text that comes before the reply belongs to the run", async (open) => {
   const o = await open({ result: () => RESULT, sendMessage() { this.chunk("Hello you", 0); this.event("lifecycle", { runId: "run1", phase: "end" }); return { runId: "run1", status: "accepted", acceptedAt: 1 }; } });
   const run = await o.workspace.sendMessage("hi");
   assert.deepEqual(await collect(run.textStream), ["Hello you"]);
+});
+
+both("a status that another host brings is told by an event, unless it is the same", async (open) => {
+  const o = await open();
+  await o.workspace.startAgent();
+  o.host.event("status-changed", o.host.status);
+  await turns();
+  const told = [];
+  o.workspace.addEventListener("agent:status-changed", ({ detail }) => told.push(detail));
+  o.host.deliver({ t: "again" });
+  o.host.mirror({ lifecycle: "Stopped" });
+  o.host.deliver({ t: "again" });
+  await turns();
+  assert.deepEqual(told, [{ workspace: "w", lifecycle: "Stopped", is_streaming: false }]);
+});
+
+both("a run begins once and ends once, whoever tells of it; an end that nobody has told is asked for", async (open) => {
+  let over = false;
+  const o = await open({ result: () => (over ? RESULT : LATER), wait: () => ({ runId: "run1", status: "ok", startedAt: 3, endedAt: 9 }) });
+  await o.workspace.startAgent();
+  const told = [];
+  for (const type of ["lifecycle", "session-started", "session-completed", "message-chunk"]) o.workspace.addEventListener(`agent:${type}`, ({ detail }) => told.push([type, detail.phase ?? detail.text, detail.endedAt]));
+  const begins = (epoch) => {
+    o.host.event("lifecycle", { runId: "run1", epoch, phase: "start", startedAt: 3 });
+    o.host.event("session-started", { runId: "run1", epoch, startedAt: 3 });
+    o.host.chunk("Hel", 0, { epoch });
+  };
+  begins(1);
+  o.host.deliver({ t: "again" });
+  begins(2);
+  await turns();
+  assert.deepEqual(told.splice(0), [["lifecycle", "start", undefined], ["session-started", undefined, undefined], ["message-chunk", "Hel", undefined], ["message-chunk", "Hel", undefined]]);
+  assert.equal(o.host.commandsSent("result").length, 1);
+  o.host.deliver({ t: "again" });
+  await turns();
+  assert.equal(o.host.commandsSent("result").length, 1, "it waits for the answer of the first");
+  over = true;
+  o.host.deliver({ t: "reply", id: o.host.received.find(({ name }) => name === "result").id, json: JSON.stringify(RESULT) });
+  await turns();
+  assert.deepEqual(told.splice(0), [["session-completed", RESULT.text, 9], ["lifecycle", "end", 9]]);
+  o.host.deliver({ t: "again" });
+  await turns();
+  assert.equal(o.host.commandsSent("result").length, 1, "and then it is over");
+
+  begins(2);
+  o.host.deliver({ t: "again" });
+  o.host.event("lifecycle", { runId: "run1", epoch: 2, phase: "end", startedAt: 3, endedAt: 5 });
+  await turns();
+  assert.deepEqual(told.map(([type, phase]) => `${type} ${phase}`), ["lifecycle start", "session-started undefined", "message-chunk Hel", "lifecycle end"], "what was told is not told again");
 });
 
 both("run() resolves for a completed run and rejects for every other", async (open) => {

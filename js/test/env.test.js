@@ -52,12 +52,12 @@ test("hold waits for a lock that is about to be free, not for one that stays tak
   fakeLocks(t);
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const [former, next] = [env.createScope(), env.createScope()];
-  assert.equal(await env.hold(former, "w", () => {}), true);
-  const refused = env.hold(next, "w", () => {});
+  assert.equal(await env.hold(former, "w", false, () => {}), true);
+  const refused = env.hold(next, "w", false, () => {});
   await new Promise(setImmediate);
   t.mock.timers.tick(1_000);
   assert.equal(await refused, false);
-  const granted = env.hold(next, "w", () => {});
+  const granted = env.hold(next, "w", false, () => {});
   await new Promise(setImmediate);
   env.release(former, "w");
   assert.equal(await granted, true);

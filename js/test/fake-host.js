@@ -82,6 +82,7 @@ export class FakeHost {
   startAgent(config) {
     if (this.status.lifecycle === "Running") refuse("already_running", "already running in this page");
     this.config = config;
+    this.deliver({ t: "holder", epoch: 1 });
     this.mirror();
   }
   configureAgent(patch) {
@@ -133,7 +134,7 @@ export async function open(mode, commands, { target = null, ...options } = {}) {
     if (mode === "direct") return direct(openHost, deliver);
     const { port1, port2 } = new MessageChannel();
     ports.push(port1, port2);
-    serveHost(port2, openHost);
+    serveHost(port2, (deliver) => direct(openHost, deliver));
     return Promise.resolve(overPort(port1, deliver));
   };
   const workspace = new Workspace("w", { connect, target, ...options });

@@ -17,8 +17,9 @@ export async function use(): Promise<void> {
   await init({ module_or_path: fetch("/lodger.wasm") });
   const ws = await openWorkspace("chat", { storage: "memory", target: null, now: () => 0 });
   same<typeof ws, Workspace>(true);
-  // @ts-expect-error a later version's option
   await openWorkspace("chat", { host: "worker" });
+  // @ts-expect-error
+  await openWorkspace("chat", { host: "server" });
   // @ts-expect-error
   await openWorkspace();
   await deleteWorkspace("chat");
@@ -52,8 +53,9 @@ export async function use(): Promise<void> {
   });
   // @ts-expect-error no such limit
   await ws.startAgent({ budgets: { run: { tokens: 1 } } });
-  // @ts-expect-error a later version's choice
   await ws.startAgent({ ifRunning: "takeover" });
+  // @ts-expect-error no such choice
+  await ws.startAgent({ ifRunning: "steal" });
   // @ts-expect-error
   await ws.startAgent({ maxTurns: "3" });
   // @ts-expect-error an unknown kind
@@ -75,8 +77,11 @@ export async function use(): Promise<void> {
   same<typeof result.outcome, "completed" | "interrupted" | "failed">(true);
   // @ts-expect-error read only
   run.runId = "x";
-  // @ts-expect-error a later version's option
   await ws.sendMessage("hi", { whenBusy: "queue" });
+  // @ts-expect-error no such way to wait
+  await ws.sendMessage("hi", { whenBusy: "wait" });
+  // @ts-expect-error an answer is made anew at once
+  await ws.regenerate(undefined, { whenBusy: "queue" });
   await ws.run({ text: "hi", metadata: { from: "button" } });
   await ws.sendMessage({ text: "", files: [new Blob(["a"]), new File(["b"], "b.txt")] });
   same<Awaited<ReturnType<typeof ws.file>>, Blob>(true);
@@ -85,6 +90,10 @@ export async function use(): Promise<void> {
   ws.interrupt();
   ws.interrupt({ runId: run.runId });
   await ws.resume();
+  await ws.resume(run.runId);
+  await ws.resume({ sessionId: "docs" });
+  // @ts-expect-error no such member
+  await ws.resume({ session: "docs" });
   const status: Status = ws.status();
   const lifecycle: Lifecycle = status.lifecycle;
   if (typeof lifecycle === "object") lifecycle.Error.trim();
@@ -206,8 +215,13 @@ export async function use(): Promise<void> {
   same<Awaited<ReturnType<typeof ws.sessions.import>>, SessionState>(true);
   const { firstDifference } = await ws.sessions.replay(await ws.sessions.export("a", { format: "journal" }));
   firstDifference?.made?.row.seq.toFixed();
-  // @ts-expect-error
-  ws.queue;
+  for (const { id, text, mode } of ws.view().getSnapshot().queue) {
+    same<typeof mode, "queue" | "steer">(true);
+    await ws.queue.edit(id, text.trim());
+    await ws.queue.remove(id);
+  }
+  await ws.queue.release();
+  await ws.invoke("agent.wait", { runId: "r", errorGraceMs: 15_000 });
 
   const engine = null as unknown as WllamaEngine;
   const inPage: Provider[] = [wllama({ engine, model: "/a.gguf" }), wllama({ engine: async () => engine, model: new Blob() }), promptApi(), promptApi({ languages: ["en"] })];

@@ -30,6 +30,17 @@ for (const mode of ["direct", "port"]) {
     assert.equal(o.host.commandsSent("watch").length, 1);
   });
 
+  viewed("what waits is in the snapshot, and keeps its identity", async ({ host, now }) => {
+    const waits = { id: "m9", text: "and then?", mode: "queue" };
+    host.tell("view", { status: "streaming", queue: [waits] });
+    const first = await now();
+    assert.deepEqual(first.queue, [waits]);
+    host.tell("view", { status: "ready", queue: [{ ...waits }] });
+    assert.equal((await now()).queue, first.queue);
+    host.tell("view", { status: "ready" });
+    assert.deepEqual((await now()).queue, []);
+  });
+
   viewed("what did not change keeps its identity", async ({ host, now }) => {
     host.tell("history", [USER, assistant([{ type: "text", text: "I look." }, call()])]);
     const first = await now();

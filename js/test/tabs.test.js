@@ -1,0 +1,177 @@
+// The machine between tabs: single cases by name, and every law over schedules at random (`tabs.model.js`).
+// `LODGER_CAMPAIGN=1` plays a million of them, else a tenth; `LODGER_SEED=n` plays one.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Tabs } from "../tabs.js";
+import { schedule } from "./tabs.model.js";
+
+const SCHEDULES = process.env.LODGER_CAMPAIGN === "1" ? 1_000_000 : 100_000;
+
+test(`no law is broken, whatever is late, lost or said twice, and whoever crashes, sleeps or takes over: ${SCHEDULES} schedules`, () => {
+  const seen = { epochs: 0, written: 0, followers: 0, gone: 0 };
+  const only = process.env.LODGER_SEED;
+  for (let seed = Number(only ?? 0), end = only === undefined ? SCHEDULES : seed + 1; seed < end; seed++) {
+    const world = schedule(seed);
+    seen.epochs += world.disk.epoch;
+    seen.written += world.disk.log.length;
+    seen.followers += world.living.filter(({ heard, host }) => heard?.epoch && !host.epoch).length;
+    seen.gone += world.tabs.length - world.living.length;
+  }
+  // A campaign in which something never happens proves nothing of it.
+  for (const [what, times] of Object.entries(seen)) assert.ok(only !== undefined || times > SCHEDULES / 10, `${what}: ${times}`);
+});
+
+/** A tab alone, with what it did on record. */
+function alone() {
+  const did = [];
+  const timers = [];
+  const locks = new Map();
+  const say = (kind) => (message) => did.push([kind, message]);
+  let alive;
+  const tabs = new Tabs({
+    id: "me", workspace: "w", post: say("post"), host: say("host"), deliver: say("deliver"),
+    after: (ms, then) => (timers.push(Object.assign(then, { ms })), () => timers.splice(timers.indexOf(then), 1)), soon: (then) => then(), now: () => 0,
+    alive: (then) => (alive = then), gone: (epoch, then) => locks.set(epoch, then), watch() {},
+  });
+  const take = (kind) => did.splice(0).filter(([of]) => of === kind).map(([, message]) => message);
+  return { tabs, take, timers, settle: (epoch = 0) => alive(epoch) };
+}
+const words = (from, more) => ({ v: 1, from, epoch: 1, ...more });
+const status = { t: "status", json: "Running" };
+
+test("what is not ours, forged or of another version changes nothing", () => {
+  const { tabs, take, settle } = alone();
+  settle();
+  take();
+  const odd = [undefined, null, "x", 5, [], {}, { v: 1 }, { v: 1, from: 5 }, { v: 2, from: "a", t: "holds", epoch: 1 }, { v: 1, from: "me", t: "holds", epoch: 9 },
+    words("a", { t: "says", n: 1, list: [], epoch: undefined }), words("a", { t: "says", n: 1, list: 5 }), words("a", { t: "says", n: 1, list: [null] }), words("a", { t: "join" }), words("a", { t: "command", id: 1, name: "stopAgent" }), words("a", { t: "answers" }), words("a", { t: "nothing" }),
+    ...[undefined, 7, [null], [7]].map((mirror) => words("a", { t: "says", n: 1, list: [["me", { t: "joined", mirror }]] })), words("a", { t: "freed", stopped: true })];
+  for (const message of odd) tabs.fromTab(message);
+  tabs.fromClient({ t: "command", id: 1, name: "history", args: {} });
+  assert.deepEqual(take("host"), [{ t: "command", id: 1, name: "history", args: {} }]);
+});
+
+test("a command waits until it is known who holds; that of a tab itself does not", () => {
+  const { tabs, take, settle } = alone();
+  tabs.fromClient({ t: "command", id: 1, name: "history", args: {} });
+  tabs.fromClient({ t: "command", id: 2, name: "pages.tree", args: {} });
+  assert.deepEqual(take("host").map(({ name }) => name), ["pages.tree"]);
+  settle();
+  assert.deepEqual(take("host").map(({ name }) => name), ["history"]);
+});
+
+test("who follows hears the holder alone, and is answered by it; a word that was missed is asked for", () => {
+  const { tabs, take, settle } = alone();
+  settle();
+  tabs.fromTab(words("a", { t: "holds" }));
+  assert.deepEqual(take("post").map(({ t }) => t), ["who", "join"]);
+  tabs.fromTab(words("a", { t: "says", n: 7, list: [[null, { t: "status", json: "early" }], ["me", { t: "joined", mirror: [status] }]] }));
+  tabs.fromHost({ t: "status", json: "Stopped" });
+  assert.deepEqual(take("deliver"), [status, { t: "again" }]);
+  tabs.fromClient({ t: "command", id: 4, name: "interrupt", args: {} });
+  const [sent] = take("post");
+  assert.deepEqual([sent.t, sent.id, sent.name, sent.low, sent.operator], ["command", 1, "interrupt", 1, { subject: "local" }]);
+  tabs.fromTab(words("b", { t: "says", n: 8, list: [[null, { t: "status", json: "forged" }]] }));
+  tabs.fromTab(words("a", { t: "says", n: 8, list: [["b", { t: "reply", id: 1 }], ["me", { t: "reply", id: 1 }]] }));
+  assert.deepEqual(take("deliver"), [{ t: "reply", id: 4 }]);
+  tabs.fromTab(words("a", { t: "says", n: 10, list: [[null, { t: "status", json: "late" }]] }));
+  assert.deepEqual(take("post").map(({ t }) => t), ["join"]);
+});
+
+test("a command that the holder may have done is done again only where that is right", () => {
+  const { tabs, take, settle, timers } = alone();
+  settle();
+  tabs.fromTab(words("a", { t: "holds" }));
+  tabs.fromTab(words("a", { t: "says", n: 1, list: [["me", { t: "joined", mirror: [] }]] }));
+  for (const [id, name] of [[1, "history"], [2, "sessions.launch"], [3, "sendMessage"]]) tabs.fromClient({ t: "command", id, name, args: {} });
+  take();
+  tabs.fromTab(words("a", { t: "freed" }));
+  for (const then of timers.splice(0)) then();
+  settle();
+  const seen = take("host");
+  assert.deepEqual(seen.map(({ name }) => name), ["history", "sendMessage"]);
+  assert.match(seen[1].args.idempotencyKey, /^me:/);
+  tabs.fromHost({ t: "reply", id: 3, error: { code: "not_running" } });
+  assert.equal(take("deliver").find(({ id }) => id === 3).error.code, "ownership_lost", "whether it was done, nobody knows");
+});
+
+test("a standby leaves the agent to the tab that has asked for it; where that one takes nothing, it goes on itself", () => {
+  for (const asked of [false, true]) {
+    const { tabs, take, settle, timers } = alone();
+    tabs.fromTab(words("a", { t: "holds" }));
+    tabs.fromTab(words("a", { t: "says", n: 1, list: [["me", { t: "joined", mirror: [] }]] }));
+    tabs.fromClient({ t: "command", id: 1, name: "startAgent", args: { ifRunning: "join" } });
+    tabs.fromHost({ t: "reply", id: 1, error: { code: "already_running" } });
+    settle(1);
+    if (asked) tabs.fromTab(words("b", { t: "yield" }));
+    take();
+    timers.splice(0);
+    tabs.fromTab(words("a", { t: "freed" }));
+    const standsIn = () => take("host").some(({ name }) => name === "standIn");
+    assert.equal(standsIn(), !asked);
+    if (!asked) continue;
+    for (const then of timers.splice(0)) then();
+    settle();
+    assert.equal(standsIn(), true);
+  }
+});
+
+test("what was changed goes on with the agent, but no function and no provider; null is the default again", () => {
+  const { tabs, take, settle } = alone();
+  const standIn = () => take("host").find(({ name }) => name === "standIn")?.args.config;
+  settle();
+  tabs.fromTab(words("a", { t: "holds" }));
+  tabs.fromTab(words("a", { t: "says", n: 1, list: [["me", { t: "joined", mirror: [{ t: "changes", changes: { instructions: "Changed.", maxTurns: null } }] }]] }));
+  tabs.fromClient({ t: "command", id: 1, name: "startAgent", args: { ifRunning: "join", instructions: "Mine.", maxTurns: 5, model: "m", temperature: 1 } });
+  tabs.fromHost({ t: "reply", id: 1, error: { code: "already_running" } });
+  settle(1);
+  assert.equal(take("deliver").some(({ t }) => t === "changes"), false, "the client has nothing to do with it");
+  tabs.fromTab(words("a", { t: "freed" }));
+  assert.deepEqual(standIn(), { ifRunning: "join", instructions: "Changed.", model: "m", temperature: 1 });
+  tabs.fromHost({ t: "holder", epoch: 2 });
+  tabs.fromHost({ t: "reply", id: 2 ** 29 + 1 });
+  take();
+  const told = (patch) => {
+    tabs.fromClient({ t: "command", id: (told.id = (told.id ?? 10) + 1), name: "configureAgent", args: patch });
+    tabs.fromHost({ t: "reply", id: told.id });
+    tabs.fromTab({ v: 1, from: "b", epoch: 2, t: "join", low: 1, tools: [] });
+    const said = take("post").filter(({ t }) => t === "says").at(-1);
+    return said.list.find(([, { t }]) => t === "joined")[1].mirror.find(({ t }) => t === "changes").changes;
+  };
+  assert.deepEqual(told({ model: "n", maxTurns: 7 }), { instructions: "Changed.", model: "n", maxTurns: 7 });
+  assert.deepEqual(told({ instructions: { $fn: 3 }, skills: [{ name: '"$fn"' }] }), { model: "n", maxTurns: 7, skills: [{ name: '"$fn"' }] });
+  assert.deepEqual(told({ provider: { kind: "anthropic", apiKey: "k" }, temperature: 0 }), { maxTurns: 7, skills: [{ name: '"$fn"' }], temperature: 0 });
+  assert.deepEqual(told({ model: "of that provider", maxTurns: 8 }), { maxTurns: 8, skills: [{ name: '"$fn"' }], temperature: 0 });
+});
+
+test("a tab that looks on, whose own host has never spoken, is told that the agent is stopped once the holder is gone", () => {
+  const { tabs, take, settle, timers } = alone();
+  tabs.fromTab(words("a", { t: "holds" }));
+  tabs.fromTab(words("a", { t: "says", n: 1, list: [["me", { t: "joined", mirror: [status, { t: "tools", json: '["theirs"]' }] }]] }));
+  take();
+  tabs.fromTab(words("a", { t: "freed" }));
+  for (const then of timers.splice(0)) then();
+  settle();
+  const told = new Map(take("deliver").map((message) => [message.t, message.json]));
+  assert.deepEqual(JSON.parse(told.get("status")), { lifecycle: "Stopped", is_streaming: false });
+  assert.equal(told.get("tools"), "[]");
+});
+
+test("a wait ends in its time, also where the holder says nothing; what is no time is the holder's to refuse", () => {
+  const { tabs, take, settle, timers } = alone();
+  settle();
+  tabs.fromTab(words("a", { t: "holds" }));
+  tabs.fromTab(words("a", { t: "says", n: 1, list: [["me", { t: "joined", mirror: [] }]] }));
+  timers.splice(0);
+  const wait = (id, args) => tabs.fromClient({ t: "command", id, name: "wait", args: { runId: "r", ...args } });
+  const added = (ms) => timers.filter((then) => then.ms === ms);
+  [{ timeoutMs: 70 }, {}, { timeoutMs: 2 ** 40 }, { timeoutMs: -1 }, { timeoutMs: 5_000 }].forEach((args, n) => wait(n + 1, args));
+  tabs.fromTab(words("a", { t: "says", n: 2, list: [["me", { t: "ack", id: 1 }]] }));
+  assert.deepEqual(timers.map(({ ms }) => ms), [1_070, 1_000, 31_000, 2 ** 31 - 1, 6_000], "one is for what has not come");
+  take();
+  added(1_070)[0]();
+  assert.deepEqual(take("deliver"), [{ t: "reply", id: 1, json: '{"runId":"r","status":"timeout"}' }]);
+  tabs.fromTab(words("a", { t: "says", n: 3, list: [["me", { t: "reply", id: 1, json: "{}" }], ["me", { t: "reply", id: 5, json: "{}" }]] }));
+  assert.deepEqual([take("deliver"), added(6_000)], [[{ t: "reply", id: 5, json: "{}" }], []], "each is answered once, and then no timer is left of it");
+});
