@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 // The long ones first, so that no lane waits for another at the end.
-const SUITES = ["weeks", "lives", "servers", "scenarios-000", "scenarios-001", "sessions", "versions", "scenarios-004", "contract", "bad-input", "permission", "injection", "consumers", "agents", "keys", "files", "structured", "wire", "wires", "crossing", "differential", "carry", "golden"];
+const SUITES = ["weeks", "lives", "tabs", "crowd", "sleep", "firefox", "commands", "intruders", "servers", "scenarios-000", "scenarios-001", "sessions", "activity", "versions", "queue", "scenarios-004", "contract", "bad-input", "permission", "injection", "consumers", "agents", "keys", "files", "structured", "wire", "wires", "crossing", "differential", "carry", "golden"];
 
 const { values } = parseArgs({ options: { only: { type: "string", multiple: true }, package: { type: "string" }, headed: { type: "boolean" } } });
 const wanted = (values.only ?? SUITES).map((item) => { const [suite, ...words] = item.split("/"); return { suite, words: words.join("/") }; });
@@ -33,7 +33,8 @@ const pkg = needsPackage ? await installPackage(values.package ?? path.join(HERE
 const total = { passed: 0, failed: 0, failures: [] };
 const waiting = [...wanted];
 async function lane() {
-  const env = { pkg, site: await site(pkg), browser: await launch({ headless: !values.headed }) };
+  const start = () => launch({ headless: !values.headed });
+  const env = { pkg, site: await site(pkg), launch: start, browser: await start() };
   while (waiting.length) {
     const { suite, words } = waiting.shift();
     const { default: register } = await import(`./suites/${suite}.mjs`);
@@ -42,7 +43,7 @@ async function lane() {
     total.failed += counts.failed;
     total.failures.push(...counts.failures);
   }
-  await env.browser.close();
+  for (const browser of [env.browser, ...(env.puppets?.values() ?? [])]) await browser.close();
   await env.site.close();
   await env.raw?.close();
   for (const server of env.wires?.values() ?? []) await server.close();

@@ -1,5 +1,5 @@
 // Lodger beside a bare drain, a hand-written loop, the Anthropic SDK, pi and the AI SDK: one page, one server, one run,
-// medians. Streams of text, the same on each wire, a call with long arguments, loops of tools; sessions, by themselves.
+// medians. Streams of text, the same on each wire, a call with long arguments, loops of tools; sessions and tabs, by themselves.
 //   node bench/run.mjs [--package DIR|TGZ] [--runs 5] [--deltas 20000,100000] [--argument 128] [--turns 200] [--json FILE] [--gate DIR]
 // The peers are installed in `bench/peers`.
 // `--gate`: the module with what only the benchmark calls, as `cargo xtask bench` builds it; then the gate is measured too.
@@ -14,8 +14,9 @@ import { launch } from "../lib/browser.mjs";
 import { installPackage, ROOT, WORK } from "../lib/package.mjs";
 import { site } from "../lib/site.mjs";
 import { gateBench } from "./gate.mjs";
-import { sessionsBench } from "./sessions.mjs";
+import { fill, sessionsBench } from "./sessions.mjs";
 import { benchServer, contentOf, textOf, WIRE_NAMES } from "./server.mjs";
+import { tabsBench } from "./tabs.mjs";
 
 const { values } = parseArgs({ options: { package: { type: "string", default: path.join(ROOT, "..", "pkg") }, runs: { type: "string", default: "5" }, deltas: { type: "string", default: "20000,100000" },
   argument: { type: "string", default: "128" }, turns: { type: "string", default: "200" }, json: { type: "string", default: path.join(WORK, "bench.json") }, gate: { type: "string" } } });
@@ -121,6 +122,7 @@ if (values.gate) {
 }
 
 results.sessions = await sessionsBench({ browser, web, runs: RUNS, median });
+results.tabs = await tabsBench({ browser, web, server, runs: RUNS, median, fill });
 
 const compress = (body) => ({ raw: body.length, gzip: zlib.gzipSync(body, { level: 9 }).length, brotli: zlib.brotliCompressSync(body).length });
 for (const [name, body] of loaded) results.sizes[name.replace("/lodger/", "")] = compress(body);
@@ -165,6 +167,17 @@ for (const [entries, { rows, shown, whole, answered }] of Object.entries(results
 for (const [count, { all }] of Object.entries(results.sessions.list)) console.log(`  ${count.padStart(6)} sessions, listed and verified ${ms(all)}`);
 console.log(`  a run, its entries signed ${ms(results.sessions.append.signed)}, not signed ${ms(results.sessions.append.unsigned)}`);
 for (const [, { megabytes, export: out, import: back, replay }] of Object.entries(results.sessions.carry)) console.log(`  ${megabytes.toFixed(1).padStart(6)} MB, per MB: export ${ms(out)}, import ${ms(back)}, replay ${ms(replay)}`);
+console.log("\ntabs, the host in the                                page   worker");
+const { tabs } = results;
+const hosts = (title, of) => console.log(`  ${title.padEnd(46)}${["page", "worker"].map((host) => ms(of(host))).join("")}`);
+hosts("another tab hears a chunk later by, ms", (host) => tabs.delay[host].median);
+hosts("  the latest of a hundred", (host) => tabs.delay[host].p99);
+hosts("100,000 deltas: the page's longest task, ms", (host) => tabs.flood[host].task);
+hosts("  a key pressed meanwhile is heard after, ms", (host) => tabs.flood[host].input);
+hosts("100 turns of tools that need no page, ms", (host) => tabs.busy[host].calm);
+hosts("  in a page that works 200 ms of each 250", (host) => tabs.busy[host].busy);
+console.log(`  20,000 deltas with ${Object.entries(tabs.viewers).map(([count, cpu]) => `${count} viewers ${cpu.toFixed(0)}`).join(", ")} ms of the holder's CPU`);
+console.log(`  attach, all of 10,000 entries: ${tabs.attach.holder.toFixed(0)} ms in the tab that works, ${tabs.attach.viewer.toFixed(0)} ms in another`);
 console.log();
 console.log("what import and openWorkspace load        raw     gzip   brotli");
 for (const [name, s] of Object.entries(results.sizes)) console.log(`  ${name.padEnd(36)} ${String(s.raw).padStart(8)} ${String(s.gzip).padStart(8)} ${String(s.brotli).padStart(8)}`);
@@ -182,6 +195,9 @@ if (large > small) goals.push([`linear: ${large} against ${small} deltas, per de
 const { open, list, carry } = results.sessions;
 goals.push(["sessions: 10,000 entries are shown in at most 2.2 times what 1,000 take", open[10_000].shown / open[1000].shown, 2.2], ["sessions: 1,000 are listed in at most 11 times what 100 take", list[1000].all / list[100].all, 11]);
 for (const way of ["export", "import"]) goals.push([`sessions: ${way} of 8 MB, per MB, at most 1.1 times that of 1 MB`, carry[8][way] / carry[1][way], 1.1]);
+for (const host of ["page", "worker"]) goals.push([`tabs, ${host}: another tab hears a chunk at most 100 ms later`, tabs.delay[host].p99, 100]);
+goals.push(["tabs, worker: the page's longest task while 100,000 deltas come, at most 50 ms", tabs.flood.worker.task, 50]);
+goals.push(["tabs, worker: a busy page slows a loop of tools at most 1.1 times", tabs.busy.worker.busy / tabs.busy.worker.calm, 1.1]);
 goals.push(["size: at most 150 KB brotli", total.brotli / 1024, 150]);
 if (results.gate) for (const [group, title] of [["pages", "page tools"], ["wild", "50 schemas"]]) goals.push([`the gate, ${title}: at most 1.5 times JSON.parse and ajv`, results.gate[group].ratio, 1.5]);
 for (const [goal, value, limit] of goals) console.log(`${value <= limit ? "reached" : "MISSED "}  ${goal}: ${value.toFixed(2)}`);

@@ -3,6 +3,7 @@
 //   POST /wire/<wire>/<deltas>/…        the same on each wire, below the base URL that its SDK takes
 //   POST /argument/<KB>/v1/messages     one tool call whose arguments come in pieces of eight characters; then a word
 //   POST /loop/<turns>/v1/messages      asks for the tool `step` again and again, by what the request already holds
+//   POST /loop/<turns>/<tool>/v1/…      the same for another tool
 //   GET  /bodies                        the request bodies of the loop since the last time this was asked
 import http from "node:http";
 import { event, message } from "../servers/sse.mjs";
@@ -79,7 +80,7 @@ export async function benchServer() {
       const body = Buffer.concat(chunks).toString();
       bodies.push(body);
       const done = body.split('"type":"tool_result"').length - 1;
-      return send(message(done < Number(n) ? [`Step ${done + 1}.`, { tool: "step", args: { number: done + 1 }, id: `toolu_${done}` }] : "All steps are done.").join(""));
+      return send(message(done < Number(n) ? [`Step ${done + 1}.`, { tool: count === "v1" ? "step" : count, args: count === "v1" ? { number: done + 1 } : {}, id: `toolu_${done}` }] : "All steps are done.").join(""));
     }
     if (kind === "bodies") {
       const all = bodies;

@@ -58,7 +58,7 @@ export async function sessionsBench({ browser, web, runs, median }) {
 }
 
 /** A session with so many entries, or bytes of text. */
-async function fill({ name, entries = Infinity, bytes = Infinity }) {
+export async function fill({ name, entries = Infinity, bytes = Infinity }) {
   const ws = await lodger.openWorkspace(name);
   const answer = "A word of an answer. ".repeat(bytes === Infinity ? 5 : 2500);
   async function* stream() { yield answer; }

@@ -2,11 +2,16 @@
 import fs from "node:fs";
 import { chromium } from "playwright-core";
 
-const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
+export const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
   "--host-resolver-rules=MAP *.test 127.0.0.1"];
 
+/** Where Chromium is. */
+export function program() {
+  const path = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((p) => p && fs.existsSync(p));
+  if (!path) throw new Error("no Chromium found: install Debian's package `chromium`, or name the program in the environment variable CHROMIUM");
+  return path;
+}
+
 export async function launch({ headless = true, flags = [] } = {}) {
-  const executablePath = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((p) => p && fs.existsSync(p));
-  if (!executablePath) throw new Error("no Chromium found: install Debian's package `chromium`, or name the program in the environment variable CHROMIUM");
-  return chromium.launch({ executablePath, headless, args: [...FLAGS, ...flags] });
+  return chromium.launch({ executablePath: program(), headless, args: [...FLAGS, ...flags] });
 }

@@ -3,7 +3,22 @@
 import { rawServer } from "../servers/raw.mjs";
 import { aimock } from "../servers/aimock.mjs";
 
-const HANG_MS = 90_000; // a guard against hanging, no measure of speed
+// Guards against hanging, no measures of speed.
+const HANG_MS = 90_000;
+const CLOSE_MS = 30_000;
+
+class Late extends Error {}
+
+/** Waits for the work of a test, at most so long: what comes of it after that is nobody's. */
+async function inTime(work, ms, t) {
+  let timer;
+  const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Late(`still not done after ${ms / 1000} s${t.at && `: ${t.at}`}`)), ms); });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 /** Runs `register(test, env)`'s tests; gives `{ passed, failed }`. */
 export async function runSuite(name, register, env, filter = "") {
@@ -14,12 +29,9 @@ export async function runSuite(name, register, env, filter = "") {
   for (const { title, body, hangMs = HANG_MS } of tests) {
     if (!title.includes(filter)) continue;
     const t = new Context(env, title);
-    let timer;
     try {
-      const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error(`still not done after ${hangMs / 1000} s`)), hangMs); });
-      const work = (async () => { await body(t); t.verifyPages(); })();
-      work.catch(() => {});
-      await Promise.race([work, late]);
+      await inTime(body(t), hangMs, t);
+      t.verifyPages();
       counts.passed++;
       console.log(`ok    ${name}: ${title}${t.notes.length ? ` (${t.notes.join("; ")})` : ""}`);
     } catch (error) {
@@ -27,8 +39,7 @@ export async function runSuite(name, register, env, filter = "") {
       counts.failures.push(`${name}: ${title}`);
       console.log(`FAIL  ${name}: ${title}${t.notes.length ? ` (${t.notes.join("; ")})` : ""}\n${indent(explain(error))}${indent(t.log.slice(-15).join("\n"))}`);
     } finally {
-      clearTimeout(timer);
-      await t.close();
+      if (!(await t.close())) env.browser = await env.launch();
     }
   }
   console.log(`${name}: ${counts.passed} passed, ${counts.failed} failed`);
@@ -39,6 +50,8 @@ class Context {
   log = [];
   notes = [];
   errors = [];
+  /** Where a long test is, for one that hangs. */
+  at = "";
   #allowed = [];
   #cleanup = [];
   #context;
@@ -105,10 +118,19 @@ class Context {
     if (unexpected.length) throw new Error(`uncaught in the page: ${unexpected.join("\n")}`);
   }
 
+  /** Whether all could be closed. */
   async close() {
+    let closed = true;
     for (const work of this.#cleanup.reverse()) {
-      try { await work(); } catch (error) { console.log(indent(`(cleaning up: ${error.message})`)); }
+      try {
+        await inTime(work(), CLOSE_MS, this);
+      } catch (error) {
+        if (error instanceof Late) closed = false;
+        else console.log(indent(`(cleaning up: ${error.message})`));
+      }
     }
+    if (!closed) console.log(indent("(cleaning up: the browser does not answer, another is started)"));
+    return closed;
   }
 }
 

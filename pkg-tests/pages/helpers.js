@@ -79,23 +79,9 @@ globalThis.T = {
 
   anthropic: (baseUrl, more = {}) => ({ kind: "anthropic", apiKey: "sk-test", baseUrl, ...more }),
 
-  /** A workspace over the channel that the test asked for: "direct", as the package does it, or "port": its client and its host
-   *  in the same page, with a MessageChannel between them. */
-  channel: "direct",
-  async open(name = "w", options = {}) {
-    if (T.channel === "direct") return lodger.openWorkspace(name, options);
-    const [{ Workspace, revive }, { overPort, serveHost }, { createScope }, glue] = await Promise.all(["client.js", "channel.js", "env.js", "lodger_glue.js"].map((file) => import(`/modules/${file}`)));
-    await (T.glue ??= glue.default({ module_or_path: fetch("/lodger/lodger.wasm") }));
-    const { target = document, storage = "indexeddb", pageTools = true } = options;
-    const connect = async (deliver) => {
-      const { port1, port2 } = new MessageChannel();
-      serveHost(port1, (told) => glue.open_host(name, { storage, pageTools, hasNow: false, scope: createScope() }, told));
-      return overPort(port2, deliver);
-    };
-    const workspace = new Workspace(name, { connect, target });
-    await revive(workspace);
-    return workspace;
-  },
+  /** A workspace whose host lives where the test wants it: in the "page", or in a "worker". */
+  host: "page",
+  open: (name = "w", options = {}) => lodger.openWorkspace(name, { host: T.host, ...options }),
 
   textOf: (message) => message.parts.filter((p) => p.type === "text").map((p) => p.text).join(""),
   callsOf: (message) => message.parts.filter((p) => p.type === "tool-call"),

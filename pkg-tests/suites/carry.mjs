@@ -219,6 +219,27 @@ function forks(test) {
     assert.equal(seen.refused.code, "permission_denied");
     assert.deepEqual(route.requests.at(-1).json.messages.map((m) => m.role), ["user", "assistant", "user"]);
   });
+
+  test("an answer that failed is gone on with where it is asked for: in a fork, or where its run began", async (t) => {
+    const { page, route } = await worked(t, plain(400, errorBody("invalid_request_error", "no")), message("In the fork."), message("Where it began."));
+    const seen = await page.evaluate(async (base) => {
+      const { runId } = await s.prompt("docs", "On.");
+      await ws.wait(runId);
+      const fork = await s.fork("docs");
+      // The original is not at hand any more; its fork is.
+      await ws.stopAgent();
+      await ws.startAgent({ provider: T.anthropic(base) });
+      await s.rename(fork.id, "Mine");
+      const results = [];
+      for (const target of [{ sessionId: fork.id }, runId]) results.push((await (await ws.resume(target)).result).text);
+      const wrong = [await code(ws.resume({ sessionId: fork.id, runId })), await code(ws.resume({ sessionId: "nobody" })), await code(ws.resume({ session: fork.id }))];
+      const last = async (id) => (await textsOf(id)).at(-1);
+      return T.plain({ results, texts: [await last(fork.id), await last("docs")], wrong: wrong.map(({ code }) => code) });
+    }, route.base);
+    assert.deepEqual(seen.results, ["In the fork.", "Where it began."]);
+    assert.deepEqual(seen.texts, seen.results);
+    assert.deepEqual(seen.wrong, ["nothing_to_resume", "session_not_found", "invalid_arguments"]);
+  });
 }
 
 function hostile(test) {

@@ -54,6 +54,29 @@ export default function (test) {
     assert.deepEqual(t.log.filter((line) => /Content Security Policy|Trusted/i.test(line)), []);
   });
 
+  test("Trusted Types and a worker: the page's own policy lets its address pass, and the error says so", async (t) => {
+    const dir = await prepared(t, "csp");
+    const route = await t.raw(message("Over the wire."), message("From a worker."));
+    t.allowError(/./);
+    t.env.site.serve("/csp-worker.html", await fs.readFile(path.join(dir, "index.html")), { "content-security-policy": STRICT_CSP.replace("trusted-types 'none'", "trusted-types default") });
+    const page = await t.tab({ path: `/csp-worker.html?model=${encodeURIComponent(route.base)}`, wait: false });
+    await page.waitForFunction(() => document.body.dataset.ready);
+    const answer = () => page.evaluate(async (base) => {
+      try {
+        const ws = await globalThis.open("worker", { host: "worker" });
+        await ws.startAgent({ provider: { kind: "anthropic", apiKey: "sk-test", baseUrl: base } });
+        return (await ws.run("Where?")).text;
+      } catch ({ code, hint }) {
+        return { code, hint };
+      }
+    }, route.base);
+    const { code, hint } = await answer();
+    assert.equal(code, "wasm_unavailable");
+    assert.match(hint, /createScriptURL/);
+    await page.evaluate(() => void trustedTypes.createPolicy("default", { createScriptURL: (address) => (address.endsWith("/worker.js") ? address : null) }));
+    assert.equal(await answer(), "From a worker.");
+  });
+
   test("a policy without 'wasm-unsafe-eval': the error says what to add", async (t) => {
     const dir = await prepared(t, "csp");
     t.allowError(/./);

@@ -1,5 +1,5 @@
-// The contract member by member, as `index.d.ts` names it for this version. Each test runs twice: over the direct
-// channel, and with a MessageChannel between the client and its host, where nothing but cloneable messages can pass.
+// The contract member by member, as `index.d.ts` names it for this version. Each test runs twice: with the host in the
+// page, and in a worker, where nothing but cloneable messages can pass.
 import assert from "node:assert/strict";
 import { checkRun, ofRun } from "../lib/events.mjs";
 import { drop, gate, plain, stream } from "../servers/raw.mjs";
@@ -10,10 +10,10 @@ const RUNNING = { lifecycle: "Running", is_streaming: false };
 
 export default function (test) {
   module(test);
-  for (const channel of ["direct", "port"]) {
-    const both = (title, body) => test(`${title} [${channel}]`, async (t) => {
+  for (const host of ["page", "worker"]) {
+    const both = (title, body) => test(`${title} [${host}]`, async (t) => {
       const page = await t.tab();
-      await page.evaluate((channel) => { T.channel = channel; }, channel);
+      await page.evaluate((host) => { T.host = host; }, host);
       await body(t, page);
     });
     harness(both);
@@ -34,18 +34,19 @@ function module(test) {
       const ws = await lodger.openWorkspace("w");
       const names = (o) => { const found = new Set(); for (let p = o; p && p !== Object.prototype && p !== EventTarget.prototype; p = Object.getPrototypeOf(p)) Object.getOwnPropertyNames(p).forEach((n) => found.add(n)); found.delete("constructor"); return [...found].sort(); };
       const error = await ws.history({ limit: "x" }).catch((e) => e);
-      return { module: Object.keys(lodger).sort(), same: lodger.default === lodger.init, workspace: names(ws), tools: names(ws.tools), pages: names(ws.pages), keys: names(ws.keys), sessions: names(ws.sessions), view: names(ws.view()), isTarget: ws instanceof EventTarget,
+      return { module: Object.keys(lodger).sort(), same: lodger.default === lodger.init, workspace: names(ws), tools: names(ws.tools), pages: names(ws.pages), keys: names(ws.keys), sessions: names(ws.sessions), queue: names(ws.queue), view: names(ws.view()), isTarget: ws instanceof EventTarget,
         error: [error instanceof lodger.LodgerError, error instanceof Error, error.name] };
     });
     assert.deepEqual(seen.module, ["LodgerError", "default", "deleteWorkspace", "init", "invoke", "openWorkspace"]);
     assert.equal(seen.same, true);
     assert.equal(seen.isTarget, true);
-    assert.deepEqual(seen.workspace.filter((n) => n !== "addEventListener" && n !== "removeEventListener"), ["clearConversation", "close", "configureAgent", "file", "history", "interrupt", "invoke", "keys", "name", "pages", "regenerate", "resolvePermission", "resume", "run", "sendMessage",
+    assert.deepEqual(seen.workspace.filter((n) => n !== "addEventListener" && n !== "removeEventListener"), ["clearConversation", "close", "configureAgent", "file", "history", "interrupt", "invoke", "keys", "name", "pages", "queue", "regenerate", "resolvePermission", "resume", "run", "sendMessage",
       "sessions", "setOperator", "startAgent", "status", "stopAgent", "storage", "tools", "view", "wait"]);
     assert.deepEqual(seen.tools, ["definitions", "execute", "grants", "register", "resolve", "revoke", "unregister"]);
     assert.deepEqual(seen.pages, ["backlinks", "create", "delete", "move", "outgoingLinks", "read", "rename", "restore", "search", "trash", "tree", "update", "versions"]);
     assert.deepEqual(seen.keys, ["list", "models", "remove", "set", "validate"]);
-    assert.deepEqual(seen.sessions, ["events", "export", "fork", "handoffs", "import", "journal", "launch", "list", "prompt", "receipts", "recover", "remove", "rename", "replay", "restart", "runOnce", "status", "stop", "task", "undoRemove"]);
+    assert.deepEqual(seen.sessions, ["activity", "attach", "bench", "events", "export", "fork", "handoffs", "import", "journal", "launch", "list", "output", "play", "prompt", "receipts", "recover", "remove", "rename", "replay", "restart", "runOnce", "status", "stop", "task", "undoRemove"]);
+    assert.deepEqual(seen.queue, ["edit", "release", "remove"]);
     assert.deepEqual(seen.view, ["getSnapshot", "subscribe"]);
     assert.deepEqual(seen.error, [true, true, "LodgerError"]);
   });
@@ -69,6 +70,25 @@ function module(test) {
     assert.deepEqual([seen[0].code, seen[1].code, seen[2]], ["wasm_unavailable", "wasm_unavailable", "w"]);
     assert.match(seen[1].hint, /optimizeDeps/);
     assert.match(seen[1].hint, /exclude/);
+  });
+
+  test("init: a worker gets the module from where the page said", async (t) => {
+    const wasm = "lodger/lodger.wasm";
+    for (const source of ["relative", "response", "promise", "compiled", "lost"]) {
+      const page = await t.tab();
+      const name = await page.evaluate(async ([source, wasm]) => {
+        const given = { relative: () => wasm, response: () => fetch(wasm), promise: () => fetch(wasm), compiled: () => WebAssembly.compileStreaming(fetch(wasm)), lost: () => Promise.reject(new Error("offline")) }[source]();
+        const loaded = lodger.init({ module_or_path: source === "promise" || source === "lost" ? given : await given });
+        if (source === "lost" && (await T.refused(() => loaded)).code !== "wasm_unavailable") return "no refusal";
+        await loaded.catch(() => {});
+        const ws = await lodger.openWorkspace("w", { host: "worker" });
+        await ws.startAgent({ provider: { kind: "custom", model: "m", async *stream() { yield "Yes."; } } });
+        const { text } = await ws.run("Are you there?");
+        await ws.close();
+        return text;
+      }, [source, wasm]);
+      assert.equal(name, "Yes.", source);
+    }
   });
 
   test("the same name twice is the same Workspace, let go a task after the last close", async (t) => {
@@ -291,7 +311,7 @@ function harness(both) {
     });
     assert.deepEqual(seen.before, STOPPED);
     assert.equal(seen.error, "not_running");
-    assert.equal(seen.during, t.title.includes("direct") ? "Starting" : "Stopped", "over a port the mirror lags behind");
+    assert.equal(seen.during, t.title.includes("page") ? "Starting" : "Stopped", "of a worker the mirror lags behind");
     assert.deepEqual(seen.after, RUNNING);
     assert.equal(seen.name, "w");
   });
@@ -519,8 +539,8 @@ function runs(both) {
 
   both("idempotencyKey: the same key gives the same run, at once, later and after a reload", async (t, page) => {
     const route = await t.raw(message("One"), message("Two"));
-    const send = (page) => page.evaluate(async ([base, channel]) => {
-      T.channel = channel;
+    const send = (page) => page.evaluate(async ([base, host]) => {
+      T.host = host;
       const ws = await T.open();
       await ws.startAgent({ provider: T.anthropic(base) });
       const [a, b] = await Promise.all([ws.sendMessage("Once", { idempotencyKey: "k1" }), ws.sendMessage("Once", { idempotencyKey: "k1" })]);
@@ -532,7 +552,7 @@ function runs(both) {
       const n = (await ws.history()).length;
       await ws.close();
       return { ids: [a.runId, b.runId, c.runId], result, later, text, n };
-    }, [route.base, t.title.includes("port") ? "port" : "direct"]);
+    }, [route.base, t.title.includes("worker") ? "worker" : "page"]);
     const first = await send(page);
     await page.reload();
     await t.ready(page);
@@ -581,12 +601,12 @@ function runs(both) {
     assert.equal(seen.unknown.code, "run_not_found");
     await page.reload();
     await t.ready(page);
-    const again = await page.evaluate(async ([ids, channel]) => {
-      T.channel = channel;
+    const again = await page.evaluate(async ([ids, host]) => {
+      T.host = host;
       const ws = await T.open();
       await ws.startAgent();
       return T.plain(await Promise.all(ids.map((id) => ws.wait(id))));
-    }, [[seen.runId, seen.failing], t.title.includes("port") ? "port" : "direct"]);
+    }, [[seen.runId, seen.failing], t.title.includes("worker") ? "worker" : "page"]);
     assert.deepEqual(again, [seen.after, seen.failed], "the same answer after a reload");
   });
 
@@ -925,15 +945,15 @@ function pages(both) {
   });
 
   both("pages: kept over a reload, and seen by another tab's search", async (t, page) => {
-    const channel = t.title.includes("port") ? "port" : "direct";
+    const host = t.title.includes("worker") ? "worker" : "page";
     const other = await t.tab();
-    await other.evaluate(async (channel) => { T.channel = channel; globalThis.ws = await T.open(); await ws.pages.tree(); }, channel);
+    await other.evaluate(async (host) => { T.host = host; globalThis.ws = await T.open(); await ws.pages.tree(); }, host);
     await page.evaluate(async () => { const ws = await T.open(); await ws.pages.create({ title: "Ünïcödé Owl", content: "Owls hunt at night." }); await ws.pages.create({ title: "Day", content: "Nothing." }); });
     const seen = await other.evaluate(async () => ({ found: (await ws.pages.search("hunt")).map((r) => r.title), prefix: (await ws.pages.search("ünïc")).map((r) => r.title) }));
     assert.deepEqual(seen, { found: ["Ünïcödé Owl"], prefix: ["Ünïcödé Owl"] });
     await page.reload();
     await t.ready(page);
-    const tree = await page.evaluate(async (channel) => { T.channel = channel; return (await (await T.open()).pages.tree()).map((n) => n.title); }, channel);
+    const tree = await page.evaluate(async (host) => { T.host = host; return (await (await T.open()).pages.tree()).map((n) => n.title); }, host);
     assert.deepEqual(tree, ["Ünïcödé Owl", "Day"]);
   });
 }
@@ -966,7 +986,8 @@ function rest(both) {
 
   both("a clock that is set back an hour: a tool's time is over when it is over, and a wait too", async (t, page) => {
     const seen = await page.evaluate(async () => {
-      const ws = await T.open("w", { now: () => Date.now() });
+      // A worker has a clock of its own, which nobody sets back.
+      const ws = await T.open("w", T.host === "page" ? { now: () => Date.now() } : {});
       ws.tools.register({ name: "hang", description: "Hangs.", inputSchema: { type: "object" }, execute: () => new Promise(() => {}) });
       await ws.startAgent({ provider: scriptedModel([{ tool: "hang" }, "It took too long.", { tool: "hang" }]), toolTimeoutMs: 300 });
       const real = Date.now;

@@ -109,30 +109,30 @@ export default function (test) {
     }
   }
 
-  for (const channel of ["direct", "port"]) {
-    test(`sent, reloaded, read again: the history and ws.file, channel ${channel}`, async (t) => {
+  for (const host of ["page", "worker"]) {
+    test(`sent, reloaded, read again: the history and ws.file, the host in a ${host}`, async (t) => {
       const route = await t.raw(() => message("Seen."));
       const page = await t.tab({ init: SAMPLES });
-      const first = await page.evaluate(async ([base, channel]) => {
-        T.channel = channel;
+      const first = await page.evaluate(async ([base, host]) => {
+        T.host = host;
         const ws = await T.open("w");
         await ws.startAgent({ provider: T.anthropic(base) });
         const { png, csv, code } = samples();
         await (await ws.sendMessage({ text: "", files: [png, csv] })).result;
         await (await ws.sendMessage({ text: "again", files: [png, code] })).result;
         return { is: await hashOf(png), size: png.size, live: ws.view().getSnapshot().messages[0]?.parts };
-      }, [route.base, channel]);
+      }, [route.base, host]);
       await page.reload();
       await t.ready(page);
-      const seen = await page.evaluate(async (channel) => {
-        T.channel = channel;
+      const seen = await page.evaluate(async (host) => {
+        T.host = host;
         const ws = await T.open("w");
         const history = await ws.history();
         const [png, csv] = history[0].parts;
         const files = await Promise.all([png, csv, history[2].parts[1]].map(({ fileId }) => ws.file(fileId)));
         const rows = (await T.dump("w")).files;
         return { parts: history.filter(({ role }) => role === "user").map(({ parts }) => parts), hash: await hashOf(files[0]), types: files.map(({ type }) => type), csv: await files[1].text(), keys: rows.map(([key]) => key), none: await T.refused(ws.file("file_0")), bad: await T.refused(ws.file(7)) };
-      }, channel);
+      }, host);
       const [one, two] = seen.parts;
       assert.deepEqual(one[0], { type: "file", fileId: one[0].fileId, mediaType: "image/png", size: first.size, filename: "Größe “1”.png" });
       assert.deepEqual(one.map(({ type }) => type), ["file", "file"]);

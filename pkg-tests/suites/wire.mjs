@@ -90,12 +90,12 @@ function thePage(test) {
         start: await T.refused(() => ws.startAgent({ modle: "claude" })),
         later: await T.refused(() => ws.startAgent({ budgets: { day: { turns: 3 } } })),
         provider: await T.refused(() => ws.startAgent({ provider: { kind: "anthropic", apiKey: "k", urlBase: "https://x" } })),
-        takeover: await T.refused(() => ws.startAgent({ ifRunning: "takeover" })),
+        takeover: await T.refused(() => ws.startAgent({ ifRunning: "steal" })),
       };
       out.status = ws.status();
       await ws.startAgent({ provider: offline() });
       out.configure = await T.refused(() => ws.configureAgent({ maxTruns: 3 }));
-      out.send = await T.refused(() => ws.sendMessage("x", { whenBusy: "queue" }));
+      out.send = await T.refused(() => ws.sendMessage("x", { whenBusy: "wait" }));
       out.history = await ws.history();
       return out;
     });

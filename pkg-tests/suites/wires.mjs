@@ -30,6 +30,7 @@ const weather = (page, name, provider) => page.evaluate(async ([name, provider])
   const asked = T.weather(ws);
   await ws.startAgent({ provider, instructions: "You know the weather." });
   const rec = T.record(ws, ws);
+  rec.chunk(1).then(() => T.tell(`shown ${name}`), () => {});
   const run = await ws.sendMessage("How is the weather?");
   await rec.ended(run.runId);
   return { runId: run.runId, events: rec.events, asked, result: T.plain(await run.result), history: T.plain(await ws.history()), status: ws.status() };
@@ -350,8 +351,9 @@ function independent(test) {
   test("aimock: its errors, and a stream that it cuts", async (t) => {
     const page = await t.tab();
     await each(async (row) => {
-      const text = "A long answer that is never said to its end, because the connection is cut.";
-      const mock = await t.mock([{ status: 500, error: { message: "aimock broke", type: "server_error" } }, text], { cut: 9, slow: { ttft: 1, tps: 50 } });
+      const text = "A long answer that is never said to its end, because the connection is cut. ".repeat(20);
+      const mock = await t.mock([{ status: 500, error: { message: "aimock broke", type: "server_error" } }, text], { slow: { ttft: 1, tps: 20 } });
+      t.signal(`shown ${row.name}`, () => { mock.cut(); return null; });
       const seen = await weather(page, row.name, row.provider(mock.base));
       const { end, text: shown } = checkRun(seen.events, seen.runId, "agent:error");
       assert.equal(end.code, "stream_broken", end.message);

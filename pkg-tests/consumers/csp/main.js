@@ -16,4 +16,5 @@ const here = await ws.run("What pages mention dragons?");
 await ws.configureAgent({ provider: { kind: "anthropic", apiKey: "sk-test", baseUrl: base } });
 const wire = await ws.run("And over the wire?");
 globalThis.answers = [here.text, wire.text];
+globalThis.open = openWorkspace;
 document.body.dataset.ready = "yes";

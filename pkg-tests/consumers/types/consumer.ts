@@ -83,8 +83,8 @@ export async function app(): Promise<void> {
   // @ts-expect-error a member of a later version does not exist
   void ws.bench;
   await ws.configureAgent({ budgets: { run: { turns: 3 }, session: { cost: 1 } }, providers: { spare: { kind: "ollama", model: "m" } }, fallback: ["spare"] });
-  // @ts-expect-error a choice of a later version does not exist
-  await ws.startAgent({ ifRunning: "takeover" });
+  // @ts-expect-error a choice that does not exist
+  await ws.startAgent({ ifRunning: "steal" });
   // @ts-expect-error a provider needs a kind that exists
   await ws.startAgent({ provider: { kind: "skynet" } });
   // @ts-expect-error the message is missing

@@ -1,0 +1,33 @@
+// Browsers that are driven by Puppeteer: Firefox; and Chromium where pages have to be as they are for a person. Playwright
+// tells every page that it is in front, and pages in front are neither hidden nor frozen.
+import fs from "node:fs";
+import puppeteer from "puppeteer-core";
+import { FLAGS, program } from "./browser.mjs";
+
+const FIREFOXES = [process.env.FIREFOX, "/usr/bin/firefox", "/usr/bin/firefox-esr"];
+export const firefox = FIREFOXES.find((path) => path && fs.existsSync(path));
+
+const LAUNCH = {
+  chromium: () => ({ executablePath: program(), args: FLAGS, ignoreDefaultArgs: ["--disable-back-forward-cache"] }),
+  firefox: () => ({ executablePath: firefox, browser: "firefox" }),
+};
+
+/** Gives a function that opens a test page in a context of its own in this browser, which lives as long as its lane. */
+export async function puppets(t, name) {
+  const launched = (t.env.puppets ??= new Map());
+  if (!launched.has(name)) launched.set(name, await puppeteer.launch(LAUNCH[name]()));
+  const context = await launched.get(name).createBrowserContext();
+  t.after(() => context.close());
+  return async () => {
+    const page = await context.newPage();
+    page.on("pageerror", (error) => t.errors.push(String(error?.stack ?? error)));
+    page.on("dialog", (dialog) => dialog.accept().catch(() => {})); // of a page that asks whether to leave
+    page.on("console", (line) => t.log.push(`[page ${line.type()}] ${line.text()}`));
+    await page.goto(`${t.env.site.url}/blank.html`);
+    // Not by frames: a page behind another one paints none.
+    await page.waitForFunction(() => globalThis.ready || globalThis.broken, { polling: 50, timeout: 60_000 });
+    const broken = await page.evaluate(() => globalThis.broken);
+    if (broken) throw new Error(`the test page could not load the package: ${broken}`);
+    return page;
+  };
+}

@@ -1,0 +1,101 @@
+// Two tabs in Firefox: what `tabs.mjs` and `crowd.mjs` show in Chromium, in short.
+import assert from "node:assert/strict";
+import { checkRun } from "../lib/events.mjs";
+import { firefox, puppets } from "../lib/puppets.mjs";
+import { follows, holderNotices, holds, openIn, RUNNING, start, STOPPED } from "../lib/tabs.mjs";
+import { gate, stream } from "../servers/raw.mjs";
+import { message } from "../servers/sse.mjs";
+
+export default function (test) {
+  for (const host of ["page", "worker"]) {
+    const on = (title, body) => test(`${title} [${host}]`, async (t) => {
+      if (!firefox) return t.note("skipped: there is no Firefox; install Debian's package `firefox-esr`, or name the program in the environment variable FIREFOX");
+      const tab = await puppets(t, "firefox");
+      await body(t, host, () => tab().then((page) => openIn(page, host)));
+    }, { hangMs: 180_000 });
+    viewer(on);
+    takeOver(on);
+  }
+}
+
+function viewer(on) {
+  on("a viewer follows a run live, sends, answers a question, interrupts and stops", async (t, host, tab) => {
+    const hold = gate();
+    const late = gate();
+    t.after(() => [hold, late].forEach((gate) => gate.open()));
+    const one = message("One two three.");
+    const three = message("Four five six.");
+    const route = await t.raw(
+      stream(one.slice(0, 4), hold, one.slice(4)),
+      message({ tool: "post", args: {} }), message("Posted."),
+      stream(three.slice(0, 4), late, three.slice(4)),
+    );
+    const a = await tab();
+    await a.evaluate(() => ws.tools.register({ name: "post", description: "Posts.", destructive: true, inputSchema: { type: "object" }, execute: () => "done" }));
+    await start(a, route.base);
+    const b = await tab();
+    await follows(b);
+    for (const page of [a, b]) await page.evaluate(() => rec.clear());
+
+    await a.evaluate(async () => { globalThis.run = await ws.sendMessage("Count."); });
+    await b.evaluate(() => until(() => shown().startsWith("One")));
+    hold.open();
+    assert.equal(await a.evaluate(async () => (await run.result).text), "One two three.");
+
+    const sent = await b.evaluate(async () => {
+      const run = await ws.sendMessage("Post.");
+      await until(() => view.getSnapshot().permissions.length === 1);
+      await ws.resolvePermission(view.getSnapshot().permissions[0].requestId, "allow_once");
+      let streamed = "";
+      for await (const piece of run.textStream) streamed += piece;
+      return { runId: run.runId, streamed, text: (await run.result).text };
+    });
+    assert.deepEqual([sent.streamed, sent.text], ["Posted.", "Posted."]);
+
+    const third = await a.evaluate(async () => (await ws.sendMessage("Go on.")).runId);
+    await b.evaluate(() => until(() => shown().startsWith("Four")));
+    await b.evaluate(() => ws.interrupt());
+    assert.equal((await b.evaluate((run) => ws.wait(run), third)).outcome, "interrupted");
+    const [ofA, ofB] = await Promise.all([a, b].map((page) => page.evaluate(async (run) => {
+      await rec.ended(run);
+      await until(() => rec.events.at(-1).type === "agent:status-changed");
+      return T.plain(rec.events);
+    }, third)));
+    assert.deepEqual(ofB, ofA, "both hear the same, in the same order");
+    checkRun(ofB, sent.runId);
+    checkRun(ofB, third, "agent:session-interrupted");
+
+    await b.evaluate(() => ws.stopAgent());
+    assert.deepEqual(await a.evaluate(() => ws.status()), STOPPED);
+    await b.evaluate(() => until(() => ws.status().lifecycle === "Stopped"));
+    assert.deepEqual(await b.evaluate(() => texts()), await a.evaluate(() => texts()));
+    assert.deepEqual(route.violations, []);
+  });
+}
+
+function takeOver(on) {
+  on("a standby goes on when the holder is closed, and a person takes the agent over", async (t, host, tab) => {
+    const hold = gate();
+    t.after(() => hold.open());
+    const whole = message("One two three.");
+    const route = await t.raw(stream(whole.slice(0, 4), hold, []), whole, message("Later."));
+    const a = await tab();
+    await start(a, route.base, { ifRunning: "join" });
+    const b = await tab();
+    await start(b, route.base, { ifRunning: "join" });
+    const run = await b.evaluate(async () => { globalThis.run = await ws.sendMessage("Count."); return run.runId; });
+    await b.evaluate(() => until(() => shown().startsWith("One")));
+    await a.close();
+    const result = await b.evaluate(async () => T.plain(await run.result));
+    assert.deepEqual([result.runId, result.outcome, result.text], [run, "completed", "One two three."]);
+    assert.deepEqual(await b.evaluate(() => [ws.status(), view.getSnapshot().holder]), [RUNNING, true]);
+    const c = await tab();
+    await follows(c);
+    await start(c, route.base, { ifRunning: "takeover" });
+    await follows(b);
+    assert.deepEqual([await holds(c), await holderNotices(b)], [true, [true, false]]);
+    assert.equal(await b.evaluate(async () => (await ws.run("And?")).text), "Later.");
+    assert.deepEqual(await c.evaluate(() => texts()), ["Count.", "One two three.", "And?", "Later."]);
+    assert.deepEqual(route.violations, []);
+  });
+}
