@@ -2,10 +2,11 @@
 //
 // Decides: which session is shown, and which version of its conversation; that sending to a stopped agent starts it first, what waits for the person and in which order, and what a
 // refused command becomes: a problem that is shown, never an exception that is lost. Promises: who is said to answer is
-// whom the agent asks; settings that it refuses are not kept. Leaves to others: drawing.
+// whom the agent asks; settings that it refuses are not kept; beside a tab that runs the agent this one stands by, and goes
+// on when that one is gone. Leaves to others: drawing.
 // Everything here is the package's public surface; `view()` alone would do for a plain chat, the events add what is not
 // conversation (times of tools).
-import { openWorkspace, type AgentConfig, type ErrorInfo, type Message, type ModelApi, type Part, type PermissionAnswer, type PermissionRequest, type Snapshot, type Status, type Usage, type Workspace } from "lodger";
+import { openWorkspace, type AgentConfig, type ErrorInfo, type Message, type ModelApi, type Part, type PermissionAnswer, type PermissionRequest, type QueuedMessage, type Snapshot, type Status, type Usage, type Workspace } from "lodger";
 import { sum } from "./models.ts";
 import { Changing } from "./shell/changing.ts";
 import { service, serviceName } from "./services.ts";
@@ -13,6 +14,9 @@ import { MAIN } from "./sessions/places.ts";
 import type { Answerer, Choice, Settings } from "./settings.ts";
 import { Takeovers } from "./takeovers.ts";
 import { errorInfo } from "./words.ts";
+
+/** For how long another tab has had the agent before it is told, in milliseconds: less is a change that just goes on. */
+const GRACE = 300;
 
 /** The states in which a run works. */
 const WORKING = new Set<Snapshot["status"]>(["submitted", "streaming"]);
@@ -66,12 +70,19 @@ export class Agent extends Changing {
   snapshot: Snapshot;
   /** The last command that was refused, until the next one. */
   problem: ErrorInfo | null = null;
+  /** The agent has gone to another tab, or come to this one, and the person has not gone on since. */
+  moved: "here" | "away" | null = null;
+  /** It is another tab that runs the agent, and has been for a moment. */
+  elsewhere = false;
   /** Called after a tool that may have changed pages. */
   onPagesChanged: () => void = () => undefined;
+  /** Whether the session that is shown was put aside. */
+  isBenched: () => boolean = () => false;
   /** Called after a command that may have changed a session's record without a run. */
   onSessionChanged: (session: string) => void = () => undefined;
   /** The settings that the agent has taken, once it has been started here. */
   #taken: Choice | null = null;
+  #grace: ReturnType<typeof setTimeout> | undefined;
   /** Settings and starts go one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
   readonly #watched = new Map<string, Watched>();
@@ -104,6 +115,12 @@ export class Agent extends Changing {
     });
     workspace.addEventListener("agent:notice", ({ detail }) => {
       const { kind, runId = "", parentRunId, attempt = 2, delayMs = 0, provider = "", error } = detail;
+      if (kind === "holder") {
+        this.moved = detail.holder ? "here" : "away";
+        // It was taken from a tab that hangs: what that one was doing may go on.
+        if (error) this.problem = error;
+        return this.changed();
+      }
       const [top, delegate] = [parentRunId ?? runId, parentRunId !== undefined];
       const watched = this.#of(detail.sessionId);
       watched.lastSign = performance.now();
@@ -124,7 +141,26 @@ export class Agent extends Changing {
         if (/session|lifecycle/.test(type)) for (const [id, { top }] of retries) if (top === runId) ended = retries.delete(id);
         if (ended) this.changed();
       });
-    settings.addEventListener("change", () => this.changed());
+    settings.addEventListener("change", () => {
+      if (this.elsewhere && this.#taken !== settings.choice) void this.#standBy();
+      this.changed();
+    });
+    settings.addEventListener("adopted", () => void this.#adopt());
+  }
+
+  protected override changed(): void {
+    if (!this.#follows) {
+      clearTimeout(this.#grace);
+      this.#grace = undefined;
+      this.elsewhere = false;
+    } else {
+      this.#grace ??= setTimeout(() => {
+        this.elsewhere = true;
+        void this.#standBy();
+        this.changed();
+      }, GRACE);
+    }
+    super.changed();
   }
 
   /** Shows another session. */
@@ -199,6 +235,30 @@ export class Agent extends Changing {
     });
   }
 
+  /**
+   * Looks at the conversation as it was with this run, if it is not shown: as it stands, or an earlier version. `message` is
+   * the one that the run began with.
+   */
+  lookAtRun(run: string, message: string | null): Promise<boolean> {
+    const has = (messages: readonly Message[]): boolean => messages.some(({ runId }) => runId === run);
+    return this.#try(async () => {
+      if (has(this.shown.messages)) return;
+      if (has(this.snapshot.messages)) return this.lookAway();
+      if (message === null) return;
+      // One that was edited away is known by its own id; that of an answer made anew names nothing, but its versions do.
+      const versions = new Set([message]);
+      const more = (messages: readonly Message[]): void => messages.forEach((one) => one.versions?.forEach((version) => versions.add(version)));
+      more(this.snapshot.messages);
+      const { session } = this;
+      for (const version of versions) {
+        const messages = await this.workspace.history({ sessionId: session, version }).catch(() => []);
+        if (session !== this.session) return;
+        if (has(messages)) return void (await this.look(version));
+        more(messages);
+      }
+    });
+  }
+
   /** Back to the conversation as it stands. */
   lookAway(): void {
     this.#looked = null;
@@ -237,6 +297,16 @@ export class Agent extends Changing {
   /** Whether the agent is there: it works, is idle, or waits for a person. */
   get running(): boolean {
     return this.lifecycle === "Running" || this.lifecycle === "Suspended";
+  }
+
+  /** Whether another tab runs the agent at this moment. */
+  get #follows(): boolean {
+    return this.running && !this.snapshot.holder;
+  }
+
+  /** Whether this tab goes on when the one that runs the agent is gone. */
+  get standsBy(): boolean {
+    return this.elsewhere && this.#taken !== null;
   }
 
   /** Whether a run works right now. */
@@ -286,11 +356,68 @@ export class Agent extends Changing {
     return this.#inTurn(async () => {
       const { choice } = this.settings;
       if (this.running && this.#taken) return;
+      if (this.#follows) return this.#join();
       const config = this.settings.config(this.capabilities, choice);
       if (this.running) await this.workspace.configureAgent({ ...DEFAULTS, ...config });
-      else await this.workspace.startAgent({ ...config, ifRunning: "join" });
+      else {
+        await this.workspace.startAgent({ ...config, ifRunning: "join" });
+        // Nobody has to be told who has started it here.
+        this.moved = null;
+      }
       this.#taken = choice;
     });
+  }
+
+  /** Beside a tab that runs the agent: with what the settings say now this one goes on when that one is gone. */
+  #standBy(): Promise<void> {
+    return this.#aside(() => this.#join());
+  }
+
+  async #join(): Promise<void> {
+    const { choice, needsKey } = this.settings;
+    this.#taken = null;
+    // To go on without the key would fail what can be gone on with later.
+    if (!this.#follows || needsKey) return;
+    await this.workspace.startAgent({ ...this.settings.config(this.capabilities, choice), ifRunning: "join" });
+    this.#taken = choice;
+  }
+
+  /** Another tab has changed the settings and told the agent here: a model that runs in a page is this one's from now on. */
+  #adopt(): Promise<void> {
+    return this.#aside(async () => {
+      const { choice } = this.settings;
+      if (!this.running || !this.snapshot.holder) return;
+      if (!service(choice.provider)) await this.workspace.configureAgent({ ...DEFAULTS, ...this.settings.config(this.capabilities, choice) });
+      this.#taken = choice;
+    });
+  }
+
+  /** Something that nobody has asked for. */
+  async #aside(work: () => Promise<void>): Promise<void> {
+    try {
+      await this.#inTurn(work);
+    } catch (error) {
+      this.problem ??= errorInfo(error);
+    }
+    this.changed();
+  }
+
+  /** The person knows that the agent has come to this tab. */
+  settle(): void {
+    this.moved = null;
+    this.changed();
+  }
+
+  /** Takes the agent from the tab that runs it. */
+  takeOver(): Promise<boolean> {
+    return this.#try(() =>
+      this.#inTurn(async () => {
+        const { choice } = this.settings;
+        await this.workspace.startAgent({ ...this.settings.config(this.capabilities, choice), ifRunning: "takeover" });
+        this.#taken = choice;
+        this.moved = null;
+      }),
+    );
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -336,19 +463,49 @@ export class Agent extends Changing {
   }
 
   /**
-   * Sends a message; false when it was not accepted, so that the text can be put back. In a session with a name the exit
-   * words end it.
+   * Sends a message; false when it was not accepted, so that the text can be put back. While a run works it waits, or
+   * steers that run. In a session with a name the exit words end it.
    */
-  send(text: string, files: File[] = []): Promise<boolean> {
+  send(text: string, files: File[] = [], whenBusy: QueuedMessage["mode"] = "queue"): Promise<boolean> {
     const { session } = this;
     // One id for one press of a button: sent twice, it is accepted once.
     const idempotencyKey = crypto.randomUUID();
     return this.#try(async () => {
       await this.#start();
       this.#looked = null;
-      if (session === MAIN) await this.workspace.sendMessage({ text, files }, { idempotencyKey });
-      else await this.workspace.sessions.prompt(session, { text, files }, { idempotencyKey });
+      const options = { idempotencyKey, whenBusy };
+      if (session === MAIN) await this.workspace.sendMessage({ text, files }, options);
+      else await this.workspace.sessions.prompt(session, { text, files }, options);
     });
+  }
+
+  /** Changes a message that waits; false when its turn has come meanwhile, or it was refused. */
+  editQueued(id: string, text: string): Promise<boolean> {
+    return this.#queue(({ edit }) => edit(id, text));
+  }
+
+  /** Takes a message out that waits. */
+  unqueue(id: string): Promise<boolean> {
+    return this.#queue(({ remove }) => remove(id));
+  }
+
+  /** Sends what is held. */
+  release(): Promise<boolean> {
+    const { session } = this;
+    return this.#queue(({ release }) => release(session));
+  }
+
+  async #queue(command: (queue: Workspace["queue"]) => Promise<void>): Promise<boolean> {
+    let there = true;
+    const done = await this.#try(async () => {
+      await this.#start();
+      await command(this.workspace.queue).catch((error: unknown) => {
+        // Its turn was quicker: the conversation shows it.
+        there = errorInfo(error).code !== "message_not_found";
+        if (there) throw error;
+      });
+    });
+    return done && there;
   }
 
   /** Says something else in place of a message; its files stay. What followed leaves the view. */
@@ -387,11 +544,10 @@ export class Agent extends Changing {
 
   /** Goes on with what a lost page left. */
   resume(): Promise<boolean> {
-    const { session, snapshot } = this;
+    const { session } = this;
     return this.#try(async () => {
       await this.#start();
-      // The last run of the main conversation needs no name.
-      await this.workspace.resume(session === MAIN ? undefined : snapshot.messages[snapshot.messages.length - 1]?.runId);
+      await this.workspace.resume({ sessionId: session });
     });
   }
 

@@ -1,4 +1,5 @@
-// What a person chose: provider, model, address, what the agent may do, the look. Kept in localStorage; a key never is.
+// What a person chose: provider, model, address, what the agent may do, the look. Kept in localStorage, for all tabs; a key never
+// is.
 //
 // Decides: which provider an agent starts with, and under which rules, and how a choice is told. Promises: a key lives in this object's memory, goes to
 // the address of the service that it was entered for only, and is gone with the page or with `forgetKey`. Leaves to others: the
@@ -82,6 +83,14 @@ export class Settings extends Changing {
     super();
     this.models.addEventListener("change", () => this.changed());
     this.#showTheme();
+    // Another tab has changed them: `adopted`, before `change`.
+    addEventListener("storage", ({ key }) => {
+      if (key !== PLACE) return;
+      this.choice = read();
+      this.#showTheme();
+      this.dispatchEvent(new Event("adopted"));
+      this.changed();
+    });
   }
 
   /** Takes over changed members and stores them. */

@@ -8,7 +8,7 @@ import { service } from "./services.ts";
 /** What a person at this page can do, where the package's hint speaks to whoever writes the page or there is none. */
 const HINTS: Partial<Record<ErrorInfo["code"], string>> = {
   not_configured: "Enter a key in the settings, or take the offline model.",
-  already_running: "Stop it there, then start it here. Pages can be read and changed in both.",
+  already_running: "Take it over, or go on in that tab. Pages can be read and changed in both.",
   auth: "Check the key in the settings: it may be mistyped, expired, or another service’s.",
   not_found: "Check the model’s name and the address in the settings.",
   budget_exceeded: "It is a limit of your own: raise it in the settings, then continue.",

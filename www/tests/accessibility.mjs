@@ -128,6 +128,53 @@ const STATES = {
     await page.getByTestId("session-name-field").waitFor();
     await page.getByTestId("new-session").click();
   },
+  async "a queue, one message of it being changed"({ page, model, visit }) {
+    await useModel(visit, model);
+    await start(page);
+    await say(page, "never end");
+    await streaming(page);
+    for (const text of ["The first, which is long enough that not all of it can be shown in its line", "Another"]) {
+      await say(page, text);
+      await page.getByTestId("queued").filter({ hasText: text }).waitFor();
+    }
+    await page.getByTestId("composer").fill("This one steers");
+    await page.getByTestId("steer").click();
+    await page.getByTestId("queued").nth(2).waitFor();
+    await page.getByTestId("queued-edit").first().click();
+    await page.getByTestId("queued-field").waitFor();
+    await page.getByTestId("composer").fill("One more");
+  },
+  async "a second tab, with a queue that is held"({ page, base, context, model, visit, watch }) {
+    await useModel(visit, model);
+    await start(page);
+    const other = await context.newPage();
+    watch(other);
+    await open(other, base);
+    await say(page, "never end");
+    await streaming(other);
+    await say(other, "Held");
+    await other.getByTestId("take-over").click();
+    await page.getByTestId("elsewhere").waitFor();
+    await page.getByTestId("stop").click();
+    await page.getByTestId("queue-held").waitFor();
+  },
+  async "sessions: benched, and left by the last page"({ page, base, model, visit }) {
+    await useModel(visit, model);
+    await start(page);
+    await workspace(page);
+    await page.evaluate(async () => {
+      for (const id of ["aside", "left", "over"]) await ws.sessions.launch({ id, displayName: `The ${id} one` });
+      await ws.sessions.bench("aside");
+      await ws.sessions.stop("over");
+      await ws.sessions.prompt("left", "never end");
+    });
+    await page.waitForTimeout(300); // the draft may lag behind that long
+    await open(page, base);
+    await sessions(page);
+    await page.getByTestId("left").waitFor();
+    await page.locator("[data-session=aside][data-mood=benched]").waitFor();
+    await page.locator("[data-session=over] [data-testid=activity]").waitFor({ state: "hidden" });
+  },
   async "a stopped session, and its journal with an entry"({ page }) {
     await start(page);
     await sessions(page);

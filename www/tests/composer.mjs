@@ -38,20 +38,25 @@ export const tests = {
     assert.equal(await page.getByTestId("user-message").count(), 1);
   },
 
-  async "Enter during an answer keeps the text"({ page, base, model, visit }) {
+  async "Enter during an answer: the text waits for its end, and is sent once; with Ctrl pressed twice, too"({ page, base, model, visit }) {
     await open(page, base);
     await useModel(visit, model);
     await start(page);
     await say(page, "never end");
     await streaming(page);
-    await say(page, "not yet");
-    assert.equal(await box(page).inputValue(), "not yet");
+    for (const [text, ctrlKey] of [["not yet", false], ["but now", true]]) {
+      await box(page).fill(text);
+      await box(page).evaluate((input, ctrlKey) => {
+        for (let i = 0; i < 2; i += 1) input.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey, bubbles: true, cancelable: true }));
+      }, ctrlKey);
+      await page.getByTestId("queued").filter({ hasText: text }).waitFor();
+      assert.equal(await box(page).inputValue(), "");
+    }
     assert.equal(await page.getByTestId("user-message").count(), 1);
     model.release();
+    await page.getByTestId("queue").waitFor({ state: "detached" });
     await settled(page);
-    await box(page).press("Enter");
-    await page.getByTestId("user-message").nth(1).waitFor();
-    await settled(page);
+    assert.equal(await page.getByTestId("user-message").count(), 3);
   },
 
   async "Enter pressed twice sends once"({ page, base }) {

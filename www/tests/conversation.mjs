@@ -105,16 +105,26 @@ export const tests = {
     assert.equal(await note.getByRole("button", { name: "Open settings" }).count(), 1);
   },
 
-  async "a second tab says that the agent is in the first, and keeps what was written"({ page, base, context, watch }) {
+  async "a second tab says that the agent is in the first, is answered there, takes it over, and goes on when that one is gone"({ page, base, context, watch }) {
     await open(page, base);
     await start(page);
     const second = await context.newPage();
     watch(second);
     await open(second, base);
-    await say(second, "Hello from here");
-    await second.getByTestId("problem").filter({ hasText: "Error: the agent is running in another tab." }).waitFor();
-    assert.doesNotMatch(await second.getByTestId("problem").innerText(), /ifRunning|[0-9a-f]{16}/);
-    assert.equal(await second.getByTestId("composer").inputValue(), "Hello from here");
+    await second.getByTestId("elsewhere").filter({ hasText: "Another tab runs the agent." }).waitFor();
+    await say(second, "List my pages");
+    for (const tab of [second, page]) await tab.getByTestId("assistant-message").nth(0).waitFor();
+    await settled(second);
+    assert.equal(await page.getByTestId("elsewhere").count(), 0);
+    await second.getByTestId("take-over").click();
+    await second.getByTestId("elsewhere").waitFor({ state: "detached" });
+    await page.getByTestId("elsewhere").filter({ hasText: "Another tab has taken the agent over." }).waitFor();
+    await second.close();
+    // The first has joined when it was started.
+    await page.getByTestId("moved-here").filter({ hasText: "This tab runs the agent now" }).waitFor();
+    await say(page, "List my pages");
+    await page.getByTestId("assistant-message").nth(1).waitFor();
+    await settled(page);
   },
 
   async "thinking is folded, and stays as the reader left it"({ page, base, model, visit }) {

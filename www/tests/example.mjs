@@ -1,6 +1,6 @@
 // The example: a page of its own, ten lines, with a tool of its own.
 import assert from "node:assert/strict";
-import { open, workspace } from "./browser.mjs";
+import { innocent, open, say, start, useModel, workspace } from "./browser.mjs";
 
 export const tests = {
   async "the tool of the example runs, and the conversation is there again"({ page, base }) {
@@ -27,11 +27,34 @@ export const tests = {
     assert.equal(await page.locator(".user").count(), 3);
   },
 
-  async "the workbench and its tools panel link to it"({ page, base }) {
+  async "the viewer shows the workbench's agent and what it says as it comes, without one of its own"({ page, base, model, visit }) {
+    await open(page, base);
+    await useModel(visit, model);
+    await start(page);
+    const viewer = await page.context().newPage();
+    visit.watch(viewer);
+    await viewer.goto(new URL("/examples/viewer.html", base).href);
+    const stands = (agent, talk) => viewer.getByRole("status").filter({ hasText: `Agent: ${agent}, conversation: ${talk}` }).waitFor();
+    await stands("Running", "ready");
+    await say(page, "never end");
+    await viewer.locator(".assistant").filter({ hasText: "nobody has read" }).waitFor();
+    await stands("Running", "streaming");
+    model.release();
+    await stands("Running", "ready");
+    await page.close();
+    await stands("Stopped", "stopped");
+    assert.deepEqual(await viewer.locator("[role=log] p").evaluateAll((all) => all.map(({ className }) => className)), ["user", "assistant"]);
+    await innocent({ page: viewer, wrongs: [] });
+  },
+
+  async "the workbench links to both, its tools panel to the tool"({ page, base }) {
     await open(page, base);
     const [other] = await Promise.all([page.context().waitForEvent("page"), page.getByRole("link", { name: "a tool of your own" }).click()]);
     await other.getByRole("heading", { name: "A tool of your own" }).waitFor();
     await other.close();
+    const [viewer] = await Promise.all([page.context().waitForEvent("page"), page.getByRole("link", { name: "a viewer of this one" }).click()]);
+    await viewer.getByRole("heading", { name: "A viewer" }).waitFor();
+    await viewer.close();
     await page.getByTestId("open-tools").click();
     assert.equal(await page.getByTestId("own-tool").evaluate((a) => a.href), new URL("/examples/own-tool.html", base).href);
   },

@@ -80,6 +80,51 @@ export const tests = {
     assert.ok((await page.locator(".entry-row.of-run").count()) > 5);
   },
 
+  async "an entry of an answer that was replaced shows that version, and one of what stands leads back"(t) {
+    const { page } = t;
+    await begin(t, "First");
+    const chosen = async (text) => {
+      await page.getByTestId("journal-entry").filter({ hasText: text }).first().click();
+      await page.locator("[data-testid=entry-details]").filter({ hasText: text }).waitFor();
+    };
+    const marked = (text) => page.locator("[data-testid=user-message][data-marked]").filter({ hasText: text }).waitFor();
+    const number = (role, text) => page.getByTestId(`${role}-message`).getByTestId("version-count").filter({ hasText: text }).waitFor();
+    // The answer is made again twice, then the message is edited.
+    for (const count of ["2/2", "3/3"]) {
+      await page.getByTestId("assistant-message").hover();
+      await page.getByTestId("assistant-message").getByRole("button", { name: "Answer again" }).click();
+      await number("assistant", count);
+      await settled(page);
+    }
+    await page.getByTestId("user-message").hover();
+    await page.getByRole("button", { name: "Edit your message" }).click();
+    await page.getByTestId("edit-text").fill("Said better");
+    await page.getByTestId("edit-text").press("Control+Enter");
+    await number("user", "2/2");
+    await settled(page);
+    await page.waitForFunction(() => document.querySelectorAll(".entry-row").length > 0);
+    await only(page, "model");
+    const answers = entry(page, "model answered");
+    await page.waitForFunction(() => [...document.querySelectorAll(".entry-word")].filter((word) => word.textContent === "model answered").length === 4);
+    for (const [at, count] of [[1, "2/3"], [0, "1/3"], [2, "3/3"]]) {
+      await answers.nth(at).click();
+      await page.getByTestId("looks-back").waitFor();
+      await number("assistant", count);
+      await page.locator("[data-testid=assistant-message][data-marked]").waitFor();
+    }
+    await answers.nth(3).click();
+    await page.getByTestId("looks-back").waitFor({ state: "detached" });
+    await page.locator("[data-testid=assistant-message][data-marked]").waitFor();
+    await only(page, "model");
+    await only(page, "prompt");
+    await chosen("First");
+    await marked("First");
+    await page.getByTestId("looks-back").waitFor();
+    await chosen("Said better");
+    await marked("Said better");
+    assert.equal(await page.getByTestId("looks-back").count(), 0);
+  },
+
   async "permissions and retries are kinds of their own; the filter and the search find them"(t) {
     const { page } = t;
     await begin(t, "busy once");

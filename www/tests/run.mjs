@@ -13,7 +13,7 @@ if (!base) {
   process.exit(2);
 }
 const only = option("only") ?? "";
-const themes = ["first-visit", "startup", "conversation", "tools", "reading", "reload", "permission", "tools-panel", "example", "composer", "attach", "keyboard", "pages", "sessions", "journal", "versions", "carry", "settings", "providers", "failures", "safety", "accessibility"];
+const themes = ["first-visit", "startup", "conversation", "tools", "reading", "reload", "permission", "tools-panel", "example", "composer", "attach", "keyboard", "pages", "sessions", "tabs", "queue", "bench", "journal", "versions", "carry", "settings", "providers", "failures", "safety", "accessibility"];
 if (process.argv.includes("--speed")) themes.push("speed");
 
 const tests = [];

@@ -291,7 +291,7 @@ export const tests = {
     assert.doesNotMatch(await row(page, "Dragons").locator(".session-facts").textContent(), /another tab|held here/);
   },
 
-  async "what another tab works on is held by it, until that tab goes away"(t) {
+  async "what another tab works on is held by it; when that tab goes away this one holds it, and goes on"(t) {
     const { page, base, context, visit, model } = t;
     await begin(t);
     await say(page, "this one is held");
@@ -299,17 +299,23 @@ export const tests = {
     const other = await context.newPage();
     visit.watch(other);
     await open(other, base);
-    await row(other, "Dragons").locator(".session-facts", { hasText: "held by another tab" }).waitFor();
+    const held = (by) => row(other, "Dragons").locator(".session-facts", { hasText: `held ${by}` }).waitFor();
+    await held("by another tab");
     assert.equal(await row(other, "Dragons").getAttribute("data-status"), "running");
     assert.equal(await other.getByTestId("session-still").count(), 0);
+    await other.locator("[data-testid=elsewhere][data-stands-by=true]").waitFor();
     await page.close();
-    await other.bringToFront();
-    await other.reload();
-    await row(other, "Dragons").locator("xpath=self::*[@data-mood='failed']").waitFor();
-    assert.doesNotMatch(await row(other, "Dragons").locator(".session-facts").textContent(), /held/);
+    await held("here");
+    assert.equal(await row(other, "Dragons").getAttribute("data-status"), "running");
+    assert.equal(await other.getByTestId("session-still").count(), 0);
     await choose(other, "Dragons");
-    await other.getByTestId("session-still").filter({ hasText: "The page that worked on it went away." }).waitFor();
+    await streaming(other);
     model.release();
+    await settled(other);
+    assert.equal(await other.getByTestId("user-message").count(), 1);
+    assert.equal(await other.getByTestId("assistant-message").count(), 1);
+    await row(other, "Dragons").locator(".session-status", { hasText: "idle" }).waitFor();
+    assert.doesNotMatch(await row(other, "Dragons").locator(".session-facts").textContent(), /held/);
   },
 
   async "one that stands still asks for the key that went with the page"({ page, base }) {
@@ -425,6 +431,7 @@ export const tests = {
     await page.locator(".toast").filter({ hasText: "“Keep me” is removed." }).getByRole("button", { name: "Undo" }).click();
     await shows(page, "Keep me");
     await row(page, "Keep me").waitFor();
+    await page.getByTestId("assistant-message").waitFor();
     assert.equal(await page.getByTestId("user-message").count(), 1);
     // The one that is shown leads to the main conversation when it goes.
     await page.getByRole("button", { name: "Remove Keep me" }).click();

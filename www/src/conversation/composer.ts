@@ -1,8 +1,9 @@
 // Where a message is written.
 //
-// Decides: which key sends, which stops. Promises: the textarea is never disabled and never loses a character, in any
-// state; Enter that ends an IME composition does not send; a draft is kept per session until it is accepted, and put
+// Decides: which key sends, which stops, and which steers an answer that is being written. Promises: the textarea is never
+// disabled and never loses a character, in any state; Enter that ends an IME composition does not send; a draft is kept per session until it is accepted, and put
 // back when it is refused, with its files; Escape takes two presses to stop an answer.
+import type { QueuedMessage } from "lodger";
 import type { Agent } from "../agent.ts";
 import { keep, kept, placeOf } from "../sessions/places.ts";
 import { h, setText } from "../shell/dom.ts";
@@ -15,7 +16,9 @@ const ESCAPES_WITHIN = 1_500;
 export class Composer {
   readonly element: HTMLFormElement;
   readonly input = h("textarea", { id: "message", rows: 1, placeholder: "Ask about your pages", "aria-label": "Message", enterkeyhint: "send", "data-testid": "composer" });
-  readonly #send = h("button", { type: "submit", class: "primary icon-only", "aria-label": "Send", title: "Send", "data-testid": "send" }, iconNode("arrow-up"));
+  readonly #sendIcon = h("span", { class: "send-icon" }, iconNode("arrow-up"));
+  readonly #send = h("button", { type: "submit", class: "primary icon-only", "aria-label": "Send", title: "Send", "data-testid": "send" }, this.#sendIcon);
+  readonly #steer = h("button", { type: "button", class: "icon-only", "aria-label": "Steer this answer", title: "Steer: goes into this answer before the model is asked again (Ctrl+Enter)", "data-testid": "steer", hidden: true }, iconNode("steer"));
   readonly #stop = h("button", { type: "button", class: "stop", "data-testid": "stop", hidden: true, title: "Stop the answer (Ctrl+.)" }, iconNode("stop"), "Stop");
   /** What the keys do now; placed by the panel. */
   readonly hint = h("p", { class: "composer-hint", id: "composer-hint" });
@@ -27,6 +30,7 @@ export class Composer {
   #escaped = -Infinity;
   #sending = false;
   #notice = "";
+  #queues = false;
   #noticeTimer: ReturnType<typeof setTimeout> | undefined;
   #saveTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -39,12 +43,13 @@ export class Composer {
     this.#session = agent.session;
     this.input.setAttribute("aria-describedby", "composer-hint");
     this.#attachments = new Attachments(say, () => this.update(), () => this.input.focus());
-    this.element = h("form", { class: "composer" }, this.#attachments.element, h("div", { class: "composer-box" }, this.#attachments.picker, this.#attachments.button, this.input, this.#stop, this.#send));
+    this.element = h("form", { class: "composer" }, this.#attachments.element, h("div", { class: "composer-box" }, this.#attachments.picker, this.#attachments.button, this.input, this.#stop, this.#steer, this.#send));
     this.element.addEventListener("submit", (event) => {
       event.preventDefault();
       void this.#submit();
     });
     this.#stop.addEventListener("click", () => this.stop());
+    this.#steer.addEventListener("click", () => void this.#submit("steer"));
     this.input.addEventListener("input", () => {
       this.#saveSoon();
       this.update();
@@ -72,6 +77,14 @@ export class Composer {
     void this.#deliver(text);
   }
 
+  /** Takes a text that has lost its place, behind what is written already; and says why. */
+  put(text: string, why: string): void {
+    this.#write([this.input.value, text].filter(Boolean).join("\n"));
+    this.#save();
+    if (why) this.#tell(why);
+    this.input.focus();
+  }
+
   /** Attaches files: they go with the next message. */
   attach(files: File[]): void {
     this.#attachments.add(files);
@@ -88,19 +101,26 @@ export class Composer {
   update(): void {
     const { busy, working } = this.agent;
     // The focus must not fall off the page when the pressed button goes.
-    const lost = document.activeElement === this.#stop && !busy;
-    this.#stop.hidden = !busy;
-    this.#send.hidden = busy;
-    if (lost) this.input.focus();
     const empty = !this.input.value.trim() && this.#attachments.files.length === 0;
-    this.#send.disabled = empty || this.#sending;
-    this.#send.title = empty ? "Write a message first" : "Send";
+    const queues = busy && !empty;
+    const going = [...(busy ? [] : [this.#stop]), ...(queues ? [] : [this.#steer]), ...(busy && empty ? [this.#send] : [])];
+    const lost = going.some((button) => button === document.activeElement);
+    this.#stop.hidden = !busy;
+    this.#steer.hidden = !queues;
+    this.#send.hidden = busy && empty;
+    if (lost) this.input.focus();
+    if (queues !== this.#queues) this.#sendIcon.replaceChildren(iconNode(queues ? "queue" : "arrow-up"));
+    this.#queues = queues;
+    this.#send.disabled = this.#steer.disabled = empty || this.#sending;
+    this.#send.setAttribute("aria-label", queues ? "Queue" : "Send");
+    this.#send.title = queues ? "Queue: sent when this answer is complete" : empty ? "Write a message first" : "Send";
     this.input.placeholder = working ? "Agent is thinking…" : busy ? "Waiting for your answer" : this.needed() || "Ask about your pages";
     const { enterSends } = this.agent.settings;
     this.input.setAttribute("enterkeyhint", enterSends ? "send" : "enter");
-    const keys = busy ? "Esc twice stops" : enterSends ? "Shift+Enter: new line" : "Enter: new line";
+    const ways = enterSends ? "Enter: after this answer · Ctrl+Enter: steer it" : "The wheel steers this answer, the arrow waits for its end";
+    const keys = queues ? ways : busy ? "Esc twice stops" : enterSends ? "Shift+Enter: new line" : "Enter: new line";
     setText(this.hint, this.#notice || keys);
-    this.hint.classList.toggle("telling", this.#notice !== "");
+    this.hint.classList.toggle("telling", this.#notice !== "" || queues);
     if (!CSS.supports("field-sizing", "content")) this.#grow();
   }
 
@@ -119,26 +139,25 @@ export class Composer {
       return;
     }
     if (event.key !== "Enter" || event.shiftKey || event.altKey) return;
-    const send = event.ctrlKey || event.metaKey || this.agent.settings.enterSends;
-    if (!send) return;
+    const { enterSends } = this.agent.settings;
+    const modified = event.ctrlKey || event.metaKey;
+    if (!modified && !enterSends) return;
     event.preventDefault();
-    void this.#submit();
+    void this.#submit(modified && enterSends ? "steer" : "queue");
   }
 
-  async #submit(): Promise<void> {
+  /** While an answer is being written the message waits for its end, or steers it. */
+  async #submit(whenBusy: QueuedMessage["mode"] = "queue"): Promise<void> {
     const text = this.input.value;
     if ((!text.trim() && this.#attachments.files.length === 0) || this.#sending) return;
-    if (this.agent.busy) {
-      this.#tell(this.agent.working ? "The answer is still being written. Your text stays here" : "The agent waits for your answer above. Your text stays here");
-      return;
-    }
     if (this.needed()) return this.#tell(`${this.needed()}. Your text stays here`);
     // Cleared before anything is awaited, so that a second Enter finds nothing to send.
     this.#write("");
     this.#save();
     const files = this.#attachments.take();
     const session = this.#session;
-    if (await this.#deliver(text, files)) return;
+    const { busy } = this.agent;
+    if (await this.#deliver(text, files, whenBusy)) return void (busy && this.say(whenBusy === "steer" ? "It steers this answer" : "It waits for the end of this answer"));
     if (session !== this.#session) {
       // Another session is shown by now: it waits in its own draft.
       const place = placeOf("draft", this.agent.workspace.name, session);
@@ -168,12 +187,12 @@ export class Composer {
     return placeOf("draft", this.agent.workspace.name, this.#session);
   }
 
-  async #deliver(text: string, files: File[] = []): Promise<boolean> {
-    if (this.#sending || this.agent.busy) return false;
+  async #deliver(text: string, files: File[] = [], whenBusy: QueuedMessage["mode"] = "queue"): Promise<boolean> {
+    if (this.#sending) return false;
     this.#sending = true;
     this.update();
     try {
-      return await this.agent.send(text, files);
+      return await this.agent.send(text, files, whenBusy);
     } finally {
       this.#sending = false;
       this.update();

@@ -30,6 +30,8 @@ export interface Surroundings {
   growing: boolean;
   /** The run is held: it goes on when someone says so. */
   held: boolean;
+  /** Its session was put aside, which is told elsewhere. */
+  benched: boolean;
   /** Whether a call waits for the person. */
   asks(call: ToolCall): boolean;
   /** Which provider took over in its run, if one did. */
@@ -204,12 +206,13 @@ export class MessageView {
     this.#takeover.hidden = !takeover;
   }
 
-  #endNote(message: Message, { growing, held, last, provider }: Surroundings): void {
-    const key = growing ? "" : held ? "held" : `${last}:${message.status}:${message.error?.code ?? ""}:${message.error?.message ?? ""}`;
+  #endNote(message: Message, { growing, held, benched, last, provider }: Surroundings): void {
+    const quiet = growing || (benched && message.status === "partial");
+    const key = quiet ? "" : held ? "held" : `${last}:${message.status}:${message.error?.code ?? ""}:${message.error?.message ?? ""}`;
     if (key === this.#noteKey) return;
     this.#noteKey = key;
     this.#note?.remove();
-    this.#note = growing ? null : held ? heldNote() : message.error ? errorNote(message.error, last, provider) : message.status === "interrupted" ? interruptedNote() : message.status === "partial" && message.role === "assistant" && !this.#asks ? cutNote() : null;
+    this.#note = quiet ? null : held ? heldNote() : message.error ? errorNote(message.error, last, provider) : message.status === "interrupted" ? interruptedNote() : message.status === "partial" && message.role === "assistant" && !this.#asks ? cutNote() : null;
     if (this.#note) this.element.after(this.#note);
   }
 

@@ -10,13 +10,14 @@ import { Component } from "../shell/changing.ts";
 import { onAction } from "../shell/dom.ts";
 import { icon } from "../shell/icons.ts";
 import { MAIN } from "../sessions/places.ts";
-import type { SessionStore } from "../sessions/store.ts";
-import { verdictOf, wayOn } from "../sessions/words.ts";
+import { stillOf, type SessionStore } from "../sessions/store.ts";
+import { verdictOf } from "../sessions/words.ts";
 import { takeDrops } from "../shell/drops.ts";
 import type { Speech } from "./speech.ts";
 import { PermissionCard } from "../permission/card.ts";
 import { duration, reason, sentence, told } from "../words.ts";
 import { Composer } from "./composer.ts";
+import { QueueList } from "./queue.ts";
 import { Thread } from "./thread.ts";
 
 /** Questions to try; the first answers are in the samples. */
@@ -38,6 +39,7 @@ export class ConversationPanel extends Component {
   thread!: Thread;
   composer!: Composer;
   card!: PermissionCard;
+  queue!: QueueList;
   /** A question waits for the samples. */
   #trying = false;
   #wasBusy = false;
@@ -56,6 +58,7 @@ export class ConversationPanel extends Component {
     this.thread = new Thread(agent);
     this.composer = new Composer(agent, (text) => speech.say(text), () => sessions.needed);
     this.card = (document.createElement("permission-card") as PermissionCard).init(agent, pages, speech);
+    this.queue = (document.createElement("queue-list") as QueueList).init(agent, sessions, (text, why) => this.composer.put(text, why));
     this.watch(agent, pages, sessions, agent.settings);
     onAction(this, (action, element) => this.#act(action, element));
     // They go with the next message.
@@ -63,8 +66,13 @@ export class ConversationPanel extends Component {
     return this;
   }
 
+  protected override refocus(): void {
+    this.composer.input.focus();
+  }
+
   override updated(): void {
     this.composer.update();
+    this.thread.update();
     this.#speak();
   }
 
@@ -85,7 +93,7 @@ export class ConversationPanel extends Component {
         </header>
         ${empty && agent.snapshot.status !== "loading" ? (tampered ? this.#tampered() : named ? this.#begin() : this.#welcome()) : nothing}
         <div class="thread-place" ?hidden=${empty}>${this.thread.element}</div>
-        <div class="dock">${this.#problem()}${agent.looksBack ? this.#looksBack() : nothing}${this.#standsStill() ?? (empty && !named ? nothing : this.#stopped())}${this.card}${this.composer.element}${this.#destination()}${empty ? nothing : this.#spent()}</div>
+        <div class="dock">${this.#problem()}${this.#elsewhere()}${agent.looksBack ? this.#looksBack() : nothing}${this.#standsStill() ?? (empty && !named ? nothing : this.#stopped())}${this.card}${this.queue}${this.composer.element}${this.#destination()}${empty ? nothing : this.#spent()}</div>
       </section>
     `;
   }
@@ -94,7 +102,7 @@ export class ConversationPanel extends Component {
   #state(): TemplateResult {
     const { lifecycle } = this.agent;
     // It is the whole workspace's: a session may be stopped beside it.
-    return html`<span class="agent-of">Agent<span class="agent-state" data-testid="agent-status" data-lifecycle=${lifecycle} title=${lifecycle === "Suspended" ? "It waits for you" : nothing}><span class="dot" aria-hidden="true"></span>${lifecycle}</span></span>`;
+    return html`<span class="agent-of">Agent<span class="agent-state" data-testid="agent-status" data-lifecycle=${lifecycle} title=${lifecycle === "Suspended" ? "It waits for you, or for a session that is benched" : nothing}><span class="dot" aria-hidden="true"></span>${lifecycle}</span></span>`;
   }
 
   #welcome(): TemplateResult {
@@ -121,7 +129,7 @@ export class ConversationPanel extends Component {
           <p class="muted small-text" id="questions-label">${pages.empty ? "Or try a question: it loads the samples first" : "Questions to try"}</p>
           ${QUESTIONS.map((q) => html`<button type="button" class="question" data-action="ask" data-question=${q}>${icon("chat")}<span>${q}</span></button>`)}
         </div>
-        <p class="muted small-text">For developers: <a href="./examples/own-tool.html" target="_blank">a tool of your own, in ten lines</a></p>
+        <p class="muted small-text">For developers: <a href="./examples/own-tool.html" target="_blank">a tool of your own, in ten lines</a>, and <a href=${`./examples/viewer.html?workspace=${encodeURIComponent(this.agent.workspace.name)}`} target="_blank">a viewer of this one</a></p>
       </div>
     `;
   }
@@ -165,10 +173,9 @@ export class ConversationPanel extends Component {
       return html`<div class="note danger docked" data-testid="session-tampered">${icon(sign)}<p>${word}.<span class="hint">${text}</span></p>${this.#tamperedWays()}</div>`;
     }
     if (!current || agent.busy) return null;
-    // The main conversation goes on by itself.
-    const way = current.id === MAIN ? null : wayOn(current.state);
+    const way = stillOf(current);
     if (!way) return null;
-    return html`<div class="note ${current.state.status === "stopped" ? "quiet" : "warn"} docked" data-testid="session-still">${icon(current.state.status === "stopped" ? "stop" : "warning")}
+    return html`<div class="note ${way.sign === "warning" ? "warn" : "quiet"} docked" data-testid="session-still">${icon(way.sign)}
       <p>${way.what}${way.recommended ? html`<span class="hint">Recommended: ${way.recommended}.</span>` : nothing}${this.#needsKey()}</p>
       <div class="row">
         ${way.settings || agent.settings.needsKey ? html`<button type="button" data-action="settings">Open settings</button>` : nothing}
@@ -199,6 +206,21 @@ export class ConversationPanel extends Component {
         <button type="button" class="primary" data-action="start" data-testid="start-agent">Start Agent</button>
       </div>
     </div>`;
+  }
+
+  /** Which tab runs the agent, where it is not this one, or has not been so far. */
+  #elsewhere(): TemplateResult | typeof nothing {
+    const { elsewhere, moved, running, standsBy, settings } = this.agent;
+    if (!elsewhere && !(moved === "here" && running)) return nothing;
+    if (!elsewhere)
+      return html`<div class="note quiet docked" role="status" data-testid="moved-here">${icon("sessions")}<p>This tab runs the agent now: the one before is gone.${this.#needsKey()}</p>
+        <div class="row">${settings.needsKey ? html`<button type="button" data-action="settings">Open settings</button>` : nothing}<button type="button" class="ghost icon-only" data-action="settle" aria-label="Dismiss">${icon("x")}</button></div></div>`;
+    const lacks = settings.needsKey;
+    const way = standsBy ? " When it is closed, this one goes on." : lacks ? " To go on when it is closed, or to take over, this one needs the key: enter it in the settings." : "";
+    return html`<div class="note quiet docked" role="status" data-testid="elsewhere" data-stands-by=${standsBy}>${icon("sessions")}<p>${moved === "away" ? "Another tab has taken the agent over." : "Another tab runs the agent."}<span class="hint">It does what you ask here.${way}</span></p>
+      <div class="row">${lacks
+        ? html`<button type="button" data-action="settings">Open settings</button>`
+        : html`<button type="button" data-action="take-over" data-testid="take-over">Take over</button>`}</div></div>`;
   }
 
   #needsKey(): TemplateResult | typeof nothing {
@@ -249,6 +271,8 @@ export class ConversationPanel extends Component {
       case "earlier": this.thread.earlier(); break;
       case "to-end": this.thread.toEnd(); break;
       case "reload": location.reload(); break;
+      case "take-over": void agent.takeOver(); break;
+      case "settle": agent.settle(); break;
       case "dismiss": agent.dismiss(); break;
       case "copy-code": void copy(element, element.closest(".code-block")?.querySelector("code")?.textContent ?? ""); break;
       case "edit-message": {

@@ -38,6 +38,7 @@ export class Thread {
   #shown = MOUNTED;
   #frame = 0;
   #pending: Snapshot | null = null;
+  #benched = false;
   #last: Snapshot | null = null;
   /** What the conversation was when the reader left its end. */
   #left: Snapshot | null = null;
@@ -86,6 +87,9 @@ export class Thread {
     this.#marked = null;
     if (!place) return;
     const { messages } = this.agent.shown;
+    // What is shown may have changed just now.
+    this.update();
+    if (this.#pending !== this.#last) this.#draw();
     const at = messages.findLastIndex(({ runId, role }) => runId === place.run && (role === "user") === place.asked);
     const message = messages[at] ?? messages.find(({ runId }) => runId === place.run);
     if (!message) return;
@@ -184,7 +188,11 @@ export class Thread {
   #draw(): void {
     const snapshot = this.#pending ?? this.agent.shown;
     const deadline = performance.now() + BUDGET;
-    if (snapshot !== this.#last || this.#runLine.stale) this.#reconcile(snapshot);
+    const benched = this.agent.isBenched();
+    if (snapshot !== this.#last || this.#runLine.stale || benched !== this.#benched) {
+      this.#benched = benched;
+      this.#reconcile(snapshot);
+    }
     let done = true;
     // The newest first: it is what is being looked at.
     for (const view of [...this.#views.values()].reverse()) done = view.draw(performance.now() > deadline ? 0 : deadline) && done;
@@ -240,6 +248,7 @@ export class Thread {
           last,
           growing,
           held: last && snapshot.status === "held" && message.role === "assistant",
+          benched: this.#benched,
           takeover: this.agent.takeovers.of(message.runId),
           provider: this.agent.answerer.id,
           toolTime: (id) => this.#toolTime(id),

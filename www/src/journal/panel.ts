@@ -17,7 +17,7 @@ import { errorInfo, told } from "../words.ts";
 import { entryDetails } from "./entry-details.ts";
 import { EntryRow } from "./row.ts";
 import { JournalStore } from "./store.ts";
-import { KINDS, type Kind, type Line, type Timeline } from "./timeline.ts";
+import { messageIn, SAID, KINDS, type Kind, type Line, type Timeline } from "./timeline.ts";
 
 const HEIGHT = 32;
 const HEIGHT_TOUCH = 44;
@@ -26,6 +26,8 @@ const FORMATS = [["journal", "Journal", "jsonl"], ["markdown", "Markdown", "md"]
 /** What of a message is shown: those of a run, and the tool call in it. */
 export interface Place {
   run: string;
+  /** The message that the run began with, while it has one: an answer that was replaced is found by it. */
+  message: string | null;
   /** What the person said, not the answer. */
   asked: boolean;
   call: string | null;
@@ -163,7 +165,7 @@ export class JournalPanel extends Component {
     const when = (time: string | null): string | null => (time ? new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }) : null);
     const facts: [string, string | null][] = [
       ["Operator", [state.operator_subject, state.operator_issuer].filter(Boolean).join(", ")],
-      ["Holder", holderOf(state, this.agent.running) || "nobody"],
+      ["Holder", holderOf(state, this.agent.snapshot.holder) || "nobody"],
       ["Model", [state.provider_id, state.model_id].filter(Boolean).join(", ")],
       ["Begun", when(state.started_at)],
       ["Last used", when(state.last_activity_at)],
@@ -199,7 +201,7 @@ export class JournalPanel extends Component {
     const way = wayOn(state);
     if (!way) return nothing;
     const detail = state.recovery_metadata["recovery_detail"];
-    return html`<div class="note ${state.status === "stopped" ? "quiet" : "warn"}" data-testid="way-on">${icon(state.status === "stopped" ? "stop" : "warning")}
+    return html`<div class="note ${way.sign === "warning" ? "warn" : "quiet"}" data-testid="way-on">${icon(way.sign)}
       <p>${way.what}${typeof detail === "string" && state.status !== "stopped" ? html`<span class="hint">${detail}</span>` : nothing}${way.recommended ? html`<span class="hint">Recommended: ${way.recommended}.</span>` : nothing}</p></div>`;
   }
 
@@ -220,13 +222,22 @@ export class JournalPanel extends Component {
       ${dismissable ? html`<button type="button" class="ghost small icon-only" aria-label="Dismiss" @click=${() => ((this.#replayed = null), this.requestUpdate())}>${icon("x")}</button>` : nothing}</div>`;
   }
 
-  #actions({ seq, run, call, entry }: Line): Parameters<typeof entryDetails>[1] {
-    const shown = run !== null && this.agent.snapshot.messages.some(({ runId }) => runId === run);
+  /** Where an entry stands in the chat. */
+  #place({ seq, run, call, entry }: Line): Place | null {
+    if (run === null) return null;
+    const first = seq > this.journal.timeline.cleared ? this.journal.timeline.ofRun(run) : undefined;
+    return { run, message: first ? messageIn(first.entry) : null, asked: SAID.has(entry.type), call };
+  }
+
+  #actions(line: Line): Parameters<typeof entryDetails>[1] {
+    const { seq } = line;
+    const place = this.#place(line);
+    const shown = place && (place.message !== null || this.agent.snapshot.messages.some(({ runId }) => runId === place.run));
     return {
       close: () => this.#close(),
       // Of what was erased there is nothing to fork.
       fork: seq <= this.journal.timeline.cleared || this.sessions.tampered ? null : () => void this.sessions.fork(this.agent.session, seq),
-      chat: shown ? () => this.onPlace({ run, asked: entry.type === "prompt", call }) : null,
+      chat: shown ? () => this.onPlace(place) : null,
       copy: (text) => void navigator.clipboard?.writeText(text).catch(() => undefined),
     };
   }
@@ -270,9 +281,8 @@ export class JournalPanel extends Component {
     this.#follows = false;
     this.requestUpdate();
     // Beside the chat the message lights up at once; where only one fits, a button leads there.
-    const { run } = line;
-    if (run !== null && matchMedia("(min-width: 900px)").matches) this.onPlace({ run, asked: line.entry.type === "prompt", call: line.call });
-    else if (run === null) this.onPlace(null);
+    const place = this.#place(line);
+    if (!place || matchMedia("(min-width: 900px)").matches) this.onPlace(place);
     void this.updateComplete.then(() => {
       this.querySelector(".entry-details")?.scrollIntoView({ block: "nearest" });
       this.#list.show(String(seq));

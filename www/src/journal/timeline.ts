@@ -80,7 +80,7 @@ export class Timeline {
 
   /** Whether any of them still has what was said. */
   get quotes(): boolean {
-    return this.lines.some(({ entry }) => (entry.type === "prompt" || entry.type === "adopted") && entry["message"] !== undefined);
+    return this.lines.some(({ entry }) => (SAID.has(entry.type) || entry.type === "adopted") && messageIn(entry) !== null);
   }
 
   /** Takes further entries. */
@@ -125,6 +125,16 @@ export class Timeline {
         if (entry["continues"] !== undefined) return { kind: "prompt", icon: "continue", word: "tried again" };
         return { kind: "prompt", icon: "person", word: entry["replaces"] === undefined ? "you" : "you, edited", text: erased(entry, "message") ?? stringOf(entry["text"]) };
       }
+      case "queued": {
+        const steers = entry["mode"] === "steer";
+        return { kind: "prompt", icon: steers ? "steer" : "queue", word: steers ? "you, steering" : "you, waiting", text: erased(entry, "prompt") ?? stringOf(objectOf(entry["prompt"])["text"]) };
+      }
+      case "edited": return { kind: "prompt", icon: "pencil", word: "you, changed", text: erased(entry, "text") ?? stringOf(entry["text"]) };
+      case "unqueued": return { kind: "prompt", icon: "x", word: "taken out" };
+      case "released": return { kind: "prompt", icon: "play", word: "held no more" };
+      case "taken":
+        if (!this.#begun.has(run)) this.#begun.set(run, at);
+        return { kind: "prompt", icon: "person", word: "its turn" };
       case "called":
         this.#begun.set(asked, at);
         return { kind: "model", icon: "arrow-up", word: "model asked", text: `call ${String(entry["call"])}` };
@@ -177,6 +187,7 @@ export class Timeline {
       case "unknown": return { kind: "tool", icon: "help", word: "outcome unknown", text: this.#tool(entry), bad: true };
       case "interrupted": return { kind: "prompt", icon: "stop", word: "interrupted", text: stringOf(entry["reason"]), bad: entry["reason"] === "timeout" };
       case "lost": return { kind: "prompt", icon: "history", word: "page lost", bad: true };
+      case "benched": return { kind: "prompt", icon: "pause", word: "put aside" };
       case "resumed": return { kind: "prompt", icon: "continue", word: "goes on" };
       case "ended": return { kind: "prompt", icon: entry["outcome"] === "completed" ? "done" : entry["outcome"] === "failed" ? "failed" : "stop", word: `run ${stringOf(entry["outcome"])}`, text: stringOf(entry["code"]).replaceAll("_", " "), bad: entry["outcome"] === "failed", ms: this.#since(run, at) };
       case "commanded": return this.#commanded(entry);
@@ -196,6 +207,14 @@ export class Timeline {
     const who = stringOf(objectOf(args["operator"])["subject"]);
     return { kind: "session", icon: "person", word: stringOf(entry["what"]), text: [more.join(", "), who ? `by ${who}` : ""].filter(Boolean).join(" ") };
   }
+}
+
+/** The kinds of entry that stand for a person's message. */
+export const SAID = new Set(["prompt", "queued", "taken"]);
+
+/** The id of the message that an entry has, or would begin a run with; null: it has none, or it was erased. */
+export function messageIn(entry: SessionEvent): string | null {
+  return stringOf(entry["message"]) || stringOf(objectOf(entry["prompt"])["message"]) || null;
 }
 
 const ANSWERS: Record<string, string> = { allow_once: "allowed once", always_allow: "always allowed", deny: "denied" };

@@ -12,7 +12,7 @@ import { told } from "../words.ts";
 import { MAIN } from "./places.ts";
 import { SessionRow } from "./row.ts";
 import type { Listed, SessionStore } from "./store.ts";
-import { wayOn } from "./words.ts";
+import { active, wayOn } from "./words.ts";
 
 const HEIGHT = 66;
 const HEIGHT_TOUCH = 76;
@@ -34,7 +34,7 @@ export class SessionsList extends Component {
     this.sessions = sessions;
     this.#speech = speech;
     const { agent } = sessions;
-    const context = { current: () => agent.session, here: () => agent.running, rename: (id: string, name: string) => sessions.rename(id, name), want: (id: string) => sessions.want(id) };
+    const context = { current: () => agent.session, here: () => agent.snapshot.holder, rename: (id: string, name: string) => sessions.rename(id, name), want: (id: string) => sessions.want(id), watch: (id: string) => sessions.watch(id) };
     this.#list = new WindowList<Listed, SessionRow>({
       label: "Sessions",
       height: () => (this.#coarse.matches ? HEIGHT_TOUCH : HEIGHT),
@@ -56,6 +56,10 @@ export class SessionsList extends Component {
     void this.updateComplete.then(() => this.querySelector<HTMLInputElement>("[name=session-name]")?.focus());
   }
 
+  protected override refocus(): void {
+    this.querySelector<HTMLElement>(".current [data-testid=open-session]")?.focus();
+  }
+
   protected override updated(): void {
     const found = this.sessions.find(this.#query);
     this.#list.set(found);
@@ -67,11 +71,13 @@ export class SessionsList extends Component {
   }
 
   protected override render(): TemplateResult {
-    const { all, busy } = this.sessions;
+    const { all, busy, left } = this.sessions;
     const found = this.sessions.find(this.#query).length;
     return html`<section class="sessions-pane" aria-label="Sessions" data-testid="sessions" data-region>
       <header class="pane-head">
         <h2>Sessions${all && all.length > 1 ? html` <span class="count" data-testid="sessions-count">${all.length}</span>` : nothing}</h2>
+        ${all?.some(({ state }) => state.suspended) ? html`<button type="button" class="ghost icon-only" @click=${() => void this.sessions.playAll()} aria-label="Play all sessions" title="Play all: take up what is benched or lost" data-testid="play-all">${icon("play")}</button>` : nothing}
+        ${all?.some(({ state }) => active(state) && !state.suspended) ? html`<button type="button" class="ghost icon-only" @click=${() => void this.sessions.bench("all")} aria-label="Bench all sessions" title="Bench all: put every session aside" data-testid="bench-all">${icon("pause")}</button>` : nothing}
         <button type="button" class="ghost icon-only" @click=${this.#pick} aria-label="Import a session" title="Import a session from a file" data-testid="import-session">${icon("import")}</button>
         <button type="button" class="ghost icon-only" @click=${() => this.launch()} aria-label="New session" title="New session (Ctrl+Shift+O)" data-testid="new-session">${icon("plus")}</button>
         <input type="file" hidden tabindex="-1" aria-hidden="true" accept=".jsonl,.json,.lodger" data-testid="import-input" @change=${this.#picked} />
@@ -86,6 +92,7 @@ export class SessionsList extends Component {
         ? html`<div class="search">${icon("search")}<input type="search" aria-label="Search sessions" placeholder="Search sessions" autocomplete="off" data-testid="session-search" .value=${this.#query} @input=${this.#search} @keydown=${this.#searchKey} /></div>`
         : nothing}
       ${this.#problem()}
+      ${left.length ? this.#left(left) : nothing}
       <p class="visually-hidden" role="status">${busy ? `${busy}…` : this.#query ? `${found} found` : ""}</p>
       ${all === null ? html`<p class="muted pad">Reading…</p>` : all.length === 0 ? html`<p class="muted pad">The agent begins one when it starts.</p>` : found === 0 ? html`<p class="muted pad">No session matches.</p>` : nothing}
       <div class="sessions-list" ?hidden=${found === 0}>${this.#list.element}</div>
@@ -98,6 +105,16 @@ export class SessionsList extends Component {
     const { text, hint } = told(problem);
     return html`<div class="note danger" data-testid="sessions-problem" data-code=${problem.code}>${icon("alert")}<p>${text}${hint ? html`<span class="hint">${hint}</span>` : nothing}</p>
       <button type="button" class="ghost small icon-only" aria-label="Dismiss" @click=${() => this.sessions.dismiss()}>${icon("x")}</button></div>`;
+  }
+
+  /** What the last page was in the middle of. */
+  #left(left: readonly Listed[]): TemplateResult {
+    const one = left.length === 1;
+    return html`<div class="note warn" data-testid="left">${icon("history")}<p>${one ? `“${left[0]?.name}” was` : `${left.length} sessions were`} in the middle of an answer when the last page was closed.</p>
+      <div class="row">
+        <button type="button" class="small" @click=${() => void this.sessions.play(left.map(({ id }) => id))} data-testid="bring-back">${one ? "Bring it back" : "Bring all back"}</button>
+        <button type="button" class="ghost small icon-only" aria-label="Leave ${one ? "it" : "them"}" @click=${() => this.sessions.leave()}>${icon("x")}</button>
+      </div></div>`;
   }
 
   readonly #search = (event: Event): void => {
@@ -160,6 +177,7 @@ export class SessionsList extends Component {
     const { id, row } = named;
     switch (action) {
       case "open-session": this.#choose(id); break;
+      case "bench-session": void this.sessions.bench(id); break;
       case "rename-session": row.rename(); break;
       case "remove-session": void this.#remove(id); break;
       case "go-on": this.#goOn(id); break;

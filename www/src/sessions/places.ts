@@ -34,13 +34,23 @@ export function keep(place: string, text: string, storage: () => Storage = () =>
 /** What is kept with the tab only. */
 export const tab = (): Storage => sessionStorage;
 
-/** Which sessions have something new that nobody has seen. */
+/** Which sessions have something new that nobody has seen, in any tab. */
 export class Unseen {
   readonly #place: string;
-  readonly #ids: Set<string>;
+  #ids = new Set<string>();
 
-  constructor(workspace: string) {
+  /** `changed`: another tab has seen one, or not. */
+  constructor(workspace: string, changed: () => void) {
     this.#place = `lodger-workbench.unseen.${workspace}`;
+    this.#read();
+    addEventListener("storage", ({ key }) => {
+      if (key !== this.#place) return;
+      this.#read();
+      changed();
+    });
+  }
+
+  #read(): void {
     this.#ids = new Set(kept(this.#place).split("\n").filter(Boolean));
   }
 

@@ -7,7 +7,7 @@ import { h, setText } from "../shell/dom.ts";
 import { iconNode } from "../shell/icons.ts";
 import type { Row } from "../shell/window-list.ts";
 import { usageOf, type Listed } from "./store.ts";
-import { ago, holderOf, standing, verdictOf, wayOn } from "./words.ts";
+import { active, activityOf, ago, holderOf, standing, verdictOf, wayOn } from "./words.ts";
 import { MAIN } from "./places.ts";
 
 /** What a row asks of its list. */
@@ -19,12 +19,15 @@ export interface RowContext {
   rename: (id: string, name: string) => Promise<boolean>;
   /** Its last line is not known, and is looked for. */
   want: (id: string) => void;
+  /** What goes on in it is looked at, until that is undone. */
+  watch: (id: string) => () => void;
 }
 
 /** The row of one session. */
 export class SessionRow implements Row<Listed> {
   readonly element = h("li", { class: "session-row", "data-testid": "session-row" });
   readonly #mark = h("span", { class: "session-mark", "aria-hidden": "true" });
+  readonly #dot = h("span", { class: "activity-dot", hidden: true, "data-testid": "activity" });
   readonly #name = h("span", { class: "session-name" });
   readonly #verdict = h("span", { class: "session-verdict", hidden: true });
   readonly #time = h("span", { class: "session-time" });
@@ -34,27 +37,31 @@ export class SessionRow implements Row<Listed> {
   readonly #open = h(
     "button",
     { type: "button", class: "session-open", "data-action": "open-session", "data-stop": true, "data-testid": "open-session" },
-    this.#mark,
+    h("span", { class: "session-signs" }, this.#mark, this.#dot),
     h("span", { class: "session-text" },
       h("span", { class: "session-top" }, this.#name, this.#verdict, this.#time),
       h("span", { class: "session-middle" }, this.#status, this.#line),
       this.#facts),
   );
   readonly #wayOn = h("button", { type: "button", class: "small", "data-action": "go-on", "data-testid": "go-on", hidden: true });
+  readonly #bench = h("button", { type: "button", class: "ghost small icon-only", "data-action": "bench-session", title: "Bench: put it aside" }, iconNode("pause"));
   readonly #rename = h("button", { type: "button", class: "ghost small icon-only", "data-action": "rename-session", title: "Rename (F2)" }, iconNode("rename"));
   readonly #remove = h("button", { type: "button", class: "ghost small icon-only", "data-action": "remove-session", title: "Remove (Delete)" }, iconNode("trash"));
-  readonly #tools = h("span", { class: "session-tools" }, this.#wayOn, this.#rename, this.#remove);
+  readonly #tools = h("span", { class: "session-tools" }, this.#wayOn, this.#bench, this.#rename, this.#remove);
   #form: HTMLFormElement | null = null;
   #shown: Listed | null = null;
   #icon = "";
+  #unwatch: (() => void) | null = null;
 
   constructor(private readonly context: RowContext) {
     this.element.append(this.#open, this.#tools);
   }
 
   update(listed: Listed): void {
-    const { id, name, state, verdict, mood, at, line } = listed;
+    const { id, name, state, verdict, mood, activity, at, line } = listed;
+    const pressed = [this.#wayOn, this.#bench].find((button) => button === document.activeElement);
     this.#shown = listed;
+    this.#unwatch ??= this.context.watch(id);
     if (line === null) this.context.want(id);
     const current = this.context.current() === id;
     const { element } = this;
@@ -67,6 +74,13 @@ export class SessionRow implements Row<Listed> {
     const { word, icon } = standing(state.status, mood);
     if (icon !== this.#icon) this.#mark.replaceChildren(iconNode(icon));
     this.#icon = icon;
+    this.#dot.hidden = activity === undefined || verdict === "tampered";
+    if (activity && activity !== this.#dot.dataset["activity"]) {
+      const words = activityOf(activity);
+      this.#dot.dataset["activity"] = activity;
+      this.#dot.title = words;
+      this.#dot.replaceChildren(h("span", { class: "visually-hidden" }, words));
+    }
     setText(this.#name, name);
     setText(this.#time, ago(at));
     setText(this.#status, word);
@@ -79,10 +93,17 @@ export class SessionRow implements Row<Listed> {
     this.#wayOn.hidden = !way;
     setText(this.#wayOn, way?.label ?? "");
     this.#wayOn.setAttribute("aria-label", `${way?.label ?? ""} ${name}`);
+    this.#bench.hidden = verdict === "tampered" || !active(state) || state.suspended === true;
+    this.#bench.setAttribute("aria-label", `Bench ${name}`);
     this.#rename.setAttribute("aria-label", `Rename ${name}`);
     this.#remove.setAttribute("aria-label", `Remove ${name}`);
     // The workspace's own conversation is cleared, not removed.
     this.#remove.hidden = id === MAIN;
+    if (pressed?.hidden) this.#open.focus();
+  }
+
+  gone(): void {
+    this.#unwatch?.();
   }
 
   /** Its name becomes a field. */

@@ -4,12 +4,13 @@
 // refused command is a problem that is shown; what changes in one session reads that one only; a last line is read for the
 // rows that are looked at, one at a time. Leaves to others: drawing (`list.ts`), the journal of one (`../journal/`), and
 // all rules about sessions, which are the package's.
-import type { ErrorInfo, HmacStatus, Message, SessionState, Snapshot, Usage } from "lodger";
+import type { Activity, ErrorInfo, HmacStatus, Message, SessionState, Snapshot, Usage } from "lodger";
 import type { Agent } from "../agent.ts";
 import { Changing } from "../shell/changing.ts";
 import { errorInfo, sentence } from "../words.ts";
+import { Activities } from "./activity.ts";
 import { Chosen, MAIN, Unseen } from "./places.ts";
-import { active, MOODS, nameOf, wayOn, type Action, type Mood } from "./words.ts";
+import { active, left, MOODS, nameOf, wayOn, type Action, type Mood, type WayOn } from "./words.ts";
 
 /** One session of the list. */
 export interface Listed {
@@ -18,6 +19,8 @@ export interface Listed {
   state: SessionState;
   verdict: HmacStatus;
   mood: Mood;
+  /** What goes on in it, where an agent runs, its row is in view, and it is known. */
+  activity: Activity | undefined;
   /** When something last happened in it. */
   at: number;
   /** What was said last; null: not read yet. */
@@ -46,6 +49,11 @@ export class SessionStore extends Changing {
   readonly #works = new Set<string>();
   readonly #lines = new Map<string, { of: string; text: string }>();
   readonly #unseen: Unseen;
+  readonly #activities: Activities;
+  /** Tabs tell each other that a record has changed without a run; of runs all hear anyway. */
+  readonly #tabs: BroadcastChannel;
+  /** What a lost page left is not brought back now. */
+  #leaves = false;
   readonly #chosen: Chosen;
   readonly #soon = new Set<string>();
   /** Those whose journals were judged in this page. */
@@ -68,12 +76,23 @@ export class SessionStore extends Changing {
   ) {
     super();
     const { workspace } = agent;
-    this.#unseen = new Unseen(workspace.name);
+    this.#unseen = new Unseen(workspace.name, () => {
+      // What a hidden tab calls new may be in view here.
+      this.#see(agent.session);
+      this.#sort();
+    });
     this.#chosen = new Chosen(workspace.name);
+    this.#activities = new Activities(workspace, () => agent.running, () => this.#sort());
+    agent.isBenched = () => this.current?.state.suspended === true;
     agent.select(this.#chosen.id);
     this.#see(agent.session);
     agent.addEventListener("change", () => this.#shown());
-    agent.onSessionChanged = (id) => this.#later(id);
+    this.#tabs = new BroadcastChannel(`lodger-workbench.${workspace.name}`);
+    this.#tabs.addEventListener("message", ({ data }) => this.#later(String(data)));
+    agent.onSessionChanged = (id) => {
+      this.#later(id);
+      this.#tabs.postMessage(id);
+    };
     workspace.addEventListener("agent:permission-required", ({ detail }) => {
       const { sessionId = MAIN, requestId } = detail;
       this.#asks.set(sessionId, (this.#asks.get(sessionId) ?? new Set()).add(requestId));
@@ -96,11 +115,14 @@ export class SessionStore extends Changing {
       this.#later(sessionId);
     });
     workspace.addEventListener("agent:session-completed", ({ detail }) => this.#heard(detail.sessionId ?? MAIN, detail.text));
-    let lifecycle = agent.lifecycle;
-    workspace.addEventListener("agent:status-changed", () => {
-      const now = agent.lifecycle;
-      if ((lifecycle === "Stopped" || lifecycle === "Starting") !== (now === "Stopped" || now === "Starting")) void this.refresh();
-      lifecycle = now;
+    const there = (): boolean => agent.lifecycle !== "Stopped" && agent.lifecycle !== "Starting";
+    let was = there();
+    // Of an agent in another tab no event tells, only how things stand from here on.
+    agent.addEventListener("change", () => {
+      if (was === there()) return;
+      was = there();
+      this.#activities.again();
+      void this.refresh();
     });
     document.addEventListener("visibilitychange", () => document.hidden || this.#see(agent.session));
     // Another tab may have changed something meanwhile.
@@ -128,7 +150,7 @@ export class SessionStore extends Changing {
   get needed(): string {
     const { current } = this;
     if (this.tampered) return "This session was changed from outside";
-    const way = !current || current.id === MAIN || this.agent.busy ? null : wayOn(current.state);
+    const way = current && !this.agent.busy ? stillOf(current) : null;
     return way ? `${way.label} this session first` : "";
   }
 
@@ -139,6 +161,16 @@ export class SessionStore extends Changing {
   /** How many sessions besides the one that is shown wait for the person. */
   get waiting(): number {
     return [...this.#asks].filter(([id, asks]) => id !== this.agent.session && asks.size > 0).length;
+  }
+
+  /** Those that a lost page left in the middle of a run, as long as nobody has said that they stay so. */
+  get left(): readonly Listed[] {
+    return this.#leaves ? [] : (this.all ?? []).filter(({ state, verdict }) => left(state) && verdict !== "tampered");
+  }
+
+  /** Looks at what goes on in a session, until the function that this gives is called. */
+  watch(id: string): () => void {
+    return this.#activities.watch(id);
   }
 
   /** Those whose name, id, operator, status or last line has all these words. */
@@ -183,9 +215,12 @@ export class SessionStore extends Changing {
       const there = listed.filter(({ session }) => !before.has(session.id) || this.#sessions.has(session.id));
       // What a whole journal was judged to be counts for more.
       const changed = new Set([...this.#sessions].flatMap(([id, { verdict }]) => (verdict === "tampered" ? id : [])));
+      const stood = (id: string): string => `${this.#sessions.get(id)?.state.status} ${this.#sessions.get(id)?.state.updated_at}`;
+      const past = new Map([...this.#sessions.keys()].map((id) => [id, stood(id)]));
       this.#sessions.clear();
       for (const { session, hmac_status } of there) this.#sessions.set(session.id, { state: session, verdict: changed.has(session.id) ? "tampered" : hmac_status });
       for (const [id, state] of begun) this.#sessions.set(id, state);
+      for (const [id, before] of past) if (before !== stood(id)) this.#activities.changed(id);
       // One that another tab has removed, or that somebody else's browser had.
       if (this.agent.session !== MAIN && !this.#sessions.has(this.agent.session)) this.select(MAIN);
       this.#sort();
@@ -211,8 +246,47 @@ export class SessionStore extends Changing {
 
   /** The recommended way on for a session that stands still. */
   goOn(id: string, action: Action): Promise<boolean> {
+    if (action === "play") return this.play([id]);
     const { restart, recover } = this.#sessionsOf;
     return this.#do(action === "restart" ? "Restarting" : "Recovering", () => this.agent.withAgent(async () => this.#take(action === "restart" ? await restart(id) : await recover(id, { action }))));
+  }
+
+  /** Puts a session aside, or all. */
+  async bench(target: string): Promise<boolean> {
+    let suspended: string[] = [];
+    const done = await this.#do("Benching", () => this.agent.withAgent(async () => ({ suspended } = await this.#sessionsOf.bench(target))));
+    await this.refresh();
+    if (suspended.length === 0) return done;
+    const text = suspended.length === 1 ? `“${this.of(suspended[0] ?? "")?.name ?? ""}” is benched.` : `${suspended.length} sessions are benched.`;
+    this.tell({ text, undo: () => this.play(suspended) });
+    return done;
+  }
+
+  /** Takes these up again, that were put aside or lost with their page. */
+  play(ids: readonly string[]): Promise<boolean> {
+    return this.#do("Playing", () => this.agent.withAgent(() => this.#playEach(ids)));
+  }
+
+  /** Takes up all that was put aside or lost. */
+  playAll(): Promise<boolean> {
+    return this.#do("Playing", () => this.agent.withAgent(async () => (await this.#sessionsOf.play("all")).forEach((state) => this.#take(state))));
+  }
+
+  /** What a lost page left stays as it is. */
+  leave(): void {
+    this.#leaves = true;
+    this.changed();
+  }
+
+  async #playEach(ids: readonly string[]): Promise<void> {
+    for (const id of ids) {
+      const [state] = await this.#sessionsOf.play(id).catch((error: unknown) => {
+        // Another tab was quicker.
+        if (errorInfo(error).code === "invalid_transition") return [];
+        throw error;
+      });
+      if (state) this.#take(state);
+    }
   }
 
   /** Takes a session away, with ten seconds to think again. */
@@ -249,6 +323,7 @@ export class SessionStore extends Changing {
     try {
       const { session, hmac_status } = await this.#sessionsOf.status(id);
       this.#sessions.set(id, { state: session, verdict: hmac_status });
+      this.#activities.changed(id);
       this.#readable.delete(id);
       if (hmac_status === "tampered" && (await this.#sessionsOf.journal(id, { limit: 1 }).catch(() => [])).length) this.#readable.add(id);
     } catch (error) {
@@ -334,6 +409,8 @@ export class SessionStore extends Changing {
     } finally {
       this.busy = "";
       this.#sort();
+      // No session is called so: all are read again.
+      this.#tabs.postMessage("");
     }
   }
 
@@ -400,10 +477,12 @@ export class SessionStore extends Changing {
   }
 
   #mood(id: string, state: SessionState): Mood {
+    if (state.suspended) return "benched";
     if (this.#asks.get(id)?.size) return "asks";
     if (!active(state) && state.status !== "stopped") return "failed";
     if (this.#unseen.has(id)) return "unseen";
-    if (this.#works.has(id)) return "works";
+    // What has begun before this page was opened, only its activity tells.
+    if (this.#works.has(id) || this.#activities.of(id) === "streaming") return "works";
     return active(state) ? "idle" : "stopped";
   }
 
@@ -411,12 +490,17 @@ export class SessionStore extends Changing {
     const listed = [...this.#sessions].map(([id, { state, verdict }]): Listed => {
       const known = this.#lines.get(id);
       const line = known && (known.of === "shown" || known.of === state.updated_at) ? known.text : null;
-      return { id, name: nameOf(state), state, verdict, mood: this.#mood(id, state), at: Date.parse(state.last_activity_at ?? state.updated_at), line };
+      return { id, name: nameOf(state), state, verdict, mood: this.#mood(id, state), activity: this.#activities.of(id), at: Date.parse(state.last_activity_at ?? state.updated_at), line };
     });
     const place = ({ mood }: Listed): number => MOODS.indexOf(mood);
     this.all = listed.sort((a, b) => place(a) - place(b) || b.at - a.at || (a.id < b.id ? -1 : 1));
     this.changed();
   }
+}
+
+/** What to do about a session that is shown and takes no messages. The main conversation goes on by itself, unless it is benched. */
+export function stillOf({ id, state }: Listed): WayOn | null {
+  return id === MAIN && !state.suspended ? null : wayOn(state);
 }
 
 /** What a session has used up, where anything has been counted. */

@@ -2,15 +2,15 @@
 //
 // Decides: what each status, verdict and failure is called, which button is the recommended way on, and what comes first
 // in the list. Promises: an unknown word of a later version is told as it is. Leaves to others: what the buttons do.
-import type { HmacStatus, SessionState } from "lodger";
+import type { Activity, HmacStatus, SessionState } from "lodger";
 import type { IconName } from "../shell/icons.ts";
 import { MAIN } from "./places.ts";
 
 /** What draws attention to a session, before its status does. */
-export type Mood = "asks" | "failed" | "unseen" | "works" | "idle" | "stopped";
+export type Mood = "asks" | "failed" | "unseen" | "works" | "idle" | "benched" | "stopped";
 
 /** What comes first in the list comes first here. */
-export const MOODS: readonly Mood[] = ["asks", "failed", "unseen", "works", "idle", "stopped"];
+export const MOODS: readonly Mood[] = ["asks", "failed", "unseen", "works", "idle", "benched", "stopped"];
 
 const STATUSES: Record<SessionState["status"], { word: string; icon: IconName }> = {
   starting: { word: "starting", icon: "preparing" },
@@ -27,9 +27,21 @@ const STATUSES: Record<SessionState["status"], { word: string; icon: IconName }>
 /** The word and the icon of how a session stands. */
 export function standing(status: SessionState["status"], mood: Mood): { word: string; icon: IconName } {
   if (mood === "asks") return { word: "needs you", icon: "permission" };
-  if (mood === "works") return { word: "answering", icon: "running" };
+  if (mood === "works") return { word: "answering", icon: "chat" };
+  if (mood === "benched") return { word: "benched", icon: "pause" };
   const known = STATUSES[status] ?? { word: String(status), icon: "help" };
   return mood === "unseen" ? { word: `new answer, ${known.word}`, icon: "sparkles" } : known;
+}
+
+const ACTIVITIES: Record<Activity, string> = {
+  streaming: "Streaming: the model is at work",
+  waiting: "Waiting: nothing comes at the moment",
+  broken: "Broken: stopped, failed, or lost with its page",
+};
+
+/** What goes on, in words. */
+export function activityOf(activity: Activity): string {
+  return ACTIVITIES[activity] ?? String(activity);
 }
 
 const ACTIVE = new Set<SessionState["status"]>(["starting", "running", "idle", "stopping"]);
@@ -50,10 +62,11 @@ export function holderOf({ pid }: SessionState, here: boolean): string {
 }
 
 /** What takes up a session that stands still. */
-export type Action = "restart" | "reconnect" | "resume";
+export type Action = "restart" | "reconnect" | "resume" | "play";
 
 /** A way on for a session that stands still. */
 export interface WayOn {
+  sign: "pause" | "stop" | "warning";
   /** What happened, in a sentence. */
   what: string;
   /** What the record itself recommends; empty: nothing. */
@@ -74,19 +87,27 @@ const FAILURES: Record<string, { what: string; action: Action; settings?: boolea
   provider_unavailable: { what: "The provider could not be reached.", action: "resume", settings: true },
   sandbox_failed: { what: "What its tools run in has failed.", action: "resume" },
 };
-const LABELS = { restart: "Restart", reconnect: "Reconnect", resume: "Resume" } as const;
+const LABELS = { restart: "Restart", reconnect: "Reconnect", resume: "Resume", play: "Play" } as const;
+const BENCHED: WayOn = { sign: "pause", what: "This session is benched: it keeps everything, costs nothing, and takes no message.", recommended: "", action: "play", label: LABELS.play, others: [], settings: false };
 const RESUME: [Action, string] = ["resume", "Resume, and leave the answer for later"];
 const RESTART: [Action, string] = ["restart", "Restart, with the conversation it had"];
 
+/** Whether a page went away in the middle of its run, and nobody has decided what becomes of it. */
+export function left({ status, recovery_metadata }: SessionState): boolean {
+  return status === "failed" && recovery_metadata.recovery_reason === "stale_pid";
+}
+
 /** What to do about a session that takes no prompts; null where it takes them. */
 export function wayOn(state: SessionState): WayOn | null {
+  if (state.suspended) return BENCHED;
   if (active(state)) return null;
   const metadata = state.recovery_metadata ?? {};
   const text = (member: string): string => (typeof metadata[member] === "string" ? metadata[member] : "");
   // A session that was stopped keeps what it once failed of.
   const known = state.status === "stopped" ? undefined : (FAILURES[text("recovery_reason")] ?? FAILURES[state.status]);
-  if (!known) return { what: state.status === "stopped" ? "This session is stopped." : "This session has failed.", recommended: "", action: "restart", label: LABELS.restart, others: [], settings: false };
-  return { what: known.what, recommended: text("recommended_action"), action: known.action, label: LABELS[known.action], others: known.action === "resume" ? [RESTART] : [RESUME, RESTART], settings: known.settings ?? false };
+  const sign = state.status === "stopped" ? "stop" : "warning";
+  if (!known) return { sign, what: state.status === "stopped" ? "This session is stopped." : "This session has failed.", recommended: "", action: "restart", label: LABELS.restart, others: [], settings: false };
+  return { sign, what: known.what, recommended: text("recommended_action"), action: known.action, label: LABELS[known.action], others: known.action === "resume" ? [RESTART] : [RESUME, RESTART], settings: known.settings ?? false };
 }
 
 const VERDICTS: Record<HmacStatus, { word: string; text: string; icon: IconName }> = {

@@ -1,5 +1,5 @@
 // The two halves of the shell's data flow: a store tells that it changed, a component draws itself again.
-import { LitElement } from "lit";
+import { LitElement, type PropertyValues } from "lit";
 
 /** Something that changes and says so. */
 export class Changing extends EventTarget {
@@ -22,6 +22,15 @@ export class Component extends LitElement {
   protected watch(...stores: Changing[]): void {
     this.#watched = stores;
     if (this.isConnected) this.#follow();
+  }
+
+  /** Drawing has taken away what had the focus. */
+  protected refocus(): void {}
+
+  protected override update(changed: PropertyValues): void {
+    const had = this.contains(document.activeElement);
+    super.update(changed);
+    if (had && !this.contains(document.activeElement)) this.refocus();
   }
 
   override connectedCallback(): void {

@@ -4,7 +4,7 @@
 import {
   ArrowDown, ArrowRightLeft, ArrowUp, Ban, Bot, Braces, Brain, BookOpen, Check, ChevronLeft, ChevronRight, CircleAlert, CircleCheck, CircleDashed, CircleHelp,
   CircleX, Clock, Copy, CornerDownRight, Download, Eraser, FilePlus, FileText, FolderInput, FolderTree, GitFork, History, Import, KeyRound, Keyboard, Link,
-  LoaderCircle, MessageSquare, MessagesSquare, Monitor, Moon, Paperclip, Pencil, Play, Plus, Power, RefreshCw, RotateCcw, ScrollText, Search, Settings, ShieldAlert, ShieldCheck, ShieldOff, ShieldQuestionMark, Sparkles, Square, Sun, Trash2,
+  LoaderCircle, MessageSquare, MessagesSquare, ListEnd, Monitor, Moon, Paperclip, Pause, Pencil, Play, Plus, Power, RefreshCw, RotateCcw, ScrollText, Search, Settings, ShieldAlert, ShieldCheck, ShieldOff, ShieldQuestionMark, ShipWheel, Sparkles, Square, Sun, Trash2,
   TextCursorInput, TriangleAlert, Undo2, UserRound, Wrench, X,
 } from "lucide";
 import { svg, html, type TemplateResult } from "lit";
@@ -14,9 +14,9 @@ const ICONS = {
   chevron: ChevronRight, alert: CircleAlert, done: CircleCheck, preparing: CircleDashed, help: CircleHelp, waiting: Clock, failed: CircleX, copy: Copy,
   child: CornerDownRight, download: Download, eraser: Eraser, "file-plus": FilePlus, file: FileText, move: FolderInput, tree: FolderTree, rename: TextCursorInput,
   history: History, key: KeyRound, keyboard: Keyboard, link: Link, running: LoaderCircle, chat: MessageSquare,
-  attach: Paperclip, monitor: Monitor, moon: Moon, pencil: Pencil, play: Play, power: Power, continue: RotateCcw, search: Search, settings: Settings,
+  attach: Paperclip, monitor: Monitor, moon: Moon, pause: Pause, pencil: Pencil, play: Play, power: Power, continue: RotateCcw, search: Search, settings: Settings,
   permission: ShieldQuestionMark, sparkles: Sparkles, stop: Square, sun: Sun, trash: Trash2, warning: TriangleAlert, undo: Undo2, person: UserRound,
-  tools: Wrench, x: X,
+  tools: Wrench, x: X, queue: ListEnd, steer: ShipWheel,
   sessions: MessagesSquare, plus: Plus, import: Import, journal: ScrollText, fork: GitFork, replay: RefreshCw, verified: ShieldCheck, tampered: ShieldAlert,
   unsigned: ShieldOff, "chevron-left": ChevronLeft, "chevron-right": ChevronRight,
 } as const;

@@ -7,7 +7,8 @@ import { Component } from "./changing.ts";
 import { icon } from "./icons.ts";
 
 const KEYS: [string, string][] = [
-  ["Enter", "Send the message"],
+  ["Enter", "Send the message; while an answer is written it waits for its end"],
+  ["Ctrl+Enter", "Steer the answer that is written; save the page that is edited"],
   ["Shift+Enter", "New line"],
   ["Esc Esc", "Stop the answer, in the message field"],
   ["Ctrl+.", "Stop the answer, anywhere"],
@@ -16,7 +17,6 @@ const KEYS: [string, string][] = [
   ["Alt+↑, Alt+↓", "Session above or below"],
   ["F2, Delete", "In the list of sessions: rename, remove"],
   ["F6, Shift+F6", "Next or previous part of the page"],
-  ["Ctrl+Enter", "Save the page that is edited"],
   ["Arrows, Home, End", "Move in the page tree"],
   ["Delete", "In the tree: page to the trash"],
   ["Ctrl+/", "This list"],

@@ -10,6 +10,8 @@ export interface Row<T> {
   /** A list item; its first `[data-stop]` takes the focus. */
   readonly element: HTMLLIElement;
   update(item: T): void;
+  /** It has left the document for good. */
+  gone?(): void;
 }
 
 export interface WindowListOptions<T, R extends Row<T>> {
@@ -114,6 +116,7 @@ export class WindowList<T, R extends Row<T> = Row<T>> {
     for (const [id, row] of this.#rows) {
       if (wanted.has(id)) continue;
       row.element.remove();
+      row.gone?.();
       this.#rows.delete(id);
     }
     const order = [...wanted].sort((a, b) => a[1] - b[1]);

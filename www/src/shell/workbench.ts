@@ -6,7 +6,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import type { Agent } from "../agent.ts";
 import { ConversationPanel } from "../conversation/panel.ts";
 import { Speech } from "../conversation/speech.ts";
-import { JournalPanel } from "../journal/panel.ts";
+import { JournalPanel, type Place } from "../journal/panel.ts";
 import { PageView } from "../pages/page.ts";
 import type { PageStore } from "../pages/store.ts";
 import { PageTree } from "../pages/tree.ts";
@@ -34,6 +34,8 @@ export class Workbench extends Component {
   #region: Region = "chat";
   /** Where the tab keeps that the journal is open. */
   #open = "";
+  /** What of the journal is marked in the chat. */
+  #place: Place | null = null;
   #panel!: ConversationPanel;
   #tree!: PageTree;
   #page!: PageView;
@@ -74,7 +76,10 @@ export class Workbench extends Component {
     };
     this.#journal.onPlace = (place) => {
       if (place && this.#narrow.matches) this.#show("chat");
-      void this.updateComplete.then(() => this.#panel.thread.mark(place));
+      this.#place = place;
+      const shown = place ? agent.lookAtRun(place.run, place.message) : null;
+      // Something else may have been chosen by then.
+      void Promise.all([this.updateComplete, shown]).then(() => this.#place === place && this.#panel.thread.mark(place));
     };
     sessions.addEventListener("show", () => this.#narrow.matches && this.#show("chat"));
     this.#list.onChosen = () => {
