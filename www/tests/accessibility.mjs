@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { open, running, say, settled, start, streaming, useModel, withoutStorage, workspace } from "./browser.mjs";
+import { launchSession } from "./sessions.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"];
@@ -107,9 +108,7 @@ const STATES = {
     await useModel(visit, model);
     await start(page);
     await sessions(page);
-    await page.getByTestId("new-session").click();
-    await page.getByTestId("session-name").fill("Failed");
-    await page.getByTestId("launch-session").click();
+    await launchSession(page, "Failed");
     await drawerGone(page);
     await say(page, "refuse the key");
     await page.getByTestId("session-still").waitFor();
@@ -178,8 +177,7 @@ const STATES = {
   async "a stopped session, and its journal with an entry"({ page }) {
     await start(page);
     await sessions(page);
-    await page.getByTestId("new-session").click();
-    await page.getByTestId("launch-session").click();
+    await launchSession(page, "Dragons");
     await drawerGone(page);
     await say(page, "What pages mention dragons?");
     await page.getByTestId("assistant-message").filter({ hasText: "Dragon Lore" }).waitFor();
