@@ -61,11 +61,9 @@ impl Harness {
             "interrupt" => {
                 let args = none(&["sessionId", "runId", "command"])?;
                 let (run, command) = (args.text("runId")?, args.whole("command")?);
-                if run.is_none() {
-                    self.drop_prompts(session, command);
-                }
-                if let Some(run) = run {
-                    self.unqueue(session, run);
+                match run {
+                    Some(run) => self.unqueue(session, run),
+                    None => self.drop_prompts(session, command),
                 }
                 // A run that is named is meant, even if it is held.
                 if command.is_none()

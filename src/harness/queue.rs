@@ -10,10 +10,9 @@ use super::{DEFAULT_SESSION, Harness};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::list::Listed;
-use crate::model::Block;
 use crate::object::Object;
 use crate::run::Run;
-use crate::session::Queued;
+use crate::session::{Queued, files_of_prompt};
 use serde_json::Value;
 
 impl Harness {
@@ -104,15 +103,9 @@ impl Harness {
 
     /// A message, by its id or its run's, does not wait any more; it was never sent.
     pub(super) fn unqueue(&mut self, session: &str, id: &str) {
-        let queued = self.session(session).and_then(|folded| folded.queued(id));
-        let Some(Queued { run, .. }) = queued else { return };
-        let (run, message) = (run.clone(), queued.map(Queued::message).unwrap_or_default().into());
-        let files = queued.map(Queued::files).unwrap_or_default();
-        let key = |block: &Block| match block {
-            Block::File(file) => Some(vec![file.id.as_str().into()]),
-            _ => None,
-        };
-        let files = files.iter().filter_map(key).list();
+        let Some(queued) = self.session(session).and_then(|folded| folded.queued(id)) else { return };
+        let (run, message) = (queued.run.clone(), queued.message().into());
+        let files = files_of_prompt(queued.files()).map(|file| vec![file.id.as_str().into()]).list();
         self.append(session, Some(&run), &Entry::Unqueued { message });
         self.sweep_files(&files);
         self.answer_waiters(session);

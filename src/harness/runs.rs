@@ -82,6 +82,20 @@ impl Harness {
         }
     }
 
+    /// A message has begun this run.
+    fn begun(&mut self, session: &str, run: &str) {
+        let Some(prompt) = self.run(session, run).map(|run| &run.prompt) else { return };
+        let (continues, replaces) = (prompt.continues.clone(), prompt.replaces.clone());
+        if let Some(failed) = continues {
+            self.runs.goes_on(session, &failed, run, self.now);
+        }
+        if let Some(message) = replaces {
+            self.replaced(session, &message);
+        }
+        self.can_be_found(session, run);
+        self.begin_telling(session, run);
+    }
+
     /// A run begins, or goes on in this epoch.
     fn begin_telling(&mut self, session: &str, run: &str) {
         if let Some(slot) = self.sessions.get_mut(session) {
@@ -95,23 +109,9 @@ impl Harness {
     pub(super) fn after(&mut self, session: &str, run: Option<&str>, entry: &Entry) {
         let run = run.unwrap_or_default();
         match entry {
-            Entry::Prompt { replaces, continues, .. } => {
-                if let Some(failed) = continues {
-                    self.runs.goes_on(session, failed, run, self.now);
-                }
-                if let Some(message) = replaces {
-                    self.replaced(session, message);
-                }
-                self.can_be_found(session, run);
-                self.begin_telling(session, run);
-            }
+            Entry::Prompt { .. } => self.begun(session, run),
             Entry::Taken { .. } if self.session(session).is_some_and(|s| s.begins_run(Some(run), entry)) => {
-                let replaced = self.run(session, run).and_then(|run| run.prompt.replaces.clone());
-                if let Some(message) = replaced {
-                    self.replaced(session, &message);
-                }
-                self.can_be_found(session, run);
-                self.begin_telling(session, run);
+                self.begun(session, run);
             }
             Entry::Taken { .. } => self.tell_entered(session),
             Entry::Queued { prompt, .. } => {

@@ -404,16 +404,13 @@ pub fn bench(asked: &Asked<'_>, aside: bool) -> Outcome {
             return Err(not_suspended());
         }
         let mut changes = Object::new();
-        match aside {
-            true => {
-                let since = act.moment(Cause::Bench);
-                changes.value("pid", Value::Null).flag("suspended", true).number("suspendedAt", since)
-            }
-            false => changes.all(taken_up()),
-        };
-        let (note, kind) = match aside {
-            true => ("Persistent agent session benched.", "benched"),
-            false => ("Persistent agent session played.", "played"),
+        let (note, kind) = if aside {
+            let since = act.moment(Cause::Bench);
+            changes.value("pid", Value::Null).flag("suspended", true).number("suspendedAt", since);
+            ("Persistent agent session benched.", "benched")
+        } else {
+            changes.all(taken_up());
+            ("Persistent agent session played.", "played")
         };
         act.make(Cause::Bench, &mut changes, Some(note), kind, Value::Null)
     })

@@ -658,7 +658,8 @@ pub(crate) fn files_of(run: &Run) -> impl Iterator<Item = &File> {
     files_of_prompt(&run.prompt.files).chain(entered)
 }
 
-fn files_of_prompt(files: &[Block]) -> impl Iterator<Item = &File> {
+/// The files among what came with a message.
+pub(crate) fn files_of_prompt(files: &[Block]) -> impl Iterator<Item = &File> {
     files.iter().filter_map(|block| match block {
         Block::File(file) => Some(file),
         _ => None,

@@ -39,17 +39,12 @@ enum Subject<'a> {
 }
 
 /// Which session or run a command is about, and what it needs of it. `None`: it is about none.
-fn subject<'a>(name: &str, args: &'a Value) -> Result<Option<(Subject<'a>, Need)>, ErrorInfo> {
-    let member = |member: &str| -> Result<Option<&'a str>, ErrorInfo> {
-        match args.get(member) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(Args::of(name, args).invalid(&["needs \"", member, "\" to be a text"].concat())),
-        }
-    };
-    let session = |need| Ok(Some((Subject::Session(member("sessionId")?.unwrap_or(DEFAULT_SESSION)), need)));
+fn subject<'a>(name: &'a str, args: &'a Value) -> Result<Option<(Subject<'a>, Need)>, ErrorInfo> {
+    let args = Args::of(name, args);
+    let session =
+        |need| Ok(Some((Subject::Session(args.text("sessionId")?.unwrap_or(DEFAULT_SESSION)), need)));
     let run = |need| {
-        let subject = match (member("sessionId")?, member("runId")?) {
+        let subject = match (args.text("sessionId")?, args.text("runId")?) {
             (None, Some(run)) => Subject::Run(run),
             (session, _) => Subject::Session(session.unwrap_or(DEFAULT_SESSION)),
         };
@@ -57,25 +52,18 @@ fn subject<'a>(name: &str, args: &'a Value) -> Result<Option<(Subject<'a>, Need)
     };
     match name {
         "history" | "watch" => session(Need::Read),
-        "sendMessage" | "regenerate" | "tools.revoke" | "interrupt" => session(Need::Work),
-        "queue.release" => session(Need::Work),
-        "queue.edit" | "queue.remove" => {
-            let id = member("id")?.ok_or_else(|| Args::of(name, args).invalid("needs \"id\""))?;
-            Ok(Some((Subject::Run(id), Need::Work)))
-        }
+        "sendMessage" | "regenerate" | "tools.revoke" | "interrupt" | "queue.release" => session(Need::Work),
+        "queue.edit" | "queue.remove" => Ok(Some((Subject::Run(args.needed("id")?), Need::Work))),
         "clearConversation" => session(Need::Write),
         "resume" => run(Need::Work),
         "wait" | "result" => run(Need::Read),
         "sessions.activity" | "sessions.output" => {
-            let id = member("id")?.ok_or_else(|| Args::of(name, args).invalid("needs \"id\""))?;
+            let id = args.needed("id")?;
             // What begins so is a run, unless a session at hand is called so.
             let run = id.starts_with(RUN);
             Ok(Some((if run { Subject::Run(id) } else { Subject::Session(id) }, Need::Read)))
         }
-        "sessions.task" | "sessions.left" => {
-            let id = member("id")?.ok_or_else(|| Args::of(name, args).invalid("needs \"id\""))?;
-            Ok(Some((Subject::Run(id), Need::Read)))
-        }
+        "sessions.task" | "sessions.left" => Ok(Some((Subject::Run(args.needed("id")?), Need::Read))),
         _ => {
             let need = match name.strip_prefix("sessions.") {
                 Some("status" | "journal" | "events" | "receipts" | "handoffs" | "export") => Need::Read,
@@ -90,8 +78,7 @@ fn subject<'a>(name: &str, args: &'a Value) -> Result<Option<(Subject<'a>, Need)
                 Some("prompt") => Need::Work,
                 _ => return Ok(None),
             };
-            let id = member("id")?.ok_or_else(|| Args::of(name, args).invalid("needs \"id\""))?;
-            Ok(Some((Subject::Session(id), need)))
+            Ok(Some((Subject::Session(args.needed("id")?), need)))
         }
     }
 }
