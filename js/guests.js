@@ -26,6 +26,9 @@ function renumbered(value, number) {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, renumbered(item, number)]));
 }
 
+/** The arguments of a command for who knows commands by other numbers: a prompt that waits is named by that of its command. */
+export const named = (name, args, number) => (name === "interrupt" && args.command !== undefined ? { ...args, command: number(args.command) ?? 0 } : args);
+
 /** What a tool is, whoever runs it. */
 const likeness = (args) => JSON.stringify({ ...args, replace: undefined, ...Object.fromEntries(MEMBERS.map((member) => [member, !!args[member]])) });
 
@@ -102,9 +105,8 @@ export class Guests {
     if (name === "tools.register") return own(this.#register(tab, args));
     if (name === "tools.unregister") return own({ json: String(this.#unregister(tab, args.name)) });
     this.#commands.set(taken.id, { tab, id, name, args });
-    // A prompt that waits is named by the number of its command.
-    const named = name === "interrupt" && args.command !== undefined ? { ...args, command: guest.taken.get(args.command)?.id ?? 0 } : args;
-    this.#host({ t: "command", id: taken.id, name, args: renumbered(named, (fn) => this.#number(`${tab} ${fn}`, { tab, fn })), operator, ...(files && { files }) });
+    const known = named(name, args, (command) => guest.taken.get(command)?.id);
+    this.#host({ t: "command", id: taken.id, name, args: renumbered(known, (fn) => this.#number(`${tab} ${fn}`, { tab, fn })), operator, ...(files && { files }) });
   }
 
   /** What a tab says to a call of the host. */

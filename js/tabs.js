@@ -7,7 +7,7 @@
 // or refused; a client whose holder changes is told. Leaves to others: who may write (the epoch in the database), which
 // tab a holder's word is for (`guests.js`), locks and channels (`neighbours.js`).
 
-import { Guests } from "./guests.js";
+import { Guests, named } from "./guests.js";
 
 /** The version of what tabs say to each other. */
 const VERSION = 1;
@@ -164,11 +164,10 @@ export class Tabs {
     entry.tries++;
     this.#sent.set((entry.number ??= ++this.#lastNumber), entry);
     if (KEYED.test(name)) args.idempotencyKey ??= `${this.#world.id}:${entry.number}`;
-    // A prompt that waits is named by the number of its command.
-    const named = name === "interrupt" && args.command !== undefined ? { ...args, command: this.#pending.get(args.command)?.number ?? 0 } : args;
+    const known = named(name, args, (command) => this.#pending.get(command)?.number);
     // Whoever takes it much later would do what nobody waits for any more.
     const until = this.#world.now() + (TRIES + 1) * ACK_MS;
-    this.#post({ t: "command", id: entry.number, name, args: named, files, operator: this.#operator, low: this.#low(), until }, entry.to);
+    this.#post({ t: "command", id: entry.number, name, args: known, files, operator: this.#operator, low: this.#low(), until }, entry.to);
     if (this.#repeating) return;
     this.#repeating = true;
     this.#world.after(ACK_MS, () => this.#repeat());
