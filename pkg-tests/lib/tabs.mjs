@@ -10,6 +10,14 @@ export function dice(t) {
   return (n) => { seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0; return (seed >>> 8) % n; };
 }
 
+/** Each of these groups of tests with the host in the page, then with the host in a worker. */
+export function onBothHosts(test, ...groups) {
+  for (const host of ["page", "worker"]) {
+    const on = (title, body, options) => test(`${title} [${host}]`, (t) => body(t, host), options);
+    for (const group of groups) group(on);
+  }
+}
+
 /** Opens the workspace in a page, with what it is told on record. */
 export async function openIn(page, host, { name = "shared", ...options } = {}) {
   await page.evaluate(async ([name, options]) => {

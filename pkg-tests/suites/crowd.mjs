@@ -1,7 +1,7 @@
 // Many tabs on one workspace: all see the same, any of them can act, and whatever they want at the same moment one has it.
 import assert from "node:assert/strict";
 import { checkRun } from "../lib/events.mjs";
-import { atOnce, dice, epochs, follows, holds, open, start } from "../lib/tabs.mjs";
+import { atOnce, dice, epochs, follows, holds, onBothHosts, open, start } from "../lib/tabs.mjs";
 import { gate, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";
 
@@ -12,12 +12,7 @@ const RESTARTS = CAMPAIGN ? 1000 : 100;
 const LONG = { hangMs: CAMPAIGN ? 3_600_000 : 600_000 };
 
 export default function (test) {
-  for (const host of ["page", "worker"]) {
-    const on = (title, body, options) => test(`${title} [${host}]`, (t) => body(t, host), options);
-    crowd(on);
-    races(on);
-    restarts(on);
-  }
+  onBothHosts(test, crowd, races, restarts);
 }
 
 function crowd(on) {

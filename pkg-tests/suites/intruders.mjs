@@ -1,16 +1,10 @@
 // What tabs should never be told: messages that are forged, tabs of other versions, arguments that mean nothing, and a
 // workspace that is closed or deleted under whoever waits.
 import assert from "node:assert/strict";
-import { epochs, follows, holds, open, openIn, RUNNING } from "../lib/tabs.mjs";
+import { epochs, follows, holds, onBothHosts, open, openIn, RUNNING } from "../lib/tabs.mjs";
 
 export default function (test) {
-  for (const host of ["page", "worker"]) {
-    const on = (title, body, options) => test(`${title} [${host}]`, (t) => body(t, host), options);
-    badArguments(on);
-    forged(on);
-    versions(on);
-    ends(on);
-  }
+  onBothHosts(test, badArguments, forged, versions, ends);
 }
 
 /** Starts the agent in a page, with a model that waits when it is told to. */

@@ -1,7 +1,7 @@
 // One workspace in several tabs: who works, who looks on, and what happens when that one goes away.
 import assert from "node:assert/strict";
 import { crasher } from "../lib/crash.mjs";
-import { dice, epochs, holderNotices, open, RUNNING, start, STOPPED } from "../lib/tabs.mjs";
+import { dice, epochs, holderNotices, onBothHosts, open, RUNNING, start, STOPPED } from "../lib/tabs.mjs";
 import { gate, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";
 
@@ -9,17 +9,7 @@ import { message } from "../servers/sse.mjs";
 const TAKE_OVERS = process.env.LODGER_CAMPAIGN === "1" ? 200 : 20;
 
 export default function (test) {
-  for (const host of ["page", "worker"]) {
-    const on = (title, body, options) => test(`${title} [${host}]`, (t) => body(t, host), options);
-    on.host = host;
-    viewers(on);
-    takeOvers(on);
-    sleepers(on);
-    asking(on);
-    changing(on);
-    leaving(on);
-    moments(on);
-  }
+  onBothHosts(test, viewers, takeOvers, sleepers, asking, changing, leaving, moments);
 }
 
 function viewers(on) {
