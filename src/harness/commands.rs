@@ -95,7 +95,7 @@ impl Harness {
             }
             "watch" => {
                 none(&["sessionId"])?;
-                self.watched.insert(session, String::new());
+                self.sessions.watch(session, String::new());
                 self.tell_history(session);
                 self.reply(id, Ok(None));
             }
@@ -404,7 +404,7 @@ impl Harness {
                 let history = session::history(session, None, None).unwrap_or_default();
                 let notice = super::Notice::History(session.id.clone(), json(&Value::from(history)));
                 self.outbox.tell(super::Action::Tell(notice));
-                self.watched.insert(&session.id, String::new());
+                self.sessions.watch(&session.id, String::new());
                 self.reply_now(id, Ok(None));
             }
             "wait" | "result" => {
@@ -432,7 +432,7 @@ impl Harness {
         if let Some(slot) = self.sessions.get_mut(session) {
             slot.transcripts.clear();
         }
-        if self.watched.contains_key(session) {
+        if self.sessions.is_watched(session) {
             self.tell_history(session);
         }
         self.read_after_commit(

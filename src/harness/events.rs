@@ -79,11 +79,11 @@ impl Harness {
 
     /// Whether nothing streams, and something waits for a person or is put aside.
     pub(super) fn is_suspended(&self) -> bool {
-        !self.any_run(Run::working) && (self.any_run(Run::waiting) || !self.benched.is_empty())
+        !self.any_run(Run::working) && (self.any_run(Run::waiting) || self.sessions.any_benched())
     }
 
     fn any_run(&self, of: fn(&Run) -> bool) -> bool {
-        self.sessions.values().any(|slot| slot.session.current().is_some_and(of))
+        self.sessions.iter().any(|(_, slot)| slot.session.current().is_some_and(of))
     }
 
     pub(super) fn status_notice(&self) -> Action {
@@ -266,7 +266,7 @@ impl Harness {
 
     /// The messages of a run, to those who watch its session. The person's only where `both` says so.
     pub(super) fn tell_message(&mut self, session: &str, run: &str, both: bool) {
-        if !self.watched.contains_key(session) {
+        if !self.sessions.is_watched(session) {
             return;
         }
         // A run that works for another shows as its call there.
@@ -328,22 +328,17 @@ impl Harness {
 
     /// Tells those who watch what the sessions say that are in our hands now; of the others they know already.
     pub(super) fn tell_histories(&mut self) {
-        for session in self.watched().into_iter().filter(|id| self.sessions.contains_key(id)).list() {
+        for session in self.sessions.watched().into_iter().filter(|id| self.sessions.has(id)).list() {
             self.tell_history(&session);
         }
     }
 
-    /// The sessions that the page looks at.
-    pub(super) fn watched(&self) -> Vec<String> {
-        self.watched.keys().map(Into::into).list()
-    }
-
     /// Tells those who watch what changed in the state of a session's view.
     pub(super) fn tell_views(&mut self) {
-        for session in self.watched() {
+        for session in self.sessions.watched() {
             let view = json(&self.view_of(&session));
-            if self.watched.get(&session) != Some(&view) {
-                self.watched.insert(&session, view.clone());
+            if self.sessions.told_state(&session) != Some(&view) {
+                self.sessions.watch(&session, view.clone());
                 self.outbox.tell(Action::Tell(Notice::View(session, view)));
             }
         }

@@ -4,9 +4,9 @@
 //! refers to any more. Promises: the bytes of a message are put with the entry that accepts it, in one commit. Leaves to
 //! others: reading the bytes and what they are called by (`browser/`), what a model is sent (`model/`).
 
+use super::Harness;
 use super::args::Args;
 use super::sessions::{Arrival, Head};
-use super::{Harness, Slot};
 use crate::error::{Code, ErrorInfo};
 use crate::json;
 use crate::list::Listed;
@@ -164,13 +164,11 @@ impl Harness {
     fn is_file_used(&self, id: &str) -> bool {
         let by_head = |(session, head): (&str, &Head)| {
             let files = head.value.get("files").unwrap_or(&Value::Null);
-            !self.sessions.contains_key(session)
-                && json::items(files).iter().any(|file| file.as_str() == Some(id))
+            !self.sessions.has(session) && json::items(files).iter().any(|file| file.as_str() == Some(id))
         };
         let comes = |arrival: &Arrival| arrival.session.files().any(|file| file.id == id);
-        let has = |slot: &Slot| slot.session.files().any(|file| file.id == id);
         self.arrival.as_ref().is_some_and(comes)
-            || self.sessions.values().any(has)
-            || self.heads.iter().any(by_head)
+            || self.sessions.iter().any(|(_, slot)| slot.session.files().any(|file| file.id == id))
+            || self.sessions.heads().any(by_head)
     }
 }

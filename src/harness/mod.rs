@@ -24,6 +24,7 @@ mod permission;
 mod queue;
 mod runs;
 mod sessions;
+mod slots;
 mod start;
 mod streaming;
 mod waits;
@@ -39,23 +40,23 @@ pub use start::{FORMAT_KEY, check_format};
 use crate::error::{Code, ErrorInfo, Provided, Told};
 use crate::find;
 use crate::journal::Entry;
-use crate::journal::canonical::Integrity;
 use crate::json::json;
 use crate::list::Listed;
-use crate::maps::{Few, Named};
+use crate::maps::Few;
 use crate::object::Object;
 use crate::ports::{Key, Millis, PatternEngine, Read, Rows, StoreError};
 use crate::prompt::{self, Skill};
 use crate::run::{Call, Run, Runs};
+use crate::session::Session;
 use crate::session::carry::Reader;
 use crate::session::operator::Operator;
-use crate::session::{Session, Transcript};
 use crate::tools::{Definition, Policy, Registry, ToolText, own};
 use crate::workspace::Workspace;
 use calls::LiveCall;
 use outbox::Outbox;
 use serde_json::Value;
-use sessions::{Arrival, Head};
+use sessions::Arrival;
+use slots::Sessions;
 use std::collections::VecDeque;
 use streaming::LiveModel;
 
@@ -96,40 +97,6 @@ impl Options {
     pub fn local_operator() -> Option<Operator> {
         Some(Operator { subject: "local".into(), issuer: None, expires_at: None })
     }
-}
-
-/// A session in the hands of this harness.
-#[derive(Debug)]
-struct Slot {
-    session: Session,
-    /// What the models of the present run, and of those that work for it, were sent.
-    transcripts: Named<Transcript>,
-    /// Whether the run's instructions were asked for, and given.
-    instructed: Instructed,
-    /// The tool calls that had begun when it was benched in this epoch: that is told once.
-    begun: Vec<String>,
-    /// Up to which entry its head is written.
-    head: u64,
-}
-
-impl Slot {
-    fn new(session: Session) -> Slot {
-        Slot {
-            session,
-            transcripts: Named::default(),
-            instructed: Instructed::No,
-            begun: Vec::new(),
-            head: 0,
-        }
-    }
-}
-
-/// Whether a function that gives the instructions was asked, this run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Instructed {
-    No,
-    Asked,
-    Yes,
 }
 
 /// What a list of all sessions is to show.
@@ -210,15 +177,7 @@ pub struct Harness {
     told_suspended: bool,
     /// When a question of a run, or a call that somebody answers, is not waited for any longer: session and tool call.
     question_deadlines: Vec<(Millis, String, String)>,
-    sessions: Named<Slot>,
-    /// The heads of all sessions of the workspace, as they were read or written last, while it is in our hands.
-    heads: Named<Head>,
-    /// The sessions of the workspace that are put aside, while it is in our hands.
-    benched: Named<()>,
-    /// What is known of the signatures of heads, as they were read last.
-    verdicts: Named<Integrity>,
-    /// The sessions of which something else gave away that somebody has changed them.
-    tampered: Named<()>,
+    sessions: Sessions,
     /// Rows whose signatures are worked out again.
     judged: Few<u64, (After, Vec<Rows>)>,
     /// What waits to hear whether another tab works here.
@@ -227,10 +186,6 @@ pub struct Harness {
     reader: Option<Reader>,
     /// The session that arrives.
     arrival: Option<Arrival>,
-    /// The sessions that a view watches, with the state that it was told last.
-    watched: Named<String>,
-    /// The sessions whose journals are followed, each with the length that was told last.
-    attached: Named<u64>,
     workspace: Option<Workspace>,
     page_jobs: VecDeque<pages::Job>,
     page_commit: Option<(u64, pages::Job, pages::Step)>,
@@ -300,17 +255,11 @@ impl Harness {
             page_questions: Vec::new(),
             told_suspended: false,
             question_deadlines: Vec::new(),
-            sessions: Named::default(),
-            heads: Named::default(),
-            benched: Named::default(),
-            verdicts: Named::default(),
-            tampered: Named::default(),
+            sessions: Sessions::default(),
             judged: Few::default(),
             reader: None,
             arrival: None,
             peeking: Vec::new(),
-            watched: Named::default(),
-            attached: Named::default(),
             workspace: None,
             page_jobs: VecDeque::new(),
             page_commit: None,
@@ -553,7 +502,7 @@ impl Harness {
         for (_, _, at) in self.retries() {
             due.push(Some(at));
         }
-        for session in self.sessions.keys() {
+        for (session, _) in self.sessions.iter() {
             due.push(self.over_at(session));
         }
         due.into_iter().flatten().min()
@@ -793,7 +742,7 @@ impl Harness {
         for command in unanswered {
             self.reply_now(command, Err(error.clone()));
         }
-        self.sessions.clear();
+        self.sessions.let_all_go();
         self.runs.forget();
         self.reader = None;
         self.epoch_commit = None;

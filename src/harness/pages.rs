@@ -275,7 +275,7 @@ impl Harness {
         match accepted {
             Some(Ok(())) => {
                 if let Some(slot) = self.sessions.get_mut(session) {
-                    slot.head = header.seq;
+                    slot.written = header.seq;
                 }
                 self.after(session, header.run.as_deref(), entry);
                 self.advance(session);

@@ -121,7 +121,7 @@ impl Harness {
 
     /// Who watches sees that a message has entered its run: before the answer that is there already.
     pub(super) fn tell_entered(&mut self, session: &str) {
-        if self.watched.contains_key(session) {
+        if self.sessions.is_watched(session) {
             self.outbox.tell_after_commit(self.history_notice(session));
         }
     }

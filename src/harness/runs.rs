@@ -4,8 +4,9 @@ use super::calls::{CallOwner, LiveCall, RunCall};
 use super::outcome::{failed_call, returned_entry};
 use super::pages::Owner;
 use super::sessions::row_write;
+use super::slots::{AtHand, Instructed};
 use super::streaming::{Asked, LiveModel};
-use super::{Action, CallKey, Harness, Inner, Instructed, ModelRequest, Notice, Slot, config, outbox};
+use super::{Action, CallKey, Harness, Inner, ModelRequest, Notice, config, outbox};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json;
@@ -57,7 +58,7 @@ impl Harness {
 
     fn decide_all(&mut self, session: &str) {
         if std::mem::take(&mut self.changed) {
-            for session in self.sessions.keys().map(String::from).list() {
+            for session in self.sessions.ids() {
                 self.record(&session);
             }
         }
@@ -238,7 +239,7 @@ impl Harness {
                 transcript.rewind(kept);
             }
         }
-        if self.watched.contains_key(session) {
+        if self.sessions.is_watched(session) {
             let notice = Notice::Gone(session.into(), message.into());
             self.outbox.tell_after_commit(Action::Tell(notice));
         }
@@ -336,7 +337,7 @@ impl Harness {
             None => String::new(),
         };
         let gone = || ErrorInfo::new(Code::SessionNotFound, "the session is gone");
-        let Slot { session, transcripts, .. } = self.sessions.get_mut(session).ok_or_else(gone)?;
+        let AtHand { session, transcripts, .. } = self.sessions.get_mut(session).ok_or_else(gone)?;
         peer.name = session.name_of(peer.name);
         let asking = session.run(run).ok_or_else(gone)?;
         let policy = asking.policy(&session.policy);

@@ -201,7 +201,7 @@ impl Harness {
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
         let mut sessions = vec![DEFAULT_SESSION.to_owned()];
         self.take_heads(part(0));
-        for (id, head) in self.heads.iter().filter(|(id, _)| *id != DEFAULT_SESSION) {
+        for (id, head) in self.sessions.heads().filter(|(id, _)| *id != DEFAULT_SESSION) {
             let starts = head.record().and_then(|record| record.get("status")?.as_str())
                 == Some(Status::Starting.as_str());
             // A view of it shows what waits in it.
@@ -231,16 +231,14 @@ impl Harness {
 
     /// What there is of sessions.
     pub(super) fn take_heads(&mut self, rows: &Rows) {
-        self.heads.clear();
-        self.benched.clear();
+        self.sessions.forget_heads();
         for (key, head) in rows {
             if let Some(Part::Text(id)) = key.first() {
                 let head = Head::parse(head);
                 let suspended = head.record().and_then(|record| record.get("suspended"));
-                if suspended.is_some() && head.value.get("removed").is_none() {
-                    self.benched.insert(id, ());
-                }
-                self.heads.insert(id, head);
+                let benched = suspended.is_some() && head.value.get("removed").is_none();
+                self.sessions.set_benched(id, benched);
+                self.sessions.set_head(id, head);
             }
         }
     }
@@ -282,13 +280,13 @@ impl Harness {
     }
 
     fn started(&mut self, commands: Vec<u32>, config: Config, sessions: &[String], over: bool) {
-        let at_work = |id: &&String| over && self.heads.get(id).is_some_and(Head::is_at_work);
+        let at_work = |id: &&String| over && self.sessions.head(id).is_some_and(Head::is_at_work);
         let lost: Vec<String> = sessions.iter().filter(at_work).cloned().list();
         self.take_config(config);
         self.instructions = None;
         self.lifecycle = Lifecycle::Running;
         self.outbox.act(Action::Announce { epoch: self.epoch });
-        for session in sessions.iter().filter(|session| self.sessions.contains_key(session)).list() {
+        for session in sessions.iter().filter(|session| self.sessions.has(session)).list() {
             self.record_start(session);
         }
         self.start_those_with_keys();
@@ -319,7 +317,7 @@ impl Harness {
     fn go_on_with(&mut self, session: &str) {
         let held = self.current(session).filter(|run| run.held).map(|run| run.id.clone());
         let (Some(run), Ok(())) = (held, self.must_own_session(session)) else { return };
-        if self.benched.contains_key(session) {
+        if self.sessions.is_benched(session) {
             return;
         }
         if let (true, Ok(mut args)) = (session != DEFAULT_SESSION, self.as_operator()) {
@@ -383,17 +381,17 @@ impl Harness {
                 }
             }
             // Whoever holds the workspace does it.
-            Purpose::Sweep => self.heads.clear(),
+            Purpose::Sweep => self.sessions.forget_heads(),
         }
     }
 
     pub(super) fn stop_agent(&mut self, command: u32) -> Result<(), ErrorInfo> {
         match self.lifecycle {
             Lifecycle::Running => {
-                let sessions: Vec<String> = self.sessions.keys().map(Into::into).list();
+                let sessions: Vec<String> = self.sessions.ids();
                 for session in &sessions {
                     // What is put aside stays where it is.
-                    if !self.benched.contains_key(session) {
+                    if !self.sessions.is_benched(session) {
                         self.interrupt_session(session, "stop", true);
                     }
                 }
@@ -430,7 +428,7 @@ impl Harness {
         self.write_heads();
         self.abort_all();
         self.lifecycle = Lifecycle::Stopped;
-        self.sessions.clear();
+        self.sessions.let_all_go();
         self.runs.forget();
     }
 }

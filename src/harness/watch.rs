@@ -7,7 +7,6 @@
 
 use super::{CallKey, Harness, Timeouts};
 use crate::error::{Code, ErrorInfo};
-use crate::list::Listed;
 use crate::ports::Millis;
 use crate::run::OUT_OF_TIME;
 
@@ -124,7 +123,7 @@ impl Harness {
 
     /// The same with every session.
     pub(super) fn end_all_overdue(&mut self) {
-        for session in self.sessions.keys().map(String::from).list() {
+        for session in self.sessions.ids() {
             self.end_overdue(&session);
         }
     }

@@ -7,11 +7,12 @@
 //! through the gate by itself).
 
 use crate::error::ErrorInfo;
+use crate::harness::Harness;
 use crate::harness::calls::CallOwner;
 use crate::harness::commands::no_agent;
 use crate::harness::pages::Owner;
 use crate::harness::runs::not_configured;
-use crate::harness::{Harness, Instructed};
+use crate::harness::slots::Instructed;
 use crate::journal::Entry;
 use crate::object::Object;
 use crate::session::Session;
@@ -115,10 +116,7 @@ impl Harness {
     /// Keeps in mind whether a session is put aside: one that is not in our hands has no fold to ask.
     pub(in crate::harness) fn note_benched(&mut self, session: &str) {
         let benched = |session: &Session| session.is_benched() && session.removed_at().is_none();
-        if self.session(session).is_some_and(benched) {
-            self.benched.insert(session, ());
-        } else {
-            self.benched.remove(session);
-        }
+        let benched = self.session(session).is_some_and(benched);
+        self.sessions.set_benched(session, benched);
     }
 }

@@ -351,7 +351,7 @@ impl Harness {
         }
         let head = Head::of(&arrival.session, self.now);
         self.outbox.write(signed_head(&id, &head));
-        self.heads.insert(&id, head);
+        self.sessions.set_head(&id, head);
         self.outbox.write(delete(Table::Meta, ARRIVING));
         self.outbox.strictly();
         self.reply_value(command, &arrival.session.state().unwrap_or_default());
@@ -378,7 +378,7 @@ impl Harness {
     /// What a page left that went away while a session arrived.
     pub(in crate::harness) fn sweep_arrival(&mut self, rows: &Rows) {
         let Some((_, id)) = rows.first() else { return };
-        if !self.heads.contains_key(id) {
+        if self.sessions.head(id).is_none() {
             self.outbox.write(delete(Table::Entries, id));
         }
         self.outbox.write(delete(Table::Meta, ARRIVING));

@@ -11,7 +11,7 @@ use crate::find::beginning;
 use crate::harness::args::Args;
 use crate::harness::commands::no_session;
 use crate::harness::start::{STOPPED_KEY, stopped_until};
-use crate::harness::{After, DEFAULT_SESSION, Harness, Input, Lifecycle, Listing, Slot};
+use crate::harness::{After, DEFAULT_SESSION, Harness, Input, Lifecycle, Listing};
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, Row, redact};
 use crate::json;
@@ -221,11 +221,11 @@ impl Harness {
         if begins {
             // Rows may be there whose head somebody has deleted.
             self.outbox.write(delete(Table::Entries, &session));
-            self.sessions.insert(&session, Slot::new(Session::with(&session, &self.engine)));
+            self.sessions.take(Session::with(&session, &self.engine));
         }
         if let Err(error) = self.ask_session(&session, "launch", &args.done()) {
             if begins {
-                self.sessions.remove(&session);
+                self.sessions.let_go(&session);
             }
             return Err(error);
         }
@@ -264,7 +264,7 @@ impl Harness {
 
     fn knows(&self, session: &str) -> bool {
         let arrives = self.arrival.as_ref().is_some_and(|arrival| arrival.is_called(session));
-        self.sessions.contains_key(session) || self.heads.contains_key(session) || arrives
+        self.sessions.has(session) || self.sessions.head(session).is_some() || arrives
     }
 
     /// This id, or the next one like it that no session has.
@@ -345,8 +345,7 @@ impl Harness {
 
     /// The sessions that waited for a key that is there now have started.
     pub(in crate::harness) fn start_those_with_keys(&mut self) {
-        let waiting = self.sessions.keys().filter(|session| self.is_starting(session));
-        for session in waiting.map(String::from).list() {
+        for session in self.sessions.ids().into_iter().filter(|session| self.is_starting(session)).list() {
             if self.has_key(self.session(&session).and_then(Session::provider)) {
                 let _ = self.ask_session(&session, "ready", &Object::new().done());
             }
@@ -435,7 +434,7 @@ impl Harness {
         let mut args = self.as_operator()?;
         args.text("providerId", &self.provider_name()).text("projectId", &self.options.name);
         args.maybe_text("modelId", self.config.model_id(None));
-        self.sessions.insert(&session, Slot::new(Session::with(&session, &self.engine)));
+        self.sessions.take(Session::with(&session, &self.engine));
         self.ask_session(&session, "launch", &args.flag("once", true).done())?;
         self.record_start(&session);
         message.insert("sessionId".into(), session.as_str().into());
@@ -452,7 +451,7 @@ impl Harness {
             |session: &Session| session.is_once() && !session.runs.is_empty() && session.current().is_none();
         if self.session(session).is_some_and(is_over) {
             self.write_heads();
-            self.sessions.remove(session);
+            self.sessions.let_go(session);
         }
     }
 
@@ -486,7 +485,7 @@ impl Harness {
         for (key, row) in rows.iter().take(1).flatten() {
             let Some(Part::Text(id)) = key.first() else { continue };
             let head = Head::parse(row);
-            if self.sessions.contains_key(id) && !self.is_as_written(id, &head, asked) {
+            if self.sessions.has(id) && !self.is_as_written(id, &head, asked) {
                 self.found_out(id);
             }
             if let (false, Err(error)) =
@@ -500,7 +499,7 @@ impl Harness {
                 heads.push((id.clone(), head));
             } else if removed && self.lifecycle != Lifecycle::Running {
                 // Whoever removed it may be gone: what sees it erases it in time.
-                self.heads.insert(id, head);
+                self.sessions.set_head(id, head);
             }
         }
         let listed = match of {

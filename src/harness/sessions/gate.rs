@@ -10,7 +10,8 @@ use super::waiting::{Waiting, by_rows};
 use crate::error::ErrorInfo;
 use crate::harness::args::Args;
 use crate::harness::commands::no_session;
-use crate::harness::{By, DEFAULT_SESSION, Harness, Lifecycle, Slot};
+use crate::harness::slots::AtHand;
+use crate::harness::{By, DEFAULT_SESSION, Harness, Lifecycle};
 use crate::journal::redact;
 use crate::object::Object;
 use crate::session::Session;
@@ -126,7 +127,7 @@ impl Harness {
             // No session has it, and below it would stand for one that is not known yet.
             Subject::Session("") => return Err(no_session("")),
             Subject::Session(session) => session.to_owned(),
-            Subject::Run(run) if self.sessions.contains_key(run) => run.to_owned(),
+            Subject::Run(run) if self.sessions.has(run) => run.to_owned(),
             // Which session an earlier run is of, its row says: copies have it too.
             Subject::Run(run) => self.session_of_run(run).unwrap_or_default(),
         };
@@ -149,7 +150,7 @@ impl Harness {
             return Ok(None);
         }
         // What is not in our hands shows it when it is read.
-        if self.sessions.contains_key(&session) {
+        if self.sessions.has(&session) {
             self.must_be_there(name, &session, self.removed_at(&session))?;
             let once = self.session(&session).is_some_and(Session::is_once);
             must_be_shown(name, args, &session, once)?;
@@ -162,7 +163,7 @@ impl Harness {
             self.look_at_journal(waiting());
             return Ok(None);
         }
-        if self.sessions.contains_key(&session) {
+        if self.sessions.has(&session) {
             self.must_own(name, &session, need)?;
             if name == "sessions.status" {
                 self.look_at_stored_end(waiting());
@@ -241,7 +242,7 @@ impl Harness {
 
     /// The session in our hands that this run has not ended in, or whose message waits: it is nobody else's.
     pub(in crate::harness) fn session_of_run(&self, run: &str) -> Option<String> {
-        let of = |slot: &Slot| slot.session.open_run(run).is_some() || slot.session.queued(run).is_some();
+        let of = |slot: &AtHand| slot.session.open_run(run).is_some() || slot.session.queued(run).is_some();
         self.sessions.iter().find(|(_, slot)| of(slot)).map(|(id, _)| id.to_owned())
     }
 

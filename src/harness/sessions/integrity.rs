@@ -90,12 +90,13 @@ impl Head {
 impl Harness {
     /// Writes the heads of the sessions that have changed.
     pub(in crate::harness) fn write_heads(&mut self) {
-        for slot in self.sessions.values_mut() {
-            if slot.head != slot.session.seq() {
-                slot.head = slot.session.seq();
+        for id in self.sessions.ids() {
+            let Some(slot) = self.sessions.get_mut(&id) else { continue };
+            if slot.written != slot.session.seq() {
+                slot.written = slot.session.seq();
                 let head = Head::of(&slot.session, self.now);
-                self.outbox.write(signed_head(&slot.session.id, &head));
-                self.heads.insert(&slot.session.id, head);
+                self.outbox.write(signed_head(&id, &head));
+                self.sessions.set_head(&id, head);
             }
         }
     }
@@ -135,19 +136,19 @@ impl Harness {
                 let whole = match after {
                     After::Look(waiting) => {
                         let page = by_rows(&waiting.name) || waiting.tail.is_some();
-                        !page && !self.sessions.contains_key(id)
+                        !page && !self.sessions.has(id)
                     }
                     After::List { .. } => false,
                     _ => true,
                 };
-                if whole {
-                    self.tampered.remove(id);
-                }
                 // One that lies in another's place says the truth of another; only the first session is older than records.
                 let named = head.record().map(|record| record.get("id").and_then(Value::as_str));
                 let moved = named.map_or(id != DEFAULT_SESSION, |named| named != Some(id));
                 let verdict = head.judge(expected.map(|(expected, _)| expected));
-                self.verdicts.insert(id, if moved { Integrity::Tampered } else { verdict });
+                self.sessions.change(id, |slot| {
+                    slot.verdict = Some(if moved { Integrity::Tampered } else { verdict });
+                    slot.tampered &= !whole;
+                });
             }
         }
     }
@@ -155,7 +156,7 @@ impl Harness {
     /// Whether a session's head, that was `asked` for then, is the one that was written last. What was written since may not
     /// have been read: then its signature decides.
     pub(in crate::harness) fn is_as_written(&self, session: &str, read: &Head, asked: Millis) -> bool {
-        self.heads.get(session).is_none_or(|head| {
+        self.sessions.head(session).is_none_or(|head| {
             let since = head.value.get("at").and_then(Value::as_u64).is_some_and(|at| at >= asked);
             since || head.text == read.text
         })
@@ -168,23 +169,24 @@ impl Harness {
 
     /// Somebody has changed a session: that counts for all that is told of it later.
     pub(super) fn found_out(&mut self, session: &str) {
-        self.tampered.insert(session, ());
+        self.sessions.change(session, |slot| slot.tampered = true);
     }
 
     /// What is known of a session.
     pub(in crate::harness) fn integrity(&self, session: &str) -> Integrity {
-        if self.tampered.contains_key(session) { Integrity::Tampered } else { self.head_integrity(session) }
+        let tampered = self.sessions.slot(session).is_some_and(|slot| slot.tampered);
+        if tampered { Integrity::Tampered } else { self.head_integrity(session) }
     }
 
     /// What is known of a session's head alone.
     pub(super) fn head_integrity(&self, session: &str) -> Integrity {
-        self.verdicts.get(session).copied().unwrap_or(Integrity::Unverified)
+        let verdict = self.sessions.slot(session).and_then(|slot| slot.verdict);
+        verdict.unwrap_or(Integrity::Unverified)
     }
 
     /// Nothing is known of a session that is gone.
     pub(super) fn forget_integrity(&mut self, session: &str) {
-        self.verdicts.remove(session);
-        self.tampered.remove(session);
+        self.sessions.change(session, |slot| (slot.verdict, slot.tampered) = (None, false));
     }
 }
 

@@ -6,7 +6,6 @@
 //! the last entry. A run that is not in our hands is judged by its journal alone. Promises: nothing is kept or counted for
 //! those who do not ask. Leaves to others: the words (`session/activity`) and the bytes (`session/output`).
 
-use super::integrity::Head;
 use crate::error::ErrorInfo;
 use crate::harness::args::Args;
 use crate::harness::commands::no_agent;
@@ -50,29 +49,15 @@ impl Harness {
     pub(super) fn attach(&mut self, name: &str, value: &Value) -> Result<(), ErrorInfo> {
         let args = Args::new(name, value, &["id", "on"])?;
         let id = args.needed("id")?;
-        if args.get("on") == Some(&Value::Bool(true)) {
-            self.attached.insert(id, 0);
-        } else {
-            self.attached.remove(id);
-        }
+        let on = args.get("on") == Some(&Value::Bool(true));
+        self.sessions.attach(id, on.then_some(0));
         Ok(())
     }
 
-    /// Tells those who follow a journal how long it is by now, as far as it is stored: a head is written with each commit,
-    /// and one commit is on its way at most.
+    /// Tells those who follow a journal how long it is by now, as far as it is stored.
     pub(in crate::harness) fn tell_growth(&mut self) {
-        let mut grown = Vec::new();
-        for (id, told) in self.attached.iter() {
-            let seq = match self.sessions.get(id) {
-                Some(slot) => slot.head,
-                None => self.heads.get(id).map_or(0, Head::seq),
-            };
-            if seq > *told {
-                grown.push((id.to_owned(), seq));
-            }
-        }
-        for (id, seq) in grown {
-            self.attached.insert(&id, seq);
+        for (id, seq) in self.sessions.grown() {
+            self.sessions.attach(&id, Some(seq));
             self.outbox.act(Action::Tell(Notice::Grown(id, seq)));
         }
     }

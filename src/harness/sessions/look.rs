@@ -71,7 +71,7 @@ impl Harness {
     pub(in crate::harness) fn found(&mut self, mut waiting: Waiting, rows: &[Rows]) {
         let row = rows.first().and_then(|rows| rows.first());
         waiting.session = row.map_or_else(|| DEFAULT_SESSION.into(), |(_, session)| session.clone());
-        if self.sessions.contains_key(&waiting.session) && !by_rows(&waiting.name) {
+        if self.sessions.has(&waiting.session) && !by_rows(&waiting.name) {
             self.look(waiting, &[], None);
         } else {
             self.look_at(waiting);
@@ -189,7 +189,7 @@ impl Harness {
             return self.fork(waiting, stored.entries(), whole);
         }
         // A start may have come first, and know more than this.
-        if self.sessions.contains_key(&waiting.session) {
+        if self.sessions.has(&waiting.session) {
             return match waiting.name.as_str() {
                 "sessions.status" => self.answer_status(&waiting, &stored, signatures),
                 _ => self.dispatch_waiting(waiting),

@@ -22,7 +22,7 @@ impl Harness {
     pub(in crate::harness) fn removed_at(&self, session: &str) -> Option<Millis> {
         match self.session(session) {
             Some(session) => session.removed_at(),
-            None => removed_by(self.believed(session, self.heads.get(session)?)?),
+            None => removed_by(self.believed(session, self.sessions.head(session)?)?),
         }
     }
 
@@ -67,7 +67,7 @@ impl Harness {
             self.outbox.write(delete(table, session));
         }
         // What else there is of it goes with the removed ones.
-        self.heads.insert(session, Head::parse(r#"{"removed":0}"#));
+        self.sessions.set_head(session, Head::parse(r#"{"removed":0}"#));
         self.forget_integrity(session);
     }
 
@@ -77,7 +77,7 @@ impl Harness {
         if !can || self.start.is_some() || self.closing.is_some() {
             return None;
         }
-        let removed = self.heads.keys().filter_map(|session| self.removed_at(session));
+        let removed = self.sessions.heads().filter_map(|(session, _)| self.removed_at(session));
         removed.min().map(|at| at.saturating_add(UNDO_MS))
     }
 
@@ -103,7 +103,8 @@ impl Harness {
     pub(in crate::harness) fn erase_removed(&mut self, rows: &[Rows]) {
         let over = |at: Millis| at.saturating_add(UNDO_MS) <= self.now;
         let is_over = |session: &&str| self.removed_at(session).is_some_and(over);
-        let gone: Vec<String> = self.heads.keys().filter(is_over).map(Into::into).list();
+        let gone: Vec<String> =
+            self.sessions.heads().map(|(session, _)| session).filter(is_over).map(Into::into).list();
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
         for (key, session) in part(0) {
@@ -118,8 +119,6 @@ impl Harness {
         }
         for session in &gone {
             self.sessions.remove(session);
-            self.heads.remove(session);
-            self.forget_integrity(session);
         }
         let files = part(1).iter().map(|(key, _)| key.clone()).list();
         self.sweep_files(&files);

@@ -8,7 +8,7 @@ use super::look::{Stored, load};
 use super::removal::delete;
 use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{Action, DEFAULT_SESSION, Harness, Slot, start};
+use crate::harness::{Action, DEFAULT_SESSION, Harness, start};
 use crate::journal::Entry;
 use crate::journal::canonical::Integrity;
 use crate::ports::{Rows, Table};
@@ -85,7 +85,7 @@ impl Harness {
         let session = load(id, self, &stored)?;
         let stopped = session.epoch() <= self.stopped && !session.grants.is_empty();
         let doubted = session.origin.is_none() && stored.head_row().is_some();
-        self.sessions.insert(id, Slot::new(session));
+        self.sessions.take(session);
         let integrity = self.integrity(id);
         if doubted && integrity != Integrity::Verified {
             // What is signed from here on says nothing of what was before.
@@ -102,7 +102,7 @@ impl Harness {
             self.outbox.write(delete(Table::Drafts, id));
         }
         self.lose(id, stored.drafts());
-        if self.watched.contains_key(id) {
+        if self.sessions.is_watched(id) {
             self.tell_history(id);
         }
         Ok(())
