@@ -14,9 +14,9 @@ impl Harness {
     pub(super) fn give_to_account(&mut self, skills: &[Skill], starting: bool) {
         let given = skills.iter().filter(|skill| skill.scope == Scope::Account);
         let skills = given.map(|skill| (skill.name.clone(), prompt::to_row(skill))).list();
-        self.read_ids += 1;
-        self.reads.insert(self.read_ids, After::Account { starting });
-        self.outbox.act(Action::Account { id: self.read_ids, workspace: self.options.name.clone(), skills });
+        let (id, workspace) = (self.core.read_key(), self.core.options.name.clone());
+        self.reads.insert(id, After::Account { starting });
+        self.core.outbox.act(Action::Account { id, workspace, skills });
     }
 
     /// The same for a start that has the workspace.

@@ -135,7 +135,7 @@ impl Harness {
         barrier: bool,
     ) {
         let limit = timeout.unwrap_or(self.config.tool_timeout_ms);
-        let call = self.key();
+        let call = self.core.call_key();
         let mut given = Object::new();
         given.value("args", args.clone());
         match &owner {
@@ -146,16 +146,16 @@ impl Harness {
         self.calls.insert(call, LiveCall::new(CallOwner::Tool(owner), tool, limit));
         let action = Action::CallPage { call, function, kind: "tool", json: Some(json) };
         if barrier {
-            self.outbox.strictly();
-            self.outbox.act_after_commit(action);
+            self.core.outbox.strictly();
+            self.core.outbox.act_after_commit(action);
         } else {
-            self.outbox.act(action);
+            self.core.outbox.act(action);
         }
     }
 
     pub(super) fn returned(&mut self, call: CallKey, result: Result<Option<String>, ErrorInfo>) {
         let Some(LiveCall { owner, .. }) = self.calls.remove(call) else {
-            return self.runs.late(call);
+            return self.core.runs.late(call);
         };
         match owner {
             CallOwner::Instructions { session, .. } => self.instructed(&session, result),
@@ -168,16 +168,16 @@ impl Harness {
                         let (text, json) = self.tool_text(json);
                         returned_entry(&tool_call, text, json)
                     }
-                    Err(error) => failed_call(&tool_call, self.scrubbed_error(error)),
+                    Err(error) => failed_call(&tool_call, self.core.secrets.scrubbed_error(error)),
                 };
                 self.settle(&session, &run, &entry);
             }
             CallOwner::Tool(Owner::Command(command)) => {
-                let result = result.map_err(|error| self.scrubbed_error(error)).map(|json| {
+                let result = result.map_err(|error| self.core.secrets.scrubbed_error(error)).map(|json| {
                     let (text, json) = self.tool_text(json);
                     Some(json::json(&tool_value(&text, json)))
                 });
-                self.outbox.tell(Action::Reply { id: command, result });
+                self.core.outbox.tell(Action::Reply { id: command, result });
             }
         }
     }
@@ -195,7 +195,7 @@ impl Harness {
         for key in self.calls.keys(&|live| live.ahead().is_some()) {
             let Some(of) = self.calls.get(key).and_then(LiveCall::ahead).cloned() else { continue };
             let RunCall { session, run, tool_call } = of;
-            let Some(working) = self.run(&session, &run) else { continue };
+            let Some(working) = self.core.run(&session, &run) else { continue };
             let Some(call) = working.call(&tool_call) else { continue };
             let policy = working.policy(&self.policy);
             let checked = gate(&self.registry, &policy, &call.name, &call.arguments);
@@ -224,16 +224,16 @@ impl Harness {
             Some(Value::Null) | None => (String::new(), false),
             Some(_) => (json, true),
         };
-        let text = ToolText::new(self.scrubbed(text));
+        let text = ToolText::new(self.core.secrets.scrubbed(text));
         let json = json && text.truncated.is_none();
         (text, json)
     }
 
     /// A call says how far it is. What comes sooner than the page is to hear of it takes the place of what waits.
     pub(super) fn progress(&mut self, call: CallKey, json: &str) {
-        let progress = json::parse(&self.scrubbed(json.into())).unwrap_or_default();
-        let now = self.now;
-        let Some(live) = self.calls.get_mut(call) else { return self.runs.late(call) };
+        let progress = json::parse(&self.core.secrets.scrubbed(json.into())).unwrap_or_default();
+        let now = self.core.now;
+        let Some(live) = self.calls.get_mut(call) else { return self.core.runs.late(call) };
         live.heard = Some(now);
         live.progress.news = Some(progress);
         if live.progress.told.is_none_or(|told| told + PROGRESS_MS <= now) {
@@ -243,19 +243,19 @@ impl Harness {
 
     /// Tells of the progress that waited.
     pub(super) fn tell_late_progress(&mut self) {
-        let now = self.now;
+        let now = self.core.now;
         for call in self.calls.keys(&|call| call.progress_due().is_some_and(|due| due <= now)) {
             self.tell_progress_of(call);
         }
     }
 
     fn tell_progress_of(&mut self, call: CallKey) {
-        let now = self.now;
+        let now = self.core.now;
         let Some(live) = self.calls.get_mut(call) else { return };
         let Some(news) = live.progress.news.take() else { return };
         live.progress.told = Some(now);
         let CallOwner::Tool(Owner::Run(of)) = &live.owner else { return };
         let RunCall { session, run, tool_call } = of.clone();
-        self.tell_progress(&session, &run, &tool_call, news);
+        self.core.tell_progress(&session, &run, &tool_call, news);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::args::Args;
 use super::config::shortened;
+use super::core::Core;
 use super::page_calls::{PageCall, Stage};
 use super::queue::accepted;
 use super::start::Over;
@@ -16,6 +17,15 @@ use crate::session::{self, Session};
 use crate::tools::Definition;
 use serde_json::Value;
 
+impl Core {
+    /// The run that was begun with this key already.
+    fn same(&self, session: &str, key: Option<&str>) -> Result<Option<&Run>, ErrorInfo> {
+        let folded = self.session(session).ok_or_else(|| no_session(session))?;
+        let same = |run: &&Run| run.prompt.idempotency.as_deref() == key;
+        Ok(key.and_then(|_| folded.all_runs().find(same)))
+    }
+}
+
 impl Harness {
     pub(super) fn dispatch(
         &mut self,
@@ -29,7 +39,7 @@ impl Harness {
         match name {
             "startAgent" => self.start_agent(id, value, None)?,
             "configureAgent" => {
-                self.must_run()?;
+                self.core.must_run()?;
                 if let Some(name) = ["ifRunning", "resume"].iter().find(|name| value.get(name).is_some()) {
                     let error =
                         ErrorInfo::new(Code::InvalidConfig, format!("{name} counts at the start only"));
@@ -41,7 +51,7 @@ impl Harness {
                     self.give_to_account(&config.skills, false);
                 }
                 self.take_config(config);
-                self.reply(id, Ok(None));
+                self.core.reply(id, Ok(None));
             }
             "standIn" => {
                 let args = none(&["config", "after"])?;
@@ -67,11 +77,14 @@ impl Harness {
                 }
                 // A run that is named is meant, even if it is held.
                 if command.is_none()
-                    && self.current(session).is_some_and(|current| run.is_none_or(|run| run == current.id))
+                    && self
+                        .core
+                        .current(session)
+                        .is_some_and(|current| run.is_none_or(|run| run == current.id))
                 {
                     self.interrupt_session(session, "user", run.is_some());
                 }
-                self.reply(id, Ok(None));
+                self.core.reply(id, Ok(None));
             }
             "resume" => {
                 let args = none(&["sessionId", "runId"])?;
@@ -82,44 +95,44 @@ impl Harness {
                 self.list_sessions(id, Listing::Grants)?;
             }
             "history" | "sessions.status" => {
-                if let Some(session) = self.session(session) {
+                if let Some(session) = self.core.session(session) {
                     let answer = self.read_of(session, name, value)?;
-                    self.reply_value(id, &answer);
+                    self.core.reply_value(id, &answer);
                 }
             }
             "sessions.activity" | "sessions.output" => {
-                let folded = self.session(session).ok_or_else(|| no_session(session))?;
+                let folded = self.core.session(session).ok_or_else(|| no_session(session))?;
                 let answer = json(&self.live_of(folded, name, value)?);
                 // It is as it is now, whether that is stored or not.
-                self.reply_now(id, Ok(Some(answer)));
+                self.core.reply_now(id, Ok(Some(answer)));
             }
             "watch" => {
                 none(&["sessionId"])?;
-                self.sessions.watch(session, String::new());
+                self.core.sessions.watch(session, String::new());
                 self.tell_history(session);
-                self.reply(id, Ok(None));
+                self.core.reply(id, Ok(None));
             }
             "clearConversation" => {
                 none(&["sessionId"])?;
                 self.clear(id, session);
             }
             "wait" | "result" => {
-                let asked = self.awaited(name, value)?;
-                self.wait(id, session, &asked)?;
+                let asked = self.core.awaited(name, value)?;
+                self.core.wait(id, session, &asked)?;
             }
             "tools.register" => {
                 let replace = value.get("replace") == Some(&Value::Bool(true));
                 self.registry.register(Definition::parse(value)?, replace)?;
                 self.changed = true;
                 self.tell_tools();
-                self.reply_now(id, Ok(None));
+                self.core.reply_now(id, Ok(None));
             }
             "tools.unregister" => {
                 let args = none(&["name"])?;
                 let gone = self.registry.unregister(args.needed("name")?);
                 self.changed = true;
                 self.tell_tools();
-                self.reply_now(id, Ok(Some(gone.to_string())));
+                self.core.reply_now(id, Ok(Some(gone.to_string())));
             }
             "tools.execute" => {
                 let args = none(&["name", "args"])?;
@@ -145,18 +158,18 @@ impl Harness {
             "settings" => {
                 none(&[])?;
                 let settings = self.config.public();
-                self.reply_value(id, &settings);
+                self.core.reply_value(id, &settings);
             }
             "file" => {
-                self.present_operator()?;
+                self.core.present_operator()?;
                 let file = none(&["fileId"])?.needed("fileId")?.into();
-                self.outbox.act(super::Action::File { id, file });
+                self.core.outbox.act(super::Action::File { id, file });
             }
-            "storage" => self.outbox.act(super::Action::Storage(id)),
-            "persist" => self.outbox.act(super::Action::Persist(id)),
+            "storage" => self.core.outbox.act(super::Action::Storage(id)),
+            "persist" => self.core.outbox.act(super::Action::Persist(id)),
             "draft" => {
                 self.draft_at_once();
-                self.reply(id, Ok(None));
+                self.core.reply(id, Ok(None));
             }
             "close" => self.close(Some(id)),
             "keys.set" | "keys.remove" | "keys.list" | "keys.validate" | "keys.models" => {
@@ -166,7 +179,7 @@ impl Harness {
             "setOperator" => {
                 let args = none(&["operator"])?;
                 self.set_operator(args.get("operator"))?;
-                self.reply(id, Ok(None));
+                self.core.reply(id, Ok(None));
             }
             _ => match name.strip_prefix("pages.") {
                 Some(page_command) => self.page_command(id, page_command, value)?,
@@ -175,14 +188,6 @@ impl Harness {
             },
         }
         Ok(())
-    }
-
-    pub(super) fn must_run(&self) -> Result<(), ErrorInfo> {
-        match self.lifecycle {
-            Lifecycle::Running => Ok(()),
-            _ => Err(ErrorInfo::new(Code::NotRunning, "Agent harness is not running")
-                .hint("call startAgent first")),
-        }
     }
 
     pub(super) fn send_message(&mut self, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
@@ -198,43 +203,46 @@ impl Harness {
             "whenBusy",
         ];
         let args = prompt_args("sendMessage", value, &members)?;
-        let waits = self.when_busy(&args)?;
+        let waits = self.core.when_busy(&args)?;
         let session = args.text("sessionId")?.unwrap_or(DEFAULT_SESSION);
         let (text, replaces) = (args.needed("text")?, args.text("replaces")?);
-        self.must_run()?;
-        let idempotency = args.text("idempotencyKey")?.map(|key| self.scrubbed(key.into()));
+        self.core.must_run()?;
+        let idempotency = args.text("idempotencyKey")?.map(|key| self.core.secrets.scrubbed(key.into()));
         let context = args.text("context")?;
         let has_files = value.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
         if text.trim().is_empty() && !has_files {
             return Err(ErrorInfo::new(Code::EmptyMessage, "the message is empty").hint("send a text"));
         }
-        let schema = args.get("schema").map(|schema| Output::parse(schema, &self.engine)).transpose()?;
-        if let Some(run) = self.same(session, idempotency.as_deref())? {
+        let schema = args.get("schema").map(|schema| Output::parse(schema, &self.core.engine)).transpose()?;
+        if let Some(run) = self.core.same(session, idempotency.as_deref())? {
             let accepted = accepted(&run.id, run.started_at);
-            self.reply_value(id, &accepted);
+            self.core.reply_value(id, &accepted);
             return Ok(());
         }
-        if let Some(accepted) = self.same_queued(session, idempotency.as_deref()) {
-            self.reply_value(id, &accepted);
+        if let Some(accepted) = self.core.same_queued(session, idempotency.as_deref()) {
+            self.core.reply_value(id, &accepted);
             return Ok(());
         }
         self.may_prompt(session, text, has_files)?;
-        let folded = self.session(session).ok_or_else(|| no_session(session))?;
+        let folded = self.core.session(session).ok_or_else(|| no_session(session))?;
         let kept = replaces.map_or(Ok(folded.runs.len()), |message| edited(folded, message))?;
         let files = self.accepted_files(session, kept, value)?;
-        let waits = waits.filter(|_| self.is_busy(session));
+        let waits = waits.filter(|_| self.core.is_busy(session));
         if waits.is_none() {
             self.make_room(session)?;
         }
         let entry = Entry::Prompt {
             message: ["msg_", fresh].concat(),
-            text: self.scrubbed(text.into()),
-            context: context.map(|context| self.scrubbed(context.into())),
-            metadata: args.get("metadata").cloned().map(|metadata| self.scrubbed_value(metadata)),
+            text: self.core.secrets.scrubbed(text.into()),
+            context: context.map(|context| self.core.secrets.scrubbed(context.into())),
+            metadata: args
+                .get("metadata")
+                .cloned()
+                .map(|metadata| self.core.secrets.scrubbed_value(metadata)),
             idempotency,
             continues: None,
             files,
-            schema: schema.map(|schema| self.scrubbed_value(schema)),
+            schema: schema.map(|schema| self.core.secrets.scrubbed_value(schema)),
             replaces: replaces.map(Into::into),
         };
         if let Entry::Prompt { files, .. } = &entry {
@@ -253,32 +261,32 @@ impl Harness {
         let args = prompt_args("regenerate", value, &members)?;
         let session = args.text("sessionId")?.unwrap_or(DEFAULT_SESSION);
         let (answer, context) = (args.text("messageId")?, args.text("context")?);
-        self.must_run()?;
-        let idempotency = args.text("idempotencyKey")?.map(|key| self.scrubbed(key.into()));
-        let schema = args.get("schema").map(|schema| Output::parse(schema, &self.engine)).transpose()?;
-        if let Some(run) = self.same(session, idempotency.as_deref())? {
+        self.core.must_run()?;
+        let idempotency = args.text("idempotencyKey")?.map(|key| self.core.secrets.scrubbed(key.into()));
+        let schema = args.get("schema").map(|schema| Output::parse(schema, &self.core.engine)).transpose()?;
+        if let Some(run) = self.core.same(session, idempotency.as_deref())? {
             let accepted = accepted(&run.id, run.started_at);
-            self.reply_value(id, &accepted);
+            self.core.reply_value(id, &accepted);
             return Ok(());
         }
         self.may_prompt(session, "-", false)?;
-        let folded = self.session(session).ok_or_else(|| no_session(session))?;
+        let folded = self.core.session(session).ok_or_else(|| no_session(session))?;
         let asked = folded.answered_by(answer).ok_or_else(|| no_answer(folded, answer))?;
         let (replaces, prompt) = (asked.answer_id(), asked.prompt.clone());
         self.make_room(session)?;
         let entry = Entry::Prompt {
             message: ["msg_", fresh].concat(),
             text: prompt.text,
-            context: context.map(|context| self.scrubbed(context.into())).or(prompt.context),
+            context: context.map(|context| self.core.secrets.scrubbed(context.into())).or(prompt.context),
             metadata: match args.get("metadata") {
-                Some(metadata) => Some(self.scrubbed_value(metadata.clone())),
+                Some(metadata) => Some(self.core.secrets.scrubbed_value(metadata.clone())),
                 None => prompt.metadata,
             },
             idempotency,
             continues: None,
             files: prompt.files,
             schema: match schema {
-                Some(schema) => Some(self.scrubbed_value(schema)),
+                Some(schema) => Some(self.core.secrets.scrubbed_value(schema)),
                 None => prompt.output.as_ref().map(Output::record),
             },
             replaces: Some(replaces),
@@ -287,16 +295,9 @@ impl Harness {
         Ok(())
     }
 
-    /// The run that was begun with this key already.
-    fn same(&self, session: &str, key: Option<&str>) -> Result<Option<&Run>, ErrorInfo> {
-        let folded = self.session(session).ok_or_else(|| no_session(session))?;
-        let same = |run: &&Run| run.prompt.idempotency.as_deref() == key;
-        Ok(key.and_then(|_| folded.all_runs().find(same)))
-    }
-
     /// A held run ends where another message comes.
     fn make_room(&mut self, session: &str) -> Result<(), ErrorInfo> {
-        match self.current(session) {
+        match self.core.current(session) {
             Some(run) if run.held => self.interrupt_session(session, "replaced", true),
             Some(_) => {
                 return Err(ErrorInfo::new(Code::Busy, format!("the session \"{session}\" works on a run"))
@@ -314,21 +315,21 @@ impl Harness {
 
     /// Answers a command whose value is a run, and lets the run go on.
     fn accept(&mut self, id: u32, session: &str, run: &str) {
-        let accepted = self.run(session, run).map(|run| accepted(&run.id, run.started_at));
-        self.reply_value(id, &accepted.unwrap_or_default());
+        let accepted = self.core.run(session, run).map(|run| accepted(&run.id, run.started_at));
+        self.core.reply_value(id, &accepted.unwrap_or_default());
         self.advance(session);
     }
 
     /// A held run goes on; after a failed one, a new run does.
     fn resume(&mut self, id: u32, session: &str, run: Option<&str>, fresh: &str) -> Result<(), ErrorInfo> {
-        self.must_run()?;
-        let last = self.session(session).and_then(|session| session.runs.last());
+        self.core.must_run()?;
+        let last = self.core.session(session).and_then(|session| session.runs.last());
         let can_go_on = |last: &&Run| last.ended.is_none() || last.has_failed();
         let Some(last) = last.filter(can_go_on).filter(|last| run.is_none_or(|run| run == last.id)) else {
             let error = ErrorInfo::new(Code::NothingToResume, "there is no held or failed run to go on with");
             return Err(error.hint("send a message instead"));
         };
-        if !self.config.answers(self.session(session).and_then(Session::provider)) {
+        if !self.config.answers(self.core.session(session).and_then(Session::provider)) {
             return Err(super::runs::not_configured());
         }
         let (mut run, held, has_ended) = (last.id.clone(), last.held, last.ended.is_some());
@@ -385,7 +386,7 @@ impl Harness {
             "sessions.activity" | "sessions.output" => self.live_of(session, name, value),
             _ => {
                 Args::new(name, value, &["id"])?;
-                self.status_of(session)
+                self.core.status_of(session)
             }
         }
     }
@@ -403,19 +404,19 @@ impl Harness {
                 Args::new(name, value, &["sessionId"])?;
                 let history = session::history(session, None, None).unwrap_or_default();
                 let notice = super::Notice::History(session.id.clone(), json(&Value::from(history)));
-                self.outbox.tell(super::Action::Tell(notice));
-                self.sessions.watch(&session.id, String::new());
-                self.reply_now(id, Ok(None));
+                self.core.outbox.tell(super::Action::Tell(notice));
+                self.core.sessions.watch(&session.id, String::new());
+                self.core.reply_now(id, Ok(None));
             }
             "wait" | "result" => {
-                let asked = self.awaited(name, value)?;
-                if let Some(answer) = self.answer_or_wait(id, session, &asked)? {
-                    self.reply_now(id, Ok(Some(answer)));
+                let asked = self.core.awaited(name, value)?;
+                if let Some(answer) = self.core.answer_or_wait(id, session, &asked)? {
+                    self.core.reply_now(id, Ok(Some(answer)));
                 }
             }
             _ => {
                 let answer = self.read_of(session, name, value)?;
-                self.reply_now(id, Ok(Some(json(&answer))));
+                self.core.reply_now(id, Ok(Some(json(&answer))));
             }
         }
         Ok(())
@@ -424,15 +425,15 @@ impl Harness {
     /// Erases a conversation: first in the journal's word, then its content in the database.
     pub(super) fn clear(&mut self, command: u32, session: &str) {
         self.interrupt_session(session, "cleared", true);
-        let Some(sums) = self.session(session).map(|session| session.sums) else { return };
+        let Some(sums) = self.core.session(session).map(|session| session.sums) else { return };
         self.append(session, None, &Entry::Cleared { sums });
-        self.answer_waiters(session);
+        self.core.answer_waiters(session);
         self.advance(session);
-        self.outbox.strictly();
-        if let Some(slot) = self.sessions.get_mut(session) {
+        self.core.outbox.strictly();
+        if let Some(slot) = self.core.sessions.get_mut(session) {
             slot.transcripts.clear();
         }
-        if self.sessions.is_watched(session) {
+        if self.core.sessions.is_watched(session) {
             self.tell_history(session);
         }
         self.read_after_commit(
@@ -443,17 +444,16 @@ impl Harness {
 
     /// A clearing is over. What it could not erase, the next start erases.
     pub(super) fn erased(&mut self, command: u32, result: Result<Option<String>, ErrorInfo>) {
-        self.reply(command, result);
+        self.core.reply(command, result);
         // The conversation of a harness that does not run was only borrowed.
-        if self.lifecycle != Lifecycle::Running {
+        if self.core.lifecycle != Lifecycle::Running {
             self.give_back();
         }
     }
 
     pub(super) fn read_after_commit(&mut self, reads: Vec<Read>, after: After) {
-        self.read_ids += 1;
-        self.reads.insert(self.read_ids, after);
-        self.outbox.act_after_commit(super::Action::Read { id: self.read_ids, reads });
+        let id = self.core.read_after_commit(reads);
+        self.reads.insert(id, after);
     }
 }
 

@@ -4,6 +4,7 @@
 //! event, lifecycle, status, all of them after its commit; `seq` counts a run's events one by one. The page's
 //! mirror of the status always changes before the events that tell of it.
 
+use super::core::Core;
 use super::{Action, Harness, Lifecycle, Notice, Provider};
 use crate::error::ErrorInfo;
 use crate::journal::Entry;
@@ -30,7 +31,7 @@ pub(super) fn run_result(run: &Run) -> Value {
         .done()
 }
 
-impl Harness {
+impl Core {
     /// What every detail has.
     pub(super) fn detail(&self, session: &str) -> Object {
         let mut detail = Object::new();
@@ -56,12 +57,6 @@ impl Harness {
     pub(super) fn send(&mut self, name: &'static str, mut detail: Object, barrier: bool) {
         let action = Action::Tell(Notice::Event(name, detail.json()));
         if barrier { self.outbox.tell_after_commit(action) } else { self.outbox.tell(action) }
-    }
-
-    /// Tells of something that no journal holds: it waits for nothing, and goes with no commit.
-    pub(super) fn send_now(&mut self, name: &'static str, mut detail: Object) {
-        self.outbox.act(Action::Tell(Notice::Event(name, detail.json())));
-        self.tell_views();
     }
 
     /// `{ lifecycle, is_streaming }` as it is now.
@@ -114,106 +109,6 @@ impl Harness {
         self.send("agent:error", detail, false);
     }
 
-    /// The same provider is asked again, or another one: the page is told who, when and why.
-    pub(super) fn tell_notice(&mut self, session: &str, run: &str, entry: &Entry) {
-        let Some(folded) = self.run(session, run) else { return };
-        let error = folded.trouble().map(ErrorInfo::to_json);
-        let provider = match folded.on.clone() {
-            Some(name) => Some(name),
-            None => self.config.provider.as_ref().map(Provider::name),
-        };
-        let Some(mut detail) = self.detail_of(session, run) else { return };
-        detail.maybe_text("provider", provider.as_deref()).maybe("error", error);
-        if let Entry::Retrying { attempt, delay } = entry {
-            detail.text("kind", "retry").number("attempt", *attempt).number("delayMs", *delay);
-        } else {
-            detail.text("kind", "fallback");
-        }
-        // Nothing else may happen for a while: what is known of the failure must not be lost with the page.
-        self.outbox.hurry();
-        self.send("agent:notice", detail, false);
-    }
-
-    pub(super) fn tell_tools(&mut self) {
-        let definition =
-            |tool: &Definition| tool.to_json(self.policy.offers(tool) && self.policy.missing(tool).is_none());
-        let definitions: Value = self.registry.definitions().map(definition).array();
-        self.outbox.tell(Action::Tell(Notice::Tools(json(&definitions))));
-    }
-
-    /// A run begins, or goes on in this epoch.
-    pub(super) fn tell_begin(&mut self, session: &str, run: &str) {
-        let Some(started_at) = self.run(session, run).map(|run| run.started_at) else { return };
-        self.outbox.tell_after_commit(self.status_notice());
-        let Some(mut detail) = self.detail_of(session, run) else { return };
-        detail.text("phase", "start");
-        detail.number("startedAt", started_at);
-        self.send("agent:lifecycle", detail, true);
-        let Some(mut detail) = self.detail_of(session, run) else { return };
-        detail.number("startedAt", started_at);
-        self.send("agent:session-started", detail, true);
-        self.status_changed(true);
-        self.tell_message(session, run, true);
-    }
-
-    /// A run has ended. Nothing of it comes after this.
-    pub(super) fn tell_end(&mut self, session: &str, id: &str) {
-        let Some(run) = self.run(session, id) else { return };
-        let Some(ended) = run.ended.clone() else { return };
-        let (started_at, result) = (run.started_at, run_result(run));
-        let tool_call = run.delegate.as_ref().map(|delegate| delegate.tool_call.clone());
-        // A held one that never went on here has told nothing yet.
-        self.runs.begin(id, session, started_at);
-        match tool_call {
-            Some(tool_call) => self.tell_delegate_end(session, &tool_call, ended.outcome),
-            None => self.tell_own_end(session, id, started_at, &ended, &result),
-        }
-        self.runs.end(id);
-        self.tell_waiters((session, id), started_at, &ended, &result);
-    }
-
-    fn tell_own_end(&mut self, session: &str, id: &str, started_at: Millis, ended: &Ended, result: &Value) {
-        self.outbox.tell_after_commit(self.status_notice());
-        self.tell_message(session, id, false);
-        let Some(mut detail) = self.detail_of(session, id) else { return };
-        match ended.outcome {
-            Outcome::Completed => {
-                detail.number("endedAt", ended.at);
-                for member in ["text", "turns", "value", "usage"] {
-                    detail.maybe(member, result.get(member).cloned());
-                }
-                self.send("agent:session-completed", detail, true);
-            }
-            Outcome::Interrupted => {
-                detail.number("endedAt", ended.at);
-                detail.text("reason", &self.interrupt_reason);
-                self.send("agent:session-interrupted", detail, true);
-            }
-            Outcome::Failed => {
-                detail.all(ended.error.as_ref().map(ErrorInfo::to_json).into());
-                self.send("agent:error", detail, true);
-            }
-        }
-        let Some(mut detail) = self.detail_of(session, id) else { return };
-        let phase = if ended.outcome == Outcome::Failed { "error" } else { "end" };
-        detail.text("phase", phase);
-        detail.number("startedAt", started_at);
-        detail.number("endedAt", ended.at);
-        detail.maybe("error", result.get("error").cloned());
-        self.send("agent:lifecycle", detail, true);
-        self.status_changed(true);
-    }
-
-    /// A run that worked for another has ended: it shows as its call there.
-    fn tell_delegate_end(&mut self, session: &str, tool_call: &str, outcome: Outcome) {
-        let top = self.current_id(session);
-        let status = if outcome == Outcome::Completed { "completed" } else { "failed" };
-        // An interrupt is told when it is stored, and with it whatever it has ended.
-        let barrier = outcome == Outcome::Interrupted;
-        self.tell_call(session, &top, tool_call, status, barrier);
-        self.tell_message(session, &top, false);
-    }
-
     pub(super) fn tell_call(
         &mut self,
         session: &str,
@@ -263,15 +158,123 @@ impl Harness {
         detail.text("toolCallId", tool_call);
         self.send("agent:tool-call", detail, false);
     }
+}
+
+impl Harness {
+    /// Tells of something that no journal holds: it waits for nothing, and goes with no commit.
+    pub(super) fn send_now(&mut self, name: &'static str, mut detail: Object) {
+        self.core.outbox.act(Action::Tell(Notice::Event(name, detail.json())));
+        self.tell_views();
+    }
+
+    /// The same provider is asked again, or another one: the page is told who, when and why.
+    pub(super) fn tell_notice(&mut self, session: &str, run: &str, entry: &Entry) {
+        let Some(folded) = self.core.run(session, run) else { return };
+        let error = folded.trouble().map(ErrorInfo::to_json);
+        let provider = match folded.on.clone() {
+            Some(name) => Some(name),
+            None => self.config.provider.as_ref().map(Provider::name),
+        };
+        let Some(mut detail) = self.core.detail_of(session, run) else { return };
+        detail.maybe_text("provider", provider.as_deref()).maybe("error", error);
+        if let Entry::Retrying { attempt, delay } = entry {
+            detail.text("kind", "retry").number("attempt", *attempt).number("delayMs", *delay);
+        } else {
+            detail.text("kind", "fallback");
+        }
+        // Nothing else may happen for a while: what is known of the failure must not be lost with the page.
+        self.core.outbox.hurry();
+        self.core.send("agent:notice", detail, false);
+    }
+
+    pub(super) fn tell_tools(&mut self) {
+        let definition =
+            |tool: &Definition| tool.to_json(self.policy.offers(tool) && self.policy.missing(tool).is_none());
+        let definitions: Value = self.registry.definitions().map(definition).array();
+        self.core.outbox.tell(Action::Tell(Notice::Tools(json(&definitions))));
+    }
+
+    /// A run begins, or goes on in this epoch.
+    pub(super) fn tell_begin(&mut self, session: &str, run: &str) {
+        let Some(started_at) = self.core.run(session, run).map(|run| run.started_at) else { return };
+        self.core.outbox.tell_after_commit(self.core.status_notice());
+        let Some(mut detail) = self.core.detail_of(session, run) else { return };
+        detail.text("phase", "start");
+        detail.number("startedAt", started_at);
+        self.core.send("agent:lifecycle", detail, true);
+        let Some(mut detail) = self.core.detail_of(session, run) else { return };
+        detail.number("startedAt", started_at);
+        self.core.send("agent:session-started", detail, true);
+        self.core.status_changed(true);
+        self.tell_message(session, run, true);
+    }
+
+    /// A run has ended. Nothing of it comes after this.
+    pub(super) fn tell_end(&mut self, session: &str, id: &str) {
+        let Some(run) = self.core.run(session, id) else { return };
+        let Some(ended) = run.ended.clone() else { return };
+        let (started_at, result) = (run.started_at, run_result(run));
+        let tool_call = run.delegate.as_ref().map(|delegate| delegate.tool_call.clone());
+        // A held one that never went on here has told nothing yet.
+        self.core.runs.begin(id, session, started_at);
+        match tool_call {
+            Some(tool_call) => self.tell_delegate_end(session, &tool_call, ended.outcome),
+            None => self.tell_own_end(session, id, started_at, &ended, &result),
+        }
+        self.core.runs.end(id);
+        self.core.tell_waiters((session, id), started_at, &ended, &result);
+    }
+
+    fn tell_own_end(&mut self, session: &str, id: &str, started_at: Millis, ended: &Ended, result: &Value) {
+        self.core.outbox.tell_after_commit(self.core.status_notice());
+        self.tell_message(session, id, false);
+        let Some(mut detail) = self.core.detail_of(session, id) else { return };
+        match ended.outcome {
+            Outcome::Completed => {
+                detail.number("endedAt", ended.at);
+                for member in ["text", "turns", "value", "usage"] {
+                    detail.maybe(member, result.get(member).cloned());
+                }
+                self.core.send("agent:session-completed", detail, true);
+            }
+            Outcome::Interrupted => {
+                detail.number("endedAt", ended.at);
+                detail.text("reason", &self.interrupt_reason);
+                self.core.send("agent:session-interrupted", detail, true);
+            }
+            Outcome::Failed => {
+                detail.all(ended.error.as_ref().map(ErrorInfo::to_json).into());
+                self.core.send("agent:error", detail, true);
+            }
+        }
+        let Some(mut detail) = self.core.detail_of(session, id) else { return };
+        let phase = if ended.outcome == Outcome::Failed { "error" } else { "end" };
+        detail.text("phase", phase);
+        detail.number("startedAt", started_at);
+        detail.number("endedAt", ended.at);
+        detail.maybe("error", result.get("error").cloned());
+        self.core.send("agent:lifecycle", detail, true);
+        self.core.status_changed(true);
+    }
+
+    /// A run that worked for another has ended: it shows as its call there.
+    fn tell_delegate_end(&mut self, session: &str, tool_call: &str, outcome: Outcome) {
+        let top = self.core.current_id(session);
+        let status = if outcome == Outcome::Completed { "completed" } else { "failed" };
+        // An interrupt is told when it is stored, and with it whatever it has ended.
+        let barrier = outcome == Outcome::Interrupted;
+        self.core.tell_call(session, &top, tool_call, status, barrier);
+        self.tell_message(session, &top, false);
+    }
 
     /// The messages of a run, to those who watch its session. The person's only where `both` says so.
     pub(super) fn tell_message(&mut self, session: &str, run: &str, both: bool) {
-        if !self.sessions.is_watched(session) {
+        if !self.core.sessions.is_watched(session) {
             return;
         }
         // A run that works for another shows as its call there.
-        let folded = match self.run(session, run) {
-            Some(run) if run.delegate.is_some() => self.current(session),
+        let folded = match self.core.run(session, run) {
+            Some(run) if run.delegate.is_some() => self.core.current(session),
             run => run,
         };
         let Some(folded) = folded else { return };
@@ -280,12 +283,12 @@ impl Harness {
             Some(last) if !both => (last, folded.shown_before_last()),
             _ => (0, 0),
         };
-        let Some(of) = self.session(session) else { return };
+        let Some(of) = self.core.session(session) else { return };
         let user = if both { session::said_in(of, folded) } else { Vec::new() };
         let assistant = (from, self.answer(of, folded, turn));
         for (from, message) in user.into_iter().map(|user| (0, user)).chain([assistant]) {
             let action = Action::Tell(Notice::Message(session.into(), from, json(&message)));
-            if both { self.outbox.tell_after_commit(action) } else { self.outbox.tell(action) }
+            if both { self.core.outbox.tell_after_commit(action) } else { self.core.outbox.tell(action) }
         }
     }
 
@@ -317,37 +320,38 @@ impl Harness {
 
     /// The conversation of a session in our hands, whole.
     pub(super) fn history_notice(&self, session: &str) -> Action {
-        let folded = self.session(session);
+        let folded = self.core.session(session);
         let history = folded.and_then(|folded| self.history_of(folded, None, None)).unwrap_or_default();
         Action::Tell(Notice::History(session.into(), json(&Value::from(history))))
     }
 
     pub(super) fn tell_history(&mut self, session: &str) {
-        self.outbox.tell(self.history_notice(session));
+        self.core.outbox.tell(self.history_notice(session));
     }
 
     /// Tells those who watch what the sessions say that are in our hands now; of the others they know already.
     pub(super) fn tell_histories(&mut self) {
-        for session in self.sessions.watched().into_iter().filter(|id| self.sessions.has(id)).list() {
+        for session in self.core.sessions.watched().into_iter().filter(|id| self.core.sessions.has(id)).list()
+        {
             self.tell_history(&session);
         }
     }
 
     /// Tells those who watch what changed in the state of a session's view.
     pub(super) fn tell_views(&mut self) {
-        for session in self.sessions.watched() {
+        for session in self.core.sessions.watched() {
             let view = json(&self.view_of(&session));
-            if self.sessions.told_state(&session) != Some(&view) {
-                self.sessions.watch(&session, view.clone());
-                self.outbox.tell(Action::Tell(Notice::View(session, view)));
+            if self.core.sessions.told_state(&session) != Some(&view) {
+                self.core.sessions.watch(&session, view.clone());
+                self.core.outbox.tell(Action::Tell(Notice::View(session, view)));
             }
         }
     }
 
     pub(super) fn view_of(&self, session: &str) -> Value {
-        let run = self.session(session).and_then(|s| s.runs.last());
-        let (status, error) = match &self.lifecycle {
-            Lifecycle::Error(_) => ("error", self.failure.as_ref()),
+        let run = self.core.session(session).and_then(|s| s.runs.last());
+        let (status, error) = match &self.core.lifecycle {
+            Lifecycle::Error(_) => ("error", self.core.failure.as_ref()),
             Lifecycle::Stopped | Lifecycle::Starting => ("stopped", None),
             Lifecycle::Running => match run {
                 None => ("ready", None),
@@ -366,7 +370,7 @@ impl Harness {
         Object::new()
             .text("status", status)
             .maybe("error", error.map(ErrorInfo::to_json))
-            .maybe("queue", self.session(session).and_then(session::Session::told_queue))
+            .maybe("queue", self.core.session(session).and_then(session::Session::told_queue))
             .maybe("permissions", (!questions.is_empty()).then(|| questions.into()))
             .done()
     }

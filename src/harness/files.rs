@@ -105,17 +105,18 @@ impl Harness {
         args: &Value,
     ) -> Result<Vec<Block>, ErrorInfo> {
         let mut files = files(args)?;
-        let runs = self.session(session).and_then(|session| session.runs.get(..kept)).unwrap_or_default();
-        let waiting = self.session(session).into_iter().flat_map(Session::queued_files);
+        let runs =
+            self.core.session(session).and_then(|session| session.runs.get(..kept)).unwrap_or_default();
+        let waiting = self.core.session(session).into_iter().flat_map(Session::queued_files);
         let had: u64 = runs.iter().flat_map(files_of).chain(waiting).map(|file| file.size).sum();
         let sum = files.iter().fold(had, |sum, file| sum.saturating_add(file.size));
         if !files.is_empty() {
             fits(sum, "the files of a conversation")?;
         }
-        let on = self.session(session).and_then(Session::provider);
+        let on = self.core.session(session).and_then(Session::provider);
         let peer = self.config.peer(on);
         for file in &mut files {
-            file.name = self.scrubbed(std::mem::take(&mut file.name));
+            file.name = self.core.secrets.scrubbed(std::mem::take(&mut file.name));
             self.supported(file, on, peer.as_ref())?;
         }
         Ok(files.into_iter().map(Block::File).list())
@@ -146,7 +147,7 @@ impl Harness {
                 && !self.is_file_used(&file.id)
             {
                 let key = vec![file.id.as_str().into()];
-                self.outbox.write(Write::Put { table: Table::Files, key, value: String::new() });
+                self.core.outbox.write(Write::Put { table: Table::Files, key, value: String::new() });
             }
         }
     }
@@ -155,7 +156,7 @@ impl Harness {
     pub(super) fn sweep_files(&mut self, files: &[Key]) {
         for key in files {
             if !matches!(key.first(), Some(Part::Text(id)) if self.is_file_used(id)) {
-                self.outbox.write(Write::DeletePrefix { table: Table::Files, prefix: key.clone() });
+                self.core.outbox.write(Write::DeletePrefix { table: Table::Files, prefix: key.clone() });
             }
         }
     }
@@ -164,11 +165,12 @@ impl Harness {
     fn is_file_used(&self, id: &str) -> bool {
         let by_head = |(session, head): (&str, &Head)| {
             let files = head.value.get("files").unwrap_or(&Value::Null);
-            !self.sessions.has(session) && json::items(files).iter().any(|file| file.as_str() == Some(id))
+            !self.core.sessions.has(session)
+                && json::items(files).iter().any(|file| file.as_str() == Some(id))
         };
         let comes = |arrival: &Arrival| arrival.session.files().any(|file| file.id == id);
         self.arrival.as_ref().is_some_and(comes)
-            || self.sessions.iter().any(|(_, slot)| slot.session.files().any(|file| file.id == id))
-            || self.sessions.heads().any(by_head)
+            || self.core.sessions.iter().any(|(_, slot)| slot.session.files().any(|file| file.id == id))
+            || self.core.sessions.heads().any(by_head)
     }
 }

@@ -10,7 +10,7 @@ use super::{Action, Harness, Lifecycle};
 use crate::error::{Code, ErrorInfo};
 use crate::json;
 use crate::list::Listed;
-use crate::model::errors::{check_header, shorten};
+use crate::model::errors::check_header;
 use crate::object::Object;
 use crate::ports::{Part, Rows};
 use serde_json::Value;
@@ -54,7 +54,7 @@ impl Harness {
                     error.code = Code::InvalidArguments;
                     error
                 })?;
-                self.keep_secret(key);
+                self.core.secrets.keep(key);
                 VaultAsk::Set(of, key.into())
             }
             "keys.remove" => VaultAsk::Remove(named(&args(&["provider"])?)?),
@@ -68,22 +68,22 @@ impl Harness {
                 return Ok(());
             }
         };
-        self.outbox.act(Action::Vault { id, ask });
+        self.core.outbox.act(Action::Vault { id, ask });
         Ok(())
     }
 
     /// Asks a provider for its models (`list`), or only whether its key is good.
     fn try_key(&mut self, id: u32, list: bool, mut provider: Provider) {
         for secret in provider.secrets() {
-            self.keep_secret(secret);
+            self.core.secrets.keep(secret);
         }
         // Whoever sends it looks whether there is one.
         provider.look_in_vault(None, |_| true);
         let value = match provider {
             Provider::Http(http) => {
                 match http.preset.wire.ask(&http.endpoint, list) {
-                    Ok(request) => self.outbox.act(Action::TryKey { id, http, request, list }),
-                    Err(error) => self.reply_now(id, Err(error)),
+                    Ok(request) => self.core.outbox.act(Action::TryKey { id, http, request, list }),
+                    Err(error) => self.core.reply_now(id, Err(error)),
                 }
                 return;
             }
@@ -92,7 +92,7 @@ impl Harness {
             }
             Provider::Custom { .. } => Object::new().flag("ok", true).done(),
         };
-        self.reply_now(id, Ok(Some(json::json(&value))));
+        self.core.reply_now(id, Ok(Some(json::json(&value))));
     }
 
     /// The vault as a start finds it.
@@ -111,55 +111,13 @@ impl Harness {
         if held {
             self.vault.push(name);
         }
-        if self.lifecycle == Lifecycle::Running {
+        if self.core.lifecycle == Lifecycle::Running {
             self.config.look_in_vault(&self.vault);
             // Recorded before the next decision, if it makes a difference.
             self.changed = true;
             self.start_those_with_keys();
         }
     }
-
-    /// What went wrong with a model, as the journal keeps it and the page may see it: no key in it, and cut after that.
-    pub fn clean(&self, mut error: ErrorInfo) -> ErrorInfo {
-        self.scrub_error(&mut error);
-        shorten(&mut error);
-        error
-    }
-
-    /// The same of a value.
-    pub fn clean_value(&self, value: Value) -> Value {
-        self.scrubbed_value(value)
-    }
-
-    /// A text from outside without the keys that must not appear anywhere. Whoever cuts texts does so after this: half a
-    /// key is not found any more.
-    pub fn clean_text(&self, text: String) -> String {
-        self.scrubbed(text)
-    }
-}
-
-/// A key as it stands inside a JSON text.
-pub(super) fn in_json(key: &str) -> String {
-    let mut text = String::new();
-    json::push_text(&mut text, key);
-    let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-    inside.unwrap_or(key).into()
-}
-
-/// A key as it stands in the query of a URL.
-pub(super) fn in_url(key: &str) -> String {
-    let mut text = String::new();
-    for byte in key.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte) {
-            text.push(byte.into());
-        } else {
-            text.push('%');
-            for half in [byte >> 4, byte & 15] {
-                text.extend(char::from_digit(half.into(), 16).map(|digit| digit.to_ascii_uppercase()));
-            }
-        }
-    }
-    text
 }
 
 /// The name of a provider, as the vault has it.
@@ -304,28 +262,12 @@ mod tests {
         let [Action::Vault { id: 1, ask }] = &world.asked[..] else { panic!("{:?}", world.asked) };
         assert_eq!(*ask, set);
         assert!(!format!("{:?}", world.asked).contains(key));
-        assert_eq!(world.harness.clean_text(format!("it was {key}.")), "it was [REDACTED].");
+        assert_eq!(world.harness.secrets().scrubbed(format!("it was {key}.")), "it was [REDACTED].");
         world.asked.clear();
         world.command("keys.remove", json!({ "provider": "xai" }));
         world.command("keys.list", Value::Null);
         let asks: Vec<_> = world.asked.iter().map(|action| format!("{action:?}")).collect();
         assert_eq!(asks, ["Vault { id: 2, ask: xai }", "Vault { id: 3, ask: list }"]);
-    }
-
-    #[test]
-    fn a_key_is_taken_out_in_the_forms_that_others_write_it_in() {
-        let mut world = World::new(&[]);
-        let key = "sk/\"marked\"+Ab=";
-        world.harness.keep_secret(key);
-        let url = "https://x.example/?k=sk%2F%22marked%22%2BAb%3D";
-        for text in [key.to_string(), json!([key]).to_string(), url.into()] {
-            let clean = world.harness.clean_text(text.clone());
-            assert!(clean.contains("[REDACTED]") && !clean.contains("marked"), "{text}: {clean}");
-        }
-        // One that looks the same everywhere is looked for once.
-        world.harness.secrets.clear();
-        world.harness.keep_secret("sk-plain_0123");
-        assert_eq!(world.harness.secrets, ["sk-plain_0123"]);
     }
 
     #[test]
@@ -336,7 +278,7 @@ mod tests {
         world.command("keys.set", json!({ "provider": "xai", "key": around }));
         let set = VaultAsk::Set("xai".into(), key.into());
         assert!(matches!(&world.asked[..], [Action::Vault { ask, .. }] if *ask == set));
-        let is_out = |world: &World| world.harness.clean_text(format!("[{key}]")) == "[[REDACTED]]";
+        let is_out = |world: &World| world.harness.secrets().scrubbed(format!("[{key}]")) == "[[REDACTED]]";
         assert!(is_out(&world));
 
         let mut world = World::new(&[]);
@@ -359,13 +301,6 @@ mod tests {
             .unwrap()
             .unwrap();
         assert!(is_out(&world));
-
-        let mut world = World::new(&[]);
-        world.harness.keep_secret(&around);
-        assert!(is_out(&world));
-        // The longer of two is taken out first: what is left of it would be half a key.
-        world.harness.keep_secret(&format!("{key}-longer"));
-        assert_eq!(world.harness.clean_text(format!("{key}-longer")), "[REDACTED]");
     }
 
     #[test]
@@ -411,7 +346,7 @@ mod tests {
         };
         assert_eq!((request.method(), http.vault.as_deref()), ("GET", None));
         assert!(!format!("{:?}", world.asked).contains("marked"));
-        assert_eq!(world.harness.clean_text("sk-marked-key".into()), "[REDACTED]");
+        assert_eq!(world.harness.secrets().scrubbed("sk-marked-key".into()), "[REDACTED]");
         world.asked.clear();
         world.command("keys.models", json!({ "provider": { "kind": "openai" } }));
         let [Action::TryKey { http, list: true, .. }] = &world.asked[..] else { panic!("{:?}", world.asked) };

@@ -13,6 +13,7 @@ mod args;
 mod calls;
 mod commands;
 mod config;
+mod core;
 mod events;
 mod files;
 mod keys;
@@ -23,6 +24,7 @@ mod pages;
 mod permission;
 mod queue;
 mod runs;
+mod secrets;
 mod sessions;
 mod slots;
 mod start;
@@ -35,33 +37,25 @@ pub use commands::interrupts;
 pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
 pub use files::files;
 pub use keys::VaultAsk;
+pub use secrets::Secrets;
 pub use start::{FORMAT_KEY, check_format};
 
-use crate::error::{Code, ErrorInfo, Provided, Told};
-use crate::find;
+use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
-use crate::json::json;
 use crate::list::Listed;
 use crate::maps::Few;
-use crate::object::Object;
 use crate::ports::{Key, Millis, PatternEngine, Read, Rows, StoreError};
 use crate::prompt::{self, Skill};
-use crate::run::{Call, Run, Runs};
 use crate::session::Session;
 use crate::session::carry::Reader;
 use crate::session::operator::Operator;
-use crate::tools::{Definition, Policy, Registry, ToolText, own};
+use crate::tools::{Definition, Policy, Registry, own};
 use crate::workspace::Workspace;
 use calls::LiveCall;
-use outbox::Outbox;
-use serde_json::Value;
+use core::Core;
 use sessions::Arrival;
-use slots::Sessions;
 use std::collections::VecDeque;
 use streaming::LiveModel;
-
-/// What stands in place of a key.
-const REDACTED: &str = "[REDACTED]";
 
 /// The session of the harness's own conversation.
 pub const DEFAULT_SESSION: &str = "default";
@@ -141,28 +135,18 @@ enum After {
 /// The harness of one workspace, running or not.
 #[derive(Debug)]
 pub struct Harness {
-    options: Options,
-    now: Millis,
-    /// Who has given the command that is carried out now.
-    by: By,
-    lifecycle: Lifecycle,
-    /// Why it stands at `Error`, whole.
-    failure: Option<ErrorInfo>,
+    core: Core,
     closed: bool,
     closing: Option<Option<u32>>,
-    epoch: u64,
     /// Until which epoch an agent was stopped on purpose: what was always allowed until then is not any more.
     stopped: u64,
     start: Option<start::Start>,
     config: Config,
-    /// Every key that was ever given: what is on its way may still name an earlier one.
-    secrets: Vec<String>,
     /// The names under which the vault has keys.
     vault: Vec<String>,
     /// What the function for the instructions gave.
     instructions: Option<String>,
     registry: Registry,
-    engine: PatternEngine,
     /// What may be done and what is asked about, by the present configuration.
     policy: Policy,
     /// The skills that count: the page's, and the account's.
@@ -173,11 +157,8 @@ pub struct Harness {
     changed: bool,
     /// Calls of the page's own code that wait for a person.
     page_questions: Vec<page_calls::PageQuestion>,
-    /// Whether the page was last told that it waits for a person.
-    told_suspended: bool,
     /// When a question of a run, or a call that somebody answers, is not waited for any longer: session and tool call.
     question_deadlines: Vec<(Millis, String, String)>,
-    sessions: Sessions,
     /// Rows whose signatures are worked out again.
     judged: Few<u64, (After, Vec<Rows>)>,
     /// What waits to hear whether another tab works here.
@@ -191,15 +172,10 @@ pub struct Harness {
     page_commit: Option<(u64, pages::Job, pages::Step)>,
     refreshing: bool,
     refresh_queue: Vec<pages::Job>,
-    outbox: Outbox,
     epoch_commit: Option<u64>,
     models: Few<CallKey, LiveModel>,
     calls: Few<CallKey, LiveCall>,
-    keys: CallKey,
     reads: Few<u64, After>,
-    read_ids: u64,
-    /// The runs under way, and who waits for their ends.
-    runs: Runs,
     deferred: Vec<(Millis, Input)>,
     /// What follows at once, of itself.
     inner: VecDeque<Inner>,
@@ -232,30 +208,21 @@ impl Harness {
             debug_assert!(registered.is_ok());
         }
         let mut harness = Harness {
-            options,
-            now: 0,
-            by: By::Here,
-            lifecycle: Lifecycle::Stopped,
-            failure: None,
+            core: Core::new(options, engine),
             closed: false,
             closing: None,
-            epoch: 0,
             stopped: 0,
             start: None,
             config: Config::default(),
-            secrets: Vec::new(),
             vault: Vec::new(),
             instructions: None,
             registry,
-            engine,
             policy: Policy::default(),
             skills: Vec::new(),
             account: Vec::new(),
             changed: false,
             page_questions: Vec::new(),
-            told_suspended: false,
             question_deadlines: Vec::new(),
-            sessions: Sessions::default(),
             judged: Few::default(),
             reader: None,
             arrival: None,
@@ -265,14 +232,10 @@ impl Harness {
             page_commit: None,
             refreshing: false,
             refresh_queue: Vec::new(),
-            outbox: Outbox::default(),
             epoch_commit: None,
             models: Few::default(),
             calls: Few::default(),
-            keys: 0,
             reads: Few::default(),
-            read_ids: 0,
-            runs: Runs::default(),
             deferred: Vec::new(),
             inner: VecDeque::new(),
             last_draft: 0,
@@ -282,25 +245,9 @@ impl Harness {
         harness
     }
 
-    /// Takes note of a key: it must not appear anywhere, nor as a JSON text or a URL writes it. What `fetch` trims goes
-    /// out without its ends, and may come back so.
-    pub fn keep_secret(&mut self, key: &str) {
-        let key = key.trim_ascii();
-        if key.len() < config::SECRET_BYTES {
-            return;
-        }
-        for form in [key.into(), keys::in_json(key), keys::in_url(key)] {
-            if !self.secrets.contains(&form) {
-                // The longer one first: if a shorter one is its beginning, what is left of it would be half a key.
-                let at = self.secrets.iter().position(|other| other.len() < form.len());
-                self.secrets.insert(at.unwrap_or(self.secrets.len()), form);
-            }
-        }
-    }
-
     fn take_config(&mut self, config: Config) {
         for secret in config.secrets() {
-            self.keep_secret(secret);
+            self.core.secrets.keep(secret);
         }
         self.config = config;
         self.config.look_in_vault(&self.vault);
@@ -311,7 +258,7 @@ impl Harness {
         self.changed = true;
         self.tell_tools();
         self.drop_what_may_not_run(&before);
-        if self.lifecycle == Lifecycle::Running {
+        if self.core.lifecycle == Lifecycle::Running {
             self.start_those_with_keys();
         }
     }
@@ -347,53 +294,43 @@ impl Harness {
         &self.config
     }
 
+    /// A session in its hands.
+    pub fn session(&self, id: &str) -> Option<&Session> {
+        self.core.session(id)
+    }
+
+    /// The keys that must not appear anywhere.
+    pub fn secrets(&self) -> &Secrets {
+        &self.core.secrets
+    }
+
+    /// The same, to take note of a key that the world has found.
+    pub fn secrets_mut(&mut self) -> &mut Secrets {
+        &mut self.core.secrets
+    }
+
     /// Where the harness stands.
     pub fn lifecycle(&self) -> &Lifecycle {
-        &self.lifecycle
+        &self.core.lifecycle
     }
 
     /// How many results and pieces of answers came too late: nobody waited for them any more, and they were dropped.
     pub fn dropped(&self) -> u64 {
-        self.runs.all_dropped()
-    }
-
-    /// A session in its hands.
-    pub fn session(&self, id: &str) -> Option<&Session> {
-        self.sessions.get(id).map(|slot| &slot.session)
-    }
-
-    /// The run of a session that has not ended.
-    fn current(&self, session: &str) -> Option<&Run> {
-        self.session(session)?.current()
-    }
-
-    /// Its id, as entries and events name it.
-    fn current_id(&self, session: &str) -> String {
-        self.current(session).map(|run| run.id.clone()).unwrap_or_default()
-    }
-
-    /// A run of a session's present conversation.
-    fn run(&self, session: &str, run: &str) -> Option<&Run> {
-        self.session(session)?.run(run)
-    }
-
-    /// A tool call of such a run.
-    fn call_of(&self, session: &str, run: &str, tool_call: &str) -> Option<&Call> {
-        self.run(session, run)?.call(tool_call)
+        self.core.runs.all_dropped()
     }
 
     /// The tool of such a call, as it is now.
     fn tool_of(&self, session: &str, run: &str, tool_call: &str) -> Option<&Definition> {
-        Some(&self.registry.get(&self.call_of(session, run, tool_call)?.name)?.definition)
+        Some(&self.registry.get(&self.core.call_of(session, run, tool_call)?.name)?.definition)
     }
 
     /// Something happened, at this time. Follow it by [`Harness::poll`] until that gives nothing more.
     pub fn handle(&mut self, now: Millis, input: Input) {
         // A clock that goes backwards must not: entries are in order of time.
-        self.now = self.now.max(now);
+        self.core.set_now(now);
         if self.closed {
             if let Input::Command { id, .. } = input {
-                self.reply_now(id, Err(commands::closed()));
+                self.core.reply_now(id, Err(commands::closed()));
             }
             return;
         }
@@ -456,12 +393,12 @@ impl Harness {
 
     /// The next thing to do; `None`: nothing until the next input, or until [`Harness::deadline`].
     pub fn poll(&mut self, now: Millis) -> Option<Action> {
-        self.now = self.now.max(now);
+        self.core.set_now(now);
         loop {
-            if let Some(mut action) = self.outbox.pop() {
+            if let Some(mut action) = self.core.outbox.pop() {
                 // A run goes on while nobody is there; what it says can be read later.
                 if let Action::Tell(notice) = &action
-                    && self.present_operator().is_err()
+                    && self.core.present_operator().is_err()
                     && notice.is_of_session()
                 {
                     continue;
@@ -471,7 +408,7 @@ impl Harness {
                     *function = present.unwrap_or(*function);
                     // A function's time begins when it is called, not when it was ordered: its commit may be slow.
                     if let Some(live) = self.calls.get_mut(*call) {
-                        live.deadline = Some(self.now + live.limit);
+                        live.deadline = Some(self.core.now + live.limit);
                     }
                 }
                 return Some(action);
@@ -488,21 +425,22 @@ impl Harness {
         if self.must_finish() {
             return None;
         }
-        let mut due = vec![self.draft_due(), self.outbox.due(), self.first_deadline(), self.removal_due()];
+        let mut due =
+            vec![self.draft_due(), self.core.outbox.due(), self.first_deadline(), self.removal_due()];
         for call in self.calls.values() {
             due.push(call.deadline);
             due.push(call.progress_due());
         }
-        for waiter in &self.runs.waiters {
+        for waiter in &self.core.runs.waiters {
             due.push(waiter.due());
         }
         for model in self.models.values() {
             due.push(model.asked.watch.due());
         }
-        for (_, _, at) in self.retries() {
+        for (_, _, at) in self.core.retries() {
             due.push(Some(at));
         }
-        for (session, _) in self.sessions.iter() {
+        for (session, _) in self.core.sessions.iter() {
             due.push(self.over_at(session));
         }
         due.into_iter().flatten().min()
@@ -511,7 +449,7 @@ impl Harness {
     fn take(&mut self, input: Input) {
         match input {
             Input::Command { id, name, args, fresh, by } => {
-                self.by = by;
+                self.core.by = by;
                 self.command(id, &name, args, fresh);
             }
             Input::Locked(granted) => self.locked(granted),
@@ -537,23 +475,23 @@ impl Harness {
             Input::Answered { call, result } => self.answered(call, result),
             Input::Returned { call, result } => self.returned(call, result),
             Input::Progress { call, json } => self.progress(call, &json),
-            Input::Late(call) => self.runs.late(call),
+            Input::Late(call) => self.core.runs.late(call),
             Input::Tick => self.tick(),
         }
-        self.by = By::Here;
+        self.core.by = By::Here;
     }
 
     fn tick(&mut self) {
-        let now = self.now;
+        let now = self.core.now;
         self.end_all_overdue();
-        self.end_waits();
+        self.core.end_waits();
         for key in self.calls.keys(&|call| call.deadline.is_some_and(|deadline| deadline <= now)) {
             self.let_go(key);
             let limit = self.calls.get(key).map_or(0, |call| call.limit);
             let error = ErrorInfo::new(Code::ToolTimeout, format!("the tool did not end within {limit} ms"));
             self.returned(key, Err(error.hint("try again with less work, or go on without it")));
         }
-        for (session, run, at) in self.retries() {
+        for (session, run, at) in self.core.retries() {
             if at <= now {
                 self.inner_settle(session, run, Entry::Due {});
             }
@@ -567,17 +505,17 @@ impl Harness {
 
     /// Sends the next commit if one is due. `false`: nothing changed.
     fn send_next_commit(&mut self) -> bool {
-        if !self.outbox.free() {
+        if !self.core.outbox.free() {
             return false;
         }
         let pages_wait = !self.page_jobs.is_empty() || self.closing.is_some();
-        if let Some(due) = self.outbox.due() {
-            if due > self.now && !pages_wait {
+        if let Some(due) = self.core.outbox.due() {
+            if due > self.core.now && !pages_wait {
                 return false;
             }
-            self.write_heads();
-            let guard = self.guard();
-            self.outbox.send(self.now, guard);
+            self.core.write_heads();
+            let guard = self.core.guard();
+            self.core.outbox.send(self.core.now, guard);
             return true;
         }
         self.send_page_commit()
@@ -585,21 +523,21 @@ impl Harness {
 
     fn committed(&mut self, commit: u64, result: Result<(), StoreError>) {
         if self.page_commit.as_ref().is_some_and(|(id, ..)| *id == commit) {
-            self.outbox.stored(commit);
+            self.core.outbox.stored(commit);
             self.page_committed(result);
-            self.tell_growth();
+            self.core.tell_growth();
         } else if self.epoch_commit == Some(commit) {
             self.epoch_commit = None;
-            self.outbox.stored(commit);
+            self.core.outbox.stored(commit);
             self.epoch_committed(result);
-        } else if !self.outbox.forgotten(commit) {
+        } else if !self.core.outbox.forgotten(commit) {
             match result {
                 Ok(()) => {
-                    self.outbox.stored(commit);
-                    self.tell_growth();
+                    self.core.outbox.stored(commit);
+                    self.core.tell_growth();
                 }
                 Err(error) => {
-                    self.outbox.failed(commit);
+                    self.core.outbox.failed(commit);
                     self.fail(error.info());
                 }
             }
@@ -607,9 +545,8 @@ impl Harness {
     }
 
     fn read(&mut self, reads: Vec<Read>, after: After) {
-        self.read_ids += 1;
-        self.reads.insert(self.read_ids, after);
-        self.outbox.act(Action::Read { id: self.read_ids, reads });
+        let id = self.core.read(reads);
+        self.reads.insert(id, after);
     }
 
     fn read_done(&mut self, read: u64, result: Result<Vec<Rows>, StoreError>) {
@@ -628,29 +565,31 @@ impl Harness {
             return self.rows_read(after, rows, None);
         }
         self.judged.insert(read, (after, rows));
-        self.outbox.act(Action::Sign { id: read, texts });
+        self.core.outbox.act(Action::Sign { id: read, texts });
     }
 
     /// Rows are there, and what the signed ones among them sign to now; `None`: nothing can be signed.
     fn rows_read(&mut self, after: After, rows: Vec<Rows>, signatures: Option<Vec<String>>) {
         let signatures = signatures.as_deref();
-        self.judge(&after, &rows, signatures);
+        self.core.judge(&after, &rows, signatures);
         match after {
             After::Epoch => self.epoch_read(&rows),
             After::Around => self.looked_around(&rows),
             After::Load { sessions, files } => self.load(&sessions, &files, &rows),
             After::Account { .. } => {}
             After::Look(waiting) => {
-                self.by = waiting.by.clone();
+                self.core.by = waiting.by.clone();
                 self.look(*waiting, &rows, signatures);
             }
             After::Find(waiting) => self.found(*waiting, &rows),
-            After::List { command, of, asked, held } => self.heads_read(command, of, (asked, held), &rows),
+            After::List { command, of, asked, held } => {
+                self.core.heads_read(command, of, (asked, held), &rows)
+            }
             After::Arrived { command } => self.arrived(command, &rows, signatures),
             After::Remains => self.erase_removed(&rows),
             After::Erase { command, session } => {
                 for write in rows.iter().take(1).flat_map(|rows| start::erasures(&session, rows)) {
-                    self.outbox.write(write);
+                    self.core.outbox.write(write);
                 }
                 let files = rows.get(1).into_iter().flatten().map(|(key, _)| key.clone()).list();
                 self.sweep_files(&files);
@@ -666,10 +605,10 @@ impl Harness {
             After::Epoch | After::Around | After::Load { .. } | After::Remains => self.fail(error.clone()),
             After::Account { .. } => {}
             After::Look(waiting) | After::Find(waiting) => {
-                self.reply_now(waiting.command, Err(error.clone()))
+                self.core.reply_now(waiting.command, Err(error.clone()))
             }
             After::List { command, .. } | After::Arrived { command } => {
-                self.reply_now(command, Err(error.clone()));
+                self.core.reply_now(command, Err(error.clone()));
             }
             After::Erase { command, .. } => self.erased(command, Err(error.clone())),
             After::Pages(refresh) => {
@@ -687,11 +626,11 @@ impl Harness {
     /// has happened. No run ends by this; the next start folds what is stored.
     fn fail(&mut self, error: ErrorInfo) {
         self.drop_all(&error);
-        self.lifecycle = Lifecycle::Error(error.message.clone());
-        self.failure = Some(error.clone());
-        self.tell_status();
-        self.tell_error(&error);
-        self.tell_status_changed();
+        self.core.lifecycle = Lifecycle::Error(error.message.clone());
+        self.core.failure = Some(error.clone());
+        self.core.tell_status();
+        self.core.tell_error(&error);
+        self.core.tell_status_changed();
         if let Some(start) = self.start.take() {
             self.start_failed(start, &error);
         }
@@ -704,27 +643,27 @@ impl Harness {
     fn step_back(&mut self, command: u32, epoch: u64) {
         let error = ErrorInfo::new(Code::OwnershipLost, "another tab may go on with the agent now");
         let error = error.hint("ask there, or start the agent again to take it back");
-        if self.lifecycle == Lifecycle::Running && self.epoch == epoch {
+        if self.core.lifecycle == Lifecycle::Running && self.core.epoch == epoch {
             self.draft_at_once();
             self.drop_all(&error);
-            self.lifecycle = Lifecycle::Stopped;
-            self.tell_status();
-            self.tell_status_changed();
+            self.core.lifecycle = Lifecycle::Stopped;
+            self.core.tell_status();
+            self.core.tell_status_changed();
             self.arrival = None;
         }
-        self.reply_now(command, Ok(None));
+        self.core.reply_now(command, Ok(None));
     }
 
     /// Gives up all that is under way, and the workspace: those who wait are told why.
     fn drop_all(&mut self, error: &ErrorInfo) {
         self.abort_all();
-        for action in self.outbox.abandon() {
+        for action in self.core.outbox.abandon() {
             if let Action::Reply { id, result } = action {
-                self.outbox.act(Action::Reply { id, result: result.and(Err(error.clone())) });
+                self.core.outbox.act(Action::Reply { id, result: result.and(Err(error.clone())) });
             }
         }
-        for waiter in std::mem::take(&mut self.runs.waiters) {
-            self.reply_now(waiter.command, Err(error.clone()));
+        for waiter in std::mem::take(&mut self.core.runs.waiters) {
+            self.core.reply_now(waiter.command, Err(error.clone()));
         }
         // What was read for this holding of the workspace must not serve the next one.
         let mut unanswered = Vec::new();
@@ -740,18 +679,14 @@ impl Harness {
             _ => true,
         });
         for command in unanswered {
-            self.reply_now(command, Err(error.clone()));
+            self.core.reply_now(command, Err(error.clone()));
         }
-        self.sessions.let_all_go();
-        self.runs.forget();
+        self.core.sessions.let_all_go();
+        self.core.runs.forget();
         self.reader = None;
         self.epoch_commit = None;
         self.page_commit.take_if(|(_, job, _)| !job.is_of_page());
-        self.unlock(false);
-    }
-
-    fn unlock(&mut self, stopped: bool) {
-        self.outbox.act(Action::Unlock { epoch: self.epoch, stopped });
+        self.core.unlock(false);
     }
 
     fn abort_all(&mut self) {
@@ -768,78 +703,11 @@ impl Harness {
 
     /// Aborts a call that is still known: what it says from here on comes too late for its run.
     fn let_go(&mut self, key: CallKey) {
-        self.outbox.abort(key);
+        self.core.outbox.abort(key);
         let of_model = self.models.get(key).map(|model| model.run.as_str());
         let run = of_model.or_else(|| self.calls.get(key)?.owner.run());
         if let Some(run) = run {
-            self.runs.let_go(key, run);
-        }
-    }
-
-    fn reply_now(&mut self, id: u32, result: Result<Option<String>, ErrorInfo>) {
-        self.outbox.act(Action::Reply { id, result });
-    }
-
-    fn reply(&mut self, id: u32, result: Result<Option<String>, ErrorInfo>) {
-        self.outbox.tell_after_commit(Action::Reply { id, result });
-    }
-
-    fn reply_value(&mut self, id: u32, value: &Value) {
-        self.reply(id, Ok(Some(json(value))));
-    }
-
-    fn key(&mut self) -> CallKey {
-        self.keys = self.keys.wrapping_add(1);
-        self.keys
-    }
-
-    /// The same text without the keys that must not appear anywhere.
-    fn scrubbed(&self, text: String) -> String {
-        let mut text = text;
-        self.scrub(&mut text);
-        text
-    }
-
-    /// Takes the keys out of a text. Whether there were any.
-    fn scrub(&self, text: &mut String) -> bool {
-        let mut found = false;
-        for secret in &self.secrets {
-            if find::has(text, secret) {
-                *text = find::replace(text, secret, REDACTED);
-                found = true;
-            }
-        }
-        found
-    }
-
-    /// The same value with its texts scrubbed.
-    fn scrubbed_value(&self, value: Value) -> Value {
-        match value {
-            Value::String(text) => self.scrubbed(text).into(),
-            Value::Array(items) => items.into_iter().map(|item| self.scrubbed_value(item)).array(),
-            Value::Object(members) => {
-                let mut scrubbed = Object::new();
-                for (name, value) in members {
-                    scrubbed.value(&self.scrubbed(name), self.scrubbed_value(value));
-                }
-                scrubbed.done()
-            }
-            other => other,
-        }
-    }
-
-    /// An error of the page's own code as the journal keeps it: without keys, and no longer than a result.
-    fn scrubbed_error(&self, mut error: ErrorInfo) -> ErrorInfo {
-        self.scrub_error(&mut error);
-        error.message = ToolText::cut(std::mem::take(&mut error.message)).text;
-        error
-    }
-
-    fn scrub_error(&self, error: &mut ErrorInfo) {
-        let Told { message, hint, provider: Provided { code, request, .. }, .. } = &mut **error;
-        self.scrub(message);
-        for text in [hint, code, request].into_iter().flatten() {
-            self.scrub(text);
+            self.core.runs.let_go(key, run);
         }
     }
 
@@ -852,28 +720,28 @@ impl Harness {
 
     /// A newer version wants the database: what is written is stored, a run at work is held, then all is let go.
     pub fn make_way(&mut self, now: Millis) {
-        self.now = self.now.max(now);
+        self.core.set_now(now);
         self.close(None);
     }
 
     /// Closes once everything is stored. `false`: nothing changed.
     fn finish_closing(&mut self) -> bool {
-        if !self.outbox.is_idle() || self.page_commit.is_some() {
+        if !self.core.outbox.is_idle() || self.page_commit.is_some() {
             return false;
         }
         let Some(command) = self.closing.take() else { return false };
         self.closed = true;
         for (_, input) in std::mem::take(&mut self.deferred) {
             if let Input::Command { id, .. } = input {
-                self.reply_now(id, Err(commands::closed()));
+                self.core.reply_now(id, Err(commands::closed()));
             }
         }
-        self.lifecycle = Lifecycle::Stopped;
-        self.unlock(false);
+        self.core.lifecycle = Lifecycle::Stopped;
+        self.core.unlock(false);
         if let Some(command) = command {
-            self.reply_now(command, Ok(None));
+            self.core.reply_now(command, Ok(None));
         }
-        self.outbox.act(Action::Close);
+        self.core.outbox.act(Action::Close);
         true
     }
 }

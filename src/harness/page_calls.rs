@@ -70,7 +70,7 @@ impl Harness {
     pub(super) fn page_call(&mut self, call: PageCall, stage: Stage) {
         let command = call.command;
         if let Err(error) = self.next_of_page_call(call, &stage) {
-            self.reply_now(command, Err(self.scrubbed_error(error)));
+            self.core.reply_now(command, Err(self.core.secrets.scrubbed_error(error)));
         }
     }
 
@@ -104,14 +104,14 @@ impl Harness {
             };
             (verdict, reason) = (*judged, "decide");
         }
-        let session = self.session(DEFAULT_SESSION);
+        let session = self.core.session(DEFAULT_SESSION);
         let granted = session.is_some_and(|session| session.grants.iter().any(|grant| grant.covers(&tool)));
         match verdict {
             Verdict::Deny => Err(policy::not_allowed(&tool)),
             Verdict::Ask if !granted => {
                 let definition = fingerprint(&tool);
                 let question = PageQuestion { call, definition, reason, deadline: self.question_deadline() };
-                let mut event = self.detail(DEFAULT_SESSION);
+                let mut event = self.core.detail(DEFAULT_SESSION);
                 event.all(self.told_page_question(&question));
                 self.page_questions.push(question);
                 self.send_now("agent:permission-required", event);
@@ -142,7 +142,7 @@ impl Harness {
     /// `PermissionRequest` of the contract.
     pub(super) fn told_page_question(&self, asked: &PageQuestion) -> Value {
         let tool = self.registry.get(&asked.call.tool).map(|tool| &tool.definition);
-        let args = self.scrubbed_value(asked.call.args.clone());
+        let args = self.core.secrets.scrubbed_value(asked.call.args.clone());
         request_about(&asked.call, tool, &args, &asked.id(), asked.reason).done()
     }
 
@@ -152,7 +152,7 @@ impl Harness {
             return false;
         };
         let PageQuestion { call, definition, .. } = self.page_questions.remove(at);
-        let mut event = self.detail(DEFAULT_SESSION);
+        let mut event = self.core.detail(DEFAULT_SESSION);
         event.text("requestId", request).text("answer", answer);
         self.send_now("agent:permission-resolved", event);
         if answer == "deny" {
@@ -160,11 +160,11 @@ impl Harness {
             if let Some(word) = word {
                 error = error.hint(word);
             }
-            self.reply_now(call.command, Err(error));
+            self.core.reply_now(call.command, Err(error));
             return true;
         }
         // Where no agent runs there is no session that it could hold for.
-        if answer == "always_allow" && self.session(DEFAULT_SESSION).is_some() {
+        if answer == "always_allow" && self.core.session(DEFAULT_SESSION).is_some() {
             let granted = Entry::Granted { tool: call.tool.clone(), definition: definition.clone() };
             self.append(DEFAULT_SESSION, None, &granted);
         }

@@ -5,6 +5,7 @@
 //! commits its changes and its outcome together, so that it happens exactly once.
 
 use super::calls::RunCall;
+use super::core::Core;
 use super::outcome::{failed_call, returned_entry, tool_value};
 use super::sessions::{Head, signed_head};
 use super::{Action, After, Harness, start};
@@ -85,6 +86,25 @@ pub(super) struct Step {
     row: Option<(Header, Entry, Row)>,
 }
 
+impl Core {
+    fn page_job_answer(&mut self, job: &Job, result: Result<Value, ErrorInfo>) {
+        let Owner::Command(command) = job.owner else { return };
+        let result = result.map(|value| match (&job.what, value) {
+            (What::Tool { .. }, Value::String(text)) => tool_value(&ToolText::new(text), false),
+            (_, value) => value,
+        });
+        let json = result.map(|value| (!value.is_null()).then(|| json(&value)));
+        self.outbox.tell(Action::Reply { id: command, result: json });
+    }
+
+    fn is_wanted(&self, job: &Job) -> bool {
+        match &job.owner {
+            Owner::Command(_) => true,
+            Owner::Run(RunCall { session, run, tool_call }) => self.is_open(session, run, tool_call),
+        }
+    }
+}
+
 impl Harness {
     /// `pages.<name>` of the page's own code.
     pub(super) fn page_command(&mut self, command: u32, name: &str, args: &Value) -> Result<(), ErrorInfo> {
@@ -162,19 +182,21 @@ impl Harness {
     fn plan_of(&self, what: &What) -> Option<Result<Planned, ErrorInfo>> {
         let workspace = self.workspace.as_ref()?;
         Some(match what {
-            What::Op(op) => workspace.plan(op, self.now).map(|outcome| match outcome {
+            What::Op(op) => workspace.plan(op, self.core.now).map(|outcome| match outcome {
                 Outcome::Done(plan) => Planned::Done(done(plan)),
                 Outcome::Read(pending) => Planned::Wait(Wait::Op(pending)),
             }),
-            What::Tool { name, args } => pages::run(name, args, workspace, self.now).map(|run| match run {
-                pages::Run::Done(tool) => Planned::Done(done_tool(tool)),
-                pages::Run::Read(pending) => Planned::Wait(Wait::Tool(pending)),
-            }),
+            What::Tool { name, args } => {
+                pages::run(name, args, workspace, self.core.now).map(|run| match run {
+                    pages::Run::Done(tool) => Planned::Done(done_tool(tool)),
+                    pages::Run::Read(pending) => Planned::Wait(Wait::Tool(pending)),
+                })
+            }
         })
     }
 
     fn work_out(&mut self, mut job: Job) {
-        if !self.is_wanted(&job) {
+        if !self.core.is_wanted(&job) {
             return;
         }
         match self.plan_of(&job.what) {
@@ -197,7 +219,7 @@ impl Harness {
             // What changes pages is worked out once more at the moment it is sent.
             Ok(done) if !done.plan.writes.is_empty() => {
                 self.page_jobs.push_back(job);
-                self.outbox.hurry();
+                self.core.outbox.hurry();
             }
             result => self.page_job_done(job, result),
         }
@@ -206,7 +228,7 @@ impl Harness {
     /// Sends the next change of pages, in a commit of its own. `false`: nothing changed.
     pub(super) fn send_page_commit(&mut self) -> bool {
         let Some(job) = self.page_jobs.pop_front() else { return false };
-        if !self.is_wanted(&job) {
+        if !self.core.is_wanted(&job) {
             return true;
         }
         let done = match self.plan_of(&job.what) {
@@ -229,18 +251,18 @@ impl Harness {
             Owner::Command(_) => writes.push(start::format_write()),
             Owner::Run(RunCall { session, run, tool_call }) => {
                 let entry = outcome_entry(tool_call, &done.value);
-                let Some(slot) = self.sessions.get(session) else { return true };
-                let (header, stored) = slot.session.row(self.now, Some(run), &entry);
-                let head = Head::parse(&json(&slot.session.head_after(self.now, &header, &stored)));
+                let Some(slot) = self.core.sessions.get(session) else { return true };
+                let (header, stored) = slot.session.row(self.core.now, Some(run), &entry);
+                let head = Head::parse(&json(&slot.session.head_after(self.core.now, &header, &stored)));
                 let key: Key = vec![session.as_str().into(), Part::Number(header.seq)];
                 writes.push(Write::Put { table: Table::Entries, key, value: stored.to_text() });
                 writes.push(signed_head(session, &head));
-                expect.push(self.guard());
+                expect.push(self.core.guard());
                 row = Some((header, entry, stored));
             }
         }
         let commit = Commit { expect, writes, durability: Durability::Strict };
-        let id = self.outbox.send_alone(self.now, commit);
+        let id = self.core.outbox.send_alone(self.core.now, commit);
         self.page_commit = Some((id, job, Step { done, row }));
         true
     }
@@ -253,7 +275,7 @@ impl Harness {
                     workspace.accept(step.done.plan);
                 }
                 match step.row {
-                    None => self.page_job_answer(&job, Ok(step.done.value)),
+                    None => self.core.page_job_answer(&job, Ok(step.done.value)),
                     Some((header, entry, row)) => self.stored_outcome(&job, &header, &entry, &row),
                 }
             }
@@ -262,7 +284,7 @@ impl Harness {
                 self.page_job(job)
             }
             Err(error) => match &job.owner {
-                Owner::Command(_) => self.page_job_answer(&job, Err(error.info())),
+                Owner::Command(_) => self.core.page_job_answer(&job, Err(error.info())),
                 Owner::Run(_) => self.fail(error.info()),
             },
         }
@@ -271,10 +293,10 @@ impl Harness {
     fn stored_outcome(&mut self, job: &Job, header: &Header, entry: &Entry, row: &Row) {
         let Owner::Run(RunCall { session, .. }) = &job.owner else { return };
         let accepted =
-            self.sessions.get_mut(session).map(|slot| slot.session.accept(header, Some(entry), row));
+            self.core.sessions.get_mut(session).map(|slot| slot.session.accept(header, Some(entry), row));
         match accepted {
             Some(Ok(())) => {
-                if let Some(slot) = self.sessions.get_mut(session) {
+                if let Some(slot) = self.core.sessions.get_mut(session) {
                     slot.written = header.seq;
                 }
                 self.after(session, header.run.as_deref(), entry);
@@ -288,9 +310,9 @@ impl Harness {
     /// Nothing is to be written: the answer is all there is.
     pub(super) fn page_job_done(&mut self, job: Job, result: Result<Done, ErrorInfo>) {
         match &job.owner {
-            Owner::Command(_) => self.page_job_answer(&job, result.map(|done| done.value)),
+            Owner::Command(_) => self.core.page_job_answer(&job, result.map(|done| done.value)),
             // It may have ended otherwise while rows were read.
-            Owner::Run(_) if !self.is_wanted(&job) => {}
+            Owner::Run(_) if !self.core.is_wanted(&job) => {}
             Owner::Run(RunCall { session, run, tool_call }) => {
                 let entry = match result {
                     Ok(done) => outcome_entry(tool_call, &done.value),
@@ -298,23 +320,6 @@ impl Harness {
                 };
                 self.settle(session, run, &entry);
             }
-        }
-    }
-
-    fn page_job_answer(&mut self, job: &Job, result: Result<Value, ErrorInfo>) {
-        let Owner::Command(command) = job.owner else { return };
-        let result = result.map(|value| match (&job.what, value) {
-            (What::Tool { .. }, Value::String(text)) => tool_value(&ToolText::new(text), false),
-            (_, value) => value,
-        });
-        let json = result.map(|value| (!value.is_null()).then(|| json(&value)));
-        self.outbox.tell(Action::Reply { id: command, result: json });
-    }
-
-    fn is_wanted(&self, job: &Job) -> bool {
-        match &job.owner {
-            Owner::Command(_) => true,
-            Owner::Run(RunCall { session, run, tool_call }) => self.is_open(session, run, tool_call),
         }
     }
 }

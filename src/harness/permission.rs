@@ -6,6 +6,7 @@
 
 use super::calls::{About, CallOwner, LiveCall, RunCall};
 use super::config::shortened;
+use super::core::Core;
 use super::outcome::failed_call;
 use super::page_calls::Stage;
 use super::sessions::Head;
@@ -24,170 +25,10 @@ use serde_json::Value;
 /// The answers there are.
 const ANSWERS: [&str; 3] = ["allow_once", "always_allow", "deny"];
 
-impl Harness {
-    pub(super) fn question_deadline(&self) -> Option<Millis> {
-        self.config.question_ms.map(|limit| self.now.saturating_add(limit))
-    }
-
-    /// Calls a function of the page about a call.
-    pub(super) fn ask_page(
-        &mut self,
-        owner: CallOwner,
-        function: u32,
-        kind: &'static str,
-        mut request: Object,
-    ) {
-        let call = self.key();
-        let limit = self.config.tool_timeout_ms;
-        self.calls.insert(call, LiveCall::new(owner, "", limit));
-        self.outbox.act(Action::CallPage { call, function, kind, json: Some(request.json()) });
-    }
-
-    /// `decide` is asked about a call of a run.
-    pub(super) fn consult(&mut self, session: &str, run: &str, tool_call: &str) {
-        let about = About::Run(RunCall::new(session, run, tool_call));
-        let (Some(tool), Some(function)) = (self.tool_of(session, run, tool_call), self.config.decide) else {
-            // The tool, or the page that decides, has gone since: a person is asked.
-            return self.judged(about, Ok(None));
-        };
-        let args = self.args_of(session, run, tool_call);
-        let reason = self.policy.verdict(tool, false).1;
-        let request = request_of(tool_call, &tool.name, tool.capability.as_deref(), &args, "", reason);
-        self.ask_page(CallOwner::Decide(about), function, "decide", request);
-    }
-
-    /// What `decide` says. When it throws, says something else or nothing, a person is asked.
-    pub(super) fn judged(&mut self, about: About, result: Result<Option<String>, ErrorInfo>) {
-        let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
-        let verdict = said.as_ref().and_then(Value::as_str).and_then(Verdict::parse).unwrap_or(Verdict::Ask);
-        match about {
-            About::Page(call) => self.page_call(call, Stage::Judged(verdict)),
-            About::Run(RunCall { session, run, tool_call }) => {
-                let entry = Entry::Judged { tool_call, verdict: verdict.as_str().into() };
-                self.inner_settle(session, run, entry);
-            }
-        }
-    }
-
-    /// The page's own schema is asked about the arguments of a call of a run, or about the run's answer.
-    pub(super) fn inspect(&mut self, session: &str, run: &str, tool_call: &str) {
-        let about = About::Run(RunCall::new(session, run, tool_call));
-        let (function, args) = if tool_call.is_empty() {
-            let run = self.run(session, run);
-            let value = run.and_then(Run::last_value).and_then(Result::ok);
-            let output = run.and_then(|run| run.prompt.output.as_ref());
-            (output.and_then(|output| output.validate), value.unwrap_or_default())
-        } else {
-            let function = self.tool_of(session, run, tool_call).and_then(|tool| tool.validate);
-            (function, self.args_of(session, run, tool_call))
-        };
-        let Some(function) = function else {
-            let error = ErrorInfo::new(Code::ToolNotFound, "the tool is gone");
-            return self.validated(about, Err(error));
-        };
-        let mut request = Object::new();
-        request.value("args", args);
-        self.ask_page(CallOwner::Validate(about), function, "validate", request);
-    }
-
-    /// What it says: what is wrong with them, or nothing.
-    pub(super) fn validated(&mut self, about: About, result: Result<Option<String>, ErrorInfo>) {
-        let error = match result {
-            Err(error) => Some(self.scrubbed_error(error)),
-            Ok(json) => {
-                let said = json.and_then(|json| crate::json::parse(&json));
-                let wrong = said.as_ref().and_then(Value::as_str).map(|said| self.scrubbed(said.into()));
-                let answer = matches!(&about, About::Run(of) if of.tool_call.is_empty());
-                let code = if answer { Code::InvalidOutput } else { Code::InvalidArguments };
-                wrong.map(|wrong| ErrorInfo::new(code, ToolText::cut(wrong).text))
-            }
-        };
-        match (about, error) {
-            (About::Page(call), Some(error)) => self.reply_now(call.command, Err(error)),
-            (About::Page(call), None) => self.page_call(call, Stage::Valid),
-            (About::Run(RunCall { session, run, tool_call }), error) => {
-                self.inner_settle(session, run, Entry::Validated { tool_call, error });
-            }
-        }
-    }
-
-    /// The tool is asked what became of a call that was lost.
-    pub(super) fn look_up(&mut self, session: &str, run: &str, tool_call: &str) {
-        let of = RunCall::new(session, run, tool_call);
-        let Some(function) = self.tool_of(session, run, tool_call).and_then(|tool| tool.lookup) else {
-            return self.looked_up(of, Ok(None));
-        };
-        let mut request = Object::new();
-        request.value("args", self.args_of(session, run, tool_call)).text("toolCallId", tool_call);
-        self.ask_page(CallOwner::Lookup(of), function, "lookup", request);
-    }
-
-    /// What the tool knows of it: `{ result }`, or nothing.
-    pub(super) fn looked_up(&mut self, of: RunCall, result: Result<Option<String>, ErrorInfo>) {
-        let RunCall { session, run, tool_call } = of;
-        let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
-        let entry = match said.as_ref().and_then(|said| said.get("result")) {
-            Some(result) => self.returned_value(&tool_call, result),
-            None => Entry::NotFound { tool_call },
-        };
-        self.inner_settle(session, run, entry);
-    }
-
-    /// A question of a run is stored: everyone is told.
-    pub(super) fn tell_question(&mut self, session: &str, run: &str, tool_call: &str) {
-        let Some(detail) = self.question_of(session, run, tool_call) else { return };
-        if let Some(deadline) = self.question_deadline() {
-            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
-        }
-        let Some(mut event) = self.detail_of(session, run) else { return };
-        event.all(detail);
-        self.send("agent:permission-required", event, true);
-        self.tell_message(session, run, false);
-    }
-
-    /// A call waits for `tools.resolve`: as long as it takes, or as its tool says.
-    pub(super) fn tell_handed(&mut self, session: &str, run: &str, tool_call: &str) {
-        if let Some(limit) = self.limit_of(session, run, tool_call) {
-            let deadline = self.now.saturating_add(limit);
-            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
-        }
-        self.tell_call(session, run, tool_call, "started", true);
-        // The message says that it waits; an event alone says that it runs.
-        self.tell_message(session, run, false);
-    }
-
+impl Core {
     fn limit_of(&self, session: &str, run: &str, tool_call: &str) -> Option<u64> {
         let name = &self.call_of(session, run, tool_call)?.name;
         self.session(session)?.tools.get(name)?.definition.timeout_ms
-    }
-
-    /// A run that waited for a person waits again after a reload.
-    pub(super) fn tell_questions_again(&mut self, session: &str) {
-        if self.current(session).is_some_and(Run::waiting) {
-            let run = self.current_id(session);
-            self.tell_begin(session, &run);
-            self.tell_waiting_calls(session);
-        }
-    }
-
-    /// All calls that wait for a person, and those that other runs carry out.
-    pub(super) fn tell_waiting_calls(&mut self, session: &str) {
-        let Some(run) = self.current(session) else { return };
-        let mut waiting = Vec::new();
-        for part in run.parts() {
-            for call in part.open_calls() {
-                if matches!(call.state, CallState::Waiting(_) | CallState::Handed | CallState::Delegated) {
-                    waiting.push((part.id.clone(), call.id.clone(), call.state.clone()));
-                }
-            }
-        }
-        for (run, call, state) in waiting {
-            match state {
-                CallState::Handed => self.tell_handed(session, &run, &call),
-                CallState::Delegated => self.tell_call(session, &run, &call, "started", true),
-                _ => self.tell_question(session, &run, &call),
-            }
-        }
     }
 
     /// `PermissionRequest` of the contract.
@@ -220,14 +61,193 @@ impl Harness {
         checked.map_or_else(|_| session::arguments(&call.arguments), |checked| checked.args)
     }
 
+    /// What is always allowed in these sessions, whose agent was last stopped at the end of this epoch.
+    pub(super) fn granted(&self, heads: Vec<(String, Head)>, stopped: u64) -> Value {
+        let mut all = Vec::new();
+        for (id, head) in heads {
+            let by_head = head.value.get("grants").filter(|grants| {
+                grants.get("epoch").and_then(Value::as_u64).is_some_and(|epoch| epoch > stopped)
+            });
+            let tools = by_head.and_then(|grants| grants.get("tools")).and_then(texts).unwrap_or_default();
+            all.append(&mut match self.session(&id) {
+                Some(session) => granted_in(&id, session.grants.iter().map(|grant| grant.tool.as_str())),
+                None => granted_in(&id, tools.iter().map(String::as_str)),
+            });
+        }
+        all.into()
+    }
+}
+
+impl Harness {
+    pub(super) fn question_deadline(&self) -> Option<Millis> {
+        self.config.question_ms.map(|limit| self.core.now.saturating_add(limit))
+    }
+
+    /// Calls a function of the page about a call.
+    pub(super) fn ask_page(
+        &mut self,
+        owner: CallOwner,
+        function: u32,
+        kind: &'static str,
+        mut request: Object,
+    ) {
+        let call = self.core.call_key();
+        let limit = self.config.tool_timeout_ms;
+        self.calls.insert(call, LiveCall::new(owner, "", limit));
+        self.core.outbox.act(Action::CallPage { call, function, kind, json: Some(request.json()) });
+    }
+
+    /// `decide` is asked about a call of a run.
+    pub(super) fn consult(&mut self, session: &str, run: &str, tool_call: &str) {
+        let about = About::Run(RunCall::new(session, run, tool_call));
+        let (Some(tool), Some(function)) = (self.tool_of(session, run, tool_call), self.config.decide) else {
+            // The tool, or the page that decides, has gone since: a person is asked.
+            return self.judged(about, Ok(None));
+        };
+        let args = self.core.args_of(session, run, tool_call);
+        let reason = self.policy.verdict(tool, false).1;
+        let request = request_of(tool_call, &tool.name, tool.capability.as_deref(), &args, "", reason);
+        self.ask_page(CallOwner::Decide(about), function, "decide", request);
+    }
+
+    /// What `decide` says. When it throws, says something else or nothing, a person is asked.
+    pub(super) fn judged(&mut self, about: About, result: Result<Option<String>, ErrorInfo>) {
+        let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
+        let verdict = said.as_ref().and_then(Value::as_str).and_then(Verdict::parse).unwrap_or(Verdict::Ask);
+        match about {
+            About::Page(call) => self.page_call(call, Stage::Judged(verdict)),
+            About::Run(RunCall { session, run, tool_call }) => {
+                let entry = Entry::Judged { tool_call, verdict: verdict.as_str().into() };
+                self.inner_settle(session, run, entry);
+            }
+        }
+    }
+
+    /// The page's own schema is asked about the arguments of a call of a run, or about the run's answer.
+    pub(super) fn inspect(&mut self, session: &str, run: &str, tool_call: &str) {
+        let about = About::Run(RunCall::new(session, run, tool_call));
+        let (function, args) = if tool_call.is_empty() {
+            let run = self.core.run(session, run);
+            let value = run.and_then(Run::last_value).and_then(Result::ok);
+            let output = run.and_then(|run| run.prompt.output.as_ref());
+            (output.and_then(|output| output.validate), value.unwrap_or_default())
+        } else {
+            let function = self.tool_of(session, run, tool_call).and_then(|tool| tool.validate);
+            (function, self.core.args_of(session, run, tool_call))
+        };
+        let Some(function) = function else {
+            let error = ErrorInfo::new(Code::ToolNotFound, "the tool is gone");
+            return self.validated(about, Err(error));
+        };
+        let mut request = Object::new();
+        request.value("args", args);
+        self.ask_page(CallOwner::Validate(about), function, "validate", request);
+    }
+
+    /// What it says: what is wrong with them, or nothing.
+    pub(super) fn validated(&mut self, about: About, result: Result<Option<String>, ErrorInfo>) {
+        let error = match result {
+            Err(error) => Some(self.core.secrets.scrubbed_error(error)),
+            Ok(json) => {
+                let said = json.and_then(|json| crate::json::parse(&json));
+                let wrong =
+                    said.as_ref().and_then(Value::as_str).map(|said| self.core.secrets.scrubbed(said.into()));
+                let answer = matches!(&about, About::Run(of) if of.tool_call.is_empty());
+                let code = if answer { Code::InvalidOutput } else { Code::InvalidArguments };
+                wrong.map(|wrong| ErrorInfo::new(code, ToolText::cut(wrong).text))
+            }
+        };
+        match (about, error) {
+            (About::Page(call), Some(error)) => self.core.reply_now(call.command, Err(error)),
+            (About::Page(call), None) => self.page_call(call, Stage::Valid),
+            (About::Run(RunCall { session, run, tool_call }), error) => {
+                self.inner_settle(session, run, Entry::Validated { tool_call, error });
+            }
+        }
+    }
+
+    /// The tool is asked what became of a call that was lost.
+    pub(super) fn look_up(&mut self, session: &str, run: &str, tool_call: &str) {
+        let of = RunCall::new(session, run, tool_call);
+        let Some(function) = self.tool_of(session, run, tool_call).and_then(|tool| tool.lookup) else {
+            return self.looked_up(of, Ok(None));
+        };
+        let mut request = Object::new();
+        request.value("args", self.core.args_of(session, run, tool_call)).text("toolCallId", tool_call);
+        self.ask_page(CallOwner::Lookup(of), function, "lookup", request);
+    }
+
+    /// What the tool knows of it: `{ result }`, or nothing.
+    pub(super) fn looked_up(&mut self, of: RunCall, result: Result<Option<String>, ErrorInfo>) {
+        let RunCall { session, run, tool_call } = of;
+        let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
+        let entry = match said.as_ref().and_then(|said| said.get("result")) {
+            Some(result) => self.returned_value(&tool_call, result),
+            None => Entry::NotFound { tool_call },
+        };
+        self.inner_settle(session, run, entry);
+    }
+
+    /// A question of a run is stored: everyone is told.
+    pub(super) fn tell_question(&mut self, session: &str, run: &str, tool_call: &str) {
+        let Some(detail) = self.core.question_of(session, run, tool_call) else { return };
+        if let Some(deadline) = self.question_deadline() {
+            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
+        }
+        let Some(mut event) = self.core.detail_of(session, run) else { return };
+        event.all(detail);
+        self.core.send("agent:permission-required", event, true);
+        self.tell_message(session, run, false);
+    }
+
+    /// A call waits for `tools.resolve`: as long as it takes, or as its tool says.
+    pub(super) fn tell_handed(&mut self, session: &str, run: &str, tool_call: &str) {
+        if let Some(limit) = self.core.limit_of(session, run, tool_call) {
+            let deadline = self.core.now.saturating_add(limit);
+            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
+        }
+        self.core.tell_call(session, run, tool_call, "started", true);
+        // The message says that it waits; an event alone says that it runs.
+        self.tell_message(session, run, false);
+    }
+
+    /// A run that waited for a person waits again after a reload.
+    pub(super) fn tell_questions_again(&mut self, session: &str) {
+        if self.core.current(session).is_some_and(Run::waiting) {
+            let run = self.core.current_id(session);
+            self.tell_begin(session, &run);
+            self.tell_waiting_calls(session);
+        }
+    }
+
+    /// All calls that wait for a person, and those that other runs carry out.
+    pub(super) fn tell_waiting_calls(&mut self, session: &str) {
+        let Some(run) = self.core.current(session) else { return };
+        let mut waiting = Vec::new();
+        for part in run.parts() {
+            for call in part.open_calls() {
+                if matches!(call.state, CallState::Waiting(_) | CallState::Handed | CallState::Delegated) {
+                    waiting.push((part.id.clone(), call.id.clone(), call.state.clone()));
+                }
+            }
+        }
+        for (run, call, state) in waiting {
+            match state {
+                CallState::Handed => self.tell_handed(session, &run, &call),
+                CallState::Delegated => self.core.tell_call(session, &run, &call, "started", true),
+                _ => self.tell_question(session, &run, &call),
+            }
+        }
+    }
+
     /// All questions of a session that nobody has answered.
     pub(super) fn questions(&self, session: &str) -> Vec<Value> {
         let mut questions = Vec::new();
-        if let Some(folded) = self.session(session) {
+        if let Some(folded) = self.core.session(session) {
             let parts = folded.current().filter(|run| !run.held).map(Run::parts).unwrap_or_default();
             for run in parts {
                 for (call, question) in run.questions() {
-                    questions.push(self.told_question(folded, run, call, question));
+                    questions.push(self.core.told_question(folded, run, call, question));
                 }
             }
         }
@@ -252,10 +272,10 @@ impl Harness {
             return Err(ErrorInfo::new(Code::InvalidArguments, message));
         }
         if self.answer_page_question(request, answer, word) {
-            self.reply(command, Ok(None));
+            self.core.reply(command, Ok(None));
             return Ok(());
         }
-        let asked = self.sessions.iter().find_map(|(id, slot)| {
+        let asked = self.core.sessions.iter().find_map(|(id, slot)| {
             let run = slot.session.current().filter(|run| !run.held)?;
             let of_part = |run: &Run| {
                 let (call, _) = run.questions().into_iter().find(|(_, question)| question.id == request)?;
@@ -264,12 +284,12 @@ impl Harness {
             run.parts().into_iter().find_map(of_part)
         });
         let Some((session, run, tool_call)) = asked else {
-            self.must_run()?;
+            self.core.must_run()?;
             return Err(not_asked(request));
         };
-        self.must_own_session(&session)?;
+        self.core.must_own_session(&session)?;
         self.answer_question(&session, &run, tool_call, request, answer, word);
-        self.reply(command, Ok(None));
+        self.core.reply(command, Ok(None));
         Ok(())
     }
 
@@ -287,7 +307,7 @@ impl Harness {
             tool_call,
             request: request.into(),
             answer: answer.into(),
-            reason: word.map(|word| self.scrubbed(word.into())),
+            reason: word.map(|word| self.core.secrets.scrubbed(word.into())),
         };
         self.settle(session, run, &entry);
     }
@@ -295,19 +315,19 @@ impl Harness {
     /// An answer is stored.
     pub(super) fn answered_question(&mut self, session: &str, run: &str, tool_call: &str, entry: &Entry) {
         let Entry::PermissionAnswered { request, answer, .. } = entry else { return };
-        let Some(mut event) = self.detail_of(session, run) else { return };
+        let Some(mut event) = self.core.detail_of(session, run) else { return };
         event.text("requestId", request).text("answer", answer);
-        self.send("agent:permission-resolved", event, true);
+        self.core.send("agent:permission-resolved", event, true);
         if answer == "deny" {
-            self.tell_call(session, run, tool_call, "started", true);
-            self.tell_call(session, run, tool_call, "failed", true);
+            self.core.tell_call(session, run, tool_call, "started", true);
+            self.core.tell_call(session, run, tool_call, "failed", true);
         }
         self.tell_message(session, run, false);
     }
 
     /// Nobody has answered in time: that is a no.
     pub(super) fn expire_questions(&mut self) {
-        let now = self.now;
+        let now = self.core.now;
         let due = |deadline: Option<Millis>| deadline.is_some_and(|deadline| deadline <= now);
         while let Some(asked) = self.page_questions.iter().find(|asked| due(asked.deadline)) {
             let id = asked.id();
@@ -315,7 +335,7 @@ impl Harness {
         }
         while let Some(at) = self.question_deadlines.iter().position(|(deadline, ..)| due(Some(*deadline))) {
             let (_, session, tool_call) = self.question_deadlines.remove(at);
-            let asked = self.current(&session).and_then(|run| {
+            let asked = self.core.current(&session).and_then(|run| {
                 let of_part = |run: &Run| match &run.calls().iter().find(|call| call.id == tool_call)?.state {
                     CallState::Waiting(question) => Some((run.id.clone(), Some(question.id.clone()))),
                     CallState::Handed => Some((run.id.clone(), None)),
@@ -349,21 +369,22 @@ impl Harness {
         tool_call: &str,
         answer: &Value,
     ) -> Result<(), ErrorInfo> {
-        let waits = self.sessions.iter().find_map(|(id, slot)| {
+        let waits = self.core.sessions.iter().find_map(|(id, slot)| {
             let handed = |call: &Call| call.id == tool_call && call.state == CallState::Handed;
             let parts = slot.session.current()?.parts();
             let part = parts.iter().find(|run| run.calls().iter().any(handed))?;
             Some((id.to_owned(), part.id.clone()))
         });
         let Some((session, run)) = waits else {
-            self.must_run()?;
+            self.core.must_run()?;
             return Err(not_asked(tool_call));
         };
-        self.must_own_session(&session)?;
+        self.core.must_own_session(&session)?;
         let entry = match (answer.get("result"), answer.get("error").and_then(Value::as_str)) {
-            (None, Some(error)) => {
-                failed_call(tool_call, self.scrubbed_error(ErrorInfo::new(Code::ToolFailed, error)))
-            }
+            (None, Some(error)) => failed_call(
+                tool_call,
+                self.core.secrets.scrubbed_error(ErrorInfo::new(Code::ToolFailed, error)),
+            ),
             (Some(result), None) => self.returned_value(tool_call, result),
             _ => {
                 let message = "tools.resolve takes { result } or { error: text }";
@@ -371,34 +392,18 @@ impl Harness {
             }
         };
         self.settle(&session, &run, &entry);
-        self.reply(command, Ok(None));
+        self.core.reply(command, Ok(None));
         Ok(())
     }
 
     /// `tools.revoke`: a tool is asked about again.
     pub(super) fn revoke(&mut self, command: u32, session: &str, tool: &str) -> Result<(), ErrorInfo> {
-        self.must_run()?;
-        if self.session(session).is_some_and(|s| s.grants.iter().any(|grant| grant.tool == tool)) {
+        self.core.must_run()?;
+        if self.core.session(session).is_some_and(|s| s.grants.iter().any(|grant| grant.tool == tool)) {
             self.append(session, None, &Entry::Revoked { tool: tool.into() });
         }
-        self.reply(command, Ok(None));
+        self.core.reply(command, Ok(None));
         Ok(())
-    }
-
-    /// What is always allowed in these sessions, whose agent was last stopped at the end of this epoch.
-    pub(super) fn granted(&self, heads: Vec<(String, Head)>, stopped: u64) -> Value {
-        let mut all = Vec::new();
-        for (id, head) in heads {
-            let by_head = head.value.get("grants").filter(|grants| {
-                grants.get("epoch").and_then(Value::as_u64).is_some_and(|epoch| epoch > stopped)
-            });
-            let tools = by_head.and_then(|grants| grants.get("tools")).and_then(texts).unwrap_or_default();
-            all.append(&mut match self.session(&id) {
-                Some(session) => granted_in(&id, session.grants.iter().map(|grant| grant.tool.as_str())),
-                None => granted_in(&id, tools.iter().map(String::as_str)),
-            });
-        }
-        all.into()
     }
 
     fn returned_value(&self, tool_call: &str, result: &Value) -> Entry {

@@ -6,6 +6,7 @@
 
 use super::args::Args;
 use super::config::shortened;
+use super::core::Core;
 use super::{DEFAULT_SESSION, Harness};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
@@ -15,7 +16,7 @@ use crate::run::Run;
 use crate::session::{Queued, files_of_prompt};
 use serde_json::Value;
 
-impl Harness {
+impl Core {
     /// How a message waits where its session is busy: `whenBusy`. `None`: it does not.
     ///
     /// # Errors
@@ -44,15 +45,6 @@ impl Harness {
         self.current(session).is_some_and(|run| !run.held)
     }
 
-    /// A message waits. The reply has its run: the one that it will begin, or the one that it is to enter.
-    pub(super) fn enqueue(&mut self, id: u32, session: &str, fresh: &str, mode: &str, prompt: &Entry) {
-        let own = ["run_", fresh].concat();
-        self.append(session, Some(&own), &Entry::Queued { mode: mode.into(), prompt: prompt.to_json() });
-        let run = if mode == "steer" { self.current_id(session) } else { own };
-        self.reply_value(id, &accepted(&run, self.now));
-        self.advance(session);
-    }
-
     /// What a message with this idempotency key was answered, where it waits or has entered a run.
     pub(super) fn same_queued(&self, session: &str, key: Option<&str>) -> Option<Value> {
         let folded = self.session(session)?;
@@ -67,23 +59,38 @@ impl Harness {
         };
         key.and_then(|_| folded.all_runs().find_map(entered))
     }
+}
+
+impl Harness {
+    /// A message waits. The reply has its run: the one that it will begin, or the one that it is to enter.
+    pub(super) fn enqueue(&mut self, id: u32, session: &str, fresh: &str, mode: &str, prompt: &Entry) {
+        let own = ["run_", fresh].concat();
+        self.append(session, Some(&own), &Entry::Queued { mode: mode.into(), prompt: prompt.to_json() });
+        let run = if mode == "steer" { self.core.current_id(session) } else { own };
+        self.core.reply_value(id, &accepted(&run, self.core.now));
+        self.advance(session);
+    }
 
     /// `queue.edit`, `queue.remove` and `queue.release`.
     pub(super) fn queue_command(&mut self, id: u32, name: &str, value: &Value) -> Result<(), ErrorInfo> {
         let known = |members: &[&str]| Args::new(name, value, members);
-        self.must_run()?;
+        self.core.must_run()?;
         if name == "queue.release" {
             let session = known(&["sessionId"])?.text("sessionId")?.unwrap_or(DEFAULT_SESSION);
             self.may_prompt(session, "-", false)?;
-            if self.session(session).is_some_and(|folded| folded.queue().iter().any(|queued| queued.held)) {
+            if self
+                .core
+                .session(session)
+                .is_some_and(|folded| folded.queue().iter().any(|queued| queued.held))
+            {
                 self.append(session, None, &Entry::Released {});
                 self.advance(session);
             }
         } else {
             let args = known(if name == "queue.edit" { &["id", "text"] } else { &["id"] })?;
             let message = args.needed("id")?;
-            let session = self.session_of_run(message).unwrap_or_default();
-            let queued = self.session(&session).and_then(|folded| folded.queued(message));
+            let session = self.core.session_of_run(message).unwrap_or_default();
+            let queued = self.core.session(&session).and_then(|folded| folded.queued(message));
             let queued = queued.filter(|queued| queued.message() == message).ok_or_else(|| taken(message))?;
             if name == "queue.remove" {
                 self.unqueue(&session, message);
@@ -93,27 +100,27 @@ impl Harness {
                     let error = ErrorInfo::new(Code::EmptyMessage, "the message is empty");
                     return Err(error.hint("give it a text, or remove it"));
                 }
-                let text = self.scrubbed(text.into());
+                let text = self.core.secrets.scrubbed(text.into());
                 self.append(&session, None, &Entry::Edited { message: message.into(), text });
             }
         }
-        self.reply(id, Ok(None));
+        self.core.reply(id, Ok(None));
         Ok(())
     }
 
     /// A message, by its id or its run's, does not wait any more; it was never sent.
     pub(super) fn unqueue(&mut self, session: &str, id: &str) {
-        let Some(queued) = self.session(session).and_then(|folded| folded.queued(id)) else { return };
+        let Some(queued) = self.core.session(session).and_then(|folded| folded.queued(id)) else { return };
         let (run, message) = (queued.run.clone(), queued.message().into());
         let files = files_of_prompt(queued.files()).map(|file| vec![file.id.as_str().into()]).list();
         self.append(session, Some(&run), &Entry::Unqueued { message });
         self.sweep_files(&files);
-        self.answer_waiters(session);
+        self.core.answer_waiters(session);
     }
 
     /// The same of all that wait in a session.
     pub(super) fn unqueue_all(&mut self, session: &str) {
-        let queue = self.session(session).map(|folded| folded.queue()).unwrap_or_default();
+        let queue = self.core.session(session).map(|folded| folded.queue()).unwrap_or_default();
         for message in queue.iter().map(|queued| queued.message().to_owned()).list() {
             self.unqueue(session, &message);
         }
@@ -121,8 +128,8 @@ impl Harness {
 
     /// Who watches sees that a message has entered its run: before the answer that is there already.
     pub(super) fn tell_entered(&mut self, session: &str) {
-        if self.sessions.is_watched(session) {
-            self.outbox.tell_after_commit(self.history_notice(session));
+        if self.core.sessions.is_watched(session) {
+            self.core.outbox.tell_after_commit(self.history_notice(session));
         }
     }
 }

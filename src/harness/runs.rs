@@ -1,6 +1,7 @@
 //! Runs: what each journal entry sets going, and what comes back.
 
 use super::calls::{CallOwner, LiveCall, RunCall};
+use super::core::Core;
 use super::outcome::{failed_call, returned_entry};
 use super::pages::Owner;
 use super::sessions::row_write;
@@ -21,6 +22,52 @@ use crate::tools::{OnResume, Origin, ToolText, gate};
 use serde_json::Value;
 use std::rc::Rc;
 
+impl Core {
+    /// Whoever asks after a run, or a task, by its id alone finds its session: the first that has had it.
+    pub(super) fn can_be_found(&mut self, session: &str, of: &str) {
+        let key = vec!["run".into(), of.into()];
+        self.outbox.write(Write::Add { table: Table::Meta, key, value: session.into() });
+    }
+
+    /// Whether a run of another session has a call with this id: whoever answers one names it by its id alone.
+    fn waits_elsewhere(&self, session: &str, tool_call: &str) -> bool {
+        let has = |run: &Run| run.parts().iter().any(|part| part.call(tool_call).is_some());
+        self.sessions.iter().any(|(other, slot)| other != session && slot.session.current().is_some_and(has))
+    }
+
+    /// The runs that wait before they ask their model again: session, run, and until when.
+    pub(super) fn retries(&self) -> Vec<(String, String, Millis)> {
+        let mut retries = Vec::new();
+        for (session, slot) in self.sessions.iter() {
+            let Some(current) = slot.session.current().filter(|run| !run.held) else { continue };
+            for run in current.parts() {
+                if let Some(at) = run.again_at {
+                    retries.push((session.into(), run.id.clone(), at));
+                }
+            }
+        }
+        retries
+    }
+
+    /// A draw from 0 to 999. Each run's id is random, so those who failed together do not draw the same.
+    fn draw(&self, run: &str, call: u64) -> u64 {
+        let mut hash = self.now ^ call.rotate_left(32);
+        for byte in run.bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+        (hash >> 20) % 1000
+    }
+
+    pub(super) fn is_open(&self, session: &str, run: &str, tool_call: &str) -> bool {
+        self.call_of(session, run, tool_call).is_some_and(|call| call.state == CallState::Ordered)
+    }
+
+    /// The row that says whose journals these are.
+    pub(super) fn guard(&self) -> Expect {
+        outbox::expect(Table::Meta, vec!["epoch".into()], Some(self.epoch.to_string()))
+    }
+}
+
 impl Harness {
     /// Appends an entry, writes it, and sets going what follows from it alone.
     pub(super) fn append(&mut self, session: &str, run: Option<&str>, entry: &Entry) {
@@ -31,8 +78,8 @@ impl Harness {
 
     /// Appends an entry and writes it. `false`: it could not be.
     fn store(&mut self, session: &str, run: Option<&str>, entry: &Entry) -> bool {
-        let now = self.now;
-        let row = match self.sessions.get_mut(session).map(|slot| slot.session.append(now, run, entry)) {
+        let now = self.core.now;
+        let row = match self.core.sessions.get_mut(session).map(|slot| slot.session.append(now, run, entry)) {
             Some(Ok(row)) => row,
             Some(Err(error)) => {
                 self.fail(error);
@@ -40,29 +87,29 @@ impl Harness {
             }
             None => return false,
         };
-        let seq = self.session(session).map_or(0, session::Session::seq);
-        self.outbox.write(row_write(session, seq, &row, entry));
+        let seq = self.core.session(session).map_or(0, session::Session::seq);
+        self.core.outbox.write(row_write(session, seq, &row, entry));
         true
     }
 
     /// Makes every decision that can be made now.
     pub(super) fn advance(&mut self, session: &str) {
         self.decide_all(session);
-        self.let_go_of_once(session);
+        self.core.let_go_of_once(session);
         // It began to wait for a person, or the person has answered.
-        if self.is_suspended() != self.told_suspended {
-            self.outbox.tell_after_commit(self.status_notice());
-            self.status_changed(true);
+        if self.core.is_suspended() != self.core.told_suspended {
+            self.core.outbox.tell_after_commit(self.core.status_notice());
+            self.core.status_changed(true);
         }
     }
 
     fn decide_all(&mut self, session: &str) {
         if std::mem::take(&mut self.changed) {
-            for session in self.sessions.ids() {
+            for session in self.core.sessions.ids() {
                 self.record(&session);
             }
         }
-        while let Some(slot) = self.sessions.get(session) {
+        while let Some(slot) = self.core.sessions.get(session) {
             let Some(next) = slot.session.next() else { return };
             let (run, entry) = next;
             // Its timer may be late.
@@ -74,7 +121,7 @@ impl Harness {
                     return;
                 }
                 // What was recorded just now may have changed the decision: fewer turns, for one.
-                let now = self.session(session).and_then(session::Session::next);
+                let now = self.core.session(session).and_then(session::Session::next);
                 if !matches!(now, Some((of, Entry::Called { call: next })) if of == run && next == call) {
                     continue;
                 }
@@ -85,21 +132,21 @@ impl Harness {
 
     /// A message has begun this run.
     fn begun(&mut self, session: &str, run: &str) {
-        let Some(prompt) = self.run(session, run).map(|run| &run.prompt) else { return };
+        let Some(prompt) = self.core.run(session, run).map(|run| &run.prompt) else { return };
         let (continues, replaces) = (prompt.continues.clone(), prompt.replaces.clone());
         if let Some(failed) = continues {
-            self.runs.goes_on(session, &failed, run, self.now);
+            self.core.runs.goes_on(session, &failed, run, self.core.now);
         }
         if let Some(message) = replaces {
             self.replaced(session, &message);
         }
-        self.can_be_found(session, run);
+        self.core.can_be_found(session, run);
         self.begin_telling(session, run);
     }
 
     /// A run begins, or goes on in this epoch.
     fn begin_telling(&mut self, session: &str, run: &str) {
-        if let Some(slot) = self.sessions.get_mut(session) {
+        if let Some(slot) = self.core.sessions.get_mut(session) {
             slot.begun.clear();
             slot.instructed = Instructed::No;
         }
@@ -111,22 +158,24 @@ impl Harness {
         let run = run.unwrap_or_default();
         match entry {
             Entry::Prompt { .. } => self.begun(session, run),
-            Entry::Taken { .. } if self.session(session).is_some_and(|s| s.begins_run(Some(run), entry)) => {
+            Entry::Taken { .. }
+                if self.core.session(session).is_some_and(|s| s.begins_run(Some(run), entry)) =>
+            {
                 self.begun(session, run);
             }
             Entry::Taken { .. } => self.tell_entered(session),
             Entry::Queued { prompt, .. } => {
-                self.can_be_found(session, run);
+                self.core.can_be_found(session, run);
                 // Whoever edits or removes it has its id.
                 let message = prompt.get("message").and_then(Value::as_str);
-                self.can_be_found(session, message.unwrap_or_default());
+                self.core.can_be_found(session, message.unwrap_or_default());
             }
-            Entry::Adopted { .. } => self.can_be_found(session, run),
+            Entry::Adopted { .. } => self.core.can_be_found(session, run),
             Entry::Resumed {} => {
                 // One that was put aside in this epoch has begun in it.
-                if self.runs.get(run).is_some() {
-                    self.outbox.tell_after_commit(self.status_notice());
-                    self.status_changed(true);
+                if self.core.runs.get(run).is_some() {
+                    self.core.outbox.tell_after_commit(self.core.status_notice());
+                    self.core.status_changed(true);
                     self.tell_message(session, run, false);
                 } else {
                     self.begin_telling(session, run);
@@ -138,15 +187,15 @@ impl Harness {
                 self.call_model(session, run, *call);
             }
             Entry::Answered { .. } | Entry::Failed { .. } => {
-                self.drop_drafts(session, run);
+                self.core.drop_drafts(session, run);
                 self.tell_message(session, run, false);
             }
             Entry::Retrying { .. } | Entry::FellBack { .. } => self.tell_notice(session, run, entry),
             Entry::Inspected { tool_call } => self.inspect(session, run, tool_call),
             Entry::Validated { tool_call, error } => {
                 if error.is_some() {
-                    self.tell_call(session, run, tool_call, "started", false);
-                    self.tell_call(session, run, tool_call, "failed", false);
+                    self.core.tell_call(session, run, tool_call, "started", false);
+                    self.core.tell_call(session, run, tool_call, "failed", false);
                     self.tell_message(session, run, false);
                 }
             }
@@ -156,9 +205,9 @@ impl Harness {
                 self.answered_question(session, run, tool_call, entry);
             }
             Entry::Delegated { tool_call, .. } => {
-                self.can_be_found(session, run);
-                let top = self.current_id(session);
-                self.tell_call(session, &top, tool_call, "started", false);
+                self.core.can_be_found(session, run);
+                let top = self.core.current_id(session);
+                self.core.tell_call(session, &top, tool_call, "started", false);
                 self.tell_message(session, &top, false);
             }
             Entry::Handed { tool_call, .. } => self.tell_handed(session, run, tool_call),
@@ -166,29 +215,29 @@ impl Harness {
             Entry::Ordered { tool_call, .. } => self.order(session, run, tool_call),
             Entry::Refused { tool_call, .. } | Entry::Unknown { tool_call } => {
                 if matches!(entry, Entry::Refused { .. }) {
-                    self.tell_call(session, run, tool_call, "started", false);
+                    self.core.tell_call(session, run, tool_call, "started", false);
                 }
-                self.tell_call(session, run, tool_call, "failed", false);
+                self.core.tell_call(session, run, tool_call, "failed", false);
                 self.tell_message(session, run, false);
             }
             Entry::Returned { tool_call, error, .. } => {
                 let status = if error.is_some() { "failed" } else { "completed" };
-                self.tell_call(session, run, tool_call, status, false);
+                self.core.tell_call(session, run, tool_call, status, false);
                 self.tell_message(session, run, false);
             }
             Entry::Benched { .. } => {
-                self.drop_drafts(session, run);
+                self.core.drop_drafts(session, run);
                 self.tell_message(session, run, false);
             }
-            Entry::Commanded { .. } => self.note_benched(session),
+            Entry::Commanded { .. } => self.core.note_benched(session),
             // Who watches is told the whole conversation by the start that found the run.
-            Entry::Lost { .. } | Entry::Interrupted { .. } => self.drop_drafts(session, run),
+            Entry::Lost { .. } | Entry::Interrupted { .. } => self.core.drop_drafts(session, run),
             Entry::Ended { code, .. } => {
                 // What a run that works for another has done is safe with the end of that one.
-                if self.current(session).is_none() {
-                    self.outbox.strictly();
+                if self.core.current(session).is_none() {
+                    self.core.outbox.strictly();
                 }
-                if let Some(slot) = self.sessions.get_mut(session) {
+                if let Some(slot) = self.core.sessions.get_mut(session) {
                     slot.transcripts.remove(run);
                     // Files of a request that nobody could read are not sent again.
                     if code.as_deref() == Some(Code::InvalidRequest.as_str()) {
@@ -199,10 +248,10 @@ impl Harness {
             }
             Entry::Recorded { what, record } if what == what::EVENT => {
                 // A stop waits for the end of its run.
-                self.note_benched(session);
+                self.core.note_benched(session);
                 // Its task is found by its id alone, too.
                 if let Some(task) = begun_task(record) {
-                    self.can_be_found(session, task);
+                    self.core.can_be_found(session, task);
                 }
             }
             Entry::Cleared { .. }
@@ -224,42 +273,41 @@ impl Harness {
         }
     }
 
-    /// Whoever asks after a run, or a task, by its id alone finds its session: the first that has had it.
-    pub(super) fn can_be_found(&mut self, session: &str, of: &str) {
-        let key = vec!["run".into(), of.into()];
-        self.outbox.write(Write::Add { table: Table::Meta, key, value: session.into() });
-    }
-
     /// This message, and all that followed it, is neither sent nor shown any more.
     fn replaced(&mut self, session: &str, message: &str) {
-        if let Some(slot) = self.sessions.get_mut(session) {
+        if let Some(slot) = self.core.sessions.get_mut(session) {
             // The new version has taken its place already.
             let kept = slot.session.runs.len().saturating_sub(1);
             if let Some(transcript) = slot.transcripts.get_mut("") {
                 transcript.rewind(kept);
             }
         }
-        if self.sessions.is_watched(session) {
+        if self.core.sessions.is_watched(session) {
             let notice = Notice::Gone(session.into(), message.into());
-            self.outbox.tell_after_commit(Action::Tell(notice));
+            self.core.outbox.tell_after_commit(Action::Tell(notice));
         }
     }
 
     /// Whether everything is known that a model call needs; what is not is asked for, or recorded first.
     fn ready_to_call(&mut self, session: &str) -> bool {
-        let run = self.current_id(session);
-        let Some(slot) = self.sessions.get_mut(session) else { return false };
+        let run = self.core.current_id(session);
+        let Some(slot) = self.core.sessions.get_mut(session) else { return false };
         if let Some(config::Given::Ask(function)) = self.config.instructions {
             match slot.instructed {
                 Instructed::Asked => return false,
                 Instructed::Yes => {}
                 Instructed::No => {
                     slot.instructed = Instructed::Asked;
-                    let call = self.key();
+                    let call = self.core.call_key();
                     let owner = CallOwner::Instructions { session: session.into(), run };
                     let limit = self.config.tool_timeout_ms;
                     self.calls.insert(call, LiveCall::new(owner, "", limit));
-                    self.outbox.act(Action::CallPage { call, function, kind: "instructions", json: None });
+                    self.core.outbox.act(Action::CallPage {
+                        call,
+                        function,
+                        kind: "instructions",
+                        json: None,
+                    });
                     return false;
                 }
             }
@@ -271,7 +319,7 @@ impl Harness {
     /// Records configuration and tools where they are not as the journal has them.
     pub(super) fn record(&mut self, session: &str) {
         let (config, tools) = (self.config_record(), self.registry.record());
-        let Some(slot) = self.sessions.get(session) else { return };
+        let Some(slot) = self.core.sessions.get(session) else { return };
         let changed = |now: Value, then: &Value| (now != *then).then_some(now);
         let entry = Entry::Configured {
             config: changed(config, &slot.session.config),
@@ -290,20 +338,25 @@ impl Harness {
         {
             object.insert("instructions".into(), text.as_str().into());
         }
-        self.scrubbed_value(record)
+        self.core.secrets.scrubbed_value(record)
     }
 
     fn call_model(&mut self, session: &str, run: &str, call: u64) {
-        let key = self.key();
+        let key = self.core.call_key();
         let request = self.request(session, run);
-        let folded = self.run(session, run);
+        let folded = self.core.run(session, run);
         let base = folded.map_or(0, Run::shown_before_last);
         let last = folded.and_then(|run| run.turns.last());
         let replaces = last.is_some_and(|turn| !turn.had.is_empty());
         let on = folded.and_then(|run| run.on.as_deref());
         let name = self.config.serving(on).map(|provider| provider.peer().name).unwrap_or_default();
         let asked = Asked {
-            provider: self.sessions.get(session).map(|slot| slot.session.name_of(name)).unwrap_or_default(),
+            provider: self
+                .core
+                .sessions
+                .get(session)
+                .map(|slot| slot.session.name_of(name))
+                .unwrap_or_default(),
             known: self.config.known(on).copied(),
             watch: self.watch(on),
             answers_by: match &request {
@@ -316,16 +369,16 @@ impl Harness {
         match request {
             // Its files are taken from where they are stored.
             Ok((request, _)) if has_marks(request.text()) => {
-                self.outbox.act_after_commit(Action::CallModel { call: key, request });
+                self.core.outbox.act_after_commit(Action::CallModel { call: key, request });
             }
-            Ok((request, _)) => self.outbox.act(Action::CallModel { call: key, request }),
+            Ok((request, _)) => self.core.outbox.act(Action::CallModel { call: key, request }),
             Err(error) => self.inner.push_back(Inner::NotCalled(key, error)),
         }
     }
 
     /// The request that goes on with a session's conversation, and the tool that stands for the answer, if one does.
     fn request(&mut self, session: &str, run: &str) -> Result<(ModelRequest, Option<String>), ErrorInfo> {
-        let on = self.run(session, run).and_then(|run| run.on.clone());
+        let on = self.core.run(session, run).and_then(|run| run.on.clone());
         let on = on.as_deref();
         let Some(provider) = self.config.serving(on).filter(|provider| provider.configured()) else {
             return Err(not_configured());
@@ -337,7 +390,7 @@ impl Harness {
             None => String::new(),
         };
         let gone = || ErrorInfo::new(Code::SessionNotFound, "the session is gone");
-        let AtHand { session, transcripts, .. } = self.sessions.get_mut(session).ok_or_else(gone)?;
+        let AtHand { session, transcripts, .. } = self.core.sessions.get_mut(session).ok_or_else(gone)?;
         peer.name = session.name_of(peer.name);
         let asking = session.run(run).ok_or_else(gone)?;
         let policy = asking.policy(&session.policy);
@@ -387,22 +440,22 @@ impl Harness {
             model.take_answer(&mut answer.blocks);
         }
         self.tell_news(call, true);
-        let Some(model) = self.models.remove(call) else { return self.runs.late(call) };
+        let Some(model) = self.models.remove(call) else { return self.core.runs.late(call) };
         let (session, run) = (model.session.clone(), model.run.clone());
-        let Some(slot) = self.sessions.get(&session) else { return };
+        let Some(slot) = self.core.sessions.get(&session) else { return };
         let entry = match result {
             Ok(Answer { blocks, mut stop, usage, model: mut name, mut id }) => {
                 if let Some(StopReason::Refusal(why)) = &mut stop {
-                    why.as_mut().map(|why| self.scrub(why));
+                    why.as_mut().map(|why| self.core.secrets.scrub(why));
                 }
                 for text in [&mut name, &mut id].into_iter().flatten() {
-                    self.scrub(text);
+                    self.core.secrets.scrub(text);
                 }
                 Entry::Answered {
                     call: model.call,
-                    blocks: slot
-                        .session
-                        .with_own_ids(self.scrubbed_blocks(blocks), &|id| self.waits_elsewhere(&session, id)),
+                    blocks: slot.session.with_own_ids(self.core.secrets.scrubbed_blocks(blocks), &|id| {
+                        self.core.waits_elsewhere(&session, id)
+                    }),
                     stop: stop.unwrap_or(StopReason::EndTurn),
                     cost: model.asked.cost(&usage),
                     usage,
@@ -415,74 +468,22 @@ impl Harness {
                 let usage = answer.map_or(model.usage, |answer| answer.usage);
                 Entry::Failed {
                     call: model.call,
-                    error: self.clean(error),
-                    blocks: self.scrubbed_blocks(model.blocks()),
+                    error: self.core.secrets.clean(error),
+                    blocks: self.core.secrets.scrubbed_blocks(model.blocks()),
                     shown: model.has_begun_a_call().then_some(true),
                     cost: model.asked.cost(&usage),
                     usage,
-                    draw: self.draw(&run, model.call),
+                    draw: self.core.draw(&run, model.call),
                 }
             }
         };
         self.settle(&session, &run, &entry);
     }
 
-    /// Whether a run of another session has a call with this id: whoever answers one names it by its id alone.
-    fn waits_elsewhere(&self, session: &str, tool_call: &str) -> bool {
-        let has = |run: &Run| run.parts().iter().any(|part| part.call(tool_call).is_some());
-        self.sessions.iter().any(|(other, slot)| other != session && slot.session.current().is_some_and(has))
-    }
-
-    /// The runs that wait before they ask their model again: session, run, and until when.
-    pub(super) fn retries(&self) -> Vec<(String, String, Millis)> {
-        let mut retries = Vec::new();
-        for (session, slot) in self.sessions.iter() {
-            let Some(current) = slot.session.current().filter(|run| !run.held) else { continue };
-            for run in current.parts() {
-                if let Some(at) = run.again_at {
-                    retries.push((session.into(), run.id.clone(), at));
-                }
-            }
-        }
-        retries
-    }
-
-    /// A draw from 0 to 999. Each run's id is random, so those who failed together do not draw the same.
-    fn draw(&self, run: &str, call: u64) -> u64 {
-        let mut hash = self.now ^ call.rotate_left(32);
-        for byte in run.bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-        }
-        (hash >> 20) % 1000
-    }
-
-    fn scrubbed_blocks(&self, mut blocks: Vec<Block>) -> Vec<Block> {
-        for block in &mut blocks {
-            match block {
-                Block::Text(text) | Block::Extra(text) | Block::Raw(text) => {
-                    self.scrub(text);
-                }
-                Block::ToolCall { id, name, arguments } => {
-                    for text in [id, name, arguments] {
-                        self.scrub(text);
-                    }
-                }
-                Block::Thinking { text, signature } => {
-                    // Its provider would refuse what it has signed otherwise.
-                    if self.scrub(text) {
-                        *signature = None;
-                    }
-                }
-                Block::File(_) | Block::ToolResult { .. } => {}
-            }
-        }
-        blocks
-    }
-
     /// Takes up an input entry of a run, and everything that follows.
     pub(super) fn settle(&mut self, session: &str, run: &str, entry: &Entry) {
-        if self.session(session).and_then(|session| session.open_run(run)).is_none() {
-            return self.runs.drop_of(Some(run));
+        if self.core.session(session).and_then(|session| session.open_run(run)).is_none() {
+            return self.core.runs.drop_of(Some(run));
         }
         self.append(session, Some(run), entry);
         self.advance(session);
@@ -495,7 +496,7 @@ impl Harness {
 
     /// Runs a tool that was ordered.
     fn order(&mut self, session: &str, run: &str, tool_call: &str) {
-        let Some(working) = self.run(session, run) else { return };
+        let Some(working) = self.core.run(session, run) else { return };
         let Some(call) = working.call(tool_call) else { return };
         let (name, policy) = (call.name.clone(), working.policy(&self.policy).into_owned());
         let checked = gate(&self.registry, &policy, &name, &call.arguments).map(|checked| {
@@ -507,14 +508,14 @@ impl Harness {
             Ok(checked) => checked,
             // The tool changed or went away since the decision.
             Err(error) => {
-                self.tell_call(session, run, tool_call, "started", false);
+                self.core.tell_call(session, run, tool_call, "started", false);
                 return self.inner_settle(session.into(), run.into(), failed_call(tool_call, error));
             }
         };
         // A page tool commits its outcome with its change, and what only reads may be run again unless its page
         // says otherwise: neither waits.
         let barrier = !again && matches!(origin, Origin::Host(_));
-        self.tell_call(session, run, tool_call, "started", barrier);
+        self.core.tell_call(session, run, tool_call, "started", barrier);
         self.tell_message(session, run, false);
         let owner = Owner::Run(RunCall::new(session, run, tool_call));
         match origin {
@@ -524,7 +525,9 @@ impl Harness {
                 let name = args.get("name").and_then(Value::as_str).unwrap_or_default();
                 let body = prompt::skill(name, &self.skills, &self.registry, &policy);
                 let entry = match body {
-                    Ok(body) => returned_entry(tool_call, ToolText::new(self.scrubbed(body)), false),
+                    Ok(body) => {
+                        returned_entry(tool_call, ToolText::new(self.core.secrets.scrubbed(body)), false)
+                    }
                     Err(error) => failed_call(tool_call, error),
                 };
                 self.inner_settle(session.into(), run.into(), entry);
@@ -540,11 +543,11 @@ impl Harness {
             Ok(Some(Value::String(text))) => Ok(text),
             Ok(_) => Err("the function for instructions did not give a text".to_owned()),
             Err(error) => {
-                let error = self.scrubbed_error(error);
+                let error = self.core.secrets.scrubbed_error(error);
                 Err(format!("the function for instructions failed: {}", error.message))
             }
         };
-        let Some(slot) = self.sessions.get_mut(session) else { return };
+        let Some(slot) = self.core.sessions.get_mut(session) else { return };
         match text {
             Ok(text) => {
                 slot.instructed = Instructed::Yes;
@@ -557,7 +560,7 @@ impl Harness {
                 let Some((Some(run), Entry::Called { call })) = slot.session.next() else { return };
                 self.store(session, Some(&run), &Entry::Called { call });
                 let error = ErrorInfo::new(Code::InvalidConfig, message);
-                let (blocks, usage, draw) = (Vec::new(), Usage::default(), self.draw(&run, call));
+                let (blocks, usage, draw) = (Vec::new(), Usage::default(), self.core.draw(&run, call));
                 let entry = Entry::Failed { call, error, blocks, shown: None, usage, cost: None, draw };
                 self.settle(session, &run, &entry);
             }
@@ -566,7 +569,7 @@ impl Harness {
 
     /// Stops the run of a session, if it has one. A held one too where `held` says so.
     pub(super) fn interrupt_session(&mut self, session: &str, reason: &str, held: bool) {
-        let Some(run) = self.current(session) else { return };
+        let Some(run) = self.core.current(session) else { return };
         if run.held && !held {
             return;
         }
@@ -586,15 +589,15 @@ impl Harness {
             if *part == id {
                 self.end_delegates(session, &id);
             }
-            let calls = self.run(session, part).map(Run::open_calls).unwrap_or_default();
+            let calls = self.core.run(session, part).map(Run::open_calls).unwrap_or_default();
             let open: Vec<_> = calls.iter().map(|call| (call.id.clone(), call.state.is_ahead())).list();
             let entry = Entry::Interrupted { reason: reason.into(), blocks, usage, cost };
             self.append(session, Some(part), &entry);
             for (call, ahead) in open {
                 if ahead {
-                    self.tell_call(session, part, &call, "started", true);
+                    self.core.tell_call(session, part, &call, "started", true);
                 }
-                self.tell_call(session, part, &call, "failed", true);
+                self.core.tell_call(session, part, &call, "failed", true);
             }
         }
         self.advance(session);
@@ -609,7 +612,7 @@ impl Harness {
             if let Some(model) = self.models.remove(key) {
                 let usage = Some(model.usage).filter(|usage| *usage != Usage::default());
                 let cost = usage.as_ref().and_then(|usage| model.asked.cost(usage));
-                cut = (self.scrubbed_blocks(model.blocks()), usage, cost);
+                cut = (self.core.secrets.scrubbed_blocks(model.blocks()), usage, cost);
             }
         }
         cut
@@ -618,7 +621,7 @@ impl Harness {
     /// Those that worked for a run and were interrupted end.
     fn end_delegates(&mut self, session: &str, top: &str) {
         while let Some((Some(run), entry @ (Entry::Ended { .. } | Entry::Recorded { .. }))) =
-            self.session(session).and_then(session::Session::next)
+            self.core.session(session).and_then(session::Session::next)
         {
             if run == top && matches!(entry, Entry::Ended { .. }) {
                 return;
@@ -630,15 +633,6 @@ impl Harness {
     /// A held run goes on.
     pub(super) fn go_on(&mut self, session: &str, run: &str) {
         self.settle(session, run, &Entry::Resumed {});
-    }
-
-    pub(super) fn is_open(&self, session: &str, run: &str, tool_call: &str) -> bool {
-        self.call_of(session, run, tool_call).is_some_and(|call| call.state == CallState::Ordered)
-    }
-
-    /// The row that says whose journals these are.
-    pub(super) fn guard(&self) -> Expect {
-        outbox::expect(Table::Meta, vec!["epoch".into()], Some(self.epoch.to_string()))
     }
 }
 

@@ -4,9 +4,9 @@
 //! passes a run's machine; one event a part and network read; what was shown survives its page. Leaves to others: the whole
 //! answer (`runs`).
 
+use super::core::Core;
 use super::watch::Watch;
-use super::{Action, CallKey, Harness, REDACTED};
-use crate::find;
+use super::{Action, CallKey, Harness};
 use crate::journal::blocks_to_json;
 use crate::json;
 use crate::list::Listed;
@@ -30,25 +30,6 @@ struct Streamed {
     told_units: usize,
     /// How much of it is in a draft, in bytes.
     drafted: usize,
-}
-
-impl Streamed {
-    /// Up to where the text can be told: a key in it is replaced, and what may be the beginning of one waits.
-    fn tellable(&mut self, secrets: &[String], last: bool) -> usize {
-        let mut held = 0;
-        for secret in secrets {
-            let Some(news) = self.text.get(self.told..) else { continue };
-            if find::has(news, secret) {
-                let clean = find::replace(news, secret, REDACTED);
-                self.text.truncate(self.told);
-                self.text.push_str(&clean);
-            }
-            let Some(news) = self.text.get(self.told..) else { continue };
-            let begins = |n: &usize| secret.get(..*n).is_some_and(|beginning| news.ends_with(beginning));
-            held = held.max((1..secret.len().min(news.len() + 1)).rev().find(begins).unwrap_or(0));
-        }
-        self.text.len() - if last { 0 } else { held }
-    }
 }
 
 /// A model call in the air.
@@ -172,11 +153,18 @@ fn block(kind: DeltaKind, text: &str) -> Option<Block> {
     }
 }
 
+impl Core {
+    pub(super) fn drop_drafts(&mut self, session: &str, run: &str) {
+        self.outbox
+            .write(Write::DeletePrefix { table: Table::Drafts, prefix: vec![session.into(), run.into()] });
+    }
+}
+
 impl Harness {
     /// A piece of an answer. `false`: nobody wants it any more.
     pub fn delta(&mut self, call: CallKey, delta: Delta<'_>) -> bool {
         let Some(model) = self.models.get_mut(call) else {
-            self.runs.late(call);
+            self.core.runs.late(call);
             return false;
         };
         let index = delta.part as usize;
@@ -217,19 +205,19 @@ impl Harness {
 
     /// Writes it down if that time has come.
     pub(super) fn draft_if_due(&mut self) {
-        if self.draft_due().is_some_and(|due| due <= self.now) {
+        if self.draft_due().is_some_and(|due| due <= self.core.now) {
             self.write_drafts();
         }
     }
 
     /// Tells what of an answer was not told. `last`: nothing more comes of it.
     pub(super) fn tell_news(&mut self, call: CallKey, last: bool) {
-        let now = self.now;
+        let now = self.core.now;
         let Some(model) = self.models.get_mut(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());
         let mut news = Vec::new();
         for (index, part) in model.parts.iter_mut().enumerate() {
-            let until = part.tellable(&self.secrets, last);
+            let until = self.core.secrets.tellable(&mut part.text, part.told, last);
             let Some(text) = part.text.get(part.told..until).filter(|text| !text.is_empty()) else {
                 continue;
             };
@@ -241,7 +229,7 @@ impl Harness {
             model.said_at = now;
         }
         // What a run says that works for another is told with its call.
-        let of_another = self.sessions.get(&session).and_then(|slot| slot.session.run(&run));
+        let of_another = self.core.sessions.get(&session).and_then(|slot| slot.session.run(&run));
         if of_another.is_some_and(|run| run.delegate.is_some()) {
             return;
         }
@@ -254,13 +242,13 @@ impl Harness {
         if fresh_call {
             self.tell_message(&session, &run, false);
         }
-        if let Some(message) = self.run(&session, &run).map(Run::answer_id) {
+        if let Some(message) = self.core.run(&session, &run).map(Run::answer_id) {
             for (part, kind, offset, text) in news {
                 let kind = if kind == DeltaKind::Thinking { "thinking" } else { "text" };
-                let Some(mut detail) = self.detail_of(&session, &run) else { return };
+                let Some(mut detail) = self.core.detail_of(&session, &run) else { return };
                 detail.text("kind", kind).text("messageId", &message).text("text", &text);
                 detail.number("offset", offset as u64).number("part", part as u64);
-                self.send("agent:message-chunk", detail, false);
+                self.core.send("agent:message-chunk", detail, false);
             }
         }
         self.tell_views();
@@ -290,32 +278,27 @@ impl Harness {
         self.models.values().any(|m| m.session == session && m.run == run && !m.parts.is_empty())
     }
 
-    pub(super) fn drop_drafts(&mut self, session: &str, run: &str) {
-        self.outbox
-            .write(Write::DeletePrefix { table: Table::Drafts, prefix: vec![session.into(), run.into()] });
-    }
-
     /// Writes down the text that streams and is in no draft yet.
     pub(super) fn write_drafts(&mut self) {
-        self.last_draft = self.now;
+        self.last_draft = self.core.now;
         for write in self.drafts(false) {
-            self.outbox.write(write);
+            self.core.outbox.write(write);
         }
-        self.outbox.hurry();
+        self.core.outbox.hurry();
     }
 
     /// Writes down all that streams, at once: the page may be gone before a commit that waits for its turn.
     pub(super) fn draft_at_once(&mut self) {
-        self.last_draft = self.now;
+        self.last_draft = self.core.now;
         let writes = self.drafts(true);
         if !writes.is_empty() {
-            self.outbox.act(Action::Draft { writes });
+            self.core.outbox.act(Action::Draft { writes });
         }
     }
 
     /// The drafts of what streams: under the epoch, so that a former holder's are told apart.
     fn drafts(&mut self, whole: bool) -> Vec<Write> {
-        let epoch = self.epoch;
+        let epoch = self.core.epoch;
         let mut drafts = Vec::new();
         for model in self.models.values_mut().filter(|model| whole || model.has_news()) {
             let mut pieces = Vec::new();

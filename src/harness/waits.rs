@@ -8,10 +8,11 @@
 //! its place, with its own times under the id that was asked for, and so on with that one. The time counts from the journal's
 //! own, so it is the same for whoever comes later. Of a cleared conversation only is known how each run has ended.
 
+use super::Action;
 use super::args::Args;
 use super::config::shortened;
+use super::core::Core;
 use super::events::run_result;
-use super::{Action, Harness};
 use crate::error::{Code, ErrorInfo};
 use crate::json::json;
 use crate::list::Listed;
@@ -34,7 +35,7 @@ pub(super) struct Asked<'a> {
     pub grace: Millis,
 }
 
-impl Harness {
+impl Core {
     /// Which run `wait` and `result` are for, and until when.
     pub(super) fn awaited<'a>(&self, name: &'a str, value: &'a Value) -> Result<Asked<'a>, ErrorInfo> {
         if name == "result" {

@@ -97,7 +97,7 @@ impl Watch {
 impl Harness {
     /// The watch over a call that goes to the provider of this name.
     pub(super) fn watch(&self, on: Option<&str>) -> Watch {
-        Watch::new(self.now, self.timeouts(on))
+        Watch::new(self.core.now, self.timeouts(on))
     }
 
     fn timeouts(&self, on: Option<&str>) -> Option<Timeouts> {
@@ -107,14 +107,14 @@ impl Harness {
     /// When the run of a session has to be over: as whoever it asks now says, else as the provider does that is asked
     /// first.
     pub(super) fn over_at(&self, session: &str) -> Option<Millis> {
-        let run = self.current(session).filter(|run| !run.held)?;
+        let run = self.core.current(session).filter(|run| !run.held)?;
         let limit = |on| self.timeouts(on)?.run;
         Some(run.after(limit(run.on.as_deref()).or_else(|| limit(None))?))
     }
 
     /// Ends the run of a session if its time is over. `false`: it has time, or there is none.
     pub(super) fn end_overdue(&mut self, session: &str) -> bool {
-        let over = self.over_at(session).is_some_and(|at| at <= self.now);
+        let over = self.over_at(session).is_some_and(|at| at <= self.core.now);
         if over {
             self.interrupt_session(session, OUT_OF_TIME, false);
         }
@@ -123,22 +123,22 @@ impl Harness {
 
     /// The same with every session.
     pub(super) fn end_all_overdue(&mut self) {
-        for session in self.sessions.ids() {
+        for session in self.core.sessions.ids() {
             self.end_overdue(&session);
         }
     }
 
     /// Something of an answer has come: bytes of its body, or else its head.
     pub fn heard(&mut self, now: Millis, call: CallKey, bytes: bool) {
-        self.now = self.now.max(now);
+        self.core.set_now(now);
         if let Some(model) = self.models.get_mut(call) {
-            model.asked.watch.heard(self.now, bytes);
+            model.asked.watch.heard(self.core.now, bytes);
         }
     }
 
     /// Gives up the answers that have kept silent too long.
     pub(super) fn give_up_silent(&mut self) {
-        let now = self.now;
+        let now = self.core.now;
         for call in self.models.keys(&|model| model.asked.watch.due().is_some_and(|due| due <= now)) {
             let Some(error) = self.models.get_mut(call).and_then(|model| model.asked.watch.look(now)) else {
                 continue;

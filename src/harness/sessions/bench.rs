@@ -10,6 +10,7 @@ use crate::error::ErrorInfo;
 use crate::harness::Harness;
 use crate::harness::calls::CallOwner;
 use crate::harness::commands::no_agent;
+use crate::harness::core::Core;
 use crate::harness::pages::Owner;
 use crate::harness::runs::not_configured;
 use crate::harness::slots::Instructed;
@@ -20,15 +21,24 @@ use crate::session::lifecycle::not_suspended;
 use crate::tools::{Definition, OnResume};
 use serde_json::Value;
 
+impl Core {
+    /// Keeps in mind whether a session is put aside: one that is not in our hands has no fold to ask.
+    pub(in crate::harness) fn note_benched(&mut self, session: &str) {
+        let benched = |session: &Session| session.is_benched() && session.removed_at().is_none();
+        let benched = self.session(session).is_some_and(benched);
+        self.sessions.set_benched(session, benched);
+    }
+}
+
 impl Harness {
     /// Puts a session aside, if it is alive and is not put aside already: `{ suspended: [id] }`, or none.
     pub(super) fn bench(&mut self, session: &str) -> Result<Value, ErrorInfo> {
-        self.must_own_session(session)?;
-        let folded = self.session(session).ok_or_else(|| no_agent(session))?;
+        self.core.must_own_session(session)?;
+        let folded = self.core.session(session).ok_or_else(|| no_agent(session))?;
         let record = folded.record().ok_or_else(|| no_agent(session))?;
         let mut benched = Vec::new();
         if record.status().is_active() && !record.is_suspended() {
-            let args = self.as_operator()?.done();
+            let args = self.core.as_operator()?.done();
             self.ask_session(session, "bench", &args)?;
             self.put_aside(session);
             benched.push(session.into());
@@ -39,7 +49,7 @@ impl Harness {
     /// Stops the run of a session where it can go on from later.
     fn put_aside(&mut self, session: &str) {
         self.question_deadlines.retain(|(_, of, _)| of != session);
-        let Some(run) = self.current(session).filter(|run| !run.held) else { return };
+        let Some(run) = self.core.current(session).filter(|run| !run.held) else { return };
         let top = run.id.clone();
         let (mut parts, mut begun) = (Vec::new(), Vec::new());
         for part in run.parts() {
@@ -50,7 +60,7 @@ impl Harness {
             let calls = part.open_calls();
             begun.extend(calls.iter().filter(|call| !call.state.is_ahead()).map(|call| call.id.clone()));
         }
-        if let Some(slot) = self.sessions.get_mut(session) {
+        if let Some(slot) = self.core.sessions.get_mut(session) {
             slot.begun.append(&mut begun);
             // Whoever was asked for the instructions is not heard any more.
             if slot.instructed == Instructed::Asked {
@@ -86,8 +96,8 @@ impl Harness {
 
     /// Takes a session up again that was put aside, or lost with its page in the middle of a run: its run goes on.
     pub(super) fn play(&mut self, session: &str) -> Result<(), ErrorInfo> {
-        self.must_own_session(session)?;
-        let folded = self.session(session).ok_or_else(|| no_agent(session))?;
+        self.core.must_own_session(session)?;
+        let folded = self.core.session(session).ok_or_else(|| no_agent(session))?;
         let held = folded.current().filter(|run| run.held).map(|run| run.id.clone());
         let lost = folded.record().is_some_and(|record| record.status().is_recoverable());
         let what = match (folded.is_benched(), &held) {
@@ -98,25 +108,18 @@ impl Harness {
             _ => "",
         };
         if held.is_some() {
-            self.must_run()?;
+            self.core.must_run()?;
             if !self.config.answers(folded.provider()) {
                 return Err(not_configured());
             }
         }
         if !what.is_empty() {
-            let mut args = self.as_operator()?;
+            let mut args = self.core.as_operator()?;
             self.ask_session(session, what, &args.text("action", "reconnect").done())?;
         }
         if let Some(run) = held {
             self.go_on(session, &run);
         }
         Ok(())
-    }
-
-    /// Keeps in mind whether a session is put aside: one that is not in our hands has no fold to ask.
-    pub(in crate::harness) fn note_benched(&mut self, session: &str) {
-        let benched = |session: &Session| session.is_benched() && session.removed_at().is_none();
-        let benched = self.session(session).is_some_and(benched);
-        self.sessions.set_benched(session, benched);
     }
 }

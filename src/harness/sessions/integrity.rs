@@ -10,6 +10,7 @@
 //! anything signed, and a database that was put back whole is what it was.
 
 use super::waiting::by_rows;
+use crate::harness::core::Core;
 use crate::harness::{After, DEFAULT_SESSION, Harness};
 use crate::journal::canonical::{Integrity, payload};
 use crate::journal::{Entry, Row};
@@ -87,7 +88,7 @@ impl Head {
     }
 }
 
-impl Harness {
+impl Core {
     /// Writes the heads of the sessions that have changed.
     pub(in crate::harness) fn write_heads(&mut self) {
         for id in self.sessions.ids() {
@@ -99,23 +100,6 @@ impl Harness {
                 self.sessions.set_head(&id, head);
             }
         }
-    }
-
-    /// What is to be signed again to judge rows that were read for this: events, then heads.
-    pub(in crate::harness) fn texts_to_judge(after: &After, rows: &[Rows]) -> Vec<String> {
-        let mut texts = Vec::new();
-        let by_events = match after {
-            After::Look(waiting) => judges_events(&waiting.name),
-            _ => matches!(after, After::Arrived { .. }),
-        };
-        if by_events {
-            let events = rows.iter().take(1).flatten().filter_map(|(_, text)| event_in(text));
-            texts.extend(events.filter_map(|(_, payload, stored)| stored.map(|_| payload)));
-        }
-        for (_, row) in heads_among(after, rows) {
-            texts.append(&mut Head::parse(row).texts());
-        }
-        texts
     }
 
     /// Holds the heads among these rows against what their texts sign to.
@@ -187,6 +171,25 @@ impl Harness {
     /// Nothing is known of a session that is gone.
     pub(super) fn forget_integrity(&mut self, session: &str) {
         self.sessions.change(session, |slot| (slot.verdict, slot.tampered) = (None, false));
+    }
+}
+
+impl Harness {
+    /// What is to be signed again to judge rows that were read for this: events, then heads.
+    pub(in crate::harness) fn texts_to_judge(after: &After, rows: &[Rows]) -> Vec<String> {
+        let mut texts = Vec::new();
+        let by_events = match after {
+            After::Look(waiting) => judges_events(&waiting.name),
+            _ => matches!(after, After::Arrived { .. }),
+        };
+        if by_events {
+            let events = rows.iter().take(1).flatten().filter_map(|(_, text)| event_in(text));
+            texts.extend(events.filter_map(|(_, payload, stored)| stored.map(|_| payload)));
+        }
+        for (_, row) in heads_among(after, rows) {
+            texts.append(&mut Head::parse(row).texts());
+        }
+        texts
     }
 }
 

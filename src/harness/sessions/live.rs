@@ -9,6 +9,7 @@
 use crate::error::ErrorInfo;
 use crate::harness::args::Args;
 use crate::harness::commands::no_agent;
+use crate::harness::core::Core;
 use crate::harness::streaming::LiveModel;
 use crate::harness::{Action, Harness, Notice};
 use crate::list::Listed;
@@ -22,6 +23,25 @@ use crate::session::activity::{Activity, Facts, PROMPT_TAIL, of_run, of_session}
 use crate::session::output::Output;
 use crate::session::record::Record;
 use serde_json::Value;
+
+impl Core {
+    /// Somebody follows the journal of a session from here on, or nobody does any more.
+    pub(super) fn attach(&mut self, name: &str, value: &Value) -> Result<(), ErrorInfo> {
+        let args = Args::new(name, value, &["id", "on"])?;
+        let id = args.needed("id")?;
+        let on = args.get("on") == Some(&Value::Bool(true));
+        self.sessions.attach(id, on.then_some(0));
+        Ok(())
+    }
+
+    /// Tells those who follow a journal how long it is by now, as far as it is stored.
+    pub(in crate::harness) fn tell_growth(&mut self) {
+        for (id, seq) in self.sessions.grown() {
+            self.sessions.attach(&id, Some(seq));
+            self.outbox.act(Action::Tell(Notice::Grown(id, seq)));
+        }
+    }
+}
 
 impl Harness {
     /// What `sessions.activity` and `sessions.output` say of a session, in our hands or only looked at, or of a run in it.
@@ -43,23 +63,6 @@ impl Harness {
         let (text, before, offset) = output.text_from(from);
         // JSON has no bytes: whoever gets it cuts off what is before the offset.
         Ok(Object::new().text("text", &text).number("before", before as u64).number("offset", offset).done())
-    }
-
-    /// Somebody follows the journal of a session from here on, or nobody does any more.
-    pub(super) fn attach(&mut self, name: &str, value: &Value) -> Result<(), ErrorInfo> {
-        let args = Args::new(name, value, &["id", "on"])?;
-        let id = args.needed("id")?;
-        let on = args.get("on") == Some(&Value::Bool(true));
-        self.sessions.attach(id, on.then_some(0));
-        Ok(())
-    }
-
-    /// Tells those who follow a journal how long it is by now, as far as it is stored.
-    pub(in crate::harness) fn tell_growth(&mut self) {
-        for (id, seq) in self.sessions.grown() {
-            self.sessions.attach(&id, Some(seq));
-            self.outbox.act(Action::Tell(Notice::Grown(id, seq)));
-        }
     }
 
     fn activity(&self, session: &Session, id: &str) -> Result<Activity, ErrorInfo> {
@@ -92,7 +95,7 @@ impl Harness {
             over: !benched && session.current().is_some_and(|top| top.held),
             waits: benched || run.waiting(),
             tail: &output.read_tail(PROMPT_TAIL),
-            silent: self.now.saturating_sub(heard),
+            silent: self.core.now.saturating_sub(heard),
         })
     }
 

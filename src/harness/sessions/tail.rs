@@ -6,6 +6,7 @@
 
 use super::waiting::{Tail, Waiting};
 use crate::error::ErrorInfo;
+use crate::harness::core::Core;
 use crate::harness::{After, Harness, start};
 use crate::journal::{Entry, Row};
 use crate::json;
@@ -20,6 +21,31 @@ const FIRST: u64 = 64;
 pub(in crate::harness) fn is_a_page(waiting: &Waiting) -> bool {
     let has = |name: &str| waiting.args.get(name).is_some_and(|value| !value.is_null());
     waiting.name == "history" && has("limit") && !has("version")
+}
+
+impl Core {
+    /// The runs whose entries are all among these rows.
+    fn fold_end(&self, id: &str, tail: &Tail) -> Option<Session> {
+        let mut folded: Option<Session> = None;
+        let mut hash = String::new();
+        for (_, text) in &tail.rows {
+            let row = Row::from_text(text).ok()?;
+            let (header, entry) = row.read().ok()?;
+            if folded.is_none() && !hash.is_empty() && entry.as_ref().is_some_and(begins_anew) {
+                folded = Some(Session::after(id, &self.engine, header.seq - 1, &hash));
+            }
+            if let Some(folded) = &mut folded {
+                if !row.follows(&hash) {
+                    return None;
+                }
+                folded.accept(&header, entry.as_ref(), &row).ok()?;
+            }
+            hash = row.hash().into();
+        }
+        let (_, head) = tail.head.first()?;
+        let head = json::parse(head.lines().next()?)?;
+        folded.filter(|folded| folded.agrees_with(&head))
+    }
 }
 
 impl Harness {
@@ -51,7 +77,7 @@ impl Harness {
         }
         if tail.from > 1 || tail.seq == 0 {
             if let Some(answer) = self.page_of(&waiting, &tail) {
-                self.reply_now(waiting.command, Ok(Some(json::json(&answer))));
+                self.core.reply_now(waiting.command, Ok(Some(json::json(&answer))));
                 return Ok(None);
             }
             if tail.seq > 0 {
@@ -71,37 +97,14 @@ impl Harness {
     /// The page, if these rows hold all of it.
     fn page_of(&self, waiting: &Waiting, tail: &Tail) -> Option<Value> {
         let limit = waiting.args.get("limit").and_then(Value::as_u64)?;
-        let mut folded = self.fold_end(&waiting.session, tail)?;
+        let mut folded = self.core.fold_end(&waiting.session, tail)?;
         let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
         if let Some(run) = working.map(|run| run.id.clone()) {
             let blocks = start::from_drafts(&run, &tail.drafts);
-            folded.append(self.now, Some(&run), &Entry::Lost { blocks }).ok()?;
+            folded.append(self.core.now, Some(&run), &Entry::Lost { blocks }).ok()?;
         }
         let page = self.read_of(&folded, &waiting.name, &waiting.args).ok()?;
         (json::items(&page).len() as u64 >= limit).then_some(page)
-    }
-
-    /// The runs whose entries are all among these rows.
-    fn fold_end(&self, id: &str, tail: &Tail) -> Option<Session> {
-        let mut folded: Option<Session> = None;
-        let mut hash = String::new();
-        for (_, text) in &tail.rows {
-            let row = Row::from_text(text).ok()?;
-            let (header, entry) = row.read().ok()?;
-            if folded.is_none() && !hash.is_empty() && entry.as_ref().is_some_and(begins_anew) {
-                folded = Some(Session::after(id, &self.engine, header.seq - 1, &hash));
-            }
-            if let Some(folded) = &mut folded {
-                if !row.follows(&hash) {
-                    return None;
-                }
-                folded.accept(&header, entry.as_ref(), &row).ok()?;
-            }
-            hash = row.hash().into();
-        }
-        let (_, head) = tail.head.first()?;
-        let head = json::parse(head.lines().next()?)?;
-        folded.filter(|folded| folded.agrees_with(&head))
     }
 }
 

@@ -18,14 +18,14 @@ impl Harness {
     pub(in crate::harness) fn start_session(&mut self, session: &str) {
         self.record_start(session);
         self.start_those_with_keys();
-        self.answer_waiters(session);
+        self.core.answer_waiters(session);
         self.tell_questions_again(session);
     }
 
     /// From here on this holder writes the journal, and decisions go by its configuration.
     pub(in crate::harness) fn record_start(&mut self, session: &str) {
         let (config, tools) = (self.config_record(), self.registry.record());
-        self.append(session, None, &Entry::Started { epoch: self.epoch, config, tools });
+        self.append(session, None, &Entry::Started { epoch: self.core.epoch, config, tools });
     }
 
     /// Takes the session of a command, and carries it out.
@@ -49,8 +49,8 @@ impl Harness {
         {
             return Err(error);
         }
-        self.remove_broken(&waiting.session);
-        self.reply(waiting.command, Ok(None));
+        self.core.remove_broken(&waiting.session);
+        self.core.reply(waiting.command, Ok(None));
         self.look_for_remains();
         Ok(())
     }
@@ -68,7 +68,7 @@ impl Harness {
             // It goes on until everything is erased.
             Ok(()) if clears => return,
             Ok(()) => {}
-            Err(error) => self.reply_now(command, Err(error)),
+            Err(error) => self.core.reply_now(command, Err(error)),
         }
         self.give_back();
     }
@@ -76,17 +76,17 @@ impl Harness {
     /// Lets a borrowed workspace go.
     pub(in crate::harness) fn give_back(&mut self) {
         self.release();
-        self.outbox.tell_after_commit(Action::Unlock { epoch: self.epoch, stopped: false });
+        self.core.outbox.tell_after_commit(Action::Unlock { epoch: self.core.epoch, stopped: false });
     }
 
     /// Takes a session's journal into our hands: its entries, head and drafts as they were read.
     pub(in crate::harness) fn take_session(&mut self, id: &str, rows: &[Rows]) -> Result<(), ErrorInfo> {
         let stored = Stored::of(rows);
-        let session = load(id, self, &stored)?;
+        let session = load(id, &self.core, &stored)?;
         let stopped = session.epoch() <= self.stopped && !session.grants.is_empty();
         let doubted = session.origin.is_none() && stored.head_row().is_some();
-        self.sessions.take(session);
-        let integrity = self.integrity(id);
+        self.core.sessions.take(session);
+        let integrity = self.core.integrity(id);
         if doubted && integrity != Integrity::Verified {
             // What is signed from here on says nothing of what was before.
             self.append(id, None, &Entry::Found { integrity: integrity.as_str().into() });
@@ -95,14 +95,14 @@ impl Harness {
             self.append(id, None, &Entry::Stopped {});
         }
         for write in start::erasures(id, stored.entries()) {
-            self.outbox.write(write);
+            self.core.outbox.write(write);
         }
         // What a lost page wrote past its commits may belong to no run any more.
         if !stored.drafts().is_empty() {
-            self.outbox.write(delete(Table::Drafts, id));
+            self.core.outbox.write(delete(Table::Drafts, id));
         }
         self.lose(id, stored.drafts());
-        if self.sessions.is_watched(id) {
+        if self.core.sessions.is_watched(id) {
             self.tell_history(id);
         }
         Ok(())

@@ -1,0 +1,140 @@
+//! What every part of the harness works with: when it is, who asks, what goes out, and the sessions.
+//!
+//! Promises: time never runs backwards; numbers of reads and calls are given once. Leaves to others: every decision. It
+//! knows no part, so that no part is reached through it.
+
+use super::action::{Action, By, CallKey};
+use super::outbox::Outbox;
+use super::secrets::Secrets;
+use super::slots::Sessions;
+use super::{Lifecycle, Options};
+use crate::error::{Code, ErrorInfo};
+use crate::json::json;
+use crate::ports::{Millis, PatternEngine, Read};
+use crate::run::{Call, Run, Runs};
+use crate::session::Session;
+use serde_json::Value;
+
+/// What every part works with.
+#[derive(Debug)]
+pub(super) struct Core {
+    pub options: Options,
+    pub now: Millis,
+    /// Who has given the command that is carried out now.
+    pub by: By,
+    pub lifecycle: Lifecycle,
+    /// Why it stands at `Error`, whole.
+    pub failure: Option<ErrorInfo>,
+    pub epoch: u64,
+    pub engine: PatternEngine,
+    pub outbox: Outbox,
+    pub sessions: Sessions,
+    /// The runs under way.
+    pub runs: Runs,
+    pub secrets: Secrets,
+    /// Whether the page was last told that it waits for a person.
+    pub told_suspended: bool,
+    last_read: u64,
+    last_call: CallKey,
+}
+
+impl Core {
+    pub fn new(options: Options, engine: PatternEngine) -> Core {
+        Core {
+            options,
+            now: 0,
+            by: By::Here,
+            lifecycle: Lifecycle::Stopped,
+            failure: None,
+            epoch: 0,
+            engine,
+            outbox: Outbox::default(),
+            sessions: Sessions::default(),
+            runs: Runs::default(),
+            secrets: Secrets::default(),
+            told_suspended: false,
+            last_read: 0,
+            last_call: 0,
+        }
+    }
+
+    /// It is this late, or as late as it was: entries are in order of time.
+    pub fn set_now(&mut self, now: Millis) {
+        self.now = self.now.max(now);
+    }
+
+    /// The number of the next call to a model or to the page.
+    pub fn call_key(&mut self) -> CallKey {
+        self.last_call = self.last_call.wrapping_add(1);
+        self.last_call
+    }
+
+    /// The number of the next read.
+    pub fn read_key(&mut self) -> u64 {
+        self.last_read += 1;
+        self.last_read
+    }
+
+    /// Reads now: the number under which the rows will come.
+    pub fn read(&mut self, reads: Vec<Read>) -> u64 {
+        let id = self.read_key();
+        self.outbox.act(Action::Read { id, reads });
+        id
+    }
+
+    /// The same behind the commits that are on their way.
+    pub fn read_after_commit(&mut self, reads: Vec<Read>) -> u64 {
+        let id = self.read_key();
+        self.outbox.act_after_commit(Action::Read { id, reads });
+        id
+    }
+
+    pub fn must_run(&self) -> Result<(), ErrorInfo> {
+        match self.lifecycle {
+            Lifecycle::Running => Ok(()),
+            _ => Err(ErrorInfo::new(Code::NotRunning, "Agent harness is not running")
+                .hint("call startAgent first")),
+        }
+    }
+
+    /// A session in its hands.
+    pub fn session(&self, id: &str) -> Option<&Session> {
+        self.sessions.get(id).map(|slot| &slot.session)
+    }
+
+    /// The run of a session that has not ended.
+    pub fn current(&self, session: &str) -> Option<&Run> {
+        self.session(session)?.current()
+    }
+
+    /// Its id, as entries and events name it.
+    pub fn current_id(&self, session: &str) -> String {
+        self.current(session).map(|run| run.id.clone()).unwrap_or_default()
+    }
+
+    /// A run of a session's present conversation.
+    pub fn run(&self, session: &str, run: &str) -> Option<&Run> {
+        self.session(session)?.run(run)
+    }
+
+    /// A tool call of such a run.
+    pub fn call_of(&self, session: &str, run: &str, tool_call: &str) -> Option<&Call> {
+        self.run(session, run)?.call(tool_call)
+    }
+
+    pub fn unlock(&mut self, stopped: bool) {
+        self.outbox.act(Action::Unlock { epoch: self.epoch, stopped });
+    }
+
+    pub fn reply_now(&mut self, id: u32, result: Result<Option<String>, ErrorInfo>) {
+        self.outbox.act(Action::Reply { id, result });
+    }
+
+    pub fn reply(&mut self, id: u32, result: Result<Option<String>, ErrorInfo>) {
+        self.outbox.tell_after_commit(Action::Reply { id, result });
+    }
+
+    pub fn reply_value(&mut self, id: u32, value: &Value) {
+        self.reply(id, Ok(Some(json(value))));
+    }
+}
