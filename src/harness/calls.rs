@@ -7,6 +7,7 @@
 use super::outcome::{failed_call, returned_entry, tool_value};
 use super::page_calls::PageCall;
 use super::pages::Owner;
+use super::setup::Setup;
 use super::{Action, CallKey, Harness};
 use crate::error::{Code, ErrorInfo};
 use crate::json;
@@ -134,7 +135,7 @@ impl Harness {
         timeout: Option<u64>,
         barrier: bool,
     ) {
-        let limit = timeout.unwrap_or(self.config.tool_timeout_ms);
+        let limit = timeout.unwrap_or(self.setup.config.tool_timeout_ms);
         let call = self.core.call_key();
         let mut given = Object::new();
         given.value("args", args.clone());
@@ -182,14 +183,6 @@ impl Harness {
         }
     }
 
-    /// The function of a tool call: the tool may have been registered anew while the call waited for its commit.
-    pub(super) fn present_function(&self, live: &LiveCall) -> Option<u32> {
-        match self.registry.get(&live.tool)?.definition.origin {
-            Origin::Host(function) => Some(function),
-            _ => None,
-        }
-    }
-
     /// Calls that wait for their commit are not made if they would be refused, or asked about, by what holds now.
     pub(super) fn drop_what_may_not_run(&mut self, before: &Policy) {
         for key in self.calls.keys(&|live| live.ahead().is_some()) {
@@ -197,13 +190,13 @@ impl Harness {
             let RunCall { session, run, tool_call } = of;
             let Some(working) = self.core.run(&session, &run) else { continue };
             let Some(call) = working.call(&tool_call) else { continue };
-            let policy = working.policy(&self.policy);
-            let checked = gate(&self.registry, &policy, &call.name, &call.arguments);
+            let policy = working.policy(&self.setup.policy);
+            let checked = gate(&self.setup.registry, &policy, &call.name, &call.arguments);
             let error = match checked {
                 Err(error) => error,
                 Ok(checked) => {
                     let tool = checked.definition;
-                    if self.policy.verdict(tool, false).0 <= before.verdict(tool, false).0 {
+                    if self.setup.policy.verdict(tool, false).0 <= before.verdict(tool, false).0 {
                         continue;
                     }
                     ErrorInfo::new(Code::PermissionDenied, "the rules have changed; it was not run")
@@ -257,5 +250,13 @@ impl Harness {
         let CallOwner::Tool(Owner::Run(of)) = &live.owner else { return };
         let RunCall { session, run, tool_call } = of.clone();
         self.core.tell_progress(&session, &run, &tool_call, news);
+    }
+}
+
+/// The function of a tool call: the tool may have been registered anew while the call waited for its commit.
+pub(super) fn present_function(setup: &Setup, live: &LiveCall) -> Option<u32> {
+    match setup.registry.get(&live.tool)?.definition.origin {
+        Origin::Host(function) => Some(function),
+        _ => None,
     }
 }

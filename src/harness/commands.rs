@@ -45,9 +45,9 @@ impl Harness {
                         ErrorInfo::new(Code::InvalidConfig, format!("{name} counts at the start only"));
                     return Err(error.hint("give it to startAgent"));
                 }
-                let config = self.config.patched(value)?;
-                self.own_tools_fit(&config)?;
-                if config.skills != self.config.skills {
+                let config = self.setup.config.patched(value)?;
+                self.setup.own_tools_fit(&config)?;
+                if config.skills != self.setup.config.skills {
                     self.give_to_account(&config.skills, false);
                 }
                 self.take_config(config);
@@ -122,16 +122,16 @@ impl Harness {
             }
             "tools.register" => {
                 let replace = value.get("replace") == Some(&Value::Bool(true));
-                self.registry.register(Definition::parse(value)?, replace)?;
-                self.changed = true;
-                self.tell_tools();
+                self.setup.registry.register(Definition::parse(value)?, replace)?;
+                self.setup.changed = true;
+                self.setup.tell_tools(&mut self.core);
                 self.core.reply_now(id, Ok(None));
             }
             "tools.unregister" => {
                 let args = none(&["name"])?;
-                let gone = self.registry.unregister(args.needed("name")?);
-                self.changed = true;
-                self.tell_tools();
+                let gone = self.setup.registry.unregister(args.needed("name")?);
+                self.setup.changed = true;
+                self.setup.tell_tools(&mut self.core);
                 self.core.reply_now(id, Ok(Some(gone.to_string())));
             }
             "tools.execute" => {
@@ -157,7 +157,7 @@ impl Harness {
             }
             "settings" => {
                 none(&[])?;
-                let settings = self.config.public();
+                let settings = self.setup.config.public();
                 self.core.reply_value(id, &settings);
             }
             "file" => {
@@ -329,7 +329,7 @@ impl Harness {
             let error = ErrorInfo::new(Code::NothingToResume, "there is no held or failed run to go on with");
             return Err(error.hint("send a message instead"));
         };
-        if !self.config.answers(self.core.session(session).and_then(Session::provider)) {
+        if !self.setup.config.answers(self.core.session(session).and_then(Session::provider)) {
             return Err(super::runs::not_configured());
         }
         let (mut run, held, has_ended) = (last.id.clone(), last.held, last.ended.is_some());

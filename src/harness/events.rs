@@ -14,7 +14,6 @@ use crate::object::Object;
 use crate::ports::Millis;
 use crate::run::{CallState, Ended, Outcome, Run};
 use crate::session;
-use crate::tools::Definition;
 use serde_json::Value;
 
 /// `RunResult` of a run that has ended.
@@ -173,7 +172,7 @@ impl Harness {
         let error = folded.trouble().map(ErrorInfo::to_json);
         let provider = match folded.on.clone() {
             Some(name) => Some(name),
-            None => self.config.provider.as_ref().map(Provider::name),
+            None => self.setup.config.provider.as_ref().map(Provider::name),
         };
         let Some(mut detail) = self.core.detail_of(session, run) else { return };
         detail.maybe_text("provider", provider.as_deref()).maybe("error", error);
@@ -185,13 +184,6 @@ impl Harness {
         // Nothing else may happen for a while: what is known of the failure must not be lost with the page.
         self.core.outbox.hurry();
         self.core.send("agent:notice", detail, false);
-    }
-
-    pub(super) fn tell_tools(&mut self) {
-        let definition =
-            |tool: &Definition| tool.to_json(self.policy.offers(tool) && self.policy.missing(tool).is_none());
-        let definitions: Value = self.registry.definitions().map(definition).array();
-        self.core.outbox.tell(Action::Tell(Notice::Tools(json(&definitions))));
     }
 
     /// A run begins, or goes on in this epoch.

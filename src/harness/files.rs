@@ -7,6 +7,7 @@
 use super::Harness;
 use super::args::Args;
 use super::sessions::{Arrival, Head};
+use super::setup::Setup;
 use crate::error::{Code, ErrorInfo};
 use crate::json;
 use crate::list::Listed;
@@ -93,6 +94,26 @@ fn called(file: &File) -> String {
     if file.name.is_empty() { "a file".into() } else { format!("\"{}\"", file.name) }
 }
 
+impl Setup {
+    /// Whether some model takes the file, and the one that will be asked, if there is one.
+    fn supported(&self, file: &File, on: Option<&str>, peer: Option<&Peer>) -> Result<(), ErrorInfo> {
+        let kind = match file.kind() {
+            FileKind::Other => {
+                let error = format!("no model reads {} ({})", called(file), file.media_type);
+                return Err(ErrorInfo::new(Code::UnsupportedFile, error)
+                    .hint("send text, a PDF, or an image as PNG, JPEG, GIF or WebP"));
+            }
+            FileKind::Image => "images",
+            _ => "PDF files",
+        };
+        if peer.is_none_or(|peer| peer.takes(file)) {
+            return Ok(());
+        }
+        let error = format!("the model {} takes no {kind}: {}", self.config.model(on), called(file));
+        Err(ErrorInfo::new(Code::UnsupportedFile, error).hint("take a model that does, or send it as text"))
+    }
+}
+
 impl Harness {
     /// The files of a message that can be accepted, each a block. `kept`: how many runs of the conversation stay before it.
     ///
@@ -114,30 +135,12 @@ impl Harness {
             fits(sum, "the files of a conversation")?;
         }
         let on = self.core.session(session).and_then(Session::provider);
-        let peer = self.config.peer(on);
+        let peer = self.setup.config.peer(on);
         for file in &mut files {
             file.name = self.core.secrets.scrubbed(std::mem::take(&mut file.name));
-            self.supported(file, on, peer.as_ref())?;
+            self.setup.supported(file, on, peer.as_ref())?;
         }
         Ok(files.into_iter().map(Block::File).list())
-    }
-
-    /// Whether some model takes the file, and the one that will be asked, if there is one.
-    fn supported(&self, file: &File, on: Option<&str>, peer: Option<&Peer>) -> Result<(), ErrorInfo> {
-        let kind = match file.kind() {
-            FileKind::Other => {
-                let error = format!("no model reads {} ({})", called(file), file.media_type);
-                return Err(ErrorInfo::new(Code::UnsupportedFile, error)
-                    .hint("send text, a PDF, or an image as PNG, JPEG, GIF or WebP"));
-            }
-            FileKind::Image => "images",
-            _ => "PDF files",
-        };
-        if peer.is_none_or(|peer| peer.takes(file)) {
-            return Ok(());
-        }
-        let error = format!("the model {} takes no {kind}: {}", self.config.model(on), called(file));
-        Err(ErrorInfo::new(Code::UnsupportedFile, error).hint("take a model that does, or send it as text"))
     }
 
     /// Writes the bytes of a message's files, with the next commit. Those that a conversation refers to are there.

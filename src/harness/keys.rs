@@ -97,24 +97,24 @@ impl Harness {
 
     /// The vault as a start finds it.
     pub(super) fn vault_read(&mut self, rows: &Rows) {
-        self.vault.clear();
+        self.setup.vault.clear();
         for (key, _) in rows {
             if let Some(Part::Text(name)) = key.first() {
-                self.vault.push(name.clone());
+                self.setup.vault.push(name.clone());
             }
         }
     }
 
     /// The vault has, or has no longer, a key of this name.
     pub(super) fn vault_changed(&mut self, name: String, held: bool) {
-        self.vault.retain(|other| *other != name);
+        self.setup.vault.retain(|other| *other != name);
         if held {
-            self.vault.push(name);
+            self.setup.vault.push(name);
         }
         if self.core.lifecycle == Lifecycle::Running {
-            self.config.look_in_vault(&self.vault);
+            self.setup.config.look_in_vault(&self.setup.vault);
             // Recorded before the next decision, if it makes a difference.
-            self.changed = true;
+            self.setup.changed = true;
             self.start_those_with_keys();
         }
     }

@@ -26,6 +26,7 @@ mod queue;
 mod runs;
 mod secrets;
 mod sessions;
+mod setup;
 mod slots;
 mod start;
 mod streaming;
@@ -45,15 +46,14 @@ use crate::journal::Entry;
 use crate::list::Listed;
 use crate::maps::Few;
 use crate::ports::{Key, Millis, PatternEngine, Read, Rows, StoreError};
-use crate::prompt::{self, Skill};
 use crate::session::Session;
 use crate::session::carry::Reader;
 use crate::session::operator::Operator;
-use crate::tools::{Definition, Policy, Registry, own};
 use crate::workspace::Workspace;
 use calls::LiveCall;
 use core::Core;
 use sessions::Arrival;
+use setup::Setup;
 use std::collections::VecDeque;
 use streaming::LiveModel;
 
@@ -141,20 +141,7 @@ pub struct Harness {
     /// Until which epoch an agent was stopped on purpose: what was always allowed until then is not any more.
     stopped: u64,
     start: Option<start::Start>,
-    config: Config,
-    /// The names under which the vault has keys.
-    vault: Vec<String>,
-    /// What the function for the instructions gave.
-    instructions: Option<String>,
-    registry: Registry,
-    /// What may be done and what is asked about, by the present configuration.
-    policy: Policy,
-    /// The skills that count: the page's, and the account's.
-    skills: Vec<Skill>,
-    /// The skills that the account of this origin has.
-    account: Vec<Skill>,
-    /// Configuration or tools are not yet as the journals have them.
-    changed: bool,
+    setup: Setup,
     /// Calls of the page's own code that wait for a person.
     page_questions: Vec<page_calls::PageQuestion>,
     /// When a question of a run, or a call that somebody answers, is not waited for any longer: session and tool call.
@@ -201,26 +188,13 @@ impl Harness {
 
     /// The same with regular expressions for the schemas of its tools.
     pub fn with(options: Options, engine: PatternEngine) -> Harness {
-        let mut registry = Registry::with(engine.clone());
-        for definition in crate::tools::pages::definitions().into_iter().filter(|_| options.page_tools) {
-            // Their schemas compile and their names differ: a test of `tools/` says so.
-            let registered = registry.register(definition, false);
-            debug_assert!(registered.is_ok());
-        }
         let mut harness = Harness {
+            setup: Setup::new(options.page_tools, &engine),
             core: Core::new(options, engine),
             closed: false,
             closing: None,
             stopped: 0,
             start: None,
-            config: Config::default(),
-            vault: Vec::new(),
-            instructions: None,
-            registry,
-            policy: Policy::default(),
-            skills: Vec::new(),
-            account: Vec::new(),
-            changed: false,
             page_questions: Vec::new(),
             question_deadlines: Vec::new(),
             judged: Few::default(),
@@ -241,57 +215,21 @@ impl Harness {
             last_draft: 0,
             interrupt_reason: String::new(),
         };
-        harness.tell_tools();
+        harness.setup.tell_tools(&mut harness.core);
         harness
     }
 
     fn take_config(&mut self, config: Config) {
-        for secret in config.secrets() {
-            self.core.secrets.keep(secret);
-        }
-        self.config = config;
-        self.config.look_in_vault(&self.vault);
-        let policy = Policy::from_record(&self.config.record());
-        let before = std::mem::replace(&mut self.policy, policy);
-        self.skills = prompt::merged(&self.config.skills, &self.account);
-        self.equip();
-        self.changed = true;
-        self.tell_tools();
+        let before = self.setup.take(&mut self.core, config);
         self.drop_what_may_not_run(&before);
         if self.core.lifecycle == Lifecycle::Running {
             self.start_those_with_keys();
         }
     }
 
-    /// Puts the harness's own tools there, as far as the configuration wants them.
-    fn equip(&mut self) {
-        let names: Vec<&str> = prompt::offered(&self.skills).map(|skill| skill.name.as_str()).list();
-        let skills = (!names.is_empty()).then(|| own::use_skill(names.into_iter()));
-        let wanted = [(own::DELEGATE, self.config.delegates().then(own::delegate)), (own::USE_SKILL, skills)];
-        for (name, definition) in wanted {
-            // A tool of the page with the name of ours stays: then the skills of other workspaces are not to be had here.
-            let _ = self.registry.set_own(name, definition);
-        }
-    }
-
-    /// Whether the names are free that a configuration needs for the harness's own tools.
-    fn own_tools_fit(&self, config: &Config) -> Result<(), ErrorInfo> {
-        let needed = [
-            (own::DELEGATE, config.delegates(), "an Orchestrator"),
-            (own::USE_SKILL, !config.skills.is_empty(), "skills"),
-        ];
-        match needed.iter().find(|(name, needed, _)| *needed && self.registry.is_taken(name)) {
-            Some((name, _, what)) => {
-                let message = format!("the page has a tool called '{name}', which {what} would need");
-                Err(ErrorInfo::new(Code::DuplicateTool, message).hint("give the page's tool another name"))
-            }
-            None => Ok(()),
-        }
-    }
-
     /// The present configuration, secrets included: for whoever sends a request.
     pub fn config(&self) -> &Config {
-        &self.config
+        &self.setup.config
     }
 
     /// A session in its hands.
@@ -317,11 +255,6 @@ impl Harness {
     /// How many results and pieces of answers came too late: nobody waited for them any more, and they were dropped.
     pub fn dropped(&self) -> u64 {
         self.core.runs.all_dropped()
-    }
-
-    /// The tool of such a call, as it is now.
-    fn tool_of(&self, session: &str, run: &str, tool_call: &str) -> Option<&Definition> {
-        Some(&self.registry.get(&self.core.call_of(session, run, tool_call)?.name)?.definition)
     }
 
     /// Something happened, at this time. Follow it by [`Harness::poll`] until that gives nothing more.
@@ -404,7 +337,8 @@ impl Harness {
                     continue;
                 }
                 if let Action::CallPage { call, function, .. } = &mut action {
-                    let present = self.calls.get(*call).and_then(|live| self.present_function(live));
+                    let present =
+                        self.calls.get(*call).and_then(|live| calls::present_function(&self.setup, live));
                     *function = present.unwrap_or(*function);
                     // A function's time begins when it is called, not when it was ordered: its commit may be slow.
                     if let Some(live) = self.calls.get_mut(*call) {
@@ -441,7 +375,7 @@ impl Harness {
             due.push(Some(at));
         }
         for (session, _) in self.core.sessions.iter() {
-            due.push(self.over_at(session));
+            due.push(self.setup.over_at(&self.core, session));
         }
         due.into_iter().flatten().min()
     }

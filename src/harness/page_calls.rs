@@ -75,13 +75,13 @@ impl Harness {
     }
 
     fn next_of_page_call(&mut self, call: PageCall, stage: &Stage) -> Result<(), ErrorInfo> {
-        let checked = gate(&self.registry, &self.policy, &call.tool, &json(&call.args))?;
+        let checked = gate(&self.setup.registry, &self.setup.policy, &call.tool, &json(&call.args))?;
         let (tool, args) = (checked.definition.clone(), checked.args);
         if matches!(tool.origin, Origin::Person | Origin::Delegate | Origin::Skill) {
             let message = format!("{} is of use to a model only", tool.name);
             return Err(ErrorInfo::new(Code::ToolFailed, message).hint("let a model call it, in a run"));
         }
-        let (mut verdict, mut reason) = self.policy.verdict(&tool, false);
+        let (mut verdict, mut reason) = self.setup.policy.verdict(&tool, false);
         if let Stage::Allowed(definition) = stage {
             if *definition != fingerprint(&tool) {
                 return Err(not_asked(&["ask_", &call.id()].concat()));
@@ -96,7 +96,7 @@ impl Harness {
             self.ask_page(CallOwner::Validate(About::Page(call)), function, "validate", request);
             return Ok(());
         }
-        if let (true, Some(function)) = (verdict != Verdict::Deny, self.config.decide) {
+        if let (true, Some(function)) = (verdict != Verdict::Deny, self.setup.config.decide) {
             let Stage::Judged(judged) = stage else {
                 let request = request_about(&call, Some(&tool), &args, "", reason);
                 self.ask_page(CallOwner::Decide(About::Page(call)), function, "decide", request);
@@ -110,7 +110,12 @@ impl Harness {
             Verdict::Deny => Err(policy::not_allowed(&tool)),
             Verdict::Ask if !granted => {
                 let definition = fingerprint(&tool);
-                let question = PageQuestion { call, definition, reason, deadline: self.question_deadline() };
+                let question = PageQuestion {
+                    call,
+                    definition,
+                    reason,
+                    deadline: self.setup.question_deadline(&self.core),
+                };
                 let mut event = self.core.detail(DEFAULT_SESSION);
                 event.all(self.told_page_question(&question));
                 self.page_questions.push(question);
@@ -123,7 +128,7 @@ impl Harness {
 
     fn run_for_page(&mut self, call: &PageCall, tool: &Definition, args: Value) -> Result<(), ErrorInfo> {
         let running = self.calls.values().filter(|live| matches!(live.owner, CallOwner::Tool(_))).count();
-        if self.policy.parallel.is_some_and(|most| running as u64 >= most) {
+        if self.setup.policy.parallel.is_some_and(|most| running as u64 >= most) {
             let error = ErrorInfo::new(Code::Busy, "as many tools run as maxParallelTools allows");
             return Err(error.hint("call it again when one of them has ended"));
         }
@@ -141,7 +146,7 @@ impl Harness {
 
     /// `PermissionRequest` of the contract.
     pub(super) fn told_page_question(&self, asked: &PageQuestion) -> Value {
-        let tool = self.registry.get(&asked.call.tool).map(|tool| &tool.definition);
+        let tool = self.setup.registry.get(&asked.call.tool).map(|tool| &tool.definition);
         let args = self.core.secrets.scrubbed_value(asked.call.args.clone());
         request_about(&asked.call, tool, &args, &asked.id(), asked.reason).done()
     }

@@ -10,6 +10,7 @@ use super::core::Core;
 use super::outcome::failed_call;
 use super::page_calls::Stage;
 use super::sessions::Head;
+use super::setup::Setup;
 use super::{Action, DEFAULT_SESSION, Harness};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
@@ -78,11 +79,13 @@ impl Core {
     }
 }
 
-impl Harness {
-    pub(super) fn question_deadline(&self) -> Option<Millis> {
-        self.config.question_ms.map(|limit| self.core.now.saturating_add(limit))
+impl Setup {
+    pub(super) fn question_deadline(&self, core: &Core) -> Option<Millis> {
+        self.config.question_ms.map(|limit| core.now.saturating_add(limit))
     }
+}
 
+impl Harness {
     /// Calls a function of the page about a call.
     pub(super) fn ask_page(
         &mut self,
@@ -92,7 +95,7 @@ impl Harness {
         mut request: Object,
     ) {
         let call = self.core.call_key();
-        let limit = self.config.tool_timeout_ms;
+        let limit = self.setup.config.tool_timeout_ms;
         self.calls.insert(call, LiveCall::new(owner, "", limit));
         self.core.outbox.act(Action::CallPage { call, function, kind, json: Some(request.json()) });
     }
@@ -100,12 +103,14 @@ impl Harness {
     /// `decide` is asked about a call of a run.
     pub(super) fn consult(&mut self, session: &str, run: &str, tool_call: &str) {
         let about = About::Run(RunCall::new(session, run, tool_call));
-        let (Some(tool), Some(function)) = (self.tool_of(session, run, tool_call), self.config.decide) else {
+        let (Some(tool), Some(function)) =
+            (self.setup.tool_of(&self.core, session, run, tool_call), self.setup.config.decide)
+        else {
             // The tool, or the page that decides, has gone since: a person is asked.
             return self.judged(about, Ok(None));
         };
         let args = self.core.args_of(session, run, tool_call);
-        let reason = self.policy.verdict(tool, false).1;
+        let reason = self.setup.policy.verdict(tool, false).1;
         let request = request_of(tool_call, &tool.name, tool.capability.as_deref(), &args, "", reason);
         self.ask_page(CallOwner::Decide(about), function, "decide", request);
     }
@@ -132,7 +137,8 @@ impl Harness {
             let output = run.and_then(|run| run.prompt.output.as_ref());
             (output.and_then(|output| output.validate), value.unwrap_or_default())
         } else {
-            let function = self.tool_of(session, run, tool_call).and_then(|tool| tool.validate);
+            let function =
+                self.setup.tool_of(&self.core, session, run, tool_call).and_then(|tool| tool.validate);
             (function, self.core.args_of(session, run, tool_call))
         };
         let Some(function) = function else {
@@ -169,7 +175,9 @@ impl Harness {
     /// The tool is asked what became of a call that was lost.
     pub(super) fn look_up(&mut self, session: &str, run: &str, tool_call: &str) {
         let of = RunCall::new(session, run, tool_call);
-        let Some(function) = self.tool_of(session, run, tool_call).and_then(|tool| tool.lookup) else {
+        let Some(function) =
+            self.setup.tool_of(&self.core, session, run, tool_call).and_then(|tool| tool.lookup)
+        else {
             return self.looked_up(of, Ok(None));
         };
         let mut request = Object::new();
@@ -191,7 +199,7 @@ impl Harness {
     /// A question of a run is stored: everyone is told.
     pub(super) fn tell_question(&mut self, session: &str, run: &str, tool_call: &str) {
         let Some(detail) = self.core.question_of(session, run, tool_call) else { return };
-        if let Some(deadline) = self.question_deadline() {
+        if let Some(deadline) = self.setup.question_deadline(&self.core) {
             self.question_deadlines.push((deadline, session.into(), tool_call.into()));
         }
         let Some(mut event) = self.core.detail_of(session, run) else { return };

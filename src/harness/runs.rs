@@ -5,6 +5,7 @@ use super::core::Core;
 use super::outcome::{failed_call, returned_entry};
 use super::pages::Owner;
 use super::sessions::row_write;
+use super::setup::Setup;
 use super::slots::{AtHand, Instructed};
 use super::streaming::{Asked, LiveModel};
 use super::{Action, CallKey, Harness, Inner, ModelRequest, Notice, config, outbox};
@@ -68,6 +69,68 @@ impl Core {
     }
 }
 
+impl Setup {
+    /// The request that goes on with a session's conversation, and the tool that stands for the answer, if one does.
+    fn request(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        run: &str,
+    ) -> Result<(ModelRequest, Option<String>), ErrorInfo> {
+        let on = core.run(session, run).and_then(|run| run.on.clone());
+        let on = on.as_deref();
+        let Some(provider) = self.config.serving(on).filter(|provider| provider.configured()) else {
+            return Err(not_configured());
+        };
+        let mut peer = self.config.peer(on).ok_or_else(not_configured)?;
+        let system = match &self.config.instructions {
+            Some(config::Given::Text(text)) => text.clone(),
+            Some(config::Given::Ask(_)) => self.instructions.clone().unwrap_or_default(),
+            None => String::new(),
+        };
+        let gone = || ErrorInfo::new(Code::SessionNotFound, "the session is gone");
+        let AtHand { session, transcripts, .. } = core.sessions.get_mut(session).ok_or_else(gone)?;
+        peer.name = session.name_of(peer.name);
+        let asking = session.run(run).ok_or_else(gone)?;
+        let policy = asking.policy(&session.policy);
+        let mut system = prompt::system(&system, &self.skills, &session.tools, &policy, &session.mark);
+        if let Some(delegate) = &asking.delegate {
+            system = prompt::delegate(&system, &delegate.process);
+        }
+        let mut specs = session.tools.specs(&policy);
+        let form = asking.prompt.output.as_ref().map(|output| {
+            let (known, reasoning) = (self.config.known(on), self.config.reasoning);
+            let form = Form::of(&peer, known, reasoning, &output.schema, &mut specs);
+            if form.told {
+                system = prompt::answer(&system, &output.schema, form.tool());
+            }
+            form
+        });
+        let tool = form.as_ref().and_then(Form::tool).map(String::from);
+        let settings = Settings { form, ..self.config.settings(on, system) };
+        // The conversation is one, over all its runs; whoever works for a run has a conversation of its own.
+        let (key, runs) = match asking.delegate {
+            Some(_) => (run, std::slice::from_ref(asking)),
+            None => ("", session.runs.as_slice()),
+        };
+        if !transcripts.get(key).is_some_and(|transcript| transcript.serves(&peer, session)) {
+            transcripts.insert(key, Transcript::new(peer, session));
+        }
+        let messages = transcripts.get_mut(key).ok_or_else(gone)?.extend(runs);
+        let request = match provider {
+            config::Provider::Http(http) => {
+                let request = http.preset.wire.request(&http.endpoint, &settings, &specs, messages)?;
+                ModelRequest::Http { http: Rc::clone(http), request }
+            }
+            config::Provider::Custom { stream, .. } => {
+                let json = openai_chat::chat_request(&settings, &specs, messages)?;
+                ModelRequest::Custom { stream: *stream, json }
+            }
+        };
+        Ok((request, tool))
+    }
+}
+
 impl Harness {
     /// Appends an entry, writes it, and sets going what follows from it alone.
     pub(super) fn append(&mut self, session: &str, run: Option<&str>, entry: &Entry) {
@@ -104,7 +167,7 @@ impl Harness {
     }
 
     fn decide_all(&mut self, session: &str) {
-        if std::mem::take(&mut self.changed) {
+        if std::mem::take(&mut self.setup.changed) {
             for session in self.core.sessions.ids() {
                 self.record(&session);
             }
@@ -292,7 +355,7 @@ impl Harness {
     fn ready_to_call(&mut self, session: &str) -> bool {
         let run = self.core.current_id(session);
         let Some(slot) = self.core.sessions.get_mut(session) else { return false };
-        if let Some(config::Given::Ask(function)) = self.config.instructions {
+        if let Some(config::Given::Ask(function)) = self.setup.config.instructions {
             match slot.instructed {
                 Instructed::Asked => return false,
                 Instructed::Yes => {}
@@ -300,7 +363,7 @@ impl Harness {
                     slot.instructed = Instructed::Asked;
                     let call = self.core.call_key();
                     let owner = CallOwner::Instructions { session: session.into(), run };
-                    let limit = self.config.tool_timeout_ms;
+                    let limit = self.setup.config.tool_timeout_ms;
                     self.calls.insert(call, LiveCall::new(owner, "", limit));
                     self.core.outbox.act(Action::CallPage {
                         call,
@@ -318,7 +381,7 @@ impl Harness {
 
     /// Records configuration and tools where they are not as the journal has them.
     pub(super) fn record(&mut self, session: &str) {
-        let (config, tools) = (self.config_record(), self.registry.record());
+        let (config, tools) = (self.setup.config_record(&self.core), self.setup.registry.record());
         let Some(slot) = self.core.sessions.get(session) else { return };
         let changed = |now: Value, then: &Value| (now != *then).then_some(now);
         let entry = Entry::Configured {
@@ -330,26 +393,15 @@ impl Harness {
         }
     }
 
-    /// What the journal keeps of the configuration, with the instructions as they are now.
-    pub(super) fn config_record(&self) -> Value {
-        let mut record = self.config.record();
-        if let (Some(config::Given::Ask(_)), Some(object), Some(text)) =
-            (&self.config.instructions, record.as_object_mut(), &self.instructions)
-        {
-            object.insert("instructions".into(), text.as_str().into());
-        }
-        self.core.secrets.scrubbed_value(record)
-    }
-
     fn call_model(&mut self, session: &str, run: &str, call: u64) {
         let key = self.core.call_key();
-        let request = self.request(session, run);
+        let request = self.setup.request(&mut self.core, session, run);
         let folded = self.core.run(session, run);
         let base = folded.map_or(0, Run::shown_before_last);
         let last = folded.and_then(|run| run.turns.last());
         let replaces = last.is_some_and(|turn| !turn.had.is_empty());
         let on = folded.and_then(|run| run.on.as_deref());
-        let name = self.config.serving(on).map(|provider| provider.peer().name).unwrap_or_default();
+        let name = self.setup.config.serving(on).map(|provider| provider.peer().name).unwrap_or_default();
         let asked = Asked {
             provider: self
                 .core
@@ -357,8 +409,8 @@ impl Harness {
                 .get(session)
                 .map(|slot| slot.session.name_of(name))
                 .unwrap_or_default(),
-            known: self.config.known(on).copied(),
-            watch: self.watch(on),
+            known: self.setup.config.known(on).copied(),
+            watch: self.setup.watch(&self.core, on),
             answers_by: match &request {
                 Ok((_, tool)) => tool.clone(),
                 Err(_) => None,
@@ -374,61 +426,6 @@ impl Harness {
             Ok((request, _)) => self.core.outbox.act(Action::CallModel { call: key, request }),
             Err(error) => self.inner.push_back(Inner::NotCalled(key, error)),
         }
-    }
-
-    /// The request that goes on with a session's conversation, and the tool that stands for the answer, if one does.
-    fn request(&mut self, session: &str, run: &str) -> Result<(ModelRequest, Option<String>), ErrorInfo> {
-        let on = self.core.run(session, run).and_then(|run| run.on.clone());
-        let on = on.as_deref();
-        let Some(provider) = self.config.serving(on).filter(|provider| provider.configured()) else {
-            return Err(not_configured());
-        };
-        let mut peer = self.config.peer(on).ok_or_else(not_configured)?;
-        let system = match &self.config.instructions {
-            Some(config::Given::Text(text)) => text.clone(),
-            Some(config::Given::Ask(_)) => self.instructions.clone().unwrap_or_default(),
-            None => String::new(),
-        };
-        let gone = || ErrorInfo::new(Code::SessionNotFound, "the session is gone");
-        let AtHand { session, transcripts, .. } = self.core.sessions.get_mut(session).ok_or_else(gone)?;
-        peer.name = session.name_of(peer.name);
-        let asking = session.run(run).ok_or_else(gone)?;
-        let policy = asking.policy(&session.policy);
-        let mut system = prompt::system(&system, &self.skills, &session.tools, &policy, &session.mark);
-        if let Some(delegate) = &asking.delegate {
-            system = prompt::delegate(&system, &delegate.process);
-        }
-        let mut specs = session.tools.specs(&policy);
-        let form = asking.prompt.output.as_ref().map(|output| {
-            let (known, reasoning) = (self.config.known(on), self.config.reasoning);
-            let form = Form::of(&peer, known, reasoning, &output.schema, &mut specs);
-            if form.told {
-                system = prompt::answer(&system, &output.schema, form.tool());
-            }
-            form
-        });
-        let tool = form.as_ref().and_then(Form::tool).map(String::from);
-        let settings = Settings { form, ..self.config.settings(on, system) };
-        // The conversation is one, over all its runs; whoever works for a run has a conversation of its own.
-        let (key, runs) = match asking.delegate {
-            Some(_) => (run, std::slice::from_ref(asking)),
-            None => ("", session.runs.as_slice()),
-        };
-        if !transcripts.get(key).is_some_and(|transcript| transcript.serves(&peer, session)) {
-            transcripts.insert(key, Transcript::new(peer, session));
-        }
-        let messages = transcripts.get_mut(key).ok_or_else(gone)?.extend(runs);
-        let request = match provider {
-            config::Provider::Http(http) => {
-                let request = http.preset.wire.request(&http.endpoint, &settings, &specs, messages)?;
-                ModelRequest::Http { http: Rc::clone(http), request }
-            }
-            config::Provider::Custom { stream, .. } => {
-                let json = openai_chat::chat_request(&settings, &specs, messages)?;
-                ModelRequest::Custom { stream: *stream, json }
-            }
-        };
-        Ok((request, tool))
     }
 
     pub(super) fn answered(
@@ -498,8 +495,8 @@ impl Harness {
     fn order(&mut self, session: &str, run: &str, tool_call: &str) {
         let Some(working) = self.core.run(session, run) else { return };
         let Some(call) = working.call(tool_call) else { return };
-        let (name, policy) = (call.name.clone(), working.policy(&self.policy).into_owned());
-        let checked = gate(&self.registry, &policy, &name, &call.arguments).map(|checked| {
+        let (name, policy) = (call.name.clone(), working.policy(&self.setup.policy).into_owned());
+        let checked = gate(&self.setup.registry, &policy, &name, &call.arguments).map(|checked| {
             let tool = checked.definition;
             let again = tool.read_only && tool.on_resume == OnResume::Rerun;
             (tool.origin, again, tool.timeout_ms, checked.args)
@@ -523,7 +520,7 @@ impl Harness {
             Origin::Host(function) => self.call_tool(owner, (&name, function), &args, timeout, barrier),
             Origin::Skill => {
                 let name = args.get("name").and_then(Value::as_str).unwrap_or_default();
-                let body = prompt::skill(name, &self.skills, &self.registry, &policy);
+                let body = prompt::skill(name, &self.setup.skills, &self.setup.registry, &policy);
                 let entry = match body {
                     Ok(body) => {
                         returned_entry(tool_call, ToolText::new(self.core.secrets.scrubbed(body)), false)
@@ -551,7 +548,7 @@ impl Harness {
         match text {
             Ok(text) => {
                 slot.instructed = Instructed::Yes;
-                self.instructions = Some(text);
+                self.setup.instructions = Some(text);
                 self.advance(session);
             }
             Err(message) => {

@@ -131,7 +131,7 @@ impl Harness {
             }
             return Err(already_running("in this page").hint("stop it first, or pass ifRunning: \"join\""));
         }
-        self.own_tools_fit(&config)?;
+        self.setup.own_tools_fit(&config)?;
         let purpose = Purpose::Run { commands: vec![command], config: Box::new(config), over };
         self.begin(purpose);
         self.core.lifecycle = Lifecycle::Starting;
@@ -288,7 +288,7 @@ impl Harness {
         let at_work = |id: &&String| over && self.core.sessions.head(id).is_some_and(Head::is_at_work);
         let lost: Vec<String> = sessions.iter().filter(at_work).cloned().list();
         self.take_config(config);
-        self.instructions = None;
+        self.setup.instructions = None;
         self.core.lifecycle = Lifecycle::Running;
         self.core.outbox.act(Action::Announce { epoch: self.core.epoch });
         for session in sessions.iter().filter(|session| self.core.sessions.has(session)).list() {
@@ -313,7 +313,7 @@ impl Harness {
         for session in &lost {
             self.go_on_with(session);
         }
-        if self.config.resume_auto {
+        if self.setup.config.resume_auto {
             self.go_on_with(DEFAULT_SESSION);
         }
     }

@@ -5,6 +5,8 @@
 //! too; whoever was asleep longer than the model was silent hears what has come meanwhile, once, before it is given up; and
 //! nothing of a run begins after its time. Leaves to others: aborting, and whether the call is made again (`run`).
 
+use super::core::Core;
+use super::setup::Setup;
 use super::{CallKey, Harness, Timeouts};
 use crate::error::{Code, ErrorInfo};
 use crate::ports::Millis;
@@ -94,10 +96,10 @@ impl Watch {
     }
 }
 
-impl Harness {
+impl Setup {
     /// The watch over a call that goes to the provider of this name.
-    pub(super) fn watch(&self, on: Option<&str>) -> Watch {
-        Watch::new(self.core.now, self.timeouts(on))
+    pub(super) fn watch(&self, core: &Core, on: Option<&str>) -> Watch {
+        Watch::new(core.now, self.timeouts(on))
     }
 
     fn timeouts(&self, on: Option<&str>) -> Option<Timeouts> {
@@ -106,15 +108,17 @@ impl Harness {
 
     /// When the run of a session has to be over: as whoever it asks now says, else as the provider does that is asked
     /// first.
-    pub(super) fn over_at(&self, session: &str) -> Option<Millis> {
-        let run = self.core.current(session).filter(|run| !run.held)?;
+    pub(super) fn over_at(&self, core: &Core, session: &str) -> Option<Millis> {
+        let run = core.current(session).filter(|run| !run.held)?;
         let limit = |on| self.timeouts(on)?.run;
         Some(run.after(limit(run.on.as_deref()).or_else(|| limit(None))?))
     }
+}
 
+impl Harness {
     /// Ends the run of a session if its time is over. `false`: it has time, or there is none.
     pub(super) fn end_overdue(&mut self, session: &str) -> bool {
-        let over = self.over_at(session).is_some_and(|at| at <= self.core.now);
+        let over = self.setup.over_at(&self.core, session).is_some_and(|at| at <= self.core.now);
         if over {
             self.interrupt_session(session, OUT_OF_TIME, false);
         }

@@ -83,7 +83,7 @@ impl Harness {
             let Some(live) = self.calls.get(key) else { continue };
             if let CallOwner::Tool(Owner::Run(of)) = &live.owner {
                 let again = |tool: &Definition| tool.read_only && tool.on_resume == OnResume::Rerun;
-                if !self.tool_of(session, run, &of.tool_call).is_some_and(again) {
+                if !self.setup.tool_of(&self.core, session, run, &of.tool_call).is_some_and(again) {
                     continue;
                 }
                 aborted.push(of.tool_call.as_str().into());
@@ -109,7 +109,7 @@ impl Harness {
         };
         if held.is_some() {
             self.core.must_run()?;
-            if !self.config.answers(folded.provider()) {
+            if !self.setup.config.answers(folded.provider()) {
                 return Err(not_configured());
             }
         }

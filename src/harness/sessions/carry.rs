@@ -336,13 +336,13 @@ impl Harness {
         match &arrival.provider {
             Some(provider) => {
                 args.text("provider", provider).text("providerId", provider);
-                args.maybe_text("modelId", self.config.model_id(Some(provider)));
+                args.maybe_text("modelId", self.setup.config.model_id(Some(provider)));
             }
-            None if !recorded => _ = args.text("providerId", &self.provider_name()),
+            None if !recorded => _ = args.text("providerId", &self.setup.provider_name()),
             // Names of providers are those of a workspace: what comes from a file is answered by the one that is asked first.
             None if arrival.what == "import" && self.core.lifecycle == Lifecycle::Running => {
-                args.text("providerId", &self.provider_name());
-                args.maybe_text("modelId", self.config.model_id(None));
+                args.text("providerId", &self.setup.provider_name());
+                args.maybe_text("modelId", self.setup.config.model_id(None));
             }
             None => {}
         }
@@ -404,7 +404,7 @@ impl Harness {
         let provider = match args.text("provider")? {
             Some(name) => {
                 self.core.must_run()?;
-                self.must_have_provider(name)?;
+                self.setup.must_have_provider(name)?;
                 Some(name.to_owned())
             }
             None => None,

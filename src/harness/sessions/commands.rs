@@ -295,9 +295,9 @@ impl Harness {
         let project = given.short("projectId")?.unwrap_or(&self.core.options.name).to_owned();
         let provider = given.text("provider")?;
         if let Some(name) = provider {
-            self.must_have_provider(name)?;
+            self.setup.must_have_provider(name)?;
         }
-        let provider = provider.map_or_else(|| self.provider_name(), Into::into);
+        let provider = provider.map_or_else(|| self.setup.provider_name(), Into::into);
         let session = match given.text("id")?.filter(|id| !id.is_empty()) {
             Some(id) => id.to_owned(),
             None => {
@@ -313,11 +313,11 @@ impl Harness {
         args.maybe_text("displayName", given.text("displayName")?);
         if let Some(name) = given.text("provider")? {
             args.text("provider", name);
-            if !self.has_key(Some(name)) {
+            if !self.setup.has_key(Some(name)) {
                 args.flag("waiting", true);
             }
         }
-        args.maybe_text("modelId", self.config.model_id(given.text("provider")?));
+        args.maybe_text("modelId", self.setup.config.model_id(given.text("provider")?));
         let known = self.knows(&session);
         if known && (session != DEFAULT_SESSION || !adopted.is_empty()) {
             let message = ["agent session already exists: ", &session].concat();
@@ -344,14 +344,6 @@ impl Harness {
         Ok(())
     }
 
-    pub(in crate::harness) fn must_have_provider(&self, name: &str) -> Result<(), ErrorInfo> {
-        if self.config.serving(Some(name)).is_some() {
-            return Ok(());
-        }
-        let message = ["no provider is called \"", name, "\""].concat();
-        Err(ErrorInfo::new(Code::InvalidConfig, message).hint("name one of startAgent's providers"))
-    }
-
     /// A session begins with a conversation from elsewhere.
     fn adopt(&mut self, session: &str, fresh: &str, entries: Vec<Entry>) {
         for (at, mut entry) in entries.into_iter().enumerate() {
@@ -361,11 +353,6 @@ impl Harness {
             let run = ["run_", fresh, "_", &at.to_string()].concat();
             self.append(session, Some(&run), &entry);
         }
-    }
-
-    /// The name of the provider that is asked first, for a record.
-    pub(super) fn provider_name(&self) -> String {
-        self.config.provider.as_ref().map_or_else(|| "none".into(), crate::harness::Provider::name)
     }
 
     fn knows(&self, session: &str) -> bool {
@@ -383,11 +370,6 @@ impl Harness {
             free = [id.get(..room).unwrap_or_default(), &end].concat();
         }
         free
-    }
-
-    /// Whether the provider of this name can be asked, as far as its key goes.
-    fn has_key(&self, on: Option<&str>) -> bool {
-        self.config.serving(on).is_some_and(crate::harness::Provider::configured)
     }
 
     /// Whether this command is a prompt for a session that still waits for its provider's key: then it waits with it.
@@ -439,7 +421,7 @@ impl Harness {
         let folded = self.core.session(session).ok_or_else(|| no_session(session))?;
         let outcome = folded.ask("prompt", &args.done(), self.core.now);
         if let (Then::Wait, Some(provider)) = (&outcome.then, folded.provider()) {
-            self.must_have_provider(provider)?;
+            self.setup.must_have_provider(provider)?;
         }
         outcome.refused.map_or(Ok(outcome.then), Err)
     }
@@ -449,7 +431,7 @@ impl Harness {
         for session in
             self.core.sessions.ids().into_iter().filter(|session| self.core.is_starting(session)).list()
         {
-            if self.has_key(self.core.session(&session).and_then(Session::provider)) {
+            if self.setup.has_key(self.core.session(&session).and_then(Session::provider)) {
                 let _ = self.ask_session(&session, "ready", &Object::new().done());
             }
         }
@@ -461,9 +443,9 @@ impl Harness {
         let Ok(mut args) = self.core.as_operator() else { return };
         let what = match folded.record() {
             None => {
-                args.text("id", DEFAULT_SESSION).text("providerId", &self.provider_name());
+                args.text("id", DEFAULT_SESSION).text("providerId", &self.setup.provider_name());
                 args.text("projectId", &self.core.options.name);
-                args.maybe_text("modelId", self.config.model_id(None));
+                args.maybe_text("modelId", self.setup.config.model_id(None));
                 "launch"
             }
             Some(record) if record.status().is_active() => return,
@@ -535,8 +517,8 @@ impl Harness {
         self.core.must_run()?;
         let session = ["once_", fresh].concat();
         let mut args = self.core.as_operator()?;
-        args.text("providerId", &self.provider_name()).text("projectId", &self.core.options.name);
-        args.maybe_text("modelId", self.config.model_id(None));
+        args.text("providerId", &self.setup.provider_name()).text("projectId", &self.core.options.name);
+        args.maybe_text("modelId", self.setup.config.model_id(None));
         self.core.sessions.take(Session::with(&session, &self.core.engine));
         self.ask_session(&session, "launch", &args.flag("once", true).done())?;
         self.record_start(&session);

@@ -24,7 +24,7 @@ impl Harness {
 
     /// From here on this holder writes the journal, and decisions go by its configuration.
     pub(in crate::harness) fn record_start(&mut self, session: &str) {
-        let (config, tools) = (self.config_record(), self.registry.record());
+        let (config, tools) = (self.setup.config_record(&self.core), self.setup.registry.record());
         self.append(session, None, &Entry::Started { epoch: self.core.epoch, config, tools });
     }
 
