@@ -1,6 +1,7 @@
 //! What the page can ask for.
 
 use super::args::Args;
+use super::calls::Calls;
 use super::config::shortened;
 use super::core::Core;
 use super::page_calls::{PageCall, Stage};
@@ -23,6 +24,70 @@ impl Core {
         let folded = self.session(session).ok_or_else(|| no_session(session))?;
         let same = |run: &&Run| run.prompt.idempotency.as_deref() == key;
         Ok(key.and_then(|_| folded.all_runs().find(same)))
+    }
+}
+
+impl Calls {
+    /// What a command that only reads says of a session, in our hands or only looked at.
+    pub(super) fn read_of(
+        &self,
+        core: &Core,
+        session: &Session,
+        name: &str,
+        value: &Value,
+    ) -> Result<Value, ErrorInfo> {
+        match name {
+            "history" => {
+                let args = Args::new(name, value, &["sessionId", "limit", "before", "version"])?;
+                let limit = args.whole("limit")?.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
+                let (before, version) = (args.text("before")?, args.text("version")?);
+                let history = match version {
+                    Some(version) if !session.shows(version) => {
+                        session::history_of_version(session, version, limit, before)
+                    }
+                    _ => self.history_of(session, limit, before),
+                };
+                let missing = || no_message(before.filter(|_| version.is_none()).or(version));
+                Ok(history.ok_or_else(missing)?.into())
+            }
+            "sessions.activity" | "sessions.output" => self.live_of(core, session, name, value),
+            _ => {
+                Args::new(name, value, &["id"])?;
+                core.status_of(session)
+            }
+        }
+    }
+
+    /// Answers a command by a session that is only looked at.
+    pub(super) fn answer_look(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        session: &Session,
+        name: &str,
+        value: &Value,
+    ) -> Result<(), ErrorInfo> {
+        match name {
+            "watch" => {
+                Args::new(name, value, &["sessionId"])?;
+                let history = session::history(session, None, None).unwrap_or_default();
+                let notice = super::Notice::History(session.id.clone(), json(&Value::from(history)));
+                core.outbox.tell(super::Action::Tell(notice));
+                core.sessions.watch(&session.id, String::new());
+                core.reply_now(id, Ok(None));
+            }
+            "wait" | "result" => {
+                let asked = core.awaited(name, value)?;
+                if let Some(answer) = core.answer_or_wait(id, session, &asked)? {
+                    core.reply_now(id, Ok(Some(answer)));
+                }
+            }
+            _ => {
+                let answer = self.read_of(core, session, name, value)?;
+                core.reply_now(id, Ok(Some(json(&answer))));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -96,20 +161,20 @@ impl Harness {
             }
             "history" | "sessions.status" => {
                 if let Some(session) = self.core.session(session) {
-                    let answer = self.read_of(session, name, value)?;
+                    let answer = self.calls.read_of(&self.core, session, name, value)?;
                     self.core.reply_value(id, &answer);
                 }
             }
             "sessions.activity" | "sessions.output" => {
                 let folded = self.core.session(session).ok_or_else(|| no_session(session))?;
-                let answer = json(&self.live_of(folded, name, value)?);
+                let answer = json(&self.calls.live_of(&self.core, folded, name, value)?);
                 // It is as it is now, whether that is stored or not.
                 self.core.reply_now(id, Ok(Some(answer)));
             }
             "watch" => {
                 none(&["sessionId"])?;
                 self.core.sessions.watch(session, String::new());
-                self.tell_history(session);
+                self.calls.tell_history(&mut self.core, session);
                 self.core.reply(id, Ok(None));
             }
             "clearConversation" => {
@@ -168,7 +233,7 @@ impl Harness {
             "storage" => self.core.outbox.act(super::Action::Storage(id)),
             "persist" => self.core.outbox.act(super::Action::Persist(id)),
             "draft" => {
-                self.draft_at_once();
+                self.calls.draft_at_once(&mut self.core);
                 self.core.reply(id, Ok(None));
             }
             "close" => self.close(Some(id)),
@@ -182,7 +247,7 @@ impl Harness {
                 self.core.reply(id, Ok(None));
             }
             _ => match name.strip_prefix("pages.") {
-                Some(page_command) => self.page_command(id, page_command, value)?,
+                Some(page_command) => self.pages.page_command(&mut self.core, id, page_command, value)?,
                 None if name.starts_with("sessions.") => self.session_command(id, name, value, &fresh)?,
                 None => return Err(unknown_command(name)),
             },
@@ -367,61 +432,6 @@ impl Harness {
         self.append(session, Some(&["run_", fresh].concat()), &entry);
     }
 
-    /// What a command that only reads says of a session, in our hands or only looked at.
-    pub(super) fn read_of(&self, session: &Session, name: &str, value: &Value) -> Result<Value, ErrorInfo> {
-        match name {
-            "history" => {
-                let args = Args::new(name, value, &["sessionId", "limit", "before", "version"])?;
-                let limit = args.whole("limit")?.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
-                let (before, version) = (args.text("before")?, args.text("version")?);
-                let history = match version {
-                    Some(version) if !session.shows(version) => {
-                        session::history_of_version(session, version, limit, before)
-                    }
-                    _ => self.history_of(session, limit, before),
-                };
-                let missing = || no_message(before.filter(|_| version.is_none()).or(version));
-                Ok(history.ok_or_else(missing)?.into())
-            }
-            "sessions.activity" | "sessions.output" => self.live_of(session, name, value),
-            _ => {
-                Args::new(name, value, &["id"])?;
-                self.core.status_of(session)
-            }
-        }
-    }
-
-    /// Answers a command by a session that is only looked at.
-    pub(super) fn answer_look(
-        &mut self,
-        id: u32,
-        session: &Session,
-        name: &str,
-        value: &Value,
-    ) -> Result<(), ErrorInfo> {
-        match name {
-            "watch" => {
-                Args::new(name, value, &["sessionId"])?;
-                let history = session::history(session, None, None).unwrap_or_default();
-                let notice = super::Notice::History(session.id.clone(), json(&Value::from(history)));
-                self.core.outbox.tell(super::Action::Tell(notice));
-                self.core.sessions.watch(&session.id, String::new());
-                self.core.reply_now(id, Ok(None));
-            }
-            "wait" | "result" => {
-                let asked = self.core.awaited(name, value)?;
-                if let Some(answer) = self.core.answer_or_wait(id, session, &asked)? {
-                    self.core.reply_now(id, Ok(Some(answer)));
-                }
-            }
-            _ => {
-                let answer = self.read_of(session, name, value)?;
-                self.core.reply_now(id, Ok(Some(json(&answer))));
-            }
-        }
-        Ok(())
-    }
-
     /// Erases a conversation: first in the journal's word, then its content in the database.
     pub(super) fn clear(&mut self, command: u32, session: &str) {
         self.interrupt_session(session, "cleared", true);
@@ -434,7 +444,7 @@ impl Harness {
             slot.transcripts.clear();
         }
         if self.core.sessions.is_watched(session) {
-            self.tell_history(session);
+            self.calls.tell_history(&mut self.core, session);
         }
         self.read_after_commit(
             vec![Read::all(Table::Entries, vec![session.into()]), Read::all(Table::Files, Vec::new())],

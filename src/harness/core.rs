@@ -9,11 +9,24 @@ use super::secrets::Secrets;
 use super::slots::Sessions;
 use super::{Lifecycle, Options};
 use crate::error::{Code, ErrorInfo};
+use crate::journal::Entry;
 use crate::json::json;
 use crate::ports::{Millis, PatternEngine, Read};
 use crate::run::{Call, Run, Runs};
 use crate::session::Session;
 use serde_json::Value;
+use std::collections::VecDeque;
+
+/// Something that follows at once, without the world: a part says so, and who stands above it does it.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// A model call that could not even be made.
+    NotCalled(CallKey, ErrorInfo),
+    /// An entry of a run that is known already.
+    Settle { session: String, run: String, entry: Box<Entry> },
+    /// An entry of a run that was stored with a change of pages.
+    Stored { session: String, run: Option<String>, entry: Box<Entry> },
+}
 
 /// What every part works with.
 #[derive(Debug)]
@@ -34,6 +47,10 @@ pub(super) struct Core {
     pub secrets: Secrets,
     /// Whether the page was last told that it waits for a person.
     pub told_suspended: bool,
+    /// What follows at once, of itself.
+    pub next: VecDeque<Next>,
+    /// Why the harness itself cannot go on, where a part has found that out.
+    pub broken: Option<ErrorInfo>,
     last_read: u64,
     last_call: CallKey,
 }
@@ -53,6 +70,8 @@ impl Core {
             runs: Runs::default(),
             secrets: Secrets::default(),
             told_suspended: false,
+            next: VecDeque::new(),
+            broken: None,
             last_read: 0,
             last_call: 0,
         }
@@ -73,6 +92,16 @@ impl Core {
     pub fn read_key(&mut self) -> u64 {
         self.last_read += 1;
         self.last_read
+    }
+
+    /// The harness itself cannot go on. The first reason counts.
+    pub fn fail(&mut self, error: ErrorInfo) {
+        self.broken.get_or_insert(error);
+    }
+
+    /// An entry of a run follows as soon as what happens now is over: the caller stands in the middle of an entry.
+    pub fn settle(&mut self, session: String, run: String, entry: Entry) {
+        self.next.push_back(Next::Settle { session, run, entry: Box::new(entry) });
     }
 
     /// Reads now: the number under which the rows will come.

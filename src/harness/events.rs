@@ -4,8 +4,10 @@
 //! event, lifecycle, status, all of them after its commit; `seq` counts a run's events one by one. The page's
 //! mirror of the status always changes before the events that tell of it.
 
+use super::calls::Calls;
 use super::core::Core;
-use super::{Action, Harness, Lifecycle, Notice, Provider};
+use super::setup::Setup;
+use super::{Action, Lifecycle, Notice, Provider};
 use crate::error::ErrorInfo;
 use crate::journal::Entry;
 use crate::json::json;
@@ -159,22 +161,35 @@ impl Core {
     }
 }
 
-impl Harness {
+impl Calls {
     /// Tells of something that no journal holds: it waits for nothing, and goes with no commit.
-    pub(super) fn send_now(&mut self, name: &'static str, mut detail: Object) {
-        self.core.outbox.act(Action::Tell(Notice::Event(name, detail.json())));
-        self.tell_views();
+    pub(super) fn send_now(
+        &mut self,
+        core: &mut Core,
+        setup: &Setup,
+        name: &'static str,
+        mut detail: Object,
+    ) {
+        core.outbox.act(Action::Tell(Notice::Event(name, detail.json())));
+        self.tell_views(core, setup);
     }
 
     /// The same provider is asked again, or another one: the page is told who, when and why.
-    pub(super) fn tell_notice(&mut self, session: &str, run: &str, entry: &Entry) {
-        let Some(folded) = self.core.run(session, run) else { return };
+    pub(super) fn tell_notice(
+        &mut self,
+        core: &mut Core,
+        setup: &Setup,
+        session: &str,
+        run: &str,
+        entry: &Entry,
+    ) {
+        let Some(folded) = core.run(session, run) else { return };
         let error = folded.trouble().map(ErrorInfo::to_json);
         let provider = match folded.on.clone() {
             Some(name) => Some(name),
-            None => self.setup.config.provider.as_ref().map(Provider::name),
+            None => setup.config.provider.as_ref().map(Provider::name),
         };
-        let Some(mut detail) = self.core.detail_of(session, run) else { return };
+        let Some(mut detail) = core.detail_of(session, run) else { return };
         detail.maybe_text("provider", provider.as_deref()).maybe("error", error);
         if let Entry::Retrying { attempt, delay } = entry {
             detail.text("kind", "retry").number("attempt", *attempt).number("delayMs", *delay);
@@ -182,91 +197,99 @@ impl Harness {
             detail.text("kind", "fallback");
         }
         // Nothing else may happen for a while: what is known of the failure must not be lost with the page.
-        self.core.outbox.hurry();
-        self.core.send("agent:notice", detail, false);
+        core.outbox.hurry();
+        core.send("agent:notice", detail, false);
     }
 
     /// A run begins, or goes on in this epoch.
-    pub(super) fn tell_begin(&mut self, session: &str, run: &str) {
-        let Some(started_at) = self.core.run(session, run).map(|run| run.started_at) else { return };
-        self.core.outbox.tell_after_commit(self.core.status_notice());
-        let Some(mut detail) = self.core.detail_of(session, run) else { return };
+    pub(super) fn tell_begin(&mut self, core: &mut Core, session: &str, run: &str) {
+        let Some(started_at) = core.run(session, run).map(|run| run.started_at) else { return };
+        core.outbox.tell_after_commit(core.status_notice());
+        let Some(mut detail) = core.detail_of(session, run) else { return };
         detail.text("phase", "start");
         detail.number("startedAt", started_at);
-        self.core.send("agent:lifecycle", detail, true);
-        let Some(mut detail) = self.core.detail_of(session, run) else { return };
+        core.send("agent:lifecycle", detail, true);
+        let Some(mut detail) = core.detail_of(session, run) else { return };
         detail.number("startedAt", started_at);
-        self.core.send("agent:session-started", detail, true);
-        self.core.status_changed(true);
-        self.tell_message(session, run, true);
+        core.send("agent:session-started", detail, true);
+        core.status_changed(true);
+        self.tell_message(core, session, run, true);
     }
 
     /// A run has ended. Nothing of it comes after this.
-    pub(super) fn tell_end(&mut self, session: &str, id: &str) {
-        let Some(run) = self.core.run(session, id) else { return };
+    pub(super) fn tell_end(&mut self, core: &mut Core, session: &str, id: &str) {
+        let Some(run) = core.run(session, id) else { return };
         let Some(ended) = run.ended.clone() else { return };
         let (started_at, result) = (run.started_at, run_result(run));
         let tool_call = run.delegate.as_ref().map(|delegate| delegate.tool_call.clone());
         // A held one that never went on here has told nothing yet.
-        self.core.runs.begin(id, session, started_at);
+        core.runs.begin(id, session, started_at);
         match tool_call {
-            Some(tool_call) => self.tell_delegate_end(session, &tool_call, ended.outcome),
-            None => self.tell_own_end(session, id, started_at, &ended, &result),
+            Some(tool_call) => self.tell_delegate_end(core, session, &tool_call, ended.outcome),
+            None => self.tell_own_end(core, session, id, started_at, &ended, &result),
         }
-        self.core.runs.end(id);
-        self.core.tell_waiters((session, id), started_at, &ended, &result);
+        core.runs.end(id);
+        core.tell_waiters((session, id), started_at, &ended, &result);
     }
 
-    fn tell_own_end(&mut self, session: &str, id: &str, started_at: Millis, ended: &Ended, result: &Value) {
-        self.core.outbox.tell_after_commit(self.core.status_notice());
-        self.tell_message(session, id, false);
-        let Some(mut detail) = self.core.detail_of(session, id) else { return };
+    fn tell_own_end(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        id: &str,
+        started_at: Millis,
+        ended: &Ended,
+        result: &Value,
+    ) {
+        core.outbox.tell_after_commit(core.status_notice());
+        self.tell_message(core, session, id, false);
+        let Some(mut detail) = core.detail_of(session, id) else { return };
         match ended.outcome {
             Outcome::Completed => {
                 detail.number("endedAt", ended.at);
                 for member in ["text", "turns", "value", "usage"] {
                     detail.maybe(member, result.get(member).cloned());
                 }
-                self.core.send("agent:session-completed", detail, true);
+                core.send("agent:session-completed", detail, true);
             }
             Outcome::Interrupted => {
                 detail.number("endedAt", ended.at);
                 detail.text("reason", &self.interrupt_reason);
-                self.core.send("agent:session-interrupted", detail, true);
+                core.send("agent:session-interrupted", detail, true);
             }
             Outcome::Failed => {
                 detail.all(ended.error.as_ref().map(ErrorInfo::to_json).into());
-                self.core.send("agent:error", detail, true);
+                core.send("agent:error", detail, true);
             }
         }
-        let Some(mut detail) = self.core.detail_of(session, id) else { return };
+        let Some(mut detail) = core.detail_of(session, id) else { return };
         let phase = if ended.outcome == Outcome::Failed { "error" } else { "end" };
         detail.text("phase", phase);
         detail.number("startedAt", started_at);
         detail.number("endedAt", ended.at);
         detail.maybe("error", result.get("error").cloned());
-        self.core.send("agent:lifecycle", detail, true);
-        self.core.status_changed(true);
+        core.send("agent:lifecycle", detail, true);
+        core.status_changed(true);
     }
 
     /// A run that worked for another has ended: it shows as its call there.
-    fn tell_delegate_end(&mut self, session: &str, tool_call: &str, outcome: Outcome) {
-        let top = self.core.current_id(session);
+    fn tell_delegate_end(&mut self, core: &mut Core, session: &str, tool_call: &str, outcome: Outcome) {
+        let top = core.current_id(session);
         let status = if outcome == Outcome::Completed { "completed" } else { "failed" };
         // An interrupt is told when it is stored, and with it whatever it has ended.
         let barrier = outcome == Outcome::Interrupted;
-        self.core.tell_call(session, &top, tool_call, status, barrier);
-        self.tell_message(session, &top, false);
+        core.tell_call(session, &top, tool_call, status, barrier);
+        self.tell_message(core, session, &top, false);
     }
 
     /// The messages of a run, to those who watch its session. The person's only where `both` says so.
-    pub(super) fn tell_message(&mut self, session: &str, run: &str, both: bool) {
-        if !self.core.sessions.is_watched(session) {
+    pub(super) fn tell_message(&mut self, core: &mut Core, session: &str, run: &str, both: bool) {
+        if !core.sessions.is_watched(session) {
             return;
         }
         // A run that works for another shows as its call there.
-        let folded = match self.core.run(session, run) {
-            Some(run) if run.delegate.is_some() => self.core.current(session),
+        let folded = match core.run(session, run) {
+            Some(run) if run.delegate.is_some() => core.current(session),
             run => run,
         };
         let Some(folded) = folded else { return };
@@ -275,12 +298,12 @@ impl Harness {
             Some(last) if !both => (last, folded.shown_before_last()),
             _ => (0, 0),
         };
-        let Some(of) = self.core.session(session) else { return };
+        let Some(of) = core.session(session) else { return };
         let user = if both { session::said_in(of, folded) } else { Vec::new() };
         let assistant = (from, self.answer(of, folded, turn));
         for (from, message) in user.into_iter().map(|user| (0, user)).chain([assistant]) {
             let action = Action::Tell(Notice::Message(session.into(), from, json(&message)));
-            if both { self.core.outbox.tell_after_commit(action) } else { self.core.outbox.tell(action) }
+            if both { core.outbox.tell_after_commit(action) } else { core.outbox.tell(action) }
         }
     }
 
@@ -311,39 +334,38 @@ impl Harness {
     }
 
     /// The conversation of a session in our hands, whole.
-    pub(super) fn history_notice(&self, session: &str) -> Action {
-        let folded = self.core.session(session);
+    pub(super) fn history_notice(&self, core: &Core, session: &str) -> Action {
+        let folded = core.session(session);
         let history = folded.and_then(|folded| self.history_of(folded, None, None)).unwrap_or_default();
         Action::Tell(Notice::History(session.into(), json(&Value::from(history))))
     }
 
-    pub(super) fn tell_history(&mut self, session: &str) {
-        self.core.outbox.tell(self.history_notice(session));
+    pub(super) fn tell_history(&mut self, core: &mut Core, session: &str) {
+        core.outbox.tell(self.history_notice(core, session));
     }
 
     /// Tells those who watch what the sessions say that are in our hands now; of the others they know already.
-    pub(super) fn tell_histories(&mut self) {
-        for session in self.core.sessions.watched().into_iter().filter(|id| self.core.sessions.has(id)).list()
-        {
-            self.tell_history(&session);
+    pub(super) fn tell_histories(&mut self, core: &mut Core) {
+        for session in core.sessions.watched().into_iter().filter(|id| core.sessions.has(id)).list() {
+            self.tell_history(core, &session);
         }
     }
 
     /// Tells those who watch what changed in the state of a session's view.
-    pub(super) fn tell_views(&mut self) {
-        for session in self.core.sessions.watched() {
-            let view = json(&self.view_of(&session));
-            if self.core.sessions.told_state(&session) != Some(&view) {
-                self.core.sessions.watch(&session, view.clone());
-                self.core.outbox.tell(Action::Tell(Notice::View(session, view)));
+    pub(super) fn tell_views(&mut self, core: &mut Core, setup: &Setup) {
+        for session in core.sessions.watched() {
+            let view = json(&self.view_of(core, setup, &session));
+            if core.sessions.told_state(&session) != Some(&view) {
+                core.sessions.watch(&session, view.clone());
+                core.outbox.tell(Action::Tell(Notice::View(session, view)));
             }
         }
     }
 
-    pub(super) fn view_of(&self, session: &str) -> Value {
-        let run = self.core.session(session).and_then(|s| s.runs.last());
-        let (status, error) = match &self.core.lifecycle {
-            Lifecycle::Error(_) => ("error", self.core.failure.as_ref()),
+    pub(super) fn view_of(&self, core: &Core, setup: &Setup, session: &str) -> Value {
+        let run = core.session(session).and_then(|s| s.runs.last());
+        let (status, error) = match &core.lifecycle {
+            Lifecycle::Error(_) => ("error", core.failure.as_ref()),
             Lifecycle::Stopped | Lifecycle::Starting => ("stopped", None),
             Lifecycle::Running => match run {
                 None => ("ready", None),
@@ -358,11 +380,11 @@ impl Harness {
                 },
             },
         };
-        let questions = self.questions(session);
+        let questions = self.questions(core, setup, session);
         Object::new()
             .text("status", status)
             .maybe("error", error.map(ErrorInfo::to_json))
-            .maybe("queue", self.core.session(session).and_then(session::Session::told_queue))
+            .maybe("queue", core.session(session).and_then(session::Session::told_queue))
             .maybe("permissions", (!questions.is_empty()).then(|| questions.into()))
             .done()
     }

@@ -45,17 +45,16 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::list::Listed;
 use crate::maps::Few;
+use crate::model::{Delta, Usage};
 use crate::ports::{Key, Millis, PatternEngine, Read, Rows, StoreError};
 use crate::session::Session;
 use crate::session::carry::Reader;
 use crate::session::operator::Operator;
-use crate::workspace::Workspace;
-use calls::LiveCall;
-use core::Core;
+use calls::Calls;
+use core::{Core, Next};
+use pages::Pages;
 use sessions::Arrival;
 use setup::Setup;
-use std::collections::VecDeque;
-use streaming::LiveModel;
 
 /// The session of the harness's own conversation.
 pub const DEFAULT_SESSION: &str = "default";
@@ -126,10 +125,6 @@ enum After {
     Remains,
     /// The rows of a cleared conversation.
     Erase { command: u32, session: String },
-    /// Pages, all or the changed ones.
-    Pages(pages::Refresh),
-    /// What an operation on pages needs besides the pages.
-    PageRows(Box<pages::Job>),
 }
 
 /// The harness of one workspace, running or not.
@@ -142,10 +137,8 @@ pub struct Harness {
     stopped: u64,
     start: Option<start::Start>,
     setup: Setup,
-    /// Calls of the page's own code that wait for a person.
-    page_questions: Vec<page_calls::PageQuestion>,
-    /// When a question of a run, or a call that somebody answers, is not waited for any longer: session and tool call.
-    question_deadlines: Vec<(Millis, String, String)>,
+    calls: Calls,
+    pages: Pages,
     /// Rows whose signatures are worked out again.
     judged: Few<u64, (After, Vec<Rows>)>,
     /// What waits to hear whether another tab works here.
@@ -154,30 +147,9 @@ pub struct Harness {
     reader: Option<Reader>,
     /// The session that arrives.
     arrival: Option<Arrival>,
-    workspace: Option<Workspace>,
-    page_jobs: VecDeque<pages::Job>,
-    page_commit: Option<(u64, pages::Job, pages::Step)>,
-    refreshing: bool,
-    refresh_queue: Vec<pages::Job>,
     epoch_commit: Option<u64>,
-    models: Few<CallKey, LiveModel>,
-    calls: Few<CallKey, LiveCall>,
     reads: Few<u64, After>,
     deferred: Vec<(Millis, Input)>,
-    /// What follows at once, of itself.
-    inner: VecDeque<Inner>,
-    last_draft: Millis,
-    /// Why the run that ends next was interrupted.
-    interrupt_reason: String,
-}
-
-/// Something that follows at once, without the world.
-#[derive(Debug)]
-enum Inner {
-    /// A model call that could not even be made.
-    NotCalled(CallKey, ErrorInfo),
-    /// An entry of a run that is known already.
-    Settle { session: String, run: String, entry: Box<Entry> },
 }
 
 impl Harness {
@@ -190,30 +162,20 @@ impl Harness {
     pub fn with(options: Options, engine: PatternEngine) -> Harness {
         let mut harness = Harness {
             setup: Setup::new(options.page_tools, &engine),
+            calls: Calls::default(),
+            pages: Pages::default(),
             core: Core::new(options, engine),
             closed: false,
             closing: None,
             stopped: 0,
             start: None,
-            page_questions: Vec::new(),
-            question_deadlines: Vec::new(),
             judged: Few::default(),
             reader: None,
             arrival: None,
             peeking: Vec::new(),
-            workspace: None,
-            page_jobs: VecDeque::new(),
-            page_commit: None,
-            refreshing: false,
-            refresh_queue: Vec::new(),
             epoch_commit: None,
-            models: Few::default(),
-            calls: Few::default(),
             reads: Few::default(),
             deferred: Vec::new(),
-            inner: VecDeque::new(),
-            last_draft: 0,
-            interrupt_reason: String::new(),
         };
         harness.setup.tell_tools(&mut harness.core);
         harness
@@ -257,6 +219,22 @@ impl Harness {
         self.core.runs.all_dropped()
     }
 
+    /// A piece of an answer. `false`: nobody wants it any more.
+    pub fn delta(&mut self, call: CallKey, delta: Delta<'_>) -> bool {
+        self.calls.delta(&mut self.core, call, delta)
+    }
+
+    /// Everything of one network read has come: the page is told, in one event a part. `usage`:
+    /// [`Decoder::usage`](crate::model::Decoder::usage), which counts if the answer comes to no end of its own.
+    pub fn flush(&mut self, now: Millis, call: CallKey, usage: Usage) {
+        self.calls.flush(&mut self.core, &self.setup, now, call, usage);
+    }
+
+    /// Something of an answer has come: bytes of its body, or else its head.
+    pub fn heard(&mut self, now: Millis, call: CallKey, bytes: bool) {
+        self.calls.heard(&mut self.core, now, call, bytes);
+    }
+
     /// Something happened, at this time. Follow it by [`Harness::poll`] until that gives nothing more.
     pub fn handle(&mut self, now: Millis, input: Input) {
         // A clock that goes backwards must not: entries are in order of time.
@@ -278,7 +256,7 @@ impl Harness {
     /// While a page change and its outcome are on their way as one, and while a conversation or a session is erased,
     /// nothing may come between.
     fn must_finish(&self) -> bool {
-        self.page_commit.is_some()
+        self.pages.is_committing()
             || self.reads.values().any(|after| matches!(after, After::Erase { .. } | After::Remains))
     }
 
@@ -286,7 +264,7 @@ impl Harness {
     fn passes(&self, input: &Input) -> bool {
         match input {
             Input::Committed { .. } | Input::LockLost => true,
-            Input::Read { .. } | Input::Signed { .. } => self.page_commit.is_none(),
+            Input::Read { .. } | Input::Signed { .. } => !self.pages.is_committing(),
             Input::Command { name, .. } if self.start.is_some() && !self.fits_the_start(name) => false,
             Input::Command { name, args, .. } if self.waits_for_a_key(name, args) => false,
             _ => !self.must_finish(),
@@ -308,20 +286,32 @@ impl Harness {
     /// Does what follows at once, and takes the inputs that had to wait.
     fn go_on_alone(&mut self) {
         loop {
+            if let Some(error) = self.core.broken.take() {
+                self.fail(error);
+            }
             if !self.must_finish()
-                && let Some(inner) = self.inner.pop_front()
+                && let Some(next) = self.core.next.pop_front()
             {
-                match inner {
-                    Inner::NotCalled(call, error) => self.answered(call, Err((error, None))),
-                    Inner::Settle { session, run, entry } => self.settle(&session, &run, &entry),
-                }
+                self.follow(next);
                 continue;
             }
             let next = self.deferred.iter().position(|(_, input)| self.passes(input));
             let Some((_, input)) = next.map(|at| self.deferred.remove(at)) else { break };
             self.take(input);
         }
-        self.tell_views();
+        self.calls.tell_views(&mut self.core, &self.setup);
+    }
+
+    /// Does what a part has found to follow.
+    fn follow(&mut self, next: Next) {
+        match next {
+            Next::NotCalled(call, error) => self.answered(call, Err((error, None))),
+            Next::Settle { session, run, entry } => self.settle(&session, &run, &entry),
+            Next::Stored { session, run, entry } => {
+                self.after(&session, run.as_deref(), &entry);
+                self.advance(&session);
+            }
+        }
     }
 
     /// The next thing to do; `None`: nothing until the next input, or until [`Harness::deadline`].
@@ -337,11 +327,14 @@ impl Harness {
                     continue;
                 }
                 if let Action::CallPage { call, function, .. } = &mut action {
-                    let present =
-                        self.calls.get(*call).and_then(|live| calls::present_function(&self.setup, live));
+                    let present = self
+                        .calls
+                        .functions
+                        .get(*call)
+                        .and_then(|live| calls::present_function(&self.setup, live));
                     *function = present.unwrap_or(*function);
                     // A function's time begins when it is called, not when it was ordered: its commit may be slow.
-                    if let Some(live) = self.calls.get_mut(*call) {
+                    if let Some(live) = self.calls.functions.get_mut(*call) {
                         live.deadline = Some(self.core.now + live.limit);
                     }
                 }
@@ -359,16 +352,20 @@ impl Harness {
         if self.must_finish() {
             return None;
         }
-        let mut due =
-            vec![self.draft_due(), self.core.outbox.due(), self.first_deadline(), self.removal_due()];
-        for call in self.calls.values() {
+        let mut due = vec![
+            self.calls.draft_due(),
+            self.core.outbox.due(),
+            self.calls.first_deadline(),
+            self.removal_due(),
+        ];
+        for call in self.calls.functions.values() {
             due.push(call.deadline);
             due.push(call.progress_due());
         }
         for waiter in &self.core.runs.waiters {
             due.push(waiter.due());
         }
-        for model in self.models.values() {
+        for model in self.calls.models.values() {
             due.push(model.asked.watch.due());
         }
         for (_, _, at) in self.core.retries() {
@@ -408,7 +405,7 @@ impl Harness {
             Input::Vault { name, held } => self.vault_changed(name, held),
             Input::Answered { call, result } => self.answered(call, result),
             Input::Returned { call, result } => self.returned(call, result),
-            Input::Progress { call, json } => self.progress(call, &json),
+            Input::Progress { call, json } => self.calls.progress(&mut self.core, call, &json),
             Input::Late(call) => self.core.runs.late(call),
             Input::Tick => self.tick(),
         }
@@ -419,22 +416,22 @@ impl Harness {
         let now = self.core.now;
         self.end_all_overdue();
         self.core.end_waits();
-        for key in self.calls.keys(&|call| call.deadline.is_some_and(|deadline| deadline <= now)) {
-            self.let_go(key);
-            let limit = self.calls.get(key).map_or(0, |call| call.limit);
+        for key in self.calls.functions.keys(&|call| call.deadline.is_some_and(|deadline| deadline <= now)) {
+            self.calls.let_go(&mut self.core, key);
+            let limit = self.calls.functions.get(key).map_or(0, |call| call.limit);
             let error = ErrorInfo::new(Code::ToolTimeout, format!("the tool did not end within {limit} ms"));
             self.returned(key, Err(error.hint("try again with less work, or go on without it")));
         }
         for (session, run, at) in self.core.retries() {
             if at <= now {
-                self.inner_settle(session, run, Entry::Due {});
+                self.core.settle(session, run, Entry::Due {});
             }
         }
         self.give_up_silent();
-        self.tell_late_progress();
+        self.calls.tell_late_progress(&mut self.core);
         self.expire_questions();
         self.end_removals();
-        self.draft_if_due();
+        self.calls.draft_if_due(&mut self.core);
     }
 
     /// Sends the next commit if one is due. `false`: nothing changed.
@@ -442,7 +439,7 @@ impl Harness {
         if !self.core.outbox.free() {
             return false;
         }
-        let pages_wait = !self.page_jobs.is_empty() || self.closing.is_some();
+        let pages_wait = self.pages.has_changes() || self.closing.is_some();
         if let Some(due) = self.core.outbox.due() {
             if due > self.core.now && !pages_wait {
                 return false;
@@ -452,13 +449,13 @@ impl Harness {
             self.core.outbox.send(self.core.now, guard);
             return true;
         }
-        self.send_page_commit()
+        self.pages.send_page_commit(&mut self.core)
     }
 
     fn committed(&mut self, commit: u64, result: Result<(), StoreError>) {
-        if self.page_commit.as_ref().is_some_and(|(id, ..)| *id == commit) {
+        if self.pages.commits(commit) {
             self.core.outbox.stored(commit);
-            self.page_committed(result);
+            self.pages.page_committed(&mut self.core, result);
             self.core.tell_growth();
         } else if self.epoch_commit == Some(commit) {
             self.epoch_commit = None;
@@ -484,6 +481,9 @@ impl Harness {
     }
 
     fn read_done(&mut self, read: u64, result: Result<Vec<Rows>, StoreError>) {
+        if self.pages.awaits(read) {
+            return self.pages.rows_came(&mut self.core, read, result);
+        }
         let Some(after) = self.reads.remove(read) else { return };
         let rows = match result {
             Ok(rows) => rows,
@@ -529,8 +529,6 @@ impl Harness {
                 self.sweep_files(&files);
                 self.erased(command, Ok(None));
             }
-            After::Pages(refresh) => self.pages_read(refresh, rows),
-            After::PageRows(job) => self.page_rows(*job, rows),
         }
     }
 
@@ -545,14 +543,6 @@ impl Harness {
                 self.core.reply_now(command, Err(error.clone()));
             }
             After::Erase { command, .. } => self.erased(command, Err(error.clone())),
-            After::Pages(refresh) => {
-                self.refreshing = false;
-                for job in refresh.jobs {
-                    self.page_job_done(job, Err(error.clone()));
-                }
-                self.refresh();
-            }
-            After::PageRows(job) => self.page_job_done(*job, Err(error.clone())),
         }
     }
 
@@ -578,7 +568,7 @@ impl Harness {
         let error = ErrorInfo::new(Code::OwnershipLost, "another tab may go on with the agent now");
         let error = error.hint("ask there, or start the agent again to take it back");
         if self.core.lifecycle == Lifecycle::Running && self.core.epoch == epoch {
-            self.draft_at_once();
+            self.calls.draft_at_once(&mut self.core);
             self.drop_all(&error);
             self.core.lifecycle = Lifecycle::Stopped;
             self.core.tell_status();
@@ -619,34 +609,24 @@ impl Harness {
         self.core.runs.forget();
         self.reader = None;
         self.epoch_commit = None;
-        self.page_commit.take_if(|(_, job, _)| !job.is_of_page());
+        self.pages.drop_commit_of_run();
         self.core.unlock(false);
     }
 
     fn abort_all(&mut self) {
-        for key in self.models.keys(&|_| true) {
-            self.let_go(key);
-            self.models.remove(key);
+        for key in self.calls.models.keys(&|_| true) {
+            self.calls.let_go(&mut self.core, key);
+            self.calls.models.remove(key);
         }
-        for key in self.calls.keys(&|call| call.owner.run().is_some()) {
-            self.let_go(key);
-            self.calls.remove(key);
+        for key in self.calls.functions.keys(&|call| call.owner.run().is_some()) {
+            self.calls.let_go(&mut self.core, key);
+            self.calls.functions.remove(key);
         }
-        self.page_jobs.retain(pages::Job::is_of_page);
-    }
-
-    /// Aborts a call that is still known: what it says from here on comes too late for its run.
-    fn let_go(&mut self, key: CallKey) {
-        self.core.outbox.abort(key);
-        let of_model = self.models.get(key).map(|model| model.run.as_str());
-        let run = of_model.or_else(|| self.calls.get(key)?.owner.run());
-        if let Some(run) = run {
-            self.core.runs.let_go(key, run);
-        }
+        self.pages.drop_of_runs();
     }
 
     fn close(&mut self, command: Option<u32>) {
-        self.write_drafts();
+        self.calls.write_drafts(&mut self.core);
         self.turn_away();
         self.abort_all();
         self.closing = Some(command);
@@ -660,7 +640,7 @@ impl Harness {
 
     /// Closes once everything is stored. `false`: nothing changed.
     fn finish_closing(&mut self) -> bool {
-        if !self.core.outbox.is_idle() || self.page_commit.is_some() {
+        if !self.core.outbox.is_idle() || self.pages.is_committing() {
             return false;
         }
         let Some(command) = self.closing.take() else { return false };

@@ -4,9 +4,12 @@
 //! of them; only that call waits, the agent does not. Such a call goes with its page, so no journal holds it, and it needs
 //! no running harness. Leaves to others: what a question says, and who answers (`permission`).
 
+use super::calls::Calls;
 use super::calls::{About, CallOwner};
+use super::core::Core;
 use super::pages::Owner;
 use super::permission::{not_asked, request_of};
+use super::setup::Setup;
 use super::{DEFAULT_SESSION, Harness};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
@@ -65,6 +68,15 @@ pub(super) enum Stage {
     Allowed(String),
 }
 
+impl Calls {
+    /// `PermissionRequest` of the contract.
+    pub(super) fn told_page_question(&self, core: &Core, setup: &Setup, asked: &PageQuestion) -> Value {
+        let tool = setup.registry.get(&asked.call.tool).map(|tool| &tool.definition);
+        let args = core.secrets.scrubbed_value(asked.call.args.clone());
+        request_about(&asked.call, tool, &args, &asked.id(), asked.reason).done()
+    }
+}
+
 impl Harness {
     /// Goes on with a call: it runs, somebody is asked, or it is refused.
     pub(super) fn page_call(&mut self, call: PageCall, stage: Stage) {
@@ -93,13 +105,27 @@ impl Harness {
         if let (Stage::Asked, Some(function)) = (stage, tool.validate) {
             let mut request = Object::new();
             request.value("args", args);
-            self.ask_page(CallOwner::Validate(About::Page(call)), function, "validate", request);
+            self.calls.ask_page(
+                &mut self.core,
+                &self.setup,
+                CallOwner::Validate(About::Page(call)),
+                function,
+                "validate",
+                request,
+            );
             return Ok(());
         }
         if let (true, Some(function)) = (verdict != Verdict::Deny, self.setup.config.decide) {
             let Stage::Judged(judged) = stage else {
                 let request = request_about(&call, Some(&tool), &args, "", reason);
-                self.ask_page(CallOwner::Decide(About::Page(call)), function, "decide", request);
+                self.calls.ask_page(
+                    &mut self.core,
+                    &self.setup,
+                    CallOwner::Decide(About::Page(call)),
+                    function,
+                    "decide",
+                    request,
+                );
                 return Ok(());
             };
             (verdict, reason) = (*judged, "decide");
@@ -117,9 +143,9 @@ impl Harness {
                     deadline: self.setup.question_deadline(&self.core),
                 };
                 let mut event = self.core.detail(DEFAULT_SESSION);
-                event.all(self.told_page_question(&question));
-                self.page_questions.push(question);
-                self.send_now("agent:permission-required", event);
+                event.all(self.calls.told_page_question(&self.core, &self.setup, &question));
+                self.calls.page_questions.push(question);
+                self.calls.send_now(&mut self.core, &self.setup, "agent:permission-required", event);
                 Ok(())
             }
             Verdict::Allow | Verdict::Ask => self.run_for_page(&call, &tool, args),
@@ -127,39 +153,38 @@ impl Harness {
     }
 
     fn run_for_page(&mut self, call: &PageCall, tool: &Definition, args: Value) -> Result<(), ErrorInfo> {
-        let running = self.calls.values().filter(|live| matches!(live.owner, CallOwner::Tool(_))).count();
+        let running =
+            self.calls.functions.values().filter(|live| matches!(live.owner, CallOwner::Tool(_))).count();
         if self.setup.policy.parallel.is_some_and(|most| running as u64 >= most) {
             let error = ErrorInfo::new(Code::Busy, "as many tools run as maxParallelTools allows");
             return Err(error.hint("call it again when one of them has ended"));
         }
         let owner = Owner::Command(call.command);
         match tool.origin {
-            Origin::Page => self.page_tool(owner, tool.name.clone(), args),
-            Origin::Host(function) => {
-                self.call_tool(owner, (&tool.name, function), &args, tool.timeout_ms, false)
-            }
+            Origin::Page => self.pages.page_tool(&mut self.core, owner, tool.name.clone(), args),
+            Origin::Host(function) => self.calls.call_tool(
+                &mut self.core,
+                owner,
+                (&tool.name, function),
+                &args,
+                tool.timeout_ms.unwrap_or(self.setup.config.tool_timeout_ms),
+                false,
+            ),
             // Refused before.
             Origin::Person | Origin::Delegate | Origin::Skill => {}
         }
         Ok(())
     }
 
-    /// `PermissionRequest` of the contract.
-    pub(super) fn told_page_question(&self, asked: &PageQuestion) -> Value {
-        let tool = self.setup.registry.get(&asked.call.tool).map(|tool| &tool.definition);
-        let args = self.core.secrets.scrubbed_value(asked.call.args.clone());
-        request_about(&asked.call, tool, &args, &asked.id(), asked.reason).done()
-    }
-
     /// A person answers. `false`: this question is none of the page's own code.
     pub(super) fn answer_page_question(&mut self, request: &str, answer: &str, word: Option<&str>) -> bool {
-        let Some(at) = self.page_questions.iter().position(|asked| asked.id() == request) else {
+        let Some(at) = self.calls.page_questions.iter().position(|asked| asked.id() == request) else {
             return false;
         };
-        let PageQuestion { call, definition, .. } = self.page_questions.remove(at);
+        let PageQuestion { call, definition, .. } = self.calls.page_questions.remove(at);
         let mut event = self.core.detail(DEFAULT_SESSION);
         event.text("requestId", request).text("answer", answer);
-        self.send_now("agent:permission-resolved", event);
+        self.calls.send_now(&mut self.core, &self.setup, "agent:permission-resolved", event);
         if answer == "deny" {
             let mut error = policy::denied();
             if let Some(word) = word {

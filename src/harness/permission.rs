@@ -4,6 +4,7 @@
 //! told after its entry is stored and answered once; the first answer counts, for just the arguments and the definition
 //! it was asked about. Leaves to others: whether to ask at all (`tools::policy`, `run`).
 
+use super::calls::Calls;
 use super::calls::{About, CallOwner, LiveCall, RunCall};
 use super::config::shortened;
 use super::core::Core;
@@ -85,21 +86,134 @@ impl Setup {
     }
 }
 
-impl Harness {
+impl Calls {
     /// Calls a function of the page about a call.
     pub(super) fn ask_page(
         &mut self,
+        core: &mut Core,
+        setup: &Setup,
         owner: CallOwner,
         function: u32,
         kind: &'static str,
         mut request: Object,
     ) {
-        let call = self.core.call_key();
-        let limit = self.setup.config.tool_timeout_ms;
-        self.calls.insert(call, LiveCall::new(owner, "", limit));
-        self.core.outbox.act(Action::CallPage { call, function, kind, json: Some(request.json()) });
+        let call = core.call_key();
+        let limit = setup.config.tool_timeout_ms;
+        self.functions.insert(call, LiveCall::new(owner, "", limit));
+        core.outbox.act(Action::CallPage { call, function, kind, json: Some(request.json()) });
     }
 
+    /// A question of a run is stored: everyone is told.
+    pub(super) fn tell_question(
+        &mut self,
+        core: &mut Core,
+        setup: &Setup,
+        session: &str,
+        run: &str,
+        tool_call: &str,
+    ) {
+        let Some(detail) = core.question_of(session, run, tool_call) else { return };
+        if let Some(deadline) = setup.question_deadline(core) {
+            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
+        }
+        let Some(mut event) = core.detail_of(session, run) else { return };
+        event.all(detail);
+        core.send("agent:permission-required", event, true);
+        self.tell_message(core, session, run, false);
+    }
+
+    /// A call waits for `tools.resolve`: as long as it takes, or as its tool says.
+    pub(super) fn tell_handed(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
+        if let Some(limit) = core.limit_of(session, run, tool_call) {
+            let deadline = core.now.saturating_add(limit);
+            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
+        }
+        core.tell_call(session, run, tool_call, "started", true);
+        // The message says that it waits; an event alone says that it runs.
+        self.tell_message(core, session, run, false);
+    }
+
+    /// A run that waited for a person waits again after a reload.
+    pub(super) fn tell_questions_again(&mut self, core: &mut Core, setup: &Setup, session: &str) {
+        if core.current(session).is_some_and(Run::waiting) {
+            let run = core.current_id(session);
+            self.tell_begin(core, session, &run);
+            self.tell_waiting_calls(core, setup, session);
+        }
+    }
+
+    /// All calls that wait for a person, and those that other runs carry out.
+    pub(super) fn tell_waiting_calls(&mut self, core: &mut Core, setup: &Setup, session: &str) {
+        let Some(run) = core.current(session) else { return };
+        let mut waiting = Vec::new();
+        for part in run.parts() {
+            for call in part.open_calls() {
+                if matches!(call.state, CallState::Waiting(_) | CallState::Handed | CallState::Delegated) {
+                    waiting.push((part.id.clone(), call.id.clone(), call.state.clone()));
+                }
+            }
+        }
+        for (run, call, state) in waiting {
+            match state {
+                CallState::Handed => self.tell_handed(core, session, &run, &call),
+                CallState::Delegated => core.tell_call(session, &run, &call, "started", true),
+                _ => self.tell_question(core, setup, session, &run, &call),
+            }
+        }
+    }
+
+    /// All questions of a session that nobody has answered.
+    pub(super) fn questions(&self, core: &Core, setup: &Setup, session: &str) -> Vec<Value> {
+        let mut questions = Vec::new();
+        if let Some(folded) = core.session(session) {
+            let parts = folded.current().filter(|run| !run.held).map(Run::parts).unwrap_or_default();
+            for run in parts {
+                for (call, question) in run.questions() {
+                    questions.push(core.told_question(folded, run, call, question));
+                }
+            }
+        }
+        if session == DEFAULT_SESSION {
+            for asked in &self.page_questions {
+                questions.push(self.told_page_question(core, setup, asked));
+            }
+        }
+        questions
+    }
+
+    /// An answer is stored.
+    pub(super) fn answered_question(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        run: &str,
+        tool_call: &str,
+        entry: &Entry,
+    ) {
+        let Entry::PermissionAnswered { request, answer, .. } = entry else { return };
+        let Some(mut event) = core.detail_of(session, run) else { return };
+        event.text("requestId", request).text("answer", answer);
+        core.send("agent:permission-resolved", event, true);
+        if answer == "deny" {
+            core.tell_call(session, run, tool_call, "started", true);
+            core.tell_call(session, run, tool_call, "failed", true);
+        }
+        self.tell_message(core, session, run, false);
+    }
+
+    /// When the first question or call is not waited for any longer.
+    pub(super) fn first_deadline(&self) -> Option<Millis> {
+        let of_runs = self.question_deadlines.iter().map(|(deadline, ..)| *deadline);
+        self.page_questions.iter().filter_map(|asked| asked.deadline).chain(of_runs).min()
+    }
+
+    fn returned_value(&self, core: &Core, tool_call: &str, result: &Value) -> Entry {
+        let (text, json): (ToolText, bool) = self.tool_text(core, Some(crate::json::json(result)));
+        super::outcome::returned_entry(tool_call, text, json)
+    }
+}
+
+impl Harness {
     /// `decide` is asked about a call of a run.
     pub(super) fn consult(&mut self, session: &str, run: &str, tool_call: &str) {
         let about = About::Run(RunCall::new(session, run, tool_call));
@@ -112,7 +226,14 @@ impl Harness {
         let args = self.core.args_of(session, run, tool_call);
         let reason = self.setup.policy.verdict(tool, false).1;
         let request = request_of(tool_call, &tool.name, tool.capability.as_deref(), &args, "", reason);
-        self.ask_page(CallOwner::Decide(about), function, "decide", request);
+        self.calls.ask_page(
+            &mut self.core,
+            &self.setup,
+            CallOwner::Decide(about),
+            function,
+            "decide",
+            request,
+        );
     }
 
     /// What `decide` says. When it throws, says something else or nothing, a person is asked.
@@ -123,7 +244,7 @@ impl Harness {
             About::Page(call) => self.page_call(call, Stage::Judged(verdict)),
             About::Run(RunCall { session, run, tool_call }) => {
                 let entry = Entry::Judged { tool_call, verdict: verdict.as_str().into() };
-                self.inner_settle(session, run, entry);
+                self.core.settle(session, run, entry);
             }
         }
     }
@@ -147,7 +268,14 @@ impl Harness {
         };
         let mut request = Object::new();
         request.value("args", args);
-        self.ask_page(CallOwner::Validate(about), function, "validate", request);
+        self.calls.ask_page(
+            &mut self.core,
+            &self.setup,
+            CallOwner::Validate(about),
+            function,
+            "validate",
+            request,
+        );
     }
 
     /// What it says: what is wrong with them, or nothing.
@@ -167,7 +295,7 @@ impl Harness {
             (About::Page(call), Some(error)) => self.core.reply_now(call.command, Err(error)),
             (About::Page(call), None) => self.page_call(call, Stage::Valid),
             (About::Run(RunCall { session, run, tool_call }), error) => {
-                self.inner_settle(session, run, Entry::Validated { tool_call, error });
+                self.core.settle(session, run, Entry::Validated { tool_call, error });
             }
         }
     }
@@ -182,7 +310,7 @@ impl Harness {
         };
         let mut request = Object::new();
         request.value("args", self.core.args_of(session, run, tool_call)).text("toolCallId", tool_call);
-        self.ask_page(CallOwner::Lookup(of), function, "lookup", request);
+        self.calls.ask_page(&mut self.core, &self.setup, CallOwner::Lookup(of), function, "lookup", request);
     }
 
     /// What the tool knows of it: `{ result }`, or nothing.
@@ -190,81 +318,10 @@ impl Harness {
         let RunCall { session, run, tool_call } = of;
         let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
         let entry = match said.as_ref().and_then(|said| said.get("result")) {
-            Some(result) => self.returned_value(&tool_call, result),
+            Some(result) => self.calls.returned_value(&self.core, &tool_call, result),
             None => Entry::NotFound { tool_call },
         };
-        self.inner_settle(session, run, entry);
-    }
-
-    /// A question of a run is stored: everyone is told.
-    pub(super) fn tell_question(&mut self, session: &str, run: &str, tool_call: &str) {
-        let Some(detail) = self.core.question_of(session, run, tool_call) else { return };
-        if let Some(deadline) = self.setup.question_deadline(&self.core) {
-            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
-        }
-        let Some(mut event) = self.core.detail_of(session, run) else { return };
-        event.all(detail);
-        self.core.send("agent:permission-required", event, true);
-        self.tell_message(session, run, false);
-    }
-
-    /// A call waits for `tools.resolve`: as long as it takes, or as its tool says.
-    pub(super) fn tell_handed(&mut self, session: &str, run: &str, tool_call: &str) {
-        if let Some(limit) = self.core.limit_of(session, run, tool_call) {
-            let deadline = self.core.now.saturating_add(limit);
-            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
-        }
-        self.core.tell_call(session, run, tool_call, "started", true);
-        // The message says that it waits; an event alone says that it runs.
-        self.tell_message(session, run, false);
-    }
-
-    /// A run that waited for a person waits again after a reload.
-    pub(super) fn tell_questions_again(&mut self, session: &str) {
-        if self.core.current(session).is_some_and(Run::waiting) {
-            let run = self.core.current_id(session);
-            self.tell_begin(session, &run);
-            self.tell_waiting_calls(session);
-        }
-    }
-
-    /// All calls that wait for a person, and those that other runs carry out.
-    pub(super) fn tell_waiting_calls(&mut self, session: &str) {
-        let Some(run) = self.core.current(session) else { return };
-        let mut waiting = Vec::new();
-        for part in run.parts() {
-            for call in part.open_calls() {
-                if matches!(call.state, CallState::Waiting(_) | CallState::Handed | CallState::Delegated) {
-                    waiting.push((part.id.clone(), call.id.clone(), call.state.clone()));
-                }
-            }
-        }
-        for (run, call, state) in waiting {
-            match state {
-                CallState::Handed => self.tell_handed(session, &run, &call),
-                CallState::Delegated => self.core.tell_call(session, &run, &call, "started", true),
-                _ => self.tell_question(session, &run, &call),
-            }
-        }
-    }
-
-    /// All questions of a session that nobody has answered.
-    pub(super) fn questions(&self, session: &str) -> Vec<Value> {
-        let mut questions = Vec::new();
-        if let Some(folded) = self.core.session(session) {
-            let parts = folded.current().filter(|run| !run.held).map(Run::parts).unwrap_or_default();
-            for run in parts {
-                for (call, question) in run.questions() {
-                    questions.push(self.core.told_question(folded, run, call, question));
-                }
-            }
-        }
-        if session == DEFAULT_SESSION {
-            for asked in &self.page_questions {
-                questions.push(self.told_page_question(asked));
-            }
-        }
-        questions
+        self.core.settle(session, run, entry);
     }
 
     /// `resolvePermission`: the answer of a person.
@@ -310,7 +367,7 @@ impl Harness {
         answer: &str,
         word: Option<&str>,
     ) {
-        self.question_deadlines.retain(|(_, _, other)| *other != tool_call);
+        self.calls.question_deadlines.retain(|(_, _, other)| *other != tool_call);
         let entry = Entry::PermissionAnswered {
             tool_call,
             request: request.into(),
@@ -320,29 +377,18 @@ impl Harness {
         self.settle(session, run, &entry);
     }
 
-    /// An answer is stored.
-    pub(super) fn answered_question(&mut self, session: &str, run: &str, tool_call: &str, entry: &Entry) {
-        let Entry::PermissionAnswered { request, answer, .. } = entry else { return };
-        let Some(mut event) = self.core.detail_of(session, run) else { return };
-        event.text("requestId", request).text("answer", answer);
-        self.core.send("agent:permission-resolved", event, true);
-        if answer == "deny" {
-            self.core.tell_call(session, run, tool_call, "started", true);
-            self.core.tell_call(session, run, tool_call, "failed", true);
-        }
-        self.tell_message(session, run, false);
-    }
-
     /// Nobody has answered in time: that is a no.
     pub(super) fn expire_questions(&mut self) {
         let now = self.core.now;
         let due = |deadline: Option<Millis>| deadline.is_some_and(|deadline| deadline <= now);
-        while let Some(asked) = self.page_questions.iter().find(|asked| due(asked.deadline)) {
+        while let Some(asked) = self.calls.page_questions.iter().find(|asked| due(asked.deadline)) {
             let id = asked.id();
             self.answer_page_question(&id, "deny", Some(NO_ANSWER));
         }
-        while let Some(at) = self.question_deadlines.iter().position(|(deadline, ..)| due(Some(*deadline))) {
-            let (_, session, tool_call) = self.question_deadlines.remove(at);
+        while let Some(at) =
+            self.calls.question_deadlines.iter().position(|(deadline, ..)| due(Some(*deadline)))
+        {
+            let (_, session, tool_call) = self.calls.question_deadlines.remove(at);
             let asked = self.core.current(&session).and_then(|run| {
                 let of_part = |run: &Run| match &run.calls().iter().find(|call| call.id == tool_call)?.state {
                     CallState::Waiting(question) => Some((run.id.clone(), Some(question.id.clone()))),
@@ -362,12 +408,6 @@ impl Harness {
                 None => {}
             }
         }
-    }
-
-    /// When the first question or call is not waited for any longer.
-    pub(super) fn first_deadline(&self) -> Option<Millis> {
-        let of_runs = self.question_deadlines.iter().map(|(deadline, ..)| *deadline);
-        self.page_questions.iter().filter_map(|asked| asked.deadline).chain(of_runs).min()
     }
 
     /// `tools.resolve`: the answer to a call that has no function.
@@ -393,7 +433,7 @@ impl Harness {
                 tool_call,
                 self.core.secrets.scrubbed_error(ErrorInfo::new(Code::ToolFailed, error)),
             ),
-            (Some(result), None) => self.returned_value(tool_call, result),
+            (Some(result), None) => self.calls.returned_value(&self.core, tool_call, result),
             _ => {
                 let message = "tools.resolve takes { result } or { error: text }";
                 return Err(ErrorInfo::new(Code::InvalidArguments, message));
@@ -412,11 +452,6 @@ impl Harness {
         }
         self.core.reply(command, Ok(None));
         Ok(())
-    }
-
-    fn returned_value(&self, tool_call: &str, result: &Value) -> Entry {
-        let (text, json): (ToolText, bool) = self.tool_text(Some(crate::json::json(result)));
-        super::outcome::returned_entry(tool_call, text, json)
     }
 }
 

@@ -5,6 +5,7 @@
 //! (`session/queue`); where a message enters its run (`run/`); who may do it (`sessions/gate`).
 
 use super::args::Args;
+use super::calls::Calls;
 use super::config::shortened;
 use super::core::Core;
 use super::{DEFAULT_SESSION, Harness};
@@ -58,6 +59,15 @@ impl Core {
             Some(accepted(&run.id, same.at))
         };
         key.and_then(|_| folded.all_runs().find_map(entered))
+    }
+}
+
+impl Calls {
+    /// Who watches sees that a message has entered its run: before the answer that is there already.
+    pub(super) fn tell_entered(&mut self, core: &mut Core, session: &str) {
+        if core.sessions.is_watched(session) {
+            core.outbox.tell_after_commit(self.history_notice(core, session));
+        }
     }
 }
 
@@ -123,13 +133,6 @@ impl Harness {
         let queue = self.core.session(session).map(|folded| folded.queue()).unwrap_or_default();
         for message in queue.iter().map(|queued| queued.message().to_owned()).list() {
             self.unqueue(session, &message);
-        }
-    }
-
-    /// Who watches sees that a message has entered its run: before the answer that is there already.
-    pub(super) fn tell_entered(&mut self, session: &str) {
-        if self.core.sessions.is_watched(session) {
-            self.core.outbox.tell_after_commit(self.history_notice(session));
         }
     }
 }

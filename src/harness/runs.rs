@@ -1,14 +1,15 @@
 //! Runs: what each journal entry sets going, and what comes back.
 
+use super::calls::Calls;
 use super::calls::{CallOwner, LiveCall, RunCall};
-use super::core::Core;
+use super::core::{Core, Next};
 use super::outcome::{failed_call, returned_entry};
 use super::pages::Owner;
 use super::sessions::row_write;
 use super::setup::Setup;
 use super::slots::{AtHand, Instructed};
 use super::streaming::{Asked, LiveModel};
-use super::{Action, CallKey, Harness, Inner, ModelRequest, Notice, config, outbox};
+use super::{Action, CallKey, Harness, ModelRequest, Notice, config, outbox};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json;
@@ -131,6 +132,67 @@ impl Setup {
     }
 }
 
+impl Calls {
+    /// A message has begun this run.
+    fn begun(&mut self, core: &mut Core, session: &str, run: &str) {
+        let Some(prompt) = core.run(session, run).map(|run| &run.prompt) else { return };
+        let (continues, replaces) = (prompt.continues.clone(), prompt.replaces.clone());
+        if let Some(failed) = continues {
+            core.runs.goes_on(session, &failed, run, core.now);
+        }
+        if let Some(message) = replaces {
+            self.replaced(core, session, &message);
+        }
+        core.can_be_found(session, run);
+        self.begin_telling(core, session, run);
+    }
+
+    /// A run begins, or goes on in this epoch.
+    fn begin_telling(&mut self, core: &mut Core, session: &str, run: &str) {
+        if let Some(slot) = core.sessions.get_mut(session) {
+            slot.begun.clear();
+            slot.instructed = Instructed::No;
+        }
+        self.tell_begin(core, session, run);
+    }
+
+    /// This message, and all that followed it, is neither sent nor shown any more.
+    fn replaced(&mut self, core: &mut Core, session: &str, message: &str) {
+        if let Some(slot) = core.sessions.get_mut(session) {
+            // The new version has taken its place already.
+            let kept = slot.session.runs.len().saturating_sub(1);
+            if let Some(transcript) = slot.transcripts.get_mut("") {
+                transcript.rewind(kept);
+            }
+        }
+        if core.sessions.is_watched(session) {
+            let notice = Notice::Gone(session.into(), message.into());
+            core.outbox.tell_after_commit(Action::Tell(notice));
+        }
+    }
+
+    /// Aborts the model call of a run, if there is one: what had come of it, what that has used up, and its price.
+    pub(super) fn cut_model(
+        &mut self,
+        core: &mut Core,
+        setup: &Setup,
+        session: &str,
+        run: &str,
+    ) -> (Vec<Block>, Option<Usage>, Option<u64>) {
+        let mut cut = (Vec::new(), None, None);
+        for key in self.models.keys(&|model| model.session == session && model.run == run) {
+            self.tell_news(core, setup, key, true);
+            self.let_go(core, key);
+            if let Some(model) = self.models.remove(key) {
+                let usage = Some(model.usage).filter(|usage| *usage != Usage::default());
+                let cost = usage.as_ref().and_then(|usage| model.asked.cost(usage));
+                cut = (core.secrets.scrubbed_blocks(model.blocks()), usage, cost);
+            }
+        }
+        cut
+    }
+}
+
 impl Harness {
     /// Appends an entry, writes it, and sets going what follows from it alone.
     pub(super) fn append(&mut self, session: &str, run: Option<&str>, entry: &Entry) {
@@ -145,7 +207,7 @@ impl Harness {
         let row = match self.core.sessions.get_mut(session).map(|slot| slot.session.append(now, run, entry)) {
             Some(Ok(row)) => row,
             Some(Err(error)) => {
-                self.fail(error);
+                self.core.fail(error);
                 return false;
             }
             None => return false,
@@ -172,7 +234,7 @@ impl Harness {
                 self.record(&session);
             }
         }
-        while let Some(slot) = self.core.sessions.get(session) {
+        while let (Some(slot), None) = (self.core.sessions.get(session), &self.core.broken) {
             let Some(next) = slot.session.next() else { return };
             let (run, entry) = next;
             // Its timer may be late.
@@ -193,40 +255,17 @@ impl Harness {
         }
     }
 
-    /// A message has begun this run.
-    fn begun(&mut self, session: &str, run: &str) {
-        let Some(prompt) = self.core.run(session, run).map(|run| &run.prompt) else { return };
-        let (continues, replaces) = (prompt.continues.clone(), prompt.replaces.clone());
-        if let Some(failed) = continues {
-            self.core.runs.goes_on(session, &failed, run, self.core.now);
-        }
-        if let Some(message) = replaces {
-            self.replaced(session, &message);
-        }
-        self.core.can_be_found(session, run);
-        self.begin_telling(session, run);
-    }
-
-    /// A run begins, or goes on in this epoch.
-    fn begin_telling(&mut self, session: &str, run: &str) {
-        if let Some(slot) = self.core.sessions.get_mut(session) {
-            slot.begun.clear();
-            slot.instructed = Instructed::No;
-        }
-        self.tell_begin(session, run);
-    }
-
     /// What follows from an entry that was just folded.
     pub(super) fn after(&mut self, session: &str, run: Option<&str>, entry: &Entry) {
         let run = run.unwrap_or_default();
         match entry {
-            Entry::Prompt { .. } => self.begun(session, run),
+            Entry::Prompt { .. } => self.calls.begun(&mut self.core, session, run),
             Entry::Taken { .. }
                 if self.core.session(session).is_some_and(|s| s.begins_run(Some(run), entry)) =>
             {
-                self.begun(session, run);
+                self.calls.begun(&mut self.core, session, run);
             }
-            Entry::Taken { .. } => self.tell_entered(session),
+            Entry::Taken { .. } => self.calls.tell_entered(&mut self.core, session),
             Entry::Queued { prompt, .. } => {
                 self.core.can_be_found(session, run);
                 // Whoever edits or removes it has its id.
@@ -239,41 +278,47 @@ impl Harness {
                 if self.core.runs.get(run).is_some() {
                     self.core.outbox.tell_after_commit(self.core.status_notice());
                     self.core.status_changed(true);
-                    self.tell_message(session, run, false);
+                    self.calls.tell_message(&mut self.core, session, run, false);
                 } else {
-                    self.begin_telling(session, run);
+                    self.calls.begin_telling(&mut self.core, session, run);
                 }
-                self.tell_waiting_calls(session);
+                self.calls.tell_waiting_calls(&mut self.core, &self.setup, session);
             }
             Entry::Called { call } => {
-                self.tell_message(session, run, false);
+                self.calls.tell_message(&mut self.core, session, run, false);
                 self.call_model(session, run, *call);
             }
             Entry::Answered { .. } | Entry::Failed { .. } => {
                 self.core.drop_drafts(session, run);
-                self.tell_message(session, run, false);
+                self.calls.tell_message(&mut self.core, session, run, false);
             }
-            Entry::Retrying { .. } | Entry::FellBack { .. } => self.tell_notice(session, run, entry),
+            Entry::Retrying { .. } | Entry::FellBack { .. } => {
+                self.calls.tell_notice(&mut self.core, &self.setup, session, run, entry)
+            }
             Entry::Inspected { tool_call } => self.inspect(session, run, tool_call),
             Entry::Validated { tool_call, error } => {
                 if error.is_some() {
                     self.core.tell_call(session, run, tool_call, "started", false);
                     self.core.tell_call(session, run, tool_call, "failed", false);
-                    self.tell_message(session, run, false);
+                    self.calls.tell_message(&mut self.core, session, run, false);
                 }
             }
             Entry::Consulted { tool_call } => self.consult(session, run, tool_call),
-            Entry::PermissionAsked { tool_call, .. } => self.tell_question(session, run, tool_call),
+            Entry::PermissionAsked { tool_call, .. } => {
+                self.calls.tell_question(&mut self.core, &self.setup, session, run, tool_call)
+            }
             Entry::PermissionAnswered { tool_call, .. } => {
-                self.answered_question(session, run, tool_call, entry);
+                self.calls.answered_question(&mut self.core, session, run, tool_call, entry);
             }
             Entry::Delegated { tool_call, .. } => {
                 self.core.can_be_found(session, run);
                 let top = self.core.current_id(session);
                 self.core.tell_call(session, &top, tool_call, "started", false);
-                self.tell_message(session, &top, false);
+                self.calls.tell_message(&mut self.core, session, &top, false);
             }
-            Entry::Handed { tool_call, .. } => self.tell_handed(session, run, tool_call),
+            Entry::Handed { tool_call, .. } => {
+                self.calls.tell_handed(&mut self.core, session, run, tool_call)
+            }
             Entry::LookedUp { tool_call } => self.look_up(session, run, tool_call),
             Entry::Ordered { tool_call, .. } => self.order(session, run, tool_call),
             Entry::Refused { tool_call, .. } | Entry::Unknown { tool_call } => {
@@ -281,16 +326,16 @@ impl Harness {
                     self.core.tell_call(session, run, tool_call, "started", false);
                 }
                 self.core.tell_call(session, run, tool_call, "failed", false);
-                self.tell_message(session, run, false);
+                self.calls.tell_message(&mut self.core, session, run, false);
             }
             Entry::Returned { tool_call, error, .. } => {
                 let status = if error.is_some() { "failed" } else { "completed" };
                 self.core.tell_call(session, run, tool_call, status, false);
-                self.tell_message(session, run, false);
+                self.calls.tell_message(&mut self.core, session, run, false);
             }
             Entry::Benched { .. } => {
                 self.core.drop_drafts(session, run);
-                self.tell_message(session, run, false);
+                self.calls.tell_message(&mut self.core, session, run, false);
             }
             Entry::Commanded { .. } => self.core.note_benched(session),
             // Who watches is told the whole conversation by the start that found the run.
@@ -307,7 +352,7 @@ impl Harness {
                         slot.transcripts.clear();
                     }
                 }
-                self.tell_end(session, run);
+                self.calls.tell_end(&mut self.core, session, run);
             }
             Entry::Recorded { what, record } if what == what::EVENT => {
                 // A stop waits for the end of its run.
@@ -336,21 +381,6 @@ impl Harness {
         }
     }
 
-    /// This message, and all that followed it, is neither sent nor shown any more.
-    fn replaced(&mut self, session: &str, message: &str) {
-        if let Some(slot) = self.core.sessions.get_mut(session) {
-            // The new version has taken its place already.
-            let kept = slot.session.runs.len().saturating_sub(1);
-            if let Some(transcript) = slot.transcripts.get_mut("") {
-                transcript.rewind(kept);
-            }
-        }
-        if self.core.sessions.is_watched(session) {
-            let notice = Notice::Gone(session.into(), message.into());
-            self.core.outbox.tell_after_commit(Action::Tell(notice));
-        }
-    }
-
     /// Whether everything is known that a model call needs; what is not is asked for, or recorded first.
     fn ready_to_call(&mut self, session: &str) -> bool {
         let run = self.core.current_id(session);
@@ -364,7 +394,7 @@ impl Harness {
                     let call = self.core.call_key();
                     let owner = CallOwner::Instructions { session: session.into(), run };
                     let limit = self.setup.config.tool_timeout_ms;
-                    self.calls.insert(call, LiveCall::new(owner, "", limit));
+                    self.calls.functions.insert(call, LiveCall::new(owner, "", limit));
                     self.core.outbox.act(Action::CallPage {
                         call,
                         function,
@@ -417,14 +447,14 @@ impl Harness {
             },
         };
         let model = LiveModel::new(session, run, call, asked, base, replaces);
-        self.models.insert(key, model);
+        self.calls.models.insert(key, model);
         match request {
             // Its files are taken from where they are stored.
             Ok((request, _)) if has_marks(request.text()) => {
                 self.core.outbox.act_after_commit(Action::CallModel { call: key, request });
             }
             Ok((request, _)) => self.core.outbox.act(Action::CallModel { call: key, request }),
-            Err(error) => self.inner.push_back(Inner::NotCalled(key, error)),
+            Err(error) => self.core.next.push_back(Next::NotCalled(key, error)),
         }
     }
 
@@ -433,11 +463,11 @@ impl Harness {
         call: CallKey,
         mut result: Result<Answer, (ErrorInfo, Option<Answer>)>,
     ) {
-        if let (Some(model), Ok(answer)) = (self.models.get_mut(call), &mut result) {
+        if let (Some(model), Ok(answer)) = (self.calls.models.get_mut(call), &mut result) {
             model.take_answer(&mut answer.blocks);
         }
-        self.tell_news(call, true);
-        let Some(model) = self.models.remove(call) else { return self.core.runs.late(call) };
+        self.calls.tell_news(&mut self.core, &self.setup, call, true);
+        let Some(model) = self.calls.models.remove(call) else { return self.core.runs.late(call) };
         let (session, run) = (model.session.clone(), model.run.clone());
         let Some(slot) = self.core.sessions.get(&session) else { return };
         let entry = match result {
@@ -486,11 +516,6 @@ impl Harness {
         self.advance(session);
     }
 
-    /// The same as soon as this one is over: whoever calls stands in the middle of an entry.
-    pub(super) fn inner_settle(&mut self, session: String, run: String, entry: Entry) {
-        self.inner.push_back(Inner::Settle { session, run, entry: Box::new(entry) });
-    }
-
     /// Runs a tool that was ordered.
     fn order(&mut self, session: &str, run: &str, tool_call: &str) {
         let Some(working) = self.core.run(session, run) else { return };
@@ -506,18 +531,25 @@ impl Harness {
             // The tool changed or went away since the decision.
             Err(error) => {
                 self.core.tell_call(session, run, tool_call, "started", false);
-                return self.inner_settle(session.into(), run.into(), failed_call(tool_call, error));
+                return self.core.settle(session.into(), run.into(), failed_call(tool_call, error));
             }
         };
         // A page tool commits its outcome with its change, and what only reads may be run again unless its page
         // says otherwise: neither waits.
         let barrier = !again && matches!(origin, Origin::Host(_));
         self.core.tell_call(session, run, tool_call, "started", barrier);
-        self.tell_message(session, run, false);
+        self.calls.tell_message(&mut self.core, session, run, false);
         let owner = Owner::Run(RunCall::new(session, run, tool_call));
         match origin {
-            Origin::Page => self.page_tool(owner, name, args),
-            Origin::Host(function) => self.call_tool(owner, (&name, function), &args, timeout, barrier),
+            Origin::Page => self.pages.page_tool(&mut self.core, owner, name, args),
+            Origin::Host(function) => self.calls.call_tool(
+                &mut self.core,
+                owner,
+                (&name, function),
+                &args,
+                timeout.unwrap_or(self.setup.config.tool_timeout_ms),
+                barrier,
+            ),
             Origin::Skill => {
                 let name = args.get("name").and_then(Value::as_str).unwrap_or_default();
                 let body = prompt::skill(name, &self.setup.skills, &self.setup.registry, &policy);
@@ -527,7 +559,7 @@ impl Harness {
                     }
                     Err(error) => failed_call(tool_call, error),
                 };
-                self.inner_settle(session.into(), run.into(), entry);
+                self.core.settle(session.into(), run.into(), entry);
             }
             // Others carry these out: they are never ordered.
             Origin::Person | Origin::Delegate => {}
@@ -576,13 +608,13 @@ impl Harness {
         parts.reverse();
         let of_part =
             |call: &LiveCall| call.owner.run().is_some_and(|run| parts.iter().any(|part| part == run));
-        for key in self.calls.keys(&of_part) {
-            self.let_go(key);
-            self.calls.remove(key);
+        for key in self.calls.functions.keys(&of_part) {
+            self.calls.let_go(&mut self.core, key);
+            self.calls.functions.remove(key);
         }
-        self.interrupt_reason = reason.into();
+        self.calls.interrupt_reason = reason.into();
         for part in &parts {
-            let (blocks, usage, cost) = self.cut_model(session, part);
+            let (blocks, usage, cost) = self.calls.cut_model(&mut self.core, &self.setup, session, part);
             if *part == id {
                 self.end_delegates(session, &id);
             }
@@ -600,27 +632,15 @@ impl Harness {
         self.advance(session);
     }
 
-    /// Aborts the model call of a run, if there is one: what had come of it, what that has used up, and its price.
-    pub(super) fn cut_model(&mut self, session: &str, run: &str) -> (Vec<Block>, Option<Usage>, Option<u64>) {
-        let mut cut = (Vec::new(), None, None);
-        for key in self.models.keys(&|model| model.session == session && model.run == run) {
-            self.tell_news(key, true);
-            self.let_go(key);
-            if let Some(model) = self.models.remove(key) {
-                let usage = Some(model.usage).filter(|usage| *usage != Usage::default());
-                let cost = usage.as_ref().and_then(|usage| model.asked.cost(usage));
-                cut = (self.core.secrets.scrubbed_blocks(model.blocks()), usage, cost);
-            }
-        }
-        cut
-    }
-
     /// Those that worked for a run and were interrupted end.
     fn end_delegates(&mut self, session: &str, top: &str) {
         while let Some((Some(run), entry @ (Entry::Ended { .. } | Entry::Recorded { .. }))) =
             self.core.session(session).and_then(session::Session::next)
         {
             if run == top && matches!(entry, Entry::Ended { .. }) {
+                return;
+            }
+            if self.core.broken.is_some() {
                 return;
             }
             self.append(session, Some(&run), &entry);

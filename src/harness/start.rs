@@ -276,7 +276,7 @@ impl Harness {
             }
             Purpose::Once(waiting) => {
                 // What another tab has said since this one looked is not in its views yet.
-                self.tell_histories();
+                self.calls.tell_histories(&mut self.core);
                 self.do_once(*waiting);
             }
             Purpose::Arrival => {}
@@ -298,7 +298,7 @@ impl Harness {
         self.tend_default(true);
         self.core.outbox.tell_after_commit(self.core.status_notice());
         self.core.status_changed(true);
-        self.tell_histories();
+        self.calls.tell_histories(&mut self.core);
         for command in commands {
             self.core.reply(command, Ok(None));
         }
@@ -308,7 +308,7 @@ impl Harness {
             if self.core.session(session).is_some_and(Session::is_once) {
                 self.interrupt_session(session, "lost", true);
             }
-            self.tell_questions_again(session);
+            self.calls.tell_questions_again(&mut self.core, &self.setup, session);
         }
         for session in &lost {
             self.go_on_with(session);

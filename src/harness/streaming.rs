@@ -4,9 +4,11 @@
 //! passes a run's machine; one event a part and network read; what was shown survives its page. Leaves to others: the whole
 //! answer (`runs`).
 
+use super::calls::Calls;
 use super::core::Core;
+use super::setup::Setup;
 use super::watch::Watch;
-use super::{Action, CallKey, Harness};
+use super::{Action, CallKey};
 use crate::journal::blocks_to_json;
 use crate::json;
 use crate::list::Listed;
@@ -160,11 +162,11 @@ impl Core {
     }
 }
 
-impl Harness {
+impl Calls {
     /// A piece of an answer. `false`: nobody wants it any more.
-    pub fn delta(&mut self, call: CallKey, delta: Delta<'_>) -> bool {
+    pub fn delta(&mut self, core: &mut Core, call: CallKey, delta: Delta<'_>) -> bool {
         let Some(model) = self.models.get_mut(call) else {
-            self.core.runs.late(call);
+            core.runs.late(call);
             return false;
         };
         let index = delta.part as usize;
@@ -188,14 +190,14 @@ impl Harness {
 
     /// Everything of one network read has come: the page is told, in one event a part. `usage`:
     /// [`Decoder::usage`](crate::model::Decoder::usage), which counts if the answer comes to no end of its own.
-    pub fn flush(&mut self, now: Millis, call: CallKey, usage: Usage) {
-        self.heard(now, call, true);
+    pub fn flush(&mut self, core: &mut Core, setup: &Setup, now: Millis, call: CallKey, usage: Usage) {
+        self.heard(core, now, call, true);
         if let Some(model) = self.models.get_mut(call) {
             model.usage = usage;
         }
-        self.tell_news(call, false);
+        self.tell_news(core, setup, call, false);
         // Not by a timer: the page may be gone before it fires.
-        self.draft_if_due();
+        self.draft_if_due(core);
     }
 
     /// When the text that streams is to be written down, if some is not.
@@ -204,20 +206,20 @@ impl Harness {
     }
 
     /// Writes it down if that time has come.
-    pub(super) fn draft_if_due(&mut self) {
-        if self.draft_due().is_some_and(|due| due <= self.core.now) {
-            self.write_drafts();
+    pub(super) fn draft_if_due(&mut self, core: &mut Core) {
+        if self.draft_due().is_some_and(|due| due <= core.now) {
+            self.write_drafts(core);
         }
     }
 
     /// Tells what of an answer was not told. `last`: nothing more comes of it.
-    pub(super) fn tell_news(&mut self, call: CallKey, last: bool) {
-        let now = self.core.now;
+    pub(super) fn tell_news(&mut self, core: &mut Core, setup: &Setup, call: CallKey, last: bool) {
+        let now = core.now;
         let Some(model) = self.models.get_mut(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());
         let mut news = Vec::new();
         for (index, part) in model.parts.iter_mut().enumerate() {
-            let until = self.core.secrets.tellable(&mut part.text, part.told, last);
+            let until = core.secrets.tellable(&mut part.text, part.told, last);
             let Some(text) = part.text.get(part.told..until).filter(|text| !text.is_empty()) else {
                 continue;
             };
@@ -229,7 +231,7 @@ impl Harness {
             model.said_at = now;
         }
         // What a run says that works for another is told with its call.
-        let of_another = self.core.sessions.get(&session).and_then(|slot| slot.session.run(&run));
+        let of_another = core.sessions.get(&session).and_then(|slot| slot.session.run(&run));
         if of_another.is_some_and(|run| run.delegate.is_some()) {
             return;
         }
@@ -240,18 +242,18 @@ impl Harness {
         }
         // The part of a call that begins must be there before text that comes after it; what is replaced must be gone.
         if fresh_call {
-            self.tell_message(&session, &run, false);
+            self.tell_message(core, &session, &run, false);
         }
-        if let Some(message) = self.core.run(&session, &run).map(Run::answer_id) {
+        if let Some(message) = core.run(&session, &run).map(Run::answer_id) {
             for (part, kind, offset, text) in news {
                 let kind = if kind == DeltaKind::Thinking { "thinking" } else { "text" };
-                let Some(mut detail) = self.core.detail_of(&session, &run) else { return };
+                let Some(mut detail) = core.detail_of(&session, &run) else { return };
                 detail.text("kind", kind).text("messageId", &message).text("text", &text);
                 detail.number("offset", offset as u64).number("part", part as u64);
-                self.core.send("agent:message-chunk", detail, false);
+                core.send("agent:message-chunk", detail, false);
             }
         }
-        self.tell_views();
+        self.tell_views(core, setup);
     }
 
     /// The parts of a run's answer that stream and are in no entry yet.
@@ -279,26 +281,26 @@ impl Harness {
     }
 
     /// Writes down the text that streams and is in no draft yet.
-    pub(super) fn write_drafts(&mut self) {
-        self.last_draft = self.core.now;
-        for write in self.drafts(false) {
-            self.core.outbox.write(write);
+    pub(super) fn write_drafts(&mut self, core: &mut Core) {
+        self.last_draft = core.now;
+        for write in self.drafts(core, false) {
+            core.outbox.write(write);
         }
-        self.core.outbox.hurry();
+        core.outbox.hurry();
     }
 
     /// Writes down all that streams, at once: the page may be gone before a commit that waits for its turn.
-    pub(super) fn draft_at_once(&mut self) {
-        self.last_draft = self.core.now;
-        let writes = self.drafts(true);
+    pub(super) fn draft_at_once(&mut self, core: &mut Core) {
+        self.last_draft = core.now;
+        let writes = self.drafts(core, true);
         if !writes.is_empty() {
-            self.core.outbox.act(Action::Draft { writes });
+            core.outbox.act(Action::Draft { writes });
         }
     }
 
     /// The drafts of what streams: under the epoch, so that a former holder's are told apart.
-    fn drafts(&mut self, whole: bool) -> Vec<Write> {
-        let epoch = self.core.epoch;
+    fn drafts(&mut self, core: &mut Core, whole: bool) -> Vec<Write> {
+        let epoch = core.epoch;
         let mut drafts = Vec::new();
         for model in self.models.values_mut().filter(|model| whole || model.has_news()) {
             let mut pieces = Vec::new();

@@ -5,6 +5,7 @@
 //! too; whoever was asleep longer than the model was silent hears what has come meanwhile, once, before it is given up; and
 //! nothing of a run begins after its time. Leaves to others: aborting, and whether the call is made again (`run`).
 
+use super::calls::Calls;
 use super::core::Core;
 use super::setup::Setup;
 use super::{CallKey, Harness, Timeouts};
@@ -115,6 +116,16 @@ impl Setup {
     }
 }
 
+impl Calls {
+    /// Something of an answer has come: bytes of its body, or else its head.
+    pub fn heard(&mut self, core: &mut Core, now: Millis, call: CallKey, bytes: bool) {
+        core.set_now(now);
+        if let Some(model) = self.models.get_mut(call) {
+            model.asked.watch.heard(core.now, bytes);
+        }
+    }
+}
+
 impl Harness {
     /// Ends the run of a session if its time is over. `false`: it has time, or there is none.
     pub(super) fn end_overdue(&mut self, session: &str) -> bool {
@@ -132,22 +143,15 @@ impl Harness {
         }
     }
 
-    /// Something of an answer has come: bytes of its body, or else its head.
-    pub fn heard(&mut self, now: Millis, call: CallKey, bytes: bool) {
-        self.core.set_now(now);
-        if let Some(model) = self.models.get_mut(call) {
-            model.asked.watch.heard(self.core.now, bytes);
-        }
-    }
-
     /// Gives up the answers that have kept silent too long.
     pub(super) fn give_up_silent(&mut self) {
         let now = self.core.now;
-        for call in self.models.keys(&|model| model.asked.watch.due().is_some_and(|due| due <= now)) {
-            let Some(error) = self.models.get_mut(call).and_then(|model| model.asked.watch.look(now)) else {
+        for call in self.calls.models.keys(&|model| model.asked.watch.due().is_some_and(|due| due <= now)) {
+            let Some(error) = self.calls.models.get_mut(call).and_then(|model| model.asked.watch.look(now))
+            else {
                 continue;
             };
-            self.let_go(call);
+            self.calls.let_go(&mut self.core, call);
             self.answered(call, Err((error, None)));
         }
     }

@@ -9,10 +9,12 @@
 use crate::error::ErrorInfo;
 use crate::harness::Harness;
 use crate::harness::calls::CallOwner;
+use crate::harness::calls::Calls;
 use crate::harness::commands::no_agent;
 use crate::harness::core::Core;
 use crate::harness::pages::Owner;
 use crate::harness::runs::not_configured;
+use crate::harness::setup::Setup;
 use crate::harness::slots::Instructed;
 use crate::journal::Entry;
 use crate::object::Object;
@@ -27,6 +29,32 @@ impl Core {
         let benched = |session: &Session| session.is_benched() && session.removed_at().is_none();
         let benched = self.session(session).is_some_and(benched);
         self.sessions.set_benched(session, benched);
+    }
+}
+
+impl Calls {
+    /// Aborts what can be asked again: the ids of the tool calls among it.
+    fn abort_what_only_reads(
+        &mut self,
+        core: &mut Core,
+        setup: &Setup,
+        session: &str,
+        run: &str,
+    ) -> Vec<Value> {
+        let mut aborted = Vec::new();
+        for key in self.functions.keys(&|call| call.owner.run() == Some(run)) {
+            let Some(live) = self.functions.get(key) else { continue };
+            if let CallOwner::Tool(Owner::Run(of)) = &live.owner {
+                let again = |tool: &Definition| tool.read_only && tool.on_resume == OnResume::Rerun;
+                if !setup.tool_of(core, session, run, &of.tool_call).is_some_and(again) {
+                    continue;
+                }
+                aborted.push(of.tool_call.as_str().into());
+            }
+            self.let_go(core, key);
+            self.functions.remove(key);
+        }
+        aborted
     }
 }
 
@@ -48,7 +76,7 @@ impl Harness {
 
     /// Stops the run of a session where it can go on from later.
     fn put_aside(&mut self, session: &str) {
-        self.question_deadlines.retain(|(_, of, _)| of != session);
+        self.calls.question_deadlines.retain(|(_, of, _)| of != session);
         let Some(run) = self.core.current(session).filter(|run| !run.held) else { return };
         let top = run.id.clone();
         let (mut parts, mut begun) = (Vec::new(), Vec::new());
@@ -68,30 +96,12 @@ impl Harness {
             }
         }
         for part in parts.into_iter().rev() {
-            let calls = self.abort_what_only_reads(session, &part);
-            let (blocks, usage, cost) = self.cut_model(session, &part);
+            let calls = self.calls.abort_what_only_reads(&mut self.core, &self.setup, session, &part);
+            let (blocks, usage, cost) = self.calls.cut_model(&mut self.core, &self.setup, session, &part);
             let calls = (!calls.is_empty()).then(|| calls.into());
             self.append(session, Some(&part), &Entry::Benched { blocks, calls, usage, cost });
         }
         self.advance(session);
-    }
-
-    /// Aborts what can be asked again: the ids of the tool calls among it.
-    fn abort_what_only_reads(&mut self, session: &str, run: &str) -> Vec<Value> {
-        let mut aborted = Vec::new();
-        for key in self.calls.keys(&|call| call.owner.run() == Some(run)) {
-            let Some(live) = self.calls.get(key) else { continue };
-            if let CallOwner::Tool(Owner::Run(of)) = &live.owner {
-                let again = |tool: &Definition| tool.read_only && tool.on_resume == OnResume::Rerun;
-                if !self.setup.tool_of(&self.core, session, run, &of.tool_call).is_some_and(again) {
-                    continue;
-                }
-                aborted.push(of.tool_call.as_str().into());
-            }
-            self.let_go(key);
-            self.calls.remove(key);
-        }
-        aborted
     }
 
     /// Takes a session up again that was put aside, or lost with its page in the middle of a run: its run goes on.

@@ -8,10 +8,11 @@
 
 use crate::error::ErrorInfo;
 use crate::harness::args::Args;
+use crate::harness::calls::Calls;
 use crate::harness::commands::no_agent;
 use crate::harness::core::Core;
 use crate::harness::streaming::LiveModel;
-use crate::harness::{Action, Harness, Notice};
+use crate::harness::{Action, Notice};
 use crate::list::Listed;
 use crate::maps::sorted;
 use crate::model::Block;
@@ -43,10 +44,11 @@ impl Core {
     }
 }
 
-impl Harness {
+impl Calls {
     /// What `sessions.activity` and `sessions.output` say of a session, in our hands or only looked at, or of a run in it.
     pub(in crate::harness) fn live_of(
         &self,
+        core: &Core,
         session: &Session,
         name: &str,
         value: &Value,
@@ -54,7 +56,7 @@ impl Harness {
         let id = Args::of(name, value).needed("id")?;
         if name == "sessions.activity" {
             Args::new(name, value, &["id"])?;
-            return Ok(self.activity(session, id)?.as_str().into());
+            return Ok(self.activity(core, session, id)?.as_str().into());
         }
         let args = Args::new(name, value, &["id", "from", "tail"])?;
         let output = self.output(session, id)?;
@@ -65,28 +67,28 @@ impl Harness {
         Ok(Object::new().text("text", &text).number("before", before as u64).number("offset", offset).done())
     }
 
-    fn activity(&self, session: &Session, id: &str) -> Result<Activity, ErrorInfo> {
+    fn activity(&self, core: &Core, session: &Session, id: &str) -> Result<Activity, ErrorInfo> {
         if waits_for_its_turn(session, id) {
             return Ok(Activity::Waiting);
         }
         if id != session.id {
             let (_, ended) = session.run_times(id).ok_or_else(|| no_agent(id))?;
             return Ok(match session.run(id) {
-                Some(run) if ended.is_none() => self.activity_of_run(session, run),
+                Some(run) if ended.is_none() => self.activity_of_run(core, session, run),
                 _ => Activity::Broken,
             });
         }
-        let run = session.current().map(|run| self.activity_of_run(session, run));
+        let run = session.current().map(|run| self.activity_of_run(core, session, run));
         Ok(of_session(session.record().map(Record::status), run))
     }
 
-    fn activity_of_run(&self, session: &Session, run: &Run) -> Activity {
+    fn activity_of_run(&self, core: &Core, session: &Session, run: &Run) -> Activity {
         let benched = session.is_benched();
         let mut heard = run.heard_at();
         for part in run.parts() {
             let of_part = |model: &&LiveModel| model.run == part.id;
             heard = self.models.values().filter(of_part).map(|model| model.said_at).fold(heard, Millis::max);
-            let of_part = self.calls.values().filter(|call| call.owner.run() == Some(&part.id));
+            let of_part = self.functions.values().filter(|call| call.owner.run() == Some(&part.id));
             heard = of_part.filter_map(|call| call.heard).fold(heard, Millis::max);
         }
         let mut output = Output::default();
@@ -95,7 +97,7 @@ impl Harness {
             over: !benched && session.current().is_some_and(|top| top.held),
             waits: benched || run.waiting(),
             tail: &output.read_tail(PROMPT_TAIL),
-            silent: self.core.now.saturating_sub(heard),
+            silent: core.now.saturating_sub(heard),
         })
     }
 

@@ -390,7 +390,7 @@ impl Harness {
             let blocks = start::from_drafts(&run, stored.drafts());
             folded.append(self.core.now, Some(&run), &Entry::Lost { blocks })?;
         }
-        self.answer_look(*command, &folded, name, args)
+        self.calls.answer_look(&mut self.core, *command, &folded, name, args)
     }
 
     /// Writes to a session while no agent runs, by borrowing the workspace for it, if there is something to write.

@@ -103,7 +103,7 @@ impl Harness {
             let blocks = start::from_drafts(&run, &tail.drafts);
             folded.append(self.core.now, Some(&run), &Entry::Lost { blocks }).ok()?;
         }
-        let page = self.read_of(&folded, &waiting.name, &waiting.args).ok()?;
+        let page = self.calls.read_of(&self.core, &folded, &waiting.name, &waiting.args).ok()?;
         (json::items(&page).len() as u64 >= limit).then_some(page)
     }
 }

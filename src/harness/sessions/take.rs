@@ -19,7 +19,7 @@ impl Harness {
         self.record_start(session);
         self.start_those_with_keys();
         self.core.answer_waiters(session);
-        self.tell_questions_again(session);
+        self.calls.tell_questions_again(&mut self.core, &self.setup, session);
     }
 
     /// From here on this holder writes the journal, and decisions go by its configuration.
@@ -103,7 +103,7 @@ impl Harness {
         }
         self.lose(id, stored.drafts());
         if self.core.sessions.is_watched(id) {
-            self.tell_history(id);
+            self.calls.tell_history(&mut self.core, id);
         }
         Ok(())
     }
