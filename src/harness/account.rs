@@ -32,7 +32,7 @@ impl Harness {
     pub(super) fn account_read(&mut self, read: u64, result: Result<Vec<String>, StoreError>) {
         let Some(After::Account { starting }) = self.reads.remove(read) else { return };
         match result {
-            Ok(rows) => self.setup.account = prompt::from_rows(rows.iter().map(String::as_str)),
+            Ok(rows) => self.runner.setup.account = prompt::from_rows(rows.iter().map(String::as_str)),
             Err(error) if starting => return self.fail(error.info()),
             // It was another configuration of a running agent: what it gave is there at the next start.
             Err(_) => return,
@@ -40,7 +40,7 @@ impl Harness {
         if starting {
             self.look_around();
         } else {
-            self.take_config(self.setup.config.clone());
+            self.runner.take_config(&mut self.core, self.runner.setup.config.clone());
         }
     }
 }

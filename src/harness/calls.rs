@@ -8,9 +8,10 @@ use super::core::Core;
 use super::outcome::{failed_call, returned_entry, tool_value};
 use super::page_calls::{PageCall, PageQuestion};
 use super::pages::Owner;
+use super::runs::Runner;
 use super::setup::Setup;
 use super::streaming::LiveModel;
-use super::{Action, CallKey, Harness};
+use super::{Action, CallKey};
 use crate::error::{Code, ErrorInfo};
 use crate::json;
 use crate::maps::Few;
@@ -226,42 +227,47 @@ impl Calls {
     }
 }
 
-impl Harness {
-    pub(super) fn returned(&mut self, call: CallKey, result: Result<Option<String>, ErrorInfo>) {
+impl Runner {
+    pub(super) fn returned(
+        &mut self,
+        core: &mut Core,
+        call: CallKey,
+        result: Result<Option<String>, ErrorInfo>,
+    ) {
         let Some(LiveCall { owner, .. }) = self.calls.functions.remove(call) else {
-            return self.core.runs.late(call);
+            return core.runs.late(call);
         };
         match owner {
-            CallOwner::Instructions { session, .. } => self.instructed(&session, result),
-            CallOwner::Validate(about) => self.validated(about, result),
-            CallOwner::Decide(about) => self.judged(about, result),
-            CallOwner::Lookup(of) => self.looked_up(of, result),
+            CallOwner::Instructions { session, .. } => self.instructed(core, &session, result),
+            CallOwner::Validate(about) => self.validated(core, about, result),
+            CallOwner::Decide(about) => self.judged(core, about, result),
+            CallOwner::Lookup(of) => self.looked_up(core, of, result),
             CallOwner::Tool(Owner::Run(RunCall { session, run, tool_call })) => {
                 let entry = match result {
                     Ok(json) => {
-                        let (text, json) = self.calls.tool_text(&self.core, json);
+                        let (text, json) = self.calls.tool_text(core, json);
                         returned_entry(&tool_call, text, json)
                     }
-                    Err(error) => failed_call(&tool_call, self.core.secrets.scrubbed_error(error)),
+                    Err(error) => failed_call(&tool_call, core.secrets.scrubbed_error(error)),
                 };
-                self.settle(&session, &run, &entry);
+                self.settle(core, &session, &run, &entry);
             }
             CallOwner::Tool(Owner::Command(command)) => {
-                let result = result.map_err(|error| self.core.secrets.scrubbed_error(error)).map(|json| {
-                    let (text, json) = self.calls.tool_text(&self.core, json);
+                let result = result.map_err(|error| core.secrets.scrubbed_error(error)).map(|json| {
+                    let (text, json) = self.calls.tool_text(core, json);
                     Some(json::json(&tool_value(&text, json)))
                 });
-                self.core.outbox.tell(Action::Reply { id: command, result });
+                core.outbox.tell(Action::Reply { id: command, result });
             }
         }
     }
 
     /// Calls that wait for their commit are not made if they would be refused, or asked about, by what holds now.
-    pub(super) fn drop_what_may_not_run(&mut self, before: &Policy) {
+    pub(super) fn drop_what_may_not_run(&mut self, core: &mut Core, before: &Policy) {
         for key in self.calls.functions.keys(&|live| live.ahead().is_some()) {
             let Some(of) = self.calls.functions.get(key).and_then(LiveCall::ahead).cloned() else { continue };
             let RunCall { session, run, tool_call } = of;
-            let Some(working) = self.core.run(&session, &run) else { continue };
+            let Some(working) = core.run(&session, &run) else { continue };
             let Some(call) = working.call(&tool_call) else { continue };
             let policy = working.policy(&self.setup.policy);
             let checked = gate(&self.setup.registry, &policy, &call.name, &call.arguments);
@@ -276,9 +282,9 @@ impl Harness {
                         .hint("call it again if it is still wanted")
                 }
             };
-            self.calls.let_go(&mut self.core, key);
+            self.calls.let_go(core, key);
             self.calls.functions.remove(key);
-            self.core.settle(session, run, failed_call(&tool_call, error));
+            core.settle(session, run, failed_call(&tool_call, error));
         }
     }
 }

@@ -6,6 +6,7 @@ use super::config::shortened;
 use super::core::Core;
 use super::page_calls::{PageCall, Stage};
 use super::queue::accepted;
+use super::runs::Runner;
 use super::start::Over;
 use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Listing};
 use crate::error::{Code, ErrorInfo};
@@ -91,6 +92,196 @@ impl Calls {
     }
 }
 
+impl Runner {
+    pub(super) fn send_message(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        value: &Value,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        let members = [
+            "text",
+            "files",
+            "replaces",
+            "metadata",
+            "context",
+            "sessionId",
+            "idempotencyKey",
+            "schema",
+            "whenBusy",
+        ];
+        let args = prompt_args("sendMessage", value, &members)?;
+        let waits = core.when_busy(&args)?;
+        let session = args.text("sessionId")?.unwrap_or(DEFAULT_SESSION);
+        let (text, replaces) = (args.needed("text")?, args.text("replaces")?);
+        core.must_run()?;
+        let idempotency = args.text("idempotencyKey")?.map(|key| core.secrets.scrubbed(key.into()));
+        let context = args.text("context")?;
+        let has_files = value.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
+        if text.trim().is_empty() && !has_files {
+            return Err(ErrorInfo::new(Code::EmptyMessage, "the message is empty").hint("send a text"));
+        }
+        let schema = args.get("schema").map(|schema| Output::parse(schema, &core.engine)).transpose()?;
+        if let Some(run) = core.same(session, idempotency.as_deref())? {
+            let accepted = accepted(&run.id, run.started_at);
+            core.reply_value(id, &accepted);
+            return Ok(());
+        }
+        if let Some(accepted) = core.same_queued(session, idempotency.as_deref()) {
+            core.reply_value(id, &accepted);
+            return Ok(());
+        }
+        self.may_prompt(core, session, text, has_files)?;
+        let folded = core.session(session).ok_or_else(|| no_session(session))?;
+        let kept = replaces.map_or(Ok(folded.runs.len()), |message| edited(folded, message))?;
+        let files = self.accepted_files(core, session, kept, value)?;
+        let waits = waits.filter(|_| core.is_busy(session));
+        if waits.is_none() {
+            self.make_room(core, session)?;
+        }
+        let entry = Entry::Prompt {
+            message: ["msg_", fresh].concat(),
+            text: core.secrets.scrubbed(text.into()),
+            context: context.map(|context| core.secrets.scrubbed(context.into())),
+            metadata: args.get("metadata").cloned().map(|metadata| core.secrets.scrubbed_value(metadata)),
+            idempotency,
+            continues: None,
+            files,
+            schema: schema.map(|schema| core.secrets.scrubbed_value(schema)),
+            replaces: replaces.map(Into::into),
+        };
+        if let Entry::Prompt { files, .. } = &entry {
+            self.write_files(core, files);
+        }
+        match waits {
+            Some(mode) => self.enqueue(core, id, session, fresh, mode, &entry),
+            None => self.begin_run(core, id, session, &["run_", fresh].concat(), &entry),
+        }
+        Ok(())
+    }
+
+    /// The message before an answer is answered anew: with what it was sent with, but for what is said otherwise now.
+    fn regenerate(&mut self, core: &mut Core, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
+        let members = ["messageId", "metadata", "context", "sessionId", "idempotencyKey", "schema"];
+        let args = prompt_args("regenerate", value, &members)?;
+        let session = args.text("sessionId")?.unwrap_or(DEFAULT_SESSION);
+        let (answer, context) = (args.text("messageId")?, args.text("context")?);
+        core.must_run()?;
+        let idempotency = args.text("idempotencyKey")?.map(|key| core.secrets.scrubbed(key.into()));
+        let schema = args.get("schema").map(|schema| Output::parse(schema, &core.engine)).transpose()?;
+        if let Some(run) = core.same(session, idempotency.as_deref())? {
+            let accepted = accepted(&run.id, run.started_at);
+            core.reply_value(id, &accepted);
+            return Ok(());
+        }
+        self.may_prompt(core, session, "-", false)?;
+        let folded = core.session(session).ok_or_else(|| no_session(session))?;
+        let asked = folded.answered_by(answer).ok_or_else(|| no_answer(folded, answer))?;
+        let (replaces, prompt) = (asked.answer_id(), asked.prompt.clone());
+        self.make_room(core, session)?;
+        let entry = Entry::Prompt {
+            message: ["msg_", fresh].concat(),
+            text: prompt.text,
+            context: context.map(|context| core.secrets.scrubbed(context.into())).or(prompt.context),
+            metadata: match args.get("metadata") {
+                Some(metadata) => Some(core.secrets.scrubbed_value(metadata.clone())),
+                None => prompt.metadata,
+            },
+            idempotency,
+            continues: None,
+            files: prompt.files,
+            schema: match schema {
+                Some(schema) => Some(core.secrets.scrubbed_value(schema)),
+                None => prompt.output.as_ref().map(Output::record),
+            },
+            replaces: Some(replaces),
+        };
+        self.begin_run(core, id, session, &["run_", fresh].concat(), &entry);
+        Ok(())
+    }
+
+    /// A held run ends where another message comes.
+    fn make_room(&mut self, core: &mut Core, session: &str) -> Result<(), ErrorInfo> {
+        match core.current(session) {
+            Some(run) if run.held => self.interrupt_session(core, session, "replaced", true),
+            Some(_) => {
+                return Err(ErrorInfo::new(Code::Busy, format!("the session \"{session}\" works on a run"))
+                    .hint("wait for its end, interrupt it, or send with whenBusy"));
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn begin_run(&mut self, core: &mut Core, id: u32, session: &str, run: &str, prompt: &Entry) {
+        self.append(core, session, Some(run), prompt);
+        self.accept(core, id, session, run);
+    }
+
+    /// Answers a command whose value is a run, and lets the run go on.
+    fn accept(&mut self, core: &mut Core, id: u32, session: &str, run: &str) {
+        let accepted = core.run(session, run).map(|run| accepted(&run.id, run.started_at));
+        core.reply_value(id, &accepted.unwrap_or_default());
+        self.advance(core, session);
+    }
+
+    /// A held run goes on; after a failed one, a new run does.
+    fn resume(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        session: &str,
+        run: Option<&str>,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        core.must_run()?;
+        let last = core.session(session).and_then(|session| session.runs.last());
+        let can_go_on = |last: &&Run| last.ended.is_none() || last.has_failed();
+        let Some(last) = last.filter(can_go_on).filter(|last| run.is_none_or(|run| run == last.id)) else {
+            let error = ErrorInfo::new(Code::NothingToResume, "there is no held or failed run to go on with");
+            return Err(error.hint("send a message instead"));
+        };
+        if !self.setup.config.answers(core.session(session).and_then(Session::provider)) {
+            return Err(super::runs::not_configured());
+        }
+        let (mut run, held, has_ended) = (last.id.clone(), last.held, last.ended.is_some());
+        let schema = last.prompt.output.as_ref().map(Output::record);
+        self.may_prompt(core, session, "-", false)?;
+        if has_ended {
+            let failed = std::mem::replace(&mut run, ["run_", fresh].concat());
+            self.continue_after(core, session, failed, fresh, schema);
+        } else if held {
+            self.append(core, session, Some(&run), &Entry::Resumed {});
+        }
+        self.accept(core, id, session, &run);
+        Ok(())
+    }
+
+    /// A run begins that goes on with a failed one.
+    pub(super) fn continue_after(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        failed: String,
+        fresh: &str,
+        schema: Option<Value>,
+    ) {
+        let entry = Entry::Prompt {
+            message: ["msg_", fresh].concat(),
+            text: String::new(),
+            context: None,
+            metadata: None,
+            idempotency: None,
+            continues: Some(failed),
+            files: Vec::new(),
+            schema,
+            replaces: None,
+        };
+        self.append(core, session, Some(&["run_", fresh].concat()), &entry);
+    }
+}
+
 impl Harness {
     pub(super) fn dispatch(
         &mut self,
@@ -110,12 +301,12 @@ impl Harness {
                         ErrorInfo::new(Code::InvalidConfig, format!("{name} counts at the start only"));
                     return Err(error.hint("give it to startAgent"));
                 }
-                let config = self.setup.config.patched(value)?;
-                self.setup.own_tools_fit(&config)?;
-                if config.skills != self.setup.config.skills {
+                let config = self.runner.setup.config.patched(value)?;
+                self.runner.setup.own_tools_fit(&config)?;
+                if config.skills != self.runner.setup.config.skills {
                     self.give_to_account(&config.skills, false);
                 }
-                self.take_config(config);
+                self.runner.take_config(&mut self.core, config);
                 self.core.reply(id, Ok(None));
             }
             "standIn" => {
@@ -131,13 +322,13 @@ impl Harness {
                 none(&[])?;
                 self.stop_agent(id)?;
             }
-            "sendMessage" => self.send_message(id, value, &fresh)?,
-            "regenerate" => self.regenerate(id, value, &fresh)?,
+            "sendMessage" => self.runner.send_message(&mut self.core, id, value, &fresh)?,
+            "regenerate" => self.runner.regenerate(&mut self.core, id, value, &fresh)?,
             "interrupt" => {
                 let args = none(&["sessionId", "runId", "command"])?;
                 let (run, command) = (args.text("runId")?, args.whole("command")?);
                 match run {
-                    Some(run) => self.unqueue(session, run),
+                    Some(run) => self.runner.unqueue(&mut self.core, session, run),
                     None => self.drop_prompts(session, command),
                 }
                 // A run that is named is meant, even if it is held.
@@ -147,13 +338,13 @@ impl Harness {
                         .current(session)
                         .is_some_and(|current| run.is_none_or(|run| run == current.id))
                 {
-                    self.interrupt_session(session, "user", run.is_some());
+                    self.runner.interrupt_session(&mut self.core, session, "user", run.is_some());
                 }
                 self.core.reply(id, Ok(None));
             }
             "resume" => {
                 let args = none(&["sessionId", "runId"])?;
-                self.resume(id, session, args.text("runId")?, &fresh)?;
+                self.runner.resume(&mut self.core, id, session, args.text("runId")?, &fresh)?;
             }
             "tools.grants" => {
                 none(&[])?;
@@ -161,20 +352,20 @@ impl Harness {
             }
             "history" | "sessions.status" => {
                 if let Some(session) = self.core.session(session) {
-                    let answer = self.calls.read_of(&self.core, session, name, value)?;
+                    let answer = self.runner.calls.read_of(&self.core, session, name, value)?;
                     self.core.reply_value(id, &answer);
                 }
             }
             "sessions.activity" | "sessions.output" => {
                 let folded = self.core.session(session).ok_or_else(|| no_session(session))?;
-                let answer = json(&self.calls.live_of(&self.core, folded, name, value)?);
+                let answer = json(&self.runner.calls.live_of(&self.core, folded, name, value)?);
                 // It is as it is now, whether that is stored or not.
                 self.core.reply_now(id, Ok(Some(answer)));
             }
             "watch" => {
                 none(&["sessionId"])?;
                 self.core.sessions.watch(session, String::new());
-                self.calls.tell_history(&mut self.core, session);
+                self.runner.calls.tell_history(&mut self.core, session);
                 self.core.reply(id, Ok(None));
             }
             "clearConversation" => {
@@ -187,16 +378,16 @@ impl Harness {
             }
             "tools.register" => {
                 let replace = value.get("replace") == Some(&Value::Bool(true));
-                self.setup.registry.register(Definition::parse(value)?, replace)?;
-                self.setup.changed = true;
-                self.setup.tell_tools(&mut self.core);
+                self.runner.setup.registry.register(Definition::parse(value)?, replace)?;
+                self.runner.setup.changed = true;
+                self.runner.setup.tell_tools(&mut self.core);
                 self.core.reply_now(id, Ok(None));
             }
             "tools.unregister" => {
                 let args = none(&["name"])?;
-                let gone = self.setup.registry.unregister(args.needed("name")?);
-                self.setup.changed = true;
-                self.setup.tell_tools(&mut self.core);
+                let gone = self.runner.setup.registry.unregister(args.needed("name")?);
+                self.runner.setup.changed = true;
+                self.runner.setup.tell_tools(&mut self.core);
                 self.core.reply_now(id, Ok(Some(gone.to_string())));
             }
             "tools.execute" => {
@@ -204,25 +395,25 @@ impl Harness {
                 let given = args.get("args").filter(|args| !args.is_null()).cloned();
                 let given = given.unwrap_or_else(|| Object::new().done());
                 let call = PageCall { command: id, tool: args.needed("name")?.into(), args: given };
-                self.page_call(call, Stage::Asked);
+                self.runner.page_call(&mut self.core, call, Stage::Asked);
             }
             "tools.resolve" => {
                 let args = none(&["toolCallId", "answer"])?;
                 let answer = args.get("answer").unwrap_or(&Value::Null);
-                self.resolve_call(id, args.needed("toolCallId")?, answer)?;
+                self.runner.resolve_call(&mut self.core, id, args.needed("toolCallId")?, answer)?;
             }
             "tools.revoke" => {
                 let args = none(&["tool", "sessionId"])?;
-                self.revoke(id, session, args.needed("tool")?)?;
+                self.runner.revoke(&mut self.core, id, session, args.needed("tool")?)?;
             }
             "resolvePermission" => {
                 let args = none(&["requestId", "answer", "reason"])?;
                 let (request, answer) = (args.needed("requestId")?, args.needed("answer")?);
-                self.resolve_permission(id, request, answer, args.text("reason")?)?;
+                self.runner.resolve_permission(&mut self.core, id, request, answer, args.text("reason")?)?;
             }
             "settings" => {
                 none(&[])?;
-                let settings = self.setup.config.public();
+                let settings = self.runner.setup.config.public();
                 self.core.reply_value(id, &settings);
             }
             "file" => {
@@ -233,21 +424,25 @@ impl Harness {
             "storage" => self.core.outbox.act(super::Action::Storage(id)),
             "persist" => self.core.outbox.act(super::Action::Persist(id)),
             "draft" => {
-                self.calls.draft_at_once(&mut self.core);
+                self.runner.calls.draft_at_once(&mut self.core);
                 self.core.reply(id, Ok(None));
             }
             "close" => self.close(Some(id)),
             "keys.set" | "keys.remove" | "keys.list" | "keys.validate" | "keys.models" => {
-                self.key_command(id, name, value)?;
+                self.runner.key_command(&mut self.core, id, name, value)?;
             }
-            "queue.edit" | "queue.remove" | "queue.release" => self.queue_command(id, name, value)?,
+            "queue.edit" | "queue.remove" | "queue.release" => {
+                self.runner.queue_command(&mut self.core, id, name, value)?
+            }
             "setOperator" => {
                 let args = none(&["operator"])?;
-                self.set_operator(args.get("operator"))?;
+                self.runner.set_operator(&mut self.core, args.get("operator"))?;
                 self.core.reply(id, Ok(None));
             }
             _ => match name.strip_prefix("pages.") {
-                Some(page_command) => self.pages.page_command(&mut self.core, id, page_command, value)?,
+                Some(page_command) => {
+                    self.runner.pages.page_command(&mut self.core, id, page_command, value)?
+                }
                 None if name.starts_with("sessions.") => self.session_command(id, name, value, &fresh)?,
                 None => return Err(unknown_command(name)),
             },
@@ -255,196 +450,19 @@ impl Harness {
         Ok(())
     }
 
-    pub(super) fn send_message(&mut self, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
-        let members = [
-            "text",
-            "files",
-            "replaces",
-            "metadata",
-            "context",
-            "sessionId",
-            "idempotencyKey",
-            "schema",
-            "whenBusy",
-        ];
-        let args = prompt_args("sendMessage", value, &members)?;
-        let waits = self.core.when_busy(&args)?;
-        let session = args.text("sessionId")?.unwrap_or(DEFAULT_SESSION);
-        let (text, replaces) = (args.needed("text")?, args.text("replaces")?);
-        self.core.must_run()?;
-        let idempotency = args.text("idempotencyKey")?.map(|key| self.core.secrets.scrubbed(key.into()));
-        let context = args.text("context")?;
-        let has_files = value.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
-        if text.trim().is_empty() && !has_files {
-            return Err(ErrorInfo::new(Code::EmptyMessage, "the message is empty").hint("send a text"));
-        }
-        let schema = args.get("schema").map(|schema| Output::parse(schema, &self.core.engine)).transpose()?;
-        if let Some(run) = self.core.same(session, idempotency.as_deref())? {
-            let accepted = accepted(&run.id, run.started_at);
-            self.core.reply_value(id, &accepted);
-            return Ok(());
-        }
-        if let Some(accepted) = self.core.same_queued(session, idempotency.as_deref()) {
-            self.core.reply_value(id, &accepted);
-            return Ok(());
-        }
-        self.may_prompt(session, text, has_files)?;
-        let folded = self.core.session(session).ok_or_else(|| no_session(session))?;
-        let kept = replaces.map_or(Ok(folded.runs.len()), |message| edited(folded, message))?;
-        let files = self.accepted_files(session, kept, value)?;
-        let waits = waits.filter(|_| self.core.is_busy(session));
-        if waits.is_none() {
-            self.make_room(session)?;
-        }
-        let entry = Entry::Prompt {
-            message: ["msg_", fresh].concat(),
-            text: self.core.secrets.scrubbed(text.into()),
-            context: context.map(|context| self.core.secrets.scrubbed(context.into())),
-            metadata: args
-                .get("metadata")
-                .cloned()
-                .map(|metadata| self.core.secrets.scrubbed_value(metadata)),
-            idempotency,
-            continues: None,
-            files,
-            schema: schema.map(|schema| self.core.secrets.scrubbed_value(schema)),
-            replaces: replaces.map(Into::into),
-        };
-        if let Entry::Prompt { files, .. } = &entry {
-            self.write_files(files);
-        }
-        match waits {
-            Some(mode) => self.enqueue(id, session, fresh, mode, &entry),
-            None => self.begin_run(id, session, &["run_", fresh].concat(), &entry),
-        }
-        Ok(())
-    }
-
-    /// The message before an answer is answered anew: with what it was sent with, but for what is said otherwise now.
-    fn regenerate(&mut self, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
-        let members = ["messageId", "metadata", "context", "sessionId", "idempotencyKey", "schema"];
-        let args = prompt_args("regenerate", value, &members)?;
-        let session = args.text("sessionId")?.unwrap_or(DEFAULT_SESSION);
-        let (answer, context) = (args.text("messageId")?, args.text("context")?);
-        self.core.must_run()?;
-        let idempotency = args.text("idempotencyKey")?.map(|key| self.core.secrets.scrubbed(key.into()));
-        let schema = args.get("schema").map(|schema| Output::parse(schema, &self.core.engine)).transpose()?;
-        if let Some(run) = self.core.same(session, idempotency.as_deref())? {
-            let accepted = accepted(&run.id, run.started_at);
-            self.core.reply_value(id, &accepted);
-            return Ok(());
-        }
-        self.may_prompt(session, "-", false)?;
-        let folded = self.core.session(session).ok_or_else(|| no_session(session))?;
-        let asked = folded.answered_by(answer).ok_or_else(|| no_answer(folded, answer))?;
-        let (replaces, prompt) = (asked.answer_id(), asked.prompt.clone());
-        self.make_room(session)?;
-        let entry = Entry::Prompt {
-            message: ["msg_", fresh].concat(),
-            text: prompt.text,
-            context: context.map(|context| self.core.secrets.scrubbed(context.into())).or(prompt.context),
-            metadata: match args.get("metadata") {
-                Some(metadata) => Some(self.core.secrets.scrubbed_value(metadata.clone())),
-                None => prompt.metadata,
-            },
-            idempotency,
-            continues: None,
-            files: prompt.files,
-            schema: match schema {
-                Some(schema) => Some(self.core.secrets.scrubbed_value(schema)),
-                None => prompt.output.as_ref().map(Output::record),
-            },
-            replaces: Some(replaces),
-        };
-        self.begin_run(id, session, &["run_", fresh].concat(), &entry);
-        Ok(())
-    }
-
-    /// A held run ends where another message comes.
-    fn make_room(&mut self, session: &str) -> Result<(), ErrorInfo> {
-        match self.core.current(session) {
-            Some(run) if run.held => self.interrupt_session(session, "replaced", true),
-            Some(_) => {
-                return Err(ErrorInfo::new(Code::Busy, format!("the session \"{session}\" works on a run"))
-                    .hint("wait for its end, interrupt it, or send with whenBusy"));
-            }
-            None => {}
-        }
-        Ok(())
-    }
-
-    fn begin_run(&mut self, id: u32, session: &str, run: &str, prompt: &Entry) {
-        self.append(session, Some(run), prompt);
-        self.accept(id, session, run);
-    }
-
-    /// Answers a command whose value is a run, and lets the run go on.
-    fn accept(&mut self, id: u32, session: &str, run: &str) {
-        let accepted = self.core.run(session, run).map(|run| accepted(&run.id, run.started_at));
-        self.core.reply_value(id, &accepted.unwrap_or_default());
-        self.advance(session);
-    }
-
-    /// A held run goes on; after a failed one, a new run does.
-    fn resume(&mut self, id: u32, session: &str, run: Option<&str>, fresh: &str) -> Result<(), ErrorInfo> {
-        self.core.must_run()?;
-        let last = self.core.session(session).and_then(|session| session.runs.last());
-        let can_go_on = |last: &&Run| last.ended.is_none() || last.has_failed();
-        let Some(last) = last.filter(can_go_on).filter(|last| run.is_none_or(|run| run == last.id)) else {
-            let error = ErrorInfo::new(Code::NothingToResume, "there is no held or failed run to go on with");
-            return Err(error.hint("send a message instead"));
-        };
-        if !self.setup.config.answers(self.core.session(session).and_then(Session::provider)) {
-            return Err(super::runs::not_configured());
-        }
-        let (mut run, held, has_ended) = (last.id.clone(), last.held, last.ended.is_some());
-        let schema = last.prompt.output.as_ref().map(Output::record);
-        self.may_prompt(session, "-", false)?;
-        if has_ended {
-            let failed = std::mem::replace(&mut run, ["run_", fresh].concat());
-            self.continue_after(session, failed, fresh, schema);
-        } else if held {
-            self.append(session, Some(&run), &Entry::Resumed {});
-        }
-        self.accept(id, session, &run);
-        Ok(())
-    }
-
-    /// A run begins that goes on with a failed one.
-    pub(super) fn continue_after(
-        &mut self,
-        session: &str,
-        failed: String,
-        fresh: &str,
-        schema: Option<Value>,
-    ) {
-        let entry = Entry::Prompt {
-            message: ["msg_", fresh].concat(),
-            text: String::new(),
-            context: None,
-            metadata: None,
-            idempotency: None,
-            continues: Some(failed),
-            files: Vec::new(),
-            schema,
-            replaces: None,
-        };
-        self.append(session, Some(&["run_", fresh].concat()), &entry);
-    }
-
     /// Erases a conversation: first in the journal's word, then its content in the database.
     pub(super) fn clear(&mut self, command: u32, session: &str) {
-        self.interrupt_session(session, "cleared", true);
+        self.runner.interrupt_session(&mut self.core, session, "cleared", true);
         let Some(sums) = self.core.session(session).map(|session| session.sums) else { return };
-        self.append(session, None, &Entry::Cleared { sums });
+        self.runner.append(&mut self.core, session, None, &Entry::Cleared { sums });
         self.core.answer_waiters(session);
-        self.advance(session);
+        self.runner.advance(&mut self.core, session);
         self.core.outbox.strictly();
         if let Some(slot) = self.core.sessions.get_mut(session) {
             slot.transcripts.clear();
         }
         if self.core.sessions.is_watched(session) {
-            self.calls.tell_history(&mut self.core, session);
+            self.runner.calls.tell_history(&mut self.core, session);
         }
         self.read_after_commit(
             vec![Read::all(Table::Entries, vec![session.into()]), Read::all(Table::Files, Vec::new())],
@@ -459,11 +477,6 @@ impl Harness {
         if self.core.lifecycle != Lifecycle::Running {
             self.give_back();
         }
-    }
-
-    pub(super) fn read_after_commit(&mut self, reads: Vec<Read>, after: After) {
-        let id = self.core.read_after_commit(reads);
-        self.reads.insert(id, after);
     }
 }
 

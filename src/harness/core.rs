@@ -7,15 +7,48 @@ use super::action::{Action, By, CallKey};
 use super::outbox::Outbox;
 use super::secrets::Secrets;
 use super::slots::Sessions;
-use super::{Lifecycle, Options};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json::json;
 use crate::ports::{Millis, PatternEngine, Read};
 use crate::run::{Call, Run, Runs};
 use crate::session::Session;
+use crate::session::operator::Operator;
 use serde_json::Value;
 use std::collections::VecDeque;
+
+/// Where the harness stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// Not started, or stopped.
+    Stopped,
+    /// Taking the lock and reading.
+    Starting,
+    /// Ready, or at work.
+    Running,
+    /// The harness itself has failed; starting it again goes on from what is stored.
+    Error(String),
+}
+
+/// How a workspace was opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The workspace's name.
+    pub name: String,
+    /// Whether the twelve page tools are there.
+    pub page_tools: bool,
+    /// What the page of this instance is called, for those who find the lock taken.
+    pub holder: String,
+    /// Who works here; `None`: nobody, and then no session can be reached.
+    pub operator: Option<Operator>,
+}
+
+impl Options {
+    /// The operator of an origin where nobody says who works there.
+    pub fn local_operator() -> Option<Operator> {
+        Some(Operator { subject: "local".into(), issuer: None, expires_at: None })
+    }
+}
 
 /// Something that follows at once, without the world: a part says so, and who stands above it does it.
 #[derive(Debug)]

@@ -6,7 +6,9 @@
 
 use super::args::Args;
 use super::config::{self, Provider};
-use super::{Action, Harness, Lifecycle};
+use super::core::Core;
+use super::runs::Runner;
+use super::{Action, Lifecycle};
 use crate::error::{Code, ErrorInfo};
 use crate::json;
 use crate::list::Listed;
@@ -39,9 +41,15 @@ impl std::fmt::Debug for VaultAsk {
     }
 }
 
-impl Harness {
+impl Runner {
     /// A command `keys.…`.
-    pub(super) fn key_command(&mut self, id: u32, name: &str, value: &Value) -> Result<(), ErrorInfo> {
+    pub(super) fn key_command(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        name: &str,
+        value: &Value,
+    ) -> Result<(), ErrorInfo> {
         let args = |members: &[&str]| Args::new(name, value, members);
         let ask = match name {
             "keys.set" => {
@@ -54,7 +62,7 @@ impl Harness {
                     error.code = Code::InvalidArguments;
                     error
                 })?;
-                self.core.secrets.keep(key);
+                core.secrets.keep(key);
                 VaultAsk::Set(of, key.into())
             }
             "keys.remove" => VaultAsk::Remove(named(&args(&["provider"])?)?),
@@ -64,26 +72,26 @@ impl Harness {
             }
             _ => {
                 let provider = args(&["provider"])?.get("provider").unwrap_or(&Value::Null);
-                self.try_key(id, name == "keys.models", config::provider(provider)?);
+                self.try_key(core, id, name == "keys.models", config::provider(provider)?);
                 return Ok(());
             }
         };
-        self.core.outbox.act(Action::Vault { id, ask });
+        core.outbox.act(Action::Vault { id, ask });
         Ok(())
     }
 
     /// Asks a provider for its models (`list`), or only whether its key is good.
-    fn try_key(&mut self, id: u32, list: bool, mut provider: Provider) {
+    fn try_key(&mut self, core: &mut Core, id: u32, list: bool, mut provider: Provider) {
         for secret in provider.secrets() {
-            self.core.secrets.keep(secret);
+            core.secrets.keep(secret);
         }
         // Whoever sends it looks whether there is one.
         provider.look_in_vault(None, |_| true);
         let value = match provider {
             Provider::Http(http) => {
                 match http.preset.wire.ask(&http.endpoint, list) {
-                    Ok(request) => self.core.outbox.act(Action::TryKey { id, http, request, list }),
-                    Err(error) => self.core.reply_now(id, Err(error)),
+                    Ok(request) => core.outbox.act(Action::TryKey { id, http, request, list }),
+                    Err(error) => core.reply_now(id, Err(error)),
                 }
                 return;
             }
@@ -92,7 +100,7 @@ impl Harness {
             }
             Provider::Custom { .. } => Object::new().flag("ok", true).done(),
         };
-        self.core.reply_now(id, Ok(Some(json::json(&value))));
+        core.reply_now(id, Ok(Some(json::json(&value))));
     }
 
     /// The vault as a start finds it.
@@ -106,16 +114,16 @@ impl Harness {
     }
 
     /// The vault has, or has no longer, a key of this name.
-    pub(super) fn vault_changed(&mut self, name: String, held: bool) {
+    pub(super) fn vault_changed(&mut self, core: &mut Core, name: String, held: bool) {
         self.setup.vault.retain(|other| *other != name);
         if held {
             self.setup.vault.push(name);
         }
-        if self.core.lifecycle == Lifecycle::Running {
+        if core.lifecycle == Lifecycle::Running {
             self.setup.config.look_in_vault(&self.setup.vault);
             // Recorded before the next decision, if it makes a difference.
             self.setup.changed = true;
-            self.start_those_with_keys();
+            self.start_those_with_keys(core);
         }
     }
 }

@@ -4,13 +4,14 @@
 //! of them; only that call waits, the agent does not. Such a call goes with its page, so no journal holds it, and it needs
 //! no running harness. Leaves to others: what a question says, and who answers (`permission`).
 
+use super::DEFAULT_SESSION;
 use super::calls::Calls;
 use super::calls::{About, CallOwner};
 use super::core::Core;
 use super::pages::Owner;
 use super::permission::{not_asked, request_of};
+use super::runs::Runner;
 use super::setup::Setup;
-use super::{DEFAULT_SESSION, Harness};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json::json;
@@ -77,16 +78,16 @@ impl Calls {
     }
 }
 
-impl Harness {
+impl Runner {
     /// Goes on with a call: it runs, somebody is asked, or it is refused.
-    pub(super) fn page_call(&mut self, call: PageCall, stage: Stage) {
+    pub(super) fn page_call(&mut self, core: &mut Core, call: PageCall, stage: Stage) {
         let command = call.command;
-        if let Err(error) = self.next_of_page_call(call, &stage) {
-            self.core.reply_now(command, Err(self.core.secrets.scrubbed_error(error)));
+        if let Err(error) = self.next_of_page_call(core, call, &stage) {
+            core.reply_now(command, Err(core.secrets.scrubbed_error(error)));
         }
     }
 
-    fn next_of_page_call(&mut self, call: PageCall, stage: &Stage) -> Result<(), ErrorInfo> {
+    fn next_of_page_call(&mut self, core: &mut Core, call: PageCall, stage: &Stage) -> Result<(), ErrorInfo> {
         let checked = gate(&self.setup.registry, &self.setup.policy, &call.tool, &json(&call.args))?;
         let (tool, args) = (checked.definition.clone(), checked.args);
         if matches!(tool.origin, Origin::Person | Origin::Delegate | Origin::Skill) {
@@ -99,14 +100,14 @@ impl Harness {
                 return Err(not_asked(&["ask_", &call.id()].concat()));
             }
             if verdict != Verdict::Deny {
-                return self.run_for_page(&call, &tool, args);
+                return self.run_for_page(core, &call, &tool, args);
             }
         }
         if let (Stage::Asked, Some(function)) = (stage, tool.validate) {
             let mut request = Object::new();
             request.value("args", args);
             self.calls.ask_page(
-                &mut self.core,
+                core,
                 &self.setup,
                 CallOwner::Validate(About::Page(call)),
                 function,
@@ -119,7 +120,7 @@ impl Harness {
             let Stage::Judged(judged) = stage else {
                 let request = request_about(&call, Some(&tool), &args, "", reason);
                 self.calls.ask_page(
-                    &mut self.core,
+                    core,
                     &self.setup,
                     CallOwner::Decide(About::Page(call)),
                     function,
@@ -130,29 +131,31 @@ impl Harness {
             };
             (verdict, reason) = (*judged, "decide");
         }
-        let session = self.core.session(DEFAULT_SESSION);
+        let session = core.session(DEFAULT_SESSION);
         let granted = session.is_some_and(|session| session.grants.iter().any(|grant| grant.covers(&tool)));
         match verdict {
             Verdict::Deny => Err(policy::not_allowed(&tool)),
             Verdict::Ask if !granted => {
                 let definition = fingerprint(&tool);
-                let question = PageQuestion {
-                    call,
-                    definition,
-                    reason,
-                    deadline: self.setup.question_deadline(&self.core),
-                };
-                let mut event = self.core.detail(DEFAULT_SESSION);
-                event.all(self.calls.told_page_question(&self.core, &self.setup, &question));
+                let question =
+                    PageQuestion { call, definition, reason, deadline: self.setup.question_deadline(core) };
+                let mut event = core.detail(DEFAULT_SESSION);
+                event.all(self.calls.told_page_question(core, &self.setup, &question));
                 self.calls.page_questions.push(question);
-                self.calls.send_now(&mut self.core, &self.setup, "agent:permission-required", event);
+                self.calls.send_now(core, &self.setup, "agent:permission-required", event);
                 Ok(())
             }
-            Verdict::Allow | Verdict::Ask => self.run_for_page(&call, &tool, args),
+            Verdict::Allow | Verdict::Ask => self.run_for_page(core, &call, &tool, args),
         }
     }
 
-    fn run_for_page(&mut self, call: &PageCall, tool: &Definition, args: Value) -> Result<(), ErrorInfo> {
+    fn run_for_page(
+        &mut self,
+        core: &mut Core,
+        call: &PageCall,
+        tool: &Definition,
+        args: Value,
+    ) -> Result<(), ErrorInfo> {
         let running =
             self.calls.functions.values().filter(|live| matches!(live.owner, CallOwner::Tool(_))).count();
         if self.setup.policy.parallel.is_some_and(|most| running as u64 >= most) {
@@ -161,9 +164,9 @@ impl Harness {
         }
         let owner = Owner::Command(call.command);
         match tool.origin {
-            Origin::Page => self.pages.page_tool(&mut self.core, owner, tool.name.clone(), args),
+            Origin::Page => self.pages.page_tool(core, owner, tool.name.clone(), args),
             Origin::Host(function) => self.calls.call_tool(
-                &mut self.core,
+                core,
                 owner,
                 (&tool.name, function),
                 &args,
@@ -177,28 +180,34 @@ impl Harness {
     }
 
     /// A person answers. `false`: this question is none of the page's own code.
-    pub(super) fn answer_page_question(&mut self, request: &str, answer: &str, word: Option<&str>) -> bool {
+    pub(super) fn answer_page_question(
+        &mut self,
+        core: &mut Core,
+        request: &str,
+        answer: &str,
+        word: Option<&str>,
+    ) -> bool {
         let Some(at) = self.calls.page_questions.iter().position(|asked| asked.id() == request) else {
             return false;
         };
         let PageQuestion { call, definition, .. } = self.calls.page_questions.remove(at);
-        let mut event = self.core.detail(DEFAULT_SESSION);
+        let mut event = core.detail(DEFAULT_SESSION);
         event.text("requestId", request).text("answer", answer);
-        self.calls.send_now(&mut self.core, &self.setup, "agent:permission-resolved", event);
+        self.calls.send_now(core, &self.setup, "agent:permission-resolved", event);
         if answer == "deny" {
             let mut error = policy::denied();
             if let Some(word) = word {
                 error = error.hint(word);
             }
-            self.core.reply_now(call.command, Err(error));
+            core.reply_now(call.command, Err(error));
             return true;
         }
         // Where no agent runs there is no session that it could hold for.
-        if answer == "always_allow" && self.core.session(DEFAULT_SESSION).is_some() {
+        if answer == "always_allow" && core.session(DEFAULT_SESSION).is_some() {
             let granted = Entry::Granted { tool: call.tool.clone(), definition: definition.clone() };
-            self.append(DEFAULT_SESSION, None, &granted);
+            self.append(core, DEFAULT_SESSION, None, &granted);
         }
-        self.page_call(call, Stage::Allowed(definition));
+        self.page_call(core, call, Stage::Allowed(definition));
         true
     }
 }

@@ -10,9 +10,10 @@ use super::config::shortened;
 use super::core::Core;
 use super::outcome::failed_call;
 use super::page_calls::Stage;
+use super::runs::Runner;
 use super::sessions::Head;
 use super::setup::Setup;
-use super::{Action, DEFAULT_SESSION, Harness};
+use super::{Action, DEFAULT_SESSION};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json::texts;
@@ -213,120 +214,120 @@ impl Calls {
     }
 }
 
-impl Harness {
+impl Runner {
     /// `decide` is asked about a call of a run.
-    pub(super) fn consult(&mut self, session: &str, run: &str, tool_call: &str) {
+    pub(super) fn consult(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
         let about = About::Run(RunCall::new(session, run, tool_call));
         let (Some(tool), Some(function)) =
-            (self.setup.tool_of(&self.core, session, run, tool_call), self.setup.config.decide)
+            (self.setup.tool_of(core, session, run, tool_call), self.setup.config.decide)
         else {
             // The tool, or the page that decides, has gone since: a person is asked.
-            return self.judged(about, Ok(None));
+            return self.judged(core, about, Ok(None));
         };
-        let args = self.core.args_of(session, run, tool_call);
+        let args = core.args_of(session, run, tool_call);
         let reason = self.setup.policy.verdict(tool, false).1;
         let request = request_of(tool_call, &tool.name, tool.capability.as_deref(), &args, "", reason);
-        self.calls.ask_page(
-            &mut self.core,
-            &self.setup,
-            CallOwner::Decide(about),
-            function,
-            "decide",
-            request,
-        );
+        self.calls.ask_page(core, &self.setup, CallOwner::Decide(about), function, "decide", request);
     }
 
     /// What `decide` says. When it throws, says something else or nothing, a person is asked.
-    pub(super) fn judged(&mut self, about: About, result: Result<Option<String>, ErrorInfo>) {
+    pub(super) fn judged(
+        &mut self,
+        core: &mut Core,
+        about: About,
+        result: Result<Option<String>, ErrorInfo>,
+    ) {
         let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
         let verdict = said.as_ref().and_then(Value::as_str).and_then(Verdict::parse).unwrap_or(Verdict::Ask);
         match about {
-            About::Page(call) => self.page_call(call, Stage::Judged(verdict)),
+            About::Page(call) => self.page_call(core, call, Stage::Judged(verdict)),
             About::Run(RunCall { session, run, tool_call }) => {
                 let entry = Entry::Judged { tool_call, verdict: verdict.as_str().into() };
-                self.core.settle(session, run, entry);
+                core.settle(session, run, entry);
             }
         }
     }
 
     /// The page's own schema is asked about the arguments of a call of a run, or about the run's answer.
-    pub(super) fn inspect(&mut self, session: &str, run: &str, tool_call: &str) {
+    pub(super) fn inspect(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
         let about = About::Run(RunCall::new(session, run, tool_call));
         let (function, args) = if tool_call.is_empty() {
-            let run = self.core.run(session, run);
+            let run = core.run(session, run);
             let value = run.and_then(Run::last_value).and_then(Result::ok);
             let output = run.and_then(|run| run.prompt.output.as_ref());
             (output.and_then(|output| output.validate), value.unwrap_or_default())
         } else {
-            let function =
-                self.setup.tool_of(&self.core, session, run, tool_call).and_then(|tool| tool.validate);
-            (function, self.core.args_of(session, run, tool_call))
+            let function = self.setup.tool_of(core, session, run, tool_call).and_then(|tool| tool.validate);
+            (function, core.args_of(session, run, tool_call))
         };
         let Some(function) = function else {
             let error = ErrorInfo::new(Code::ToolNotFound, "the tool is gone");
-            return self.validated(about, Err(error));
+            return self.validated(core, about, Err(error));
         };
         let mut request = Object::new();
         request.value("args", args);
-        self.calls.ask_page(
-            &mut self.core,
-            &self.setup,
-            CallOwner::Validate(about),
-            function,
-            "validate",
-            request,
-        );
+        self.calls.ask_page(core, &self.setup, CallOwner::Validate(about), function, "validate", request);
     }
 
     /// What it says: what is wrong with them, or nothing.
-    pub(super) fn validated(&mut self, about: About, result: Result<Option<String>, ErrorInfo>) {
+    pub(super) fn validated(
+        &mut self,
+        core: &mut Core,
+        about: About,
+        result: Result<Option<String>, ErrorInfo>,
+    ) {
         let error = match result {
-            Err(error) => Some(self.core.secrets.scrubbed_error(error)),
+            Err(error) => Some(core.secrets.scrubbed_error(error)),
             Ok(json) => {
                 let said = json.and_then(|json| crate::json::parse(&json));
                 let wrong =
-                    said.as_ref().and_then(Value::as_str).map(|said| self.core.secrets.scrubbed(said.into()));
+                    said.as_ref().and_then(Value::as_str).map(|said| core.secrets.scrubbed(said.into()));
                 let answer = matches!(&about, About::Run(of) if of.tool_call.is_empty());
                 let code = if answer { Code::InvalidOutput } else { Code::InvalidArguments };
                 wrong.map(|wrong| ErrorInfo::new(code, ToolText::cut(wrong).text))
             }
         };
         match (about, error) {
-            (About::Page(call), Some(error)) => self.core.reply_now(call.command, Err(error)),
-            (About::Page(call), None) => self.page_call(call, Stage::Valid),
+            (About::Page(call), Some(error)) => core.reply_now(call.command, Err(error)),
+            (About::Page(call), None) => self.page_call(core, call, Stage::Valid),
             (About::Run(RunCall { session, run, tool_call }), error) => {
-                self.core.settle(session, run, Entry::Validated { tool_call, error });
+                core.settle(session, run, Entry::Validated { tool_call, error });
             }
         }
     }
 
     /// The tool is asked what became of a call that was lost.
-    pub(super) fn look_up(&mut self, session: &str, run: &str, tool_call: &str) {
+    pub(super) fn look_up(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
         let of = RunCall::new(session, run, tool_call);
-        let Some(function) =
-            self.setup.tool_of(&self.core, session, run, tool_call).and_then(|tool| tool.lookup)
+        let Some(function) = self.setup.tool_of(core, session, run, tool_call).and_then(|tool| tool.lookup)
         else {
-            return self.looked_up(of, Ok(None));
+            return self.looked_up(core, of, Ok(None));
         };
         let mut request = Object::new();
-        request.value("args", self.core.args_of(session, run, tool_call)).text("toolCallId", tool_call);
-        self.calls.ask_page(&mut self.core, &self.setup, CallOwner::Lookup(of), function, "lookup", request);
+        request.value("args", core.args_of(session, run, tool_call)).text("toolCallId", tool_call);
+        self.calls.ask_page(core, &self.setup, CallOwner::Lookup(of), function, "lookup", request);
     }
 
     /// What the tool knows of it: `{ result }`, or nothing.
-    pub(super) fn looked_up(&mut self, of: RunCall, result: Result<Option<String>, ErrorInfo>) {
+    pub(super) fn looked_up(
+        &mut self,
+        core: &mut Core,
+        of: RunCall,
+        result: Result<Option<String>, ErrorInfo>,
+    ) {
         let RunCall { session, run, tool_call } = of;
         let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
         let entry = match said.as_ref().and_then(|said| said.get("result")) {
-            Some(result) => self.calls.returned_value(&self.core, &tool_call, result),
+            Some(result) => self.calls.returned_value(core, &tool_call, result),
             None => Entry::NotFound { tool_call },
         };
-        self.core.settle(session, run, entry);
+        core.settle(session, run, entry);
     }
 
     /// `resolvePermission`: the answer of a person.
     pub(super) fn resolve_permission(
         &mut self,
+        core: &mut Core,
         command: u32,
         request: &str,
         answer: &str,
@@ -336,11 +337,11 @@ impl Harness {
             let message = "an answer is \"allow_once\", \"always_allow\" or \"deny\"";
             return Err(ErrorInfo::new(Code::InvalidArguments, message));
         }
-        if self.answer_page_question(request, answer, word) {
-            self.core.reply(command, Ok(None));
+        if self.answer_page_question(core, request, answer, word) {
+            core.reply(command, Ok(None));
             return Ok(());
         }
-        let asked = self.core.sessions.iter().find_map(|(id, slot)| {
+        let asked = core.sessions.iter().find_map(|(id, slot)| {
             let run = slot.session.current().filter(|run| !run.held)?;
             let of_part = |run: &Run| {
                 let (call, _) = run.questions().into_iter().find(|(_, question)| question.id == request)?;
@@ -349,47 +350,47 @@ impl Harness {
             run.parts().into_iter().find_map(of_part)
         });
         let Some((session, run, tool_call)) = asked else {
-            self.core.must_run()?;
+            core.must_run()?;
             return Err(not_asked(request));
         };
-        self.core.must_own_session(&session)?;
-        self.answer_question(&session, &run, tool_call, request, answer, word);
-        self.core.reply(command, Ok(None));
+        core.must_own_session(&session)?;
+        self.answer_question(core, &session, &run, tool_call, request, (answer, word));
+        core.reply(command, Ok(None));
         Ok(())
     }
 
     fn answer_question(
         &mut self,
+        core: &mut Core,
         session: &str,
         run: &str,
         tool_call: String,
         request: &str,
-        answer: &str,
-        word: Option<&str>,
+        (answer, word): (&str, Option<&str>),
     ) {
         self.calls.question_deadlines.retain(|(_, _, other)| *other != tool_call);
         let entry = Entry::PermissionAnswered {
             tool_call,
             request: request.into(),
             answer: answer.into(),
-            reason: word.map(|word| self.core.secrets.scrubbed(word.into())),
+            reason: word.map(|word| core.secrets.scrubbed(word.into())),
         };
-        self.settle(session, run, &entry);
+        self.settle(core, session, run, &entry);
     }
 
     /// Nobody has answered in time: that is a no.
-    pub(super) fn expire_questions(&mut self) {
-        let now = self.core.now;
+    pub(super) fn expire_questions(&mut self, core: &mut Core) {
+        let now = core.now;
         let due = |deadline: Option<Millis>| deadline.is_some_and(|deadline| deadline <= now);
         while let Some(asked) = self.calls.page_questions.iter().find(|asked| due(asked.deadline)) {
             let id = asked.id();
-            self.answer_page_question(&id, "deny", Some(NO_ANSWER));
+            self.answer_page_question(core, &id, "deny", Some(NO_ANSWER));
         }
         while let Some(at) =
             self.calls.question_deadlines.iter().position(|(deadline, ..)| due(Some(*deadline)))
         {
             let (_, session, tool_call) = self.calls.question_deadlines.remove(at);
-            let asked = self.core.current(&session).and_then(|run| {
+            let asked = core.current(&session).and_then(|run| {
                 let of_part = |run: &Run| match &run.calls().iter().find(|call| call.id == tool_call)?.state {
                     CallState::Waiting(question) => Some((run.id.clone(), Some(question.id.clone()))),
                     CallState::Handed => Some((run.id.clone(), None)),
@@ -399,11 +400,18 @@ impl Harness {
             });
             match asked {
                 Some((run, Some(request))) => {
-                    self.answer_question(&session, &run, tool_call, &request, "deny", Some(NO_ANSWER));
+                    self.answer_question(
+                        core,
+                        &session,
+                        &run,
+                        tool_call,
+                        &request,
+                        ("deny", Some(NO_ANSWER)),
+                    );
                 }
                 Some((run, None)) => {
                     let entry = failed_call(&tool_call, ErrorInfo::new(Code::ToolTimeout, NO_ANSWER));
-                    self.settle(&session, &run, &entry);
+                    self.settle(core, &session, &run, &entry);
                 }
                 None => {}
             }
@@ -413,44 +421,50 @@ impl Harness {
     /// `tools.resolve`: the answer to a call that has no function.
     pub(super) fn resolve_call(
         &mut self,
+        core: &mut Core,
         command: u32,
         tool_call: &str,
         answer: &Value,
     ) -> Result<(), ErrorInfo> {
-        let waits = self.core.sessions.iter().find_map(|(id, slot)| {
+        let waits = core.sessions.iter().find_map(|(id, slot)| {
             let handed = |call: &Call| call.id == tool_call && call.state == CallState::Handed;
             let parts = slot.session.current()?.parts();
             let part = parts.iter().find(|run| run.calls().iter().any(handed))?;
             Some((id.to_owned(), part.id.clone()))
         });
         let Some((session, run)) = waits else {
-            self.core.must_run()?;
+            core.must_run()?;
             return Err(not_asked(tool_call));
         };
-        self.core.must_own_session(&session)?;
+        core.must_own_session(&session)?;
         let entry = match (answer.get("result"), answer.get("error").and_then(Value::as_str)) {
-            (None, Some(error)) => failed_call(
-                tool_call,
-                self.core.secrets.scrubbed_error(ErrorInfo::new(Code::ToolFailed, error)),
-            ),
-            (Some(result), None) => self.calls.returned_value(&self.core, tool_call, result),
+            (None, Some(error)) => {
+                failed_call(tool_call, core.secrets.scrubbed_error(ErrorInfo::new(Code::ToolFailed, error)))
+            }
+            (Some(result), None) => self.calls.returned_value(core, tool_call, result),
             _ => {
                 let message = "tools.resolve takes { result } or { error: text }";
                 return Err(ErrorInfo::new(Code::InvalidArguments, message));
             }
         };
-        self.settle(&session, &run, &entry);
-        self.core.reply(command, Ok(None));
+        self.settle(core, &session, &run, &entry);
+        core.reply(command, Ok(None));
         Ok(())
     }
 
     /// `tools.revoke`: a tool is asked about again.
-    pub(super) fn revoke(&mut self, command: u32, session: &str, tool: &str) -> Result<(), ErrorInfo> {
-        self.core.must_run()?;
-        if self.core.session(session).is_some_and(|s| s.grants.iter().any(|grant| grant.tool == tool)) {
-            self.append(session, None, &Entry::Revoked { tool: tool.into() });
+    pub(super) fn revoke(
+        &mut self,
+        core: &mut Core,
+        command: u32,
+        session: &str,
+        tool: &str,
+    ) -> Result<(), ErrorInfo> {
+        core.must_run()?;
+        if core.session(session).is_some_and(|s| s.grants.iter().any(|grant| grant.tool == tool)) {
+            self.append(core, session, None, &Entry::Revoked { tool: tool.into() });
         }
-        self.core.reply(command, Ok(None));
+        core.reply(command, Ok(None));
         Ok(())
     }
 }

@@ -4,11 +4,12 @@
 //! removed; whoever waits for a run that will never begin is told so. Leaves to others: whose turn it is, and what is held
 //! (`session/queue`); where a message enters its run (`run/`); who may do it (`sessions/gate`).
 
+use super::DEFAULT_SESSION;
 use super::args::Args;
 use super::calls::Calls;
 use super::config::shortened;
 use super::core::Core;
-use super::{DEFAULT_SESSION, Harness};
+use super::runs::Runner;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::list::Listed;
@@ -71,68 +72,83 @@ impl Calls {
     }
 }
 
-impl Harness {
+impl Runner {
     /// A message waits. The reply has its run: the one that it will begin, or the one that it is to enter.
-    pub(super) fn enqueue(&mut self, id: u32, session: &str, fresh: &str, mode: &str, prompt: &Entry) {
+    pub(super) fn enqueue(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        session: &str,
+        fresh: &str,
+        mode: &str,
+        prompt: &Entry,
+    ) {
         let own = ["run_", fresh].concat();
-        self.append(session, Some(&own), &Entry::Queued { mode: mode.into(), prompt: prompt.to_json() });
-        let run = if mode == "steer" { self.core.current_id(session) } else { own };
-        self.core.reply_value(id, &accepted(&run, self.core.now));
-        self.advance(session);
+        self.append(
+            core,
+            session,
+            Some(&own),
+            &Entry::Queued { mode: mode.into(), prompt: prompt.to_json() },
+        );
+        let run = if mode == "steer" { core.current_id(session) } else { own };
+        core.reply_value(id, &accepted(&run, core.now));
+        self.advance(core, session);
     }
 
     /// `queue.edit`, `queue.remove` and `queue.release`.
-    pub(super) fn queue_command(&mut self, id: u32, name: &str, value: &Value) -> Result<(), ErrorInfo> {
+    pub(super) fn queue_command(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        name: &str,
+        value: &Value,
+    ) -> Result<(), ErrorInfo> {
         let known = |members: &[&str]| Args::new(name, value, members);
-        self.core.must_run()?;
+        core.must_run()?;
         if name == "queue.release" {
             let session = known(&["sessionId"])?.text("sessionId")?.unwrap_or(DEFAULT_SESSION);
-            self.may_prompt(session, "-", false)?;
-            if self
-                .core
-                .session(session)
-                .is_some_and(|folded| folded.queue().iter().any(|queued| queued.held))
-            {
-                self.append(session, None, &Entry::Released {});
-                self.advance(session);
+            self.may_prompt(core, session, "-", false)?;
+            if core.session(session).is_some_and(|folded| folded.queue().iter().any(|queued| queued.held)) {
+                self.append(core, session, None, &Entry::Released {});
+                self.advance(core, session);
             }
         } else {
             let args = known(if name == "queue.edit" { &["id", "text"] } else { &["id"] })?;
             let message = args.needed("id")?;
-            let session = self.core.session_of_run(message).unwrap_or_default();
-            let queued = self.core.session(&session).and_then(|folded| folded.queued(message));
+            let session = core.session_of_run(message).unwrap_or_default();
+            let queued = core.session(&session).and_then(|folded| folded.queued(message));
             let queued = queued.filter(|queued| queued.message() == message).ok_or_else(|| taken(message))?;
             if name == "queue.remove" {
-                self.unqueue(&session, message);
+                self.unqueue(core, &session, message);
             } else {
                 let text = args.needed("text")?;
                 if text.trim().is_empty() && queued.files().is_empty() {
                     let error = ErrorInfo::new(Code::EmptyMessage, "the message is empty");
                     return Err(error.hint("give it a text, or remove it"));
                 }
-                let text = self.core.secrets.scrubbed(text.into());
-                self.append(&session, None, &Entry::Edited { message: message.into(), text });
+                let text = core.secrets.scrubbed(text.into());
+                self.append(core, &session, None, &Entry::Edited { message: message.into(), text });
             }
         }
-        self.core.reply(id, Ok(None));
+        core.reply(id, Ok(None));
         Ok(())
     }
 
     /// A message, by its id or its run's, does not wait any more; it was never sent.
-    pub(super) fn unqueue(&mut self, session: &str, id: &str) {
-        let Some(queued) = self.core.session(session).and_then(|folded| folded.queued(id)) else { return };
+    pub(super) fn unqueue(&mut self, core: &mut Core, session: &str, id: &str) {
+        let Some(queued) = core.session(session).and_then(|folded| folded.queued(id)) else { return };
         let (run, message) = (queued.run.clone(), queued.message().into());
         let files = files_of_prompt(queued.files()).map(|file| vec![file.id.as_str().into()]).list();
-        self.append(session, Some(&run), &Entry::Unqueued { message });
-        self.sweep_files(&files);
-        self.core.answer_waiters(session);
+        self.append(core, session, Some(&run), &Entry::Unqueued { message });
+        self.sweep_files(core, &files);
+        core.answer_waiters(session);
     }
 
     /// The same of all that wait in a session.
-    pub(super) fn unqueue_all(&mut self, session: &str) {
-        let queue = self.core.session(session).map(|folded| folded.queue()).unwrap_or_default();
+    pub(super) fn unqueue_all(&mut self, core: &mut Core, session: &str) {
+        let queue = core.session(session).map(|folded| folded.queue()).unwrap_or_default();
         for message in queue.iter().map(|queued| queued.message().to_owned()).list() {
-            self.unqueue(session, &message);
+            self.unqueue(core, session, &message);
         }
     }
 }

@@ -5,7 +5,7 @@
 //! are at hand, which are looked at, whether one is put aside) costs nothing for the sessions that nobody works with.
 //! Leaves to others: what the facts mean (`sessions/`), and what a session's entries add up to (`session/`).
 
-use super::sessions::Head;
+use super::sessions::{Arrival, Head};
 use crate::journal::canonical::Integrity;
 use crate::maps::Named;
 use crate::session::{Session, Transcript};
@@ -63,6 +63,8 @@ pub(super) struct Sessions {
     followed: Vec<String>,
     /// How many are put aside.
     benched: usize,
+    /// The session that arrives.
+    pub arrival: Option<Arrival>,
 }
 
 impl Sessions {

@@ -4,6 +4,7 @@
 //! folded and checked against its head; what a lost page left, held; the configuration, recorded.
 
 use super::core::Core;
+use super::runs::Runner;
 use super::sessions::{ARRIVING, Head, Waiting};
 use super::{Action, After, Config, DEFAULT_SESSION, Harness, IfRunning, Lifecycle, outbox};
 use crate::error::{Code, ErrorInfo};
@@ -99,6 +100,42 @@ impl Core {
     }
 }
 
+impl Runner {
+    /// Goes on with the run that a lost page left in a session, if that is this operator's.
+    fn go_on_with(&mut self, core: &mut Core, session: &str) {
+        let held = core.current(session).filter(|run| run.held).map(|run| run.id.clone());
+        let (Some(run), Ok(())) = (held, core.must_own_session(session)) else { return };
+        if core.sessions.is_benched(session) {
+            return;
+        }
+        if let (true, Ok(mut args)) = (session != DEFAULT_SESSION, core.as_operator()) {
+            args.text("action", "reconnect");
+            if self.ask_session(core, session, "recover", &args.done()).is_err() {
+                return;
+            }
+        }
+        self.go_on(core, session, &run);
+    }
+
+    /// A run that was at work when its page went away is held, with what the drafts kept of its answer.
+    pub(super) fn lose(&mut self, core: &mut Core, session: &str, drafts: &Rows) {
+        let Some(run) = core.current(session).filter(|run| run.held || run.working()) else { return };
+        // Of a run that was put aside, the tools were waited for that have an effect.
+        let is_lost = |part: &&Run| if run.held { part.hangs() } else { part.working() };
+        let parts = run.parts().into_iter().filter(is_lost);
+        let working: Vec<String> = parts.map(|run| run.id.clone()).list();
+        for run in working.into_iter().rev() {
+            let blocks = from_drafts(&run, drafts);
+            self.append(core, session, Some(&run), &Entry::Lost { blocks });
+        }
+        // That it has failed is on record before anybody does anything about it.
+        let next = |core: &Core| core.session(session).and_then(Session::next);
+        while let Some((run, entry @ Entry::Recorded { .. })) = next(core) {
+            self.append(core, session, run.as_deref(), &entry);
+        }
+    }
+}
+
 impl Harness {
     pub(super) fn start_agent(
         &mut self,
@@ -131,7 +168,7 @@ impl Harness {
             }
             return Err(already_running("in this page").hint("stop it first, or pass ifRunning: \"join\""));
         }
-        self.setup.own_tools_fit(&config)?;
+        self.runner.setup.own_tools_fit(&config)?;
         let purpose = Purpose::Run { commands: vec![command], config: Box::new(config), over };
         self.begin(purpose);
         self.core.lifecycle = Lifecycle::Starting;
@@ -229,13 +266,13 @@ impl Harness {
                 sessions.push(id.into());
             }
         }
-        self.vault_read(part(1));
+        self.runner.vault_read(part(1));
         self.core.sweep_arrival(part(3));
         let files = part(2).iter().map(|(key, _)| key.clone()).list();
         match self.start.as_ref().map(|start| &start.purpose) {
             Some(Purpose::Once(waiting)) => sessions = vec![waiting.session.clone()],
             Some(Purpose::Arrival) => {
-                self.sweep_files(&files);
+                self.runner.sweep_files(&mut self.core, &files);
                 return self.let_in();
             }
             Some(Purpose::Sweep) => return self.load(&[], &files, &[]),
@@ -268,7 +305,7 @@ impl Harness {
                 }
             }
         }
-        self.sweep_files(files);
+        self.runner.sweep_files(&mut self.core, files);
         let Some(start) = self.start.take() else { return };
         match start.purpose {
             Purpose::Run { commands, config, over } => {
@@ -276,7 +313,7 @@ impl Harness {
             }
             Purpose::Once(waiting) => {
                 // What another tab has said since this one looked is not in its views yet.
-                self.calls.tell_histories(&mut self.core);
+                self.runner.calls.tell_histories(&mut self.core);
                 self.do_once(*waiting);
             }
             Purpose::Arrival => {}
@@ -287,18 +324,18 @@ impl Harness {
     fn started(&mut self, commands: Vec<u32>, config: Config, sessions: &[String], over: bool) {
         let at_work = |id: &&String| over && self.core.sessions.head(id).is_some_and(Head::is_at_work);
         let lost: Vec<String> = sessions.iter().filter(at_work).cloned().list();
-        self.take_config(config);
-        self.setup.instructions = None;
+        self.runner.take_config(&mut self.core, config);
+        self.runner.setup.instructions = None;
         self.core.lifecycle = Lifecycle::Running;
         self.core.outbox.act(Action::Announce { epoch: self.core.epoch });
         for session in sessions.iter().filter(|session| self.core.sessions.has(session)).list() {
-            self.record_start(session);
+            self.runner.record_start(&mut self.core, session);
         }
-        self.start_those_with_keys();
-        self.tend_default(true);
+        self.runner.start_those_with_keys(&mut self.core);
+        self.runner.tend_default(&mut self.core, true);
         self.core.outbox.tell_after_commit(self.core.status_notice());
         self.core.status_changed(true);
-        self.calls.tell_histories(&mut self.core);
+        self.runner.calls.tell_histories(&mut self.core);
         for command in commands {
             self.core.reply(command, Ok(None));
         }
@@ -306,32 +343,16 @@ impl Harness {
             self.core.answer_waiters(session);
             // Whoever waited for that one task is gone.
             if self.core.session(session).is_some_and(Session::is_once) {
-                self.interrupt_session(session, "lost", true);
+                self.runner.interrupt_session(&mut self.core, session, "lost", true);
             }
-            self.calls.tell_questions_again(&mut self.core, &self.setup, session);
+            self.runner.calls.tell_questions_again(&mut self.core, &self.runner.setup, session);
         }
         for session in &lost {
-            self.go_on_with(session);
+            self.runner.go_on_with(&mut self.core, session);
         }
-        if self.setup.config.resume_auto {
-            self.go_on_with(DEFAULT_SESSION);
+        if self.runner.setup.config.resume_auto {
+            self.runner.go_on_with(&mut self.core, DEFAULT_SESSION);
         }
-    }
-
-    /// Goes on with the run that a lost page left in a session, if that is this operator's.
-    fn go_on_with(&mut self, session: &str) {
-        let held = self.core.current(session).filter(|run| run.held).map(|run| run.id.clone());
-        let (Some(run), Ok(())) = (held, self.core.must_own_session(session)) else { return };
-        if self.core.sessions.is_benched(session) {
-            return;
-        }
-        if let (true, Ok(mut args)) = (session != DEFAULT_SESSION, self.core.as_operator()) {
-            args.text("action", "reconnect");
-            if self.ask_session(session, "recover", &args.done()).is_err() {
-                return;
-            }
-        }
-        self.go_on(session, &run);
     }
 
     /// A start that takes the workspace from whoever has it, because a person says so.
@@ -344,24 +365,6 @@ impl Harness {
             *over = Some(Over { epoch: None });
         }
         robs
-    }
-
-    /// A run that was at work when its page went away is held, with what the drafts kept of its answer.
-    pub(super) fn lose(&mut self, session: &str, drafts: &Rows) {
-        let Some(run) = self.core.current(session).filter(|run| run.held || run.working()) else { return };
-        // Of a run that was put aside, the tools were waited for that have an effect.
-        let is_lost = |part: &&Run| if run.held { part.hangs() } else { part.working() };
-        let parts = run.parts().into_iter().filter(is_lost);
-        let working: Vec<String> = parts.map(|run| run.id.clone()).list();
-        for run in working.into_iter().rev() {
-            let blocks = from_drafts(&run, drafts);
-            self.append(session, Some(&run), &Entry::Lost { blocks });
-        }
-        // That it has failed is on record before anybody does anything about it.
-        let next = |harness: &Self| harness.core.session(session).and_then(Session::next);
-        while let Some((run, entry @ Entry::Recorded { .. })) = next(self) {
-            self.append(session, run.as_deref(), &entry);
-        }
     }
 
     /// Nothing was taken, so everything is as it was before.
@@ -381,7 +384,7 @@ impl Harness {
             }
             Purpose::Once(waiting) => self.core.reply_now(waiting.command, Err(error.clone())),
             Purpose::Arrival => {
-                if let Some(command) = self.arrival.take().and_then(|arrival| arrival.waiting) {
+                if let Some(command) = self.core.sessions.arrival.take().and_then(|arrival| arrival.waiting) {
                     self.core.reply_now(command, Err(error.clone()));
                 }
             }
@@ -397,13 +400,13 @@ impl Harness {
                 for session in &sessions {
                     // What is put aside stays where it is.
                     if !self.core.sessions.is_benched(session) {
-                        self.interrupt_session(session, "stop", true);
+                        self.runner.interrupt_session(&mut self.core, session, "stop", true);
                     }
                 }
                 for session in &sessions {
                     let grants = self.core.session(session).is_some_and(|session| !session.grants.is_empty());
                     if grants || session == DEFAULT_SESSION {
-                        self.append(session, None, &Entry::Stopped {});
+                        self.runner.append(&mut self.core, session, None, &Entry::Stopped {});
                     }
                 }
                 // The others are told when they are next taken.
@@ -431,7 +434,7 @@ impl Harness {
     pub(super) fn release(&mut self) {
         self.turn_away();
         self.core.write_heads();
-        self.abort_all();
+        self.runner.abort_all(&mut self.core);
         self.core.lifecycle = Lifecycle::Stopped;
         self.core.sessions.let_all_go();
         self.core.runs.forget();

@@ -7,8 +7,9 @@
 
 use super::calls::Calls;
 use super::core::Core;
+use super::runs::Runner;
 use super::setup::Setup;
-use super::{CallKey, Harness, Timeouts};
+use super::{CallKey, Timeouts};
 use crate::error::{Code, ErrorInfo};
 use crate::ports::Millis;
 use crate::run::OUT_OF_TIME;
@@ -126,33 +127,33 @@ impl Calls {
     }
 }
 
-impl Harness {
+impl Runner {
     /// Ends the run of a session if its time is over. `false`: it has time, or there is none.
-    pub(super) fn end_overdue(&mut self, session: &str) -> bool {
-        let over = self.setup.over_at(&self.core, session).is_some_and(|at| at <= self.core.now);
+    pub(super) fn end_overdue(&mut self, core: &mut Core, session: &str) -> bool {
+        let over = self.setup.over_at(core, session).is_some_and(|at| at <= core.now);
         if over {
-            self.interrupt_session(session, OUT_OF_TIME, false);
+            self.interrupt_session(core, session, OUT_OF_TIME, false);
         }
         over
     }
 
     /// The same with every session.
-    pub(super) fn end_all_overdue(&mut self) {
-        for session in self.core.sessions.ids() {
-            self.end_overdue(&session);
+    pub(super) fn end_all_overdue(&mut self, core: &mut Core) {
+        for session in core.sessions.ids() {
+            self.end_overdue(core, &session);
         }
     }
 
     /// Gives up the answers that have kept silent too long.
-    pub(super) fn give_up_silent(&mut self) {
-        let now = self.core.now;
+    pub(super) fn give_up_silent(&mut self, core: &mut Core) {
+        let now = core.now;
         for call in self.calls.models.keys(&|model| model.asked.watch.due().is_some_and(|due| due <= now)) {
             let Some(error) = self.calls.models.get_mut(call).and_then(|model| model.asked.watch.look(now))
             else {
                 continue;
             };
-            self.calls.let_go(&mut self.core, call);
-            self.answered(call, Err((error, None)));
+            self.calls.let_go(core, call);
+            self.answered(core, call, Err((error, None)));
         }
     }
 }

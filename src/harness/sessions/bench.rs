@@ -7,12 +7,12 @@
 //! through the gate by itself).
 
 use crate::error::ErrorInfo;
-use crate::harness::Harness;
 use crate::harness::calls::CallOwner;
 use crate::harness::calls::Calls;
 use crate::harness::commands::no_agent;
 use crate::harness::core::Core;
 use crate::harness::pages::Owner;
+use crate::harness::runs::Runner;
 use crate::harness::runs::not_configured;
 use crate::harness::setup::Setup;
 use crate::harness::slots::Instructed;
@@ -58,26 +58,26 @@ impl Calls {
     }
 }
 
-impl Harness {
+impl Runner {
     /// Puts a session aside, if it is alive and is not put aside already: `{ suspended: [id] }`, or none.
-    pub(super) fn bench(&mut self, session: &str) -> Result<Value, ErrorInfo> {
-        self.core.must_own_session(session)?;
-        let folded = self.core.session(session).ok_or_else(|| no_agent(session))?;
+    pub(super) fn bench(&mut self, core: &mut Core, session: &str) -> Result<Value, ErrorInfo> {
+        core.must_own_session(session)?;
+        let folded = core.session(session).ok_or_else(|| no_agent(session))?;
         let record = folded.record().ok_or_else(|| no_agent(session))?;
         let mut benched = Vec::new();
         if record.status().is_active() && !record.is_suspended() {
-            let args = self.core.as_operator()?.done();
-            self.ask_session(session, "bench", &args)?;
-            self.put_aside(session);
+            let args = core.as_operator()?.done();
+            self.ask_session(core, session, "bench", &args)?;
+            self.put_aside(core, session);
             benched.push(session.into());
         }
         Ok(Object::new().value("suspended", Value::Array(benched)).done())
     }
 
     /// Stops the run of a session where it can go on from later.
-    fn put_aside(&mut self, session: &str) {
+    fn put_aside(&mut self, core: &mut Core, session: &str) {
         self.calls.question_deadlines.retain(|(_, of, _)| of != session);
-        let Some(run) = self.core.current(session).filter(|run| !run.held) else { return };
+        let Some(run) = core.current(session).filter(|run| !run.held) else { return };
         let top = run.id.clone();
         let (mut parts, mut begun) = (Vec::new(), Vec::new());
         for part in run.parts() {
@@ -88,7 +88,7 @@ impl Harness {
             let calls = part.open_calls();
             begun.extend(calls.iter().filter(|call| !call.state.is_ahead()).map(|call| call.id.clone()));
         }
-        if let Some(slot) = self.core.sessions.get_mut(session) {
+        if let Some(slot) = core.sessions.get_mut(session) {
             slot.begun.append(&mut begun);
             // Whoever was asked for the instructions is not heard any more.
             if slot.instructed == Instructed::Asked {
@@ -96,18 +96,18 @@ impl Harness {
             }
         }
         for part in parts.into_iter().rev() {
-            let calls = self.calls.abort_what_only_reads(&mut self.core, &self.setup, session, &part);
-            let (blocks, usage, cost) = self.calls.cut_model(&mut self.core, &self.setup, session, &part);
+            let calls = self.calls.abort_what_only_reads(core, &self.setup, session, &part);
+            let (blocks, usage, cost) = self.calls.cut_model(core, &self.setup, session, &part);
             let calls = (!calls.is_empty()).then(|| calls.into());
-            self.append(session, Some(&part), &Entry::Benched { blocks, calls, usage, cost });
+            self.append(core, session, Some(&part), &Entry::Benched { blocks, calls, usage, cost });
         }
-        self.advance(session);
+        self.advance(core, session);
     }
 
     /// Takes a session up again that was put aside, or lost with its page in the middle of a run: its run goes on.
-    pub(super) fn play(&mut self, session: &str) -> Result<(), ErrorInfo> {
-        self.core.must_own_session(session)?;
-        let folded = self.core.session(session).ok_or_else(|| no_agent(session))?;
+    pub(super) fn play(&mut self, core: &mut Core, session: &str) -> Result<(), ErrorInfo> {
+        core.must_own_session(session)?;
+        let folded = core.session(session).ok_or_else(|| no_agent(session))?;
         let held = folded.current().filter(|run| run.held).map(|run| run.id.clone());
         let lost = folded.record().is_some_and(|record| record.status().is_recoverable());
         let what = match (folded.is_benched(), &held) {
@@ -118,17 +118,17 @@ impl Harness {
             _ => "",
         };
         if held.is_some() {
-            self.core.must_run()?;
+            core.must_run()?;
             if !self.setup.config.answers(folded.provider()) {
                 return Err(not_configured());
             }
         }
         if !what.is_empty() {
-            let mut args = self.core.as_operator()?;
-            self.ask_session(session, what, &args.text("action", "reconnect").done())?;
+            let mut args = core.as_operator()?;
+            self.ask_session(core, session, what, &args.text("action", "reconnect").done())?;
         }
         if let Some(run) = held {
-            self.go_on(session, &run);
+            self.go_on(core, session, &run);
         }
         Ok(())
     }

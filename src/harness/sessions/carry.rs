@@ -15,6 +15,7 @@ use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::args::Args;
 use crate::harness::core::Core;
+use crate::harness::runs::Runner;
 use crate::harness::runs::begun_task;
 use crate::harness::start::Purpose;
 use crate::harness::{After, Harness, Lifecycle};
@@ -127,6 +128,48 @@ impl Core {
     }
 }
 
+impl Runner {
+    /// One session arrives at a time.
+    fn must_be_alone(&self, core: &Core) -> Result<(), ErrorInfo> {
+        match &core.sessions.arrival {
+            Some(arrival) if arrival.id.is_some() || arrival.waiting.is_some() => {
+                let error = ErrorInfo::new(Code::Busy, "another session arrives");
+                Err(error.hint("wait until that import or fork is over"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the next row of the session that arrives.
+    fn write_line(&mut self, core: &mut Core, line: &str) -> Result<(), ErrorInfo> {
+        let arrival = core.sessions.arrival.as_mut().ok_or_else(nothing_arrives)?;
+        let id = arrival.id.as_deref().ok_or_else(nothing_arrives)?;
+        // What was read before need not be what comes now.
+        let row = Row::from_line(line).filter(|row| row.follows(&arrival.hash)).ok_or_else(changed)?;
+        arrival.written += 1;
+        arrival.hash = row.hash().into();
+        let key = vec![id.into(), arrival.written.into()];
+        // Its runs and tasks are found by their ids; those of a second copy are the first one's.
+        let own = id == arrival.session.id && arrival.written > arrival.session.copied_at();
+        let owner = own.then(|| id.to_owned());
+        core.outbox.write(Write::Put { table: Table::Entries, key, value: row.stored() });
+        if let Some(id) = owner {
+            let (header, entry) = row.read()?;
+            if let ("prompt" | "taken" | "adopted" | "delegated", Some(run)) =
+                (header.kind.as_str(), &header.run)
+            {
+                core.can_be_found(&id, run);
+            }
+            if let Some(Entry::Recorded { record, .. }) = &entry
+                && let Some(task) = begun_task(record)
+            {
+                core.can_be_found(&id, task);
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Harness {
     /// A step of an import, or of a replay.
     pub(in crate::harness) fn carry(
@@ -165,12 +208,12 @@ impl Harness {
             }
             "rows" => {
                 for line in lines()? {
-                    self.write_line(line)?;
+                    self.runner.write_line(&mut self.core, line)?;
                 }
                 self.core.reply(command, Ok(None));
             }
             "file" => {
-                let arrival = self.arrival.as_mut().ok_or_else(nothing_arrives)?;
+                let arrival = self.core.sessions.arrival.as_mut().ok_or_else(nothing_arrives)?;
                 for file in items(args.get("files").unwrap_or(&Value::Null)) {
                     let id = file.get("id").and_then(Value::as_str).unwrap_or_default();
                     let Some(at) = arrival.files.iter().position(|file| file == id) else {
@@ -182,7 +225,7 @@ impl Harness {
                 self.core.reply(command, Ok(None));
             }
             "done" => {
-                let arrival = self.arrival.as_ref().ok_or_else(nothing_arrives)?;
+                let arrival = self.core.sessions.arrival.as_ref().ok_or_else(nothing_arrives)?;
                 if arrival.hash != arrival.session.hash() || !arrival.files.is_empty() {
                     return Err(changed());
                 }
@@ -191,7 +234,7 @@ impl Harness {
             "cancel" => {
                 self.reader = None;
                 self.turn_away();
-                self.arrival = None;
+                self.core.sessions.arrival = None;
                 self.core.reply(command, Ok(None));
             }
             _ => return Err(args.invalid("has no such step")),
@@ -202,14 +245,14 @@ impl Harness {
     /// The file is whole: what is its signature worth?
     fn check(&mut self, command: u32, reader: Reader) -> Result<(), ErrorInfo> {
         let carried = reader.finish()?;
-        self.must_be_alone()?;
+        self.runner.must_be_alone(&self.core)?;
         let mut arrival = Arrival::new(carried.session, "import");
         for file in arrival.session.files() {
             if !arrival.files.contains(&file.id) {
                 arrival.files.push(file.id.clone());
             }
         }
-        self.arrival = Some(arrival);
+        self.core.sessions.arrival = Some(arrival);
         let head = vec![(Vec::new(), carried.head)];
         self.judge_arrived(command, vec![carried.unsigned, head]);
         Ok(())
@@ -221,22 +264,11 @@ impl Harness {
         self.judge_rows(id, After::Arrived { command }, rows);
     }
 
-    /// One session arrives at a time.
-    fn must_be_alone(&self) -> Result<(), ErrorInfo> {
-        match &self.arrival {
-            Some(arrival) if arrival.id.is_some() || arrival.waiting.is_some() => {
-                let error = ErrorInfo::new(Code::Busy, "another session arrives");
-                Err(error.hint("wait until that import or fork is over"))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// The signatures of events, and of the head behind them, were held against what they should be.
     pub(in crate::harness) fn arrived(&mut self, command: u32, rows: &[Rows], signatures: Option<&[String]>) {
         let (mut accepted, mut signed) = (Ok(()), false);
         if let Some((_, head)) = rows.iter().skip(1).flatten().next() {
-            let Some(arrival) = &mut self.arrival else {
+            let Some(arrival) = &mut self.core.sessions.arrival else {
                 return self.core.reply_now(command, Err(nothing_arrives()));
             };
             // What is not signed here, nobody here can vouch for.
@@ -252,7 +284,7 @@ impl Harness {
         }
         if accepted.is_err() {
             self.reader = None;
-            self.arrival.take_if(|arrival| arrival.id.is_none());
+            self.core.sessions.arrival.take_if(|arrival| arrival.id.is_none());
         }
         self.core.reply_now(command, accepted.map(|()| None));
     }
@@ -260,7 +292,7 @@ impl Harness {
     /// Admits the session that was read: gives it an id, and takes the workspace if no agent has it.
     pub(in crate::harness) fn admit(&mut self, command: u32) -> Result<(), ErrorInfo> {
         self.core.present_operator()?;
-        let arrival = self.arrival.as_mut().filter(|arrival| arrival.id.is_none());
+        let arrival = self.core.sessions.arrival.as_mut().filter(|arrival| arrival.id.is_none());
         arrival.ok_or_else(nothing_arrives)?.waiting = Some(command);
         if self.core.lifecycle == Lifecycle::Running {
             self.let_in();
@@ -272,17 +304,17 @@ impl Harness {
 
     /// The workspace is ours: the session that arrives gets its place.
     pub(in crate::harness) fn let_in(&mut self) {
-        let Some(arrival) = &mut self.arrival else { return };
+        let Some(arrival) = &mut self.core.sessions.arrival else { return };
         let Some(command) = arrival.waiting.take() else { return };
         let (rows, own) = (std::mem::take(&mut arrival.rows), arrival.session.id.clone());
-        let id = self.free_id(&own);
-        if let Some(arrival) = &mut self.arrival {
+        let id = self.runner.free_id(&self.core, &own);
+        if let Some(arrival) = &mut self.core.sessions.arrival {
             arrival.id = Some(id.clone());
         }
         let put = Write::Put { table: Table::Meta, key: vec![ARRIVING.into()], value: id.clone() };
         self.core.outbox.write(put);
         self.core.outbox.write(delete(Table::Entries, &id));
-        if self.arrival.as_ref().is_some_and(|arrival| arrival.what == "import") {
+        if self.core.sessions.arrival.as_ref().is_some_and(|arrival| arrival.what == "import") {
             return self.core.reply_value(command, &Object::new().text("id", &id).done());
         }
         // Its rows are here already, and are those that are stored.
@@ -296,39 +328,10 @@ impl Harness {
         }
     }
 
-    /// Writes the next row of the session that arrives.
-    fn write_line(&mut self, line: &str) -> Result<(), ErrorInfo> {
-        let arrival = self.arrival.as_mut().ok_or_else(nothing_arrives)?;
-        let id = arrival.id.as_deref().ok_or_else(nothing_arrives)?;
-        // What was read before need not be what comes now.
-        let row = Row::from_line(line).filter(|row| row.follows(&arrival.hash)).ok_or_else(changed)?;
-        arrival.written += 1;
-        arrival.hash = row.hash().into();
-        let key = vec![id.into(), arrival.written.into()];
-        // Its runs and tasks are found by their ids; those of a second copy are the first one's.
-        let own = id == arrival.session.id && arrival.written > arrival.session.copied_at();
-        let owner = own.then(|| id.to_owned());
-        self.core.outbox.write(Write::Put { table: Table::Entries, key, value: row.stored() });
-        if let Some(id) = owner {
-            let (header, entry) = row.read()?;
-            if let ("prompt" | "taken" | "adopted" | "delegated", Some(run)) =
-                (header.kind.as_str(), &header.run)
-            {
-                self.core.can_be_found(&id, run);
-            }
-            if let Some(Entry::Recorded { record, .. }) = &entry
-                && let Some(task) = begun_task(record)
-            {
-                self.core.can_be_found(&id, task);
-            }
-        }
-        Ok(())
-    }
-
     /// All is written but what makes the copy a session of its own.
     fn settle_in(&mut self, command: u32) -> Result<(), ErrorInfo> {
         let mut args = self.core.as_operator()?;
-        let Some(arrival) = &self.arrival else { return Err(nothing_arrives()) };
+        let Some(arrival) = &self.core.sessions.arrival else { return Err(nothing_arrives()) };
         let recorded = arrival.session.record().is_some();
         if !recorded {
             args.text("projectId", &self.core.options.name);
@@ -336,17 +339,17 @@ impl Harness {
         match &arrival.provider {
             Some(provider) => {
                 args.text("provider", provider).text("providerId", provider);
-                args.maybe_text("modelId", self.setup.config.model_id(Some(provider)));
+                args.maybe_text("modelId", self.runner.setup.config.model_id(Some(provider)));
             }
-            None if !recorded => _ = args.text("providerId", &self.setup.provider_name()),
+            None if !recorded => _ = args.text("providerId", &self.runner.setup.provider_name()),
             // Names of providers are those of a workspace: what comes from a file is answered by the one that is asked first.
             None if arrival.what == "import" && self.core.lifecycle == Lifecycle::Running => {
-                args.text("providerId", &self.setup.provider_name());
-                args.maybe_text("modelId", self.setup.config.model_id(None));
+                args.text("providerId", &self.runner.setup.provider_name());
+                args.maybe_text("modelId", self.runner.setup.config.model_id(None));
             }
             None => {}
         }
-        let Some(arrival) = &mut self.arrival else { return Err(nothing_arrives()) };
+        let Some(arrival) = &mut self.core.sessions.arrival else { return Err(nothing_arrives()) };
         let id = arrival.id.clone().unwrap_or_default();
         args.text("id", &id).value("from", arrival.from.clone());
         if arrival.imported {
@@ -357,7 +360,7 @@ impl Harness {
             Some(arrival.integrity.as_str()).filter(|_| arrival.integrity != Integrity::Verified),
         );
         let made = adopt(&mut arrival.session, self.core.now, arrival.what, &id, args.done())?;
-        let Some(arrival) = self.arrival.take() else { return Err(nothing_arrives()) };
+        let Some(arrival) = self.core.sessions.arrival.take() else { return Err(nothing_arrives()) };
         for (seq, row, entry) in made {
             self.core.outbox.write(row_write(&id, seq, &row, &entry));
         }
@@ -373,7 +376,7 @@ impl Harness {
 
     /// Takes away what was written of a session that does not arrive.
     pub(in crate::harness) fn turn_away(&mut self) {
-        let admitted = self.arrival.take_if(|arrival| arrival.id.is_some());
+        let admitted = self.core.sessions.arrival.take_if(|arrival| arrival.id.is_some());
         let Some(id) = admitted.and_then(|arrival| arrival.id) else { return };
         self.core.outbox.write(delete(Table::Entries, &id));
         self.core.outbox.write(delete(Table::Meta, ARRIVING));
@@ -404,7 +407,7 @@ impl Harness {
         let provider = match args.text("provider")? {
             Some(name) => {
                 self.core.must_run()?;
-                self.setup.must_have_provider(name)?;
+                self.runner.setup.must_have_provider(name)?;
                 Some(name.to_owned())
             }
             None => None,
@@ -414,7 +417,7 @@ impl Harness {
             self.deferred.push((self.core.now, waiting.input()));
             return Ok(());
         }
-        self.must_be_alone()?;
+        self.runner.must_be_alone(&self.core)?;
         let imported = whole.imported_at() > at;
         let rows = entries.iter().take(usize::try_from(at).unwrap_or(usize::MAX));
         let rows: Vec<String> = rows.map(|(_, text)| text.clone()).list();
@@ -429,7 +432,8 @@ impl Harness {
         }
         // A copy that ends before it came from a file, or was doubted, is no better for it.
         let integrity = self.core.integrity(&waiting.session);
-        self.arrival = Some(Arrival { provider, imported, integrity, rows, ..Arrival::new(copy, "fork") });
+        self.core.sessions.arrival =
+            Some(Arrival { provider, imported, integrity, rows, ..Arrival::new(copy, "fork") });
         self.admit(waiting.command)
     }
 }

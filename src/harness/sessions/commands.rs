@@ -11,6 +11,7 @@ use crate::find::beginning;
 use crate::harness::args::Args;
 use crate::harness::commands::no_session;
 use crate::harness::core::Core;
+use crate::harness::runs::Runner;
 use crate::harness::start::{STOPPED_KEY, stopped_until};
 use crate::harness::{After, DEFAULT_SESSION, Harness, Input, Lifecycle, Listing};
 use crate::journal::canonical::Integrity;
@@ -175,124 +176,93 @@ impl Core {
     }
 }
 
-impl Harness {
-    pub(in crate::harness) fn session_command(
-        &mut self,
-        id: u32,
-        name: &str,
-        value: &Value,
-        fresh: &str,
-    ) -> Result<(), ErrorInfo> {
-        match name.strip_prefix("sessions.").unwrap_or_default() {
-            "launch" => self.launch(id, name, value, fresh),
-            "list" => {
-                let args = Args::new(name, value, &["withVerification"])?;
-                let verified = args.get("withVerification") == Some(&Value::Bool(true));
-                self.list_sessions(id, if verified { Listing::Verified } else { Listing::Sessions })
-            }
-            "prompt" => self.prompt(id, name, value, fresh),
-            "runOnce" => self.run_once(id, name, value, fresh),
-            "import" | "replay" => self.carry(id, name, value),
-            "attach" => {
-                self.core.attach(name, value)?;
-                self.core.reply_now(id, Ok(None));
-                Ok(())
-            }
-            "bench" => {
-                let benched = self.bench(Args::new(name, value, &["id"])?.needed("id")?)?;
-                self.core.reply_value(id, &benched);
-                Ok(())
-            }
-            "play" => {
-                let session = Args::new(name, value, &["id"])?.needed("id")?;
-                self.play(session)?;
-                let state = self.core.session(session).and_then(Session::state).unwrap_or_default();
-                self.core.reply_value(id, &state);
-                Ok(())
-            }
-            "admit" => self.admit(id),
-            what => self.change(id, what, (name, value), fresh),
-        }
-    }
-
+impl Runner {
     /// Changes how a session stands. `what`, of a command with its arguments: `stop`, `restart`, `rename`, `recover`,
     /// `remove` or `undoRemove`.
     fn change(
         &mut self,
+        core: &mut Core,
         id: u32,
         what: &str,
         (name, value): (&str, &Value),
         fresh: &str,
     ) -> Result<(), ErrorInfo> {
         let session = Args::of(name, value).needed("id")?;
-        let mut args = self.core.as_operator()?;
-        self.core.take_said(what, session, (name, value), &mut args)?;
+        let mut args = core.as_operator()?;
+        core.take_said(what, session, (name, value), &mut args)?;
         match what {
             "remove" => {
-                self.remove_session(session, &args.done())?;
-                self.core.reply(id, Ok(None));
+                self.remove_session(core, session, &args.done())?;
+                core.reply(id, Ok(None));
                 return Ok(());
             }
             "undoRemove" => {
-                self.core.must_own_session(session)?;
-                if self.core.removed_at(session).is_some() {
-                    self.ask_session(session, what, &args.done())?;
+                core.must_own_session(session)?;
+                if core.removed_at(session).is_some() {
+                    self.ask_session(core, session, what, &args.done())?;
                 }
             }
-            _ => self.ask_session(session, what, &args.done())?,
+            _ => self.ask_session(core, session, what, &args.done())?,
         }
         if what == "stop" {
-            self.interrupt_session(session, "stop", true);
+            self.interrupt_session(core, session, "stop", true);
         }
         if what == "recover" && value.get("action").and_then(Value::as_str) == Some("reconnect") {
-            self.reconnect(session, fresh);
+            self.reconnect(core, session, fresh);
         }
-        let state = self.core.session(session).and_then(Session::state).unwrap_or_default();
-        self.core.reply_value(id, &state);
+        let state = core.session(session).and_then(Session::state).unwrap_or_default();
+        core.reply_value(id, &state);
         Ok(())
     }
 
     /// The run that a session was lost in goes on; after one that has failed, another does.
-    fn reconnect(&mut self, session: &str, fresh: &str) {
-        let Some(run) = self.core.session(session).and_then(|session| session.runs.last()) else { return };
+    fn reconnect(&mut self, core: &mut Core, session: &str, fresh: &str) {
+        let Some(run) = core.session(session).and_then(|session| session.runs.last()) else { return };
         let id = run.id.clone();
         if run.held {
-            self.go_on(session, &id);
+            self.go_on(core, session, &id);
         } else if run.has_failed() {
             let schema = run.prompt.output.as_ref().map(Output::record);
-            self.continue_after(session, id, fresh, schema);
-            self.advance(session);
+            self.continue_after(core, session, id, fresh, schema);
+            self.advance(core, session);
         }
     }
 
     /// Asks something of a session and writes down what comes of it.
     pub(in crate::harness) fn ask_session(
         &mut self,
+        core: &mut Core,
         session: &str,
         what: &str,
         args: &Value,
     ) -> Result<(), ErrorInfo> {
         // It is put on record, word by word.
-        let (args, _) = redact::value(&self.core.secrets.scrubbed_value(args.clone()), &[]);
-        let Some(folded) = self.core.session(session) else { return Err(no_session(session)) };
-        let Outcome { record, events, refused, .. } = folded.ask(what, &args, self.core.now);
+        let (args, _) = redact::value(&core.secrets.scrubbed_value(args.clone()), &[]);
+        let Some(folded) = core.session(session) else { return Err(no_session(session)) };
+        let Outcome { record, events, refused, .. } = folded.ask(what, &args, core.now);
         if record.is_some() || !events.is_empty() {
             // What was found on the way is another thing than what is refused.
             let what = if refused.is_some() { "status" } else { what };
-            self.append(session, None, &Entry::Commanded { what: what.into(), args });
-            self.advance(session);
+            self.append(core, session, None, &Entry::Commanded { what: what.into(), args });
+            self.advance(core, session);
         }
         refused.map_or(Ok(()), Err)
     }
 
-    fn launch(&mut self, command: u32, name: &str, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
+    fn launch(
+        &mut self,
+        core: &mut Core,
+        command: u32,
+        name: &str,
+        value: &Value,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
         let given = Args::new(name, value, &["id", "displayName", "projectId", "provider", "messages"])?;
-        let mut args = self.core.as_operator()?;
-        self.core.must_run()?;
-        let messages =
-            given.get("messages").map(|messages| self.core.secrets.scrubbed_value(messages.clone()));
+        let mut args = core.as_operator()?;
+        core.must_run()?;
+        let messages = given.get("messages").map(|messages| core.secrets.scrubbed_value(messages.clone()));
         let adopted = messages.map_or(Ok(Vec::new()), |messages| session::adopted(&messages, fresh))?;
-        let project = given.short("projectId")?.unwrap_or(&self.core.options.name).to_owned();
+        let project = given.short("projectId")?.unwrap_or(&core.options.name).to_owned();
         let provider = given.text("provider")?;
         if let Some(name) = provider {
             self.setup.must_have_provider(name)?;
@@ -302,7 +272,7 @@ impl Harness {
             Some(id) => id.to_owned(),
             None => {
                 let begin = |text: &str| beginning(text, ID_PART).to_owned();
-                self.free_id(&record::session_id(Some(&begin(&project)), &begin(&provider), self.core.now))
+                self.free_id(core, &record::session_id(Some(&begin(&project)), &begin(&provider), core.now))
             }
         };
         if redact::text(&session, &[]).is_some() {
@@ -318,7 +288,7 @@ impl Harness {
             }
         }
         args.maybe_text("modelId", self.setup.config.model_id(given.text("provider")?));
-        let known = self.knows(&session);
+        let known = self.knows(core, &session);
         if known && (session != DEFAULT_SESSION || !adopted.is_empty()) {
             let message = ["agent session already exists: ", &session].concat();
             return Err(ErrorInfo::new(Code::SessionExists, message).hint("restart it, or choose another id"));
@@ -326,44 +296,44 @@ impl Harness {
         let begins = !known;
         if begins {
             // Rows may be there whose head somebody has deleted.
-            self.core.outbox.write(delete(Table::Entries, &session));
-            self.core.sessions.take(Session::with(&session, &self.core.engine));
+            core.outbox.write(delete(Table::Entries, &session));
+            core.sessions.take(Session::with(&session, &core.engine));
         }
-        if let Err(error) = self.ask_session(&session, "launch", &args.done()) {
+        if let Err(error) = self.ask_session(core, &session, "launch", &args.done()) {
             if begins {
-                self.core.sessions.let_go(&session);
+                core.sessions.let_go(&session);
             }
             return Err(error);
         }
         if begins {
-            self.record_start(&session);
+            self.record_start(core, &session);
         }
-        self.adopt(&session, fresh, adopted);
-        let state = self.core.session(&session).and_then(Session::state).unwrap_or_default();
-        self.core.reply_value(command, &state);
+        self.adopt(core, &session, fresh, adopted);
+        let state = core.session(&session).and_then(Session::state).unwrap_or_default();
+        core.reply_value(command, &state);
         Ok(())
     }
 
     /// A session begins with a conversation from elsewhere.
-    fn adopt(&mut self, session: &str, fresh: &str, entries: Vec<Entry>) {
+    fn adopt(&mut self, core: &mut Core, session: &str, fresh: &str, entries: Vec<Entry>) {
         for (at, mut entry) in entries.into_iter().enumerate() {
-            if let (Entry::Adopted { blocks, .. }, Some(folded)) = (&mut entry, self.core.session(session)) {
+            if let (Entry::Adopted { blocks, .. }, Some(folded)) = (&mut entry, core.session(session)) {
                 *blocks = folded.with_own_ids(std::mem::take(blocks), &|_| false);
             }
             let run = ["run_", fresh, "_", &at.to_string()].concat();
-            self.append(session, Some(&run), &entry);
+            self.append(core, session, Some(&run), &entry);
         }
     }
 
-    fn knows(&self, session: &str) -> bool {
-        let arrives = self.arrival.as_ref().is_some_and(|arrival| arrival.is_called(session));
-        self.core.sessions.has(session) || self.core.sessions.head(session).is_some() || arrives
+    fn knows(&self, core: &Core, session: &str) -> bool {
+        let arrives = core.sessions.arrival.as_ref().is_some_and(|arrival| arrival.is_called(session));
+        core.sessions.has(session) || core.sessions.head(session).is_some() || arrives
     }
 
     /// This id, or the next one like it that no session has.
-    pub(in crate::harness) fn free_id(&self, id: &str) -> String {
+    pub(in crate::harness) fn free_id(&self, core: &Core, id: &str) -> String {
         let (mut free, mut number) = (id.to_owned(), 1);
-        while self.knows(&free) {
+        while self.knows(core, &free) {
             number += 1;
             let end = ["-", &u64::to_string(&number)].concat();
             let room = id.floor_char_boundary(lifecycle::ID.saturating_sub(end.len()));
@@ -373,12 +343,193 @@ impl Harness {
     }
 
     /// Whether this command is a prompt for a session that still waits for its provider's key: then it waits with it.
-    pub(in crate::harness) fn waits_for_a_key(&self, name: &str, args: &Value) -> bool {
+    pub(in crate::harness) fn waits_for_a_key(&self, core: &Core, name: &str, args: &Value) -> bool {
         let Some(session) = prompted(name, args) else { return false };
         // What would be refused is refused at once, whoever is there when the key comes.
-        self.core.is_starting(session)
-            && self.core.removed_at(session).is_none()
-            && self.asked_to_prompt(name, session, args).is_ok_and(|then| then == Then::Wait)
+        core.is_starting(session)
+            && core.removed_at(session).is_none()
+            && self.asked_to_prompt(core, name, session, args).is_ok_and(|then| then == Then::Wait)
+    }
+
+    /// What would come of a prompt.
+    fn asked_to_prompt(
+        &self,
+        core: &Core,
+        name: &str,
+        session: &str,
+        said: &Value,
+    ) -> Result<Then, ErrorInfo> {
+        let text = said.get("text").and_then(Value::as_str).unwrap_or_default();
+        // An exit word is one in `sessions.prompt` only: anything stands for it elsewhere.
+        let text = if name == "sessions.prompt" || text.trim().is_empty() { text } else { "-" };
+        let files = said.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
+        let mut args = core.as_operator()?;
+        args.text("text", text).flag("files", files);
+        let folded = core.session(session).ok_or_else(|| no_session(session))?;
+        let outcome = folded.ask("prompt", &args.done(), core.now);
+        if let (Then::Wait, Some(provider)) = (&outcome.then, folded.provider()) {
+            self.setup.must_have_provider(provider)?;
+        }
+        outcome.refused.map_or(Ok(outcome.then), Err)
+    }
+
+    /// The sessions that waited for a key that is there now have started.
+    pub(in crate::harness) fn start_those_with_keys(&mut self, core: &mut Core) {
+        for session in core.sessions.ids().into_iter().filter(|session| core.is_starting(session)).list() {
+            if self.setup.has_key(core.session(&session).and_then(Session::provider)) {
+                let _ = self.ask_session(core, &session, "ready", &Object::new().done());
+            }
+        }
+    }
+
+    /// The harness's own conversation has a record like any other, and is recovered by whoever works with it.
+    pub(in crate::harness) fn tend_default(&mut self, core: &mut Core, starting: bool) {
+        let Some(folded) = core.session(DEFAULT_SESSION) else { return };
+        let Ok(mut args) = core.as_operator() else { return };
+        let what = match folded.record() {
+            None => {
+                args.text("id", DEFAULT_SESSION).text("providerId", &self.setup.provider_name());
+                args.text("projectId", &core.options.name);
+                args.maybe_text("modelId", self.setup.config.model_id(None));
+                "launch"
+            }
+            Some(record) if record.status().is_active() => return,
+            Some(record) if record.text("status") == Some("stopped") => {
+                if !starting {
+                    return;
+                }
+                "restart"
+            }
+            Some(_) => {
+                args.text("action", "resume");
+                "recover"
+            }
+        };
+        // It may be another operator's: then the first prompt says so.
+        let _ = self.ask_session(core, DEFAULT_SESSION, what, &args.done());
+    }
+
+    /// `sendMessage`, plus the exit words.
+    fn prompt(
+        &mut self,
+        core: &mut Core,
+        command: u32,
+        name: &str,
+        value: &Value,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        core.must_run()?;
+        let session = Args::of(name, value).needed("id")?.to_owned();
+        let text = Args::of(name, value).text("text")?.unwrap_or_default();
+        let has_files = value.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
+        let mut args = core.as_operator()?;
+        args.text("text", text).flag("files", has_files);
+        let args = core.secrets.scrubbed_value(args.done());
+        let Some(folded) = core.session(&session) else { return Err(no_session(&session)) };
+        let outcome = folded.ask("prompt", &args, core.now);
+        match (outcome.refused, outcome.then) {
+            (None, Then::Nothing) => {
+                self.interrupt_session(core, &session, "stop", true);
+                self.ask_session(core, &session, "prompt", &args)?;
+                core.reply_value(command, &Object::new().value("runId", Value::Null).done());
+                Ok(())
+            }
+            (Some(refused), _) => {
+                self.ask_session(core, &session, "prompt", &args)?;
+                Err(refused)
+            }
+            (None, _) => {
+                let Value::Object(mut message) = value.clone() else { return Ok(()) };
+                message.remove("id");
+                message.insert("sessionId".into(), session.into());
+                self.send_message(core, command, &message.into(), fresh)
+            }
+        }
+    }
+
+    /// Whether a session takes this message now: its record says so.
+    pub(in crate::harness) fn may_prompt(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        text: &str,
+        files: bool,
+    ) -> Result<(), ErrorInfo> {
+        if session == DEFAULT_SESSION {
+            self.tend_default(core, false);
+        }
+        let files: Vec<Value> = files.then_some(Value::Null).into_iter().list();
+        let said = Object::new().text("text", text).value("files", files.into()).done();
+        self.asked_to_prompt(core, "sendMessage", session, &said).map(drop)
+    }
+
+    /// One task without a session: it has one that no list shows, and that is let go when it is over.
+    fn run_once(
+        &mut self,
+        core: &mut Core,
+        command: u32,
+        name: &str,
+        value: &Value,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        Args::new(name, value, &["text", "files", "metadata", "context", "schema"])?;
+        let Value::Object(mut message) = value.clone() else { return Ok(()) };
+        core.must_run()?;
+        let session = ["once_", fresh].concat();
+        let mut args = core.as_operator()?;
+        args.text("providerId", &self.setup.provider_name()).text("projectId", &core.options.name);
+        args.maybe_text("modelId", self.setup.config.model_id(None));
+        core.sessions.take(Session::with(&session, &core.engine));
+        self.ask_session(core, &session, "launch", &args.flag("once", true).done())?;
+        self.record_start(core, &session);
+        message.insert("sessionId".into(), session.as_str().into());
+        let sent = self.send_message(core, command, &message.into(), fresh);
+        if sent.is_err() {
+            self.ask_session(core, &session, "remove", &core.as_operator()?.done())?;
+        }
+        sent
+    }
+}
+
+impl Harness {
+    pub(in crate::harness) fn session_command(
+        &mut self,
+        id: u32,
+        name: &str,
+        value: &Value,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        match name.strip_prefix("sessions.").unwrap_or_default() {
+            "launch" => self.runner.launch(&mut self.core, id, name, value, fresh),
+            "list" => {
+                let args = Args::new(name, value, &["withVerification"])?;
+                let verified = args.get("withVerification") == Some(&Value::Bool(true));
+                self.list_sessions(id, if verified { Listing::Verified } else { Listing::Sessions })
+            }
+            "prompt" => self.runner.prompt(&mut self.core, id, name, value, fresh),
+            "runOnce" => self.runner.run_once(&mut self.core, id, name, value, fresh),
+            "import" | "replay" => self.carry(id, name, value),
+            "attach" => {
+                self.core.attach(name, value)?;
+                self.core.reply_now(id, Ok(None));
+                Ok(())
+            }
+            "bench" => {
+                let benched =
+                    self.runner.bench(&mut self.core, Args::new(name, value, &["id"])?.needed("id")?)?;
+                self.core.reply_value(id, &benched);
+                Ok(())
+            }
+            "play" => {
+                let session = Args::new(name, value, &["id"])?.needed("id")?;
+                self.runner.play(&mut self.core, session)?;
+                let state = self.core.session(session).and_then(Session::state).unwrap_or_default();
+                self.core.reply_value(id, &state);
+                Ok(())
+            }
+            "admit" => self.admit(id),
+            what => self.runner.change(&mut self.core, id, what, (name, value), fresh),
+        }
     }
 
     /// The session that the prompt of this command still waits for.
@@ -408,126 +559,6 @@ impl Harness {
                 self.core.reply_now(id, Err(ErrorInfo::new(Code::Aborted, message)));
             }
         }
-    }
-
-    /// What would come of a prompt.
-    fn asked_to_prompt(&self, name: &str, session: &str, said: &Value) -> Result<Then, ErrorInfo> {
-        let text = said.get("text").and_then(Value::as_str).unwrap_or_default();
-        // An exit word is one in `sessions.prompt` only: anything stands for it elsewhere.
-        let text = if name == "sessions.prompt" || text.trim().is_empty() { text } else { "-" };
-        let files = said.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
-        let mut args = self.core.as_operator()?;
-        args.text("text", text).flag("files", files);
-        let folded = self.core.session(session).ok_or_else(|| no_session(session))?;
-        let outcome = folded.ask("prompt", &args.done(), self.core.now);
-        if let (Then::Wait, Some(provider)) = (&outcome.then, folded.provider()) {
-            self.setup.must_have_provider(provider)?;
-        }
-        outcome.refused.map_or(Ok(outcome.then), Err)
-    }
-
-    /// The sessions that waited for a key that is there now have started.
-    pub(in crate::harness) fn start_those_with_keys(&mut self) {
-        for session in
-            self.core.sessions.ids().into_iter().filter(|session| self.core.is_starting(session)).list()
-        {
-            if self.setup.has_key(self.core.session(&session).and_then(Session::provider)) {
-                let _ = self.ask_session(&session, "ready", &Object::new().done());
-            }
-        }
-    }
-
-    /// The harness's own conversation has a record like any other, and is recovered by whoever works with it.
-    pub(in crate::harness) fn tend_default(&mut self, starting: bool) {
-        let Some(folded) = self.core.session(DEFAULT_SESSION) else { return };
-        let Ok(mut args) = self.core.as_operator() else { return };
-        let what = match folded.record() {
-            None => {
-                args.text("id", DEFAULT_SESSION).text("providerId", &self.setup.provider_name());
-                args.text("projectId", &self.core.options.name);
-                args.maybe_text("modelId", self.setup.config.model_id(None));
-                "launch"
-            }
-            Some(record) if record.status().is_active() => return,
-            Some(record) if record.text("status") == Some("stopped") => {
-                if !starting {
-                    return;
-                }
-                "restart"
-            }
-            Some(_) => {
-                args.text("action", "resume");
-                "recover"
-            }
-        };
-        // It may be another operator's: then the first prompt says so.
-        let _ = self.ask_session(DEFAULT_SESSION, what, &args.done());
-    }
-
-    /// `sendMessage`, plus the exit words.
-    fn prompt(&mut self, command: u32, name: &str, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
-        self.core.must_run()?;
-        let session = Args::of(name, value).needed("id")?.to_owned();
-        let text = Args::of(name, value).text("text")?.unwrap_or_default();
-        let has_files = value.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
-        let mut args = self.core.as_operator()?;
-        args.text("text", text).flag("files", has_files);
-        let args = self.core.secrets.scrubbed_value(args.done());
-        let Some(folded) = self.core.session(&session) else { return Err(no_session(&session)) };
-        let outcome = folded.ask("prompt", &args, self.core.now);
-        match (outcome.refused, outcome.then) {
-            (None, Then::Nothing) => {
-                self.interrupt_session(&session, "stop", true);
-                self.ask_session(&session, "prompt", &args)?;
-                self.core.reply_value(command, &Object::new().value("runId", Value::Null).done());
-                Ok(())
-            }
-            (Some(refused), _) => {
-                self.ask_session(&session, "prompt", &args)?;
-                Err(refused)
-            }
-            (None, _) => {
-                let Value::Object(mut message) = value.clone() else { return Ok(()) };
-                message.remove("id");
-                message.insert("sessionId".into(), session.into());
-                self.send_message(command, &message.into(), fresh)
-            }
-        }
-    }
-
-    /// Whether a session takes this message now: its record says so.
-    pub(in crate::harness) fn may_prompt(
-        &mut self,
-        session: &str,
-        text: &str,
-        files: bool,
-    ) -> Result<(), ErrorInfo> {
-        if session == DEFAULT_SESSION {
-            self.tend_default(false);
-        }
-        let files: Vec<Value> = files.then_some(Value::Null).into_iter().list();
-        let said = Object::new().text("text", text).value("files", files.into()).done();
-        self.asked_to_prompt("sendMessage", session, &said).map(drop)
-    }
-
-    /// One task without a session: it has one that no list shows, and that is let go when it is over.
-    fn run_once(&mut self, command: u32, name: &str, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
-        Args::new(name, value, &["text", "files", "metadata", "context", "schema"])?;
-        let Value::Object(mut message) = value.clone() else { return Ok(()) };
-        self.core.must_run()?;
-        let session = ["once_", fresh].concat();
-        let mut args = self.core.as_operator()?;
-        args.text("providerId", &self.setup.provider_name()).text("projectId", &self.core.options.name);
-        args.maybe_text("modelId", self.setup.config.model_id(None));
-        self.core.sessions.take(Session::with(&session, &self.core.engine));
-        self.ask_session(&session, "launch", &args.flag("once", true).done())?;
-        self.record_start(&session);
-        message.insert("sessionId".into(), session.as_str().into());
-        let sent = self.send_message(command, &message.into(), fresh);
-        if sent.is_err() {
-            self.ask_session(&session, "remove", &self.core.as_operator()?.done())?;
-        }
-        sent
     }
 
     /// What there is of all sessions, by their heads.

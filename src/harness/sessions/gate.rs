@@ -11,6 +11,7 @@ use crate::error::ErrorInfo;
 use crate::harness::args::Args;
 use crate::harness::commands::no_session;
 use crate::harness::core::Core;
+use crate::harness::runs::Runner;
 use crate::harness::slots::AtHand;
 use crate::harness::{By, DEFAULT_SESSION, Harness, Lifecycle};
 use crate::journal::redact;
@@ -141,6 +142,21 @@ impl Core {
     }
 }
 
+impl Runner {
+    /// From here on this operator works here, or nobody.
+    pub(in crate::harness) fn set_operator(
+        &mut self,
+        core: &mut Core,
+        given: Option<&Value>,
+    ) -> Result<(), ErrorInfo> {
+        core.options.operator = given.map(parse_operator).transpose()?;
+        if core.lifecycle == Lifecycle::Running {
+            self.tend_default(core, false);
+        }
+        Ok(())
+    }
+}
+
 impl Harness {
     /// Takes a command: here and now, or when its session has been read.
     pub(in crate::harness) fn command(&mut self, id: u32, name: &str, args: Value, fresh: String) {
@@ -240,15 +256,6 @@ impl Harness {
         given.map(parse_operator).transpose().map(By::There)
     }
 
-    /// From here on this operator works here, or nobody.
-    pub(in crate::harness) fn set_operator(&mut self, given: Option<&Value>) -> Result<(), ErrorInfo> {
-        self.core.options.operator = given.map(parse_operator).transpose()?;
-        if self.core.lifecycle == Lifecycle::Running {
-            self.tend_default(false);
-        }
-        Ok(())
-    }
-
     /// Carries out a command whose session was read for it.
     pub(super) fn dispatch_waiting(&mut self, waiting: Waiting) -> Result<(), ErrorInfo> {
         let need = need_of(&waiting)?;
@@ -256,7 +263,7 @@ impl Harness {
         let removed = self.core.removed_at(&waiting.session);
         self.core.must_be_there(&waiting.name, &waiting.session, removed)?;
         self.core.must_own(&waiting.name, &waiting.session, need)?;
-        if self.waits_for_a_key(&waiting.name, &waiting.args) {
+        if self.runner.waits_for_a_key(&self.core, &waiting.name, &waiting.args) {
             self.deferred.push((self.core.now, waiting.input()));
             return Ok(());
         }

@@ -17,6 +17,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::harness::args::Args;
 use crate::harness::commands::{no_session, no_session_for};
 use crate::harness::core::Core;
+use crate::harness::runs::Runner;
 use crate::harness::{Action, After, DEFAULT_SESSION, Harness, Lifecycle, start};
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, GENESIS, Row};
@@ -157,6 +158,35 @@ impl Core {
         let id = run.get("id").and_then(Value::as_str).unwrap_or_default();
         let dropped = Some(self.runs.dropped(id)).filter(|dropped| *dropped > 0);
         Object::new().maybe("dropped", dropped.map(Value::from)).all(run).done()
+    }
+}
+
+impl Runner {
+    /// Answers from a session that was folded for this and is let go again.
+    fn answer_folded(
+        &mut self,
+        core: &mut Core,
+        waiting: &Waiting,
+        stored: &Stored,
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
+        let Waiting { command, session, name, args, .. } = waiting;
+        let signed = match name.as_str() {
+            "sessions.status" => core.must_be_as_signed(waiting, stored, signatures),
+            _ => Ok(()),
+        };
+        let mut folded = match load(session, core, stored).and_then(|folded| signed.map(|()| folded)) {
+            Ok(folded) => folded,
+            Err(error) => return core.answer_broken(waiting, stored, error),
+        };
+        core.must_be_there(name, session, folded.removed_at())?;
+        // What a lost page left reads as it will once the agent is started; here it is only looked at.
+        let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
+        if let Some(run) = working.map(|run| run.id.clone()) {
+            let blocks = start::from_drafts(&run, stored.drafts());
+            folded.append(core.now, Some(&run), &Entry::Lost { blocks })?;
+        }
+        self.calls.answer_look(core, *command, &folded, name, args)
     }
 }
 
@@ -358,39 +388,13 @@ impl Harness {
             return Err(no_session_for(&waiting.name, session));
         }
         match need_of(&waiting)? {
-            Need::Read => self.answer_folded(&waiting, stored, signatures),
+            Need::Read => self.runner.answer_folded(&mut self.core, &waiting, stored, signatures),
             Need::Write | Need::Work if self.core.lifecycle == Lifecycle::Running => {
                 self.take_for(waiting, stored.rows)
             }
             Need::Work => self.dispatch_waiting(waiting),
             Need::Write => self.write_once(waiting, stored),
         }
-    }
-
-    /// Answers from a session that was folded for this and is let go again.
-    fn answer_folded(
-        &mut self,
-        waiting: &Waiting,
-        stored: &Stored,
-        signatures: Option<&[String]>,
-    ) -> Result<(), ErrorInfo> {
-        let Waiting { command, session, name, args, .. } = waiting;
-        let signed = match name.as_str() {
-            "sessions.status" => self.core.must_be_as_signed(waiting, stored, signatures),
-            _ => Ok(()),
-        };
-        let mut folded = match load(session, &self.core, stored).and_then(|folded| signed.map(|()| folded)) {
-            Ok(folded) => folded,
-            Err(error) => return self.core.answer_broken(waiting, stored, error),
-        };
-        self.core.must_be_there(name, session, folded.removed_at())?;
-        // What a lost page left reads as it will once the agent is started; here it is only looked at.
-        let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
-        if let Some(run) = working.map(|run| run.id.clone()) {
-            let blocks = start::from_drafts(&run, stored.drafts());
-            folded.append(self.core.now, Some(&run), &Entry::Lost { blocks })?;
-        }
-        self.calls.answer_look(&mut self.core, *command, &folded, name, args)
     }
 
     /// Writes to a session while no agent runs, by borrowing the workspace for it, if there is something to write.

@@ -9,6 +9,7 @@ use super::integrity::Head;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::commands::no_session_for;
 use crate::harness::core::Core;
+use crate::harness::runs::Runner;
 use crate::harness::start::Purpose;
 use crate::harness::{After, DEFAULT_SESSION, Harness, Lifecycle};
 use crate::list::Listed;
@@ -54,10 +55,11 @@ impl Core {
     }
 }
 
-impl Harness {
+impl Runner {
     /// Removes a session that may be removed.
     pub(in crate::harness) fn remove_session(
         &mut self,
+        core: &mut Core,
         session: &str,
         args: &Value,
     ) -> Result<(), ErrorInfo> {
@@ -66,14 +68,16 @@ impl Harness {
             return Err(error.hint("clearConversation erases what was said in it"));
         }
         // Whoever may not remove it must not stop its run.
-        self.core.must_own_session(session)?;
-        self.interrupt_session(session, "removed", true);
-        self.unqueue_all(session);
-        self.ask_session(session, "remove", args)?;
-        self.core.outbox.strictly();
+        core.must_own_session(session)?;
+        self.interrupt_session(core, session, "removed", true);
+        self.unqueue_all(core, session);
+        self.ask_session(core, session, "remove", args)?;
+        core.outbox.strictly();
         Ok(())
     }
+}
 
+impl Harness {
     /// When the first removed session is to go, if one is.
     pub(in crate::harness) fn removal_due(&self) -> Option<Millis> {
         let can = matches!(self.core.lifecycle, Lifecycle::Running | Lifecycle::Stopped);
@@ -124,7 +128,7 @@ impl Harness {
             self.core.sessions.remove(session);
         }
         let files = part(1).iter().map(|(key, _)| key.clone()).list();
-        self.sweep_files(&files);
+        self.runner.sweep_files(&mut self.core, &files);
         self.core.outbox.strictly();
         if self.core.lifecycle != Lifecycle::Running {
             self.give_back();

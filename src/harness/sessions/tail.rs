@@ -7,6 +7,7 @@
 use super::waiting::{Tail, Waiting};
 use crate::error::ErrorInfo;
 use crate::harness::core::Core;
+use crate::harness::runs::Runner;
 use crate::harness::{After, Harness, start};
 use crate::journal::{Entry, Row};
 use crate::json;
@@ -48,6 +49,21 @@ impl Core {
     }
 }
 
+impl Runner {
+    /// The page, if these rows hold all of it.
+    fn page_of(&self, core: &Core, waiting: &Waiting, tail: &Tail) -> Option<Value> {
+        let limit = waiting.args.get("limit").and_then(Value::as_u64)?;
+        let mut folded = core.fold_end(&waiting.session, tail)?;
+        let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
+        if let Some(run) = working.map(|run| run.id.clone()) {
+            let blocks = start::from_drafts(&run, &tail.drafts);
+            folded.append(core.now, Some(&run), &Entry::Lost { blocks }).ok()?;
+        }
+        let page = self.calls.read_of(core, &folded, &waiting.name, &waiting.args).ok()?;
+        (json::items(&page).len() as u64 >= limit).then_some(page)
+    }
+}
+
 impl Harness {
     /// Reads what a page begins with: where the journal ends.
     pub(in crate::harness) fn look_at_end(&mut self, mut waiting: Waiting) {
@@ -76,7 +92,7 @@ impl Harness {
             tail.rows.extend(later);
         }
         if tail.from > 1 || tail.seq == 0 {
-            if let Some(answer) = self.page_of(&waiting, &tail) {
+            if let Some(answer) = self.runner.page_of(&self.core, &waiting, &tail) {
                 self.core.reply_now(waiting.command, Ok(Some(json::json(&answer))));
                 return Ok(None);
             }
@@ -92,19 +108,6 @@ impl Harness {
             }
         }
         Ok(Some((waiting, [tail.rows, tail.head, tail.drafts])))
-    }
-
-    /// The page, if these rows hold all of it.
-    fn page_of(&self, waiting: &Waiting, tail: &Tail) -> Option<Value> {
-        let limit = waiting.args.get("limit").and_then(Value::as_u64)?;
-        let mut folded = self.core.fold_end(&waiting.session, tail)?;
-        let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
-        if let Some(run) = working.map(|run| run.id.clone()) {
-            let blocks = start::from_drafts(&run, &tail.drafts);
-            folded.append(self.core.now, Some(&run), &Entry::Lost { blocks }).ok()?;
-        }
-        let page = self.calls.read_of(&self.core, &folded, &waiting.name, &waiting.args).ok()?;
-        (json::items(&page).len() as u64 >= limit).then_some(page)
     }
 }
 

@@ -8,32 +8,36 @@ use super::look::{Stored, load};
 use super::removal::delete;
 use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
+use crate::harness::core::Core;
+use crate::harness::runs::Runner;
 use crate::harness::{Action, DEFAULT_SESSION, Harness, start};
 use crate::journal::Entry;
 use crate::journal::canonical::Integrity;
 use crate::ports::{Rows, Table};
 
-impl Harness {
+impl Runner {
     /// A session that was taken goes by the present configuration, and what waits in it waits again.
-    pub(in crate::harness) fn start_session(&mut self, session: &str) {
-        self.record_start(session);
-        self.start_those_with_keys();
-        self.core.answer_waiters(session);
-        self.calls.tell_questions_again(&mut self.core, &self.setup, session);
+    pub(in crate::harness) fn start_session(&mut self, core: &mut Core, session: &str) {
+        self.record_start(core, session);
+        self.start_those_with_keys(core);
+        core.answer_waiters(session);
+        self.calls.tell_questions_again(core, &self.setup, session);
     }
 
     /// From here on this holder writes the journal, and decisions go by its configuration.
-    pub(in crate::harness) fn record_start(&mut self, session: &str) {
-        let (config, tools) = (self.setup.config_record(&self.core), self.setup.registry.record());
-        self.append(session, None, &Entry::Started { epoch: self.core.epoch, config, tools });
+    pub(in crate::harness) fn record_start(&mut self, core: &mut Core, session: &str) {
+        let (config, tools) = (self.setup.config_record(core), self.setup.registry.record());
+        self.append(core, session, None, &Entry::Started { epoch: core.epoch, config, tools });
     }
+}
 
+impl Harness {
     /// Takes the session of a command, and carries it out.
     pub(super) fn take_for(&mut self, waiting: Waiting, rows: &[Rows]) -> Result<(), ErrorInfo> {
         if let Err(error) = self.take_session(&waiting.session, rows) {
             return self.not_taken(&waiting, error);
         }
-        self.start_session(&waiting.session);
+        self.runner.start_session(&mut self.core, &waiting.session);
         self.dispatch_waiting(waiting)
     }
 
@@ -89,10 +93,15 @@ impl Harness {
         let integrity = self.core.integrity(id);
         if doubted && integrity != Integrity::Verified {
             // What is signed from here on says nothing of what was before.
-            self.append(id, None, &Entry::Found { integrity: integrity.as_str().into() });
+            self.runner.append(
+                &mut self.core,
+                id,
+                None,
+                &Entry::Found { integrity: integrity.as_str().into() },
+            );
         }
         if stopped {
-            self.append(id, None, &Entry::Stopped {});
+            self.runner.append(&mut self.core, id, None, &Entry::Stopped {});
         }
         for write in start::erasures(id, stored.entries()) {
             self.core.outbox.write(write);
@@ -101,9 +110,9 @@ impl Harness {
         if !stored.drafts().is_empty() {
             self.core.outbox.write(delete(Table::Drafts, id));
         }
-        self.lose(id, stored.drafts());
+        self.runner.lose(&mut self.core, id, stored.drafts());
         if self.core.sessions.is_watched(id) {
-            self.calls.tell_history(&mut self.core, id);
+            self.runner.calls.tell_history(&mut self.core, id);
         }
         Ok(())
     }
