@@ -2,7 +2,7 @@
 
 use super::args::Args;
 use super::config::shortened;
-use super::page_calls::{PageCall, Stage};
+use super::page_calls::PageCall;
 use super::queue::accepted;
 use super::start::Over;
 use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Listing};
@@ -125,8 +125,7 @@ impl Harness {
                 let args = none(&["name", "args"])?;
                 let given = args.get("args").filter(|args| !args.is_null()).cloned();
                 let given = given.unwrap_or_else(|| Object::new().done());
-                let call = PageCall { command: id, tool: args.needed("name")?.into(), args: given };
-                self.page_call(call, Stage::Asked);
+                self.page_call(PageCall::new(id, args.needed("name")?, given));
             }
             "tools.resolve" => {
                 let args = none(&["toolCallId", "answer"])?;

@@ -13,8 +13,8 @@ use crate::journal::Entry;
 use crate::json::json;
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::tools::policy::{self, fingerprint};
-use crate::tools::{Definition, Origin, Verdict, gate};
+use crate::tools::permit::CHANGED;
+use crate::tools::{Answers, Caller, Checked, Definition, Facts, Origin, Permit, Wanted, decide, policy};
 use serde_json::Value;
 
 /// A call.
@@ -26,9 +26,16 @@ pub(super) struct PageCall {
     pub tool: String,
     /// The arguments as they were given.
     pub args: Value,
+    /// What has been answered about it.
+    pub answers: Answers,
 }
 
 impl PageCall {
+    /// A call that nobody was asked about.
+    pub fn new(command: u32, tool: &str, args: Value) -> PageCall {
+        PageCall { command, tool: tool.into(), args, answers: Answers::default() }
+    }
+
     /// Its id, for the tool and for a question about it.
     fn id(&self) -> String {
         format!("call-{}", self.command)
@@ -52,73 +59,57 @@ impl PageQuestion {
     }
 }
 
-/// How far a call has come.
-#[derive(Clone, Debug)]
-pub(super) enum Stage {
-    /// It is new.
-    Asked,
-    /// The page's own schema has found nothing wrong.
-    Valid,
-    /// `decide` has said this.
-    Judged(Verdict),
-    /// A person has allowed it, with this definition of the tool.
-    Allowed(String),
-}
-
 impl Harness {
     /// Goes on with a call: it runs, somebody is asked, or it is refused.
-    pub(super) fn page_call(&mut self, call: PageCall, stage: Stage) {
+    pub(super) fn page_call(&mut self, call: PageCall) {
         let command = call.command;
-        if let Err(error) = self.next_of_page_call(call, &stage) {
+        if let Err(error) = self.next_of_page_call(call) {
             self.reply_now(command, Err(self.scrubbed_error(error)));
         }
     }
 
-    fn next_of_page_call(&mut self, call: PageCall, stage: &Stage) -> Result<(), ErrorInfo> {
-        let checked = gate(&self.registry, &self.policy, &call.tool, &json(&call.args))?;
-        let (tool, args) = (checked.definition.clone(), checked.args);
-        if matches!(tool.origin, Origin::Person | Origin::Delegate | Origin::Skill) {
-            let message = format!("{} is of use to a model only", tool.name);
-            return Err(ErrorInfo::new(Code::ToolFailed, message).hint("let a model call it, in a run"));
-        }
-        let (mut verdict, mut reason) = self.policy.verdict(&tool, false);
-        if let Stage::Allowed(definition) = stage {
-            if *definition != fingerprint(&tool) {
-                return Err(not_asked(&["ask_", &call.id()].concat()));
-            }
-            if verdict != Verdict::Deny {
-                return self.run_for_page(&call, &tool, args);
-            }
-        }
-        if let (Stage::Asked, Some(function)) = (stage, tool.validate) {
-            let mut request = Object::new();
-            request.value("args", args);
-            self.ask_page(CallOwner::Validate(About::Page(call)), function, "validate", request);
-            return Ok(());
-        }
-        if let (true, Some(function)) = (verdict != Verdict::Deny, self.config.decide) {
-            let Stage::Judged(judged) = stage else {
-                let request = request_about(&call, Some(&tool), &args, "", reason);
-                self.ask_page(CallOwner::Decide(About::Page(call)), function, "decide", request);
-                return Ok(());
-            };
-            (verdict, reason) = (*judged, "decide");
-        }
+    fn next_of_page_call(&mut self, call: PageCall) -> Result<(), ErrorInfo> {
         let session = self.session(DEFAULT_SESSION);
-        let granted = session.is_some_and(|session| session.grants.iter().any(|grant| grant.covers(&tool)));
-        match verdict {
-            Verdict::Deny => Err(policy::not_allowed(&tool)),
-            Verdict::Ask if !granted => {
-                let definition = fingerprint(&tool);
+        let facts = Facts {
+            tools: &self.registry,
+            policy: &self.policy,
+            grants: session.map(|session| session.grants.as_slice()).unwrap_or_default(),
+            caller: Caller::Page,
+        };
+        let arguments = json(&call.args);
+        let wanted = Wanted {
+            name: &call.tool,
+            arguments: &arguments,
+            answers: &call.answers,
+            failed: 0,
+            lost: false,
+        };
+        match decide(&wanted, &facts) {
+            Permit::Refuse(error) => return Err(error),
+            Permit::Inspect { function, args } => {
+                let mut request = Object::new();
+                request.value("args", args);
+                self.ask_page(CallOwner::Validate(About::Page(call)), function, "validate", request);
+            }
+            Permit::Consult(Checked { definition, args, .. }, reason) => {
+                let request = request_about(&call, Some(definition), &args, "", reason);
+                self.ask_decide(About::Page(call), request);
+            }
+            // The answer was about another tool.
+            Permit::Ask { reason: CHANGED, .. } => return Err(not_asked(&["ask_", &call.id()].concat())),
+            Permit::Ask { reason, definition, .. } => {
                 let question = PageQuestion { call, definition, reason, deadline: self.question_deadline() };
                 let mut event = self.detail(DEFAULT_SESSION);
                 event.all(self.told_page_question(&question));
                 self.page_questions.push(question);
                 self.send_now("agent:permission-required", event);
-                Ok(())
             }
-            Verdict::Allow | Verdict::Ask => self.run_for_page(&call, &tool, args),
+            Permit::Run(Checked { definition, args, .. }) => {
+                let tool = definition.clone();
+                return self.run_for_page(&call, &tool, args);
+            }
         }
+        Ok(())
     }
 
     fn run_for_page(&mut self, call: &PageCall, tool: &Definition, args: Value) -> Result<(), ErrorInfo> {
@@ -151,7 +142,7 @@ impl Harness {
         let Some(at) = self.page_questions.iter().position(|asked| asked.id() == request) else {
             return false;
         };
-        let PageQuestion { call, definition, .. } = self.page_questions.remove(at);
+        let PageQuestion { mut call, definition, .. } = self.page_questions.remove(at);
         let mut event = self.detail(DEFAULT_SESSION);
         event.text("requestId", request).text("answer", answer);
         self.send_now("agent:permission-resolved", event);
@@ -168,7 +159,8 @@ impl Harness {
             let granted = Entry::Granted { tool: call.tool.clone(), definition: definition.clone() };
             self.append(DEFAULT_SESSION, None, &granted);
         }
-        self.page_call(call, Stage::Allowed(definition));
+        call.answers.allowed = Some(definition);
+        self.page_call(call);
         true
     }
 }

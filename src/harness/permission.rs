@@ -2,12 +2,11 @@
 //!
 //! Decides what a question says, who may answer which, and when nobody has answered in time. Promises: a question is
 //! told after its entry is stored and answered once; the first answer counts, for just the arguments and the definition
-//! it was asked about. Leaves to others: whether to ask at all (`tools::policy`, `run`).
+//! it was asked about. Leaves to others: whether to ask at all (`tools::permit`).
 
 use super::calls::{About, CallOwner, LiveCall, RunCall};
 use super::config::shortened;
 use super::outcome::failed_call;
-use super::page_calls::Stage;
 use super::sessions::Head;
 use super::{Action, DEFAULT_SESSION, Harness};
 use crate::error::{Code, ErrorInfo};
@@ -46,14 +45,22 @@ impl Harness {
     /// `decide` is asked about a call of a run.
     pub(super) fn consult(&mut self, session: &str, run: &str, tool_call: &str) {
         let about = About::Run(RunCall::new(session, run, tool_call));
-        let (Some(tool), Some(function)) = (self.tool_of(session, run, tool_call), self.config.decide) else {
-            // The tool, or the page that decides, has gone since: a person is asked.
+        let Some(tool) = self.tool_of(session, run, tool_call) else {
+            // It has gone since: a person is asked.
             return self.judged(about, Ok(None));
         };
         let args = self.args_of(session, run, tool_call);
         let reason = self.policy.verdict(tool, false).1;
         let request = request_of(tool_call, &tool.name, tool.capability.as_deref(), &args, "", reason);
-        self.ask_page(CallOwner::Decide(about), function, "decide", request);
+        self.ask_decide(about, request);
+    }
+
+    /// Asks the page's `decide`, or a person where it has gone since.
+    pub(super) fn ask_decide(&mut self, about: About, request: Object) {
+        match self.config.decide {
+            Some(function) => self.ask_page(CallOwner::Decide(about), function, "decide", request),
+            None => self.judged(about, Ok(None)),
+        }
     }
 
     /// What `decide` says. When it throws, says something else or nothing, a person is asked.
@@ -61,7 +68,10 @@ impl Harness {
         let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
         let verdict = said.as_ref().and_then(Value::as_str).and_then(Verdict::parse).unwrap_or(Verdict::Ask);
         match about {
-            About::Page(call) => self.page_call(call, Stage::Judged(verdict)),
+            About::Page(mut call) => {
+                call.answers.judged = Some(verdict);
+                self.page_call(call);
+            }
             About::Run(RunCall { session, run, tool_call }) => {
                 let entry = Entry::Judged { tool_call, verdict: verdict.as_str().into() };
                 self.inner_settle(session, run, entry);
@@ -104,7 +114,10 @@ impl Harness {
         };
         match (about, error) {
             (About::Page(call), Some(error)) => self.reply_now(call.command, Err(error)),
-            (About::Page(call), None) => self.page_call(call, Stage::Valid),
+            (About::Page(mut call), None) => {
+                call.answers.valid = true;
+                self.page_call(call);
+            }
             (About::Run(RunCall { session, run, tool_call }), error) => {
                 self.inner_settle(session, run, Entry::Validated { tool_call, error });
             }
