@@ -230,6 +230,9 @@ mod tests {
         caller: Caller,
     }
 
+    /// What is found of it, and what puts that right.
+    type Step = (&'static str, fn(&mut Case));
+
     impl Case {
         fn new(caller: Caller) -> Case {
             Case {
@@ -297,7 +300,7 @@ mod tests {
         case.config["capabilities"] = json!([]);
         case.config["processType"] = json!("Researcher");
         case.config["permissions"]["decide"] = json!(true);
-        let steps: [(&str, fn(&mut Case)); 11] = [
+        let steps: [Step; 11] = [
             ("refuse tool_not_found: no tool is called 'sned'", |case| case.name = "send"),
             ("refuse permission_denied: a Researcher only reads, and send changes something", |case| {
                 case.config["processType"] = json!("Worker");
