@@ -4,7 +4,7 @@ use super::args::Args;
 use super::calls::Calls;
 use super::config::shortened;
 use super::core::Core;
-use super::page_calls::{PageCall, Stage};
+use super::page_calls::PageCall;
 use super::queue::accepted;
 use super::runs::Runner;
 use super::start::Over;
@@ -394,8 +394,8 @@ impl Harness {
                 let args = none(&["name", "args"])?;
                 let given = args.get("args").filter(|args| !args.is_null()).cloned();
                 let given = given.unwrap_or_else(|| Object::new().done());
-                let call = PageCall { command: id, tool: args.needed("name")?.into(), args: given };
-                self.runner.page_call(&mut self.core, call, Stage::Asked);
+                let call = PageCall::new(id, args.needed("name")?, given);
+                self.runner.page_call(&mut self.core, call);
             }
             "tools.resolve" => {
                 let args = none(&["toolCallId", "answer"])?;

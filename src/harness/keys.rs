@@ -139,7 +139,7 @@ fn named(args: &Args<'_>) -> Result<String, ErrorInfo> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{By, Given, Input, ModelRequest, Options};
+    use super::super::{By, Given, Harness, Input, ModelRequest, Options};
     use super::*;
     use crate::ports::{Commit, MemoryStore, Table, Write};
     use serde_json::json;

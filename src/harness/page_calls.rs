@@ -17,8 +17,8 @@ use crate::journal::Entry;
 use crate::json::json;
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::tools::policy::{self, fingerprint};
-use crate::tools::{Definition, Origin, Verdict, gate};
+use crate::tools::permit::CHANGED;
+use crate::tools::{Answers, Caller, Checked, Definition, Facts, Origin, Permit, Wanted, decide, policy};
 use serde_json::Value;
 
 /// A call.
@@ -30,9 +30,16 @@ pub(super) struct PageCall {
     pub tool: String,
     /// The arguments as they were given.
     pub args: Value,
+    /// What has been answered about it.
+    pub answers: Answers,
 }
 
 impl PageCall {
+    /// A call that nobody was asked about.
+    pub fn new(command: u32, tool: &str, args: Value) -> PageCall {
+        PageCall { command, tool: tool.into(), args, answers: Answers::default() }
+    }
+
     /// Its id, for the tool and for a question about it.
     fn id(&self) -> String {
         format!("call-{}", self.command)
@@ -56,19 +63,6 @@ impl PageQuestion {
     }
 }
 
-/// How far a call has come.
-#[derive(Clone, Debug)]
-pub(super) enum Stage {
-    /// It is new.
-    Asked,
-    /// The page's own schema has found nothing wrong.
-    Valid,
-    /// `decide` has said this.
-    Judged(Verdict),
-    /// A person has allowed it, with this definition of the tool.
-    Allowed(String),
-}
-
 impl Calls {
     /// `PermissionRequest` of the contract.
     pub(super) fn told_page_question(&self, core: &Core, setup: &Setup, asked: &PageQuestion) -> Value {
@@ -80,73 +74,57 @@ impl Calls {
 
 impl Runner {
     /// Goes on with a call: it runs, somebody is asked, or it is refused.
-    pub(super) fn page_call(&mut self, core: &mut Core, call: PageCall, stage: Stage) {
+    pub(super) fn page_call(&mut self, core: &mut Core, call: PageCall) {
         let command = call.command;
-        if let Err(error) = self.next_of_page_call(core, call, &stage) {
+        if let Err(error) = self.next_of_page_call(core, call) {
             core.reply_now(command, Err(core.secrets.scrubbed_error(error)));
         }
     }
 
-    fn next_of_page_call(&mut self, core: &mut Core, call: PageCall, stage: &Stage) -> Result<(), ErrorInfo> {
-        let checked = gate(&self.setup.registry, &self.setup.policy, &call.tool, &json(&call.args))?;
-        let (tool, args) = (checked.definition.clone(), checked.args);
-        if matches!(tool.origin, Origin::Person | Origin::Delegate | Origin::Skill) {
-            let message = format!("{} is of use to a model only", tool.name);
-            return Err(ErrorInfo::new(Code::ToolFailed, message).hint("let a model call it, in a run"));
-        }
-        let (mut verdict, mut reason) = self.setup.policy.verdict(&tool, false);
-        if let Stage::Allowed(definition) = stage {
-            if *definition != fingerprint(&tool) {
-                return Err(not_asked(&["ask_", &call.id()].concat()));
-            }
-            if verdict != Verdict::Deny {
-                return self.run_for_page(core, &call, &tool, args);
-            }
-        }
-        if let (Stage::Asked, Some(function)) = (stage, tool.validate) {
-            let mut request = Object::new();
-            request.value("args", args);
-            self.calls.ask_page(
-                core,
-                &self.setup,
-                CallOwner::Validate(About::Page(call)),
-                function,
-                "validate",
-                request,
-            );
-            return Ok(());
-        }
-        if let (true, Some(function)) = (verdict != Verdict::Deny, self.setup.config.decide) {
-            let Stage::Judged(judged) = stage else {
-                let request = request_about(&call, Some(&tool), &args, "", reason);
-                self.calls.ask_page(
-                    core,
-                    &self.setup,
-                    CallOwner::Decide(About::Page(call)),
-                    function,
-                    "decide",
-                    request,
-                );
-                return Ok(());
-            };
-            (verdict, reason) = (*judged, "decide");
-        }
+    fn next_of_page_call(&mut self, core: &mut Core, call: PageCall) -> Result<(), ErrorInfo> {
         let session = core.session(DEFAULT_SESSION);
-        let granted = session.is_some_and(|session| session.grants.iter().any(|grant| grant.covers(&tool)));
-        match verdict {
-            Verdict::Deny => Err(policy::not_allowed(&tool)),
-            Verdict::Ask if !granted => {
-                let definition = fingerprint(&tool);
-                let question =
-                    PageQuestion { call, definition, reason, deadline: self.setup.question_deadline(core) };
+        let facts = Facts {
+            tools: &self.setup.registry,
+            policy: &self.setup.policy,
+            grants: session.map(|session| session.grants.as_slice()).unwrap_or_default(),
+            caller: Caller::Page,
+        };
+        let arguments = json(&call.args);
+        let wanted = Wanted {
+            name: &call.tool,
+            arguments: &arguments,
+            answers: &call.answers,
+            failed: 0,
+            lost: false,
+        };
+        match decide(&wanted, &facts) {
+            Permit::Refuse(error) => return Err(error),
+            Permit::Inspect { function, args } => {
+                let mut request = Object::new();
+                request.value("args", args);
+                let owner = CallOwner::Validate(About::Page(call));
+                self.calls.ask_page(core, &self.setup, owner, function, "validate", request);
+            }
+            Permit::Consult(Checked { definition, args, .. }, reason) => {
+                let request = request_about(&call, Some(definition), &args, "", reason);
+                self.ask_decide(core, About::Page(call), request);
+            }
+            // The answer was about another tool.
+            Permit::Ask { reason: CHANGED, .. } => return Err(not_asked(&["ask_", &call.id()].concat())),
+            Permit::Ask { reason, definition, .. } => {
+                let deadline = self.setup.question_deadline(core);
+                let question = PageQuestion { call, definition, reason, deadline };
                 let mut event = core.detail(DEFAULT_SESSION);
                 event.all(self.calls.told_page_question(core, &self.setup, &question));
                 self.calls.page_questions.push(question);
                 self.calls.send_now(core, &self.setup, "agent:permission-required", event);
-                Ok(())
             }
-            Verdict::Allow | Verdict::Ask => self.run_for_page(core, &call, &tool, args),
+            Permit::Run(Checked { definition, args, .. }) => {
+                let tool = definition.clone();
+                return self.run_for_page(core, &call, &tool, args);
+            }
         }
+        Ok(())
     }
 
     fn run_for_page(
@@ -190,7 +168,7 @@ impl Runner {
         let Some(at) = self.calls.page_questions.iter().position(|asked| asked.id() == request) else {
             return false;
         };
-        let PageQuestion { call, definition, .. } = self.calls.page_questions.remove(at);
+        let PageQuestion { mut call, definition, .. } = self.calls.page_questions.remove(at);
         let mut event = core.detail(DEFAULT_SESSION);
         event.text("requestId", request).text("answer", answer);
         self.calls.send_now(core, &self.setup, "agent:permission-resolved", event);
@@ -207,7 +185,8 @@ impl Runner {
             let granted = Entry::Granted { tool: call.tool.clone(), definition: definition.clone() };
             self.append(core, DEFAULT_SESSION, None, &granted);
         }
-        self.page_call(core, call, Stage::Allowed(definition));
+        call.answers.allowed = Some(definition);
+        self.page_call(core, call);
         true
     }
 }

@@ -2,14 +2,13 @@
 //!
 //! Decides what a question says, who may answer which, and when nobody has answered in time. Promises: a question is
 //! told after its entry is stored and answered once; the first answer counts, for just the arguments and the definition
-//! it was asked about. Leaves to others: whether to ask at all (`tools::policy`, `run`).
+//! it was asked about. Leaves to others: whether to ask at all (`tools::permit`).
 
 use super::calls::Calls;
 use super::calls::{About, CallOwner, LiveCall, RunCall};
 use super::config::shortened;
 use super::core::Core;
 use super::outcome::failed_call;
-use super::page_calls::Stage;
 use super::runs::Runner;
 use super::sessions::Head;
 use super::setup::Setup;
@@ -218,16 +217,24 @@ impl Runner {
     /// `decide` is asked about a call of a run.
     pub(super) fn consult(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
         let about = About::Run(RunCall::new(session, run, tool_call));
-        let (Some(tool), Some(function)) =
-            (self.setup.tool_of(core, session, run, tool_call), self.setup.config.decide)
-        else {
-            // The tool, or the page that decides, has gone since: a person is asked.
+        let Some(tool) = self.setup.tool_of(core, session, run, tool_call) else {
+            // It has gone since: a person is asked.
             return self.judged(core, about, Ok(None));
         };
         let args = core.args_of(session, run, tool_call);
         let reason = self.setup.policy.verdict(tool, false).1;
         let request = request_of(tool_call, &tool.name, tool.capability.as_deref(), &args, "", reason);
-        self.calls.ask_page(core, &self.setup, CallOwner::Decide(about), function, "decide", request);
+        self.ask_decide(core, about, request);
+    }
+
+    /// Asks the page's `decide`, or a person where it has gone since.
+    pub(super) fn ask_decide(&mut self, core: &mut Core, about: About, request: Object) {
+        match self.setup.config.decide {
+            Some(function) => {
+                self.calls.ask_page(core, &self.setup, CallOwner::Decide(about), function, "decide", request);
+            }
+            None => self.judged(core, about, Ok(None)),
+        }
     }
 
     /// What `decide` says. When it throws, says something else or nothing, a person is asked.
@@ -240,7 +247,10 @@ impl Runner {
         let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
         let verdict = said.as_ref().and_then(Value::as_str).and_then(Verdict::parse).unwrap_or(Verdict::Ask);
         match about {
-            About::Page(call) => self.page_call(core, call, Stage::Judged(verdict)),
+            About::Page(mut call) => {
+                call.answers.judged = Some(verdict);
+                self.page_call(core, call);
+            }
             About::Run(RunCall { session, run, tool_call }) => {
                 let entry = Entry::Judged { tool_call, verdict: verdict.as_str().into() };
                 core.settle(session, run, entry);
@@ -289,7 +299,10 @@ impl Runner {
         };
         match (about, error) {
             (About::Page(call), Some(error)) => core.reply_now(call.command, Err(error)),
-            (About::Page(call), None) => self.page_call(core, call, Stage::Valid),
+            (About::Page(mut call), None) => {
+                call.answers.valid = true;
+                self.page_call(core, call);
+            }
             (About::Run(RunCall { session, run, tool_call }), error) => {
                 core.settle(session, run, Entry::Validated { tool_call, error });
             }
