@@ -151,7 +151,7 @@ fn host(project: &Project, tally: &mut Tally) {
     let tests = &["test", "--package", "lodger", "--no-fail-fast", "--", "--show-output"];
     // Without its judges the validator's tests would skip, so their absence is a failure of its own.
     let judges = || -> Result<PathBuf> {
-        npm_ci(&project.root.join("tests/schema/ajv"))?;
+        npm_ci(&project.root.join("tests/host/corpora/schema/ajv"))?;
         tools::schema_suite(project)
     };
     let mut core = in_root(project, tests);
