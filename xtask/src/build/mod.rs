@@ -21,7 +21,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// What `import "lodger"` may cost a page, in bytes of brotli. A higher gate needs figures in ARCHITECTURE.md.
+/// What `import "lodger"` may cost a page, in bytes of brotli. A higher gate needs figures in docs/measured.md.
 const GATE: usize = 315_000;
 
 #[derive(Clone, Copy, PartialEq)]
