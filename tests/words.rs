@@ -1,4 +1,5 @@
-//! The words of the documents and of module headers: plain English, which a reader of any country takes in at once.
+//! The words of the documents and of module headers: plain English, which a reader of any country takes in at once. And
+//! the files that the documents name: they exist.
 //!
 //! Looked at are `README.md`, `ARCHITECTURE.md`, `CONTRIBUTING.md`, `SECURITY.md`, all of `docs/`, and each `//!` of
 //! `src/`. A sentence ends at `.`, `:`, `;`, `!` or `?`, and with its paragraph or list item. Code, table rows and
@@ -39,6 +40,9 @@ const ARTICLES: [&str; 9] = ["a", "all", "an", "each", "every", "its", "most", "
 
 const DOCUMENTS: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"];
 
+/// How the path of a file of ours begins, as documents write it.
+const FOLDERS: [&str; 8] = ["docs/", "fuzz/", "js/", "pkg-tests/", "src/", "tests/", "www/", "xtask/"];
+
 #[test]
 fn documents_and_headers_are_plain_english() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -51,13 +55,34 @@ fn documents_and_headers_are_plain_english() {
                 .filter_map(|(line, sentence)| Some(format!("{name}:{line}: {}", fault(&sentence)?))),
         );
     };
-    for path in DOCUMENTS.map(|name| root.join(name)).into_iter().chain(files(&root.join("docs"), "md")) {
+    for path in documents() {
         judge(&path, &fs::read_to_string(&path).unwrap());
     }
     for path in files(&root.join("src"), "rs") {
         judge(&path, &header(&fs::read_to_string(&path).unwrap()));
     }
     assert!(faults.is_empty(), "say it plainly:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn files_that_documents_name_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut gone = Vec::new();
+    for path in documents() {
+        let text = fs::read_to_string(&path).unwrap();
+        let named = text.split('`').skip(1).step_by(2).filter(|code| {
+            // `NAME` stands for a name that is still to be given.
+            FOLDERS.iter().any(|folder| code.starts_with(folder)) && !code.contains("NAME")
+        });
+        let linked = text.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(link, _)| link));
+        let linked = linked.filter(|link| !link.starts_with("https:"));
+        let here = path.parent().unwrap();
+        let all = named.map(|name| root.join(name)).chain(linked.map(|link| here.join(link)));
+        gone.extend(
+            all.filter(|file| !file.exists()).map(|file| format!("{}: {}", path.display(), file.display())),
+        );
+    }
+    assert!(gone.is_empty(), "named, but not there:\n{}", gone.join("\n"));
 }
 
 #[test]
@@ -94,6 +119,11 @@ fn each_fault_is_seen() {
     ] {
         assert_eq!(faults(&text), Vec::<String>::new(), "{text}");
     }
+}
+
+fn documents() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    DOCUMENTS.iter().map(|name| root.join(name)).chain(files(&root.join("docs"), "md")).collect()
 }
 
 /// What is wrong with a sentence, and its beginning.

@@ -1,7 +1,7 @@
 //! The one way to a tool: what must be true before a call runs, in one order.
 //!
 //! Decides, in this order: the name is known; the process type has the tool; its capability is held; the arguments
-//! are a JSON object and fit the schema. Promises: whoever asks for a call (a model, the page) passes here, and a call
+//! are a JSON object and fit the schema. Promises: each call passes here, be it a model's or the page's, and a call
 //! that does not pass has changed nothing. Leaves to others: permission (`policy` says, `run` asks), running the tool,
 //! then cutting what it says (`result`).
 
