@@ -1,7 +1,7 @@
 //! Operations on pages: from the page's own code, from `tools.execute` and from a run.
 //!
-//! Every one is worked out against the pages as they are in the database, whoever wrote them last: what other
-//! tabs changed is read first, and a commit that comes too late is worked out again. A page tool of a run
+//! Each is worked out against the pages as they are in the database. What other tabs changed is read first, and a
+//! commit that comes too late is worked out again. A page tool of a run
 //! commits its changes and its outcome together, so that it happens exactly once.
 
 use super::calls::RunCall;

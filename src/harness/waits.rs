@@ -1,12 +1,13 @@
 //! Waiting for the end of a run: `wait`, and `result`.
 //!
-//! Decides who is answered what, and when. Promises: a run is not touched by who waits for it; who joins late is answered as
-//! all the others, also after a reload; an answer comes after the commit of what it tells. Leaves to others: how a run has
-//! ended (`session/`), which events it has (`events`).
+//! Decides who is answered what, and when. Promises: waiting for a run does not touch it; a waiter that joins late is
+//! answered as all the others, also after a reload; an answer comes after the commit of what it tells. Leaves to
+//! others: how a run has ended (`session/`), which events it has (`events`).
 //!
-//! Where a run has failed, an answer waits `errorGraceMs` from its end on: a run that goes on with it within that time takes
-//! its place, with its own times under the id that was asked for, and so on with that one. The time counts from the journal's
-//! own, so it is the same for whoever comes later. Of a cleared conversation only is known how each run has ended.
+//! After the end of a failed run, an answer waits `errorGraceMs`. A run that goes on with it within that time takes its
+//! place: the answer has that run's times under the id that was asked for. If that run fails too, the same holds for
+//! it. The grace counts from the time that the journal has, so all waiters are told the same. Of a cleared conversation
+//! it is only known how each run has ended.
 
 use super::Action;
 use super::args::Args;

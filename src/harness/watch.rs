@@ -1,9 +1,9 @@
 //! How long a model may keep silent.
 //!
-//! Decides when an answer is given up (no head, no first byte, a silence in the middle), and when a run has no time left.
-//! Promises: what counts is the clock, never the number of timers, so that a hidden page or a machine that slept is right
-//! too; whoever was asleep longer than the model was silent hears what has come meanwhile, once, before it is given up; and
-//! nothing of a run begins after its time. Leaves to others: aborting, and whether the call is made again (`run`).
+//! Decides when an answer is given up (no head, no first byte, a silence in the middle), and when a run has no time
+//! left. Promises: what counts is the clock, never the number of timers, so that a hidden page or a machine that slept
+//! is right too; a page that was asleep hears what has come meanwhile, once, before the model is given up; nothing of a
+//! run begins after its time. Leaves to others: aborting, and whether the call is made again (`run`).
 
 use super::calls::Calls;
 use super::core::Core;

@@ -242,8 +242,8 @@ pub struct Call {
 }
 
 impl Call {
-    /// Why it is not run. Of one that had begun before its page was lost nobody knows what came of it, whyever it is not run
-    /// again.
+    /// Why it is not run. If it had begun before its page was lost, its outcome is unknown: that is said in place of the
+    /// reason why it is not run again.
     fn refused(&self, error: ErrorInfo) -> ErrorInfo {
         if !self.begun || error.code == Code::ToolFailed {
             return error;
@@ -981,8 +981,8 @@ impl Run {
         self.last_at.saturating_add(ms.saturating_sub(self.worked_ms))
     }
 
-    /// Goes back to its `own` provider where the one that has taken over is not `there` any more, as do those that work
-    /// for it.
+    /// Goes back to its `own` provider if the provider that has taken over is not `there` any more. Its delegates do the
+    /// same.
     pub(crate) fn leave(&mut self, own: Option<&str>, there: &dyn Fn(&str) -> bool) {
         if self.on.as_deref().is_some_and(|on| own != Some(on) && !there(on)) {
             (self.on, self.tries) = (own.map(Into::into), 0);
@@ -1030,7 +1030,8 @@ impl Run {
         Some((id, entry))
     }
 
-    /// Before which of its turns what it is told now comes. A call that came to nothing is made again in its place.
+    /// The number of the turn that a message comes before if it enters now. A call that came to nothing is made again, so
+    /// its turn is this one.
     fn next_turn(&self) -> usize {
         let again = self.turns.last().is_some_and(|turn| !turn.answered());
         self.turns.len() - usize::from(again)

@@ -1,10 +1,10 @@
 //! Which session a command is about, and who may give it.
 //!
-//! Decides, before any command on a session is carried out: whether there is an operator and whether the session is
-//! theirs, whether the journal is at hand, has to be read first, or the workspace has to be borrowed for one write.
-//! Promises: there is no other way to a session than through this gate, whichever method was called. Leaves to
-//! others: reading a session for a command (`look.rs`), taking it (`take.rs`), what the command does (`commands.rs` here
-//! and in `harness/`), what a session's record says (`session/`).
+//! Decides, before any command on a session is carried out: whether there is an operator, and whether the session is
+//! theirs; whether the journal is at hand, has to be read first, or the workspace has to be borrowed for one write.
+//! Promises: every command passes here, by whichever method or tab it came. Leaves to others: reading a session for a
+//! command (`look.rs`), taking it (`take.rs`), what the command does (`commands.rs` here and in `harness/`), what a
+//! session's record says (`session/`).
 
 use super::waiting::{Waiting, by_rows};
 use crate::error::ErrorInfo;

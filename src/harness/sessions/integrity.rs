@@ -1,13 +1,13 @@
 //! Whether what is stored is what was written.
 //!
-//! Decides what is signed with a commit (the head of each session that has changed, which covers its record and the
-//! journal's end, the record by itself, and each event), and what is made of signatures that are read. Promises: a head
-//! or an event that somebody changed is never taken for what it says; it is shown as it is by `sessions.status` and by a
-//! list with verification, and changes nothing. Leaves to others: the key, which no page can read (`browser/`), and the
-//! chain of rows (`journal/`).
+//! Decides what is signed with a commit, and what is made of signatures that are read. Signed are the head of each
+//! session that has changed, the record by itself, and each event; a head covers its record and the journal's end.
+//! Promises: a head or an event that somebody changed is never taken for what it says. It is shown as it is by
+//! `sessions.status` and by a list with verification, and changes nothing. Leaves to others: the key, which no page can
+//! read (`browser/`), and the chain of rows (`journal/`).
 //!
-//! It tells of changes by whoever reaches the disk, or a backup of it, without the key. A script of this origin can have
-//! anything signed, and a database that was put back whole is what it was.
+//! It tells of changes on the disk, or in a backup of it, that were made without the key. A script of this origin can
+//! have anything signed, and a database that was put back whole is what it was.
 
 use super::waiting::by_rows;
 use crate::harness::core::Core;

@@ -1,8 +1,8 @@
 //! Sessions that somebody has removed, until nothing is left of them.
 //!
 //! Decides how long a removal can be undone, and what goes when that is over. Promises: until then the session is there
-//! for nobody but `undoRemove`, and whole; afterwards no row speaks of it, whoever holds the workspace by then, be it at
-//! a later start. Leaves to others: who may remove (`session/`), and to ask for each command whether its session was
+//! for nobody but `undoRemove`, and whole; afterwards no row speaks of it. The holder of that moment sees to it, be it
+//! at a later start. Leaves to others: who may remove (`session/`), and to ask for each command whether its session was
 //! removed (`gate.rs`, `look.rs`).
 
 use super::integrity::Head;

@@ -9,6 +9,7 @@ use crate::build;
 use crate::command::{Cmd, cargo, lines, npm, npm_bin, npm_ci};
 use crate::demo;
 use crate::local_model;
+use crate::measured;
 use crate::project::{Project, WASM, files};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeSet;
@@ -99,13 +100,20 @@ pub fn campaign(project: &Project) -> Result<()> {
     tally.close(&[])
 }
 
-pub fn bench(project: &Project) -> Result<()> {
+/// `record`: the figures are kept.
+pub fn bench(project: &Project, record: bool) -> Result<()> {
     build::ensure(project)?;
     tools::chromium()?;
     let dir = project.root.join("pkg-tests");
     npm_ci(&dir)?;
     npm_ci(&dir.join("bench/peers"))?;
-    Cmd::new("node").args(["bench/run.mjs", "--gate"]).arg(build::bench(project)?).in_dir(&dir).run()
+    let bench = Cmd::new("node").args(["bench/run.mjs", "--gate"]).arg(build::bench(project)?).in_dir(&dir);
+    if !record {
+        return bench.run();
+    }
+    let figures = bench.captured()?;
+    print!("{figures}");
+    measured::record(project, "speed", &figures)
 }
 
 fn host(project: &Project, tally: &mut Tally) {
@@ -244,7 +252,7 @@ fn package(project: &Project, tally: &mut Tally, env: &[(&str, &str)]) {
         npm_ci(&dir)?;
         Ok(Cmd::new("node").arg("run.mjs").in_dir(&dir).envs(env))
     };
-    tally.check("size", || build::package(project, build::Profile::Release));
+    tally.check("size", || build::package(project, build::Profile::Release, false));
     tally.run("package", Count::Last, ready());
 }
 
