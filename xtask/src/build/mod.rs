@@ -9,6 +9,7 @@ mod arrange;
 mod modules;
 mod opt;
 mod package;
+mod parts;
 mod rooms;
 mod sizes;
 mod wasm;
@@ -89,6 +90,15 @@ pub fn bench(project: &Project) -> Result<PathBuf> {
     modules::copy(project, &bindings.glue, &dir)?;
     fs::write(dir.join(package::WASM_FILE), &small.stripped)?;
     Ok(dir)
+}
+
+/// What rooms of the house would weigh as parts of the module of their own.
+pub fn parts(project: &Project) -> Result<()> {
+    let built = wasm::compile(project, Profile::Release, "npm")?;
+    let bindings = wasm::bind(project, Profile::Release, &built)?;
+    let small = opt::shrink(project, &bindings.wasm)?;
+    print!("{}", parts::report(&fs::read(&built)?, &small.named)?);
+    Ok(())
 }
 
 /// Rust's standard library for wasm is there, or is put there.

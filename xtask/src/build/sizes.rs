@@ -42,7 +42,7 @@ fn gzip(bytes: &[u8]) -> Result<usize> {
     Ok(encoder.finish()?.len())
 }
 
-fn brotli(bytes: &[u8]) -> Result<usize> {
+pub fn brotli(bytes: &[u8]) -> Result<usize> {
     let mut out = Vec::new();
     let params = brotli::enc::BrotliEncoderParams {
         quality: 11,

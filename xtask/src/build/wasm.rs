@@ -42,7 +42,7 @@ pub fn compile(project: &Project, profile: Profile, features: &str) -> Result<Pa
     let mut cmd = Cmd::new(cargo())
         .args(["rustc", "--package", "lodger", "--lib", "--crate-type", "cdylib", "--target", WASM])
         .args(["--features", features])
-        .args(["--config", &rustflags(project)])
+        .args(["--config", &rustflags(project, profile)])
         .arg("--target-dir")
         .arg(&dir)
         .in_dir(&project.root);
@@ -59,12 +59,16 @@ pub fn compile(project: &Project, profile: Profile, features: &str) -> Result<Pa
 
 /// `v0` names keep the types a generic function was made for, so that `rooms` can say who asked for it. Paths of the
 /// building machine end up in panic messages: they are cut to what all machines have in common.
-fn rustflags(project: &Project) -> String {
+fn rustflags(project: &Project, profile: Profile) -> String {
     let mut flags = vec!["-Csymbol-mangling-version=v0".to_owned()];
     // The loop instead of the unrolled rounds: 7 KB less.
     flags.push("--cfg=sha2_backend_soft=\"compact\"".to_owned());
     flags.push(format!("-Cllvm-args={}", LLVM.join(" ")));
     flags.push(format!("-Clink-arg=-zstack-size={STACK}"));
+    // What refers to what, for `parts`. The published module is the same byte for byte.
+    if profile == Profile::Release {
+        flags.push("-Clink-arg=--emit-relocs".to_owned());
+    }
     flags.push(format!("--remap-path-prefix={}=", project.root.display()));
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)
@@ -137,6 +141,10 @@ pub fn bind(project: &Project, profile: Profile, wasm: &Path) -> Result<Bindings
     }
     for export in output.wasm_mut().exports.iter_mut() {
         export.name = to(&export.name).unwrap_or_else(|| export.name.clone());
+    }
+    // They speak of the module as it was linked.
+    for name in ["linking", "reloc.CODE", "reloc.DATA"] {
+        output.wasm_mut().customs.remove_raw(name);
     }
     output.emit(&out)?;
     let glue = fs::read_to_string(out.join(GLUE).with_extension("js"))?;

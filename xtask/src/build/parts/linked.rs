@@ -1,0 +1,213 @@
+//! What refers to what in the module as the linker leaves it.
+//!
+//! Decides nothing. A number in the code may be an address, a place in the table or just a number: only the relocations
+//! tell, and only the linker's own output has them (`--emit-relocs`). Every later step drops them.
+
+use anyhow::{Context, Result, bail, ensure};
+use rustc_demangle::demangle;
+use std::collections::HashMap;
+use std::ops::Range;
+use wasmparser::{
+    ConstExpr, DataKind, ElementItems, ElementKind, ExternalKind, KnownCustom, Linking, Name, Operator,
+    Parser, Payload, RelocationEntry, RelocationType, SymbolInfo, TypeRef,
+};
+
+/// A function, or a piece of data.
+#[derive(Default)]
+pub struct Node {
+    /// A function's name; data has none.
+    pub name: String,
+    /// A function's place in the table, if its address is taken.
+    pub slot: Option<u32>,
+    /// Where a piece of data lies.
+    pub data: Range<u32>,
+    /// What it refers to.
+    pub uses: Vec<usize>,
+    /// The functions among these whose address it has.
+    pub addresses: Vec<usize>,
+}
+
+pub struct Linked {
+    /// The functions in the order of the module, then the data.
+    pub nodes: Vec<Node>,
+    /// The functions that the world calls.
+    pub roots: Vec<usize>,
+}
+
+/// The address that an active segment begins at.
+pub fn begin(offset: &ConstExpr) -> Result<u32> {
+    match offset.get_operators_reader().read()? {
+        Operator::I32Const { value } => Ok(value as u32),
+        other => bail!("a segment begins at {other:?}, which is no constant"),
+    }
+}
+
+/// Of which function, or of which piece of data, a relocation is.
+struct Places {
+    /// The bodies of functions, as offsets in the file.
+    bodies: Vec<Range<usize>>,
+    /// The segments of data: their addresses, and their bytes as offsets in the file.
+    segments: Vec<(u32, Range<usize>)>,
+    code: usize,
+    data: usize,
+}
+
+pub fn read(wasm: &[u8]) -> Result<Linked> {
+    let mut places = Places { bodies: Vec::new(), segments: Vec::new(), code: 0, data: 0 };
+    let (mut nodes, mut roots, mut imported) = (Vec::new(), Vec::new(), 0);
+    let (mut names, mut slots) = (HashMap::new(), HashMap::new());
+    let (mut symbols, mut relocations) = (Vec::new(), Vec::new());
+    for payload in Parser::new(0).parse_all(wasm) {
+        match payload? {
+            Payload::ImportSection(imports) => {
+                for import in imports.into_imports() {
+                    imported += usize::from(matches!(import?.ty, TypeRef::Func(_)));
+                }
+            }
+            Payload::ExportSection(exports) => {
+                for export in exports {
+                    let export = export?;
+                    if export.kind == ExternalKind::Func {
+                        roots.push(export.index as usize);
+                    }
+                }
+            }
+            Payload::StartSection { func, .. } => roots.push(func as usize),
+            Payload::ElementSection(elements) => {
+                for element in elements {
+                    let element = element?;
+                    let (ElementKind::Active { offset_expr, .. }, ElementItems::Functions(items)) =
+                        (element.kind, element.items)
+                    else {
+                        bail!("the table is filled in a way that no linker does");
+                    };
+                    for (slot, function) in (begin(&offset_expr)?..).zip(items) {
+                        slots.insert(function? as usize, slot);
+                    }
+                }
+            }
+            Payload::CodeSectionStart { range, .. } => places.code = range.start,
+            Payload::CodeSectionEntry(body) => places.bodies.push(body.range()),
+            Payload::DataSection(segments) => {
+                places.data = segments.range().start;
+                for segment in segments {
+                    let segment = segment?;
+                    let DataKind::Active { offset_expr, .. } = segment.kind else {
+                        bail!("data that is put nowhere");
+                    };
+                    let bytes = segment.range.end - segment.data.len()..segment.range.end;
+                    places.segments.push((begin(&offset_expr)?, bytes));
+                }
+            }
+            Payload::CustomSection(section) => match section.as_known() {
+                KnownCustom::Name(subsections) => {
+                    for subsection in subsections {
+                        let Name::Function(functions) = subsection? else { continue };
+                        for function in functions {
+                            let function = function?;
+                            names.insert(function.index as usize, format!("{:#}", demangle(function.name)));
+                        }
+                    }
+                }
+                KnownCustom::Linking(linking) => {
+                    for subsection in linking.subsections() {
+                        let Linking::SymbolTable(table) = subsection? else { continue };
+                        symbols.extend(table.into_iter().collect::<Result<Vec<_>, _>>()?);
+                    }
+                }
+                KnownCustom::Reloc(section) => {
+                    relocations.extend(section.entries().into_iter().collect::<Result<Vec<_>, _>>()?);
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    ensure!(!relocations.is_empty(), "the module has no relocations: was it linked with --emit-relocs?");
+
+    for function in 0..imported + places.bodies.len() {
+        let (name, slot) = (names.remove(&function).unwrap_or_default(), slots.get(&function).copied());
+        nodes.push(Node { name, slot, ..Node::default() });
+    }
+    let mut of_symbol = HashMap::new();
+    for (n, symbol) in symbols.iter().enumerate() {
+        match symbol {
+            SymbolInfo::Func { index, .. } => {
+                of_symbol.insert(n, *index as usize);
+            }
+            SymbolInfo::Data { symbol: Some(data), .. } => {
+                let (address, _) =
+                    places.segments.get(data.index as usize).context("a symbol is in no segment")?;
+                let begin = address + data.offset;
+                of_symbol.insert(n, nodes.len());
+                nodes.push(Node { data: begin..begin + data.size, ..Node::default() });
+            }
+            _ => {}
+        }
+    }
+    let mut data: Vec<usize> = (imported + places.bodies.len()..nodes.len()).collect();
+    data.sort_by_key(|&node| (nodes[node].data.start, nodes[node].data.end));
+    for relocation in &relocations {
+        let Some(target) = target(relocation, &of_symbol)? else { continue };
+        for from in places.holders(relocation, imported, &data, &nodes)? {
+            nodes[from].uses.push(target);
+            if takes_address(relocation.ty) {
+                nodes[from].addresses.push(target);
+            }
+        }
+    }
+    Ok(Linked { nodes, roots })
+}
+
+fn takes_address(ty: RelocationType) -> bool {
+    matches!(ty, RelocationType::TableIndexSleb | RelocationType::TableIndexI32)
+}
+
+/// What a relocation refers to; `None`: a type, a global, a table, or something of a debugger.
+fn target(relocation: &RelocationEntry, of_symbol: &HashMap<usize, usize>) -> Result<Option<usize>> {
+    use RelocationType as R;
+    match relocation.ty {
+        R::TypeIndexLeb | R::GlobalIndexLeb | R::TableNumberLeb => Ok(None),
+        R::FunctionOffsetI32 | R::SectionOffsetI32 => Ok(None),
+        R::FunctionIndexLeb
+        | R::TableIndexSleb
+        | R::TableIndexI32
+        | R::MemoryAddrLeb
+        | R::MemoryAddrSleb
+        | R::MemoryAddrI32 => {
+            let node = of_symbol.get(&(relocation.index as usize));
+            node.copied().map(Some).context("a relocation refers to a symbol that is not defined")
+        }
+        other => bail!("a relocation of an unknown kind: {other:?}"),
+    }
+}
+
+impl Places {
+    /// The function that a relocation is in, or all pieces of data: one may lie within another.
+    fn holders(
+        &self,
+        relocation: &RelocationEntry,
+        imported: usize,
+        data: &[usize],
+        nodes: &[Node],
+    ) -> Result<Vec<usize>> {
+        if !matches!(relocation.ty, RelocationType::TableIndexI32 | RelocationType::MemoryAddrI32) {
+            let at = self.code + relocation.offset as usize;
+            let function = self.bodies.partition_point(|body| body.end <= at);
+            ensure!(
+                self.bodies.get(function).is_some_and(|body| body.contains(&at)),
+                "a relocation in no function"
+            );
+            return Ok(vec![imported + function]);
+        }
+        let at = self.data + relocation.offset as usize;
+        let segment = self.segments.iter().find(|(_, bytes)| bytes.contains(&at));
+        let (address, bytes) = segment.context("a relocation in no segment")?;
+        let address = address + (at - bytes.start) as u32;
+        let before = &data[..data.partition_point(|&node| nodes[node].data.start <= address)];
+        let holders: Vec<usize> =
+            before.iter().copied().filter(|&node| nodes[node].data.contains(&address)).collect();
+        ensure!(!holders.is_empty(), "a relocation in no symbol, at {address}");
+        Ok(holders)
+    }
+}

@@ -1,0 +1,244 @@
+//! Rooms of the house as parts of the module of their own, which arrive when they are needed.
+//!
+//! linked (what refers to what, by the linker) -> optimised (the module as it would be published) -> plan (what goes where) ->
+//! cut (the modules). The module is compiled, bound and optimised whole, and cut last: nothing that an optimiser does ends
+//! at the border of a part.
+
+mod cut;
+mod linked;
+mod optimised;
+mod plan;
+
+use super::arrange::arranged;
+use super::sizes::brotli;
+use anyhow::Result;
+pub use plan::Room;
+use std::fmt::Write;
+
+/// What could be a part, and where it would be entered. Where a path ends in `*`, the doors are still to be made.
+const CANDIDATES: [Room; 12] = [
+    Room {
+        name: "anthropic",
+        doors: &[
+            "model::anthropic::encode_message",
+            "model::anthropic::request",
+            "model::anthropic::headers",
+            "model::anthropic::CODEC*",
+        ],
+    },
+    // By the table for a provider's sake, directly for a custom provider's and for Ollama's, which writes as this one.
+    Room { name: "openai-chat", doors: &["model::openai_chat::*"] },
+    Room {
+        name: "openai-responses",
+        doors: &[
+            "model::openai_responses::encode_message",
+            "model::openai_responses::request",
+            "model::openai_responses::CODEC*",
+        ],
+    },
+    Room {
+        name: "ollama",
+        doors: &["model::ollama::encode_message", "model::ollama::request", "model::ollama::CODEC*"],
+    },
+    Room { name: "schema", doors: &["tools::schema::*"] },
+    Room { name: "pages", doors: &["workspace::*", "tools::pages::*"] },
+    Room {
+        name: "carry",
+        doors: &[
+            "session::carry::*",
+            "session::replay::*",
+            "harness::sessions::carry::*",
+            "harness::Harness>::carry*",
+        ],
+    },
+    Room { name: "output", doors: &["run::output::*", "model::form::*"] },
+    Room { name: "vault", doors: &["browser::vault::*"] },
+    Room { name: "record", doors: &["session::record::*"] },
+    Room { name: "redact", doors: &["journal::redact::*"] },
+    Room { name: "skills", doors: &["prompt::skills::*"] },
+];
+
+/// What the main module would lose, and what each part would weigh.
+pub fn report(linked: &[u8], optimised: &[u8]) -> Result<String> {
+    let whole = arranged(optimised)?;
+    let module = optimised::read(optimised)?;
+    let parts = plan::plan(&linked::read(linked)?, &module, &CANDIDATES)?;
+    let cut = cut::cut(optimised, &module, &parts)?;
+    let main = arranged(&cut.main)?;
+    let mut text = String::new();
+    writeln!(text, "{:<28}{:>10}{:>10}{:>8}", "could be parts", "raw", "brotli", "doors")?;
+    let mut line = |name: &str, wasm: &[u8], doors: usize| -> Result<()> {
+        Ok(writeln!(text, "  {name:<26}{:>10}{:>10}{doors:>8}", wasm.len(), brotli(wasm)?)?)
+    };
+    line("(all in one)", &whole, 0)?;
+    line("(main)", &main, 0)?;
+    for ((room, part), wasm) in CANDIDATES.iter().zip(&parts).zip(&cut.parts) {
+        line(room.name, &arranged(wasm)?, part.entered.len())?;
+    }
+    writeln!(text, "  the main module exports {} things for them", cut.exported)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::linked::{Linked, Node};
+    use super::*;
+    use wasm_encoder::{
+        CodeSection, ConstExpr, DataSection, ElementSection, Elements, EntityType, ExportKind, ExportSection,
+        Function, FunctionSection, ImportSection, MemorySection, MemoryType, Module, NameMap, NameSection,
+        RefType, TableSection, TableType, TypeSection, ValType,
+    };
+    use wasmparser::{ElementItems, Parser, Payload};
+
+    const NAMES: [&str; 6] =
+        ["log", "lodger::start", "lodger::room::door", "inner", "both", "lodger::room::by_table"];
+    const HOUSE: [Room; 1] = [Room { name: "room", doors: &["room::door"] }];
+
+    /// One import and five functions. The world calls the first, which passes the door; what is behind it takes the
+    /// address of the last by a piece of data.
+    fn module() -> Vec<u8> {
+        let mut types = TypeSection::new();
+        types.ty().function([], []);
+        types.ty().function([ValType::I32], [ValType::I32]);
+        let mut imports = ImportSection::new();
+        imports.import("env", "log", EntityType::Function(0));
+        let mut own = FunctionSection::new();
+        [0, 1, 0, 0, 0].iter().for_each(|&ty| {
+            own.function(ty);
+        });
+        let mut tables = TableSection::new();
+        let element_type = RefType::FUNCREF;
+        tables.table(TableType { element_type, table64: false, minimum: 3, maximum: Some(3), shared: false });
+        let mut memories = MemorySection::new();
+        memories.memory(MemoryType {
+            minimum: 1,
+            maximum: None,
+            memory64: false,
+            shared: false,
+            page_size_log2: None,
+        });
+        let mut exports = ExportSection::new();
+        exports.export("start", ExportKind::Func, 1);
+        exports.export("memory", ExportKind::Memory, 0);
+        let mut elements = ElementSection::new();
+        elements.active(None, &ConstExpr::i32_const(1), Elements::Functions(vec![4, 5].into()));
+        let mut code = CodeSection::new();
+        let mut add = |write: &dyn Fn(&mut wasm_encoder::InstructionSink<'_>)| {
+            let mut function = Function::new([]);
+            write(&mut function.instructions());
+            function.instructions().end();
+            code.function(&function);
+        };
+        add(&|code| {
+            code.i32_const(7).call(2).drop().call(4);
+        });
+        add(&|code| {
+            code.call(3).call(4).local_get(0);
+        });
+        add(&|code| {
+            code.call(0).i32_const(2).call_indirect(0, 0);
+        });
+        add(&|_| {});
+        add(&|code| {
+            code.call(3);
+        });
+        let mut data = DataSection::new();
+        data.active(0, &ConstExpr::i32_const(100), *b"what the main module needs: what the room needs");
+        let mut names = NameMap::new();
+        (0..).zip(NAMES).for_each(|(n, name)| names.append(n, name));
+        let mut section = NameSection::new();
+        section.functions(&names);
+        let mut module = Module::new();
+        module.section(&types).section(&imports).section(&own).section(&tables).section(&memories);
+        module.section(&exports).section(&elements).section(&code).section(&data).section(&section);
+        module.finish()
+    }
+
+    /// The same by the linker: two pieces of data at the end.
+    fn linked() -> Linked {
+        let uses: [&[usize]; 8] = [&[], &[2, 4, 6], &[3, 4], &[0, 7], &[], &[3], &[], &[5]];
+        let slots = [None, None, None, None, Some(1), Some(2), None, None];
+        let nodes = (0..8).map(|n| Node {
+            name: NAMES.get(n).map(|name| name.to_string()).unwrap_or_default(),
+            slot: slots[n],
+            data: [100..127, 127..147].get(n.wrapping_sub(6)).cloned().unwrap_or_default(),
+            uses: uses[n].to_vec(),
+            addresses: if n == 7 { vec![5] } else { Vec::new() },
+        });
+        Linked { nodes: nodes.collect(), roots: vec![1] }
+    }
+
+    fn parts(change: impl Fn(&mut Linked), rooms: &[Room]) -> Vec<(Vec<usize>, usize)> {
+        let (wasm, mut linked) = (module(), linked());
+        change(&mut linked);
+        let parts = plan::plan(&linked, &optimised::read(&wasm).unwrap(), rooms).unwrap();
+        let bytes = |part: &plan::Part| part.data.iter().map(ExactSizeIterator::len).sum();
+        parts.into_iter().map(|part| (part.functions.clone(), bytes(&part))).collect()
+    }
+
+    #[test]
+    fn a_part_has_what_is_reached_by_its_doors_alone() {
+        assert_eq!(parts(|_| {}, &HOUSE), [(vec![2, 3, 5], 20)]);
+        let by_data = |linked: &mut Linked| linked.nodes[1].uses.push(7);
+        assert_eq!(parts(by_data, &HOUSE), [(vec![2], 0)]);
+        let by_address = |linked: &mut Linked| {
+            linked.nodes[1].uses.push(5);
+            linked.nodes[1].addresses.push(5);
+        };
+        assert_eq!(parts(by_address, &HOUSE), [(vec![2], 0)]);
+    }
+
+    #[test]
+    fn what_two_rooms_need_is_in_neither() {
+        let by_table = Room { name: "other", doors: &["room::by_*"] };
+        let rooms = [Room { name: "room", doors: &["room::door"] }, by_table];
+        // The data is needed by what both need.
+        assert_eq!(parts(|_| {}, &rooms), [(vec![2], 0), (vec![5], 0)]);
+    }
+
+    /// Functions in the table, as segments, and how many bodies there are.
+    fn written(wasm: &[u8]) -> (Vec<(u32, usize)>, usize, Vec<String>) {
+        let (mut segments, mut bodies, mut imports) = (Vec::new(), 0, Vec::new());
+        for payload in Parser::new(0).parse_all(wasm) {
+            match payload.unwrap() {
+                Payload::ImportSection(section) => {
+                    for import in section.into_imports() {
+                        let import = import.unwrap();
+                        imports.push(format!("{}.{}", import.module, import.name));
+                    }
+                }
+                Payload::ElementSection(section) => {
+                    for element in section {
+                        let element = element.unwrap();
+                        let ElementItems::Functions(items) = element.items else { panic!() };
+                        let wasmparser::ElementKind::Active { offset_expr, .. } = element.kind else {
+                            panic!()
+                        };
+                        segments.push((linked::begin(&offset_expr).unwrap(), items.count() as usize));
+                    }
+                }
+                Payload::CodeSectionEntry(_) => bodies += 1,
+                _ => {}
+            }
+        }
+        (segments, bodies, imports)
+    }
+
+    #[test]
+    fn the_parts_are_modules_that_fit_together() {
+        let wasm = module();
+        let module = optimised::read(&wasm).unwrap();
+        let parts = plan::plan(&linked(), &module, &HOUSE).unwrap();
+        let cut = cut::cut(&wasm, &module, &parts).unwrap();
+        // The first, the door, what both need, and what traps.
+        assert_eq!(written(&cut.main), (vec![(1, 2)], 4, vec!["env.log".to_owned()]));
+        let main = optimised::read(&cut.main).unwrap();
+        assert_eq!(main.tables[0].initial, 4);
+        assert_eq!(main.slots.values().copied().collect::<Vec<_>>(), [3, 4]);
+        assert_eq!(main.data, [(100, &b"what the main module needs:"[..])]);
+        let (segments, bodies, imports) = written(&cut.parts[0]);
+        assert_eq!((segments, bodies), (vec![(2, 2)], 3));
+        assert_eq!(imports, ["env.log", ".1", ".0", ".memory"]);
+        assert_eq!(cut.exported, 2);
+    }
+}

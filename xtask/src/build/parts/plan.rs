@@ -1,0 +1,145 @@
+//! Which functions and which data go into which part of the module.
+//!
+//! Decides by what can be reached: a room's part has what is reached through the doors of that room alone. What two
+//! rooms need, and what is reached by any other way, stays in the main module. Promises: as long as no door of a room is
+//! passed before its part has arrived, nothing of the part is asked for.
+
+use super::linked::Linked;
+use super::optimised::Optimised;
+use anyhow::{Context, Result};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+
+/// What may become a part of the module of its own.
+pub struct Room {
+    pub name: &'static str,
+    /// The functions by which it is entered, as paths in the crate; `model::ollama::*` stands for all that begin so.
+    pub doors: &'static [&'static str],
+}
+
+/// What goes into a part.
+#[derive(Default)]
+pub struct Part {
+    /// By number in the optimised module.
+    pub functions: Vec<usize>,
+    /// Addresses.
+    pub data: Vec<Range<u32>>,
+    /// The functions of the part that are called from outside, or are reached by the table.
+    pub entered: BTreeSet<usize>,
+}
+
+/// The parts that need something, as bits. The lowest is the main module.
+type Needs = u64;
+
+const MAIN: Needs = 1;
+
+impl Room {
+    fn has_door(&self, name: &str) -> bool {
+        let Some((_, path)) = name.split_once("lodger::") else { return false };
+        self.doors.iter().any(|door| match door.strip_suffix('*') {
+            Some(begin) => path.starts_with(begin),
+            None => path == *door,
+        })
+    }
+}
+
+fn room_of(name: &str, rooms: &[Room]) -> Option<usize> {
+    rooms.iter().position(|room| room.has_door(name))
+}
+
+/// Who needs each node. `starts`: where the main module begins, then each room's own beginnings; a room is entered by its
+/// doors only.
+fn needs(uses: &[Vec<usize>], starts: Vec<Vec<usize>>, doors: &[Option<usize>]) -> Vec<Needs> {
+    let mut needs = vec![0; uses.len()];
+    for (part, mut next) in starts.into_iter().enumerate() {
+        while let Some(node) = next.pop() {
+            let may_enter = doors[node].is_none_or(|room| room + 1 == part);
+            if may_enter && needs[node] & (MAIN | 1 << part) == 0 {
+                needs[node] |= 1 << part;
+                next.extend(&uses[node]);
+            }
+        }
+    }
+    needs
+}
+
+pub fn plan(linked: &Linked, module: &Optimised<'_>, rooms: &[Room]) -> Result<Vec<Part>> {
+    // By what the linker knows: who needs which address, and which data.
+    let doors: Vec<_> = linked.nodes.iter().map(|node| room_of(&node.name, rooms)).collect();
+    let uses: Vec<_> = linked.nodes.iter().map(|node| node.uses.clone()).collect();
+    let of = |room: usize, doors: &[Option<usize>]| -> Vec<usize> {
+        (0..doors.len()).filter(|&node| doors[node] == Some(room)).collect()
+    };
+    let starts = std::iter::once(linked.roots.clone()).chain((0..rooms.len()).map(|room| of(room, &doors)));
+    let by_linker = needs(&uses, starts.collect(), &doors);
+    let (mut by_slot, mut from_main): (HashMap<u32, Needs>, BTreeSet<u32>) = Default::default();
+    for (node, needs) in linked.nodes.iter().zip(&by_linker) {
+        by_slot.extend(node.slot.map(|slot| (slot, *needs)));
+        if needs & MAIN != 0 {
+            from_main.extend(node.addresses.iter().filter_map(|&to| linked.nodes[to].slot));
+        }
+    }
+
+    // By what the optimiser has left: who calls whom.
+    let doors: Vec<_> = module.functions.iter().map(|function| room_of(&function.name, rooms)).collect();
+    let uses: Vec<_> =
+        module.functions.iter().map(|function| function.calls.iter().copied().collect()).collect();
+    let exported = module.exports.iter().filter(|(_, kind, _)| *kind == wasmparser::ExternalKind::Func);
+    let mut starts = vec![exported.map(|(_, _, function)| *function as usize).collect::<Vec<_>>()];
+    starts.extend((0..rooms.len()).map(|room| of(room, &doors)));
+    for (slot, &function) in &module.slots {
+        let needs = by_slot
+            .get(slot)
+            .with_context(|| format!("the linker has put nothing at {slot} of the table"))?;
+        if doors[function].is_none() && (needs & MAIN != 0 || from_main.contains(slot)) {
+            starts[0].push(function);
+        }
+        for (room, starts) in starts.iter_mut().skip(1).enumerate() {
+            if needs >> 1 & 1 << room != 0 {
+                starts.push(function);
+            }
+        }
+    }
+    let needs = needs(&uses, starts, &doors);
+
+    let mut parts: Vec<Part> = rooms.iter().map(|_| Part::default()).collect();
+    let part_of = |needs: Needs| {
+        (needs & MAIN == 0 && needs.count_ones() == 1).then(|| needs.trailing_zeros() as usize - 1)
+    };
+    for (n, function) in module.functions.iter().enumerate() {
+        if function.import.is_some() {
+            continue;
+        }
+        let here = part_of(needs[n]);
+        if let Some(part) = here {
+            parts[part].functions.push(n);
+        }
+        for &called in &function.calls {
+            if let Some(part) = part_of(needs[called]).filter(|&part| here != Some(part)) {
+                parts[part].entered.insert(called);
+            }
+        }
+    }
+    for slot in &from_main {
+        if let Some(&function) = module.slots.get(slot)
+            && let Some(part) = part_of(needs[function])
+        {
+            parts[part].entered.insert(function);
+        }
+    }
+    // Pieces of data may overlap: where they do, all that need one of them need the bytes.
+    let mut bytes: BTreeMap<u32, Needs> = BTreeMap::new();
+    for (node, needs) in linked.nodes.iter().zip(&by_linker) {
+        for address in node.data.clone() {
+            *bytes.entry(address).or_default() |= if *needs == 0 { MAIN } else { *needs };
+        }
+    }
+    for (address, needs) in bytes {
+        let Some(part) = part_of(needs) else { continue };
+        match parts[part].data.last_mut() {
+            Some(range) if range.end == address => range.end += 1,
+            _ => parts[part].data.push(address..address + 1),
+        }
+    }
+    Ok(parts)
+}
