@@ -5,7 +5,6 @@
 //! it was asked about. Leaves to others: whether to ask at all (`tools::policy`, `run`).
 
 use super::calls::{About, CallOwner, LiveCall, RunCall};
-use super::config::shortened;
 use super::outcome::failed_call;
 use super::page_calls::Stage;
 use super::sessions::Head;
@@ -16,6 +15,7 @@ use crate::json::texts;
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Millis;
+use crate::protocol::args::shortened;
 use crate::run::{Call, CallState, NO_ANSWER, Question, Run};
 use crate::session;
 use crate::tools::{ToolText, Verdict, gate};
@@ -376,13 +376,11 @@ impl Harness {
     }
 
     /// `tools.revoke`: a tool is asked about again.
-    pub(super) fn revoke(&mut self, command: u32, session: &str, tool: &str) -> Result<(), ErrorInfo> {
-        self.must_run()?;
+    pub(super) fn revoke(&mut self, command: u32, session: &str, tool: &str) {
         if self.session(session).is_some_and(|s| s.grants.iter().any(|grant| grant.tool == tool)) {
             self.append(session, None, &Entry::Revoked { tool: tool.into() });
         }
         self.reply(command, Ok(None));
-        Ok(())
     }
 
     /// What is always allowed in these sessions, whose agent was last stopped at the end of this epoch.

@@ -8,8 +8,6 @@
 //! its place, with its own times under the id that was asked for, and so on with that one. The time counts from the journal's
 //! own, so it is the same for whoever comes later. Of a cleared conversation only is known how each run has ended.
 
-use super::args::Args;
-use super::config::shortened;
 use super::events::run_result;
 use super::{Action, Harness};
 use crate::error::{Code, ErrorInfo};
@@ -17,6 +15,8 @@ use crate::json::json;
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Millis;
+use crate::protocol::args::shortened;
+use crate::protocol::{Command, Request};
 use crate::run::{Ended, Outcome, Run, Waiter};
 use crate::session::Session;
 use serde_json::Value;
@@ -36,17 +36,17 @@ pub(super) struct Asked<'a> {
 
 impl Harness {
     /// Which run `wait` and `result` are for, and until when.
-    pub(super) fn awaited<'a>(&self, name: &'a str, value: &'a Value) -> Result<Asked<'a>, ErrorInfo> {
-        if name == "result" {
-            let run = Args::new(name, value, &["runId"])?.needed("runId")?;
-            return Ok(Asked { run, until: None, grace: 0 });
+    pub(super) fn awaited<'a>(&self, request: &'a Request) -> Asked<'a> {
+        let args = request.args();
+        let run = args.needed("runId");
+        if request.command == Command::Result {
+            return Asked { run, until: None, grace: 0 };
         }
-        let args = Args::new(name, value, &["runId", "timeoutMs", "errorGraceMs"])?;
-        Ok(Asked {
-            run: args.needed("runId")?,
-            until: Some(self.now.saturating_add(args.whole("timeoutMs")?.unwrap_or(WAIT_MS))),
-            grace: args.whole("errorGraceMs")?.unwrap_or_default(),
-        })
+        Asked {
+            run,
+            until: Some(self.now.saturating_add(args.whole("timeoutMs").unwrap_or(WAIT_MS))),
+            grace: args.whole("errorGraceMs").unwrap_or_default(),
+        }
     }
 
     pub(super) fn wait(&mut self, id: u32, session: &str, asked: &Asked<'_>) -> Result<(), ErrorInfo> {

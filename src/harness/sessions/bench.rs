@@ -21,7 +21,7 @@ use serde_json::Value;
 
 impl Harness {
     /// Puts a session aside, if it is alive and is not put aside already: `{ suspended: [id] }`, or none.
-    pub(super) fn bench(&mut self, session: &str) -> Result<Value, ErrorInfo> {
+    pub(in crate::harness) fn bench(&mut self, session: &str) -> Result<Value, ErrorInfo> {
         self.must_own_session(session)?;
         let folded = self.session(session).ok_or_else(|| no_agent(session))?;
         let record = folded.record().ok_or_else(|| no_agent(session))?;
@@ -84,7 +84,7 @@ impl Harness {
     }
 
     /// Takes a session up again that was put aside, or lost with its page in the middle of a run: its run goes on.
-    pub(super) fn play(&mut self, session: &str) -> Result<(), ErrorInfo> {
+    pub(in crate::harness) fn play(&mut self, session: &str) -> Result<(), ErrorInfo> {
         self.must_own_session(session)?;
         let folded = self.session(session).ok_or_else(|| no_agent(session))?;
         let held = folded.current().filter(|run| run.held).map(|run| run.id.clone());

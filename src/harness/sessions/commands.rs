@@ -8,8 +8,7 @@ use super::integrity::{Head, bare};
 use super::removal::{delete, removed_by};
 use crate::error::{Code, ErrorInfo};
 use crate::find::beginning;
-use crate::harness::args::Args;
-use crate::harness::commands::no_session;
+use crate::harness::commands::{has_files, no_session};
 use crate::harness::start::{STOPPED_KEY, stopped_until};
 use crate::harness::{After, DEFAULT_SESSION, Harness, Input, Lifecycle, Listing, Slot};
 use crate::journal::canonical::Integrity;
@@ -19,6 +18,7 @@ use crate::list::Listed;
 use crate::maps::sorted;
 use crate::object::Object;
 use crate::ports::{Key, Millis, Part, Read, Rows, Table};
+use crate::protocol::{Command, Members, Need, Request};
 use crate::run::{Output, Run};
 use crate::session::lifecycle::{self, Outcome, Then};
 use crate::session::operator::Operator;
@@ -30,111 +30,59 @@ use serde_json::Value;
 const ID_PART: usize = 64;
 
 impl Harness {
-    pub(in crate::harness) fn session_command(
+    /// Changes how a session stands: stop, restart, rename, recover, remove, undoRemove.
+    pub(in crate::harness) fn change(
         &mut self,
         id: u32,
-        name: &str,
-        value: &Value,
-        fresh: &str,
-    ) -> Result<(), ErrorInfo> {
-        match name.strip_prefix("sessions.").unwrap_or_default() {
-            "launch" => self.launch(id, name, value, fresh),
-            "list" => {
-                let args = Args::new(name, value, &["withVerification"])?;
-                let verified = args.get("withVerification") == Some(&Value::Bool(true));
-                self.list_sessions(id, if verified { Listing::Verified } else { Listing::Sessions })
-            }
-            "prompt" => self.prompt(id, name, value, fresh),
-            "runOnce" => self.run_once(id, name, value, fresh),
-            "import" | "replay" => self.carry(id, name, value),
-            "attach" => {
-                self.attach(name, value)?;
-                self.reply_now(id, Ok(None));
-                Ok(())
-            }
-            "bench" => {
-                let benched = self.bench(Args::new(name, value, &["id"])?.needed("id")?)?;
-                self.reply_value(id, &benched);
-                Ok(())
-            }
-            "play" => {
-                let session = Args::new(name, value, &["id"])?.needed("id")?;
-                self.play(session)?;
-                let state = self.session(session).and_then(Session::state).unwrap_or_default();
-                self.reply_value(id, &state);
-                Ok(())
-            }
-            "admit" => self.admit(id),
-            what => self.change(id, what, (name, value), fresh),
-        }
-    }
-
-    /// Changes how a session stands. `what`, of a command with its arguments: `stop`, `restart`, `rename`, `recover`,
-    /// `remove` or `undoRemove`.
-    fn change(
-        &mut self,
-        id: u32,
-        what: &str,
-        (name, value): (&str, &Value),
-        fresh: &str,
-    ) -> Result<(), ErrorInfo> {
-        let session = Args::of(name, value).needed("id")?;
-        let mut args = self.as_operator()?;
-        self.take_said(what, session, (name, value), &mut args)?;
-        match what {
-            "remove" => {
-                self.remove_session(session, &args.done())?;
-                self.reply(id, Ok(None));
-                return Ok(());
-            }
-            "undoRemove" => {
-                self.must_own_session(session)?;
-                if self.removed_at(session).is_some() {
-                    self.ask_session(session, what, &args.done())?;
-                }
-            }
-            _ => self.ask_session(session, what, &args.done())?,
-        }
-        if what == "stop" {
-            self.interrupt_session(session, "stop", true);
-        }
-        if what == "recover" && value.get("action").and_then(Value::as_str) == Some("reconnect") {
-            self.reconnect(session, fresh);
-        }
-        let state = self.session(session).and_then(Session::state).unwrap_or_default();
-        self.reply_value(id, &state);
-        Ok(())
-    }
-
-    /// Takes what is said with such a command into the arguments of [`Session::ask`].
-    fn take_said(
-        &self,
-        what: &str,
         session: &str,
-        (name, value): (&str, &Value),
-        args: &mut Object,
+        request: &Request,
+        fresh: &str,
     ) -> Result<(), ErrorInfo> {
-        let known = |members: &[&str]| Args::new(name, value, members);
-        match what {
-            "stop" | "restart" => _ = args.maybe_text("reason", known(&["id", "reason"])?.short("reason")?),
-            "remove" | "undoRemove" => _ = known(&["id"])?,
-            "rename" => _ = args.text("name", known(&["id", "displayName"])?.needed("displayName")?),
-            "recover" => {
-                let given = known(&["id", "action", "reason", "detail"])?;
-                let action = given.text("action")?;
-                if action == Some("reconnect") {
+        let (command, what, given) = (request.command, request.command.word(), request.args());
+        let mut args = self.as_operator()?;
+        match command {
+            Command::SessionsStop | Command::SessionsRestart => {
+                args.maybe_text("reason", given.text("reason"));
+            }
+            Command::SessionsRename => {
+                args.text("name", given.needed("displayName"));
+            }
+            Command::SessionsRecover => {
+                if request.need() == Need::Work {
                     self.must_run()?;
                 }
-                if action.is_none() && self.current(session).is_some_and(Run::working) {
+                if given.text("action").is_none() && self.current(session).is_some_and(Run::working) {
                     let error = ErrorInfo::new(Code::Busy, "a run works in this session");
                     return Err(error.hint("interrupt it first: what works has not failed"));
                 }
                 for member in ["action", "reason", "detail"] {
-                    args.maybe_text(member, given.short(member)?);
+                    args.maybe_text(member, given.text(member));
                 }
             }
-            _ => return Err(crate::harness::commands::unknown_command(name)),
+            Command::SessionsRemove => {
+                self.remove_session(session, &args.done())?;
+                self.reply(id, Ok(None));
+                return Ok(());
+            }
+            _ => {}
         }
+        let args = args.done();
+        if command == Command::SessionsUndoRemove {
+            self.must_own_session(session)?;
+            if self.removed_at(session).is_some() {
+                self.ask_session(session, what, &args)?;
+            }
+        } else {
+            self.ask_session(session, what, &args)?;
+        }
+        if command == Command::SessionsStop {
+            self.interrupt_session(session, "stop", true);
+        }
+        if request.need() == Need::Work {
+            self.reconnect(session, fresh);
+        }
+        let state = self.session(session).and_then(Session::state).unwrap_or_default();
+        self.reply_value(id, &state);
         Ok(())
     }
 
@@ -180,19 +128,22 @@ impl Harness {
         refused.map_or(Ok(()), Err)
     }
 
-    fn launch(&mut self, command: u32, name: &str, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
-        let given = Args::new(name, value, &["id", "displayName", "projectId", "provider", "messages"])?;
+    pub(in crate::harness) fn launch(
+        &mut self,
+        command: u32,
+        given: Members<'_>,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
         let mut args = self.as_operator()?;
-        self.must_run()?;
         let messages = given.get("messages").map(|messages| self.scrubbed_value(messages.clone()));
         let adopted = messages.map_or(Ok(Vec::new()), |messages| session::adopted(&messages, fresh))?;
-        let project = given.short("projectId")?.unwrap_or(&self.options.name).to_owned();
-        let provider = given.text("provider")?;
+        let project = given.text("projectId").unwrap_or(&self.options.name).to_owned();
+        let provider = given.text("provider");
         if let Some(name) = provider {
             self.must_have_provider(name)?;
         }
         let provider = provider.map_or_else(|| self.provider_name(), Into::into);
-        let session = match given.text("id")?.filter(|id| !id.is_empty()) {
+        let session = match given.text("id").filter(|id| !id.is_empty()) {
             Some(id) => id.to_owned(),
             None => {
                 let begin = |text: &str| beginning(text, ID_PART).to_owned();
@@ -204,14 +155,14 @@ impl Harness {
             return Err(error.hint("it is put on record: choose another"));
         }
         args.text("id", &session).text("providerId", &provider).text("projectId", &project);
-        args.maybe_text("displayName", given.text("displayName")?);
-        if let Some(name) = given.text("provider")? {
+        args.maybe_text("displayName", given.text("displayName"));
+        if let Some(name) = given.text("provider") {
             args.text("provider", name);
             if !self.has_key(Some(name)) {
                 args.flag("waiting", true);
             }
         }
-        args.maybe_text("modelId", self.config.model_id(given.text("provider")?));
+        args.maybe_text("modelId", self.config.model_id(given.text("provider")));
         let known = self.knows(&session);
         if known && (session != DEFAULT_SESSION || !adopted.is_empty()) {
             let message = ["agent session already exists: ", &session].concat();
@@ -285,18 +236,20 @@ impl Harness {
     }
 
     /// Whether this command is a prompt for a session that still waits for its provider's key: then it waits with it.
-    pub(in crate::harness) fn waits_for_a_key(&self, name: &str, args: &Value) -> bool {
-        let Some(session) = prompted(name, args) else { return false };
+    pub(in crate::harness) fn waits_for_a_key(&self, request: &Request) -> bool {
+        let Some(session) = prompted(request) else { return false };
         // What would be refused is refused at once, whoever is there when the key comes.
         self.is_starting(session)
             && self.removed_at(session).is_none()
-            && self.asked_to_prompt(name, session, args).is_ok_and(|then| then == Then::Wait)
+            && self
+                .asked_to_prompt(request.command, session, request.args().all())
+                .is_ok_and(|then| then == Then::Wait)
     }
 
     /// The session that the prompt of this command still waits for.
     pub(in crate::harness) fn waited_for(&self, command: u64) -> Option<&str> {
         self.deferred.iter().find_map(|(_, input)| match input {
-            Input::Command { id, name, args, .. } if u64::from(*id) == command => prompted(name, args),
+            Input::Command { id, request: Ok(request), .. } if u64::from(*id) == command => prompted(request),
             _ => None,
         })
     }
@@ -309,9 +262,9 @@ impl Harness {
         let mut at = 0;
         while let Some((_, input)) = self.deferred.get(at) {
             at += 1;
-            if let Input::Command { id, name, args, .. } = input
+            if let Input::Command { id, request: Ok(request), .. } = input
                 && command.is_none_or(|command| command == u64::from(*id))
-                && prompted(name, args) == Some(session)
+                && prompted(request) == Some(session)
             {
                 let id = *id;
                 at -= 1;
@@ -323,10 +276,10 @@ impl Harness {
     }
 
     /// What would come of a prompt.
-    fn asked_to_prompt(&self, name: &str, session: &str, said: &Value) -> Result<Then, ErrorInfo> {
+    fn asked_to_prompt(&self, command: Command, session: &str, said: &Value) -> Result<Then, ErrorInfo> {
         let text = said.get("text").and_then(Value::as_str).unwrap_or_default();
         // An exit word is one in `sessions.prompt` only: anything stands for it elsewhere.
-        let text = if name == "sessions.prompt" || text.trim().is_empty() { text } else { "-" };
+        let text = if command == Command::SessionsPrompt || text.trim().is_empty() { text } else { "-" };
         let files = said.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
         let mut args = self.as_operator()?;
         args.text("text", text).flag("files", files);
@@ -381,33 +334,34 @@ impl Harness {
     }
 
     /// `sendMessage`, plus the exit words.
-    fn prompt(&mut self, command: u32, name: &str, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
-        self.must_run()?;
-        let session = Args::of(name, value).needed("id")?.to_owned();
-        let text = Args::of(name, value).text("text")?.unwrap_or_default();
-        let has_files = value.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
+    pub(in crate::harness) fn prompt(
+        &mut self,
+        command: u32,
+        session: &str,
+        given: Members<'_>,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
         let mut args = self.as_operator()?;
-        args.text("text", text).flag("files", has_files);
+        args.text("text", given.needed("text")).flag("files", has_files(given));
         let args = self.scrubbed_value(args.done());
-        let Some(folded) = self.session(&session) else { return Err(no_session(&session)) };
+        let Some(folded) = self.session(session) else { return Err(no_session(session)) };
         let outcome = folded.ask("prompt", &args, self.now);
         match (outcome.refused, outcome.then) {
             (None, Then::Nothing) => {
-                self.interrupt_session(&session, "stop", true);
-                self.ask_session(&session, "prompt", &args)?;
+                self.interrupt_session(session, "stop", true);
+                self.ask_session(session, "prompt", &args)?;
                 self.reply_value(command, &Object::new().value("runId", Value::Null).done());
                 Ok(())
             }
             (Some(refused), _) => {
-                self.ask_session(&session, "prompt", &args)?;
+                self.ask_session(session, "prompt", &args)?;
                 Err(refused)
             }
-            (None, _) => {
-                let Value::Object(mut message) = value.clone() else { return Ok(()) };
-                message.remove("id");
-                message.insert("sessionId".into(), session.into());
-                self.send_message(command, &message.into(), fresh)
+            // A text must be there, be it empty.
+            (None, _) if given.text("text").is_none() => {
+                Err(ErrorInfo::new(Code::InvalidArguments, "sendMessage needs \"text\""))
             }
+            (None, _) => self.send_message(command, session, given, fresh),
         }
     }
 
@@ -423,14 +377,16 @@ impl Harness {
         }
         let files: Vec<Value> = files.then_some(Value::Null).into_iter().list();
         let said = Object::new().text("text", text).value("files", files.into()).done();
-        self.asked_to_prompt("sendMessage", session, &said).map(drop)
+        self.asked_to_prompt(Command::SendMessage, session, &said).map(drop)
     }
 
     /// One task without a session: it has one that no list shows, and that is let go when it is over.
-    fn run_once(&mut self, command: u32, name: &str, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
-        Args::new(name, value, &["text", "files", "metadata", "context", "schema"])?;
-        let Value::Object(mut message) = value.clone() else { return Ok(()) };
-        self.must_run()?;
+    pub(in crate::harness) fn run_once(
+        &mut self,
+        command: u32,
+        given: Members<'_>,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
         let session = ["once_", fresh].concat();
         let mut args = self.as_operator()?;
         args.text("providerId", &self.provider_name()).text("projectId", &self.options.name);
@@ -438,8 +394,7 @@ impl Harness {
         self.sessions.insert(&session, Slot::new(Session::with(&session, &self.engine)));
         self.ask_session(&session, "launch", &args.flag("once", true).done())?;
         self.record_start(&session);
-        message.insert("sessionId".into(), session.as_str().into());
-        let sent = self.send_message(command, &message.into(), fresh);
+        let sent = self.send_message(command, &session, given, fresh);
         if sent.is_err() {
             self.ask_session(&session, "remove", &self.as_operator()?.done())?;
         }
@@ -457,14 +412,12 @@ impl Harness {
     }
 
     /// What there is of all sessions, by their heads.
-    pub(in crate::harness) fn list_sessions(&mut self, command: u32, of: Listing) -> Result<(), ErrorInfo> {
-        self.present_operator()?;
+    pub(in crate::harness) fn list_sessions(&mut self, command: u32, of: Listing) {
         if self.lifecycle == Lifecycle::Running || of == Listing::Grants {
             self.read_heads(command, of, false);
         } else {
             self.peek(After::List { command, of, asked: self.now, held: false });
         }
-        Ok(())
     }
 
     /// Reads them. `held`: another tab works here.
@@ -563,13 +516,13 @@ impl Harness {
 }
 
 /// Which session a command is a prompt for.
-fn prompted<'a>(name: &str, args: &'a Value) -> Option<&'a str> {
-    let member = match name {
-        "sendMessage" => "sessionId",
-        "sessions.prompt" => "id",
+fn prompted(request: &Request) -> Option<&str> {
+    let member = match request.command {
+        Command::SendMessage => "sessionId",
+        Command::SessionsPrompt => "id",
         _ => return None,
     };
-    Some(args.get(member).and_then(Value::as_str).unwrap_or(DEFAULT_SESSION))
+    Some(request.args().text(member).unwrap_or(DEFAULT_SESSION))
 }
 
 /// `{ session, hmac_status }`.
@@ -611,19 +564,15 @@ pub(in crate::harness) fn left_by(id: &str, rows: &[(Key, String)]) -> Result<Op
 
 /// What the rows of a session say: `SessionEvent`s of the contract, or what was put on record.
 pub(in crate::harness) fn told_rows(
-    name: &str,
-    value: &Value,
+    command: Command,
+    limit: Option<u64>,
     rows: &[(Key, String)],
 ) -> Result<Value, ErrorInfo> {
-    let paged = matches!(name, "sessions.journal" | "sessions.events");
-    let args = Args::new(name, value, if paged { &["id", "from", "limit"] } else { &["id"] })?;
-    // The rows begin where `from` says.
-    args.whole("from")?;
-    let limit = args.whole("limit")?.unwrap_or(u64::MAX);
-    let wanted = match name {
-        "sessions.events" => what::EVENT,
-        "sessions.receipts" => what::RECEIPT,
-        "sessions.handoffs" => what::HANDOFF,
+    let limit = limit.unwrap_or(u64::MAX);
+    let wanted = match command {
+        Command::SessionsEvents => what::EVENT,
+        Command::SessionsReceipts => what::RECEIPT,
+        Command::SessionsHandoffs => what::HANDOFF,
         _ => "",
     };
     let mut told: Vec<Value> = Vec::new();

@@ -8,7 +8,6 @@
 
 use super::integrity::Head;
 use crate::error::ErrorInfo;
-use crate::harness::args::Args;
 use crate::harness::commands::no_agent;
 use crate::harness::streaming::LiveModel;
 use crate::harness::{Action, Harness, Notice};
@@ -17,6 +16,7 @@ use crate::maps::sorted;
 use crate::model::Block;
 use crate::object::Object;
 use crate::ports::Millis;
+use crate::protocol::Members;
 use crate::run::Run;
 use crate::session::Session;
 use crate::session::activity::{Activity, Facts, PROMPT_TAIL, of_run, of_session};
@@ -25,37 +25,27 @@ use crate::session::record::Record;
 use serde_json::Value;
 
 impl Harness {
-    /// What `sessions.activity` and `sessions.output` say of a session, in our hands or only looked at, or of a run in it.
-    pub(in crate::harness) fn live_of(
+    /// What `sessions.output` says of a session, in our hands or only looked at, or of a run in it.
+    pub(in crate::harness) fn output_of(
         &self,
         session: &Session,
-        name: &str,
-        value: &Value,
+        args: Members<'_>,
     ) -> Result<Value, ErrorInfo> {
-        let id = Args::of(name, value).needed("id")?;
-        if name == "sessions.activity" {
-            Args::new(name, value, &["id"])?;
-            return Ok(self.activity(session, id)?.as_str().into());
-        }
-        let args = Args::new(name, value, &["id", "from", "tail"])?;
-        let output = self.output(session, id)?;
-        let tail = args.whole("tail")?.map(|bytes| output.total().saturating_sub(bytes));
-        let from = args.whole("from")?.unwrap_or_default().max(tail.unwrap_or_default());
+        let output = self.output(session, args.needed("id"))?;
+        let tail = args.whole("tail").map(|bytes| output.total().saturating_sub(bytes));
+        let from = args.whole("from").unwrap_or_default().max(tail.unwrap_or_default());
         let (text, before, offset) = output.text_from(from);
         // JSON has no bytes: whoever gets it cuts off what is before the offset.
         Ok(Object::new().text("text", &text).number("before", before as u64).number("offset", offset).done())
     }
 
     /// Somebody follows the journal of a session from here on, or nobody does any more.
-    pub(super) fn attach(&mut self, name: &str, value: &Value) -> Result<(), ErrorInfo> {
-        let args = Args::new(name, value, &["id", "on"])?;
-        let id = args.needed("id")?;
-        if args.get("on") == Some(&Value::Bool(true)) {
+    pub(in crate::harness) fn attach(&mut self, id: &str, on: bool) {
+        if on {
             self.attached.insert(id, 0);
         } else {
             self.attached.remove(id);
         }
-        Ok(())
     }
 
     /// Tells those who follow a journal how long it is by now, as far as it is stored: a head is written with each commit,
@@ -77,7 +67,8 @@ impl Harness {
         }
     }
 
-    fn activity(&self, session: &Session, id: &str) -> Result<Activity, ErrorInfo> {
+    /// What goes on in a session, or in a run of it.
+    pub(in crate::harness) fn activity(&self, session: &Session, id: &str) -> Result<Activity, ErrorInfo> {
         if waits_for_its_turn(session, id) {
             return Ok(Activity::Waiting);
         }
