@@ -9,7 +9,6 @@
 
 mod account;
 mod action;
-mod args;
 mod calls;
 mod commands;
 mod config;
@@ -36,7 +35,6 @@ mod waits;
 mod watch;
 
 pub use action::{Action, By, CallKey, Input, ModelRequest, Notice};
-pub use commands::interrupts;
 pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
 pub use core::{Lifecycle, Options};
 pub use files::files;
@@ -48,6 +46,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::maps::Few;
 use crate::model::{Delta, Usage};
 use crate::ports::{Millis, PatternEngine, Rows, StoreError};
+use crate::protocol::Command;
 use crate::session::Session;
 use crate::session::carry::Reader;
 use core::Core;
@@ -180,21 +179,30 @@ impl Harness {
         match input {
             Input::Committed { .. } | Input::LockLost => true,
             Input::Read { .. } | Input::Signed { .. } => !self.runner.pages.is_committing(),
-            Input::Command { name, .. } if self.start.is_some() && !self.fits_the_start(name) => false,
-            Input::Command { name, args, .. } if self.runner.waits_for_a_key(&self.core, name, args) => false,
+            Input::Command { request: Ok(request), .. }
+                if self.start.is_some() && !self.fits_the_start(request.command) =>
+            {
+                false
+            }
+            Input::Command { request: Ok(request), .. }
+                if self.runner.waits_for_a_key(&self.core, request) =>
+            {
+                false
+            }
             _ => !self.must_finish(),
         }
     }
 
     /// Whether a command can be taken while the workspace is being taken: what stops or clears waits for the start, and
     /// what starts waits for those before it.
-    fn fits_the_start(&self, name: &str) -> bool {
-        let waits = |name: &str| name == "stopAgent" || sessions::writes(name);
-        let stops =
-            |(_, input): &(Millis, Input)| matches!(input, Input::Command { name, .. } if waits(name));
+    fn fits_the_start(&self, command: Command) -> bool {
+        let waits = |command: Command| command == Command::StopAgent || command.borrows();
+        let stops = |(_, input): &(Millis, Input)| matches!(input, Input::Command { request: Ok(request), .. } if waits(request.command));
         match &self.start {
-            Some(start) if name == "startAgent" => !start.borrows() && !self.deferred.iter().any(stops),
-            _ => !waits(name),
+            Some(start) if command == Command::StartAgent => {
+                !start.borrows() && !self.deferred.iter().any(stops)
+            }
+            _ => !waits(command),
         }
     }
 
@@ -262,9 +270,9 @@ impl Harness {
 
     fn take(&mut self, input: Input) {
         match input {
-            Input::Command { id, name, args, fresh, by } => {
+            Input::Command { id, request, fresh, by } => {
                 self.core.by = by;
-                self.command(id, &name, args, fresh);
+                self.command(id, request, fresh);
             }
             Input::Locked(granted) => self.locked(granted),
             Input::LockFailed(error) => {

@@ -12,7 +12,7 @@ use crate::find;
 use crate::json::json;
 use crate::list::Listed;
 use crate::ports::{Millis, Read, Rows};
-use crate::workspace::args::whole;
+use crate::protocol::args::whole;
 use crate::workspace::{self, MAX_DEPTH, Op, Outcome, Plan, SEARCH_LIMIT, Workspace};
 use serde_json::{Map, Value};
 

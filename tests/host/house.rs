@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The rooms from the ground up. Each may import those before it and none after it.
-const ROOMS: [&str; 17] = [
+const ROOMS: [&str; 18] = [
     "find",
     "list",
     "maps",
     "json",
     "object",
     "error",
+    "protocol",
     "ports",
     "model",
     "journal",

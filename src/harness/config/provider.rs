@@ -3,15 +3,14 @@
 //! Decides what a page may say of a provider. Promises: a key is never quoted and never printed. Leaves to others: how
 //! a provider speaks (`model/`), and sending (`browser/`).
 
-use super::read::{
-    Function, Given, function, given, invalid, object, optional, shortened, text, unknown, whole, word,
-};
+use super::read::{Function, Given, function, given, invalid, object, optional, text, unknown, whole, word};
 use crate::error::ErrorInfo;
 use crate::find;
 use crate::list::Listed;
 use crate::model::errors::{check_header, is_loopback, join_url};
 use crate::model::{Dialect, Endpoint, PRESETS, Peer, Preset, Wire};
 use crate::ports::{MAX_DELAY_MS, Millis};
+use crate::protocol::args::shortened;
 use serde_json::{Map, Value};
 use std::rc::Rc;
 
