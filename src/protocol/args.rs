@@ -89,9 +89,9 @@ impl<'a> Args<'a> {
             match last {
                 b'=' if !self.has(name) => return Err(self.missing(name)),
                 b'*' => {}
-                b'#' => _ = self.count(name)?,
+                b'#' => self.count(name)?,
                 b'0'..=b'9' => _ = self.whole(name, (last - b'0').into())?,
-                b'{' => _ = self.object(name)?,
+                b'{' => self.object(name)?,
                 _ => {
                     let text = self.text(name)?;
                     if last == b'~' && text.is_some_and(|text| text.chars().nth(SHORT).is_some()) {
