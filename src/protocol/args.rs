@@ -2,12 +2,17 @@
 //!
 //! Decides what counts as a wrong argument and how that is said. Promises: an unknown member and a wrong type
 //! are refused by name, never ignored; `null` is the same as an absent member. Leaves to others: what the
-//! members mean, and which there are (`table.rs`, and whoever reads an object of its own).
+//! members mean, and which there are (`table.rs`, and each reader of an object of its own).
 //!
-//! Members that are known beforehand are written as a *spec*, a text: `"id text? limit?#"`. A name stands for a text that
-//! must be there; behind it `?` says that it may be absent, and one of these what it is instead of a text: `#` a whole
-//! number, `0` to `9` one of at least so many, `~` a short text, `{` an object, `=` a text or `null` that must be named,
-//! `*` what its own reader decides. Texts, because tables of structures are three times as many bytes in the module.
+//! Members that are known beforehand are written as a *spec*, a text: `"id text? limit?#"`. A name alone stands for a
+//! text that must be there. Behind the name, `?` says that it may be absent. One more sign says what it is instead of a
+//! text:
+//!
+//! - `#` is a whole number, and `0` to `9` is one of at least so many.
+//! - `~` is a short text, `{` an object, and `=` a text or `null` that must be named.
+//! - `*` is what its own reader decides.
+//!
+//! A spec is a text, because tables of structures are three times as many bytes in the module.
 //!
 //! What is wrong is said in one of two ways: commands say what they need, pages and tools which field is wrong.
 
