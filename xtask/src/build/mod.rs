@@ -13,7 +13,7 @@ mod rooms;
 mod sizes;
 mod wasm;
 
-use crate::command::{Cmd, npm_bin, npm_ci};
+use crate::command::{Cmd, npm_bin, npm_ci, say};
 use crate::project::Project;
 use crate::stamp::{Stamp, digest};
 use anyhow::{Context, Result, bail};
@@ -36,7 +36,7 @@ pub enum Profile {
 pub fn package(project: &Project, profile: Profile) -> Result<()> {
     make(project, profile)?;
     let weight = sizes::measure(project)?;
-    print!("\n{}\n{weight}", fs::read_to_string(report(project))?);
+    say(format!("\n{}\n{weight}", fs::read_to_string(report(project))?).trim_end());
     if profile == Profile::Release && weight.brotli() > GATE {
         bail!(
             "`import \"lodger\"` loads {} bytes of brotli, the gate is {GATE}: \
@@ -55,7 +55,7 @@ pub fn ensure(project: &Project) -> Result<()> {
 
 fn make(project: &Project, profile: Profile) -> Result<()> {
     if fresh(project, profile)? {
-        println!("pkg/ is up to date");
+        say("pkg/ is up to date");
         return Ok(());
     }
     let started = Instant::now();
@@ -70,7 +70,7 @@ fn make(project: &Project, profile: Profile) -> Result<()> {
     package::assemble(project, &modules, &small.stripped)?;
     fs::write(report(project), rooms::report(project, &small.named, small.stripped.len())?)?;
     stamp(project).set(&digests(project, profile)?)?;
-    println!("pkg/ made in {:.0} s", started.elapsed().as_secs_f32());
+    say(format!("pkg/ made in {:.0} s", started.elapsed().as_secs_f32()));
     Ok(())
 }
 
