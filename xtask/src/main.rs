@@ -9,12 +9,12 @@ mod demo;
 mod fuzz;
 mod local_model;
 mod project;
-mod replay;
 mod serve;
 mod stamp;
 mod test;
 
 use anyhow::{Context, Result, bail};
+use command::{Cmd, cargo};
 use project::Project;
 use std::process::ExitCode;
 
@@ -58,7 +58,9 @@ fn dispatch(args: &[String]) -> Result<()> {
         }
         ("campaign", []) => test::campaign(&Project::open()?),
         ("fuzz", options) => fuzz::fuzz(&Project::open()?, &fuzz_options(options)?),
-        ("replay", [file]) => replay::replay(file.as_ref()),
+        ("replay", [file]) => {
+            Cmd::new(cargo()).args(["run", "--quiet", "--package", "replay", "--", file]).run()
+        }
         ("replay", _) => bail!("`replay` takes the file of an exported session\n\n{USAGE}"),
         ("bench", []) => test::bench(&Project::open()?),
         ("screenshots", []) => demo::screenshots(&Project::open()?),

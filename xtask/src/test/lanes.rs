@@ -50,6 +50,9 @@ pub fn run(project: &Project, plan: &Plan, limit: Option<Duration>) -> Tally {
 }
 
 fn one(project: &Project, plan: &Plan, suite: &'static Suite, floor: &Arc<Floor>) {
+    while suite.after.is_some_and(|other| floor.at(|state| state.is_open(other))) {
+        thread::sleep(Duration::from_millis(200));
+    }
     let sources = passed::sources(project, suite);
     let inputs = || passed::inputs(project, suite, sources.as_ref()?);
     if let Some(inputs) = inputs() {
@@ -146,6 +149,12 @@ impl State {
             tally: Tally::new(note),
             shown: Vec::new(),
         }
+    }
+
+    /// Whether it has yet to run, or to end.
+    fn is_open(&self, suite: &str) -> bool {
+        let running = self.running.iter().map(|running| running.suite);
+        self.waiting.iter().copied().chain(running).any(|open| open.name == suite)
     }
 
     fn begin(&mut self, suite: &'static Suite) {
@@ -334,6 +343,25 @@ mod tests {
         work: fn(&Project, Effort) -> Result<Work>,
     ) -> &'static Suite {
         Box::leak(Box::new(Suite { name, lane, count, work, ..CHECK }))
+    }
+
+    #[test]
+    fn what_a_suite_needs_from_another_lane_has_ended_before() {
+        let (size, workbench) = (suite("size"), suite("workbench"));
+        assert_ne!(size.lane, workbench.lane);
+        let needed = workbench.after.unwrap();
+        let mut state = State::new(&[size, workbench], None);
+        assert!(state.is_open(needed));
+        state.begin(size);
+        assert!(state.is_open(needed));
+        state.end(size, Ok(()));
+        assert!(!state.is_open(needed));
+        assert!(!State::new(&[workbench], None).is_open(needed));
+        // In one lane the order of the table is the order: what is needed must not come later.
+        let place = |name| SUITES.iter().position(|suite| suite.name == name).unwrap();
+        for (at, suite) in SUITES.iter().enumerate() {
+            assert!(suite.after.is_none_or(|after| place(after) < at), "{}", suite.name);
+        }
     }
 
     #[test]

@@ -8,15 +8,17 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-/// Every process that this one has started, and those have: politely, so that a runner closes its browser; who is still
-/// there after some seconds is ended at once.
+/// Every process that this one has started, and those have.
 pub fn end_children() {
+    end_below(std::process::id());
+}
+
+/// Politely, so that a runner closes its browser; what is still there after some seconds is ended at once.
+fn end_below(process: u32) {
     let mut ended = Vec::new();
     for _ in 0..10 {
-        let new: Vec<u32> = descendants(std::process::id(), &parents())
-            .into_iter()
-            .filter(|id| !ended.contains(id))
-            .collect();
+        let new: Vec<u32> =
+            descendants(process, &parents()).into_iter().filter(|id| !ended.contains(id)).collect();
         signal("TERM", &new);
         ended.extend(new);
         thread::sleep(Duration::from_millis(500));
@@ -77,6 +79,7 @@ fn descendants(of: u32, parents: &HashMap<u32, u32>) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{BufRead, BufReader};
 
     #[test]
     fn descendants_are_found_however_deep() {
@@ -85,6 +88,24 @@ mod tests {
         found.sort_unstable();
         assert_eq!(found, [3, 4]);
         assert!(descendants(9, &parents).is_empty());
+    }
+
+    #[test]
+    fn what_leads_a_group_of_its_own_or_does_not_want_to_end_is_ended_too() {
+        // The shell tells the two ids, and ends when both have.
+        let script =
+            "setsid sleep 600 & echo $!; sh -c 'trap \"\" TERM; while :; do sleep 1; done' & echo $!; wait";
+        let mut shell = std::process::Command::new("sh")
+            .args(["-c", script])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let told = BufReader::new(shell.stdout.take().unwrap()).lines().take(2);
+        let told: Vec<u32> = told.map(|line| line.unwrap().parse().unwrap()).collect();
+        assert!(told.iter().all(|id| parents().contains_key(id)));
+        end_below(shell.id());
+        shell.wait().unwrap();
+        assert!(!told.iter().any(|id| parents().contains_key(id)));
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct Suite {
     pub name: &'static str,
     pub part: Part,
     pub lane: Lane,
+    /// What must have ended before, where it is in another lane.
+    pub after: Option<&'static str>,
     pub count: Count,
     /// One of `test quick`.
     pub quick: bool,
@@ -40,9 +42,9 @@ pub struct Suite {
 pub enum Lane {
     /// What a compiler says without making a program.
     Lints,
-    /// Tests that Cargo builds.
+    /// Tests that Cargo builds, then the workbench, so that this lane and the next take equally long.
     Cargo,
-    /// The package, and everything in JavaScript. It is the longest, and waits as much as it works.
+    /// What Node runs without Cargo, and the package.
     Node,
 }
 
@@ -74,6 +76,7 @@ pub const CHECK: Suite = Suite {
     name: "",
     part: Part::Host,
     lane: Lane::Lints,
+    after: None,
     count: Count::One,
     quick: false,
     draws: false,
@@ -99,8 +102,8 @@ pub static SUITES: [Suite; 17] = [
         quick: true,
         reads: &[CRATE, LINTS],
         work: |project, _| {
-            let packages = ["--package", "lodger", "--package", "xtask", "--package", "test-runner"];
-            Ok(clippy(project, &[&packages[..], &["--all-targets"]].concat()))
+            let packages = ["lodger", "xtask", "replay", "test-runner"].map(|name| ["--package", name]);
+            Ok(clippy(project, &[packages.as_flattened(), &["--all-targets"]].concat()))
         },
         ..CHECK
     },
@@ -168,7 +171,7 @@ pub static SUITES: [Suite; 17] = [
         name: "xtask",
         lane: Lane::Cargo,
         count: Count::Sum,
-        reads: &[CRATE],
+        reads: &[&["Cargo.toml", "Cargo.lock", ".cargo"]],
         work: |project, _| Ok(Work::Watch(behind(project, &["test", "--package", "xtask"]))),
         ..CHECK
     },
@@ -216,15 +219,6 @@ pub static SUITES: [Suite; 17] = [
         ..CHECK
     },
     Suite {
-        name: "workbench types",
-        part: Part::Www,
-        lane: Lane::Node,
-        reads: &[&["www", "js"]],
-        by: NODE,
-        work: |project, _| tsc(&project.root.join("www"), "."),
-        ..CHECK
-    },
-    Suite {
         name: "size",
         part: Part::Package,
         lane: Lane::Node,
@@ -248,9 +242,19 @@ pub static SUITES: [Suite; 17] = [
         ..CHECK
     },
     Suite {
+        name: "workbench types",
+        part: Part::Www,
+        lane: Lane::Cargo,
+        reads: &[&["www", "js"]],
+        by: NODE,
+        work: |project, _| tsc(&project.root.join("www"), "."),
+        ..CHECK
+    },
+    Suite {
         name: "workbench",
         part: Part::Www,
-        lane: Lane::Node,
+        lane: Lane::Cargo,
+        after: Some("size"),
         count: Count::Last,
         // It speaks to the servers of the package's tests.
         reads: &[CRATE, PACKAGE, &["www", "pkg-tests"]],
@@ -264,7 +268,8 @@ pub static SUITES: [Suite; 17] = [
 pub static LOCAL_MODEL: Suite = Suite {
     name: "a model in the page",
     part: Part::LocalModel,
-    lane: Lane::Node,
+    lane: Lane::Cargo,
+    after: Some("size"),
     count: Count::Last,
     reads: &[CRATE, PACKAGE, &["www", "pkg-tests"]],
     by: &[Program::Rust, Program::Node, Program::Chromium],
