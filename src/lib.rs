@@ -5,7 +5,7 @@
 //!
 //! # The rooms
 //!
-//! From the ground up; each may import those before it and none after it (a test in `tests/house.rs` keeps that).
+//! From the ground up; each may import those before it and none after it (a test in `tests/host/house.rs` keeps that).
 //!
 //! | room | what it decides |
 //! |---|---|

@@ -4,8 +4,21 @@
 //! Decides how inputs are drawn. Leaves to others: what must hold (`properties`), seeds (`corpus/`), words that the
 //! formats have (`dictionaries/`), and how it is all started (`cargo xtask fuzz`).
 
-#[path = "../../tests/corpus/properties/mod.rs"]
+#[path = "../../tests/host/corpora/fuzz/properties/mod.rs"]
 pub mod properties;
+
+// What the properties judge with; the tests use more of it.
+#[allow(dead_code)]
+#[path = "../../tests/host/support"]
+mod support {
+    pub mod anthropic_rules;
+    pub mod engine;
+    pub mod form_rules;
+    pub mod media;
+    pub mod ollama_rules;
+    pub mod openai_responses_rules;
+    pub mod openai_rules;
+}
 
 mod mutate;
 

@@ -3,8 +3,8 @@
 //! Decides what looks like a secret: six patterns in texts, the names of members that hold one, and the keys that the
 //! page is known to have. Promises: what was redacted once stays as it is; the work grows with the length of the text,
 //! however it is made; patterns are Craik's, without its engine for regular expressions, which would be a hundred
-//! kilobytes (`tests/craik` holds the two against each other). Leaves to others: what is redacted, and what is refused
-//! (`session::record`).
+//! kilobytes (`tests/host/origins/craik` holds the two against each other). Leaves to others: what is redacted, and
+//! what is refused (`session::record`).
 
 use crate::find;
 use serde_json::{Map, Value};

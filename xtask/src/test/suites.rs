@@ -70,6 +70,8 @@ const CRATE: &[&str] = &["Cargo.toml", "Cargo.lock", ".cargo", "src", "js"];
 const LINTS: &[&str] = &["clippy.toml", "tests", "examples", "README.md"];
 /// What the package is made from, besides the crate.
 const PACKAGE: &[&str] = &["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
+/// One of the judges of JSON Schema; the other comes from a registry whole.
+const AJV: &str = "tests/host/corpora/schema/ajv";
 
 /// Most suites are one check that Rust makes.
 pub const CHECK: Suite = Suite {
@@ -148,7 +150,7 @@ pub static SUITES: [Suite; 17] = [
         name: "judges of JSON Schema",
         lane: Lane::Cargo,
         quick: true,
-        reads: &[&["tests/schema/ajv"]],
+        reads: &[&[AJV]],
         outside: judges_places,
         by: NODE,
         work: |project, _| judges(project).map(|_| Work::Done),
@@ -172,7 +174,10 @@ pub static SUITES: [Suite; 17] = [
         lane: Lane::Cargo,
         count: Count::Sum,
         reads: &[&["Cargo.toml", "Cargo.lock", ".cargo"]],
-        work: |project, _| Ok(Work::Watch(behind(project, &["test", "--package", "xtask"]))),
+        // In the profile of `cargo xtask` itself, for which all that it depends on is built already.
+        work: |project, _| {
+            Ok(Work::Watch(behind(project, &["test", "--package", "xtask", "--profile", "dev"])))
+        },
         ..CHECK
     },
     Suite {
@@ -332,12 +337,12 @@ fn doc(project: &Project, args: &[&str]) -> Work {
 }
 
 fn judges(project: &Project) -> Result<PathBuf> {
-    npm_ci(&project.root.join("tests/schema/ajv"))?;
+    npm_ci(&project.root.join(AJV))?;
     tools::schema_suite(project)
 }
 
 fn judges_places(project: &Project) -> Vec<PathBuf> {
-    vec![project.cache("suite"), project.root.join("tests/schema/ajv/node_modules/.installed")]
+    vec![project.cache("suite"), project.root.join(AJV).join("node_modules/.installed")]
 }
 
 fn recordings(project: &Project) -> Vec<PathBuf> {

@@ -81,7 +81,7 @@ pub fn test_runner(project: &Project) -> Result<PathBuf> {
 }
 
 /// The official suite for JSON Schema 2020-12 with its remote documents and the draft's meta-schemas, laid out as
-/// `tests/schema/suite.rs` reads them. They come in two packages for Python, which `xtask/suite/` locks.
+/// `tests/host/corpora/schema/suite.rs` reads them. They come in two packages for Python, which `xtask/suite/` locks.
 pub fn schema_suite(project: &Project) -> Result<PathBuf> {
     let locked = project.root.join("xtask/suite/requirements.txt");
     let dir = project.cache("suite");

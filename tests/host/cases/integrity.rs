@@ -1,0 +1,546 @@
+//! What somebody has changed in the database, row by row, is seen, and believed by nothing.
+
+use crate::support::desk::Desk;
+use lodger::error::Code;
+use lodger::harness::Input;
+use lodger::journal::Row;
+use lodger::ports::{Commit, Key, Part, Read, Table, Write};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+fn worked() -> Desk {
+    let mut page = Desk::started("ann");
+    page.launch("a");
+    page.prompt("a", "hello");
+    page.says("there");
+    page
+}
+
+#[test]
+fn status_surfaces_a_tampered_session() {
+    for running in [false, true] {
+        let mut page = worked();
+        assert_eq!(page.integrity("a"), "verified");
+        page.tampers(
+            Table::Heads,
+            "a",
+            "\"provider_id\":\"custom\"",
+            "\"provider_id\":\"provider_tampered\"",
+        );
+        if !running {
+            page = page.crash("ann");
+        }
+        let status = page.must("sessions.status", json!({ "id": "a" }));
+        assert_eq!(status["hmac_status"], "tampered");
+        if !running {
+            assert_eq!(status["session"]["provider_id"], "provider_tampered", "shown as it is stored");
+            let invalid = "stored agent session state has invalid HMAC: a".to_owned();
+            for (name, args) in [
+                ("sessions.list", json!({})),
+                ("history", json!({ "sessionId": "a" })),
+                ("sessions.rename", json!({ "id": "a", "displayName": "b" })),
+            ] {
+                assert_eq!(page.fails(name, args), (Code::Corrupt, invalid.clone()), "{name}");
+            }
+            page.start();
+            let prompt = json!({ "id": "a", "text": "hi" });
+            assert_eq!(page.fails("sessions.prompt", prompt), (Code::Corrupt, invalid));
+        }
+        let listed = page.must("sessions.list", json!({ "withVerification": true }));
+        let of = |id: &str| listed.as_array().unwrap().iter().find(|one| one["session"]["id"] == id).cloned();
+        assert_eq!(of("a").unwrap()["hmac_status"], "tampered");
+        assert_eq!(of("default").unwrap()["hmac_status"], "verified");
+    }
+}
+
+#[test]
+fn what_was_written_since_it_was_read_is_not_tampered_with() {
+    let mut page = worked();
+    page.prompt("a", "more");
+    page.late = Some(Vec::new());
+    let status = page.command("sessions.status", json!({ "id": "a" }));
+    let list = page.command("sessions.list", json!({ "withVerification": true }));
+    page.now += 10;
+    page.says("and more");
+    page.comes();
+    assert_eq!(page.answers[&status].as_ref().unwrap()["hmac_status"], "verified");
+    for one in page.answers[&list].as_ref().unwrap().as_array().unwrap() {
+        assert_eq!(one["hmac_status"], "verified");
+    }
+    page.must("sessions.list", json!({}));
+}
+
+#[test]
+fn rows_that_were_changed_are_seen() {
+    // Content, order of time, a hash; each is a row that the chain does not hold.
+    for (from, to) in [("hello", "jello"), ("\"at\":17794305", "\"at\":17794304"), ("there", "where")] {
+        let mut page = worked();
+        page.tampers(Table::Entries, "a", from, to);
+        let mut page = page.crash("ann");
+        assert_eq!(page.integrity("a"), "tampered", "{from}");
+        assert_eq!(page.fails("history", json!({ "sessionId": "a" })).0, Code::Corrupt);
+    }
+    // The tail is gone, and the head with it is of before.
+    let mut page = worked();
+    let rows = page.rows("a").len() as u64;
+    let prefix = vec!["a".into(), rows.into()];
+    let cut = Write::DeletePrefix { table: Table::Entries, prefix };
+    page.store.commit(&Commit { writes: vec![cut], ..Commit::default() }).unwrap();
+    let mut page = page.crash("ann");
+    assert_eq!(page.integrity("a"), "tampered");
+}
+
+#[test]
+fn an_event_that_was_changed_is_not_told() {
+    let mut page = worked();
+    let event = page.recorded("a", "event")[1].clone();
+    let told = page.must("sessions.events", json!({ "id": "a" }));
+    assert!(told[1]["receipt_hmac"].is_string());
+    page.tampers(Table::Entries, "a", "prompt_received", "prompt_forgiven");
+    let invalid = format!("stored agent session event has invalid HMAC: {}", event["id"].as_str().unwrap());
+    assert_eq!(page.fails("sessions.events", json!({ "id": "a" })), (Code::Corrupt, invalid));
+}
+
+#[test]
+fn rows_without_signatures_stay_readable() {
+    let mut page = worked();
+    page.rows("a");
+    for (key, text) in page.store.read(&Read::all(Table::Heads, vec!["a".into()])) {
+        let value = text.lines().next().unwrap().to_owned();
+        let write = Write::Put { table: Table::Heads, key, value };
+        page.store.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
+    }
+    let mut page = page.crash("ann");
+    assert_eq!(page.integrity("a"), "unverified");
+    assert_eq!(page.must("history", json!({ "sessionId": "a" })).as_array().unwrap().len(), 2);
+    // What signs is gone: nothing can be said.
+    let mut page = worked().crash("ann");
+    page.signs = false;
+    assert_eq!(page.integrity("a"), "unverifiable");
+}
+
+#[test]
+fn another_sessions_rows_are_not_believed_in_its_place() {
+    let mut page = worked();
+    page.launch("b");
+    page.prompt("b", "mine");
+    page.says("yes");
+    page.must("stopAgent", json!({}));
+    // Everything of one session is put in the place of the other.
+    let (mut writes, id) = (Vec::new(), "a");
+    for table in [Table::Entries, Table::Heads] {
+        writes.push(Write::DeletePrefix { table, prefix: vec![id.into()] });
+        for (mut key, value) in page.store.read(&Read::all(table, vec!["b".into()])) {
+            key[0] = id.into();
+            writes.push(Write::Put { table, key, value });
+        }
+    }
+    page.store.commit(&Commit { writes, ..Commit::default() }).unwrap();
+    let mut page = page.crash("ann");
+    let status = page.must("sessions.status", json!({ "id": id }));
+    assert_eq!(status["hmac_status"], "tampered");
+    assert_eq!(page.fails("history", json!({ "sessionId": id })).0, Code::Corrupt);
+    let listed = page.must("sessions.list", json!({ "withVerification": true }));
+    let tampered = |one: &&Value| one["hmac_status"] == "tampered";
+    assert_eq!(listed.as_array().unwrap().iter().filter(tampered).count(), 1, "{listed}");
+}
+
+#[test]
+fn the_record_is_not_told_from_rows_that_do_not_follow_each_other() {
+    for what in ["\"status\":\"passed\"", "\"event_type\":\"run_completed\""] {
+        let mut page = worked();
+        page.must("stopAgent", json!({}));
+        let rows = page.store.read(&Read::all(Table::Entries, vec!["a".into()]));
+        let (key, row) = rows.into_iter().find(|(_, row)| row.contains(what)).unwrap();
+        // Without the signature, which would give it away.
+        let lines: Vec<&str> = row.lines().take(4).collect();
+        let value = lines
+            .join("\n")
+            .replace(what, &what.replace("passed", "denied").replace("completed", "forgiven"));
+        let writes = vec![Write::Put { table: Table::Entries, key, value }];
+        page.store.commit(&Commit { writes, ..Commit::default() }).unwrap();
+        let mut page = page.crash("ann");
+        for name in [
+            "sessions.events",
+            "sessions.receipts",
+            "sessions.handoffs",
+            "sessions.journal",
+            "sessions.export",
+        ] {
+            assert_eq!(page.fails(name, json!({ "id": "a" })).0, Code::Corrupt, "{name} after {what}");
+        }
+    }
+}
+
+#[test]
+fn what_was_not_verified_when_it_was_taken_never_is() {
+    // The signatures are cut off; or they are of a key that is gone, while another signs from here on.
+    for integrity in ["unverified", "unverifiable"] {
+        let edit = |text: &str| {
+            let (head, signatures) = text.split_once('\n').unwrap();
+            match integrity {
+                "unverified" => head.to_owned(),
+                _ => format!("{head}\n{} gone", signatures.replace('\n', " gone\n")),
+            }
+        };
+        let mut page = worked();
+        page.rows("a");
+        page.edits(Table::Heads, "a", |_, text| Some(edit(text)));
+        let mut page = page.crash("ann");
+        assert_eq!(page.integrity("a"), integrity);
+        // A write of an agent, and one without; then again.
+        page.must("sessions.rename", json!({ "id": "a", "displayName": "Mine" }));
+        assert_eq!(page.integrity("a"), integrity);
+        page.start();
+        page.prompt("a", "more");
+        page.says("yes");
+        assert_eq!(page.integrity("a"), integrity);
+        let mut page = page.crash("ann");
+        page.start();
+        page.prompt("a", "and more");
+        page.says("yes");
+        page.must("stopAgent", json!({}));
+        let mut page = page.crash("ann");
+        assert_eq!(page.integrity("a"), integrity);
+        let found = format!("\"integrity\":\"{integrity}\"");
+        let found = page.rows("a").iter().filter(|row| row.contains(&found)).count();
+        assert_eq!(found, 1, "it is on record, once");
+        page.holds("a");
+        // A session that begins then is what it is.
+        page.start();
+        page.launch("b");
+        page.must("stopAgent", json!({}));
+        let mut page = page.crash("ann");
+        assert_eq!(page.integrity("b"), "verified");
+    }
+}
+
+#[test]
+fn a_copy_is_no_better_than_what_it_is_a_copy_of() {
+    for running in [false, true] {
+        let mut page = worked();
+        let last = page.rows("a").len() as u64;
+        // The signatures are cut off; so are those of a whole database that somebody has made.
+        page.edits(Table::Heads, "a", |_, text| Some(text.lines().next().unwrap().into()));
+        let mut page = page.crash("ann");
+        if running {
+            page.start();
+            page.prompt("a", "more");
+            page.says("yes");
+            assert!(page.rows("a").len() as u64 > last);
+        }
+        // At an entry of before anybody has looked, too; and a copy of the copy.
+        for (of, at) in [("a", last), ("a", 4), ("a-2", 4), ("a-3", 4)] {
+            let copy = page.must("sessions.fork", json!({ "id": of, "at": at }));
+            let id = copy["id"].as_str().unwrap();
+            assert_eq!(page.integrity(id), "unverified", "{id} of {of} at {at}, {running}");
+            page.holds(id);
+            page.must("sessions.events", json!({ "id": id }));
+        }
+    }
+}
+
+#[test]
+fn what_was_blanked_is_no_clearing() {
+    let erase = |_: &Key, text: &str| {
+        text.contains("hello").then(|| Row::from_text(text).unwrap().erased().to_text())
+    };
+    let mut page = worked();
+    page.rows("a");
+    page.edits(Table::Entries, "a", erase);
+    let mut page = page.crash("ann");
+    assert_eq!(page.integrity("a"), "tampered");
+    let listed = page.must("sessions.list", json!({ "withVerification": true }));
+    let of = |one: &&Value| one["session"]["id"] == "a";
+    assert_eq!(listed.as_array().unwrap().iter().find(of).unwrap()["hmac_status"], "tampered");
+    for limit in [Value::Null, json!(1), json!(50)] {
+        let history = json!({ "sessionId": "a", "limit": limit });
+        assert_eq!(page.fails("history", history).0, Code::Corrupt);
+    }
+    page.start();
+    assert_eq!(page.fails("sessions.prompt", json!({ "id": "a", "text": "hi" })).0, Code::Corrupt);
+    // A clearing erases too, and that is well; but not in a copy that ends before it.
+    let mut page = worked();
+    let before = page.rows("a").len();
+    page.must("clearConversation", json!({ "sessionId": "a" }));
+    page.rows("a");
+    assert_eq!(page.integrity("a"), "verified");
+    let (code, message) = page.fails("sessions.fork", json!({ "id": "a", "at": before }));
+    assert_eq!(code, Code::InvalidArguments, "{message}");
+    let fork = page.must("sessions.fork", json!({ "id": "a" }));
+    assert_eq!(page.must("history", json!({ "sessionId": fork["id"] })), json!([]));
+    let mut page = page.crash("ann");
+    assert_eq!(page.integrity("a"), "verified");
+    page.holds("a");
+}
+
+#[test]
+fn rows_without_their_head_are_not_taken_for_nothing() {
+    let mut page = worked();
+    page.must("sendMessage", json!({ "text": "mine" }));
+    page.says("yes");
+    page.must("stopAgent", json!({}));
+    for id in ["a", "default"] {
+        page.edits(Table::Heads, id, |_, _| Some(String::new()));
+    }
+    let mut page = page.crash("ann");
+    for id in ["a", "default"] {
+        assert_eq!(page.fails("history", json!({ "sessionId": id })).0, Code::Corrupt, "{id}");
+    }
+    assert!(page.ask("startAgent", json!({})).is_err(), "nothing begins anew on what is there");
+    // Of the other nothing is left behind where one of its name begins.
+    let mut page = worked();
+    page.must("stopAgent", json!({}));
+    page.edits(Table::Heads, "a", |_, _| Some(String::new()));
+    let mut page = page.crash("ann");
+    page.start();
+    page.launch("a");
+    page.prompt("a", "again");
+    page.says("yes");
+    page.holds("a");
+    let mut page = page.crash("ann");
+    assert_eq!(page.must("history", json!({ "sessionId": "a" })).as_array().unwrap().len(), 2);
+    assert_eq!(page.integrity("a"), "verified");
+}
+
+#[test]
+fn a_page_of_the_record_does_not_believe_what_was_changed() {
+    let mut page = worked();
+    page.must("stopAgent", json!({}));
+    let last = page.stored(Table::Entries, "a").len() as u64;
+    let (disk, now) = (page.store.clone(), page.now);
+    let events = page.must("sessions.events", json!({ "id": "a" }));
+    let of = |name: &str, from: u64, limit: u64| {
+        (name.to_owned(), json!({ "id": "a", "from": from, "limit": limit }))
+    };
+    let export = |from: u64| {
+        ("sessions.export".to_owned(), json!({ "id": "a", "from": from, "last": last, "hash": "" }))
+    };
+    let event = events[1]["seq"].as_u64().unwrap();
+    type Edit<'a> = &'a dyn Fn(u64, &str) -> Option<String>;
+    let cut: Edit<'_> = &|seq, _| (seq + 1 >= last).then(String::new);
+    let changed: Edit<'_> = &|_, text| text.contains("there").then(|| forged(text, "there", "where"));
+    let unsigned: Edit<'_> = &|seq, text| {
+        let row = text.lines().take(4).collect::<Vec<_>>().join("\n");
+        (seq == event).then(|| forged(&row, "prompt_received", "prompt_forgiven"))
+    };
+    let answer = page
+        .stored(Table::Entries, "a")
+        .iter()
+        .position(|row| row.contains("there"))
+        .map(|at| at as u64 + 1)
+        .unwrap();
+    let cases = [
+        (
+            cut,
+            vec![
+                of("sessions.journal", 1, 1_000),
+                of("sessions.events", 1, 1_000),
+                of("sessions.journal", last, 1),
+                export(1),
+            ],
+        ),
+        (changed, vec![of("sessions.journal", answer, 1), of("sessions.journal", 1, 1_000), export(answer)]),
+        (
+            unsigned,
+            vec![
+                of("sessions.events", event, 1),
+                ("sessions.events".to_owned(), json!({ "id": "a", "from": event })),
+            ],
+        ),
+    ];
+    for (edit, commands) in cases {
+        let mut page = Desk::on(disk.clone(), now, "ann");
+        page.edits(Table::Entries, "a", |key, text| {
+            let Some(Part::Number(seq)) = key.get(1) else { return None };
+            edit(*seq, text)
+        });
+        for (name, args) in commands {
+            assert_eq!(page.fails(&name, args.clone()).0, Code::Corrupt, "{name} {args}");
+        }
+    }
+}
+
+/// The row with another text in it and the hash of that, but not its own.
+fn forged(row: &str, from: &str, to: &str) -> String {
+    let mut lines: Vec<String> = row.lines().map(Into::into).collect();
+    lines[1] = lines[1].replace(from, to);
+    lines[2] = Sha256::digest(&lines[1]).iter().map(|byte| format!("{byte:02x}")).collect();
+    lines.join("\n")
+}
+
+#[test]
+fn what_an_agent_holds_is_held_against_what_is_stored() {
+    let mut page = worked();
+    let rows = page.rows("a").len() as u64;
+    let (disk, prefix) = (page.store.clone(), vec!["a".into(), rows.into()]);
+    let cut = Write::DeletePrefix { table: Table::Entries, prefix };
+    page.store.commit(&Commit { writes: vec![cut], ..Commit::default() }).unwrap();
+    assert_eq!(page.integrity("a"), "tampered");
+    // What was found out is not forgotten until all of it is read again.
+    page.store = disk;
+    assert_eq!(page.integrity("a"), "tampered");
+    let mut page = page.crash("ann");
+    assert_eq!(page.integrity("a"), "verified");
+    page.start();
+    page.must("sessions.rename", json!({ "id": "a", "displayName": "b" }));
+    page.tampers(Table::Heads, "a", "\"provider_id\":\"custom\"", "\"provider_id\":\"other\"");
+    let status = page.must("sessions.status", json!({ "id": "a" }));
+    assert_eq!(
+        (&status["hmac_status"], &status["session"]["provider_id"]),
+        (&json!("tampered"), &json!("other"))
+    );
+}
+
+#[test]
+fn what_was_changed_can_be_removed() {
+    for running in [false, true] {
+        let mut page = worked();
+        page.must("stopAgent", json!({}));
+        page.tampers(Table::Entries, "a", "hello", "jello");
+        let mut page = page.crash("ann");
+        if running {
+            page.start();
+        }
+        assert_eq!(page.fails("sessions.rename", json!({ "id": "a", "displayName": "b" })).0, Code::Corrupt);
+        page.must("sessions.remove", json!({ "id": "a" }));
+        page.rows("a");
+        for table in [Table::Entries, Table::Heads, Table::Drafts] {
+            assert!(page.stored(table, "a").is_empty(), "{table:?}");
+        }
+        assert!(!page.stored(Table::Meta, "run").iter().any(|session| session == "a"));
+        assert_eq!(page.fails("sessions.status", json!({ "id": "a" })).0, Code::SessionNotFound);
+        page.must("sessions.list", json!({}));
+        if !running {
+            page.start();
+        }
+        page.launch("a");
+        page.holds("a");
+    }
+}
+
+#[test]
+fn the_record_is_not_told_under_a_head_that_was_changed() {
+    let mut page = worked();
+    page.must("stopAgent", json!({}));
+    page.tampers(Table::Heads, "a", "\"turns\":1", "\"turns\":2");
+    let mut page = page.crash("ann");
+    for name in ["sessions.events", "sessions.receipts", "sessions.journal", "sessions.export"] {
+        assert_eq!(page.fails(name, json!({ "id": "a" })).0, Code::Corrupt, "{name}");
+    }
+}
+
+/// A page that finds a head of "a" which somebody has changed, with an agent or without one.
+fn with_head(running: bool, edit: impl Fn(&str) -> String) -> Desk {
+    let mut page = worked();
+    page.must("stopAgent", json!({}));
+    page.rows("a");
+    page.edits(Table::Heads, "a", |_, text| Some(edit(text)));
+    let mut page = page.crash("ann");
+    if running {
+        page.start();
+    }
+    page
+}
+
+fn listed(page: &mut Desk, id: &str) -> Value {
+    let list = page.must("sessions.list", json!({ "withVerification": true }));
+    list.as_array().unwrap().iter().find(|one| one["session"]["id"] == id).cloned().unwrap_or_default()
+}
+
+#[test]
+fn a_changed_head_neither_hides_its_session_nor_has_it_erased() {
+    for running in [false, true] {
+        for says in ["\"removed\":1,", "\"once\":true,"] {
+            let mut page = with_head(running, |text| text.replacen('{', &format!("{{{says}"), 1));
+            assert_eq!(listed(&mut page, "a")["hmac_status"], "tampered", "{says} {running}");
+            assert_eq!(page.integrity("a"), "tampered");
+            let rows = page.stored(Table::Entries, "a").len();
+            page.now += 60_000;
+            page.handle(Input::Tick);
+            page.handle(Input::Tick);
+            assert_eq!(page.stored(Table::Entries, "a").len(), rows);
+            assert_eq!(page.fails("history", json!({ "sessionId": "a" })).0, Code::Corrupt);
+            page.must("sessions.remove", json!({ "id": "a" }));
+            page.rows("a");
+            assert!(page.stored(Table::Entries, "a").is_empty(), "{says} {running}");
+            page.must("sessions.list", json!({}));
+        }
+    }
+}
+
+#[test]
+fn a_session_whose_record_cannot_be_read_is_listed_and_can_be_removed() {
+    let signatures =
+        |text: &str| text.split_once('\n').map_or(String::new(), |(_, rest)| format!("\n{rest}"));
+    let edits: [&dyn Fn(&str) -> String; 5] = [
+        &|_| "rubbish".to_owned(),
+        &|_| "{}".to_owned(),
+        &|text| format!("{{\"seq\":13}}{}", signatures(text)),
+        &|text| text.replacen("\"record\":{", "\"record\":{},\"was\":{", 1),
+        // The record's own signature is cut off.
+        &|text| text.lines().take(2).collect::<Vec<_>>().join("\n"),
+    ];
+    for running in [false, true] {
+        for edit in &edits {
+            let mut page = with_head(running, edit);
+            let one = listed(&mut page, "a");
+            assert_eq!((&one["hmac_status"], &one["session"]["id"]), (&json!("tampered"), &json!("a")));
+            assert!(one["session"]["updated_at"].is_string());
+            assert_eq!(page.status("a")["id"], "a");
+            assert_eq!(page.fails("sessions.list", json!({})).0, Code::Corrupt);
+            page.must("sessions.remove", json!({ "id": "a" }));
+            page.must("sessions.list", json!({}));
+        }
+    }
+    let mut page = with_head(false, |_| String::new());
+    for name in ["sessions.journal", "sessions.events", "sessions.status"] {
+        assert_eq!(page.fails(name, json!({ "id": "a" })).0, Code::Corrupt, "{name}");
+    }
+}
+
+#[test]
+fn rows_that_are_gone_are_missed_wherever_they_were() {
+    for running in [false, true] {
+        let mut page = worked();
+        let last = page.rows("a").len() as u64;
+        let reads = [
+            ("sessions.events", json!({ "id": "a" })),
+            ("sessions.receipts", json!({ "id": "a" })),
+            ("sessions.journal", json!({ "id": "a", "from": 2, "limit": 5 })),
+            ("sessions.export", json!({ "id": "a", "from": 1 })),
+        ];
+        for (name, args) in reads {
+            for gone in [1..=4, 3..=3, 5..=7, 1..=last] {
+                let disk = page.store.clone();
+                page.edits(Table::Entries, "a", |key, _| {
+                    matches!(key.get(1), Some(Part::Number(seq)) if gone.contains(seq)).then(String::new)
+                });
+                let mut found = if running { page } else { page.crash("ann") };
+                assert_eq!(found.fails(name, args.clone()).0, Code::Corrupt, "{name} {gone:?}");
+                // It is not forgotten by who has seen it.
+                assert_eq!(listed(&mut found, "a")["hmac_status"], "tampered", "{name} {gone:?}");
+                page = Desk::on(disk, found.now, "ann");
+                if running {
+                    page.start();
+                    page.must("sessions.rename", json!({ "id": "a", "displayName": "b" }));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_event_without_its_signature_is_seen_by_status_and_not_copied() {
+    let mut page = worked();
+    page.must("stopAgent", json!({}));
+    page.rows("a");
+    page.edits(Table::Entries, "a", |_, text| {
+        let lines: Vec<&str> = text.lines().collect();
+        text.contains("prompt_received").then(|| lines[..lines.len() - 1].join("\n"))
+    });
+    let mut page = page.crash("ann");
+    assert_eq!(page.integrity("a"), "tampered");
+    page.start();
+    assert_eq!(page.fails("sessions.fork", json!({ "id": "a", "at": 5 })).0, Code::Corrupt);
+}

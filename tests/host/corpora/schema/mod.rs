@@ -1,0 +1,9 @@
+//! The JSON Schema validator, judged by others (the official suite, ajv), by properties, and by cases.
+
+mod ajv;
+mod bounds;
+mod cases;
+mod coerce;
+mod draw;
+mod properties;
+mod suite;

@@ -1,0 +1,240 @@
+//! The house's rules, kept by reading the sources: who may import whom, and that the core knows no browser.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The rooms from the ground up. Each may import those before it and none after it.
+const ROOMS: [&str; 17] = [
+    "find",
+    "list",
+    "maps",
+    "json",
+    "object",
+    "error",
+    "ports",
+    "model",
+    "journal",
+    "workspace",
+    "tools",
+    "prompt",
+    "run",
+    "session",
+    "harness",
+    "browser",
+    "js",
+];
+
+/// The rooms that live in a browser, and the crates that only they may name.
+const BROWSER_ROOMS: [&str; 2] = ["browser", "js"];
+const BROWSER_CRATES: [&str; 7] = [
+    "wasm_bindgen",
+    "wasm_bindgen_futures",
+    "js_sys",
+    "web_sys",
+    "serde_wasm_bindgen",
+    "gloo_net",
+    "console_error_panic_hook",
+];
+
+#[test]
+fn imports_point_one_way() {
+    let faults: Vec<String> = sources().iter().flat_map(Source::faults).collect();
+    assert!(faults.is_empty(), "against the direction of the house:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn every_room_is_known() {
+    let found: BTreeSet<String> = sources().into_iter().map(|source| source.room).collect();
+    let unknown: Vec<_> = found.iter().filter(|room| !ROOMS.contains(&room.as_str())).collect();
+    assert!(unknown.is_empty(), "src/ has rooms that this test has no place for: {unknown:?}");
+}
+
+#[test]
+fn the_host_build_has_no_browser_crate() {
+    let cargo = option_env!("CARGO").unwrap_or("cargo");
+    let tree = Command::new(cargo)
+        .args([
+            "tree",
+            "--package",
+            "lodger",
+            "--edges",
+            "normal,build",
+            "--prefix",
+            "none",
+            "--format",
+            "{p}",
+        ])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    let tree = String::from_utf8(tree.stdout).unwrap();
+    assert!(tree.contains("serde_json "), "this is no dependency tree:\n{tree}");
+    let browser: BTreeSet<&str> = tree
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .filter(|name| {
+            ["wasm-bindgen", "js-sys", "web-sys", "gloo"].iter().any(|start| name.starts_with(start))
+        })
+        .collect();
+    assert!(
+        browser.is_empty(),
+        "the core depends on {browser:?}: move them under the wasm32 target in Cargo.toml"
+    );
+}
+
+#[test]
+fn the_reader_sees_every_way_to_import() {
+    let fault = |path: &str, text: &str| Source::new(Path::new(path), text).faults().join("\n");
+    for (path, text, ends) in [
+        ("run/mod.rs", "use crate::harness::Command;", "run -> harness"),
+        ("run/mod.rs", "use crate::{model::Message, session::{Record, Head}};", "run -> session"),
+        ("run/mod.rs", "use crate::{\n    model::Message,\n    session,\n};", "run -> session"),
+        ("run/mod.rs", "fn f() -> crate::js::Client { todo() }", "run -> js"),
+        ("run/mod.rs", "use super::session::Record;", "run -> session"),
+        ("run/step.rs", "use super::super::session::Record;", "run -> session"),
+        ("error.rs", "use crate::ports::Store;", "error -> ports"),
+        ("ports/memory.rs", "use crate::model::Message;", "ports -> model"),
+        ("run/mod.rs", "pub(crate) use crate::Harness;", "run -> lib.rs"),
+        ("run/mod.rs", "use web_sys::Window;", "run -> web_sys"),
+    ] {
+        let fault = fault(path, text);
+        assert!(fault.contains(ends) && fault.contains(path), "{path}: {text}\ngave: {fault:?}");
+    }
+    for (path, text) in [
+        ("run/mod.rs", "use crate::model::Message; use crate::run::step; use crate::{error, ports};"),
+        ("run/mod.rs", "// use crate::harness::X;\n//! [`crate::js`]\nlet url = \"https://a\"; // crate::js"),
+        ("run/step.rs", "use super::harness_like; use super::other::session;"),
+        ("browser/fetch.rs", "use web_sys::Window; use crate::harness::Harness; use js_sys::Array;"),
+        ("run/mod.rs", "pub(in crate::run) fn f() {} pub(crate) fn g() {}"),
+    ] {
+        assert_eq!(fault(path, text), "", "{path}: {text}");
+    }
+}
+
+struct Source {
+    /// Below `src/`.
+    path: PathBuf,
+    room: String,
+    /// How many modules deep: 1 for the room itself.
+    depth: usize,
+    /// Without comments.
+    code: String,
+}
+
+fn sources() -> Vec<Source> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut open, mut sources) = (vec![src.clone()], Vec::new());
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|extension| extension == "rs") && path != src.join("lib.rs") {
+            sources.push(Source::new(path.strip_prefix(&src).unwrap(), &fs::read_to_string(&path).unwrap()));
+        }
+    }
+    assert!(!sources.is_empty(), "src/ has no rooms");
+    sources
+}
+
+impl Source {
+    fn new(path: &Path, text: &str) -> Source {
+        let modules: Vec<String> = path
+            .with_extension("")
+            .components()
+            .map(|part| part.as_os_str().to_string_lossy().into_owned())
+            .filter(|name| name != "mod")
+            .collect();
+        let room = modules.first().cloned().unwrap_or_default();
+        Source { path: path.to_path_buf(), room, depth: modules.len(), code: without_comments(text) }
+    }
+
+    /// Each import that is not allowed, with its two ends and its file.
+    fn faults(&self) -> Vec<String> {
+        let place = |room: &str| ROOMS.iter().position(|known| *known == room);
+        let mut faults = BTreeSet::new();
+        let mut fault = |to: &str, why: &str| {
+            faults.insert(format!("{} -> {to} in src/{}: {why}", self.room, self.path.display()));
+        };
+        for name in self.imported() {
+            match (place(&self.room), place(&name)) {
+                (_, None) => {
+                    fault("lib.rs", &format!("crate::{name} is no room, name the room it comes from"))
+                }
+                (Some(from), Some(to)) if to > from => fault(&name, "this room lies above"),
+                _ => {}
+            }
+        }
+        if !BROWSER_ROOMS.contains(&self.room.as_str()) {
+            for name in BROWSER_CRATES.iter().filter(|name| has_word(&self.code, name)) {
+                fault(name, "only browser/ and js/ know the browser");
+            }
+        }
+        faults.into_iter().collect()
+    }
+
+    /// The first names of all paths that start at the root of the crate, however they are written.
+    fn imported(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for (start, _) in self.code.match_indices("crate::") {
+            names.extend(heads(&self.code[start + "crate::".len()..]));
+        }
+        let out = "super::".repeat(self.depth);
+        for (start, _) in self.code.match_indices(out.as_str()) {
+            let heads = heads(&self.code[start + out.len()..]);
+            // Inside an inline module, one `super` less leaves the file: only other rooms' names are imports then.
+            names.extend(
+                heads.into_iter().filter(|head| ROOMS.contains(&head.as_str()) && !self.has_module(head)),
+            );
+        }
+        names
+    }
+
+    /// Whether the room itself has a module of this name.
+    fn has_module(&self, name: &str) -> bool {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(&self.room);
+        dir.join(name).is_dir() || dir.join(name).with_extension("rs").is_file()
+    }
+}
+
+/// The first name of a path, or of each path in a `{…}` group.
+fn heads(text: &str) -> Vec<String> {
+    let Some(group) = text.strip_prefix('{') else { return vec![word(text)] };
+    let (mut heads, mut depth, mut at_head) = (Vec::new(), 1, true);
+    for (index, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 1 => at_head = true,
+            c if at_head && !c.is_whitespace() => {
+                heads.push(word(&group[index..]));
+                at_head = false;
+            }
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    heads
+}
+
+fn word(text: &str) -> String {
+    text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+}
+
+fn has_word(code: &str, name: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    code.match_indices(name)
+        .any(|(start, _)| !code[..start].ends_with(part) && !code[start + name.len()..].starts_with(part))
+}
+
+/// Line comments only, which is what rustfmt leaves us with; the `//` of an address is none.
+fn without_comments(text: &str) -> String {
+    let code = text.lines().map(|line| {
+        let comment = line.match_indices("//").find(|(start, _)| !line[..*start].ends_with(':'));
+        comment.map_or(line, |(start, _)| &line[..start])
+    });
+    code.collect::<Vec<_>>().join("\n")
+}

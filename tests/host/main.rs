@@ -1,0 +1,88 @@
+//! The core, on the host: all its tests, in one program. `cargo test --test host cases::carry` runs a part of them.
+//!
+//! The unit tests of a module stand in its file, in `src/`. What needs a browser is in `tests/browser`.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "code of tests: whatever is not as it should be ends them"
+)]
+
+/// The rules of the sources: who may import whom.
+mod house;
+
+/// The work of a turn does not grow with what came before it. Its allocator counts for each thread, and is everybody's.
+mod linear;
+
+/// `examples/host.rs` runs.
+mod example;
+
+/// Situations set up by hand, one after another.
+mod cases {
+    /// The loop of a run: messages, tool calls, interrupts, lost pages.
+    mod agent_loop;
+    /// Activity, output, bench and play.
+    mod bench;
+    /// Export, import, replay and fork.
+    mod carry;
+    /// What every codec must make of what a model says.
+    mod conformance;
+    /// Files of a message.
+    mod file;
+    /// Rows that somebody has changed.
+    mod integrity;
+    /// Model calls that fail, keep silent or cost too much.
+    mod model;
+    /// Answers that have to fit a schema.
+    mod output;
+    /// Named sessions.
+    mod session;
+    /// One workspace in several tabs.
+    mod tab;
+    /// Delegates, skills, and tools of a page.
+    mod tool;
+    /// Edited messages and answers made anew.
+    mod version;
+}
+
+/// The cases of the systems that Lodger learned from, with tables of what became of each.
+mod origins {
+    /// Records, receipts, handoffs and redaction.
+    mod craik;
+    /// The lifecycle of a run.
+    mod openclaw;
+    /// The loop and its queue.
+    mod pi;
+    /// Activity and output.
+    mod purepoint;
+}
+
+/// Worlds drawn at random, by seeds: what must hold whatever happens. The long ones run in parts (`support::parts`).
+mod worlds {
+    /// The pump's twin: delays, failures and crashes, with every law at every step.
+    mod pump;
+    /// Records of sessions under random commands.
+    mod session;
+    /// Every prefix of every journal gives a request that is accepted.
+    mod transcripts;
+}
+
+/// What is read from files, and judged by others.
+mod corpora {
+    /// What the fuzz targets start from and what they have found.
+    mod fuzz;
+    /// JSON Schema: the official suite, ajv, properties and cases.
+    mod schema;
+    /// Streams of models, recorded and written by hand.
+    mod streams;
+}
+
+/// The judges of requests (`support::*_rules`) are judged.
+mod rules;
+
+/// What the modules above share: worlds, laws, judges, servers.
+mod support;

@@ -1,0 +1,308 @@
+//! A transcript that cannot be invalid: the property, on journals that the simulator makes.
+//!
+//! For every prefix of every journal a page comes that finds just this prefix stored, starts, and sends a
+//! message; the request must be one that the provider accepts, on each wire. Where the prefix leaves a run that
+//! is held, another page goes on with it instead, and that request is judged too. The judges are written from
+//! the providers' rules (`support/*_rules.rs`), not from the encoders. Every journal also replays byte for byte.
+//!
+//! Normal: at least [`PREFIXES`] prefixes; with `LODGER_CAMPAIGN=1` ten times as many.
+
+use crate::support::laws::{Journal, SESSION};
+use crate::support::media::{self, SAMPLES};
+use crate::support::parts::{PARTS, Whole, drawn, in_parts, seeds};
+use crate::support::sim::{Faults, World, paused};
+use crate::support::{anthropic_rules, ollama_rules, openai_responses_rules, openai_rules};
+use fastrand::Rng;
+use lodger::journal::{Entry, Row};
+use lodger::model::{Dialect, Peer, Preset, Wire};
+use lodger::ports::files::fill;
+use lodger::ports::{Commit, MemoryStore, PatternEngine, Table, Write};
+use lodger::run::{Outcome, Run};
+use lodger::session::carry::adopt;
+use lodger::session::{self, Session, Transcript, again};
+use serde_json::{Value, json};
+
+const PREFIXES: u64 = 10_000;
+/// The seed of the first world.
+const FIRST: u64 = 1_000_001;
+const STEPS: usize = 400;
+
+#[derive(Debug, Default)]
+struct Counts {
+    worlds: usize,
+    prefixes: usize,
+    resumed: usize,
+    continued: usize,
+    longest: usize,
+    messages: usize,
+}
+
+in_parts!(every_prefix_of_every_journal_gives_a_request_that_is_accepted);
+
+fn every_prefix_of_every_journal_gives_a_request_that_is_accepted(part: u64) {
+    static WHOLE: Whole<Counts> = Whole::new();
+    let wanted = drawn(PREFIXES, PREFIXES * 10).div_ceil(PARTS);
+    let mut counts = Counts::default();
+    let mut seeds = seeds(part);
+    while (counts.prefixes as u64) < wanted {
+        let seed = FIRST + seeds.next().unwrap();
+        let faults =
+            Faults { page_tools: seed.is_multiple_of(20), second: seed.is_multiple_of(2), ..Faults::ALL };
+        let mut world = World::wild(seed, faults, false);
+        for _ in 0..STEPS {
+            world.step();
+        }
+        counts.worlds += 1;
+        judge(seed, &world, &mut counts);
+    }
+    println!("{counts:?}");
+    if let Some(parts) = WHOLE.add(counts) {
+        everything_happened(&parts);
+    }
+}
+
+/// Held runs, failed ones and long conversations: without them the campaign proves nothing of them.
+fn everything_happened(parts: &[Counts]) {
+    let sum = |of: fn(&Counts) -> usize| parts.iter().map(of).sum::<usize>();
+    let prefixes = sum(|counts| counts.prefixes);
+    assert!(
+        sum(|counts| counts.resumed) * 20 > prefixes,
+        "too few prefixes with a run that is held: {parts:?}"
+    );
+    assert!(sum(|counts| counts.continued) * 50 > prefixes, "too few prefixes after a failed run: {parts:?}");
+    assert!(sum(|counts| counts.messages) > prefixes * 4, "the conversations are too short: {parts:?}");
+}
+
+/// Judges every prefix of a world's journal, as its rows were written.
+fn judge(seed: u64, world: &World, counts: &mut Counts) {
+    let rows = &world.journal.rows;
+    // A replay goes row by row and stops at the first difference: every prefix is replayed with the whole.
+    let replayed = session::replay(SESSION, rows.iter().map(String::as_str)).expect("rows that read");
+    assert_eq!(replayed, Ok(()), "seed {seed}");
+    counts.longest = counts.longest.max(rows.len());
+    let mut rng = Rng::with_seed(seed);
+    let mut journal = Journal::new();
+    let mut disk = MemoryStore::new();
+    for prefix in 0..=rows.len() {
+        if let Some(row) = prefix.checked_sub(1).map(|at| &rows[at]) {
+            journal.follow(row).unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
+            store(&mut disk, row, &journal);
+        }
+        let place = || format!("seed {seed}, prefix {prefix} of {}", rows.len());
+        counts.prefixes += 1;
+        let draft = draft(&mut rng, &journal);
+        let wire = match prefix % 6 {
+            0 => Wire::OpenAiChat,
+            1 => Wire::Ollama,
+            2 => Wire::OpenAiResponses,
+            _ => Wire::Anthropic,
+        };
+        let page = Page { disk: &disk, journal: &journal, draft, world, wire };
+        counts.messages += page.sends_a_message(&place);
+        if prefix % 3 == 0 {
+            page.forks(&place);
+        }
+        if journal.fold.current().is_some_and(|run| run.ended.is_none()) {
+            counts.resumed += usize::from(page.goes_on(&place));
+        } else if last_failed(&journal) {
+            assert!(page.goes_on(&place), "{}: no request", place());
+            counts.continued += 1;
+        }
+    }
+}
+
+fn last_failed(journal: &Journal) -> bool {
+    let ended = journal.fold.runs.last().and_then(|run| run.ended.as_ref());
+    ended.is_some_and(|ended| ended.outcome == Outcome::Failed)
+}
+
+fn store(disk: &mut MemoryStore, row: &str, journal: &Journal) {
+    let put = |table, key, value: &str| Write::Put { table, key, value: value.into() };
+    let key = vec![SESSION.into(), journal.fold.seq().into()];
+    let head = journal.fold.head(0).to_string();
+    let writes = vec![put(Table::Entries, key, row), put(Table::Heads, vec![SESSION.into()], &head)];
+    disk.commit(&Commit { writes, ..Commit::default() }).unwrap();
+    for sample in &SAMPLES {
+        let writes = vec![put(Table::Files, vec![sample.id.into()], "")];
+        disk.commit(&Commit { writes, ..Commit::default() }).unwrap();
+    }
+}
+
+/// What the page that was lost may have written down of the answer that streamed.
+fn draft(rng: &mut Rng, journal: &Journal) -> Option<Write> {
+    let run = journal.fold.current().filter(|run| run.awaited().is_some() && rng.bool())?;
+    let text = [" ", "half a", "ünïcode 😀"][rng.usize(..3)];
+    let kind = ["text", "thinking"][rng.usize(..2)];
+    let block = if kind == "text" { json!([kind, text]) } else { json!([kind, text, null]) };
+    let key = vec![SESSION.into(), run.id.as_str().into(), 1.into(), 1.into()];
+    Some(Write::Put { table: Table::Drafts, key, value: json!([[0, 0, block]]).to_string() })
+}
+
+/// A page that finds a prefix.
+struct Page<'a> {
+    disk: &'a MemoryStore,
+    journal: &'a Journal,
+    draft: Option<Write>,
+    world: &'a World,
+    /// What its provider speaks.
+    wire: Wire,
+}
+
+impl Page<'_> {
+    fn start(&self) -> World {
+        let mut disk = self.disk.clone();
+        let writes = self.draft.clone().into_iter().collect();
+        disk.commit(&Commit { writes, ..Commit::default() }).unwrap();
+        let mut page = World::on(disk, self.journal.clone(), self.world.signed.clone());
+        page.must(0, "startAgent", json!({ "provider": self.provider() }));
+        page
+    }
+
+    fn provider(&self) -> Value {
+        match self.wire {
+            Wire::Anthropic => json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" }),
+            Wire::Ollama => json!({ "kind": "ollama", "model": "m" }),
+            Wire::OpenAiResponses => {
+                json!({ "kind": "openai-responses", "apiKey": "sk-0123456789", "model": "m" })
+            }
+            Wire::OpenAiChat => json!({ "kind": "custom", "stream": { "$fn": 1 } }),
+        }
+    }
+
+    /// Sends a message. The request is judged as it is made (a law of the simulator); those of the other wires here.
+    fn sends_a_message(&self, place: &dyn Fn() -> String) -> usize {
+        let mut page = self.start();
+        page.take_up();
+        // A run that waited for a person waits again: whoever does not answer interrupts it.
+        if page.pages[0]
+            .harness
+            .session(SESSION)
+            .and_then(|session| session.current())
+            .is_some_and(Run::waiting)
+        {
+            page.must(0, "interrupt", json!({}));
+        }
+        let accepted = page.ask(0, "sendMessage", json!({ "text": "and now?" }));
+        assert!(matches!(accepted, Some(Ok(_))), "{}: {accepted:?}", place());
+        assert_eq!(page.pages[0].models.len(), 1, "{}: no request", place());
+        let (_, model) = page.model(0);
+        let messages =
+            model.body["messages"].as_array().or(model.body["input"].as_array()).expect("messages");
+        let last = messages.last().expect("a message").to_string();
+        assert!(last.contains("and now?"), "{}: the message is not the last: {last}", place());
+        let session = page.pages[0].harness.session(SESSION).expect("a session");
+        self.judge_others(session, place);
+        messages.len()
+    }
+
+    /// A copy of the prefix goes on as a session of its own: what makes it one replays, its run is over, and the next
+    /// message is one that every provider takes.
+    fn forks(&self, place: &dyn Fn() -> String) {
+        let mut copy = self.journal.fold.clone();
+        let mut machine = copy.clone();
+        let args = json!({ "operator": { "subject": "local" }, "id": "copy", "from": {} });
+        let made = adopt(&mut copy, self.journal.at, "fork", "copy", args);
+        for (_, row, _) in made.unwrap_or_else(|error| panic!("{}: {error:?}", place())) {
+            assert_eq!(again(&mut machine, &row), Ok(None), "{}", place());
+        }
+        assert!(copy.current().is_none(), "{}", place());
+        assert_eq!(copy.record().map(|record| record.id()), Some("copy"), "{}", place());
+        let entry = Entry::Prompt {
+            message: "msg_copy".into(),
+            text: "and now?".into(),
+            context: None,
+            metadata: None,
+            idempotency: None,
+            continues: None,
+            replaces: None,
+            files: vec![],
+            schema: None,
+        };
+        copy.append(self.journal.at, Some("run_copy"), &entry).expect("a message");
+        self.judge_others(&copy, place);
+    }
+
+    /// Judges the conversation as it is written for every wire but this page's own: for the provider that has a part in
+    /// it, and for somebody who has said nothing of it.
+    fn judge_others(&self, session: &Session, place: &dyn Fn() -> String) {
+        for wire in Wire::ALL.iter().copied().filter(|wire| *wire != self.wire) {
+            for name in [wire.as_str(), "stranger"] {
+                // The stranger takes no files.
+                let takes = name != "stranger";
+                let dialect = Dialect { images: takes, documents: takes, ..Dialect::CHAT };
+                let peer = Peer { wire, dialect, name: name.into() };
+                let mut transcript = Transcript::new(peer, session);
+                self.judge(wire, transcript.extend(&session.runs), paused(&session.runs, name), place);
+            }
+        }
+        let mistral = Preset::find("openai-compatible", "mistral").expect("a preset");
+        let peer = Peer { wire: mistral.wire, dialect: mistral.dialect, name: "stranger".into() };
+        let mut transcript = Transcript::new(peer, session);
+        let messages = transcript.extend(&session.runs);
+        self.judge(mistral.wire, messages, paused(&session.runs, "stranger"), place);
+        let messages = fill(messages, media::bytes).expect("files that are known");
+        let messages: Vec<Value> = serde_json::from_str(&format!("[{messages}]")).expect("JSON");
+        for pair in messages.windows(2) {
+            let bare = pair[0]["role"] == "tool" && pair[1]["role"] == "user";
+            assert!(!bare, "{}: Unexpected role 'user' after role 'tool': {pair:?}", place());
+        }
+    }
+
+    fn judge(&self, wire: Wire, messages: &str, paused: bool, place: &dyn Fn() -> String) {
+        let messages = fill(messages, media::bytes).expect("files that are known");
+        let messages: Value = serde_json::from_str(&format!("[{messages}]")).expect("JSON");
+        let judged = match wire {
+            Wire::OpenAiChat => openai_rules::check_messages(messages.as_array().unwrap(), paused),
+            Wire::Anthropic => anthropic_rules::check(
+                &json!({ "model": "m", "max_tokens": 1, "messages": messages }),
+                &self.world.signed,
+                paused,
+            ),
+            Wire::Ollama => ollama_rules::check_messages(messages.as_array().unwrap(), paused),
+            Wire::OpenAiResponses => {
+                openai_responses_rules::check_input(messages.as_array().unwrap(), &self.world.signed, paused)
+            }
+        };
+        assert_eq!(judged, Ok(()), "{} on {wire:?}: {messages}", place());
+    }
+
+    /// Goes on with the run that is held, or after one that failed. Whether a request came of it: a run that was held may
+    /// also just end, or wait.
+    fn goes_on(&self, place: &dyn Fn() -> String) -> bool {
+        let mut page = self.start();
+        let session = page.pages[0].harness.session(SESSION).expect("a session");
+        let accepted = if session.is_benched() && session.current().is_some() {
+            page.ask(0, "sessions.play", json!({ "id": SESSION }))
+        } else {
+            page.take_up();
+            page.ask(0, "resume", json!({}))
+        };
+        assert!(matches!(accepted, Some(Ok(_))), "{}: {accepted:?}", place());
+        // Tools may have to end first; some of them were lost, and only the model is told.
+        for _ in 0..100 {
+            let Some(key) = page.pages[0].called.keys().next().copied() else { break };
+            page.returns(0, key, Ok(Some("\"found\"".into())));
+        }
+        let session = page.pages[0].harness.session(SESSION).expect("a session");
+        let called = !page.pages[0].models.is_empty();
+        if called {
+            self.judge_others(session, place);
+        }
+        called
+    }
+}
+
+#[test]
+fn a_row_that_was_changed_is_found() {
+    let mut world = World::wild(7, Faults::ALL, false);
+    for _ in 0..STEPS {
+        world.step();
+    }
+    let mut rows = world.journal.rows.clone();
+    assert!(rows.len() > 3, "a journal too short to be changed");
+    let text = rows[1].clone();
+    rows[1] = text.replacen("\"at\":1", "\"at\":2", 1);
+    assert_ne!(rows[1], text);
+    assert!(!Row::from_text(&rows[1]).unwrap().follows(Row::from_text(&rows[0]).unwrap().hash()));
+    assert!(Session::load(SESSION, &PatternEngine::default(), rows.iter().map(String::as_str)).is_err());
+}
