@@ -18,8 +18,8 @@ fn ajv_judges_the_same() {
         println!("skipped: 1 comparison with ajv, which is not installed in {}", dir.display());
         return;
     }
-    let rounds = drawn(1_000, 8_000);
-    let cases: Vec<(Value, Schema, Vec<Value>)> = (0..rounds)
+    let rounds = drawn(1_000, 8_000) as usize;
+    let cases: Vec<(Value, Schema, Vec<Value>)> = (0..rounds as u64)
         .filter_map(|seed| {
             let mut random = Rng::with_seed(seed);
             let schema = without_proto(&draw::root(&mut random));
