@@ -14,7 +14,7 @@ use crate::command::{Cmd, show_by};
 use crate::project::Project;
 use anyhow::{Result, bail, ensure};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -28,11 +28,10 @@ pub fn run(project: &Project, plan: &Plan, limit: Option<Duration>) -> Tally {
         let floor = floor.clone();
         thread::spawn(move || {
             thread::sleep(limit);
-            // Held to the end: what the lanes would say of their ended children says nothing.
-            let mut state = floor.lock();
-            state.stop(limit);
-            state.print();
+            floor.at(|state| state.stopping = true);
+            // What is said by those that are ended is still shown.
             end_children();
+            floor.at(|state| state.stop(limit));
             std::process::exit(1);
         });
     }
@@ -50,9 +49,6 @@ pub fn run(project: &Project, plan: &Plan, limit: Option<Duration>) -> Tally {
 }
 
 fn one(project: &Project, plan: &Plan, suite: &'static Suite, floor: &Arc<Floor>) {
-    while suite.after.is_some_and(|other| floor.at(|state| state.is_open(other))) {
-        thread::sleep(Duration::from_millis(200));
-    }
     let sources = passed::sources(project, suite);
     let inputs = || passed::inputs(project, suite, sources.as_ref()?);
     if let Some(inputs) = inputs() {
@@ -61,10 +57,12 @@ fn one(project: &Project, plan: &Plan, suite: &'static Suite, floor: &Arc<Floor>
         }
         passed::forget(project, suite, &inputs);
     }
+    floor.wait_if_stopping();
     floor.at(|state| state.begin(suite));
     let shown = floor.clone();
     show_by(move |line| shown.at(|state| state.show(suite, line)));
     let ended = work(project, plan.effort, suite, floor);
+    floor.wait_if_stopping();
     let done = floor.at(|state| state.end(suite, ended));
     // An edit while it ran may or may not have been seen by it.
     if done.failed == 0 && sources.is_some() && sources == passed::sources(project, suite) {
@@ -111,14 +109,17 @@ struct Floor(Mutex<State>);
 
 impl Floor {
     fn at<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
-        let mut state = self.lock();
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let result = act(&mut state);
-        state.print();
+        state.shown.drain(..).for_each(|line| println!("{line}"));
         result
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Once the limit is met, no suite begins any more, and how one ends says nothing of it.
+    fn wait_if_stopping(&self) {
+        while self.at(|state| state.stopping) {
+            thread::sleep(Duration::from_secs(1));
+        }
     }
 }
 
@@ -130,6 +131,8 @@ struct State {
     tally: Tally,
     /// Lines to be shown now.
     shown: Vec<String>,
+    /// The limit is met.
+    stopping: bool,
 }
 
 struct Running {
@@ -148,13 +151,8 @@ impl State {
             running: Vec::new(),
             tally: Tally::new(note),
             shown: Vec::new(),
+            stopping: false,
         }
-    }
-
-    /// Whether it has yet to run, or to end.
-    fn is_open(&self, suite: &str) -> bool {
-        let running = self.running.iter().map(|running| running.suite);
-        self.waiting.iter().copied().chain(running).any(|open| open.name == suite)
     }
 
     fn begin(&mut self, suite: &'static Suite) {
@@ -228,10 +226,6 @@ impl State {
         }
         self.shown.append(&mut ends);
         self.shown.extend(self.tally.closing(self.started.elapsed()));
-    }
-
-    fn print(&mut self) {
-        self.shown.drain(..).for_each(|line| println!("{line}"));
     }
 
     fn place(&self, suite: &Suite) -> usize {
@@ -325,7 +319,7 @@ mod tests {
             report,
             [
                 "== not done after 60 minutes, ended",
-                "in core: 5 passed, 0 failed, 0 s; running for over a minute: pump::worlds",
+                "in core: 5 passed, 0 failed, 0 s; running for long: pump::worlds",
                 "in package: 0 passed, 0 failed, 0 s; the last test that ended: wire: 29",
                 "not begun: xtask, size",
                 "not run, because nothing has changed since: types (--all runs them)",
@@ -343,25 +337,6 @@ mod tests {
         work: fn(&Project, Effort) -> Result<Work>,
     ) -> &'static Suite {
         Box::leak(Box::new(Suite { name, lane, count, work, ..CHECK }))
-    }
-
-    #[test]
-    fn what_a_suite_needs_from_another_lane_has_ended_before() {
-        let (size, workbench) = (suite("size"), suite("workbench"));
-        assert_ne!(size.lane, workbench.lane);
-        let needed = workbench.after.unwrap();
-        let mut state = State::new(&[size, workbench], None);
-        assert!(state.is_open(needed));
-        state.begin(size);
-        assert!(state.is_open(needed));
-        state.end(size, Ok(()));
-        assert!(!state.is_open(needed));
-        assert!(!State::new(&[workbench], None).is_open(needed));
-        // In one lane the order of the table is the order: what is needed must not come later.
-        let place = |name| SUITES.iter().position(|suite| suite.name == name).unwrap();
-        for (at, suite) in SUITES.iter().enumerate() {
-            assert!(suite.after.is_none_or(|after| place(after) < at), "{}", suite.name);
-        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ fn end_below(process: u32) {
         thread::sleep(Duration::from_millis(500));
         let running = parents();
         ended.retain(|id| running.contains_key(id));
-        if ended.is_empty() {
+        if ended.is_empty() && descendants(process, &running).is_empty() {
             return;
         }
     }

@@ -84,7 +84,7 @@ impl Reading {
     /// Where it was when its last line came.
     pub fn stand(&self) -> String {
         if !self.slow.is_empty() {
-            return format!("running for over a minute: {}", self.slow.join(", "));
+            return format!("running for long: {}", self.slow.join(", "));
         }
         match &self.ended {
             Some(test) => format!("the last test that ended: {test}"),
@@ -98,7 +98,8 @@ impl Reading {
             return;
         }
         line.clone_into(&mut self.last);
-        if let (Count::Sum, Some((test, _))) = (self.count, slow(line)) {
+        if let Some(test) = slow(self.count, line) {
+            self.slow.retain(|slow| slow != test);
             self.slow.push(test.to_owned());
         } else if let Some(test) = ended(self.count, line) {
             self.slow.retain(|slow| slow != test);
@@ -107,19 +108,28 @@ impl Reading {
     }
 }
 
-/// `test a::b has been running for over 60 seconds`
-fn slow(line: &str) -> Option<(&str, &str)> {
-    line.strip_prefix("test ")?.split_once(" has been running for over ")
+/// The name of a test that a line says is slow.
+fn slow(count: Count, line: &str) -> Option<&str> {
+    match count {
+        Count::One | Count::Node => None,
+        // `test a::b has been running for over 60 seconds`
+        Count::Sum => Some(line.strip_prefix("test ")?.split_once(" has been running for over ")?.0),
+        // `…     suite: title, for 31.0 s`, again and again
+        Count::Last => Some(line.strip_prefix("… ")?.trim_start().rsplit_once(", for ")?.0),
+    }
 }
 
 /// The name of a test that a line says the end of.
 fn ended(count: Count, line: &str) -> Option<&str> {
-    let after = |marks: &[&str]| marks.iter().find_map(|mark| line.strip_prefix(mark)).map(str::trim_start);
+    // `mark name (1.2 s)`
+    let after = |marks: &[&str]| {
+        let test = marks.iter().find_map(|mark| line.strip_prefix(mark))?.trim_start();
+        Some(test.rsplit_once(" (").map_or(test, |(name, _)| name))
+    };
     match count {
         Count::One => None,
         Count::Sum => Some(line.strip_prefix("test ")?.rsplit_once(" ... ")?.0),
-        // `✔ name (1.2ms)`
-        Count::Node => after(&["✔ ", "✖ "]).map(|test| test.rsplit_once(" (").map_or(test, |(name, _)| name)),
+        Count::Node => after(&["✔ ", "✖ "]),
         Count::Last => after(&["ok ", "FAIL "]),
     }
 }
@@ -185,15 +195,24 @@ mod tests {
         assert_eq!(stand(Count::Sum, &[]), "it has printed nothing");
         assert_eq!(stand(Count::Sum, &cargo[..1]), "no test has ended, its last line: Compiling lodger");
         assert_eq!(stand(Count::Sum, &cargo[..2]), "the last test that ended: run::ends");
-        assert_eq!(stand(Count::Sum, &cargo[..4]), "running for over a minute: pump::worlds, pump::other");
-        assert_eq!(stand(Count::Sum, &cargo), "running for over a minute: pump::worlds");
+        assert_eq!(stand(Count::Sum, &cargo[..4]), "running for long: pump::worlds, pump::other");
+        assert_eq!(stand(Count::Sum, &cargo), "running for long: pump::worlds");
         assert_eq!(
             stand(Count::Node, &["▶ tabs", "  ✔ one holder (of many) (12.3ms)", "ℹ tests 1"]),
             "the last test that ended: one holder (of many)"
         );
-        let page =
-            ["ok    lives: a killed tab (3 times)", "FAIL  lives: storage that is wiped", "      at 3", ""];
-        assert_eq!(stand(Count::Last, &page), "the last test that ended: lives: storage that is wiped");
+        let page = [
+            "ok    lives: a killed tab (3 times) (2.0 s)",
+            "FAIL  lives: storage that is wiped (1.1 s; a note)",
+            "      at 3",
+            "…     weeks: 10 sessions, for a week, for 30.1 s",
+            "…     weeks: 10 sessions, for a week, for 60.2 s, at 7",
+            "ok    weeks: 10 sessions, for a week (70.2 s)",
+        ];
+        assert_eq!(stand(Count::Last, &page[..1]), "the last test that ended: lives: a killed tab (3 times)");
+        assert_eq!(stand(Count::Last, &page[..3]), "the last test that ended: lives: storage that is wiped");
+        assert_eq!(stand(Count::Last, &page[..5]), "running for long: weeks: 10 sessions, for a week");
+        assert_eq!(stand(Count::Last, &page), "the last test that ended: weeks: 10 sessions, for a week");
         assert_eq!(
             stand(Count::One, &["Checking lodger"]),
             "no test has ended, its last line: Checking lodger"

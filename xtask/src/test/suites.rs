@@ -19,8 +19,6 @@ pub struct Suite {
     pub name: &'static str,
     pub part: Part,
     pub lane: Lane,
-    /// What must have ended before, where it is in another lane.
-    pub after: Option<&'static str>,
     pub count: Count,
     /// One of `test quick`.
     pub quick: bool,
@@ -42,9 +40,9 @@ pub struct Suite {
 pub enum Lane {
     /// What a compiler says without making a program.
     Lints,
-    /// Tests that Cargo builds, then the workbench, so that this lane and the next take equally long.
+    /// Tests that Cargo builds.
     Cargo,
-    /// What Node runs without Cargo, and the package.
+    /// What Node runs, and the package, which has a folder to be built in. Two suites of pages at a time are too many.
     Node,
 }
 
@@ -78,7 +76,6 @@ pub const CHECK: Suite = Suite {
     name: "",
     part: Part::Host,
     lane: Lane::Lints,
-    after: None,
     count: Count::One,
     quick: false,
     draws: false,
@@ -105,7 +102,7 @@ pub static SUITES: [Suite; 17] = [
         reads: &[CRATE, LINTS],
         work: |project, _| {
             let packages = ["lodger", "xtask", "replay", "test-runner"].map(|name| ["--package", name]);
-            Ok(clippy(project, &[packages.as_flattened(), &["--all-targets"]].concat()))
+            Ok(Work::Watch(clippy(project, &[packages.as_flattened(), &["--all-targets"]].concat())))
         },
         ..CHECK
     },
@@ -116,7 +113,8 @@ pub static SUITES: [Suite; 17] = [
         work: |project, _| {
             build::wasm_target()?;
             let all = ["--features", "lodger/npm", "--all-targets", "--target", WASM];
-            Ok(clippy(project, &[&["--package", "lodger", "--package", "wasm-app"][..], &all].concat()))
+            let packages = &["--package", "lodger", "--package", "wasm-app"][..];
+            Ok(Work::Watch(clippy(project, &[packages, &all].concat())))
         },
         ..CHECK
     },
@@ -125,8 +123,10 @@ pub static SUITES: [Suite; 17] = [
         name: "fuzz lints",
         reads: &[CRATE, LINTS, &["fuzz"]],
         work: |project, _| {
-            tools::cpp()?;
-            Ok(clippy(project, &["--package", "lodger-fuzz"]))
+            // Nothing is linked, so its library need not be there, which half a minute of C++ would build.
+            let library = project.cache("lints").join("libfuzzer.a");
+            let clippy = clippy(project, &["--package", "lodger-fuzz"]);
+            Ok(Work::Watch(clippy.env("CUSTOM_LIBFUZZER_PATH", library)))
         },
         ..CHECK
     },
@@ -249,7 +249,7 @@ pub static SUITES: [Suite; 17] = [
     Suite {
         name: "workbench types",
         part: Part::Www,
-        lane: Lane::Cargo,
+        lane: Lane::Node,
         reads: &[&["www", "js"]],
         by: NODE,
         work: |project, _| tsc(&project.root.join("www"), "."),
@@ -258,8 +258,7 @@ pub static SUITES: [Suite; 17] = [
     Suite {
         name: "workbench",
         part: Part::Www,
-        lane: Lane::Cargo,
-        after: Some("size"),
+        lane: Lane::Node,
         count: Count::Last,
         // It speaks to the servers of the package's tests.
         reads: &[CRATE, PACKAGE, &["www", "pkg-tests"]],
@@ -273,8 +272,7 @@ pub static SUITES: [Suite; 17] = [
 pub static LOCAL_MODEL: Suite = Suite {
     name: "a model in the page",
     part: Part::LocalModel,
-    lane: Lane::Cargo,
-    after: Some("size"),
+    lane: Lane::Node,
     count: Count::Last,
     reads: &[CRATE, PACKAGE, &["www", "pkg-tests"]],
     by: &[Program::Rust, Program::Node, Program::Chromium],
@@ -324,11 +322,9 @@ fn behind(project: &Project, args: &[&str]) -> Cmd {
 }
 
 /// In a folder of its own, so that it need not wait for what is built in the other.
-fn clippy(project: &Project, args: &[&str]) -> Work {
+fn clippy(project: &Project, args: &[&str]) -> Cmd {
     let deny = ["--", "--deny", "warnings"];
-    Work::Watch(
-        behind(project, &["clippy"]).args(args).arg("--target-dir").arg(project.cache("lints")).args(deny),
-    )
+    behind(project, &["clippy"]).args(args).arg("--target-dir").arg(project.cache("lints")).args(deny)
 }
 
 fn doc(project: &Project, args: &[&str]) -> Work {
