@@ -1007,7 +1007,7 @@ export interface SearchHit { slug: string; title: string; snippet: string; score
  */
 export type SessionStatus = "starting" | "running" | "idle" | "stopping" | "stopped" | "failed" | "auth_expired" | "provider_unavailable" | "sandbox_failed";
 
-/** A session's record, with Craik's names. Times are texts (`2026-05-22T06:15:00Z`). */
+/** A session's record. Times are texts (`2026-05-22T06:15:00Z`). */
 export interface SessionState {
   id: string;
   display_name: string | null;

@@ -35,7 +35,7 @@
 //! # Anywhere else
 //!
 //! The core is one synchronous machine without a browser, clock or network in it. Inputs go in, actions come
-//! out; whoever drives it does them. This is all that a start takes:
+//! out, and the host that drives it does them. This is all that a start takes:
 //!
 //! ```
 //! use lodger::harness::{Action, By, Harness, Input, Lifecycle, Options};

@@ -46,7 +46,7 @@ impl Whole {
         let harness = pump.inner().harness.borrow();
         let Whole { status, mut headers, body, .. } = self;
         for (_, value) in &mut headers {
-            *value = harness.clean_text(std::mem::take(value));
+            *value = harness.secrets().scrubbed(std::mem::take(value));
         }
         // A browser that must not follow tells neither the status nor where to.
         if status == 0 || (300..400).contains(&status) {
@@ -54,7 +54,7 @@ impl Whole {
                 headers.iter().find(|(name, _)| name == "location").map(|(_, value)| value.as_str());
             return redirected(&attempt.request.url, location);
         }
-        let body = harness.clean_text(String::from_utf8_lossy(&body).into_owned());
+        let body = harness.secrets().scrubbed(String::from_utf8_lossy(&body).into_owned());
         attempt.http.preset.wire.error(status, &headers, &body, pump.now())
     }
 }

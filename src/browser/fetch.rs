@@ -95,7 +95,9 @@ pub(super) fn tried(pump: &Pump, attempt: &Attempt, trial: &Trial, result: Resul
         result.and_then(|body| attempt.http.preset.wire.models(&attempt.http.endpoint, trial.list, &body));
     let models = {
         let harness = inner.harness.borrow();
-        models.map(|models| harness.clean_value(models.into())).map_err(|error| harness.clean(error))
+        models
+            .map(|models| harness.secrets().scrubbed_value(models.into()))
+            .map_err(|error| harness.secrets().clean(error))
     };
     let result = match models {
         Ok(models) if trial.list => Ok(models),
@@ -257,7 +259,7 @@ async fn stored_key(pump: &Pump, http: &Http) -> Result<Option<String>, ErrorInf
         None => None,
     };
     match &key {
-        Some(key) => pump.inner().harness.borrow_mut().keep_secret(key),
+        Some(key) => pump.inner().harness.borrow_mut().secrets_mut().keep(key),
         None if http.needs_key() => {
             return Err(ErrorInfo::new(Code::NotConfigured, "there is no key for this provider")
                 .hint("give it an apiKey, or keep one in the vault by keys.set"));
@@ -278,7 +280,7 @@ async fn ask_key(pump: &Pump, function: u32, refused: bool) -> Result<String, Er
     let json = JsFuture::from(promise).await.ok().and_then(|json| json.as_string());
     match json.and_then(|json| json::parse(&json)) {
         Some(Value::String(key)) if !key.trim_ascii().is_empty() => {
-            inner.harness.borrow_mut().keep_secret(&key);
+            inner.harness.borrow_mut().secrets_mut().keep(&key);
             Ok(key.trim_ascii().into())
         }
         // An object is what it threw.

@@ -266,7 +266,7 @@ impl Pump {
             }
             Action::Unlock { epoch, .. } => {
                 env::release(&self.0.scope, &self.owner_lock());
-                // Told first: who waits for the lock that says that a holder lives asks what has become of it.
+                // Told before `alive` is free: a tab that waits for that lock then asks what has become of the holder.
                 self.deliver(Deliver::Action(&action));
                 env::release(&self.0.scope, &self.alive(epoch));
             }

@@ -142,7 +142,7 @@ pub(super) async fn keep_secret(pump: &Pump, reads: &[Read], rows: &[Rows]) {
         if let Some(Part::Text(name)) = place.first()
             && let Ok(Some(text)) = vault.opened(key.as_ref(), name, row).await
         {
-            pump.inner().harness.borrow_mut().keep_secret(&text);
+            pump.inner().harness.borrow_mut().secrets_mut().keep(&text);
         }
     }
 }

@@ -14,9 +14,9 @@ impl Harness {
     pub(super) fn give_to_account(&mut self, skills: &[Skill], starting: bool) {
         let given = skills.iter().filter(|skill| skill.scope == Scope::Account);
         let skills = given.map(|skill| (skill.name.clone(), prompt::to_row(skill))).list();
-        self.read_ids += 1;
-        self.reads.insert(self.read_ids, After::Account { starting });
-        self.outbox.act(Action::Account { id: self.read_ids, workspace: self.options.name.clone(), skills });
+        let (id, workspace) = (self.core.read_key(), self.core.options.name.clone());
+        self.reads.insert(id, After::Account { starting });
+        self.core.outbox.act(Action::Account { id, workspace, skills });
     }
 
     /// The same for a start that has the workspace.
@@ -32,7 +32,7 @@ impl Harness {
     pub(super) fn account_read(&mut self, read: u64, result: Result<Vec<String>, StoreError>) {
         let Some(After::Account { starting }) = self.reads.remove(read) else { return };
         match result {
-            Ok(rows) => self.account = prompt::from_rows(rows.iter().map(String::as_str)),
+            Ok(rows) => self.runner.setup.account = prompt::from_rows(rows.iter().map(String::as_str)),
             Err(error) if starting => return self.fail(error.info()),
             // It was another configuration of a running agent: what it gave is there at the next start.
             Err(_) => return,
@@ -40,7 +40,7 @@ impl Harness {
         if starting {
             self.look_around();
         } else {
-            self.take_config(self.config.clone());
+            self.runner.take_config(&mut self.core, self.runner.setup.config.clone());
         }
     }
 }

@@ -164,7 +164,7 @@ pub enum Action {
         writes: Vec<Write>,
     },
     /// Read this in one transaction, then say [`Input::Read`]. Keys of the vault that are among it go to
-    /// [`Harness::keep_secret`](super::Harness::keep_secret) before that.
+    /// [`Harness::secrets_mut`](super::Harness::secrets_mut) before that.
     Read {
         /// Its number.
         id: u64,

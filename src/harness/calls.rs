@@ -4,16 +4,36 @@
 //! Promises: a function is called once, and what nobody waits for any more is dropped and counted. Leaves to others:
 //! whether a tool may run (`run`, `tools`), and what its result leads to (`runs`).
 
+use super::core::Core;
 use super::outcome::{failed_call, returned_entry, tool_value};
-use super::page_calls::PageCall;
+use super::page_calls::{PageCall, PageQuestion};
 use super::pages::Owner;
-use super::{Action, CallKey, Harness};
+use super::runs::Runner;
+use super::setup::Setup;
+use super::streaming::LiveModel;
+use super::{Action, CallKey};
 use crate::error::{Code, ErrorInfo};
 use crate::json;
+use crate::maps::Few;
 use crate::object::Object;
 use crate::ports::Millis;
 use crate::tools::{Origin, Policy, ToolText, gate};
 use serde_json::Value;
+
+/// What is under way outside: calls of models and of the page's functions, and questions to a person.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    pub models: Few<CallKey, LiveModel>,
+    pub functions: Few<CallKey, LiveCall>,
+    /// When the text that streams was last written down.
+    pub last_draft: Millis,
+    /// Calls of the page's own code that wait for a person.
+    pub page_questions: Vec<PageQuestion>,
+    /// When a question of a run, or a call that somebody answers, is not waited for any longer: session and tool call.
+    pub question_deadlines: Vec<(Millis, String, String)>,
+    /// Why the run that ends next was interrupted.
+    pub interrupt_reason: String,
+}
 
 /// A function of the page that was called.
 #[derive(Debug)]
@@ -124,18 +144,28 @@ impl LiveCall {
     }
 }
 
-impl Harness {
+impl Calls {
+    /// Aborts a call that is still known: what it says from here on comes too late for its run.
+    pub fn let_go(&mut self, core: &mut Core, key: CallKey) {
+        core.outbox.abort(key);
+        let of_model = self.models.get(key).map(|model| model.run.as_str());
+        let run = of_model.or_else(|| self.functions.get(key)?.owner.run());
+        if let Some(run) = run {
+            core.runs.let_go(key, run);
+        }
+    }
+
     /// Calls a tool of the page.
     pub(super) fn call_tool(
         &mut self,
+        core: &mut Core,
         owner: Owner,
         (tool, function): (&str, u32),
         args: &Value,
-        timeout: Option<u64>,
+        limit: u64,
         barrier: bool,
     ) {
-        let limit = timeout.unwrap_or(self.config.tool_timeout_ms);
-        let call = self.key();
+        let call = core.call_key();
         let mut given = Object::new();
         given.value("args", args.clone());
         match &owner {
@@ -143,119 +173,126 @@ impl Harness {
             Owner::Command(command) => given.text("toolCallId", &format!("call-{command}")),
         };
         let json = given.json();
-        self.calls.insert(call, LiveCall::new(CallOwner::Tool(owner), tool, limit));
+        self.functions.insert(call, LiveCall::new(CallOwner::Tool(owner), tool, limit));
         let action = Action::CallPage { call, function, kind: "tool", json: Some(json) };
         if barrier {
-            self.outbox.strictly();
-            self.outbox.act_after_commit(action);
+            core.outbox.strictly();
+            core.outbox.act_after_commit(action);
         } else {
-            self.outbox.act(action);
-        }
-    }
-
-    pub(super) fn returned(&mut self, call: CallKey, result: Result<Option<String>, ErrorInfo>) {
-        let Some(LiveCall { owner, .. }) = self.calls.remove(call) else {
-            return self.runs.late(call);
-        };
-        match owner {
-            CallOwner::Instructions { session, .. } => self.instructed(&session, result),
-            CallOwner::Validate(about) => self.validated(about, result),
-            CallOwner::Decide(about) => self.judged(about, result),
-            CallOwner::Lookup(of) => self.looked_up(of, result),
-            CallOwner::Tool(Owner::Run(RunCall { session, run, tool_call })) => {
-                let entry = match result {
-                    Ok(json) => {
-                        let (text, json) = self.tool_text(json);
-                        returned_entry(&tool_call, text, json)
-                    }
-                    Err(error) => failed_call(&tool_call, self.scrubbed_error(error)),
-                };
-                self.settle(&session, &run, &entry);
-            }
-            CallOwner::Tool(Owner::Command(command)) => {
-                let result = result.map_err(|error| self.scrubbed_error(error)).map(|json| {
-                    let (text, json) = self.tool_text(json);
-                    Some(json::json(&tool_value(&text, json)))
-                });
-                self.outbox.tell(Action::Reply { id: command, result });
-            }
-        }
-    }
-
-    /// The function of a tool call: the tool may have been registered anew while the call waited for its commit.
-    pub(super) fn present_function(&self, live: &LiveCall) -> Option<u32> {
-        match self.registry.get(&live.tool)?.definition.origin {
-            Origin::Host(function) => Some(function),
-            _ => None,
-        }
-    }
-
-    /// Calls that wait for their commit are not made if they would be refused, or asked about, by what holds now.
-    pub(super) fn drop_what_may_not_run(&mut self, before: &Policy) {
-        for key in self.calls.keys(&|live| live.ahead().is_some()) {
-            let Some(of) = self.calls.get(key).and_then(LiveCall::ahead).cloned() else { continue };
-            let RunCall { session, run, tool_call } = of;
-            let Some(working) = self.run(&session, &run) else { continue };
-            let Some(call) = working.call(&tool_call) else { continue };
-            let policy = working.policy(&self.policy);
-            let checked = gate(&self.registry, &policy, &call.name, &call.arguments);
-            let error = match checked {
-                Err(error) => error,
-                Ok(checked) => {
-                    let tool = checked.definition;
-                    if self.policy.verdict(tool, false).0 <= before.verdict(tool, false).0 {
-                        continue;
-                    }
-                    ErrorInfo::new(Code::PermissionDenied, "the rules have changed; it was not run")
-                        .hint("call it again if it is still wanted")
-                }
-            };
-            self.let_go(key);
-            self.calls.remove(key);
-            self.inner_settle(session, run, failed_call(&tool_call, error));
+            core.outbox.act(action);
         }
     }
 
     /// What a tool of the page returned, as text for the model, and whether that is JSON.
-    pub(super) fn tool_text(&self, json: Option<String>) -> (ToolText, bool) {
+    pub(super) fn tool_text(&self, core: &Core, json: Option<String>) -> (ToolText, bool) {
         let json = json.unwrap_or_default();
         let (text, json) = match json::parse(&json) {
             Some(Value::String(text)) => (text, false),
             Some(Value::Null) | None => (String::new(), false),
             Some(_) => (json, true),
         };
-        let text = ToolText::new(self.scrubbed(text));
+        let text = ToolText::new(core.secrets.scrubbed(text));
         let json = json && text.truncated.is_none();
         (text, json)
     }
 
     /// A call says how far it is. What comes sooner than the page is to hear of it takes the place of what waits.
-    pub(super) fn progress(&mut self, call: CallKey, json: &str) {
-        let progress = json::parse(&self.scrubbed(json.into())).unwrap_or_default();
-        let now = self.now;
-        let Some(live) = self.calls.get_mut(call) else { return self.runs.late(call) };
+    pub(super) fn progress(&mut self, core: &mut Core, call: CallKey, json: &str) {
+        let progress = json::parse(&core.secrets.scrubbed(json.into())).unwrap_or_default();
+        let now = core.now;
+        let Some(live) = self.functions.get_mut(call) else { return core.runs.late(call) };
         live.heard = Some(now);
         live.progress.news = Some(progress);
         if live.progress.told.is_none_or(|told| told + PROGRESS_MS <= now) {
-            self.tell_progress_of(call);
+            self.tell_progress_of(core, call);
         }
     }
 
     /// Tells of the progress that waited.
-    pub(super) fn tell_late_progress(&mut self) {
-        let now = self.now;
-        for call in self.calls.keys(&|call| call.progress_due().is_some_and(|due| due <= now)) {
-            self.tell_progress_of(call);
+    pub(super) fn tell_late_progress(&mut self, core: &mut Core) {
+        let now = core.now;
+        for call in self.functions.keys(&|call| call.progress_due().is_some_and(|due| due <= now)) {
+            self.tell_progress_of(core, call);
         }
     }
 
-    fn tell_progress_of(&mut self, call: CallKey) {
-        let now = self.now;
-        let Some(live) = self.calls.get_mut(call) else { return };
+    fn tell_progress_of(&mut self, core: &mut Core, call: CallKey) {
+        let now = core.now;
+        let Some(live) = self.functions.get_mut(call) else { return };
         let Some(news) = live.progress.news.take() else { return };
         live.progress.told = Some(now);
         let CallOwner::Tool(Owner::Run(of)) = &live.owner else { return };
         let RunCall { session, run, tool_call } = of.clone();
-        self.tell_progress(&session, &run, &tool_call, news);
+        core.tell_progress(&session, &run, &tool_call, news);
+    }
+}
+
+impl Runner {
+    pub(super) fn returned(
+        &mut self,
+        core: &mut Core,
+        call: CallKey,
+        result: Result<Option<String>, ErrorInfo>,
+    ) {
+        let Some(LiveCall { owner, .. }) = self.calls.functions.remove(call) else {
+            return core.runs.late(call);
+        };
+        match owner {
+            CallOwner::Instructions { session, .. } => self.instructed(core, &session, result),
+            CallOwner::Validate(about) => self.validated(core, about, result),
+            CallOwner::Decide(about) => self.judged(core, about, result),
+            CallOwner::Lookup(of) => self.looked_up(core, of, result),
+            CallOwner::Tool(Owner::Run(RunCall { session, run, tool_call })) => {
+                let entry = match result {
+                    Ok(json) => {
+                        let (text, json) = self.calls.tool_text(core, json);
+                        returned_entry(&tool_call, text, json)
+                    }
+                    Err(error) => failed_call(&tool_call, core.secrets.scrubbed_error(error)),
+                };
+                self.settle(core, &session, &run, &entry);
+            }
+            CallOwner::Tool(Owner::Command(command)) => {
+                let result = result.map_err(|error| core.secrets.scrubbed_error(error)).map(|json| {
+                    let (text, json) = self.calls.tool_text(core, json);
+                    Some(json::json(&tool_value(&text, json)))
+                });
+                core.outbox.tell(Action::Reply { id: command, result });
+            }
+        }
+    }
+
+    /// Calls that wait for their commit are not made if they would be refused, or asked about, by what holds now.
+    pub(super) fn drop_what_may_not_run(&mut self, core: &mut Core, before: &Policy) {
+        for key in self.calls.functions.keys(&|live| live.ahead().is_some()) {
+            let Some(of) = self.calls.functions.get(key).and_then(LiveCall::ahead).cloned() else { continue };
+            let RunCall { session, run, tool_call } = of;
+            let Some(working) = core.run(&session, &run) else { continue };
+            let Some(call) = working.call(&tool_call) else { continue };
+            let policy = working.policy(&self.setup.policy);
+            let checked = gate(&self.setup.registry, &policy, &call.name, &call.arguments);
+            let error = match checked {
+                Err(error) => error,
+                Ok(checked) => {
+                    let tool = checked.definition;
+                    if self.setup.policy.verdict(tool, false).0 <= before.verdict(tool, false).0 {
+                        continue;
+                    }
+                    ErrorInfo::new(Code::PermissionDenied, "the rules have changed; it was not run")
+                        .hint("call it again if it is still wanted")
+                }
+            };
+            self.calls.let_go(core, key);
+            self.calls.functions.remove(key);
+            core.settle(session, run, failed_call(&tool_call, error));
+        }
+    }
+}
+
+/// The function of a tool call: the tool may have been registered anew while the call waited for its commit.
+pub(super) fn present_function(setup: &Setup, live: &LiveCall) -> Option<u32> {
+    match setup.registry.get(&live.tool)?.definition.origin {
+        Origin::Host(function) => Some(function),
+        _ => None,
     }
 }

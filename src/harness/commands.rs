@@ -1,9 +1,12 @@
 //! What the page can ask for.
 
 use super::args::Args;
+use super::calls::Calls;
 use super::config::shortened;
-use super::page_calls::{PageCall, Stage};
+use super::core::Core;
+use super::page_calls::PageCall;
 use super::queue::accepted;
+use super::runs::Runner;
 use super::start::Over;
 use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Listing};
 use crate::error::{Code, ErrorInfo};
@@ -16,176 +19,87 @@ use crate::session::{self, Session};
 use crate::tools::Definition;
 use serde_json::Value;
 
-impl Harness {
-    pub(super) fn dispatch(
-        &mut self,
-        id: u32,
+impl Core {
+    /// The run that was begun with this key already.
+    fn same(&self, session: &str, key: Option<&str>) -> Result<Option<&Run>, ErrorInfo> {
+        let folded = self.session(session).ok_or_else(|| no_session(session))?;
+        let same = |run: &&Run| run.prompt.idempotency.as_deref() == key;
+        Ok(key.and_then(|_| folded.all_runs().find(same)))
+    }
+}
+
+impl Calls {
+    /// What a command that only reads says of a session, in our hands or only looked at.
+    pub(super) fn read_of(
+        &self,
+        core: &Core,
+        session: &Session,
         name: &str,
         value: &Value,
-        fresh: String,
-        session: &str,
-    ) -> Result<(), ErrorInfo> {
-        let none = |members: &[&str]| Args::new(name, value, members);
+    ) -> Result<Value, ErrorInfo> {
         match name {
-            "startAgent" => self.start_agent(id, value, None)?,
-            "configureAgent" => {
-                self.must_run()?;
-                if let Some(name) = ["ifRunning", "resume"].iter().find(|name| value.get(name).is_some()) {
-                    let error =
-                        ErrorInfo::new(Code::InvalidConfig, format!("{name} counts at the start only"));
-                    return Err(error.hint("give it to startAgent"));
-                }
-                let config = self.config.patched(value)?;
-                self.own_tools_fit(&config)?;
-                if config.skills != self.config.skills {
-                    self.give_to_account(&config.skills, false);
-                }
-                self.take_config(config);
-                self.reply(id, Ok(None));
+            "history" => {
+                let args = Args::new(name, value, &["sessionId", "limit", "before", "version"])?;
+                let limit = args.whole("limit")?.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
+                let (before, version) = (args.text("before")?, args.text("version")?);
+                let history = match version {
+                    Some(version) if !session.shows(version) => {
+                        session::history_of_version(session, version, limit, before)
+                    }
+                    _ => self.history_of(session, limit, before),
+                };
+                let missing = || no_message(before.filter(|_| version.is_none()).or(version));
+                Ok(history.ok_or_else(missing)?.into())
             }
-            "standIn" => {
-                let args = none(&["config", "after"])?;
-                let config = args.get("config").cloned().unwrap_or_default();
-                self.start_agent(id, &config, Some(Over { epoch: args.whole("after")? }))?;
+            "sessions.activity" | "sessions.output" => self.live_of(core, session, name, value),
+            _ => {
+                Args::new(name, value, &["id"])?;
+                core.status_of(session)
             }
-            "letGo" => {
-                let epoch = none(&["epoch"])?.whole("epoch")?;
-                self.step_back(id, epoch.unwrap_or_default());
-            }
-            "stopAgent" => {
-                none(&[])?;
-                self.stop_agent(id)?;
-            }
-            "sendMessage" => self.send_message(id, value, &fresh)?,
-            "regenerate" => self.regenerate(id, value, &fresh)?,
-            "interrupt" => {
-                let args = none(&["sessionId", "runId", "command"])?;
-                let (run, command) = (args.text("runId")?, args.whole("command")?);
-                match run {
-                    Some(run) => self.unqueue(session, run),
-                    None => self.drop_prompts(session, command),
-                }
-                // A run that is named is meant, even if it is held.
-                if command.is_none()
-                    && self.current(session).is_some_and(|current| run.is_none_or(|run| run == current.id))
-                {
-                    self.interrupt_session(session, "user", run.is_some());
-                }
-                self.reply(id, Ok(None));
-            }
-            "resume" => {
-                let args = none(&["sessionId", "runId"])?;
-                self.resume(id, session, args.text("runId")?, &fresh)?;
-            }
-            "tools.grants" => {
-                none(&[])?;
-                self.list_sessions(id, Listing::Grants)?;
-            }
-            "history" | "sessions.status" => {
-                if let Some(session) = self.session(session) {
-                    let answer = self.read_of(session, name, value)?;
-                    self.reply_value(id, &answer);
-                }
-            }
-            "sessions.activity" | "sessions.output" => {
-                let folded = self.session(session).ok_or_else(|| no_session(session))?;
-                let answer = json(&self.live_of(folded, name, value)?);
-                // It is as it is now, whether that is stored or not.
-                self.reply_now(id, Ok(Some(answer)));
-            }
+        }
+    }
+
+    /// Answers a command by a session that is only looked at.
+    pub(super) fn answer_look(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        session: &Session,
+        name: &str,
+        value: &Value,
+    ) -> Result<(), ErrorInfo> {
+        match name {
             "watch" => {
-                none(&["sessionId"])?;
-                self.watched.insert(session, String::new());
-                self.tell_history(session);
-                self.reply(id, Ok(None));
-            }
-            "clearConversation" => {
-                none(&["sessionId"])?;
-                self.clear(id, session);
+                Args::new(name, value, &["sessionId"])?;
+                let history = session::history(session, None, None).unwrap_or_default();
+                let notice = super::Notice::History(session.id.clone(), json(&Value::from(history)));
+                core.outbox.tell(super::Action::Tell(notice));
+                core.sessions.watch(&session.id, String::new());
+                core.reply_now(id, Ok(None));
             }
             "wait" | "result" => {
-                let asked = self.awaited(name, value)?;
-                self.wait(id, session, &asked)?;
+                let asked = core.awaited(name, value)?;
+                if let Some(answer) = core.answer_or_wait(id, session, &asked)? {
+                    core.reply_now(id, Ok(Some(answer)));
+                }
             }
-            "tools.register" => {
-                let replace = value.get("replace") == Some(&Value::Bool(true));
-                self.registry.register(Definition::parse(value)?, replace)?;
-                self.changed = true;
-                self.tell_tools();
-                self.reply_now(id, Ok(None));
+            _ => {
+                let answer = self.read_of(core, session, name, value)?;
+                core.reply_now(id, Ok(Some(json(&answer))));
             }
-            "tools.unregister" => {
-                let args = none(&["name"])?;
-                let gone = self.registry.unregister(args.needed("name")?);
-                self.changed = true;
-                self.tell_tools();
-                self.reply_now(id, Ok(Some(gone.to_string())));
-            }
-            "tools.execute" => {
-                let args = none(&["name", "args"])?;
-                let given = args.get("args").filter(|args| !args.is_null()).cloned();
-                let given = given.unwrap_or_else(|| Object::new().done());
-                let call = PageCall { command: id, tool: args.needed("name")?.into(), args: given };
-                self.page_call(call, Stage::Asked);
-            }
-            "tools.resolve" => {
-                let args = none(&["toolCallId", "answer"])?;
-                let answer = args.get("answer").unwrap_or(&Value::Null);
-                self.resolve_call(id, args.needed("toolCallId")?, answer)?;
-            }
-            "tools.revoke" => {
-                let args = none(&["tool", "sessionId"])?;
-                self.revoke(id, session, args.needed("tool")?)?;
-            }
-            "resolvePermission" => {
-                let args = none(&["requestId", "answer", "reason"])?;
-                let (request, answer) = (args.needed("requestId")?, args.needed("answer")?);
-                self.resolve_permission(id, request, answer, args.text("reason")?)?;
-            }
-            "settings" => {
-                none(&[])?;
-                let settings = self.config.public();
-                self.reply_value(id, &settings);
-            }
-            "file" => {
-                self.present_operator()?;
-                let file = none(&["fileId"])?.needed("fileId")?.into();
-                self.outbox.act(super::Action::File { id, file });
-            }
-            "storage" => self.outbox.act(super::Action::Storage(id)),
-            "persist" => self.outbox.act(super::Action::Persist(id)),
-            "draft" => {
-                self.draft_at_once();
-                self.reply(id, Ok(None));
-            }
-            "close" => self.close(Some(id)),
-            "keys.set" | "keys.remove" | "keys.list" | "keys.validate" | "keys.models" => {
-                self.key_command(id, name, value)?;
-            }
-            "queue.edit" | "queue.remove" | "queue.release" => self.queue_command(id, name, value)?,
-            "setOperator" => {
-                let args = none(&["operator"])?;
-                self.set_operator(args.get("operator"))?;
-                self.reply(id, Ok(None));
-            }
-            _ => match name.strip_prefix("pages.") {
-                Some(page_command) => self.page_command(id, page_command, value)?,
-                None if name.starts_with("sessions.") => self.session_command(id, name, value, &fresh)?,
-                None => return Err(unknown_command(name)),
-            },
         }
         Ok(())
     }
+}
 
-    pub(super) fn must_run(&self) -> Result<(), ErrorInfo> {
-        match self.lifecycle {
-            Lifecycle::Running => Ok(()),
-            _ => Err(ErrorInfo::new(Code::NotRunning, "Agent harness is not running")
-                .hint("call startAgent first")),
-        }
-    }
-
-    pub(super) fn send_message(&mut self, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
+impl Runner {
+    pub(super) fn send_message(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        value: &Value,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
         let members = [
             "text",
             "files",
@@ -198,106 +112,99 @@ impl Harness {
             "whenBusy",
         ];
         let args = prompt_args("sendMessage", value, &members)?;
-        let waits = self.when_busy(&args)?;
+        let waits = core.when_busy(&args)?;
         let session = args.text("sessionId")?.unwrap_or(DEFAULT_SESSION);
         let (text, replaces) = (args.needed("text")?, args.text("replaces")?);
-        self.must_run()?;
-        let idempotency = args.text("idempotencyKey")?.map(|key| self.scrubbed(key.into()));
+        core.must_run()?;
+        let idempotency = args.text("idempotencyKey")?.map(|key| core.secrets.scrubbed(key.into()));
         let context = args.text("context")?;
         let has_files = value.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
         if text.trim().is_empty() && !has_files {
             return Err(ErrorInfo::new(Code::EmptyMessage, "the message is empty").hint("send a text"));
         }
-        let schema = args.get("schema").map(|schema| Output::parse(schema, &self.engine)).transpose()?;
-        if let Some(run) = self.same(session, idempotency.as_deref())? {
+        let schema = args.get("schema").map(|schema| Output::parse(schema, &core.engine)).transpose()?;
+        if let Some(run) = core.same(session, idempotency.as_deref())? {
             let accepted = accepted(&run.id, run.started_at);
-            self.reply_value(id, &accepted);
+            core.reply_value(id, &accepted);
             return Ok(());
         }
-        if let Some(accepted) = self.same_queued(session, idempotency.as_deref()) {
-            self.reply_value(id, &accepted);
+        if let Some(accepted) = core.same_queued(session, idempotency.as_deref()) {
+            core.reply_value(id, &accepted);
             return Ok(());
         }
-        self.may_prompt(session, text, has_files)?;
-        let folded = self.session(session).ok_or_else(|| no_session(session))?;
+        self.may_prompt(core, session, text, has_files)?;
+        let folded = core.session(session).ok_or_else(|| no_session(session))?;
         let kept = replaces.map_or(Ok(folded.runs.len()), |message| edited(folded, message))?;
-        let files = self.accepted_files(session, kept, value)?;
-        let waits = waits.filter(|_| self.is_busy(session));
+        let files = self.accepted_files(core, session, kept, value)?;
+        let waits = waits.filter(|_| core.is_busy(session));
         if waits.is_none() {
-            self.make_room(session)?;
+            self.make_room(core, session)?;
         }
         let entry = Entry::Prompt {
             message: ["msg_", fresh].concat(),
-            text: self.scrubbed(text.into()),
-            context: context.map(|context| self.scrubbed(context.into())),
-            metadata: args.get("metadata").cloned().map(|metadata| self.scrubbed_value(metadata)),
+            text: core.secrets.scrubbed(text.into()),
+            context: context.map(|context| core.secrets.scrubbed(context.into())),
+            metadata: args.get("metadata").cloned().map(|metadata| core.secrets.scrubbed_value(metadata)),
             idempotency,
             continues: None,
             files,
-            schema: schema.map(|schema| self.scrubbed_value(schema)),
+            schema: schema.map(|schema| core.secrets.scrubbed_value(schema)),
             replaces: replaces.map(Into::into),
         };
         if let Entry::Prompt { files, .. } = &entry {
-            self.write_files(files);
+            self.write_files(core, files);
         }
         match waits {
-            Some(mode) => self.enqueue(id, session, fresh, mode, &entry),
-            None => self.begin_run(id, session, &["run_", fresh].concat(), &entry),
+            Some(mode) => self.enqueue(core, id, session, fresh, mode, &entry),
+            None => self.begin_run(core, id, session, &["run_", fresh].concat(), &entry),
         }
         Ok(())
     }
 
     /// The message before an answer is answered anew: with what it was sent with, but for what is said otherwise now.
-    fn regenerate(&mut self, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
+    fn regenerate(&mut self, core: &mut Core, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
         let members = ["messageId", "metadata", "context", "sessionId", "idempotencyKey", "schema"];
         let args = prompt_args("regenerate", value, &members)?;
         let session = args.text("sessionId")?.unwrap_or(DEFAULT_SESSION);
         let (answer, context) = (args.text("messageId")?, args.text("context")?);
-        self.must_run()?;
-        let idempotency = args.text("idempotencyKey")?.map(|key| self.scrubbed(key.into()));
-        let schema = args.get("schema").map(|schema| Output::parse(schema, &self.engine)).transpose()?;
-        if let Some(run) = self.same(session, idempotency.as_deref())? {
+        core.must_run()?;
+        let idempotency = args.text("idempotencyKey")?.map(|key| core.secrets.scrubbed(key.into()));
+        let schema = args.get("schema").map(|schema| Output::parse(schema, &core.engine)).transpose()?;
+        if let Some(run) = core.same(session, idempotency.as_deref())? {
             let accepted = accepted(&run.id, run.started_at);
-            self.reply_value(id, &accepted);
+            core.reply_value(id, &accepted);
             return Ok(());
         }
-        self.may_prompt(session, "-", false)?;
-        let folded = self.session(session).ok_or_else(|| no_session(session))?;
+        self.may_prompt(core, session, "-", false)?;
+        let folded = core.session(session).ok_or_else(|| no_session(session))?;
         let asked = folded.answered_by(answer).ok_or_else(|| no_answer(folded, answer))?;
         let (replaces, prompt) = (asked.answer_id(), asked.prompt.clone());
-        self.make_room(session)?;
+        self.make_room(core, session)?;
         let entry = Entry::Prompt {
             message: ["msg_", fresh].concat(),
             text: prompt.text,
-            context: context.map(|context| self.scrubbed(context.into())).or(prompt.context),
+            context: context.map(|context| core.secrets.scrubbed(context.into())).or(prompt.context),
             metadata: match args.get("metadata") {
-                Some(metadata) => Some(self.scrubbed_value(metadata.clone())),
+                Some(metadata) => Some(core.secrets.scrubbed_value(metadata.clone())),
                 None => prompt.metadata,
             },
             idempotency,
             continues: None,
             files: prompt.files,
             schema: match schema {
-                Some(schema) => Some(self.scrubbed_value(schema)),
+                Some(schema) => Some(core.secrets.scrubbed_value(schema)),
                 None => prompt.output.as_ref().map(Output::record),
             },
             replaces: Some(replaces),
         };
-        self.begin_run(id, session, &["run_", fresh].concat(), &entry);
+        self.begin_run(core, id, session, &["run_", fresh].concat(), &entry);
         Ok(())
     }
 
-    /// The run that was begun with this key already.
-    fn same(&self, session: &str, key: Option<&str>) -> Result<Option<&Run>, ErrorInfo> {
-        let folded = self.session(session).ok_or_else(|| no_session(session))?;
-        let same = |run: &&Run| run.prompt.idempotency.as_deref() == key;
-        Ok(key.and_then(|_| folded.all_runs().find(same)))
-    }
-
     /// A held run ends where another message comes.
-    fn make_room(&mut self, session: &str) -> Result<(), ErrorInfo> {
-        match self.current(session) {
-            Some(run) if run.held => self.interrupt_session(session, "replaced", true),
+    fn make_room(&mut self, core: &mut Core, session: &str) -> Result<(), ErrorInfo> {
+        match core.current(session) {
+            Some(run) if run.held => self.interrupt_session(core, session, "replaced", true),
             Some(_) => {
                 return Err(ErrorInfo::new(Code::Busy, format!("the session \"{session}\" works on a run"))
                     .hint("wait for its end, interrupt it, or send with whenBusy"));
@@ -307,46 +214,54 @@ impl Harness {
         Ok(())
     }
 
-    fn begin_run(&mut self, id: u32, session: &str, run: &str, prompt: &Entry) {
-        self.append(session, Some(run), prompt);
-        self.accept(id, session, run);
+    fn begin_run(&mut self, core: &mut Core, id: u32, session: &str, run: &str, prompt: &Entry) {
+        self.append(core, session, Some(run), prompt);
+        self.accept(core, id, session, run);
     }
 
     /// Answers a command whose value is a run, and lets the run go on.
-    fn accept(&mut self, id: u32, session: &str, run: &str) {
-        let accepted = self.run(session, run).map(|run| accepted(&run.id, run.started_at));
-        self.reply_value(id, &accepted.unwrap_or_default());
-        self.advance(session);
+    fn accept(&mut self, core: &mut Core, id: u32, session: &str, run: &str) {
+        let accepted = core.run(session, run).map(|run| accepted(&run.id, run.started_at));
+        core.reply_value(id, &accepted.unwrap_or_default());
+        self.advance(core, session);
     }
 
     /// A held run goes on; after a failed one, a new run does.
-    fn resume(&mut self, id: u32, session: &str, run: Option<&str>, fresh: &str) -> Result<(), ErrorInfo> {
-        self.must_run()?;
-        let last = self.session(session).and_then(|session| session.runs.last());
+    fn resume(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        session: &str,
+        run: Option<&str>,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        core.must_run()?;
+        let last = core.session(session).and_then(|session| session.runs.last());
         let can_go_on = |last: &&Run| last.ended.is_none() || last.has_failed();
         let Some(last) = last.filter(can_go_on).filter(|last| run.is_none_or(|run| run == last.id)) else {
             let error = ErrorInfo::new(Code::NothingToResume, "there is no held or failed run to go on with");
             return Err(error.hint("send a message instead"));
         };
-        if !self.config.answers(self.session(session).and_then(Session::provider)) {
+        if !self.setup.config.answers(core.session(session).and_then(Session::provider)) {
             return Err(super::runs::not_configured());
         }
         let (mut run, held, has_ended) = (last.id.clone(), last.held, last.ended.is_some());
         let schema = last.prompt.output.as_ref().map(Output::record);
-        self.may_prompt(session, "-", false)?;
+        self.may_prompt(core, session, "-", false)?;
         if has_ended {
             let failed = std::mem::replace(&mut run, ["run_", fresh].concat());
-            self.continue_after(session, failed, fresh, schema);
+            self.continue_after(core, session, failed, fresh, schema);
         } else if held {
-            self.append(session, Some(&run), &Entry::Resumed {});
+            self.append(core, session, Some(&run), &Entry::Resumed {});
         }
-        self.accept(id, session, &run);
+        self.accept(core, id, session, &run);
         Ok(())
     }
 
     /// A run begins that goes on with a failed one.
     pub(super) fn continue_after(
         &mut self,
+        core: &mut Core,
         session: &str,
         failed: String,
         fresh: &str,
@@ -363,77 +278,191 @@ impl Harness {
             schema,
             replaces: None,
         };
-        self.append(session, Some(&["run_", fresh].concat()), &entry);
+        self.append(core, session, Some(&["run_", fresh].concat()), &entry);
     }
+}
 
-    /// What a command that only reads says of a session, in our hands or only looked at.
-    pub(super) fn read_of(&self, session: &Session, name: &str, value: &Value) -> Result<Value, ErrorInfo> {
-        match name {
-            "history" => {
-                let args = Args::new(name, value, &["sessionId", "limit", "before", "version"])?;
-                let limit = args.whole("limit")?.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
-                let (before, version) = (args.text("before")?, args.text("version")?);
-                let history = match version {
-                    Some(version) if !session.shows(version) => {
-                        session::history_of_version(session, version, limit, before)
-                    }
-                    _ => self.history_of(session, limit, before),
-                };
-                let missing = || no_message(before.filter(|_| version.is_none()).or(version));
-                Ok(history.ok_or_else(missing)?.into())
-            }
-            "sessions.activity" | "sessions.output" => self.live_of(session, name, value),
-            _ => {
-                Args::new(name, value, &["id"])?;
-                self.status_of(session)
-            }
-        }
-    }
-
-    /// Answers a command by a session that is only looked at.
-    pub(super) fn answer_look(
+impl Harness {
+    pub(super) fn dispatch(
         &mut self,
         id: u32,
-        session: &Session,
         name: &str,
         value: &Value,
+        fresh: String,
+        session: &str,
     ) -> Result<(), ErrorInfo> {
+        let none = |members: &[&str]| Args::new(name, value, members);
         match name {
-            "watch" => {
-                Args::new(name, value, &["sessionId"])?;
-                let history = session::history(session, None, None).unwrap_or_default();
-                let notice = super::Notice::History(session.id.clone(), json(&Value::from(history)));
-                self.outbox.tell(super::Action::Tell(notice));
-                self.watched.insert(&session.id, String::new());
-                self.reply_now(id, Ok(None));
+            "startAgent" => self.start_agent(id, value, None)?,
+            "configureAgent" => {
+                self.core.must_run()?;
+                if let Some(name) = ["ifRunning", "resume"].iter().find(|name| value.get(name).is_some()) {
+                    let error =
+                        ErrorInfo::new(Code::InvalidConfig, format!("{name} counts at the start only"));
+                    return Err(error.hint("give it to startAgent"));
+                }
+                let config = self.runner.setup.config.patched(value)?;
+                self.runner.setup.own_tools_fit(&config)?;
+                if config.skills != self.runner.setup.config.skills {
+                    self.give_to_account(&config.skills, false);
+                }
+                self.runner.take_config(&mut self.core, config);
+                self.core.reply(id, Ok(None));
             }
-            "wait" | "result" => {
-                let asked = self.awaited(name, value)?;
-                if let Some(answer) = self.answer_or_wait(id, session, &asked)? {
-                    self.reply_now(id, Ok(Some(answer)));
+            "standIn" => {
+                let args = none(&["config", "after"])?;
+                let config = args.get("config").cloned().unwrap_or_default();
+                self.start_agent(id, &config, Some(Over { epoch: args.whole("after")? }))?;
+            }
+            "letGo" => {
+                let epoch = none(&["epoch"])?.whole("epoch")?;
+                self.step_back(id, epoch.unwrap_or_default());
+            }
+            "stopAgent" => {
+                none(&[])?;
+                self.stop_agent(id)?;
+            }
+            "sendMessage" => self.runner.send_message(&mut self.core, id, value, &fresh)?,
+            "regenerate" => self.runner.regenerate(&mut self.core, id, value, &fresh)?,
+            "interrupt" => {
+                let args = none(&["sessionId", "runId", "command"])?;
+                let (run, command) = (args.text("runId")?, args.whole("command")?);
+                match run {
+                    Some(run) => self.runner.unqueue(&mut self.core, session, run),
+                    None => self.drop_prompts(session, command),
+                }
+                // A run that is named is meant, even if it is held.
+                if command.is_none()
+                    && self
+                        .core
+                        .current(session)
+                        .is_some_and(|current| run.is_none_or(|run| run == current.id))
+                {
+                    self.runner.interrupt_session(&mut self.core, session, "user", run.is_some());
+                }
+                self.core.reply(id, Ok(None));
+            }
+            "resume" => {
+                let args = none(&["sessionId", "runId"])?;
+                self.runner.resume(&mut self.core, id, session, args.text("runId")?, &fresh)?;
+            }
+            "tools.grants" => {
+                none(&[])?;
+                self.list_sessions(id, Listing::Grants)?;
+            }
+            "history" | "sessions.status" => {
+                if let Some(session) = self.core.session(session) {
+                    let answer = self.runner.calls.read_of(&self.core, session, name, value)?;
+                    self.core.reply_value(id, &answer);
                 }
             }
-            _ => {
-                let answer = self.read_of(session, name, value)?;
-                self.reply_now(id, Ok(Some(json(&answer))));
+            "sessions.activity" | "sessions.output" => {
+                let folded = self.core.session(session).ok_or_else(|| no_session(session))?;
+                let answer = json(&self.runner.calls.live_of(&self.core, folded, name, value)?);
+                // It is as it is now, whether that is stored or not.
+                self.core.reply_now(id, Ok(Some(answer)));
             }
+            "watch" => {
+                none(&["sessionId"])?;
+                self.core.sessions.watch(session, String::new());
+                self.runner.calls.tell_history(&mut self.core, session);
+                self.core.reply(id, Ok(None));
+            }
+            "clearConversation" => {
+                none(&["sessionId"])?;
+                self.clear(id, session);
+            }
+            "wait" | "result" => {
+                let asked = self.core.awaited(name, value)?;
+                self.core.wait(id, session, &asked)?;
+            }
+            "tools.register" => {
+                let replace = value.get("replace") == Some(&Value::Bool(true));
+                self.runner.setup.registry.register(Definition::parse(value)?, replace)?;
+                self.runner.setup.changed = true;
+                self.runner.setup.tell_tools(&mut self.core);
+                self.core.reply_now(id, Ok(None));
+            }
+            "tools.unregister" => {
+                let args = none(&["name"])?;
+                let gone = self.runner.setup.registry.unregister(args.needed("name")?);
+                self.runner.setup.changed = true;
+                self.runner.setup.tell_tools(&mut self.core);
+                self.core.reply_now(id, Ok(Some(gone.to_string())));
+            }
+            "tools.execute" => {
+                let args = none(&["name", "args"])?;
+                let given = args.get("args").filter(|args| !args.is_null()).cloned();
+                let given = given.unwrap_or_else(|| Object::new().done());
+                let call = PageCall::new(id, args.needed("name")?, given);
+                self.runner.page_call(&mut self.core, call);
+            }
+            "tools.resolve" => {
+                let args = none(&["toolCallId", "answer"])?;
+                let answer = args.get("answer").unwrap_or(&Value::Null);
+                self.runner.resolve_call(&mut self.core, id, args.needed("toolCallId")?, answer)?;
+            }
+            "tools.revoke" => {
+                let args = none(&["tool", "sessionId"])?;
+                self.runner.revoke(&mut self.core, id, session, args.needed("tool")?)?;
+            }
+            "resolvePermission" => {
+                let args = none(&["requestId", "answer", "reason"])?;
+                let (request, answer) = (args.needed("requestId")?, args.needed("answer")?);
+                self.runner.resolve_permission(&mut self.core, id, request, answer, args.text("reason")?)?;
+            }
+            "settings" => {
+                none(&[])?;
+                let settings = self.runner.setup.config.public();
+                self.core.reply_value(id, &settings);
+            }
+            "file" => {
+                self.core.present_operator()?;
+                let file = none(&["fileId"])?.needed("fileId")?.into();
+                self.core.outbox.act(super::Action::File { id, file });
+            }
+            "storage" => self.core.outbox.act(super::Action::Storage(id)),
+            "persist" => self.core.outbox.act(super::Action::Persist(id)),
+            "draft" => {
+                self.runner.calls.draft_at_once(&mut self.core);
+                self.core.reply(id, Ok(None));
+            }
+            "close" => self.close(Some(id)),
+            "keys.set" | "keys.remove" | "keys.list" | "keys.validate" | "keys.models" => {
+                self.runner.key_command(&mut self.core, id, name, value)?;
+            }
+            "queue.edit" | "queue.remove" | "queue.release" => {
+                self.runner.queue_command(&mut self.core, id, name, value)?
+            }
+            "setOperator" => {
+                let args = none(&["operator"])?;
+                self.runner.set_operator(&mut self.core, args.get("operator"))?;
+                self.core.reply(id, Ok(None));
+            }
+            _ => match name.strip_prefix("pages.") {
+                Some(page_command) => {
+                    self.runner.pages.page_command(&mut self.core, id, page_command, value)?
+                }
+                None if name.starts_with("sessions.") => self.session_command(id, name, value, &fresh)?,
+                None => return Err(unknown_command(name)),
+            },
         }
         Ok(())
     }
 
     /// Erases a conversation: first in the journal's word, then its content in the database.
     pub(super) fn clear(&mut self, command: u32, session: &str) {
-        self.interrupt_session(session, "cleared", true);
-        let Some(sums) = self.session(session).map(|session| session.sums) else { return };
-        self.append(session, None, &Entry::Cleared { sums });
-        self.answer_waiters(session);
-        self.advance(session);
-        self.outbox.strictly();
-        if let Some(slot) = self.sessions.get_mut(session) {
+        self.runner.interrupt_session(&mut self.core, session, "cleared", true);
+        let Some(sums) = self.core.session(session).map(|session| session.sums) else { return };
+        self.runner.append(&mut self.core, session, None, &Entry::Cleared { sums });
+        self.core.answer_waiters(session);
+        self.runner.advance(&mut self.core, session);
+        self.core.outbox.strictly();
+        if let Some(slot) = self.core.sessions.get_mut(session) {
             slot.transcripts.clear();
         }
-        if self.watched.contains_key(session) {
-            self.tell_history(session);
+        if self.core.sessions.is_watched(session) {
+            self.runner.calls.tell_history(&mut self.core, session);
         }
         self.read_after_commit(
             vec![Read::all(Table::Entries, vec![session.into()]), Read::all(Table::Files, Vec::new())],
@@ -443,17 +472,11 @@ impl Harness {
 
     /// A clearing is over. What it could not erase, the next start erases.
     pub(super) fn erased(&mut self, command: u32, result: Result<Option<String>, ErrorInfo>) {
-        self.reply(command, result);
+        self.core.reply(command, result);
         // The conversation of a harness that does not run was only borrowed.
-        if self.lifecycle != Lifecycle::Running {
+        if self.core.lifecycle != Lifecycle::Running {
             self.give_back();
         }
-    }
-
-    pub(super) fn read_after_commit(&mut self, reads: Vec<Read>, after: After) {
-        self.read_ids += 1;
-        self.reads.insert(self.read_ids, after);
-        self.outbox.act_after_commit(super::Action::Read { id: self.read_ids, reads });
     }
 }
 

@@ -4,7 +4,10 @@
 //! event, lifecycle, status, all of them after its commit; `seq` counts a run's events one by one. The page's
 //! mirror of the status always changes before the events that tell of it.
 
-use super::{Action, Harness, Lifecycle, Notice, Provider};
+use super::calls::Calls;
+use super::core::Core;
+use super::setup::Setup;
+use super::{Action, Lifecycle, Notice, Provider};
 use crate::error::ErrorInfo;
 use crate::journal::Entry;
 use crate::json::json;
@@ -13,7 +16,6 @@ use crate::object::Object;
 use crate::ports::Millis;
 use crate::run::{CallState, Ended, Outcome, Run};
 use crate::session;
-use crate::tools::Definition;
 use serde_json::Value;
 
 /// `RunResult` of a run that has ended.
@@ -30,7 +32,7 @@ pub(super) fn run_result(run: &Run) -> Value {
         .done()
 }
 
-impl Harness {
+impl Core {
     /// What every detail has.
     pub(super) fn detail(&self, session: &str) -> Object {
         let mut detail = Object::new();
@@ -58,12 +60,6 @@ impl Harness {
         if barrier { self.outbox.tell_after_commit(action) } else { self.outbox.tell(action) }
     }
 
-    /// Tells of something that no journal holds: it waits for nothing, and goes with no commit.
-    pub(super) fn send_now(&mut self, name: &'static str, mut detail: Object) {
-        self.outbox.act(Action::Tell(Notice::Event(name, detail.json())));
-        self.tell_views();
-    }
-
     /// `{ lifecycle, is_streaming }` as it is now.
     pub(super) fn status(&self) -> Value {
         let lifecycle = match &self.lifecycle {
@@ -79,11 +75,11 @@ impl Harness {
 
     /// Whether nothing streams, and something waits for a person or is put aside.
     pub(super) fn is_suspended(&self) -> bool {
-        !self.any_run(Run::working) && (self.any_run(Run::waiting) || !self.benched.is_empty())
+        !self.any_run(Run::working) && (self.any_run(Run::waiting) || self.sessions.any_benched())
     }
 
     fn any_run(&self, of: fn(&Run) -> bool) -> bool {
-        self.sessions.values().any(|slot| slot.session.current().is_some_and(of))
+        self.sessions.iter().any(|(_, slot)| slot.session.current().is_some_and(of))
     }
 
     pub(super) fn status_notice(&self) -> Action {
@@ -112,106 +108,6 @@ impl Harness {
         detail.text("workspace", &self.options.name);
         detail.all(error.to_json());
         self.send("agent:error", detail, false);
-    }
-
-    /// The same provider is asked again, or another one: the page is told who, when and why.
-    pub(super) fn tell_notice(&mut self, session: &str, run: &str, entry: &Entry) {
-        let Some(folded) = self.run(session, run) else { return };
-        let error = folded.trouble().map(ErrorInfo::to_json);
-        let provider = match folded.on.clone() {
-            Some(name) => Some(name),
-            None => self.config.provider.as_ref().map(Provider::name),
-        };
-        let Some(mut detail) = self.detail_of(session, run) else { return };
-        detail.maybe_text("provider", provider.as_deref()).maybe("error", error);
-        if let Entry::Retrying { attempt, delay } = entry {
-            detail.text("kind", "retry").number("attempt", *attempt).number("delayMs", *delay);
-        } else {
-            detail.text("kind", "fallback");
-        }
-        // Nothing else may happen for a while: what is known of the failure must not be lost with the page.
-        self.outbox.hurry();
-        self.send("agent:notice", detail, false);
-    }
-
-    pub(super) fn tell_tools(&mut self) {
-        let definition =
-            |tool: &Definition| tool.to_json(self.policy.offers(tool) && self.policy.missing(tool).is_none());
-        let definitions: Value = self.registry.definitions().map(definition).array();
-        self.outbox.tell(Action::Tell(Notice::Tools(json(&definitions))));
-    }
-
-    /// A run begins, or goes on in this epoch.
-    pub(super) fn tell_begin(&mut self, session: &str, run: &str) {
-        let Some(started_at) = self.run(session, run).map(|run| run.started_at) else { return };
-        self.outbox.tell_after_commit(self.status_notice());
-        let Some(mut detail) = self.detail_of(session, run) else { return };
-        detail.text("phase", "start");
-        detail.number("startedAt", started_at);
-        self.send("agent:lifecycle", detail, true);
-        let Some(mut detail) = self.detail_of(session, run) else { return };
-        detail.number("startedAt", started_at);
-        self.send("agent:session-started", detail, true);
-        self.status_changed(true);
-        self.tell_message(session, run, true);
-    }
-
-    /// A run has ended. Nothing of it comes after this.
-    pub(super) fn tell_end(&mut self, session: &str, id: &str) {
-        let Some(run) = self.run(session, id) else { return };
-        let Some(ended) = run.ended.clone() else { return };
-        let (started_at, result) = (run.started_at, run_result(run));
-        let tool_call = run.delegate.as_ref().map(|delegate| delegate.tool_call.clone());
-        // A held one that never went on here has told nothing yet.
-        self.runs.begin(id, session, started_at);
-        match tool_call {
-            Some(tool_call) => self.tell_delegate_end(session, &tool_call, ended.outcome),
-            None => self.tell_own_end(session, id, started_at, &ended, &result),
-        }
-        self.runs.end(id);
-        self.tell_waiters((session, id), started_at, &ended, &result);
-    }
-
-    fn tell_own_end(&mut self, session: &str, id: &str, started_at: Millis, ended: &Ended, result: &Value) {
-        self.outbox.tell_after_commit(self.status_notice());
-        self.tell_message(session, id, false);
-        let Some(mut detail) = self.detail_of(session, id) else { return };
-        match ended.outcome {
-            Outcome::Completed => {
-                detail.number("endedAt", ended.at);
-                for member in ["text", "turns", "value", "usage"] {
-                    detail.maybe(member, result.get(member).cloned());
-                }
-                self.send("agent:session-completed", detail, true);
-            }
-            Outcome::Interrupted => {
-                detail.number("endedAt", ended.at);
-                detail.text("reason", &self.interrupt_reason);
-                self.send("agent:session-interrupted", detail, true);
-            }
-            Outcome::Failed => {
-                detail.all(ended.error.as_ref().map(ErrorInfo::to_json).into());
-                self.send("agent:error", detail, true);
-            }
-        }
-        let Some(mut detail) = self.detail_of(session, id) else { return };
-        let phase = if ended.outcome == Outcome::Failed { "error" } else { "end" };
-        detail.text("phase", phase);
-        detail.number("startedAt", started_at);
-        detail.number("endedAt", ended.at);
-        detail.maybe("error", result.get("error").cloned());
-        self.send("agent:lifecycle", detail, true);
-        self.status_changed(true);
-    }
-
-    /// A run that worked for another has ended: it shows as its call there.
-    fn tell_delegate_end(&mut self, session: &str, tool_call: &str, outcome: Outcome) {
-        let top = self.current_id(session);
-        let status = if outcome == Outcome::Completed { "completed" } else { "failed" };
-        // An interrupt is told when it is stored, and with it whatever it has ended.
-        let barrier = outcome == Outcome::Interrupted;
-        self.tell_call(session, &top, tool_call, status, barrier);
-        self.tell_message(session, &top, false);
     }
 
     pub(super) fn tell_call(
@@ -263,15 +159,137 @@ impl Harness {
         detail.text("toolCallId", tool_call);
         self.send("agent:tool-call", detail, false);
     }
+}
+
+impl Calls {
+    /// Tells of something that no journal holds: it waits for nothing, and goes with no commit.
+    pub(super) fn send_now(
+        &mut self,
+        core: &mut Core,
+        setup: &Setup,
+        name: &'static str,
+        mut detail: Object,
+    ) {
+        core.outbox.act(Action::Tell(Notice::Event(name, detail.json())));
+        self.tell_views(core, setup);
+    }
+
+    /// The same provider is asked again, or another one: the page is told who, when and why.
+    pub(super) fn tell_notice(
+        &mut self,
+        core: &mut Core,
+        setup: &Setup,
+        session: &str,
+        run: &str,
+        entry: &Entry,
+    ) {
+        let Some(folded) = core.run(session, run) else { return };
+        let error = folded.trouble().map(ErrorInfo::to_json);
+        let provider = match folded.on.clone() {
+            Some(name) => Some(name),
+            None => setup.config.provider.as_ref().map(Provider::name),
+        };
+        let Some(mut detail) = core.detail_of(session, run) else { return };
+        detail.maybe_text("provider", provider.as_deref()).maybe("error", error);
+        if let Entry::Retrying { attempt, delay } = entry {
+            detail.text("kind", "retry").number("attempt", *attempt).number("delayMs", *delay);
+        } else {
+            detail.text("kind", "fallback");
+        }
+        // Nothing else may happen for a while: what is known of the failure must not be lost with the page.
+        core.outbox.hurry();
+        core.send("agent:notice", detail, false);
+    }
+
+    /// A run begins, or goes on in this epoch.
+    pub(super) fn tell_begin(&mut self, core: &mut Core, session: &str, run: &str) {
+        let Some(started_at) = core.run(session, run).map(|run| run.started_at) else { return };
+        core.outbox.tell_after_commit(core.status_notice());
+        let Some(mut detail) = core.detail_of(session, run) else { return };
+        detail.text("phase", "start");
+        detail.number("startedAt", started_at);
+        core.send("agent:lifecycle", detail, true);
+        let Some(mut detail) = core.detail_of(session, run) else { return };
+        detail.number("startedAt", started_at);
+        core.send("agent:session-started", detail, true);
+        core.status_changed(true);
+        self.tell_message(core, session, run, true);
+    }
+
+    /// A run has ended. Nothing of it comes after this.
+    pub(super) fn tell_end(&mut self, core: &mut Core, session: &str, id: &str) {
+        let Some(run) = core.run(session, id) else { return };
+        let Some(ended) = run.ended.clone() else { return };
+        let (started_at, result) = (run.started_at, run_result(run));
+        let tool_call = run.delegate.as_ref().map(|delegate| delegate.tool_call.clone());
+        // A held one that never went on here has told nothing yet.
+        core.runs.begin(id, session, started_at);
+        match tool_call {
+            Some(tool_call) => self.tell_delegate_end(core, session, &tool_call, ended.outcome),
+            None => self.tell_own_end(core, session, id, started_at, &ended, &result),
+        }
+        core.runs.end(id);
+        core.tell_waiters((session, id), started_at, &ended, &result);
+    }
+
+    fn tell_own_end(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        id: &str,
+        started_at: Millis,
+        ended: &Ended,
+        result: &Value,
+    ) {
+        core.outbox.tell_after_commit(core.status_notice());
+        self.tell_message(core, session, id, false);
+        let Some(mut detail) = core.detail_of(session, id) else { return };
+        match ended.outcome {
+            Outcome::Completed => {
+                detail.number("endedAt", ended.at);
+                for member in ["text", "turns", "value", "usage"] {
+                    detail.maybe(member, result.get(member).cloned());
+                }
+                core.send("agent:session-completed", detail, true);
+            }
+            Outcome::Interrupted => {
+                detail.number("endedAt", ended.at);
+                detail.text("reason", &self.interrupt_reason);
+                core.send("agent:session-interrupted", detail, true);
+            }
+            Outcome::Failed => {
+                detail.all(ended.error.as_ref().map(ErrorInfo::to_json).into());
+                core.send("agent:error", detail, true);
+            }
+        }
+        let Some(mut detail) = core.detail_of(session, id) else { return };
+        let phase = if ended.outcome == Outcome::Failed { "error" } else { "end" };
+        detail.text("phase", phase);
+        detail.number("startedAt", started_at);
+        detail.number("endedAt", ended.at);
+        detail.maybe("error", result.get("error").cloned());
+        core.send("agent:lifecycle", detail, true);
+        core.status_changed(true);
+    }
+
+    /// A run that worked for another has ended: it shows as its call there.
+    fn tell_delegate_end(&mut self, core: &mut Core, session: &str, tool_call: &str, outcome: Outcome) {
+        let top = core.current_id(session);
+        let status = if outcome == Outcome::Completed { "completed" } else { "failed" };
+        // An interrupt is told when it is stored, and with it whatever it has ended.
+        let barrier = outcome == Outcome::Interrupted;
+        core.tell_call(session, &top, tool_call, status, barrier);
+        self.tell_message(core, session, &top, false);
+    }
 
     /// The messages of a run, to those who watch its session. The person's only where `both` says so.
-    pub(super) fn tell_message(&mut self, session: &str, run: &str, both: bool) {
-        if !self.watched.contains_key(session) {
+    pub(super) fn tell_message(&mut self, core: &mut Core, session: &str, run: &str, both: bool) {
+        if !core.sessions.is_watched(session) {
             return;
         }
         // A run that works for another shows as its call there.
-        let folded = match self.run(session, run) {
-            Some(run) if run.delegate.is_some() => self.current(session),
+        let folded = match core.run(session, run) {
+            Some(run) if run.delegate.is_some() => core.current(session),
             run => run,
         };
         let Some(folded) = folded else { return };
@@ -280,12 +298,12 @@ impl Harness {
             Some(last) if !both => (last, folded.shown_before_last()),
             _ => (0, 0),
         };
-        let Some(of) = self.session(session) else { return };
+        let Some(of) = core.session(session) else { return };
         let user = if both { session::said_in(of, folded) } else { Vec::new() };
         let assistant = (from, self.answer(of, folded, turn));
         for (from, message) in user.into_iter().map(|user| (0, user)).chain([assistant]) {
             let action = Action::Tell(Notice::Message(session.into(), from, json(&message)));
-            if both { self.outbox.tell_after_commit(action) } else { self.outbox.tell(action) }
+            if both { core.outbox.tell_after_commit(action) } else { core.outbox.tell(action) }
         }
     }
 
@@ -316,43 +334,38 @@ impl Harness {
     }
 
     /// The conversation of a session in our hands, whole.
-    pub(super) fn history_notice(&self, session: &str) -> Action {
-        let folded = self.session(session);
+    pub(super) fn history_notice(&self, core: &Core, session: &str) -> Action {
+        let folded = core.session(session);
         let history = folded.and_then(|folded| self.history_of(folded, None, None)).unwrap_or_default();
         Action::Tell(Notice::History(session.into(), json(&Value::from(history))))
     }
 
-    pub(super) fn tell_history(&mut self, session: &str) {
-        self.outbox.tell(self.history_notice(session));
+    pub(super) fn tell_history(&mut self, core: &mut Core, session: &str) {
+        core.outbox.tell(self.history_notice(core, session));
     }
 
     /// Tells those who watch what the sessions say that are in our hands now; of the others they know already.
-    pub(super) fn tell_histories(&mut self) {
-        for session in self.watched().into_iter().filter(|id| self.sessions.contains_key(id)).list() {
-            self.tell_history(&session);
+    pub(super) fn tell_histories(&mut self, core: &mut Core) {
+        for session in core.sessions.watched().into_iter().filter(|id| core.sessions.has(id)).list() {
+            self.tell_history(core, &session);
         }
     }
 
-    /// The sessions that the page looks at.
-    pub(super) fn watched(&self) -> Vec<String> {
-        self.watched.keys().map(Into::into).list()
-    }
-
     /// Tells those who watch what changed in the state of a session's view.
-    pub(super) fn tell_views(&mut self) {
-        for session in self.watched() {
-            let view = json(&self.view_of(&session));
-            if self.watched.get(&session) != Some(&view) {
-                self.watched.insert(&session, view.clone());
-                self.outbox.tell(Action::Tell(Notice::View(session, view)));
+    pub(super) fn tell_views(&mut self, core: &mut Core, setup: &Setup) {
+        for session in core.sessions.watched() {
+            let view = json(&self.view_of(core, setup, &session));
+            if core.sessions.told_state(&session) != Some(&view) {
+                core.sessions.watch(&session, view.clone());
+                core.outbox.tell(Action::Tell(Notice::View(session, view)));
             }
         }
     }
 
-    pub(super) fn view_of(&self, session: &str) -> Value {
-        let run = self.session(session).and_then(|s| s.runs.last());
-        let (status, error) = match &self.lifecycle {
-            Lifecycle::Error(_) => ("error", self.failure.as_ref()),
+    pub(super) fn view_of(&self, core: &Core, setup: &Setup, session: &str) -> Value {
+        let run = core.session(session).and_then(|s| s.runs.last());
+        let (status, error) = match &core.lifecycle {
+            Lifecycle::Error(_) => ("error", core.failure.as_ref()),
             Lifecycle::Stopped | Lifecycle::Starting => ("stopped", None),
             Lifecycle::Running => match run {
                 None => ("ready", None),
@@ -367,11 +380,11 @@ impl Harness {
                 },
             },
         };
-        let questions = self.questions(session);
+        let questions = self.questions(core, setup, session);
         Object::new()
             .text("status", status)
             .maybe("error", error.map(ErrorInfo::to_json))
-            .maybe("queue", self.session(session).and_then(session::Session::told_queue))
+            .maybe("queue", core.session(session).and_then(session::Session::told_queue))
             .maybe("permissions", (!questions.is_empty()).then(|| questions.into()))
             .done()
     }

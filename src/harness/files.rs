@@ -5,8 +5,10 @@
 //! others: reading the bytes and what they are called by (`browser/`), what a model is sent (`model/`).
 
 use super::args::Args;
+use super::core::Core;
+use super::runs::Runner;
 use super::sessions::{Arrival, Head};
-use super::{Harness, Slot};
+use super::setup::Setup;
 use crate::error::{Code, ErrorInfo};
 use crate::json;
 use crate::list::Listed;
@@ -93,34 +95,7 @@ fn called(file: &File) -> String {
     if file.name.is_empty() { "a file".into() } else { format!("\"{}\"", file.name) }
 }
 
-impl Harness {
-    /// The files of a message that can be accepted, each a block. `kept`: how many runs of the conversation stay before it.
-    ///
-    /// # Errors
-    /// `unsupported_file`, and those of [`files`].
-    pub(super) fn accepted_files(
-        &self,
-        session: &str,
-        kept: usize,
-        args: &Value,
-    ) -> Result<Vec<Block>, ErrorInfo> {
-        let mut files = files(args)?;
-        let runs = self.session(session).and_then(|session| session.runs.get(..kept)).unwrap_or_default();
-        let waiting = self.session(session).into_iter().flat_map(Session::queued_files);
-        let had: u64 = runs.iter().flat_map(files_of).chain(waiting).map(|file| file.size).sum();
-        let sum = files.iter().fold(had, |sum, file| sum.saturating_add(file.size));
-        if !files.is_empty() {
-            fits(sum, "the files of a conversation")?;
-        }
-        let on = self.session(session).and_then(Session::provider);
-        let peer = self.config.peer(on);
-        for file in &mut files {
-            file.name = self.scrubbed(std::mem::take(&mut file.name));
-            self.supported(file, on, peer.as_ref())?;
-        }
-        Ok(files.into_iter().map(Block::File).list())
-    }
-
+impl Setup {
     /// Whether some model takes the file, and the one that will be asked, if there is one.
     fn supported(&self, file: &File, on: Option<&str>, peer: Option<&Peer>) -> Result<(), ErrorInfo> {
         let kind = match file.kind() {
@@ -138,39 +113,67 @@ impl Harness {
         let error = format!("the model {} takes no {kind}: {}", self.config.model(on), called(file));
         Err(ErrorInfo::new(Code::UnsupportedFile, error).hint("take a model that does, or send it as text"))
     }
+}
+
+impl Runner {
+    /// The files of a message that can be accepted, each a block. `kept`: how many runs of the conversation stay before it.
+    ///
+    /// # Errors
+    /// `unsupported_file`, and those of [`files`].
+    pub(super) fn accepted_files(
+        &self,
+        core: &Core,
+        session: &str,
+        kept: usize,
+        args: &Value,
+    ) -> Result<Vec<Block>, ErrorInfo> {
+        let mut files = files(args)?;
+        let runs = core.session(session).and_then(|session| session.runs.get(..kept)).unwrap_or_default();
+        let waiting = core.session(session).into_iter().flat_map(Session::queued_files);
+        let had: u64 = runs.iter().flat_map(files_of).chain(waiting).map(|file| file.size).sum();
+        let sum = files.iter().fold(had, |sum, file| sum.saturating_add(file.size));
+        if !files.is_empty() {
+            fits(sum, "the files of a conversation")?;
+        }
+        let on = core.session(session).and_then(Session::provider);
+        let peer = self.setup.config.peer(on);
+        for file in &mut files {
+            file.name = core.secrets.scrubbed(std::mem::take(&mut file.name));
+            self.setup.supported(file, on, peer.as_ref())?;
+        }
+        Ok(files.into_iter().map(Block::File).list())
+    }
 
     /// Writes the bytes of a message's files, with the next commit. Those that a conversation refers to are there.
-    pub(super) fn write_files(&mut self, files: &[Block]) {
+    pub(super) fn write_files(&mut self, core: &mut Core, files: &[Block]) {
         for file in files {
             if let Block::File(file) = file
-                && !self.is_file_used(&file.id)
+                && !self.is_file_used(core, &file.id)
             {
                 let key = vec![file.id.as_str().into()];
-                self.outbox.write(Write::Put { table: Table::Files, key, value: String::new() });
+                core.outbox.write(Write::Put { table: Table::Files, key, value: String::new() });
             }
         }
     }
 
     /// Deletes the files among these that no conversation refers to.
-    pub(super) fn sweep_files(&mut self, files: &[Key]) {
+    pub(super) fn sweep_files(&mut self, core: &mut Core, files: &[Key]) {
         for key in files {
-            if !matches!(key.first(), Some(Part::Text(id)) if self.is_file_used(id)) {
-                self.outbox.write(Write::DeletePrefix { table: Table::Files, prefix: key.clone() });
+            if !matches!(key.first(), Some(Part::Text(id)) if self.is_file_used(core, id)) {
+                core.outbox.write(Write::DeletePrefix { table: Table::Files, prefix: key.clone() });
             }
         }
     }
 
     /// A session that is not in our hands says it by its head.
-    fn is_file_used(&self, id: &str) -> bool {
+    fn is_file_used(&self, core: &Core, id: &str) -> bool {
         let by_head = |(session, head): (&str, &Head)| {
             let files = head.value.get("files").unwrap_or(&Value::Null);
-            !self.sessions.contains_key(session)
-                && json::items(files).iter().any(|file| file.as_str() == Some(id))
+            !core.sessions.has(session) && json::items(files).iter().any(|file| file.as_str() == Some(id))
         };
         let comes = |arrival: &Arrival| arrival.session.files().any(|file| file.id == id);
-        let has = |slot: &Slot| slot.session.files().any(|file| file.id == id);
-        self.arrival.as_ref().is_some_and(comes)
-            || self.sessions.values().any(has)
-            || self.heads.iter().any(by_head)
+        core.sessions.arrival.as_ref().is_some_and(comes)
+            || core.sessions.iter().any(|(_, slot)| slot.session.files().any(|file| file.id == id))
+            || core.sessions.heads().any(by_head)
     }
 }

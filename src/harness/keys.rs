@@ -6,11 +6,13 @@
 
 use super::args::Args;
 use super::config::{self, Provider};
-use super::{Action, Harness, Lifecycle};
+use super::core::Core;
+use super::runs::Runner;
+use super::{Action, Lifecycle};
 use crate::error::{Code, ErrorInfo};
 use crate::json;
 use crate::list::Listed;
-use crate::model::errors::{check_header, shorten};
+use crate::model::errors::check_header;
 use crate::object::Object;
 use crate::ports::{Part, Rows};
 use serde_json::Value;
@@ -39,9 +41,15 @@ impl std::fmt::Debug for VaultAsk {
     }
 }
 
-impl Harness {
+impl Runner {
     /// A command `keys.…`.
-    pub(super) fn key_command(&mut self, id: u32, name: &str, value: &Value) -> Result<(), ErrorInfo> {
+    pub(super) fn key_command(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        name: &str,
+        value: &Value,
+    ) -> Result<(), ErrorInfo> {
         let args = |members: &[&str]| Args::new(name, value, members);
         let ask = match name {
             "keys.set" => {
@@ -54,7 +62,7 @@ impl Harness {
                     error.code = Code::InvalidArguments;
                     error
                 })?;
-                self.keep_secret(key);
+                core.secrets.keep(key);
                 VaultAsk::Set(of, key.into())
             }
             "keys.remove" => VaultAsk::Remove(named(&args(&["provider"])?)?),
@@ -64,26 +72,26 @@ impl Harness {
             }
             _ => {
                 let provider = args(&["provider"])?.get("provider").unwrap_or(&Value::Null);
-                self.try_key(id, name == "keys.models", config::provider(provider)?);
+                self.try_key(core, id, name == "keys.models", config::provider(provider)?);
                 return Ok(());
             }
         };
-        self.outbox.act(Action::Vault { id, ask });
+        core.outbox.act(Action::Vault { id, ask });
         Ok(())
     }
 
     /// Asks a provider for its models (`list`), or only whether its key is good.
-    fn try_key(&mut self, id: u32, list: bool, mut provider: Provider) {
+    fn try_key(&mut self, core: &mut Core, id: u32, list: bool, mut provider: Provider) {
         for secret in provider.secrets() {
-            self.keep_secret(secret);
+            core.secrets.keep(secret);
         }
         // Whoever sends it looks whether there is one.
         provider.look_in_vault(None, |_| true);
         let value = match provider {
             Provider::Http(http) => {
                 match http.preset.wire.ask(&http.endpoint, list) {
-                    Ok(request) => self.outbox.act(Action::TryKey { id, http, request, list }),
-                    Err(error) => self.reply_now(id, Err(error)),
+                    Ok(request) => core.outbox.act(Action::TryKey { id, http, request, list }),
+                    Err(error) => core.reply_now(id, Err(error)),
                 }
                 return;
             }
@@ -92,74 +100,32 @@ impl Harness {
             }
             Provider::Custom { .. } => Object::new().flag("ok", true).done(),
         };
-        self.reply_now(id, Ok(Some(json::json(&value))));
+        core.reply_now(id, Ok(Some(json::json(&value))));
     }
 
     /// The vault as a start finds it.
     pub(super) fn vault_read(&mut self, rows: &Rows) {
-        self.vault.clear();
+        self.setup.vault.clear();
         for (key, _) in rows {
             if let Some(Part::Text(name)) = key.first() {
-                self.vault.push(name.clone());
+                self.setup.vault.push(name.clone());
             }
         }
     }
 
     /// The vault has, or has no longer, a key of this name.
-    pub(super) fn vault_changed(&mut self, name: String, held: bool) {
-        self.vault.retain(|other| *other != name);
+    pub(super) fn vault_changed(&mut self, core: &mut Core, name: String, held: bool) {
+        self.setup.vault.retain(|other| *other != name);
         if held {
-            self.vault.push(name);
+            self.setup.vault.push(name);
         }
-        if self.lifecycle == Lifecycle::Running {
-            self.config.look_in_vault(&self.vault);
+        if core.lifecycle == Lifecycle::Running {
+            self.setup.config.look_in_vault(&self.setup.vault);
             // Recorded before the next decision, if it makes a difference.
-            self.changed = true;
-            self.start_those_with_keys();
+            self.setup.changed = true;
+            self.start_those_with_keys(core);
         }
     }
-
-    /// What went wrong with a model, as the journal keeps it and the page may see it: no key in it, and cut after that.
-    pub fn clean(&self, mut error: ErrorInfo) -> ErrorInfo {
-        self.scrub_error(&mut error);
-        shorten(&mut error);
-        error
-    }
-
-    /// The same of a value.
-    pub fn clean_value(&self, value: Value) -> Value {
-        self.scrubbed_value(value)
-    }
-
-    /// A text from outside without the keys that must not appear anywhere. Whoever cuts texts does so after this: half a
-    /// key is not found any more.
-    pub fn clean_text(&self, text: String) -> String {
-        self.scrubbed(text)
-    }
-}
-
-/// A key as it stands inside a JSON text.
-pub(super) fn in_json(key: &str) -> String {
-    let mut text = String::new();
-    json::push_text(&mut text, key);
-    let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-    inside.unwrap_or(key).into()
-}
-
-/// A key as it stands in the query of a URL.
-pub(super) fn in_url(key: &str) -> String {
-    let mut text = String::new();
-    for byte in key.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte) {
-            text.push(byte.into());
-        } else {
-            text.push('%');
-            for half in [byte >> 4, byte & 15] {
-                text.extend(char::from_digit(half.into(), 16).map(|digit| digit.to_ascii_uppercase()));
-            }
-        }
-    }
-    text
 }
 
 /// The name of a provider, as the vault has it.
@@ -173,7 +139,7 @@ fn named(args: &Args<'_>) -> Result<String, ErrorInfo> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{By, Given, Input, ModelRequest, Options};
+    use super::super::{By, Given, Harness, Input, ModelRequest, Options};
     use super::*;
     use crate::ports::{Commit, MemoryStore, Table, Write};
     use serde_json::json;
@@ -304,28 +270,12 @@ mod tests {
         let [Action::Vault { id: 1, ask }] = &world.asked[..] else { panic!("{:?}", world.asked) };
         assert_eq!(*ask, set);
         assert!(!format!("{:?}", world.asked).contains(key));
-        assert_eq!(world.harness.clean_text(format!("it was {key}.")), "it was [REDACTED].");
+        assert_eq!(world.harness.secrets().scrubbed(format!("it was {key}.")), "it was [REDACTED].");
         world.asked.clear();
         world.command("keys.remove", json!({ "provider": "xai" }));
         world.command("keys.list", Value::Null);
         let asks: Vec<_> = world.asked.iter().map(|action| format!("{action:?}")).collect();
         assert_eq!(asks, ["Vault { id: 2, ask: xai }", "Vault { id: 3, ask: list }"]);
-    }
-
-    #[test]
-    fn a_key_is_taken_out_in_the_forms_that_others_write_it_in() {
-        let mut world = World::new(&[]);
-        let key = "sk/\"marked\"+Ab=";
-        world.harness.keep_secret(key);
-        let url = "https://x.example/?k=sk%2F%22marked%22%2BAb%3D";
-        for text in [key.to_string(), json!([key]).to_string(), url.into()] {
-            let clean = world.harness.clean_text(text.clone());
-            assert!(clean.contains("[REDACTED]") && !clean.contains("marked"), "{text}: {clean}");
-        }
-        // One that looks the same everywhere is looked for once.
-        world.harness.secrets.clear();
-        world.harness.keep_secret("sk-plain_0123");
-        assert_eq!(world.harness.secrets, ["sk-plain_0123"]);
     }
 
     #[test]
@@ -336,7 +286,7 @@ mod tests {
         world.command("keys.set", json!({ "provider": "xai", "key": around }));
         let set = VaultAsk::Set("xai".into(), key.into());
         assert!(matches!(&world.asked[..], [Action::Vault { ask, .. }] if *ask == set));
-        let is_out = |world: &World| world.harness.clean_text(format!("[{key}]")) == "[[REDACTED]]";
+        let is_out = |world: &World| world.harness.secrets().scrubbed(format!("[{key}]")) == "[[REDACTED]]";
         assert!(is_out(&world));
 
         let mut world = World::new(&[]);
@@ -359,13 +309,6 @@ mod tests {
             .unwrap()
             .unwrap();
         assert!(is_out(&world));
-
-        let mut world = World::new(&[]);
-        world.harness.keep_secret(&around);
-        assert!(is_out(&world));
-        // The longer of two is taken out first: what is left of it would be half a key.
-        world.harness.keep_secret(&format!("{key}-longer"));
-        assert_eq!(world.harness.clean_text(format!("{key}-longer")), "[REDACTED]");
     }
 
     #[test]
@@ -411,7 +354,7 @@ mod tests {
         };
         assert_eq!((request.method(), http.vault.as_deref()), ("GET", None));
         assert!(!format!("{:?}", world.asked).contains("marked"));
-        assert_eq!(world.harness.clean_text("sk-marked-key".into()), "[REDACTED]");
+        assert_eq!(world.harness.secrets().scrubbed("sk-marked-key".into()), "[REDACTED]");
         world.asked.clear();
         world.command("keys.models", json!({ "provider": { "kind": "openai" } }));
         let [Action::TryKey { http, list: true, .. }] = &world.asked[..] else { panic!("{:?}", world.asked) };

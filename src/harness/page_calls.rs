@@ -4,17 +4,21 @@
 //! of them; only that call waits, the agent does not. Such a call goes with its page, so no journal holds it, and it needs
 //! no running harness. Leaves to others: what a question says, and who answers (`permission`).
 
+use super::DEFAULT_SESSION;
+use super::calls::Calls;
 use super::calls::{About, CallOwner};
+use super::core::Core;
 use super::pages::Owner;
 use super::permission::{not_asked, request_of};
-use super::{DEFAULT_SESSION, Harness};
+use super::runs::Runner;
+use super::setup::Setup;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json::json;
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::tools::policy::{self, fingerprint};
-use crate::tools::{Definition, Origin, Verdict, gate};
+use crate::tools::permit::CHANGED;
+use crate::tools::{Answers, Caller, Checked, Definition, Facts, Origin, Permit, Wanted, decide, policy};
 use serde_json::Value;
 
 /// A call.
@@ -26,9 +30,16 @@ pub(super) struct PageCall {
     pub tool: String,
     /// The arguments as they were given.
     pub args: Value,
+    /// What has been answered about it.
+    pub answers: Answers,
 }
 
 impl PageCall {
+    /// A call that nobody was asked about.
+    pub fn new(command: u32, tool: &str, args: Value) -> PageCall {
+        PageCall { command, tool: tool.into(), args, answers: Answers::default() }
+    }
+
     /// Its id, for the tool and for a question about it.
     fn id(&self) -> String {
         format!("call-{}", self.command)
@@ -52,123 +63,130 @@ impl PageQuestion {
     }
 }
 
-/// How far a call has come.
-#[derive(Clone, Debug)]
-pub(super) enum Stage {
-    /// It is new.
-    Asked,
-    /// The page's own schema has found nothing wrong.
-    Valid,
-    /// `decide` has said this.
-    Judged(Verdict),
-    /// A person has allowed it, with this definition of the tool.
-    Allowed(String),
+impl Calls {
+    /// `PermissionRequest` of the contract.
+    pub(super) fn told_page_question(&self, core: &Core, setup: &Setup, asked: &PageQuestion) -> Value {
+        let tool = setup.registry.get(&asked.call.tool).map(|tool| &tool.definition);
+        let args = core.secrets.scrubbed_value(asked.call.args.clone());
+        request_about(&asked.call, tool, &args, &asked.id(), asked.reason).done()
+    }
 }
 
-impl Harness {
+impl Runner {
     /// Goes on with a call: it runs, somebody is asked, or it is refused.
-    pub(super) fn page_call(&mut self, call: PageCall, stage: Stage) {
+    pub(super) fn page_call(&mut self, core: &mut Core, call: PageCall) {
         let command = call.command;
-        if let Err(error) = self.next_of_page_call(call, &stage) {
-            self.reply_now(command, Err(self.scrubbed_error(error)));
+        if let Err(error) = self.next_of_page_call(core, call) {
+            core.reply_now(command, Err(core.secrets.scrubbed_error(error)));
         }
     }
 
-    fn next_of_page_call(&mut self, call: PageCall, stage: &Stage) -> Result<(), ErrorInfo> {
-        let checked = gate(&self.registry, &self.policy, &call.tool, &json(&call.args))?;
-        let (tool, args) = (checked.definition.clone(), checked.args);
-        if matches!(tool.origin, Origin::Person | Origin::Delegate | Origin::Skill) {
-            let message = format!("{} is of use to a model only", tool.name);
-            return Err(ErrorInfo::new(Code::ToolFailed, message).hint("let a model call it, in a run"));
-        }
-        let (mut verdict, mut reason) = self.policy.verdict(&tool, false);
-        if let Stage::Allowed(definition) = stage {
-            if *definition != fingerprint(&tool) {
-                return Err(not_asked(&["ask_", &call.id()].concat()));
+    fn next_of_page_call(&mut self, core: &mut Core, call: PageCall) -> Result<(), ErrorInfo> {
+        let session = core.session(DEFAULT_SESSION);
+        let facts = Facts {
+            tools: &self.setup.registry,
+            policy: &self.setup.policy,
+            grants: session.map(|session| session.grants.as_slice()).unwrap_or_default(),
+            caller: Caller::Page,
+        };
+        let arguments = json(&call.args);
+        let wanted = Wanted {
+            name: &call.tool,
+            arguments: &arguments,
+            answers: &call.answers,
+            failed: 0,
+            lost: false,
+        };
+        match decide(&wanted, &facts) {
+            Permit::Refuse(error) => return Err(error),
+            Permit::Inspect { function, args } => {
+                let mut request = Object::new();
+                request.value("args", args);
+                let owner = CallOwner::Validate(About::Page(call));
+                self.calls.ask_page(core, &self.setup, owner, function, "validate", request);
             }
-            if verdict != Verdict::Deny {
-                return self.run_for_page(&call, &tool, args);
+            Permit::Consult(Checked { definition, args, .. }, reason) => {
+                let request = request_about(&call, Some(definition), &args, "", reason);
+                self.ask_decide(core, About::Page(call), request);
+            }
+            // The answer was about another tool.
+            Permit::Ask { reason: CHANGED, .. } => return Err(not_asked(&["ask_", &call.id()].concat())),
+            Permit::Ask { reason, definition, .. } => {
+                let deadline = self.setup.question_deadline(core);
+                let question = PageQuestion { call, definition, reason, deadline };
+                let mut event = core.detail(DEFAULT_SESSION);
+                event.all(self.calls.told_page_question(core, &self.setup, &question));
+                self.calls.page_questions.push(question);
+                self.calls.send_now(core, &self.setup, "agent:permission-required", event);
+            }
+            Permit::Run(Checked { definition, args, .. }) => {
+                let tool = definition.clone();
+                return self.run_for_page(core, &call, &tool, args);
             }
         }
-        if let (Stage::Asked, Some(function)) = (stage, tool.validate) {
-            let mut request = Object::new();
-            request.value("args", args);
-            self.ask_page(CallOwner::Validate(About::Page(call)), function, "validate", request);
-            return Ok(());
-        }
-        if let (true, Some(function)) = (verdict != Verdict::Deny, self.config.decide) {
-            let Stage::Judged(judged) = stage else {
-                let request = request_about(&call, Some(&tool), &args, "", reason);
-                self.ask_page(CallOwner::Decide(About::Page(call)), function, "decide", request);
-                return Ok(());
-            };
-            (verdict, reason) = (*judged, "decide");
-        }
-        let session = self.session(DEFAULT_SESSION);
-        let granted = session.is_some_and(|session| session.grants.iter().any(|grant| grant.covers(&tool)));
-        match verdict {
-            Verdict::Deny => Err(policy::not_allowed(&tool)),
-            Verdict::Ask if !granted => {
-                let definition = fingerprint(&tool);
-                let question = PageQuestion { call, definition, reason, deadline: self.question_deadline() };
-                let mut event = self.detail(DEFAULT_SESSION);
-                event.all(self.told_page_question(&question));
-                self.page_questions.push(question);
-                self.send_now("agent:permission-required", event);
-                Ok(())
-            }
-            Verdict::Allow | Verdict::Ask => self.run_for_page(&call, &tool, args),
-        }
+        Ok(())
     }
 
-    fn run_for_page(&mut self, call: &PageCall, tool: &Definition, args: Value) -> Result<(), ErrorInfo> {
-        let running = self.calls.values().filter(|live| matches!(live.owner, CallOwner::Tool(_))).count();
-        if self.policy.parallel.is_some_and(|most| running as u64 >= most) {
+    fn run_for_page(
+        &mut self,
+        core: &mut Core,
+        call: &PageCall,
+        tool: &Definition,
+        args: Value,
+    ) -> Result<(), ErrorInfo> {
+        let running =
+            self.calls.functions.values().filter(|live| matches!(live.owner, CallOwner::Tool(_))).count();
+        if self.setup.policy.parallel.is_some_and(|most| running as u64 >= most) {
             let error = ErrorInfo::new(Code::Busy, "as many tools run as maxParallelTools allows");
             return Err(error.hint("call it again when one of them has ended"));
         }
         let owner = Owner::Command(call.command);
         match tool.origin {
-            Origin::Page => self.page_tool(owner, tool.name.clone(), args),
-            Origin::Host(function) => {
-                self.call_tool(owner, (&tool.name, function), &args, tool.timeout_ms, false)
-            }
+            Origin::Page => self.pages.page_tool(core, owner, tool.name.clone(), args),
+            Origin::Host(function) => self.calls.call_tool(
+                core,
+                owner,
+                (&tool.name, function),
+                &args,
+                tool.timeout_ms.unwrap_or(self.setup.config.tool_timeout_ms),
+                false,
+            ),
             // Refused before.
             Origin::Person | Origin::Delegate | Origin::Skill => {}
         }
         Ok(())
     }
 
-    /// `PermissionRequest` of the contract.
-    pub(super) fn told_page_question(&self, asked: &PageQuestion) -> Value {
-        let tool = self.registry.get(&asked.call.tool).map(|tool| &tool.definition);
-        let args = self.scrubbed_value(asked.call.args.clone());
-        request_about(&asked.call, tool, &args, &asked.id(), asked.reason).done()
-    }
-
     /// A person answers. `false`: this question is none of the page's own code.
-    pub(super) fn answer_page_question(&mut self, request: &str, answer: &str, word: Option<&str>) -> bool {
-        let Some(at) = self.page_questions.iter().position(|asked| asked.id() == request) else {
+    pub(super) fn answer_page_question(
+        &mut self,
+        core: &mut Core,
+        request: &str,
+        answer: &str,
+        word: Option<&str>,
+    ) -> bool {
+        let Some(at) = self.calls.page_questions.iter().position(|asked| asked.id() == request) else {
             return false;
         };
-        let PageQuestion { call, definition, .. } = self.page_questions.remove(at);
-        let mut event = self.detail(DEFAULT_SESSION);
+        let PageQuestion { mut call, definition, .. } = self.calls.page_questions.remove(at);
+        let mut event = core.detail(DEFAULT_SESSION);
         event.text("requestId", request).text("answer", answer);
-        self.send_now("agent:permission-resolved", event);
+        self.calls.send_now(core, &self.setup, "agent:permission-resolved", event);
         if answer == "deny" {
             let mut error = policy::denied();
             if let Some(word) = word {
                 error = error.hint(word);
             }
-            self.reply_now(call.command, Err(error));
+            core.reply_now(call.command, Err(error));
             return true;
         }
         // Where no agent runs there is no session that it could hold for.
-        if answer == "always_allow" && self.session(DEFAULT_SESSION).is_some() {
+        if answer == "always_allow" && core.session(DEFAULT_SESSION).is_some() {
             let granted = Entry::Granted { tool: call.tool.clone(), definition: definition.clone() };
-            self.append(DEFAULT_SESSION, None, &granted);
+            self.append(core, DEFAULT_SESSION, None, &granted);
         }
-        self.page_call(call, Stage::Allowed(definition));
+        call.answers.allowed = Some(definition);
+        self.page_call(core, call);
         true
     }
 }

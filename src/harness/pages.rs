@@ -1,21 +1,24 @@
 //! Operations on pages: from the page's own code, from `tools.execute` and from a run.
 //!
-//! Every one is worked out against the pages as they are in the database, whoever wrote them last: what other
-//! tabs changed is read first, and a commit that comes too late is worked out again. A page tool of a run
+//! Each is worked out against the pages as they are in the database. What other tabs changed is read first, and a
+//! commit that comes too late is worked out again. A page tool of a run
 //! commits its changes and its outcome together, so that it happens exactly once.
 
 use super::calls::RunCall;
+use super::core::{Core, Next};
 use super::outcome::{failed_call, returned_entry, tool_value};
 use super::sessions::{Head, signed_head};
-use super::{Action, After, Harness, start};
+use super::{Action, start};
 use crate::error::ErrorInfo;
 use crate::journal::{Entry, Header, Row};
 use crate::json::json;
 use crate::list::Listed;
+use crate::maps::Few;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use crate::tools::{ToolText, pages};
 use crate::workspace::{Missed, Op, Outcome, Pending, Plan, Workspace};
 use serde_json::Value;
+use std::collections::VecDeque;
 
 /// For whom it is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +38,7 @@ enum What {
 
 /// One operation on its way.
 #[derive(Clone, Debug)]
-pub(super) struct Job {
+struct Job {
     owner: Owner,
     what: What,
     /// What it waits for besides the pages.
@@ -62,9 +65,18 @@ impl Job {
     }
 }
 
+/// What a read is for.
+#[derive(Debug)]
+enum After {
+    /// Pages, all or the changed ones.
+    Pages(Refresh),
+    /// What an operation needs besides the pages.
+    Rows(Box<Job>),
+}
+
 /// Jobs that wait until the pages are as they are in the database.
 #[derive(Debug)]
-pub(super) struct Refresh {
+struct Refresh {
     pub jobs: Vec<Job>,
     /// The number of the last change that the second read brings; `None`: this is the first read.
     rev: Option<u64>,
@@ -72,7 +84,7 @@ pub(super) struct Refresh {
 
 /// A job that is worked out.
 #[derive(Debug)]
-pub(super) struct Done {
+struct Done {
     /// What the caller gets: the value of an operation, or the text of a tool.
     value: Value,
     plan: Plan,
@@ -80,30 +92,93 @@ pub(super) struct Done {
 
 /// What goes with a commit and becomes true with it.
 #[derive(Debug)]
-pub(super) struct Step {
+struct Step {
     done: Done,
     row: Option<(Header, Entry, Row)>,
 }
 
-impl Harness {
+/// The pages, and the operations on them that are under way.
+#[derive(Debug, Default)]
+pub(super) struct Pages {
+    /// As they were read last.
+    workspace: Option<Workspace>,
+    /// What is to be committed.
+    jobs: VecDeque<Job>,
+    commit: Option<(u64, Job, Step)>,
+    reads: Few<u64, After>,
+    refreshing: bool,
+    refresh_queue: Vec<Job>,
+}
+
+impl Core {
+    fn page_job_answer(&mut self, job: &Job, result: Result<Value, ErrorInfo>) {
+        let Owner::Command(command) = job.owner else { return };
+        let result = result.map(|value| match (&job.what, value) {
+            (What::Tool { .. }, Value::String(text)) => tool_value(&ToolText::new(text), false),
+            (_, value) => value,
+        });
+        let json = result.map(|value| (!value.is_null()).then(|| json(&value)));
+        self.outbox.tell(Action::Reply { id: command, result: json });
+    }
+
+    fn is_wanted(&self, job: &Job) -> bool {
+        match &job.owner {
+            Owner::Command(_) => true,
+            Owner::Run(RunCall { session, run, tool_call }) => self.is_open(session, run, tool_call),
+        }
+    }
+}
+
+impl Pages {
+    /// Whether a change is on its way to the store.
+    pub fn is_committing(&self) -> bool {
+        self.commit.is_some()
+    }
+
+    /// Whether it is this commit.
+    pub fn commits(&self, commit: u64) -> bool {
+        self.commit.as_ref().is_some_and(|(id, ..)| *id == commit)
+    }
+
+    /// Whether changes wait to be committed.
+    pub fn has_changes(&self) -> bool {
+        !self.jobs.is_empty()
+    }
+
+    /// What runs wanted to change is not wanted any more.
+    pub fn drop_of_runs(&mut self) {
+        self.jobs.retain(Job::is_of_page);
+    }
+
+    /// What comes of a run's change that is on its way concerns nobody any more.
+    pub fn drop_commit_of_run(&mut self) {
+        self.commit.take_if(|(_, job, _)| !job.is_of_page());
+    }
+
     /// `pages.<name>` of the page's own code.
-    pub(super) fn page_command(&mut self, command: u32, name: &str, args: &Value) -> Result<(), ErrorInfo> {
+    pub(super) fn page_command(
+        &mut self,
+        core: &mut Core,
+        command: u32,
+        name: &str,
+        args: &Value,
+    ) -> Result<(), ErrorInfo> {
         let op = Op::parse(name, args)?;
-        self.page_job(Job { owner: Owner::Command(command), what: What::Op(op), pending: None });
+        self.page_job(core, Job { owner: Owner::Command(command), what: What::Op(op), pending: None });
         Ok(())
     }
 
     /// A page tool whose arguments have passed the gate.
-    pub(super) fn page_tool(&mut self, owner: Owner, name: String, args: Value) {
-        self.page_job(Job { owner, what: What::Tool { name, args }, pending: None });
+    pub(super) fn page_tool(&mut self, core: &mut Core, owner: Owner, name: String, args: Value) {
+        self.page_job(core, Job { owner, what: What::Tool { name, args }, pending: None });
     }
 
-    fn page_job(&mut self, job: Job) {
+    fn page_job(&mut self, core: &mut Core, job: Job) {
         self.refresh_queue.push(job);
-        self.refresh();
+        self.refresh(core);
     }
 
-    pub(super) fn refresh(&mut self) {
+    fn refresh(&mut self, core: &mut Core) {
         if self.refreshing {
             return;
         }
@@ -116,10 +191,11 @@ impl Harness {
             None => Workspace::reads().to_vec(),
             Some(workspace) => vec![workspace.missed()],
         };
-        self.read(reads, After::Pages(Refresh { jobs, rev: None }));
+        let read = core.read(reads);
+        self.reads.insert(read, After::Pages(Refresh { jobs, rev: None }));
     }
 
-    pub(super) fn pages_read(&mut self, refresh: Refresh, rows: Vec<Rows>) {
+    fn pages_read(&mut self, core: &mut Core, refresh: Refresh, rows: Vec<Rows>) {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
         let result = match (&mut self.workspace, refresh.rev) {
@@ -135,88 +211,114 @@ impl Harness {
         };
         match result {
             Ok(Some(missed)) => {
-                self.read(missed.reads, After::Pages(Refresh { rev: Some(missed.rev), ..refresh }));
+                let read = core.read(missed.reads);
+                self.reads.insert(read, After::Pages(Refresh { rev: Some(missed.rev), ..refresh }));
             }
             Ok(None) => {
                 self.refreshing = false;
                 for job in refresh.jobs {
-                    self.work_out(job);
+                    self.work_out(core, job);
                 }
-                self.refresh();
+                self.refresh(core);
             }
-            Err(error) => self.read_failed(After::Pages(refresh), &error),
+            Err(error) => self.refresh_failed(core, refresh, &error),
         }
     }
 
-    pub(super) fn page_rows(&mut self, mut job: Job, rows: Vec<Rows>) {
+    /// Whether these rows are for pages.
+    pub(super) fn awaits(&self, read: u64) -> bool {
+        self.reads.get(read).is_some()
+    }
+
+    /// Rows were read.
+    pub(super) fn rows_came(&mut self, core: &mut Core, read: u64, result: Result<Vec<Rows>, StoreError>) {
+        match (self.reads.remove(read), result.map_err(|error| error.info())) {
+            (Some(After::Pages(refresh)), Ok(rows)) => self.pages_read(core, refresh, rows),
+            (Some(After::Pages(refresh)), Err(error)) => self.refresh_failed(core, refresh, &error),
+            (Some(After::Rows(job)), Ok(rows)) => self.page_rows(core, *job, rows),
+            (Some(After::Rows(job)), Err(error)) => self.page_job_done(core, *job, Err(error)),
+            (None, _) => {}
+        }
+    }
+
+    fn refresh_failed(&mut self, core: &mut Core, refresh: Refresh, error: &ErrorInfo) {
+        self.refreshing = false;
+        for job in refresh.jobs {
+            self.page_job_done(core, job, Err(error.clone()));
+        }
+        self.refresh(core);
+    }
+
+    fn page_rows(&mut self, core: &mut Core, mut job: Job, rows: Vec<Rows>) {
         let rows = rows.into_iter().next().unwrap_or_default();
         let result = match job.pending.take() {
             Some(Wait::Op(pending)) => pending.finish(&rows).map(done),
             Some(Wait::Tool(pending)) => pending.finish(&rows).map(done_tool),
             None => return,
         };
-        self.worked_out(job, result);
+        self.worked_out(core, job, result);
     }
 
     /// What a job leads to with the pages as they are known now. Changes nothing.
-    fn plan_of(&self, what: &What) -> Option<Result<Planned, ErrorInfo>> {
+    fn plan_of(&self, core: &Core, what: &What) -> Option<Result<Planned, ErrorInfo>> {
         let workspace = self.workspace.as_ref()?;
         Some(match what {
-            What::Op(op) => workspace.plan(op, self.now).map(|outcome| match outcome {
+            What::Op(op) => workspace.plan(op, core.now).map(|outcome| match outcome {
                 Outcome::Done(plan) => Planned::Done(done(plan)),
                 Outcome::Read(pending) => Planned::Wait(Wait::Op(pending)),
             }),
-            What::Tool { name, args } => pages::run(name, args, workspace, self.now).map(|run| match run {
+            What::Tool { name, args } => pages::run(name, args, workspace, core.now).map(|run| match run {
                 pages::Run::Done(tool) => Planned::Done(done_tool(tool)),
                 pages::Run::Read(pending) => Planned::Wait(Wait::Tool(pending)),
             }),
         })
     }
 
-    fn work_out(&mut self, mut job: Job) {
-        if !self.is_wanted(&job) {
+    fn work_out(&mut self, core: &mut Core, mut job: Job) {
+        if !core.is_wanted(&job) {
             return;
         }
-        match self.plan_of(&job.what) {
-            Some(Ok(Planned::Done(done))) => self.worked_out(job, Ok(done)),
+        match self.plan_of(core, &job.what) {
+            Some(Ok(Planned::Done(done))) => self.worked_out(core, job, Ok(done)),
             Some(Ok(Planned::Wait(wait))) => {
                 let read: Read = match &wait {
                     Wait::Op(pending) => pending.read().clone(),
                     Wait::Tool(pending) => pending.read().clone(),
                 };
                 job.pending = Some(wait);
-                self.read(vec![read], After::PageRows(Box::new(job)));
+                let read = core.read(vec![read]);
+                self.reads.insert(read, After::Rows(Box::new(job)));
             }
-            Some(Err(error)) => self.worked_out(job, Err(error)),
+            Some(Err(error)) => self.worked_out(core, job, Err(error)),
             None => {}
         }
     }
 
-    fn worked_out(&mut self, job: Job, result: Result<Done, ErrorInfo>) {
+    fn worked_out(&mut self, core: &mut Core, job: Job, result: Result<Done, ErrorInfo>) {
         match result {
             // What changes pages is worked out once more at the moment it is sent.
             Ok(done) if !done.plan.writes.is_empty() => {
-                self.page_jobs.push_back(job);
-                self.outbox.hurry();
+                self.jobs.push_back(job);
+                core.outbox.hurry();
             }
-            result => self.page_job_done(job, result),
+            result => self.page_job_done(core, job, result),
         }
     }
 
     /// Sends the next change of pages, in a commit of its own. `false`: nothing changed.
-    pub(super) fn send_page_commit(&mut self) -> bool {
-        let Some(job) = self.page_jobs.pop_front() else { return false };
-        if !self.is_wanted(&job) {
+    pub(super) fn send_page_commit(&mut self, core: &mut Core) -> bool {
+        let Some(job) = self.jobs.pop_front() else { return false };
+        if !core.is_wanted(&job) {
             return true;
         }
-        let done = match self.plan_of(&job.what) {
+        let done = match self.plan_of(core, &job.what) {
             Some(Ok(Planned::Done(done))) if !done.plan.writes.is_empty() => done,
             Some(Ok(Planned::Done(done))) => {
-                self.page_job_done(job, Ok(done));
+                self.page_job_done(core, job, Ok(done));
                 return true;
             }
             Some(Err(error)) => {
-                self.page_job_done(job, Err(error));
+                self.page_job_done(core, job, Err(error));
                 return true;
             }
             // What changes pages never waits for rows.
@@ -229,92 +331,75 @@ impl Harness {
             Owner::Command(_) => writes.push(start::format_write()),
             Owner::Run(RunCall { session, run, tool_call }) => {
                 let entry = outcome_entry(tool_call, &done.value);
-                let Some(slot) = self.sessions.get(session) else { return true };
-                let (header, stored) = slot.session.row(self.now, Some(run), &entry);
-                let head = Head::parse(&json(&slot.session.head_after(self.now, &header, &stored)));
+                let Some(slot) = core.sessions.get(session) else { return true };
+                let (header, stored) = slot.session.row(core.now, Some(run), &entry);
+                let head = Head::parse(&json(&slot.session.head_after(core.now, &header, &stored)));
                 let key: Key = vec![session.as_str().into(), Part::Number(header.seq)];
                 writes.push(Write::Put { table: Table::Entries, key, value: stored.to_text() });
                 writes.push(signed_head(session, &head));
-                expect.push(self.guard());
+                expect.push(core.guard());
                 row = Some((header, entry, stored));
             }
         }
         let commit = Commit { expect, writes, durability: Durability::Strict };
-        let id = self.outbox.send_alone(self.now, commit);
-        self.page_commit = Some((id, job, Step { done, row }));
+        let id = core.outbox.send_alone(core.now, commit);
+        self.commit = Some((id, job, Step { done, row }));
         true
     }
 
-    pub(super) fn page_committed(&mut self, result: Result<(), StoreError>) {
-        let Some((_, job, step)) = self.page_commit.take() else { return };
+    pub(super) fn page_committed(&mut self, core: &mut Core, result: Result<(), StoreError>) {
+        let Some((_, job, step)) = self.commit.take() else { return };
         match result {
             Ok(()) => {
                 if let Some(workspace) = &mut self.workspace {
                     workspace.accept(step.done.plan);
                 }
                 match step.row {
-                    None => self.page_job_answer(&job, Ok(step.done.value)),
-                    Some((header, entry, row)) => self.stored_outcome(&job, &header, &entry, &row),
+                    None => core.page_job_answer(&job, Ok(step.done.value)),
+                    Some((header, entry, row)) => self.stored_outcome(core, &job, &header, &entry, &row),
                 }
             }
             // Another tab was quicker: its changes are read, and this is worked out again.
             Err(StoreError::Conflict(Table::Meta, key)) if key == vec![Part::from("pages_rev")] => {
-                self.page_job(job)
+                self.page_job(core, job)
             }
             Err(error) => match &job.owner {
-                Owner::Command(_) => self.page_job_answer(&job, Err(error.info())),
-                Owner::Run(_) => self.fail(error.info()),
+                Owner::Command(_) => core.page_job_answer(&job, Err(error.info())),
+                Owner::Run(_) => core.fail(error.info()),
             },
         }
     }
 
-    fn stored_outcome(&mut self, job: &Job, header: &Header, entry: &Entry, row: &Row) {
+    fn stored_outcome(&mut self, core: &mut Core, job: &Job, header: &Header, entry: &Entry, row: &Row) {
         let Owner::Run(RunCall { session, .. }) = &job.owner else { return };
         let accepted =
-            self.sessions.get_mut(session).map(|slot| slot.session.accept(header, Some(entry), row));
+            core.sessions.get_mut(session).map(|slot| slot.session.accept(header, Some(entry), row));
         match accepted {
             Some(Ok(())) => {
-                if let Some(slot) = self.sessions.get_mut(session) {
-                    slot.head = header.seq;
+                if let Some(slot) = core.sessions.get_mut(session) {
+                    slot.written = header.seq;
                 }
-                self.after(session, header.run.as_deref(), entry);
-                self.advance(session);
+                let (session, run) = (session.clone(), header.run.clone());
+                core.next.push_back(Next::Stored { session, run, entry: Box::new(entry.clone()) });
             }
-            Some(Err(error)) => self.fail(error),
+            Some(Err(error)) => core.fail(error),
             None => {}
         }
     }
 
     /// Nothing is to be written: the answer is all there is.
-    pub(super) fn page_job_done(&mut self, job: Job, result: Result<Done, ErrorInfo>) {
+    fn page_job_done(&mut self, core: &mut Core, job: Job, result: Result<Done, ErrorInfo>) {
         match &job.owner {
-            Owner::Command(_) => self.page_job_answer(&job, result.map(|done| done.value)),
+            Owner::Command(_) => core.page_job_answer(&job, result.map(|done| done.value)),
             // It may have ended otherwise while rows were read.
-            Owner::Run(_) if !self.is_wanted(&job) => {}
+            Owner::Run(_) if !core.is_wanted(&job) => {}
             Owner::Run(RunCall { session, run, tool_call }) => {
                 let entry = match result {
                     Ok(done) => outcome_entry(tool_call, &done.value),
                     Err(error) => failed_call(tool_call, error),
                 };
-                self.settle(session, run, &entry);
+                core.settle(session.clone(), run.clone(), entry);
             }
-        }
-    }
-
-    fn page_job_answer(&mut self, job: &Job, result: Result<Value, ErrorInfo>) {
-        let Owner::Command(command) = job.owner else { return };
-        let result = result.map(|value| match (&job.what, value) {
-            (What::Tool { .. }, Value::String(text)) => tool_value(&ToolText::new(text), false),
-            (_, value) => value,
-        });
-        let json = result.map(|value| (!value.is_null()).then(|| json(&value)));
-        self.outbox.tell(Action::Reply { id: command, result: json });
-    }
-
-    fn is_wanted(&self, job: &Job) -> bool {
-        match &job.owner {
-            Owner::Command(_) => true,
-            Owner::Run(RunCall { session, run, tool_call }) => self.is_open(session, run, tool_call),
         }
     }
 }

@@ -2,14 +2,17 @@
 //!
 //! Decides what a question says, who may answer which, and when nobody has answered in time. Promises: a question is
 //! told after its entry is stored and answered once; the first answer counts, for just the arguments and the definition
-//! it was asked about. Leaves to others: whether to ask at all (`tools::policy`, `run`).
+//! it was asked about. Leaves to others: whether to ask at all (`tools::permit`).
 
+use super::calls::Calls;
 use super::calls::{About, CallOwner, LiveCall, RunCall};
 use super::config::shortened;
+use super::core::Core;
 use super::outcome::failed_call;
-use super::page_calls::Stage;
+use super::runs::Runner;
 use super::sessions::Head;
-use super::{Action, DEFAULT_SESSION, Harness};
+use super::setup::Setup;
+use super::{Action, DEFAULT_SESSION};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::json::texts;
@@ -24,170 +27,10 @@ use serde_json::Value;
 /// The answers there are.
 const ANSWERS: [&str; 3] = ["allow_once", "always_allow", "deny"];
 
-impl Harness {
-    pub(super) fn question_deadline(&self) -> Option<Millis> {
-        self.config.question_ms.map(|limit| self.now.saturating_add(limit))
-    }
-
-    /// Calls a function of the page about a call.
-    pub(super) fn ask_page(
-        &mut self,
-        owner: CallOwner,
-        function: u32,
-        kind: &'static str,
-        mut request: Object,
-    ) {
-        let call = self.key();
-        let limit = self.config.tool_timeout_ms;
-        self.calls.insert(call, LiveCall::new(owner, "", limit));
-        self.outbox.act(Action::CallPage { call, function, kind, json: Some(request.json()) });
-    }
-
-    /// `decide` is asked about a call of a run.
-    pub(super) fn consult(&mut self, session: &str, run: &str, tool_call: &str) {
-        let about = About::Run(RunCall::new(session, run, tool_call));
-        let (Some(tool), Some(function)) = (self.tool_of(session, run, tool_call), self.config.decide) else {
-            // The tool, or the page that decides, has gone since: a person is asked.
-            return self.judged(about, Ok(None));
-        };
-        let args = self.args_of(session, run, tool_call);
-        let reason = self.policy.verdict(tool, false).1;
-        let request = request_of(tool_call, &tool.name, tool.capability.as_deref(), &args, "", reason);
-        self.ask_page(CallOwner::Decide(about), function, "decide", request);
-    }
-
-    /// What `decide` says. When it throws, says something else or nothing, a person is asked.
-    pub(super) fn judged(&mut self, about: About, result: Result<Option<String>, ErrorInfo>) {
-        let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
-        let verdict = said.as_ref().and_then(Value::as_str).and_then(Verdict::parse).unwrap_or(Verdict::Ask);
-        match about {
-            About::Page(call) => self.page_call(call, Stage::Judged(verdict)),
-            About::Run(RunCall { session, run, tool_call }) => {
-                let entry = Entry::Judged { tool_call, verdict: verdict.as_str().into() };
-                self.inner_settle(session, run, entry);
-            }
-        }
-    }
-
-    /// The page's own schema is asked about the arguments of a call of a run, or about the run's answer.
-    pub(super) fn inspect(&mut self, session: &str, run: &str, tool_call: &str) {
-        let about = About::Run(RunCall::new(session, run, tool_call));
-        let (function, args) = if tool_call.is_empty() {
-            let run = self.run(session, run);
-            let value = run.and_then(Run::last_value).and_then(Result::ok);
-            let output = run.and_then(|run| run.prompt.output.as_ref());
-            (output.and_then(|output| output.validate), value.unwrap_or_default())
-        } else {
-            let function = self.tool_of(session, run, tool_call).and_then(|tool| tool.validate);
-            (function, self.args_of(session, run, tool_call))
-        };
-        let Some(function) = function else {
-            let error = ErrorInfo::new(Code::ToolNotFound, "the tool is gone");
-            return self.validated(about, Err(error));
-        };
-        let mut request = Object::new();
-        request.value("args", args);
-        self.ask_page(CallOwner::Validate(about), function, "validate", request);
-    }
-
-    /// What it says: what is wrong with them, or nothing.
-    pub(super) fn validated(&mut self, about: About, result: Result<Option<String>, ErrorInfo>) {
-        let error = match result {
-            Err(error) => Some(self.scrubbed_error(error)),
-            Ok(json) => {
-                let said = json.and_then(|json| crate::json::parse(&json));
-                let wrong = said.as_ref().and_then(Value::as_str).map(|said| self.scrubbed(said.into()));
-                let answer = matches!(&about, About::Run(of) if of.tool_call.is_empty());
-                let code = if answer { Code::InvalidOutput } else { Code::InvalidArguments };
-                wrong.map(|wrong| ErrorInfo::new(code, ToolText::cut(wrong).text))
-            }
-        };
-        match (about, error) {
-            (About::Page(call), Some(error)) => self.reply_now(call.command, Err(error)),
-            (About::Page(call), None) => self.page_call(call, Stage::Valid),
-            (About::Run(RunCall { session, run, tool_call }), error) => {
-                self.inner_settle(session, run, Entry::Validated { tool_call, error });
-            }
-        }
-    }
-
-    /// The tool is asked what became of a call that was lost.
-    pub(super) fn look_up(&mut self, session: &str, run: &str, tool_call: &str) {
-        let of = RunCall::new(session, run, tool_call);
-        let Some(function) = self.tool_of(session, run, tool_call).and_then(|tool| tool.lookup) else {
-            return self.looked_up(of, Ok(None));
-        };
-        let mut request = Object::new();
-        request.value("args", self.args_of(session, run, tool_call)).text("toolCallId", tool_call);
-        self.ask_page(CallOwner::Lookup(of), function, "lookup", request);
-    }
-
-    /// What the tool knows of it: `{ result }`, or nothing.
-    pub(super) fn looked_up(&mut self, of: RunCall, result: Result<Option<String>, ErrorInfo>) {
-        let RunCall { session, run, tool_call } = of;
-        let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
-        let entry = match said.as_ref().and_then(|said| said.get("result")) {
-            Some(result) => self.returned_value(&tool_call, result),
-            None => Entry::NotFound { tool_call },
-        };
-        self.inner_settle(session, run, entry);
-    }
-
-    /// A question of a run is stored: everyone is told.
-    pub(super) fn tell_question(&mut self, session: &str, run: &str, tool_call: &str) {
-        let Some(detail) = self.question_of(session, run, tool_call) else { return };
-        if let Some(deadline) = self.question_deadline() {
-            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
-        }
-        let Some(mut event) = self.detail_of(session, run) else { return };
-        event.all(detail);
-        self.send("agent:permission-required", event, true);
-        self.tell_message(session, run, false);
-    }
-
-    /// A call waits for `tools.resolve`: as long as it takes, or as its tool says.
-    pub(super) fn tell_handed(&mut self, session: &str, run: &str, tool_call: &str) {
-        if let Some(limit) = self.limit_of(session, run, tool_call) {
-            let deadline = self.now.saturating_add(limit);
-            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
-        }
-        self.tell_call(session, run, tool_call, "started", true);
-        // The message says that it waits; an event alone says that it runs.
-        self.tell_message(session, run, false);
-    }
-
+impl Core {
     fn limit_of(&self, session: &str, run: &str, tool_call: &str) -> Option<u64> {
         let name = &self.call_of(session, run, tool_call)?.name;
         self.session(session)?.tools.get(name)?.definition.timeout_ms
-    }
-
-    /// A run that waited for a person waits again after a reload.
-    pub(super) fn tell_questions_again(&mut self, session: &str) {
-        if self.current(session).is_some_and(Run::waiting) {
-            let run = self.current_id(session);
-            self.tell_begin(session, &run);
-            self.tell_waiting_calls(session);
-        }
-    }
-
-    /// All calls that wait for a person, and those that other runs carry out.
-    pub(super) fn tell_waiting_calls(&mut self, session: &str) {
-        let Some(run) = self.current(session) else { return };
-        let mut waiting = Vec::new();
-        for part in run.parts() {
-            for call in part.open_calls() {
-                if matches!(call.state, CallState::Waiting(_) | CallState::Handed | CallState::Delegated) {
-                    waiting.push((part.id.clone(), call.id.clone(), call.state.clone()));
-                }
-            }
-        }
-        for (run, call, state) in waiting {
-            match state {
-                CallState::Handed => self.tell_handed(session, &run, &call),
-                CallState::Delegated => self.tell_call(session, &run, &call, "started", true),
-                _ => self.tell_question(session, &run, &call),
-            }
-        }
     }
 
     /// `PermissionRequest` of the contract.
@@ -220,171 +63,6 @@ impl Harness {
         checked.map_or_else(|_| session::arguments(&call.arguments), |checked| checked.args)
     }
 
-    /// All questions of a session that nobody has answered.
-    pub(super) fn questions(&self, session: &str) -> Vec<Value> {
-        let mut questions = Vec::new();
-        if let Some(folded) = self.session(session) {
-            let parts = folded.current().filter(|run| !run.held).map(Run::parts).unwrap_or_default();
-            for run in parts {
-                for (call, question) in run.questions() {
-                    questions.push(self.told_question(folded, run, call, question));
-                }
-            }
-        }
-        if session == DEFAULT_SESSION {
-            for asked in &self.page_questions {
-                questions.push(self.told_page_question(asked));
-            }
-        }
-        questions
-    }
-
-    /// `resolvePermission`: the answer of a person.
-    pub(super) fn resolve_permission(
-        &mut self,
-        command: u32,
-        request: &str,
-        answer: &str,
-        word: Option<&str>,
-    ) -> Result<(), ErrorInfo> {
-        if !ANSWERS.contains(&answer) {
-            let message = "an answer is \"allow_once\", \"always_allow\" or \"deny\"";
-            return Err(ErrorInfo::new(Code::InvalidArguments, message));
-        }
-        if self.answer_page_question(request, answer, word) {
-            self.reply(command, Ok(None));
-            return Ok(());
-        }
-        let asked = self.sessions.iter().find_map(|(id, slot)| {
-            let run = slot.session.current().filter(|run| !run.held)?;
-            let of_part = |run: &Run| {
-                let (call, _) = run.questions().into_iter().find(|(_, question)| question.id == request)?;
-                Some((id.to_owned(), run.id.clone(), call.id.clone()))
-            };
-            run.parts().into_iter().find_map(of_part)
-        });
-        let Some((session, run, tool_call)) = asked else {
-            self.must_run()?;
-            return Err(not_asked(request));
-        };
-        self.must_own_session(&session)?;
-        self.answer_question(&session, &run, tool_call, request, answer, word);
-        self.reply(command, Ok(None));
-        Ok(())
-    }
-
-    fn answer_question(
-        &mut self,
-        session: &str,
-        run: &str,
-        tool_call: String,
-        request: &str,
-        answer: &str,
-        word: Option<&str>,
-    ) {
-        self.question_deadlines.retain(|(_, _, other)| *other != tool_call);
-        let entry = Entry::PermissionAnswered {
-            tool_call,
-            request: request.into(),
-            answer: answer.into(),
-            reason: word.map(|word| self.scrubbed(word.into())),
-        };
-        self.settle(session, run, &entry);
-    }
-
-    /// An answer is stored.
-    pub(super) fn answered_question(&mut self, session: &str, run: &str, tool_call: &str, entry: &Entry) {
-        let Entry::PermissionAnswered { request, answer, .. } = entry else { return };
-        let Some(mut event) = self.detail_of(session, run) else { return };
-        event.text("requestId", request).text("answer", answer);
-        self.send("agent:permission-resolved", event, true);
-        if answer == "deny" {
-            self.tell_call(session, run, tool_call, "started", true);
-            self.tell_call(session, run, tool_call, "failed", true);
-        }
-        self.tell_message(session, run, false);
-    }
-
-    /// Nobody has answered in time: that is a no.
-    pub(super) fn expire_questions(&mut self) {
-        let now = self.now;
-        let due = |deadline: Option<Millis>| deadline.is_some_and(|deadline| deadline <= now);
-        while let Some(asked) = self.page_questions.iter().find(|asked| due(asked.deadline)) {
-            let id = asked.id();
-            self.answer_page_question(&id, "deny", Some(NO_ANSWER));
-        }
-        while let Some(at) = self.question_deadlines.iter().position(|(deadline, ..)| due(Some(*deadline))) {
-            let (_, session, tool_call) = self.question_deadlines.remove(at);
-            let asked = self.current(&session).and_then(|run| {
-                let of_part = |run: &Run| match &run.calls().iter().find(|call| call.id == tool_call)?.state {
-                    CallState::Waiting(question) => Some((run.id.clone(), Some(question.id.clone()))),
-                    CallState::Handed => Some((run.id.clone(), None)),
-                    _ => None,
-                };
-                run.parts().into_iter().find_map(of_part)
-            });
-            match asked {
-                Some((run, Some(request))) => {
-                    self.answer_question(&session, &run, tool_call, &request, "deny", Some(NO_ANSWER));
-                }
-                Some((run, None)) => {
-                    let entry = failed_call(&tool_call, ErrorInfo::new(Code::ToolTimeout, NO_ANSWER));
-                    self.settle(&session, &run, &entry);
-                }
-                None => {}
-            }
-        }
-    }
-
-    /// When the first question or call is not waited for any longer.
-    pub(super) fn first_deadline(&self) -> Option<Millis> {
-        let of_runs = self.question_deadlines.iter().map(|(deadline, ..)| *deadline);
-        self.page_questions.iter().filter_map(|asked| asked.deadline).chain(of_runs).min()
-    }
-
-    /// `tools.resolve`: the answer to a call that has no function.
-    pub(super) fn resolve_call(
-        &mut self,
-        command: u32,
-        tool_call: &str,
-        answer: &Value,
-    ) -> Result<(), ErrorInfo> {
-        let waits = self.sessions.iter().find_map(|(id, slot)| {
-            let handed = |call: &Call| call.id == tool_call && call.state == CallState::Handed;
-            let parts = slot.session.current()?.parts();
-            let part = parts.iter().find(|run| run.calls().iter().any(handed))?;
-            Some((id.to_owned(), part.id.clone()))
-        });
-        let Some((session, run)) = waits else {
-            self.must_run()?;
-            return Err(not_asked(tool_call));
-        };
-        self.must_own_session(&session)?;
-        let entry = match (answer.get("result"), answer.get("error").and_then(Value::as_str)) {
-            (None, Some(error)) => {
-                failed_call(tool_call, self.scrubbed_error(ErrorInfo::new(Code::ToolFailed, error)))
-            }
-            (Some(result), None) => self.returned_value(tool_call, result),
-            _ => {
-                let message = "tools.resolve takes { result } or { error: text }";
-                return Err(ErrorInfo::new(Code::InvalidArguments, message));
-            }
-        };
-        self.settle(&session, &run, &entry);
-        self.reply(command, Ok(None));
-        Ok(())
-    }
-
-    /// `tools.revoke`: a tool is asked about again.
-    pub(super) fn revoke(&mut self, command: u32, session: &str, tool: &str) -> Result<(), ErrorInfo> {
-        self.must_run()?;
-        if self.session(session).is_some_and(|s| s.grants.iter().any(|grant| grant.tool == tool)) {
-            self.append(session, None, &Entry::Revoked { tool: tool.into() });
-        }
-        self.reply(command, Ok(None));
-        Ok(())
-    }
-
     /// What is always allowed in these sessions, whose agent was last stopped at the end of this epoch.
     pub(super) fn granted(&self, heads: Vec<(String, Head)>, stopped: u64) -> Value {
         let mut all = Vec::new();
@@ -400,10 +78,407 @@ impl Harness {
         }
         all.into()
     }
+}
 
-    fn returned_value(&self, tool_call: &str, result: &Value) -> Entry {
-        let (text, json): (ToolText, bool) = self.tool_text(Some(crate::json::json(result)));
+impl Setup {
+    pub(super) fn question_deadline(&self, core: &Core) -> Option<Millis> {
+        self.config.question_ms.map(|limit| core.now.saturating_add(limit))
+    }
+}
+
+impl Calls {
+    /// Calls a function of the page about a call.
+    pub(super) fn ask_page(
+        &mut self,
+        core: &mut Core,
+        setup: &Setup,
+        owner: CallOwner,
+        function: u32,
+        kind: &'static str,
+        mut request: Object,
+    ) {
+        let call = core.call_key();
+        let limit = setup.config.tool_timeout_ms;
+        self.functions.insert(call, LiveCall::new(owner, "", limit));
+        core.outbox.act(Action::CallPage { call, function, kind, json: Some(request.json()) });
+    }
+
+    /// A question of a run is stored: everyone is told.
+    pub(super) fn tell_question(
+        &mut self,
+        core: &mut Core,
+        setup: &Setup,
+        session: &str,
+        run: &str,
+        tool_call: &str,
+    ) {
+        let Some(detail) = core.question_of(session, run, tool_call) else { return };
+        if let Some(deadline) = setup.question_deadline(core) {
+            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
+        }
+        let Some(mut event) = core.detail_of(session, run) else { return };
+        event.all(detail);
+        core.send("agent:permission-required", event, true);
+        self.tell_message(core, session, run, false);
+    }
+
+    /// A call waits for `tools.resolve`: as long as it takes, or as its tool says.
+    pub(super) fn tell_handed(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
+        if let Some(limit) = core.limit_of(session, run, tool_call) {
+            let deadline = core.now.saturating_add(limit);
+            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
+        }
+        core.tell_call(session, run, tool_call, "started", true);
+        // The message says that it waits; an event alone says that it runs.
+        self.tell_message(core, session, run, false);
+    }
+
+    /// A run that waited for a person waits again after a reload.
+    pub(super) fn tell_questions_again(&mut self, core: &mut Core, setup: &Setup, session: &str) {
+        if core.current(session).is_some_and(Run::waiting) {
+            let run = core.current_id(session);
+            self.tell_begin(core, session, &run);
+            self.tell_waiting_calls(core, setup, session);
+        }
+    }
+
+    /// All calls that wait for a person, and those that other runs carry out.
+    pub(super) fn tell_waiting_calls(&mut self, core: &mut Core, setup: &Setup, session: &str) {
+        let Some(run) = core.current(session) else { return };
+        let mut waiting = Vec::new();
+        for part in run.parts() {
+            for call in part.open_calls() {
+                if matches!(call.state, CallState::Waiting(_) | CallState::Handed | CallState::Delegated) {
+                    waiting.push((part.id.clone(), call.id.clone(), call.state.clone()));
+                }
+            }
+        }
+        for (run, call, state) in waiting {
+            match state {
+                CallState::Handed => self.tell_handed(core, session, &run, &call),
+                CallState::Delegated => core.tell_call(session, &run, &call, "started", true),
+                _ => self.tell_question(core, setup, session, &run, &call),
+            }
+        }
+    }
+
+    /// All questions of a session that nobody has answered.
+    pub(super) fn questions(&self, core: &Core, setup: &Setup, session: &str) -> Vec<Value> {
+        let mut questions = Vec::new();
+        if let Some(folded) = core.session(session) {
+            let parts = folded.current().filter(|run| !run.held).map(Run::parts).unwrap_or_default();
+            for run in parts {
+                for (call, question) in run.questions() {
+                    questions.push(core.told_question(folded, run, call, question));
+                }
+            }
+        }
+        if session == DEFAULT_SESSION {
+            for asked in &self.page_questions {
+                questions.push(self.told_page_question(core, setup, asked));
+            }
+        }
+        questions
+    }
+
+    /// An answer is stored.
+    pub(super) fn answered_question(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        run: &str,
+        tool_call: &str,
+        entry: &Entry,
+    ) {
+        let Entry::PermissionAnswered { request, answer, .. } = entry else { return };
+        let Some(mut event) = core.detail_of(session, run) else { return };
+        event.text("requestId", request).text("answer", answer);
+        core.send("agent:permission-resolved", event, true);
+        if answer == "deny" {
+            core.tell_call(session, run, tool_call, "started", true);
+            core.tell_call(session, run, tool_call, "failed", true);
+        }
+        self.tell_message(core, session, run, false);
+    }
+
+    /// When the first question or call is not waited for any longer.
+    pub(super) fn first_deadline(&self) -> Option<Millis> {
+        let of_runs = self.question_deadlines.iter().map(|(deadline, ..)| *deadline);
+        self.page_questions.iter().filter_map(|asked| asked.deadline).chain(of_runs).min()
+    }
+
+    fn returned_value(&self, core: &Core, tool_call: &str, result: &Value) -> Entry {
+        let (text, json): (ToolText, bool) = self.tool_text(core, Some(crate::json::json(result)));
         super::outcome::returned_entry(tool_call, text, json)
+    }
+}
+
+impl Runner {
+    /// `decide` is asked about a call of a run.
+    pub(super) fn consult(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
+        let about = About::Run(RunCall::new(session, run, tool_call));
+        let Some(tool) = self.setup.tool_of(core, session, run, tool_call) else {
+            // It has gone since: a person is asked.
+            return self.judged(core, about, Ok(None));
+        };
+        let args = core.args_of(session, run, tool_call);
+        let reason = self.setup.policy.verdict(tool, false).1;
+        let request = request_of(tool_call, &tool.name, tool.capability.as_deref(), &args, "", reason);
+        self.ask_decide(core, about, request);
+    }
+
+    /// Asks the page's `decide`, or a person where it has gone since.
+    pub(super) fn ask_decide(&mut self, core: &mut Core, about: About, request: Object) {
+        match self.setup.config.decide {
+            Some(function) => {
+                self.calls.ask_page(core, &self.setup, CallOwner::Decide(about), function, "decide", request);
+            }
+            None => self.judged(core, about, Ok(None)),
+        }
+    }
+
+    /// What `decide` says. When it throws, says something else or nothing, a person is asked.
+    pub(super) fn judged(
+        &mut self,
+        core: &mut Core,
+        about: About,
+        result: Result<Option<String>, ErrorInfo>,
+    ) {
+        let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
+        let verdict = said.as_ref().and_then(Value::as_str).and_then(Verdict::parse).unwrap_or(Verdict::Ask);
+        match about {
+            About::Page(mut call) => {
+                call.answers.judged = Some(verdict);
+                self.page_call(core, call);
+            }
+            About::Run(RunCall { session, run, tool_call }) => {
+                let entry = Entry::Judged { tool_call, verdict: verdict.as_str().into() };
+                core.settle(session, run, entry);
+            }
+        }
+    }
+
+    /// The page's own schema is asked about the arguments of a call of a run, or about the run's answer.
+    pub(super) fn inspect(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
+        let about = About::Run(RunCall::new(session, run, tool_call));
+        let (function, args) = if tool_call.is_empty() {
+            let run = core.run(session, run);
+            let value = run.and_then(Run::last_value).and_then(Result::ok);
+            let output = run.and_then(|run| run.prompt.output.as_ref());
+            (output.and_then(|output| output.validate), value.unwrap_or_default())
+        } else {
+            let function = self.setup.tool_of(core, session, run, tool_call).and_then(|tool| tool.validate);
+            (function, core.args_of(session, run, tool_call))
+        };
+        let Some(function) = function else {
+            let error = ErrorInfo::new(Code::ToolNotFound, "the tool is gone");
+            return self.validated(core, about, Err(error));
+        };
+        let mut request = Object::new();
+        request.value("args", args);
+        self.calls.ask_page(core, &self.setup, CallOwner::Validate(about), function, "validate", request);
+    }
+
+    /// What it says: what is wrong with them, or nothing.
+    pub(super) fn validated(
+        &mut self,
+        core: &mut Core,
+        about: About,
+        result: Result<Option<String>, ErrorInfo>,
+    ) {
+        let error = match result {
+            Err(error) => Some(core.secrets.scrubbed_error(error)),
+            Ok(json) => {
+                let said = json.and_then(|json| crate::json::parse(&json));
+                let wrong =
+                    said.as_ref().and_then(Value::as_str).map(|said| core.secrets.scrubbed(said.into()));
+                let answer = matches!(&about, About::Run(of) if of.tool_call.is_empty());
+                let code = if answer { Code::InvalidOutput } else { Code::InvalidArguments };
+                wrong.map(|wrong| ErrorInfo::new(code, ToolText::cut(wrong).text))
+            }
+        };
+        match (about, error) {
+            (About::Page(call), Some(error)) => core.reply_now(call.command, Err(error)),
+            (About::Page(mut call), None) => {
+                call.answers.valid = true;
+                self.page_call(core, call);
+            }
+            (About::Run(RunCall { session, run, tool_call }), error) => {
+                core.settle(session, run, Entry::Validated { tool_call, error });
+            }
+        }
+    }
+
+    /// The tool is asked what became of a call that was lost.
+    pub(super) fn look_up(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
+        let of = RunCall::new(session, run, tool_call);
+        let Some(function) = self.setup.tool_of(core, session, run, tool_call).and_then(|tool| tool.lookup)
+        else {
+            return self.looked_up(core, of, Ok(None));
+        };
+        let mut request = Object::new();
+        request.value("args", core.args_of(session, run, tool_call)).text("toolCallId", tool_call);
+        self.calls.ask_page(core, &self.setup, CallOwner::Lookup(of), function, "lookup", request);
+    }
+
+    /// What the tool knows of it: `{ result }`, or nothing.
+    pub(super) fn looked_up(
+        &mut self,
+        core: &mut Core,
+        of: RunCall,
+        result: Result<Option<String>, ErrorInfo>,
+    ) {
+        let RunCall { session, run, tool_call } = of;
+        let said = result.ok().flatten().and_then(|json| crate::json::parse(&json));
+        let entry = match said.as_ref().and_then(|said| said.get("result")) {
+            Some(result) => self.calls.returned_value(core, &tool_call, result),
+            None => Entry::NotFound { tool_call },
+        };
+        core.settle(session, run, entry);
+    }
+
+    /// `resolvePermission`: the answer of a person.
+    pub(super) fn resolve_permission(
+        &mut self,
+        core: &mut Core,
+        command: u32,
+        request: &str,
+        answer: &str,
+        word: Option<&str>,
+    ) -> Result<(), ErrorInfo> {
+        if !ANSWERS.contains(&answer) {
+            let message = "an answer is \"allow_once\", \"always_allow\" or \"deny\"";
+            return Err(ErrorInfo::new(Code::InvalidArguments, message));
+        }
+        if self.answer_page_question(core, request, answer, word) {
+            core.reply(command, Ok(None));
+            return Ok(());
+        }
+        let asked = core.sessions.iter().find_map(|(id, slot)| {
+            let run = slot.session.current().filter(|run| !run.held)?;
+            let of_part = |run: &Run| {
+                let (call, _) = run.questions().into_iter().find(|(_, question)| question.id == request)?;
+                Some((id.to_owned(), run.id.clone(), call.id.clone()))
+            };
+            run.parts().into_iter().find_map(of_part)
+        });
+        let Some((session, run, tool_call)) = asked else {
+            core.must_run()?;
+            return Err(not_asked(request));
+        };
+        core.must_own_session(&session)?;
+        self.answer_question(core, &session, &run, tool_call, request, (answer, word));
+        core.reply(command, Ok(None));
+        Ok(())
+    }
+
+    fn answer_question(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        run: &str,
+        tool_call: String,
+        request: &str,
+        (answer, word): (&str, Option<&str>),
+    ) {
+        self.calls.question_deadlines.retain(|(_, _, other)| *other != tool_call);
+        let entry = Entry::PermissionAnswered {
+            tool_call,
+            request: request.into(),
+            answer: answer.into(),
+            reason: word.map(|word| core.secrets.scrubbed(word.into())),
+        };
+        self.settle(core, session, run, &entry);
+    }
+
+    /// Nobody has answered in time: that is a no.
+    pub(super) fn expire_questions(&mut self, core: &mut Core) {
+        let now = core.now;
+        let due = |deadline: Option<Millis>| deadline.is_some_and(|deadline| deadline <= now);
+        while let Some(asked) = self.calls.page_questions.iter().find(|asked| due(asked.deadline)) {
+            let id = asked.id();
+            self.answer_page_question(core, &id, "deny", Some(NO_ANSWER));
+        }
+        while let Some(at) =
+            self.calls.question_deadlines.iter().position(|(deadline, ..)| due(Some(*deadline)))
+        {
+            let (_, session, tool_call) = self.calls.question_deadlines.remove(at);
+            let asked = core.current(&session).and_then(|run| {
+                let of_part = |run: &Run| match &run.calls().iter().find(|call| call.id == tool_call)?.state {
+                    CallState::Waiting(question) => Some((run.id.clone(), Some(question.id.clone()))),
+                    CallState::Handed => Some((run.id.clone(), None)),
+                    _ => None,
+                };
+                run.parts().into_iter().find_map(of_part)
+            });
+            match asked {
+                Some((run, Some(request))) => {
+                    self.answer_question(
+                        core,
+                        &session,
+                        &run,
+                        tool_call,
+                        &request,
+                        ("deny", Some(NO_ANSWER)),
+                    );
+                }
+                Some((run, None)) => {
+                    let entry = failed_call(&tool_call, ErrorInfo::new(Code::ToolTimeout, NO_ANSWER));
+                    self.settle(core, &session, &run, &entry);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// `tools.resolve`: the answer to a call that has no function.
+    pub(super) fn resolve_call(
+        &mut self,
+        core: &mut Core,
+        command: u32,
+        tool_call: &str,
+        answer: &Value,
+    ) -> Result<(), ErrorInfo> {
+        let waits = core.sessions.iter().find_map(|(id, slot)| {
+            let handed = |call: &Call| call.id == tool_call && call.state == CallState::Handed;
+            let parts = slot.session.current()?.parts();
+            let part = parts.iter().find(|run| run.calls().iter().any(handed))?;
+            Some((id.to_owned(), part.id.clone()))
+        });
+        let Some((session, run)) = waits else {
+            core.must_run()?;
+            return Err(not_asked(tool_call));
+        };
+        core.must_own_session(&session)?;
+        let entry = match (answer.get("result"), answer.get("error").and_then(Value::as_str)) {
+            (None, Some(error)) => {
+                failed_call(tool_call, core.secrets.scrubbed_error(ErrorInfo::new(Code::ToolFailed, error)))
+            }
+            (Some(result), None) => self.calls.returned_value(core, tool_call, result),
+            _ => {
+                let message = "tools.resolve takes { result } or { error: text }";
+                return Err(ErrorInfo::new(Code::InvalidArguments, message));
+            }
+        };
+        self.settle(core, &session, &run, &entry);
+        core.reply(command, Ok(None));
+        Ok(())
+    }
+
+    /// `tools.revoke`: a tool is asked about again.
+    pub(super) fn revoke(
+        &mut self,
+        core: &mut Core,
+        command: u32,
+        session: &str,
+        tool: &str,
+    ) -> Result<(), ErrorInfo> {
+        core.must_run()?;
+        if core.session(session).is_some_and(|s| s.grants.iter().any(|grant| grant.tool == tool)) {
+            self.append(core, session, None, &Entry::Revoked { tool: tool.into() });
+        }
+        core.reply(command, Ok(None));
+        Ok(())
     }
 }
 

@@ -1,12 +1,15 @@
 //! The queue as the page has it: what is sent while a run works, and what can still be done with it.
 //!
-//! Decides what may wait, and what a message that waits can still become. Promises: what was taken is neither edited nor
-//! removed; whoever waits for a run that will never begin is told so. Leaves to others: whose turn it is, and what is held
-//! (`session/queue`); where a message enters its run (`run/`); who may do it (`sessions/gate`).
+//! Decides what may wait, and what a message that waits can still become. Promises: what was taken is neither edited
+//! nor removed; a command that waits for a run that will never begin is told so. Leaves to others: whose turn it is,
+//! and what is held (`session/queue`); where a message enters its run (`run/`); who may do it (`sessions/gate`).
 
+use super::DEFAULT_SESSION;
 use super::args::Args;
+use super::calls::Calls;
 use super::config::shortened;
-use super::{DEFAULT_SESSION, Harness};
+use super::core::Core;
+use super::runs::Runner;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::Entry;
 use crate::list::Listed;
@@ -15,7 +18,7 @@ use crate::run::Run;
 use crate::session::{Queued, files_of_prompt};
 use serde_json::Value;
 
-impl Harness {
+impl Core {
     /// How a message waits where its session is busy: `whenBusy`. `None`: it does not.
     ///
     /// # Errors
@@ -44,15 +47,6 @@ impl Harness {
         self.current(session).is_some_and(|run| !run.held)
     }
 
-    /// A message waits. The reply has its run: the one that it will begin, or the one that it is to enter.
-    pub(super) fn enqueue(&mut self, id: u32, session: &str, fresh: &str, mode: &str, prompt: &Entry) {
-        let own = ["run_", fresh].concat();
-        self.append(session, Some(&own), &Entry::Queued { mode: mode.into(), prompt: prompt.to_json() });
-        let run = if mode == "steer" { self.current_id(session) } else { own };
-        self.reply_value(id, &accepted(&run, self.now));
-        self.advance(session);
-    }
-
     /// What a message with this idempotency key was answered, where it waits or has entered a run.
     pub(super) fn same_queued(&self, session: &str, key: Option<&str>) -> Option<Value> {
         let folded = self.session(session)?;
@@ -67,62 +61,94 @@ impl Harness {
         };
         key.and_then(|_| folded.all_runs().find_map(entered))
     }
+}
+
+impl Calls {
+    /// Who watches sees that a message has entered its run: before the answer that is there already.
+    pub(super) fn tell_entered(&mut self, core: &mut Core, session: &str) {
+        if core.sessions.is_watched(session) {
+            core.outbox.tell_after_commit(self.history_notice(core, session));
+        }
+    }
+}
+
+impl Runner {
+    /// A message waits. The reply has its run: the one that it will begin, or the one that it is to enter.
+    pub(super) fn enqueue(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        session: &str,
+        fresh: &str,
+        mode: &str,
+        prompt: &Entry,
+    ) {
+        let own = ["run_", fresh].concat();
+        self.append(
+            core,
+            session,
+            Some(&own),
+            &Entry::Queued { mode: mode.into(), prompt: prompt.to_json() },
+        );
+        let run = if mode == "steer" { core.current_id(session) } else { own };
+        core.reply_value(id, &accepted(&run, core.now));
+        self.advance(core, session);
+    }
 
     /// `queue.edit`, `queue.remove` and `queue.release`.
-    pub(super) fn queue_command(&mut self, id: u32, name: &str, value: &Value) -> Result<(), ErrorInfo> {
+    pub(super) fn queue_command(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        name: &str,
+        value: &Value,
+    ) -> Result<(), ErrorInfo> {
         let known = |members: &[&str]| Args::new(name, value, members);
-        self.must_run()?;
+        core.must_run()?;
         if name == "queue.release" {
             let session = known(&["sessionId"])?.text("sessionId")?.unwrap_or(DEFAULT_SESSION);
-            self.may_prompt(session, "-", false)?;
-            if self.session(session).is_some_and(|folded| folded.queue().iter().any(|queued| queued.held)) {
-                self.append(session, None, &Entry::Released {});
-                self.advance(session);
+            self.may_prompt(core, session, "-", false)?;
+            if core.session(session).is_some_and(|folded| folded.queue().iter().any(|queued| queued.held)) {
+                self.append(core, session, None, &Entry::Released {});
+                self.advance(core, session);
             }
         } else {
             let args = known(if name == "queue.edit" { &["id", "text"] } else { &["id"] })?;
             let message = args.needed("id")?;
-            let session = self.session_of_run(message).unwrap_or_default();
-            let queued = self.session(&session).and_then(|folded| folded.queued(message));
+            let session = core.session_of_run(message).unwrap_or_default();
+            let queued = core.session(&session).and_then(|folded| folded.queued(message));
             let queued = queued.filter(|queued| queued.message() == message).ok_or_else(|| taken(message))?;
             if name == "queue.remove" {
-                self.unqueue(&session, message);
+                self.unqueue(core, &session, message);
             } else {
                 let text = args.needed("text")?;
                 if text.trim().is_empty() && queued.files().is_empty() {
                     let error = ErrorInfo::new(Code::EmptyMessage, "the message is empty");
                     return Err(error.hint("give it a text, or remove it"));
                 }
-                let text = self.scrubbed(text.into());
-                self.append(&session, None, &Entry::Edited { message: message.into(), text });
+                let text = core.secrets.scrubbed(text.into());
+                self.append(core, &session, None, &Entry::Edited { message: message.into(), text });
             }
         }
-        self.reply(id, Ok(None));
+        core.reply(id, Ok(None));
         Ok(())
     }
 
     /// A message, by its id or its run's, does not wait any more; it was never sent.
-    pub(super) fn unqueue(&mut self, session: &str, id: &str) {
-        let Some(queued) = self.session(session).and_then(|folded| folded.queued(id)) else { return };
+    pub(super) fn unqueue(&mut self, core: &mut Core, session: &str, id: &str) {
+        let Some(queued) = core.session(session).and_then(|folded| folded.queued(id)) else { return };
         let (run, message) = (queued.run.clone(), queued.message().into());
         let files = files_of_prompt(queued.files()).map(|file| vec![file.id.as_str().into()]).list();
-        self.append(session, Some(&run), &Entry::Unqueued { message });
-        self.sweep_files(&files);
-        self.answer_waiters(session);
+        self.append(core, session, Some(&run), &Entry::Unqueued { message });
+        self.sweep_files(core, &files);
+        core.answer_waiters(session);
     }
 
     /// The same of all that wait in a session.
-    pub(super) fn unqueue_all(&mut self, session: &str) {
-        let queue = self.session(session).map(|folded| folded.queue()).unwrap_or_default();
+    pub(super) fn unqueue_all(&mut self, core: &mut Core, session: &str) {
+        let queue = core.session(session).map(|folded| folded.queue()).unwrap_or_default();
         for message in queue.iter().map(|queued| queued.message().to_owned()).list() {
-            self.unqueue(session, &message);
-        }
-    }
-
-    /// Who watches sees that a message has entered its run: before the answer that is there already.
-    pub(super) fn tell_entered(&mut self, session: &str) {
-        if self.watched.contains_key(session) {
-            self.outbox.tell_after_commit(self.history_notice(session));
+            self.unqueue(core, session, &message);
         }
     }
 }

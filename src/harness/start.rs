@@ -3,6 +3,8 @@
 //! The steps of a start: the lock; the epoch, raised in one commit that expects the former one; the journal,
 //! folded and checked against its head; what a lost page left, held; the configuration, recorded.
 
+use super::core::Core;
+use super::runs::Runner;
 use super::sessions::{ARRIVING, Head, Waiting};
 use super::{Action, After, Config, DEFAULT_SESSION, Harness, IfRunning, Lifecycle, outbox};
 use crate::error::{Code, ErrorInfo};
@@ -82,6 +84,58 @@ impl Start {
     }
 }
 
+impl Core {
+    /// What there is of sessions.
+    pub(super) fn take_heads(&mut self, rows: &Rows) {
+        self.sessions.forget_heads();
+        for (key, head) in rows {
+            if let Some(Part::Text(id)) = key.first() {
+                let head = Head::parse(head);
+                let suspended = head.record().and_then(|record| record.get("suspended"));
+                let benched = suspended.is_some() && head.value.get("removed").is_none();
+                self.sessions.set_benched(id, benched);
+                self.sessions.set_head(id, head);
+            }
+        }
+    }
+}
+
+impl Runner {
+    /// Goes on with the run that a lost page left in a session, if that is this operator's.
+    fn go_on_with(&mut self, core: &mut Core, session: &str) {
+        let held = core.current(session).filter(|run| run.held).map(|run| run.id.clone());
+        let (Some(run), Ok(())) = (held, core.must_own_session(session)) else { return };
+        if core.sessions.is_benched(session) {
+            return;
+        }
+        if let (true, Ok(mut args)) = (session != DEFAULT_SESSION, core.as_operator()) {
+            args.text("action", "reconnect");
+            if self.ask_session(core, session, "recover", &args.done()).is_err() {
+                return;
+            }
+        }
+        self.go_on(core, session, &run);
+    }
+
+    /// A run that was at work when its page went away is held, with what the drafts kept of its answer.
+    pub(super) fn lose(&mut self, core: &mut Core, session: &str, drafts: &Rows) {
+        let Some(run) = core.current(session).filter(|run| run.held || run.working()) else { return };
+        // Of a run that was put aside, the tools were waited for that have an effect.
+        let is_lost = |part: &&Run| if run.held { part.hangs() } else { part.working() };
+        let parts = run.parts().into_iter().filter(is_lost);
+        let working: Vec<String> = parts.map(|run| run.id.clone()).list();
+        for run in working.into_iter().rev() {
+            let blocks = from_drafts(&run, drafts);
+            self.append(core, session, Some(&run), &Entry::Lost { blocks });
+        }
+        // That it has failed is on record before anybody does anything about it.
+        let next = |core: &Core| core.session(session).and_then(Session::next);
+        while let Some((run, entry @ Entry::Recorded { .. })) = next(core) {
+            self.append(core, session, run.as_deref(), &entry);
+        }
+    }
+}
+
 impl Harness {
     pub(super) fn start_agent(
         &mut self,
@@ -107,32 +161,34 @@ impl Harness {
                 return Ok(());
             }
         }
-        if self.start.is_some() || self.lifecycle == Lifecycle::Running {
-            if config.if_running != IfRunning::Reject && self.lifecycle == Lifecycle::Running {
-                self.reply(command, Ok(None));
+        if self.start.is_some() || self.core.lifecycle == Lifecycle::Running {
+            if config.if_running != IfRunning::Reject && self.core.lifecycle == Lifecycle::Running {
+                self.core.reply(command, Ok(None));
                 return Ok(());
             }
             return Err(already_running("in this page").hint("stop it first, or pass ifRunning: \"join\""));
         }
-        self.own_tools_fit(&config)?;
+        self.runner.setup.own_tools_fit(&config)?;
         let purpose = Purpose::Run { commands: vec![command], config: Box::new(config), over };
         self.begin(purpose);
-        self.lifecycle = Lifecycle::Starting;
-        self.tell_status();
-        self.tell_status_changed();
+        self.core.lifecycle = Lifecycle::Starting;
+        self.core.tell_status();
+        self.core.tell_status_changed();
         Ok(())
     }
 
     pub(super) fn begin(&mut self, purpose: Purpose) {
         self.start =
-            Some(Start { purpose, before: self.lifecycle.clone(), stored_epoch: None, holder: None });
+            Some(Start { purpose, before: self.core.lifecycle.clone(), stored_epoch: None, holder: None });
         // The lock may still be ours until a stop before is stored.
-        self.outbox.act_after_commit(Action::Lock { name: self.options.name.clone(), steal: false });
+        self.core
+            .outbox
+            .act_after_commit(Action::Lock { name: self.core.options.name.clone(), steal: false });
     }
 
     pub(super) fn locked(&mut self, granted: bool) {
         if !granted && self.robs() {
-            return self.outbox.act(Action::Lock { name: self.options.name.clone(), steal: true });
+            return self.core.outbox.act(Action::Lock { name: self.core.options.name.clone(), steal: true });
         }
         if let Some(start) = &mut self.start {
             start.holder = (!granted).then(String::new);
@@ -165,19 +221,19 @@ impl Harness {
             if let Some(start) = self.start.take() {
                 self.give_up_start(start, &error);
             }
-            return self.unlock(false);
+            return self.core.unlock(false);
         }
         start.stored_epoch = stored;
-        self.epoch = before + 1;
+        self.core.epoch = before + 1;
         let expected = outbox::expect(Table::Meta, vec!["epoch".into()], start.stored_epoch.clone());
         let put = |key: &str, value: String| Write::Put { table: Table::Meta, key: vec![key.into()], value };
         let writes = vec![
-            put("epoch", self.epoch.to_string()),
-            put("holder", self.options.holder.clone()),
+            put("epoch", self.core.epoch.to_string()),
+            put("holder", self.core.options.holder.clone()),
             format_write(),
         ];
         let commit = Commit { expect: vec![expected], writes, durability: Durability::Strict };
-        self.epoch_commit = Some(self.outbox.send_alone(self.now, commit));
+        self.epoch_commit = Some(self.core.outbox.send_alone(self.core.now, commit));
     }
 
     pub(super) fn epoch_committed(&mut self, result: Result<(), StoreError>) {
@@ -200,8 +256,8 @@ impl Harness {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
         let mut sessions = vec![DEFAULT_SESSION.to_owned()];
-        self.take_heads(part(0));
-        for (id, head) in self.heads.iter().filter(|(id, _)| *id != DEFAULT_SESSION) {
+        self.core.take_heads(part(0));
+        for (id, head) in self.core.sessions.heads().filter(|(id, _)| *id != DEFAULT_SESSION) {
             let starts = head.record().and_then(|record| record.get("status")?.as_str())
                 == Some(Status::Starting.as_str());
             // A view of it shows what waits in it.
@@ -210,13 +266,13 @@ impl Harness {
                 sessions.push(id.into());
             }
         }
-        self.vault_read(part(1));
-        self.sweep_arrival(part(3));
+        self.runner.vault_read(part(1));
+        self.core.sweep_arrival(part(3));
         let files = part(2).iter().map(|(key, _)| key.clone()).list();
         match self.start.as_ref().map(|start| &start.purpose) {
             Some(Purpose::Once(waiting)) => sessions = vec![waiting.session.clone()],
             Some(Purpose::Arrival) => {
-                self.sweep_files(&files);
+                self.runner.sweep_files(&mut self.core, &files);
                 return self.let_in();
             }
             Some(Purpose::Sweep) => return self.load(&[], &files, &[]),
@@ -227,22 +283,6 @@ impl Harness {
         let reads = sessions.iter().flat_map(|session| tables.map(|table| of(session, table))).list();
         // What is left of an arrival goes first.
         self.read_after_commit(reads, After::Load { sessions, files });
-    }
-
-    /// What there is of sessions.
-    pub(super) fn take_heads(&mut self, rows: &Rows) {
-        self.heads.clear();
-        self.benched.clear();
-        for (key, head) in rows {
-            if let Some(Part::Text(id)) = key.first() {
-                let head = Head::parse(head);
-                let suspended = head.record().and_then(|record| record.get("suspended"));
-                if suspended.is_some() && head.value.get("removed").is_none() {
-                    self.benched.insert(id, ());
-                }
-                self.heads.insert(id, head);
-            }
-        }
     }
 
     pub(super) fn load(&mut self, sessions: &[String], files: &[Key], rows: &[Rows]) {
@@ -258,14 +298,14 @@ impl Harness {
                         return self.fail(error);
                     };
                     if let Err(error) = self.not_taken(&waiting, error) {
-                        self.reply_now(waiting.command, Err(error));
+                        self.core.reply_now(waiting.command, Err(error));
                         self.give_back();
                     }
                     return;
                 }
             }
         }
-        self.sweep_files(files);
+        self.runner.sweep_files(&mut self.core, files);
         let Some(start) = self.start.take() else { return };
         match start.purpose {
             Purpose::Run { commands, config, over } => {
@@ -273,7 +313,7 @@ impl Harness {
             }
             Purpose::Once(waiting) => {
                 // What another tab has said since this one looked is not in its views yet.
-                self.tell_histories();
+                self.runner.calls.tell_histories(&mut self.core);
                 self.do_once(*waiting);
             }
             Purpose::Arrival => {}
@@ -282,53 +322,37 @@ impl Harness {
     }
 
     fn started(&mut self, commands: Vec<u32>, config: Config, sessions: &[String], over: bool) {
-        let at_work = |id: &&String| over && self.heads.get(id).is_some_and(Head::is_at_work);
+        let at_work = |id: &&String| over && self.core.sessions.head(id).is_some_and(Head::is_at_work);
         let lost: Vec<String> = sessions.iter().filter(at_work).cloned().list();
-        self.take_config(config);
-        self.instructions = None;
-        self.lifecycle = Lifecycle::Running;
-        self.outbox.act(Action::Announce { epoch: self.epoch });
-        for session in sessions.iter().filter(|session| self.sessions.contains_key(session)).list() {
-            self.record_start(session);
+        self.runner.take_config(&mut self.core, config);
+        self.runner.setup.instructions = None;
+        self.core.lifecycle = Lifecycle::Running;
+        self.core.outbox.act(Action::Announce { epoch: self.core.epoch });
+        for session in sessions.iter().filter(|session| self.core.sessions.has(session)).list() {
+            self.runner.record_start(&mut self.core, session);
         }
-        self.start_those_with_keys();
-        self.tend_default(true);
-        self.outbox.tell_after_commit(self.status_notice());
-        self.status_changed(true);
-        self.tell_histories();
+        self.runner.start_those_with_keys(&mut self.core);
+        self.runner.tend_default(&mut self.core, true);
+        self.core.outbox.tell_after_commit(self.core.status_notice());
+        self.core.status_changed(true);
+        self.runner.calls.tell_histories(&mut self.core);
         for command in commands {
-            self.reply(command, Ok(None));
+            self.core.reply(command, Ok(None));
         }
         for session in sessions {
-            self.answer_waiters(session);
+            self.core.answer_waiters(session);
             // Whoever waited for that one task is gone.
-            if self.session(session).is_some_and(Session::is_once) {
-                self.interrupt_session(session, "lost", true);
+            if self.core.session(session).is_some_and(Session::is_once) {
+                self.runner.interrupt_session(&mut self.core, session, "lost", true);
             }
-            self.tell_questions_again(session);
+            self.runner.calls.tell_questions_again(&mut self.core, &self.runner.setup, session);
         }
         for session in &lost {
-            self.go_on_with(session);
+            self.runner.go_on_with(&mut self.core, session);
         }
-        if self.config.resume_auto {
-            self.go_on_with(DEFAULT_SESSION);
+        if self.runner.setup.config.resume_auto {
+            self.runner.go_on_with(&mut self.core, DEFAULT_SESSION);
         }
-    }
-
-    /// Goes on with the run that a lost page left in a session, if that is this operator's.
-    fn go_on_with(&mut self, session: &str) {
-        let held = self.current(session).filter(|run| run.held).map(|run| run.id.clone());
-        let (Some(run), Ok(())) = (held, self.must_own_session(session)) else { return };
-        if self.benched.contains_key(session) {
-            return;
-        }
-        if let (true, Ok(mut args)) = (session != DEFAULT_SESSION, self.as_operator()) {
-            args.text("action", "reconnect");
-            if self.ask_session(session, "recover", &args.done()).is_err() {
-                return;
-            }
-        }
-        self.go_on(session, &run);
     }
 
     /// A start that takes the workspace from whoever has it, because a person says so.
@@ -343,95 +367,77 @@ impl Harness {
         robs
     }
 
-    /// A run that was at work when its page went away is held, with what the drafts kept of its answer.
-    pub(super) fn lose(&mut self, session: &str, drafts: &Rows) {
-        let Some(run) = self.current(session).filter(|run| run.held || run.working()) else { return };
-        // Of a run that was put aside, the tools were waited for that have an effect.
-        let is_lost = |part: &&Run| if run.held { part.hangs() } else { part.working() };
-        let parts = run.parts().into_iter().filter(is_lost);
-        let working: Vec<String> = parts.map(|run| run.id.clone()).list();
-        for run in working.into_iter().rev() {
-            let blocks = from_drafts(&run, drafts);
-            self.append(session, Some(&run), &Entry::Lost { blocks });
-        }
-        // That it has failed is on record before anybody does anything about it.
-        let next = |harness: &Self| harness.session(session).and_then(Session::next);
-        while let Some((run, entry @ Entry::Recorded { .. })) = next(self) {
-            self.append(session, run.as_deref(), &entry);
-        }
-    }
-
     /// Nothing was taken, so everything is as it was before.
     pub(super) fn give_up_start(&mut self, start: Start, error: &ErrorInfo) {
-        self.lifecycle = start.before.clone();
-        self.tell_status();
+        self.core.lifecycle = start.before.clone();
+        self.core.tell_status();
         self.start_failed(start, error);
-        self.tell_status_changed();
+        self.core.tell_status_changed();
     }
 
     pub(super) fn start_failed(&mut self, start: Start, error: &ErrorInfo) {
         match start.purpose {
             Purpose::Run { commands, .. } => {
                 for command in commands {
-                    self.reply_now(command, Err(error.clone()));
+                    self.core.reply_now(command, Err(error.clone()));
                 }
             }
-            Purpose::Once(waiting) => self.reply_now(waiting.command, Err(error.clone())),
+            Purpose::Once(waiting) => self.core.reply_now(waiting.command, Err(error.clone())),
             Purpose::Arrival => {
-                if let Some(command) = self.arrival.take().and_then(|arrival| arrival.waiting) {
-                    self.reply_now(command, Err(error.clone()));
+                if let Some(command) = self.core.sessions.arrival.take().and_then(|arrival| arrival.waiting) {
+                    self.core.reply_now(command, Err(error.clone()));
                 }
             }
             // Whoever holds the workspace does it.
-            Purpose::Sweep => self.heads.clear(),
+            Purpose::Sweep => self.core.sessions.forget_heads(),
         }
     }
 
     pub(super) fn stop_agent(&mut self, command: u32) -> Result<(), ErrorInfo> {
-        match self.lifecycle {
+        match self.core.lifecycle {
             Lifecycle::Running => {
-                let sessions: Vec<String> = self.sessions.keys().map(Into::into).list();
+                let sessions: Vec<String> = self.core.sessions.ids();
                 for session in &sessions {
                     // What is put aside stays where it is.
-                    if !self.benched.contains_key(session) {
-                        self.interrupt_session(session, "stop", true);
+                    if !self.core.sessions.is_benched(session) {
+                        self.runner.interrupt_session(&mut self.core, session, "stop", true);
                     }
                 }
                 for session in &sessions {
-                    let grants = self.session(session).is_some_and(|session| !session.grants.is_empty());
+                    let grants = self.core.session(session).is_some_and(|session| !session.grants.is_empty());
                     if grants || session == DEFAULT_SESSION {
-                        self.append(session, None, &Entry::Stopped {});
+                        self.runner.append(&mut self.core, session, None, &Entry::Stopped {});
                     }
                 }
                 // The others are told when they are next taken.
-                let (key, value) = (vec![STOPPED_KEY.into()], self.epoch.to_string());
-                self.outbox.write(Write::Put { table: Table::Meta, key, value });
-                self.outbox.strictly();
+                let (key, value) = (vec![STOPPED_KEY.into()], self.core.epoch.to_string());
+                self.core.outbox.write(Write::Put { table: Table::Meta, key, value });
+                self.core.outbox.strictly();
                 self.release();
-                self.outbox.tell_after_commit(self.status_notice());
-                self.status_changed(true);
+                self.core.outbox.tell_after_commit(self.core.status_notice());
+                self.core.status_changed(true);
                 // Other tabs hear the rest before they look for somebody else.
-                self.outbox.tell_after_commit(Action::Unlock { epoch: self.epoch, stopped: true });
+                self.core.outbox.tell_after_commit(Action::Unlock { epoch: self.core.epoch, stopped: true });
             }
             Lifecycle::Error(_) => {
-                self.lifecycle = Lifecycle::Stopped;
-                self.tell_status();
-                self.tell_status_changed();
+                self.core.lifecycle = Lifecycle::Stopped;
+                self.core.tell_status();
+                self.core.tell_status_changed();
             }
             Lifecycle::Stopped | Lifecycle::Starting => {}
         }
-        self.reply(command, Ok(None));
+        self.core.reply(command, Ok(None));
         Ok(())
     }
 
     /// Forgets the sessions: from here on another tab may write them.
     pub(super) fn release(&mut self) {
         self.turn_away();
-        self.write_heads();
-        self.abort_all();
-        self.lifecycle = Lifecycle::Stopped;
-        self.sessions.clear();
-        self.runs.forget();
+        self.core.write_heads();
+        self.runner.abort_all(&mut self.core);
+        self.core.lifecycle = Lifecycle::Stopped;
+        self.core.sessions.let_all_go();
+        self.core.runs.forget();
     }
 }
 

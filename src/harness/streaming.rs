@@ -4,9 +4,11 @@
 //! passes a run's machine; one event a part and network read; what was shown survives its page. Leaves to others: the whole
 //! answer (`runs`).
 
+use super::calls::Calls;
+use super::core::Core;
+use super::setup::Setup;
 use super::watch::Watch;
-use super::{Action, CallKey, Harness, REDACTED};
-use crate::find;
+use super::{Action, CallKey};
 use crate::journal::blocks_to_json;
 use crate::json;
 use crate::list::Listed;
@@ -30,25 +32,6 @@ struct Streamed {
     told_units: usize,
     /// How much of it is in a draft, in bytes.
     drafted: usize,
-}
-
-impl Streamed {
-    /// Up to where the text can be told: a key in it is replaced, and what may be the beginning of one waits.
-    fn tellable(&mut self, secrets: &[String], last: bool) -> usize {
-        let mut held = 0;
-        for secret in secrets {
-            let Some(news) = self.text.get(self.told..) else { continue };
-            if find::has(news, secret) {
-                let clean = find::replace(news, secret, REDACTED);
-                self.text.truncate(self.told);
-                self.text.push_str(&clean);
-            }
-            let Some(news) = self.text.get(self.told..) else { continue };
-            let begins = |n: &usize| secret.get(..*n).is_some_and(|beginning| news.ends_with(beginning));
-            held = held.max((1..secret.len().min(news.len() + 1)).rev().find(begins).unwrap_or(0));
-        }
-        self.text.len() - if last { 0 } else { held }
-    }
 }
 
 /// A model call in the air.
@@ -172,11 +155,18 @@ fn block(kind: DeltaKind, text: &str) -> Option<Block> {
     }
 }
 
-impl Harness {
+impl Core {
+    pub(super) fn drop_drafts(&mut self, session: &str, run: &str) {
+        self.outbox
+            .write(Write::DeletePrefix { table: Table::Drafts, prefix: vec![session.into(), run.into()] });
+    }
+}
+
+impl Calls {
     /// A piece of an answer. `false`: nobody wants it any more.
-    pub fn delta(&mut self, call: CallKey, delta: Delta<'_>) -> bool {
+    pub fn delta(&mut self, core: &mut Core, call: CallKey, delta: Delta<'_>) -> bool {
         let Some(model) = self.models.get_mut(call) else {
-            self.runs.late(call);
+            core.runs.late(call);
             return false;
         };
         let index = delta.part as usize;
@@ -200,14 +190,14 @@ impl Harness {
 
     /// Everything of one network read has come: the page is told, in one event a part. `usage`:
     /// [`Decoder::usage`](crate::model::Decoder::usage), which counts if the answer comes to no end of its own.
-    pub fn flush(&mut self, now: Millis, call: CallKey, usage: Usage) {
-        self.heard(now, call, true);
+    pub fn flush(&mut self, core: &mut Core, setup: &Setup, now: Millis, call: CallKey, usage: Usage) {
+        self.heard(core, now, call, true);
         if let Some(model) = self.models.get_mut(call) {
             model.usage = usage;
         }
-        self.tell_news(call, false);
+        self.tell_news(core, setup, call, false);
         // Not by a timer: the page may be gone before it fires.
-        self.draft_if_due();
+        self.draft_if_due(core);
     }
 
     /// When the text that streams is to be written down, if some is not.
@@ -216,20 +206,20 @@ impl Harness {
     }
 
     /// Writes it down if that time has come.
-    pub(super) fn draft_if_due(&mut self) {
-        if self.draft_due().is_some_and(|due| due <= self.now) {
-            self.write_drafts();
+    pub(super) fn draft_if_due(&mut self, core: &mut Core) {
+        if self.draft_due().is_some_and(|due| due <= core.now) {
+            self.write_drafts(core);
         }
     }
 
     /// Tells what of an answer was not told. `last`: nothing more comes of it.
-    pub(super) fn tell_news(&mut self, call: CallKey, last: bool) {
-        let now = self.now;
+    pub(super) fn tell_news(&mut self, core: &mut Core, setup: &Setup, call: CallKey, last: bool) {
+        let now = core.now;
         let Some(model) = self.models.get_mut(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());
         let mut news = Vec::new();
         for (index, part) in model.parts.iter_mut().enumerate() {
-            let until = part.tellable(&self.secrets, last);
+            let until = core.secrets.tellable(&mut part.text, part.told, last);
             let Some(text) = part.text.get(part.told..until).filter(|text| !text.is_empty()) else {
                 continue;
             };
@@ -241,7 +231,7 @@ impl Harness {
             model.said_at = now;
         }
         // What a run says that works for another is told with its call.
-        let of_another = self.sessions.get(&session).and_then(|slot| slot.session.run(&run));
+        let of_another = core.sessions.get(&session).and_then(|slot| slot.session.run(&run));
         if of_another.is_some_and(|run| run.delegate.is_some()) {
             return;
         }
@@ -252,18 +242,18 @@ impl Harness {
         }
         // The part of a call that begins must be there before text that comes after it; what is replaced must be gone.
         if fresh_call {
-            self.tell_message(&session, &run, false);
+            self.tell_message(core, &session, &run, false);
         }
-        if let Some(message) = self.run(&session, &run).map(Run::answer_id) {
+        if let Some(message) = core.run(&session, &run).map(Run::answer_id) {
             for (part, kind, offset, text) in news {
                 let kind = if kind == DeltaKind::Thinking { "thinking" } else { "text" };
-                let Some(mut detail) = self.detail_of(&session, &run) else { return };
+                let Some(mut detail) = core.detail_of(&session, &run) else { return };
                 detail.text("kind", kind).text("messageId", &message).text("text", &text);
                 detail.number("offset", offset as u64).number("part", part as u64);
-                self.send("agent:message-chunk", detail, false);
+                core.send("agent:message-chunk", detail, false);
             }
         }
-        self.tell_views();
+        self.tell_views(core, setup);
     }
 
     /// The parts of a run's answer that stream and are in no entry yet.
@@ -290,32 +280,27 @@ impl Harness {
         self.models.values().any(|m| m.session == session && m.run == run && !m.parts.is_empty())
     }
 
-    pub(super) fn drop_drafts(&mut self, session: &str, run: &str) {
-        self.outbox
-            .write(Write::DeletePrefix { table: Table::Drafts, prefix: vec![session.into(), run.into()] });
-    }
-
     /// Writes down the text that streams and is in no draft yet.
-    pub(super) fn write_drafts(&mut self) {
-        self.last_draft = self.now;
-        for write in self.drafts(false) {
-            self.outbox.write(write);
+    pub(super) fn write_drafts(&mut self, core: &mut Core) {
+        self.last_draft = core.now;
+        for write in self.drafts(core, false) {
+            core.outbox.write(write);
         }
-        self.outbox.hurry();
+        core.outbox.hurry();
     }
 
     /// Writes down all that streams, at once: the page may be gone before a commit that waits for its turn.
-    pub(super) fn draft_at_once(&mut self) {
-        self.last_draft = self.now;
-        let writes = self.drafts(true);
+    pub(super) fn draft_at_once(&mut self, core: &mut Core) {
+        self.last_draft = core.now;
+        let writes = self.drafts(core, true);
         if !writes.is_empty() {
-            self.outbox.act(Action::Draft { writes });
+            core.outbox.act(Action::Draft { writes });
         }
     }
 
     /// The drafts of what streams: under the epoch, so that a former holder's are told apart.
-    fn drafts(&mut self, whole: bool) -> Vec<Write> {
-        let epoch = self.epoch;
+    fn drafts(&mut self, core: &mut Core, whole: bool) -> Vec<Write> {
+        let epoch = core.epoch;
         let mut drafts = Vec::new();
         for model in self.models.values_mut().filter(|model| whole || model.has_news()) {
             let mut pieces = Vec::new();

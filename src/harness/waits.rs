@@ -1,17 +1,19 @@
 //! Waiting for the end of a run: `wait`, and `result`.
 //!
-//! Decides who is answered what, and when. Promises: a run is not touched by who waits for it; who joins late is answered as
-//! all the others, also after a reload; an answer comes after the commit of what it tells. Leaves to others: how a run has
-//! ended (`session/`), which events it has (`events`).
+//! Decides who is answered what, and when. Promises: waiting for a run does not touch it; a waiter that joins late is
+//! answered as all the others, also after a reload; an answer comes after the commit of what it tells. Leaves to
+//! others: how a run has ended (`session/`), which events it has (`events`).
 //!
-//! Where a run has failed, an answer waits `errorGraceMs` from its end on: a run that goes on with it within that time takes
-//! its place, with its own times under the id that was asked for, and so on with that one. The time counts from the journal's
-//! own, so it is the same for whoever comes later. Of a cleared conversation only is known how each run has ended.
+//! After the end of a failed run, an answer waits `errorGraceMs`. A run that goes on with it within that time takes its
+//! place: the answer has that run's times under the id that was asked for. If that run fails too, the same holds for
+//! it. The grace counts from the time that the journal has, so all waiters are told the same. Of a cleared conversation
+//! it is only known how each run has ended.
 
+use super::Action;
 use super::args::Args;
 use super::config::shortened;
+use super::core::Core;
 use super::events::run_result;
-use super::{Action, Harness};
 use crate::error::{Code, ErrorInfo};
 use crate::json::json;
 use crate::list::Listed;
@@ -34,7 +36,7 @@ pub(super) struct Asked<'a> {
     pub grace: Millis,
 }
 
-impl Harness {
+impl Core {
     /// Which run `wait` and `result` are for, and until when.
     pub(super) fn awaited<'a>(&self, name: &'a str, value: &'a Value) -> Result<Asked<'a>, ErrorInfo> {
         if name == "result" {

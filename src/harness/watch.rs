@@ -1,13 +1,16 @@
 //! How long a model may keep silent.
 //!
-//! Decides when an answer is given up (no head, no first byte, a silence in the middle), and when a run has no time left.
-//! Promises: what counts is the clock, never the number of timers, so that a hidden page or a machine that slept is right
-//! too; whoever was asleep longer than the model was silent hears what has come meanwhile, once, before it is given up; and
-//! nothing of a run begins after its time. Leaves to others: aborting, and whether the call is made again (`run`).
+//! Decides when an answer is given up (no head, no first byte, a silence in the middle), and when a run has no time
+//! left. Promises: what counts is the clock, never the number of timers, so that a hidden page or a machine that slept
+//! is right too; a page that was asleep hears what has come meanwhile, once, before the model is given up; nothing of a
+//! run begins after its time. Leaves to others: aborting, and whether the call is made again (`run`).
 
-use super::{CallKey, Harness, Timeouts};
+use super::calls::Calls;
+use super::core::Core;
+use super::runs::Runner;
+use super::setup::Setup;
+use super::{CallKey, Timeouts};
 use crate::error::{Code, ErrorInfo};
-use crate::list::Listed;
 use crate::ports::Millis;
 use crate::run::OUT_OF_TIME;
 
@@ -95,10 +98,10 @@ impl Watch {
     }
 }
 
-impl Harness {
+impl Setup {
     /// The watch over a call that goes to the provider of this name.
-    pub(super) fn watch(&self, on: Option<&str>) -> Watch {
-        Watch::new(self.now, self.timeouts(on))
+    pub(super) fn watch(&self, core: &Core, on: Option<&str>) -> Watch {
+        Watch::new(core.now, self.timeouts(on))
     }
 
     fn timeouts(&self, on: Option<&str>) -> Option<Timeouts> {
@@ -107,45 +110,50 @@ impl Harness {
 
     /// When the run of a session has to be over: as whoever it asks now says, else as the provider does that is asked
     /// first.
-    pub(super) fn over_at(&self, session: &str) -> Option<Millis> {
-        let run = self.current(session).filter(|run| !run.held)?;
+    pub(super) fn over_at(&self, core: &Core, session: &str) -> Option<Millis> {
+        let run = core.current(session).filter(|run| !run.held)?;
         let limit = |on| self.timeouts(on)?.run;
         Some(run.after(limit(run.on.as_deref()).or_else(|| limit(None))?))
     }
+}
 
+impl Calls {
+    /// Something of an answer has come: bytes of its body, or else its head.
+    pub fn heard(&mut self, core: &mut Core, now: Millis, call: CallKey, bytes: bool) {
+        core.set_now(now);
+        if let Some(model) = self.models.get_mut(call) {
+            model.asked.watch.heard(core.now, bytes);
+        }
+    }
+}
+
+impl Runner {
     /// Ends the run of a session if its time is over. `false`: it has time, or there is none.
-    pub(super) fn end_overdue(&mut self, session: &str) -> bool {
-        let over = self.over_at(session).is_some_and(|at| at <= self.now);
+    pub(super) fn end_overdue(&mut self, core: &mut Core, session: &str) -> bool {
+        let over = self.setup.over_at(core, session).is_some_and(|at| at <= core.now);
         if over {
-            self.interrupt_session(session, OUT_OF_TIME, false);
+            self.interrupt_session(core, session, OUT_OF_TIME, false);
         }
         over
     }
 
     /// The same with every session.
-    pub(super) fn end_all_overdue(&mut self) {
-        for session in self.sessions.keys().map(String::from).list() {
-            self.end_overdue(&session);
-        }
-    }
-
-    /// Something of an answer has come: bytes of its body, or else its head.
-    pub fn heard(&mut self, now: Millis, call: CallKey, bytes: bool) {
-        self.now = self.now.max(now);
-        if let Some(model) = self.models.get_mut(call) {
-            model.asked.watch.heard(self.now, bytes);
+    pub(super) fn end_all_overdue(&mut self, core: &mut Core) {
+        for session in core.sessions.ids() {
+            self.end_overdue(core, &session);
         }
     }
 
     /// Gives up the answers that have kept silent too long.
-    pub(super) fn give_up_silent(&mut self) {
-        let now = self.now;
-        for call in self.models.keys(&|model| model.asked.watch.due().is_some_and(|due| due <= now)) {
-            let Some(error) = self.models.get_mut(call).and_then(|model| model.asked.watch.look(now)) else {
+    pub(super) fn give_up_silent(&mut self, core: &mut Core) {
+        let now = core.now;
+        for call in self.calls.models.keys(&|model| model.asked.watch.due().is_some_and(|due| due <= now)) {
+            let Some(error) = self.calls.models.get_mut(call).and_then(|model| model.asked.watch.look(now))
+            else {
                 continue;
             };
-            self.let_go(call);
-            self.answered(call, Err((error, None)));
+            self.calls.let_go(core, call);
+            self.answered(core, call, Err((error, None)));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The text of a record that is hashed and signed, and what a signature says.
 //!
-//! Decides the canonical JSON of Craik's records, byte for byte as Python writes it: members sorted, no white space,
+//! Decides the canonical JSON of records, byte for byte as Python writes it: members sorted, no white space,
 //! ASCII only. Promises: two records with the same members have the same text. Leaves to others: the key (WebCrypto
 //! keeps it in a browser, where no page can read it), and what is done about a record that was changed.
 

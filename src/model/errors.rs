@@ -2,8 +2,8 @@
 //!
 //! Decides the code of an answer that is not 2xx and of an error inside a stream, and says what to do about it.
 //! Promises: the provider's own words are kept, whole until [`shorten`] leaves 4 KB of them; a header value is never
-//! quoted, for it may be a key. Leaves to others: taking keys out, which comes before anything is cut, and whether and
-//! when to try again.
+//! quoted, because it may be a key. Leaves to others: taking keys out, which comes before anything is cut, and whether
+//! and when to try again.
 
 use super::Preset;
 use super::json::{Members, text};

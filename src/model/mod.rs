@@ -1,8 +1,8 @@
-//! What a model is asked and what it answers, whoever the provider is.
+//! What a model is asked and what it answers, with any provider.
 //!
-//! Decides the conversation types. Promises: nothing that a provider sent is lost (what we do not know is kept as
-//! raw JSON and goes back as it came); a codec is one module and one row of the table in `wire`. Leaves to others: sending (`browser/`), what goes into a request (`session/`), and
-//! what an answer leads to (`run/`).
+//! Decides the conversation types. Promises: nothing that a provider sent is lost (what we do not know is kept as raw
+//! JSON and goes back as it came); a codec is one module and one row of the table in `wire`. Leaves to others: sending
+//! (`browser/`), what goes into a request (`session/`), and what an answer leads to (`run/`).
 
 mod anthropic;
 mod assembler;

@@ -1,8 +1,8 @@
 //! OpenAI Responses, and what is shaped like it (xAI).
 //!
 //! Decides how a conversation is written as items and what each event of the stream means. Promises: nothing is kept
-//! on the provider's side, so what it must know again goes back to it, sealed thinking included, as it came but for
-//! what it refuses (an item's id counts as a reference to something stored, and nothing is); to no other provider.
+//! on the provider's side. So what it must know again goes back to it as it came, sealed thinking included, and to no
+//! other provider. Left out is what it refuses: an item's id counts as a reference to something stored, and nothing is.
 //! Pieces find their item by its index, whatever ids a proxy gives them. A piece that never came is made up for by the
 //! end of its item. Leaves to others: that every tool call has a result (`session/`), keys and sending (`browser/`).
 

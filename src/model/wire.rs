@@ -1,6 +1,6 @@
 //! The table of wires: what each codec gives, in one row.
 //!
-//! Decides what a codec is. Promises: a new one is a module and a row of [`wires`], and nothing else changes.
+//! Decides what a codec is. Promises: a new one is a module and a row of [`wires`].
 //! Leaves to others: what the bytes mean (the codecs), and which wire a provider speaks (`presets`).
 
 use super::assembler::Assembler;

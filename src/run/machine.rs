@@ -10,10 +10,12 @@ use crate::list::Listed;
 use crate::model::{Block, StopReason};
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::tools::policy::{self, bound_to, fingerprint};
+use crate::tools::permit::UNKNOWN;
+use crate::tools::policy;
 use crate::tools::schema::Repair;
 use crate::tools::{
-    Checked, Definition, OnResume, Origin, Policy, Registry, Source, ToolText, Verdict, gate,
+    Answers, Checked, Facts, OnResume, Origin, Permit, Policy, Source, ToolText, Verdict, Wanted, decide,
+    gate,
 };
 use serde_json::Value;
 use std::borrow::Cow;
@@ -21,22 +23,16 @@ use std::borrow::Cow;
 /// What decisions depend on besides the journal of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules<'a> {
-    /// The tools as the session's journal last recorded them.
-    pub tools: &'a Registry,
+    /// What tool calls are judged by, as the session's journal last recorded it.
+    pub facts: Facts<'a>,
     /// How many model calls a run may make.
     pub max_turns: u64,
-    /// What may be done, and what is asked about.
-    pub policy: &'a Policy,
-    /// What a person has always allowed.
-    pub grants: &'a [Grant],
     /// The names of the providers that take over, in their order, as recorded.
     pub fallback: &'a [String],
     /// The name of the provider that the session was launched with; `None`: it has the one of all.
     pub own: Option<&'a str>,
     /// What may be used up, and what was.
     pub budgets: &'a Budgets,
-    /// The number of the last entry that brought text from outside.
-    pub outside_at: Option<u64>,
     /// How many tools run, of the run and of those that work for it.
     pub running: u64,
     /// The message that enters the run before its next model call, if one waits to.
@@ -76,24 +72,6 @@ pub struct Delegate {
     pub turns: u64,
 }
 
-/// What a person has always allowed, until the agent is stopped or the conversation cleared.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grant {
-    /// The tool's name.
-    pub tool: String,
-    /// The definition that was allowed; another is not.
-    pub definition: String,
-    /// The number of the entry that says so.
-    pub seq: u64,
-}
-
-impl Grant {
-    /// Whether it is for this tool, as it is now.
-    pub fn covers(&self, tool: &Definition) -> bool {
-        self.tool == tool.name && self.definition == fingerprint(tool)
-    }
-}
-
 /// A question to a person about a tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
@@ -110,9 +88,6 @@ pub const NO_ANSWER: &str = "nobody answered in time";
 
 /// Why a run is interrupted whose time is over.
 pub const OUT_OF_TIME: &str = "timeout";
-
-/// Why a lost call is asked about.
-const UNKNOWN: &str = "unknown_outcome";
 
 /// The message that began the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -211,8 +186,8 @@ pub enum CallState {
     Consulted,
     /// A person is asked about it.
     Waiting(Question),
-    /// A person has allowed it, with this definition of the tool.
-    Allowed(String),
+    /// A person has allowed it.
+    Allowed,
     /// It was ordered and has not come back.
     Ordered,
     /// Another run carries it out.
@@ -236,7 +211,7 @@ impl CallState {
                 | CallState::Inspected
                 | CallState::Consulted
                 | CallState::Waiting(_)
-                | CallState::Allowed(_)
+                | CallState::Allowed
         )
     }
 }
@@ -256,14 +231,10 @@ pub struct Call {
     pub source: Option<Source>,
     /// The run that carries it out, if one does.
     pub delegate: Option<Box<Run>>,
-    /// The page's own schema has found nothing wrong with its arguments.
-    valid: bool,
+    /// What has been answered about it.
+    answers: Answers,
     /// How often a person was asked about it.
     questions: u64,
-    /// What the page's `decide` has said.
-    judged: Option<Verdict>,
-    /// The definition of the tool that a person has allowed for this call.
-    allowed: Option<String>,
     /// The tool does not know what became of it.
     looked_up: bool,
     /// Its tool was at work when a page was lost.
@@ -271,8 +242,8 @@ pub struct Call {
 }
 
 impl Call {
-    /// Why it is not run. Of one that had begun before its page was lost nobody knows what came of it, whyever it is not run
-    /// again.
+    /// Why it is not run. If it had begun before its page was lost, its outcome is unknown: that is said in place of the
+    /// reason why it is not run again.
     fn refused(&self, error: ErrorInfo) -> ErrorInfo {
         if !self.begun || error.code == Code::ToolFailed {
             return error;
@@ -832,7 +803,7 @@ impl Run {
             Entry::Inspected { tool_call } => self.open(tool_call)?.state = CallState::Inspected,
             Entry::Validated { tool_call, error } => {
                 let call = self.open(tool_call)?;
-                call.valid = error.is_none();
+                call.answers.valid = error.is_none();
                 call.state = match error {
                     None => CallState::Asked,
                     Some(error) => CallState::Settled(refusal(error.clone())),
@@ -841,7 +812,7 @@ impl Run {
             Entry::Consulted { tool_call } => self.open(tool_call)?.state = CallState::Consulted,
             Entry::Judged { tool_call, verdict } => {
                 let call = self.open(tool_call)?;
-                call.judged = Verdict::parse(verdict);
+                call.answers.judged = Verdict::parse(verdict);
                 call.state = CallState::Asked;
             }
             Entry::PermissionAsked { tool_call, request, reason, definition, .. } => {
@@ -869,8 +840,8 @@ impl Run {
                         None => error,
                     }))
                 } else {
-                    call.allowed = Some(question.definition.clone());
-                    CallState::Allowed(question.definition.clone())
+                    call.answers.allowed = Some(question.definition.clone());
+                    CallState::Allowed
                 };
             }
             Entry::Ordered { tool_call, .. } => self.open(tool_call)?.state = CallState::Ordered,
@@ -982,7 +953,8 @@ impl Run {
         for call in &mut turn.calls {
             match (&call.state, aborted) {
                 (CallState::Ordered, Some(aborted)) if aborted.contains(&call.id) => {
-                    call.state = call.allowed.clone().map_or(CallState::Asked, CallState::Allowed);
+                    let allowed = call.answers.allowed.is_some();
+                    call.state = if allowed { CallState::Allowed } else { CallState::Asked };
                 }
                 (CallState::Ordered, Some(_)) => {}
                 (CallState::Ordered | CallState::LookedUp, _) => {
@@ -1009,8 +981,8 @@ impl Run {
         self.last_at.saturating_add(ms.saturating_sub(self.worked_ms))
     }
 
-    /// Goes back to its `own` provider where the one that has taken over is not `there` any more, as do those that work
-    /// for it.
+    /// Goes back to its `own` provider if the provider that has taken over is not `there` any more. Its delegates do the
+    /// same.
     pub(crate) fn leave(&mut self, own: Option<&str>, there: &dyn Fn(&str) -> bool) {
         if self.on.as_deref().is_some_and(|on| own != Some(on) && !there(on)) {
             (self.on, self.tries) = (own.map(Into::into), 0);
@@ -1037,8 +1009,9 @@ impl Run {
             let Some(delegate) = run.delegate.as_ref().filter(|_| !self.held || run.ending.is_some()) else {
                 continue;
             };
-            let policy = run.policy(rules.policy);
-            let rules = Rules { policy: &policy, max_turns: delegate.turns, steering: None, ..*rules };
+            let policy = run.policy(rules.facts.policy);
+            let facts = Facts { policy: &policy, ..rules.facts };
+            let rules = Rules { facts, max_turns: delegate.turns, steering: None, ..*rules };
             if let Some(next) = run.next(&rules) {
                 return Some(next);
             }
@@ -1057,7 +1030,8 @@ impl Run {
         Some((id, entry))
     }
 
-    /// Before which of its turns what it is told now comes. A call that came to nothing is made again in its place.
+    /// The number of the turn that a message comes before if it enters now. A call that came to nothing is made again, so
+    /// its turn is this one.
     fn next_turn(&self) -> usize {
         let again = self.turns.last().is_some_and(|turn| !turn.answered());
         self.turns.len() - usize::from(again)
@@ -1239,10 +1213,11 @@ impl Run {
         refused: Option<ErrorInfo>,
         rules: &Rules<'_>,
     ) -> Option<Option<Entry>> {
-        let beside = |call: &Call| rules.tools.get(&call.name).is_none_or(|tool| tool.definition.parallel);
+        let beside =
+            |call: &Call| rules.facts.tools.get(&call.name).is_none_or(|tool| tool.definition.parallel);
         let together = turn.calls.iter().all(beside);
         let delegated = turn.calls.iter().filter(|call| call.state == CallState::Delegated).count() as u64;
-        let full = rules.policy.parallel.is_some_and(|most| rules.running + delegated >= most);
+        let full = rules.facts.policy.parallel.is_some_and(|most| rules.running + delegated >= most);
         let steers = self.can_be_steered(rules);
         let mut awaited = false;
         for call in &turn.calls {
@@ -1251,7 +1226,7 @@ impl Run {
                 CallState::Waiting(question) if steers && question.reason == UNKNOWN => {
                     Some(Entry::Unknown { tool_call })
                 }
-                CallState::Asked | CallState::Waiting(_) | CallState::Allowed(_)
+                CallState::Asked | CallState::Waiting(_) | CallState::Allowed
                     if steers && refused.is_none() =>
                 {
                     Some(Entry::Refused { tool_call, error: skipped() })
@@ -1266,9 +1241,9 @@ impl Run {
                 | CallState::LookedUp => None,
                 CallState::Asked => match &refused {
                     Some(error) => Some(Entry::Refused { tool_call, error: error.clone() }),
-                    None => Some(self.next_of_asked(call, rules)),
+                    None => Some(self.next_of_call(call, rules)),
                 },
-                CallState::Allowed(definition) => Some(next_of_allowed(call, definition, rules)),
+                CallState::Allowed => Some(self.next_of_call(call, rules)),
                 CallState::Lost => Some(self.next_of_lost(call, rules)),
             };
             match entry {
@@ -1284,43 +1259,32 @@ impl Run {
         awaited.then_some(None)
     }
 
-    /// What becomes of a call that the model has asked for: all checks in their order, then permission.
-    fn next_of_asked(&self, call: &Call, rules: &Rules<'_>) -> Entry {
+    /// What becomes of a call that has not begun, or that is to begin again.
+    fn next_of_call(&self, call: &Call, rules: &Rules<'_>) -> Entry {
         let tool_call = call.id.clone();
-        let checked = match gate(rules.tools, rules.policy, &call.name, &call.arguments) {
-            Ok(checked) => checked,
-            Err(error) => return Entry::Refused { tool_call, error },
+        let wanted = Wanted {
+            name: &call.name,
+            arguments: &call.arguments,
+            answers: &call.answers,
+            failed: self.failed_alike(call),
+            lost: call.state == CallState::Lost,
         };
-        let tool = checked.definition;
-        if tool.validate.is_some() && !call.valid {
-            return Entry::Inspected { tool_call };
-        }
-        if let Some(error) = self.again_and_again(call) {
-            return Entry::Refused { tool_call, error };
-        }
-        let grant = rules.grants.iter().rev().find(|grant| grant.covers(tool));
-        let outside = rules.outside_at.is_some_and(|at| grant.is_none_or(|grant| grant.seq < at));
-        let (mut verdict, mut reason) = rules.policy.verdict(tool, outside);
-        if rules.policy.decides && verdict != Verdict::Deny {
-            match call.judged {
-                None => return Entry::Consulted { tool_call },
-                // Nothing that a page decides in advance lifts what an outsider's text may have asked for.
-                Some(Verdict::Allow) if reason == "external_text" => {}
-                Some(judged) => (verdict, reason) = (judged, "decide"),
+        match decide(&wanted, &rules.facts) {
+            Permit::Refuse(error) => Entry::Refused { tool_call, error },
+            Permit::Inspect { .. } => Entry::Inspected { tool_call },
+            Permit::Consult(..) => Entry::Consulted { tool_call },
+            Permit::Ask { reason, arguments, definition } => {
+                let request = format!("ask_{tool_call}_{}", call.questions + 1);
+                Entry::PermissionAsked { tool_call, request, reason: reason.into(), arguments, definition }
             }
-        }
-        let granted = grant.is_some() && !(outside && tool.open_world);
-        match verdict {
-            Verdict::Deny => Entry::Refused { tool_call, error: not_allowed(tool) },
-            Verdict::Ask if !granted => ask(call, &checked, reason),
-            Verdict::Allow | Verdict::Ask => order(call, &checked, rules),
+            Permit::Run(checked) => order(tool_call, &checked, rules.max_turns),
         }
     }
 
     /// What becomes of a call whose page went away while it ran.
     fn next_of_lost(&self, call: &Call, rules: &Rules<'_>) -> Entry {
         let tool_call = call.id.clone();
-        let Some(tool) = rules.tools.get(&call.name) else { return Entry::Unknown { tool_call } };
+        let Some(tool) = rules.facts.tools.get(&call.name) else { return Entry::Unknown { tool_call } };
         let tool = &tool.definition;
         if tool.lookup.is_some() && !call.looked_up {
             return Entry::LookedUp { tool_call };
@@ -1330,41 +1294,32 @@ impl Run {
             error.code = Code::ToolFailed;
             return Entry::Refused { tool_call, error };
         }
-        match gate(rules.tools, rules.policy, &call.name, &call.arguments) {
-            Ok(_) if tool.on_resume == OnResume::Rerun => match &call.allowed {
-                Some(definition) => next_of_allowed(call, definition, rules),
-                // What may be done may have changed since.
-                None => self.next_of_asked(call, rules),
-            },
-            Ok(checked) => ask(call, &checked, UNKNOWN),
+        if gate(rules.facts.tools, rules.facts.policy, &call.name, &call.arguments).is_err() {
             // It cannot be run again: what became of it stays unknown.
-            Err(_) => Entry::Unknown { tool_call },
+            return Entry::Unknown { tool_call };
         }
+        // What may be done may have changed since.
+        self.next_of_call(call, rules)
     }
 
-    /// A call that failed three times in a row in just the same way is not tried a fourth time.
-    fn again_and_again(&self, call: &Call) -> Option<ErrorInfo> {
+    /// How often in a row this very call has failed before in just the same way.
+    fn failed_alike(&self, call: &Call) -> usize {
         let calls = self.turns.iter().rev().flat_map(|turn| turn.calls.iter().rev());
         let before = calls.skip_while(|other| other.id != call.id).skip(1);
-        let settled = before.filter_map(|call| match &call.state {
-            CallState::Settled(settled) => Some((call, settled)),
-            _ => None,
-        });
-        let mut last = settled.take(IN_A_ROW).peekable();
-        let (_, first) = *last.peek()?;
-        first.error.as_ref()?;
+        let mut settled = before
+            .filter_map(|call| match &call.state {
+                CallState::Settled(settled) => Some((call, settled)),
+                _ => None,
+            })
+            .peekable();
+        let Some((_, last)) = settled.peek().copied() else { return 0 };
         let same = |(other, settled): &(&Call, &Settled)| {
-            other.name == call.name
+            settled.error.is_some()
+                && settled.text == last.text
+                && other.name == call.name
                 && same_arguments(&other.arguments, &call.arguments)
-                && settled.error.is_some()
-                && settled.text == first.text
         };
-        (last.filter(same).count() == IN_A_ROW).then(|| {
-            // Not in the words of what failed: they may be an outsider's.
-            let message =
-                format!("not run: this very call has failed {IN_A_ROW} times in a row in the same way");
-            ErrorInfo::new(Code::ToolFailed, message).hint("do something else, or tell the person")
-        })
+        settled.take_while(same).count()
     }
 
     fn awaited_turn(&mut self, call: u64) -> Option<&mut Turn> {
@@ -1399,10 +1354,8 @@ fn asked(block: &Block) -> Option<Call> {
         state: CallState::Asked,
         source: None,
         delegate: None,
-        valid: false,
+        answers: Answers::default(),
         questions: 0,
-        judged: None,
-        allowed: None,
         looked_up: false,
         begun: false,
     })
@@ -1427,76 +1380,34 @@ fn end(outcome: Outcome, code: Option<Code>) -> Entry {
     Entry::Ended { outcome: outcome.as_str().into(), code: code.map(|code| code.as_str().into()) }
 }
 
-/// How often a call may fail in the same way before it is not tried again.
-const IN_A_ROW: usize = 3;
-
 fn same_arguments(one: &str, other: &str) -> bool {
     let canonical =
         |text: &str| crate::json::parse(text).map_or_else(|| text.to_owned(), |value| json(&value));
     one == other || canonical(one) == canonical(other)
 }
 
-/// What becomes of a call that a person has allowed: what was allowed must still be what is there.
-fn next_of_allowed(call: &Call, definition: &str, rules: &Rules<'_>) -> Entry {
-    let tool_call = call.id.clone();
-    let checked = match gate(rules.tools, rules.policy, &call.name, &call.arguments) {
-        Ok(checked) => checked,
-        Err(error) => return Entry::Refused { tool_call, error },
-    };
-    let tool = checked.definition;
-    if rules.policy.verdict(tool, false).0 == Verdict::Deny {
-        return Entry::Refused { tool_call, error: not_allowed(tool) };
-    }
-    if fingerprint(tool) != definition {
-        return ask(call, &checked, "definition_changed");
-    }
-    order(call, &checked, rules)
-}
-
-fn order(call: &Call, checked: &Checked<'_>, rules: &Rules<'_>) -> Entry {
-    let tool_call = call.id.clone();
+fn order(tool_call: String, checked: &Checked<'_>, max_turns: u64) -> Entry {
     let repair = |repair: &Repair| Object::new().text("at", &repair.path).text("what", repair.what).done();
     let repairs = (!checked.repairs.is_empty()).then(|| checked.repairs.iter().map(repair).array());
     match checked.definition.origin {
         Origin::Person => Entry::Handed { tool_call, repairs },
-        Origin::Delegate => delegated(tool_call, &checked.args, repairs, rules),
+        Origin::Delegate => delegated(tool_call, &checked.args, repairs, max_turns),
         Origin::Page | Origin::Host(_) | Origin::Skill => Entry::Ordered { tool_call, repairs },
     }
 }
 
-/// A task for another run. It gets no more than what is held here.
-fn delegated(tool_call: String, args: &Value, repairs: Option<Value>, rules: &Rules<'_>) -> Entry {
+/// A task for another run.
+fn delegated(tool_call: String, args: &Value, repairs: Option<Value>, max_turns: u64) -> Entry {
     let text = |name: &str| args.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let capabilities = args.get("capabilities").filter(|names| names.is_array());
-    let names = capabilities.and_then(texts).unwrap_or_default();
-    if let Some(name) = names.iter().find(|name| !rules.policy.holds(name)) {
-        let message = format!("the capability {name} is not held here, so nobody else gets it");
-        let error = ErrorInfo::new(Code::PermissionDenied, message);
-        return Entry::Refused { tool_call, error: error.hint("leave it out") };
-    }
-    let turns = args.get("maxTurns").and_then(Value::as_u64).unwrap_or(rules.max_turns);
+    let turns = args.get("maxTurns").and_then(Value::as_u64).unwrap_or(max_turns);
     Entry::Delegated {
         tool_call,
         process: text("process"),
         task: text("task"),
-        capabilities: capabilities.cloned(),
-        turns: turns.min(rules.max_turns),
+        capabilities: args.get("capabilities").filter(|names| names.is_array()).cloned(),
+        turns: turns.min(max_turns),
         repairs,
     }
-}
-
-fn ask(call: &Call, checked: &Checked<'_>, reason: &str) -> Entry {
-    Entry::PermissionAsked {
-        tool_call: call.id.clone(),
-        request: format!("ask_{}_{}", call.id, call.questions + 1),
-        reason: reason.into(),
-        arguments: bound_to(&checked.args),
-        definition: fingerprint(checked.definition),
-    }
-}
-
-fn not_allowed(tool: &Definition) -> ErrorInfo {
-    policy::not_allowed(tool).hint("go on without it, and say so")
 }
 
 fn refusal(error: ErrorInfo) -> Settled {

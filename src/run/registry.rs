@@ -1,9 +1,9 @@
 //! The runs under way: what is known of them that no journal holds, in one place, by their ids.
 //!
-//! Decides the number of a run's next event, and what comes too late for one. Promises: the events of a run are numbered
-//! one by one; after its end there is none: what still comes is dropped, and counted for the run that it was of. Leaves to
-//! others: what a run has come to (its journal, which also answers for those that are over), the text of an answer on its
-//! way, which lies with its model call (`harness/streaming`), and what those who wait are told (`harness/waits`).
+//! Decides the number of a run's next event, and what comes too late for one. Promises: the events of a run are
+//! numbered one by one; after its end there is none: what still comes is dropped, and counted for the run that it was
+//! of. Leaves to others: what a run has come to (its journal, also after its end); the text of an answer on its way,
+//! which lies with its model call (`harness/streaming`); what waiters are told (`harness/waits`).
 
 use crate::list::Listed;
 use crate::maps::Named;
@@ -145,7 +145,7 @@ impl Runs {
         self.waiters.extract_if(.., |waiter| waiter.due().is_some_and(|due| due <= now)).list()
     }
 
-    /// A run goes on with one that has failed: who still waits for another try of that one waits for it.
+    /// A run goes on with a failed run. The waiters whose grace for the failed run is not over wait for this run now.
     pub fn goes_on(&mut self, session: &str, failed: &str, run: &str, now: Millis) {
         for waiter in &mut self.waiters {
             if waiter.is_on(session, failed) && waiter.failed.as_ref().is_some_and(|(at, _)| now < *at) {

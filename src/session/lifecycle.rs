@@ -5,8 +5,8 @@
 //! be stored as it is. Leaves to others: time, ids and whether a holder lives (they come in), the run itself, and
 //! writing it all down (`harness/`).
 //!
-//! The order, the texts and the members are Craik's. Where it has a quirk it is mended: each change gives an event, an
-//! exit word takes the holder away, a prompt looks for a lost holder too, and an id is never used again.
+//! The order of checks and the texts are held against the cases in `tests/host/origins/craik`. Each change gives an event, an exit
+//! word takes the holder away, a prompt looks for a lost holder too, and an id is never used again.
 
 use super::dates;
 use super::operator::{Action, Operator, may, owner, present};
@@ -532,7 +532,7 @@ pub fn recover(asked: &Asked<'_>, recovery: &Recovery<'_>) -> Outcome {
 /// Something for the model, or an exit word. `files`: something besides the text. `pid`: who holds the session while
 /// the run works. Whether the session works already is not asked here: whoever knows drops what came of it.
 pub fn prompt(asked: &Asked<'_>, text: &str, files: bool, pid: Option<u64>) -> Outcome {
-    // Whose it is comes later: Craik says first that it takes no prompts.
+    // Whose it is comes later: that it takes no prompts is said first.
     Act::on(asked, Action::Status, None, &mut |act| {
         act.look(asked)?;
         let status = go(act.record.id(), act.record.status(), Cause::Prompt)?;

@@ -39,8 +39,8 @@ use crate::model::errors::is_sealed;
 use crate::model::{Block, File};
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine};
-use crate::run::{Budget, Budgets, CallState, Ended, Grant, Outcome, Output, Prompt, Rules, Run};
-use crate::tools::{Policy, Registry, Source};
+use crate::run::{Budget, Budgets, CallState, Ended, Outcome, Output, Prompt, Rules, Run};
+use crate::tools::{Caller, Facts, Grant, Policy, Registry, Source};
 use keeping::Keeping;
 use record::Record;
 use serde_json::Value;
@@ -272,17 +272,19 @@ impl Session {
         let sums = Sums { cost: spent, ..self.sums };
         let next = current.next(&Rules {
             running: running as u64,
-            tools: &self.tools,
+            facts: Facts {
+                tools: &self.tools,
+                policy: &self.policy,
+                grants: &self.grants,
+                caller: Caller::Model { outside_at: self.outside_at },
+            },
             max_turns,
-            policy: &self.policy,
-            grants: &self.grants,
             fallback: &self.fallback,
             own: self.provider(),
             budgets: &Budgets {
                 run: (self.budgets.0, current.sums, current.worked_ms),
                 session: (self.budgets.1, sums, sums.wall_ms.saturating_add(current.worked_ms)),
             },
-            outside_at: self.outside_at,
             steering: self.steering(),
         });
         next.map(|(run, entry)| (Some(run), entry))

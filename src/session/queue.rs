@@ -1,13 +1,13 @@
 //! The queue: messages that were sent while a run works, and wait for their turn.
 //!
-//! Decides whose turn it is, and when the queue is held. Promises: a message is taken once, in the order in which it came,
-//! and not before it can be edited and removed; what is held never begins by itself; clearing empties the queue, and a copy
-//! of a session has none, for otherwise two sessions would do the same. Leaves to others: who may queue what (`harness/`),
-//! and where a message that steers enters its run (`run/`).
+//! Decides whose turn it is, and when the queue is held. Promises: a message is taken once, in the order in which it
+//! came, and not before it can be edited and removed; what is held never begins by itself; clearing empties the queue,
+//! and a copy of a session has none, for otherwise two sessions would do the same. Leaves to others: who may queue what
+//! (`harness/`), and where a message that steers enters its run (`run/`).
 //!
-//! Each message is held by itself: an interrupt, a failure, and whoever takes the session over hold those that wait at that
-//! moment. They are let go by name, or with the end of a run that completes: whoever begins one or goes on with one after
-//! an interrupt wants the session to work again. One that comes later is not held by what was before it.
+//! Each message is held by itself. An interrupt, a failure and a new holder hold the messages that wait at that moment.
+//! They are let go by name, or by a run that completes: a person who begins a run, or goes on with one, wants the
+//! session to work again. A message that comes later is not held by what was before it.
 
 use super::{Past, Session, files_of_prompt};
 use crate::journal::{Entry, Header};
@@ -160,8 +160,8 @@ impl Session {
         }
     }
 
-    /// Nothing waits any more. The runs that never begin now are over; so are those of messages that have entered another,
-    /// for where these are erased nobody knows of the one or the other.
+    /// Nothing waits any more. The runs that now never begin are over. The runs of messages that have entered another run
+    /// are over too, because the rows that say so are erased.
     pub(super) fn empty_queue(&mut self, at: Millis) {
         let waiting = std::mem::take(&mut self.queue).into_iter().map(|queued| (queued.run, queued.at));
         let entered = self.all_runs().flat_map(|run| &run.steered).map(|steered| steered.queued.clone());

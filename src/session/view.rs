@@ -204,7 +204,7 @@ fn part_of(call: &Call) -> Value {
         | CallState::Inspected
         | CallState::Consulted
         | CallState::Waiting(_)
-        | CallState::Allowed(_)
+        | CallState::Allowed
         | CallState::Handed => "waiting",
         CallState::Ordered | CallState::Delegated => "started",
         CallState::Lost | CallState::LookedUp => "unknown",

@@ -1,9 +1,9 @@
-//! The one way to a tool: what must be true before a call runs, in one order.
+//! What must be true of a call before anyone is asked about it, in one order.
 //!
 //! Decides, in this order: the name is known; the process type has the tool; its capability is held; the arguments
-//! are a JSON object and fit the schema. Promises: whoever asks for a call (a model, the page) passes here, and a call
-//! that does not pass has changed nothing. Leaves to others: permission (`policy` says, `run` asks), running the tool,
-//! then cutting what it says (`result`).
+//! are a JSON object and fit the schema. Promises: each call passes here, be it a model's or the page's, and a call
+//! that does not pass has changed nothing. Leaves to others: what comes after it (`permit`), running the tool, then
+//! cutting what it says (`result`).
 
 use super::definition::{Definition, Origin};
 use super::policy::Policy;

@@ -1,7 +1,7 @@
 //! The twelve tools on the workspace's pages.
 //!
-//! Decides their schemas, which operation each call is, and how its result reads: prose and lists, for the
-//! model as for the person. Promises: a call changes the workspace only through the plan that it returns, so
+//! Decides their schemas, which operation each call is, and how its result reads: prose and lists, alike
+//! for model and person. Promises: a call changes the workspace only through the plan that it returns, so
 //! its effect and its outcome can be one commit; a call without a recorded outcome never took effect. Leaves to
 //! others: what the operations mean (`workspace`), checking arguments (`gate`), cutting the text (`result`).
 

@@ -3,7 +3,7 @@
 //! Decides, from the recorded configuration: which tools a process type has, whether a tool's capability is held,
 //! and whether a call runs, is asked about, or is denied. Promises: a call that nobody has allowed is never allowed by
 //! default where it destroys something, or could send out what an outsider's text asks for. Leaves to others: asking
-//! (`run`, `harness`), and the order of all checks (`gate`).
+//! (`run`, `harness`), and the order of all checks (`permit`).
 
 use super::definition::{Definition, Origin, Source};
 use crate::error::{Code, ErrorInfo};
@@ -145,12 +145,6 @@ impl Policy {
             _ => (verdict, why),
         }
     }
-}
-
-/// Why a call is not run that the rules deny.
-pub fn not_allowed(tool: &Definition) -> ErrorInfo {
-    let message = [&tool.name, " is not allowed here; it was not run"].concat();
-    ErrorInfo::new(Code::PermissionDenied, message)
 }
 
 /// Why a call is not run that a person has denied.

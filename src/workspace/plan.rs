@@ -2,8 +2,8 @@
 //!
 //! Decides each operation's meaning. Promises: everything is refused before anything is worked out; a plan with
 //! writes expects the number of the last change that it was made on, so it goes through only if nothing has
-//! changed since. A change number `rev + 1` writes that number, one row a changed page, one row that names the
-//! changed pages, and one row for each content that is no longer the present one.
+//! changed since. A change number `rev + 1` writes that number, a row for each changed page, and a row that
+//! names these pages. It also writes a row for each content that is no longer the present one.
 //! Leaves to others: the indexes it reads (`mod.rs`).
 
 use super::page::{Page, corrupt};

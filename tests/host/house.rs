@@ -26,6 +26,10 @@ const ROOMS: [&str; 17] = [
     "js",
 ];
 
+/// The parts of the harness from the ground up: a method of one may name those before it and none after it. So nothing
+/// that is decided below is decided by what stands above.
+const PARTS: [&str; 6] = ["Core", "Setup", "Calls", "Pages", "Runner", "Harness"];
+
 /// The rooms that live in a browser, and the crates that only they may name.
 const BROWSER_ROOMS: [&str; 2] = ["browser", "js"];
 const BROWSER_CRATES: [&str; 7] = [
@@ -42,6 +46,29 @@ const BROWSER_CRATES: [&str; 7] = [
 fn imports_point_one_way() {
     let faults: Vec<String> = sources().iter().flat_map(Source::faults).collect();
     assert!(faults.is_empty(), "against the direction of the house:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn no_part_of_the_harness_reaches_up() {
+    let (mut faults, mut seen) = (Vec::new(), BTreeSet::new());
+    for source in sources().iter().filter(|source| source.room == "harness") {
+        for (part, methods) in methods_of(&source.code) {
+            let Some(place) = PARTS.iter().position(|known| *known == part) else { continue };
+            seen.insert(PARTS[place]);
+            let above = PARTS[place + 1..].iter().filter(|above| has_word(methods, above));
+            faults.extend(above.map(|above| format!("{part} -> {above} in src/{}", source.path.display())));
+        }
+    }
+    assert!(faults.is_empty(), "against the direction of the harness:\n{}", faults.join("\n"));
+    assert_eq!(seen.len(), PARTS.len(), "a part has gone: {seen:?}");
+}
+
+#[test]
+fn the_reader_finds_the_methods_of_a_part() {
+    let code = "impl Core {\n    fn a() {}\n}\n\nimpl Default for Core {\n}\n\nimpl Calls {\n    fn b(&Runner) {}\n}\n";
+    let found = methods_of(code);
+    assert_eq!(found.iter().map(|(part, _)| *part).collect::<Vec<_>>(), ["Core", "Calls"]);
+    assert!(has_word(found[1].1, "Runner") && !has_word(found[0].1, "Runner"));
 }
 
 #[test]
@@ -196,6 +223,18 @@ impl Source {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(&self.room);
         dir.join(name).is_dir() || dir.join(name).with_extension("rs").is_file()
     }
+}
+
+/// The inherent `impl` blocks: the type of each, and its text.
+fn methods_of(code: &str) -> Vec<(&str, &str)> {
+    let blocks = code.split("\nimpl ").skip(usize::from(!code.starts_with("impl ")));
+    blocks
+        .filter_map(|block| {
+            let (head, rest) = block.trim_start_matches("impl ").split_once(" {\n")?;
+            let whole = head.chars().all(char::is_alphanumeric);
+            whole.then_some((head, rest.split_once("\n}").map_or(rest, |(methods, _)| methods)))
+        })
+        .collect()
 }
 
 /// The first name of a path, or of each path in a `{…}` group.

@@ -15,6 +15,9 @@
 /// The rules of the sources: who may import whom.
 mod house;
 
+/// The words of the documents and of module headers: plain English, and no file named that does not exist.
+mod words;
+
 /// The work of a turn does not grow with what came before it. Its allocator counts for each thread, and is everybody's.
 mod linear;
 

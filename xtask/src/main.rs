@@ -8,6 +8,7 @@ mod command;
 mod demo;
 mod fuzz;
 mod local_model;
+mod measured;
 mod project;
 mod serve;
 mod stamp;
@@ -21,7 +22,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask <command>
 
-  build [--debug]               make the npm package in pkg/, print its size, fail above the gate
+  build [--debug | --record]    make the npm package in pkg/, print its size, fail above the gate; --record: and put the
+                                figures into docs/measured.md
   demo [--port N] [--no-open]   build what is missing, serve the workbench, open it in the browser
        [--local-model]          with a small language model that runs in the page; 100 MB, fetched once
   test [part...]                all tests, or these parts: host, js, browser, package, www; and, by its name only,
@@ -31,7 +33,7 @@ cargo xtask <command>
   campaign                      crashes, races and random schedules in full
   fuzz [target] [--minutes 5]   bytes drawn at random, guided by coverage, for all targets or this one
   replay FILE                   run an exported session again: it must decide what is recorded, byte for byte
-  bench                         speed and size beside the peers
+  bench [--record]              speed and size beside the peers; --record: and put them into docs/measured.md
   screenshots                   the workbench's pictures in www/screenshots/";
 
 fn main() -> ExitCode {
@@ -49,8 +51,9 @@ fn dispatch(args: &[String]) -> Result<()> {
     let Some((command, rest)) = args.split_first() else { bail!("which command?\n\n{USAGE}") };
     let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
     match (command.as_str(), rest.as_slice()) {
-        ("build", []) => build::package(&Project::open()?, build::Profile::Release),
-        ("build", ["--debug"]) => build::package(&Project::open()?, build::Profile::Debug),
+        ("build", []) => build::package(&Project::open()?, build::Profile::Release, false),
+        ("build", ["--record"]) => build::package(&Project::open()?, build::Profile::Release, true),
+        ("build", ["--debug"]) => build::package(&Project::open()?, build::Profile::Debug, false),
         ("demo", options) => demo::demo(&Project::open()?, &demo_options(options)?),
         ("test", arguments) => {
             let plan = test::Plan::parse(arguments)?;
@@ -62,7 +65,8 @@ fn dispatch(args: &[String]) -> Result<()> {
             Cmd::new(cargo()).args(["run", "--quiet", "--package", "replay", "--", file]).run()
         }
         ("replay", _) => bail!("`replay` takes the file of an exported session\n\n{USAGE}"),
-        ("bench", []) => test::bench(&Project::open()?),
+        ("bench", []) => test::bench(&Project::open()?, false),
+        ("bench", ["--record"]) => test::bench(&Project::open()?, true),
         ("screenshots", []) => demo::screenshots(&Project::open()?),
         ("help" | "--help" | "-h", _) => {
             println!("{USAGE}");

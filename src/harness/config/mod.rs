@@ -12,6 +12,7 @@ pub use read::{Function, Given};
 pub(crate) use read::{function, shortened};
 
 use crate::error::ErrorInfo;
+use crate::harness::secrets::SECRET_BYTES;
 use crate::journal::redact;
 use crate::json::json;
 use crate::list::Listed;
@@ -31,9 +32,6 @@ pub const DEFAULT_MODEL: &str = "claude-sonnet-4-6";
 
 /// How long a tool may take where nobody says, in milliseconds.
 const TOOL_TIMEOUT_MS: u64 = 60_000;
-
-/// The shortest text that is taken for a secret: a shorter one would be found everywhere.
-pub(super) const SECRET_BYTES: usize = 8;
 
 /// What to do when a harness runs already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

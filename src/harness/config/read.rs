@@ -1,7 +1,7 @@
 //! The members of a configuration, read one by one.
 //!
-//! Decides what a number, a text or a function of the page looks like. Promises: what is wrong is named by its path, and
-//! a value is never quoted, for it may be a key.
+//! Decides what a number, a text or a function of the page looks like. Promises: what is wrong is named by its path,
+//! and a value is never quoted, because it may be a key.
 
 use crate::error::{Code, ErrorInfo};
 use crate::find;

@@ -8,10 +8,14 @@
 
 use crate::error::ErrorInfo;
 use crate::harness::calls::CallOwner;
+use crate::harness::calls::Calls;
 use crate::harness::commands::no_agent;
+use crate::harness::core::Core;
 use crate::harness::pages::Owner;
+use crate::harness::runs::Runner;
 use crate::harness::runs::not_configured;
-use crate::harness::{Harness, Instructed};
+use crate::harness::setup::Setup;
+use crate::harness::slots::Instructed;
 use crate::journal::Entry;
 use crate::object::Object;
 use crate::session::Session;
@@ -19,26 +23,61 @@ use crate::session::lifecycle::not_suspended;
 use crate::tools::{Definition, OnResume};
 use serde_json::Value;
 
-impl Harness {
+impl Core {
+    /// Keeps in mind whether a session is put aside: one that is not in our hands has no fold to ask.
+    pub(in crate::harness) fn note_benched(&mut self, session: &str) {
+        let benched = |session: &Session| session.is_benched() && session.removed_at().is_none();
+        let benched = self.session(session).is_some_and(benched);
+        self.sessions.set_benched(session, benched);
+    }
+}
+
+impl Calls {
+    /// Aborts what can be asked again: the ids of the tool calls among it.
+    fn abort_what_only_reads(
+        &mut self,
+        core: &mut Core,
+        setup: &Setup,
+        session: &str,
+        run: &str,
+    ) -> Vec<Value> {
+        let mut aborted = Vec::new();
+        for key in self.functions.keys(&|call| call.owner.run() == Some(run)) {
+            let Some(live) = self.functions.get(key) else { continue };
+            if let CallOwner::Tool(Owner::Run(of)) = &live.owner {
+                let again = |tool: &Definition| tool.read_only && tool.on_resume == OnResume::Rerun;
+                if !setup.tool_of(core, session, run, &of.tool_call).is_some_and(again) {
+                    continue;
+                }
+                aborted.push(of.tool_call.as_str().into());
+            }
+            self.let_go(core, key);
+            self.functions.remove(key);
+        }
+        aborted
+    }
+}
+
+impl Runner {
     /// Puts a session aside, if it is alive and is not put aside already: `{ suspended: [id] }`, or none.
-    pub(super) fn bench(&mut self, session: &str) -> Result<Value, ErrorInfo> {
-        self.must_own_session(session)?;
-        let folded = self.session(session).ok_or_else(|| no_agent(session))?;
+    pub(super) fn bench(&mut self, core: &mut Core, session: &str) -> Result<Value, ErrorInfo> {
+        core.must_own_session(session)?;
+        let folded = core.session(session).ok_or_else(|| no_agent(session))?;
         let record = folded.record().ok_or_else(|| no_agent(session))?;
         let mut benched = Vec::new();
         if record.status().is_active() && !record.is_suspended() {
-            let args = self.as_operator()?.done();
-            self.ask_session(session, "bench", &args)?;
-            self.put_aside(session);
+            let args = core.as_operator()?.done();
+            self.ask_session(core, session, "bench", &args)?;
+            self.put_aside(core, session);
             benched.push(session.into());
         }
         Ok(Object::new().value("suspended", Value::Array(benched)).done())
     }
 
     /// Stops the run of a session where it can go on from later.
-    fn put_aside(&mut self, session: &str) {
-        self.question_deadlines.retain(|(_, of, _)| of != session);
-        let Some(run) = self.current(session).filter(|run| !run.held) else { return };
+    fn put_aside(&mut self, core: &mut Core, session: &str) {
+        self.calls.question_deadlines.retain(|(_, of, _)| of != session);
+        let Some(run) = core.current(session).filter(|run| !run.held) else { return };
         let top = run.id.clone();
         let (mut parts, mut begun) = (Vec::new(), Vec::new());
         for part in run.parts() {
@@ -49,7 +88,7 @@ impl Harness {
             let calls = part.open_calls();
             begun.extend(calls.iter().filter(|call| !call.state.is_ahead()).map(|call| call.id.clone()));
         }
-        if let Some(slot) = self.sessions.get_mut(session) {
+        if let Some(slot) = core.sessions.get_mut(session) {
             slot.begun.append(&mut begun);
             // Whoever was asked for the instructions is not heard any more.
             if slot.instructed == Instructed::Asked {
@@ -57,36 +96,18 @@ impl Harness {
             }
         }
         for part in parts.into_iter().rev() {
-            let calls = self.abort_what_only_reads(session, &part);
-            let (blocks, usage, cost) = self.cut_model(session, &part);
+            let calls = self.calls.abort_what_only_reads(core, &self.setup, session, &part);
+            let (blocks, usage, cost) = self.calls.cut_model(core, &self.setup, session, &part);
             let calls = (!calls.is_empty()).then(|| calls.into());
-            self.append(session, Some(&part), &Entry::Benched { blocks, calls, usage, cost });
+            self.append(core, session, Some(&part), &Entry::Benched { blocks, calls, usage, cost });
         }
-        self.advance(session);
-    }
-
-    /// Aborts what can be asked again: the ids of the tool calls among it.
-    fn abort_what_only_reads(&mut self, session: &str, run: &str) -> Vec<Value> {
-        let mut aborted = Vec::new();
-        for key in self.calls.keys(&|call| call.owner.run() == Some(run)) {
-            let Some(live) = self.calls.get(key) else { continue };
-            if let CallOwner::Tool(Owner::Run(of)) = &live.owner {
-                let again = |tool: &Definition| tool.read_only && tool.on_resume == OnResume::Rerun;
-                if !self.tool_of(session, run, &of.tool_call).is_some_and(again) {
-                    continue;
-                }
-                aborted.push(of.tool_call.as_str().into());
-            }
-            self.let_go(key);
-            self.calls.remove(key);
-        }
-        aborted
+        self.advance(core, session);
     }
 
     /// Takes a session up again that was put aside, or lost with its page in the middle of a run: its run goes on.
-    pub(super) fn play(&mut self, session: &str) -> Result<(), ErrorInfo> {
-        self.must_own_session(session)?;
-        let folded = self.session(session).ok_or_else(|| no_agent(session))?;
+    pub(super) fn play(&mut self, core: &mut Core, session: &str) -> Result<(), ErrorInfo> {
+        core.must_own_session(session)?;
+        let folded = core.session(session).ok_or_else(|| no_agent(session))?;
         let held = folded.current().filter(|run| run.held).map(|run| run.id.clone());
         let lost = folded.record().is_some_and(|record| record.status().is_recoverable());
         let what = match (folded.is_benched(), &held) {
@@ -97,28 +118,18 @@ impl Harness {
             _ => "",
         };
         if held.is_some() {
-            self.must_run()?;
-            if !self.config.answers(folded.provider()) {
+            core.must_run()?;
+            if !self.setup.config.answers(folded.provider()) {
                 return Err(not_configured());
             }
         }
         if !what.is_empty() {
-            let mut args = self.as_operator()?;
-            self.ask_session(session, what, &args.text("action", "reconnect").done())?;
+            let mut args = core.as_operator()?;
+            self.ask_session(core, session, what, &args.text("action", "reconnect").done())?;
         }
         if let Some(run) = held {
-            self.go_on(session, &run);
+            self.go_on(core, session, &run);
         }
         Ok(())
-    }
-
-    /// Keeps in mind whether a session is put aside: one that is not in our hands has no fold to ask.
-    pub(in crate::harness) fn note_benched(&mut self, session: &str) {
-        let benched = |session: &Session| session.is_benched() && session.removed_at().is_none();
-        if self.session(session).is_some_and(benched) {
-            self.benched.insert(session, ());
-        } else {
-            self.benched.remove(session);
-        }
     }
 }

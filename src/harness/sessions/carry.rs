@@ -14,6 +14,8 @@ use super::removal::delete;
 use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::args::Args;
+use crate::harness::core::Core;
+use crate::harness::runs::Runner;
 use crate::harness::runs::begun_task;
 use crate::harness::start::Purpose;
 use crate::harness::{After, Harness, Lifecycle};
@@ -115,6 +117,59 @@ pub(in crate::harness) fn page(
     Ok(page.maybe("next", (next <= last).then(|| next.into())).done())
 }
 
+impl Core {
+    /// What a page left that went away while a session arrived.
+    pub(in crate::harness) fn sweep_arrival(&mut self, rows: &Rows) {
+        let Some((_, id)) = rows.first() else { return };
+        if self.sessions.head(id).is_none() {
+            self.outbox.write(delete(Table::Entries, id));
+        }
+        self.outbox.write(delete(Table::Meta, ARRIVING));
+    }
+}
+
+impl Runner {
+    /// One session arrives at a time.
+    fn must_be_alone(&self, core: &Core) -> Result<(), ErrorInfo> {
+        match &core.sessions.arrival {
+            Some(arrival) if arrival.id.is_some() || arrival.waiting.is_some() => {
+                let error = ErrorInfo::new(Code::Busy, "another session arrives");
+                Err(error.hint("wait until that import or fork is over"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the next row of the session that arrives.
+    fn write_line(&mut self, core: &mut Core, line: &str) -> Result<(), ErrorInfo> {
+        let arrival = core.sessions.arrival.as_mut().ok_or_else(nothing_arrives)?;
+        let id = arrival.id.as_deref().ok_or_else(nothing_arrives)?;
+        // What was read before need not be what comes now.
+        let row = Row::from_line(line).filter(|row| row.follows(&arrival.hash)).ok_or_else(changed)?;
+        arrival.written += 1;
+        arrival.hash = row.hash().into();
+        let key = vec![id.into(), arrival.written.into()];
+        // Its runs and tasks are found by their ids; those of a second copy are the first one's.
+        let own = id == arrival.session.id && arrival.written > arrival.session.copied_at();
+        let owner = own.then(|| id.to_owned());
+        core.outbox.write(Write::Put { table: Table::Entries, key, value: row.stored() });
+        if let Some(id) = owner {
+            let (header, entry) = row.read()?;
+            if let ("prompt" | "taken" | "adopted" | "delegated", Some(run)) =
+                (header.kind.as_str(), &header.run)
+            {
+                core.can_be_found(&id, run);
+            }
+            if let Some(Entry::Recorded { record, .. }) = &entry
+                && let Some(task) = begun_task(record)
+            {
+                core.can_be_found(&id, task);
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Harness {
     /// A step of an import, or of a replay.
     pub(in crate::harness) fn carry(
@@ -123,13 +178,13 @@ impl Harness {
         name: &str,
         value: &Value,
     ) -> Result<(), ErrorInfo> {
-        self.present_operator()?;
+        self.core.present_operator()?;
         let args = Args::new(name, value, &["step", "lines", "files"])?;
         let lines = || args.text("lines").map(|lines| lines.unwrap_or_default().split('\n'));
         match args.needed("step")? {
             "begin" => {
-                self.reader = Some(Reader::new(&self.engine, name == "sessions.replay"));
-                self.reply_now(command, Ok(None));
+                self.reader = Some(Reader::new(&self.core.engine, name == "sessions.replay"));
+                self.core.reply_now(command, Ok(None));
             }
             "lines" => {
                 let reader = self.reader.as_mut().ok_or_else(nothing_arrives)?;
@@ -138,7 +193,7 @@ impl Harness {
                 }
                 let (differs, events) = (reader.difference().is_some(), reader.events());
                 if events.is_empty() {
-                    self.reply_now(command, Ok(differs.then(|| "true".into())));
+                    self.core.reply_now(command, Ok(differs.then(|| "true".into())));
                 } else {
                     self.judge_arrived(command, vec![events]);
                 }
@@ -146,31 +201,31 @@ impl Harness {
             "check" => {
                 let reader = self.reader.take().ok_or_else(nothing_arrives)?;
                 if name == "sessions.replay" {
-                    self.reply_now(command, Ok(Some(replayed(reader)?)));
+                    self.core.reply_now(command, Ok(Some(replayed(reader)?)));
                 } else {
                     self.check(command, reader)?;
                 }
             }
             "rows" => {
                 for line in lines()? {
-                    self.write_line(line)?;
+                    self.runner.write_line(&mut self.core, line)?;
                 }
-                self.reply(command, Ok(None));
+                self.core.reply(command, Ok(None));
             }
             "file" => {
-                let arrival = self.arrival.as_mut().ok_or_else(nothing_arrives)?;
+                let arrival = self.core.sessions.arrival.as_mut().ok_or_else(nothing_arrives)?;
                 for file in items(args.get("files").unwrap_or(&Value::Null)) {
                     let id = file.get("id").and_then(Value::as_str).unwrap_or_default();
                     let Some(at) = arrival.files.iter().position(|file| file == id) else {
                         return Err(changed());
                     };
                     let key = vec![arrival.files.swap_remove(at).as_str().into()];
-                    self.outbox.write(Write::Put { table: Table::Files, key, value: String::new() });
+                    self.core.outbox.write(Write::Put { table: Table::Files, key, value: String::new() });
                 }
-                self.reply(command, Ok(None));
+                self.core.reply(command, Ok(None));
             }
             "done" => {
-                let arrival = self.arrival.as_ref().ok_or_else(nothing_arrives)?;
+                let arrival = self.core.sessions.arrival.as_ref().ok_or_else(nothing_arrives)?;
                 if arrival.hash != arrival.session.hash() || !arrival.files.is_empty() {
                     return Err(changed());
                 }
@@ -179,8 +234,8 @@ impl Harness {
             "cancel" => {
                 self.reader = None;
                 self.turn_away();
-                self.arrival = None;
-                self.reply(command, Ok(None));
+                self.core.sessions.arrival = None;
+                self.core.reply(command, Ok(None));
             }
             _ => return Err(args.invalid("has no such step")),
         }
@@ -190,14 +245,14 @@ impl Harness {
     /// The file is whole: what is its signature worth?
     fn check(&mut self, command: u32, reader: Reader) -> Result<(), ErrorInfo> {
         let carried = reader.finish()?;
-        self.must_be_alone()?;
+        self.runner.must_be_alone(&self.core)?;
         let mut arrival = Arrival::new(carried.session, "import");
         for file in arrival.session.files() {
             if !arrival.files.contains(&file.id) {
                 arrival.files.push(file.id.clone());
             }
         }
-        self.arrival = Some(arrival);
+        self.core.sessions.arrival = Some(arrival);
         let head = vec![(Vec::new(), carried.head)];
         self.judge_arrived(command, vec![carried.unsigned, head]);
         Ok(())
@@ -205,27 +260,16 @@ impl Harness {
 
     /// Events that have come, and perhaps the head behind them.
     fn judge_arrived(&mut self, command: u32, rows: Vec<Rows>) {
-        self.read_ids += 1;
-        self.judge_rows(self.read_ids, After::Arrived { command }, rows);
-    }
-
-    /// One session arrives at a time.
-    fn must_be_alone(&self) -> Result<(), ErrorInfo> {
-        match &self.arrival {
-            Some(arrival) if arrival.id.is_some() || arrival.waiting.is_some() => {
-                let error = ErrorInfo::new(Code::Busy, "another session arrives");
-                Err(error.hint("wait until that import or fork is over"))
-            }
-            _ => Ok(()),
-        }
+        let id = self.core.read_key();
+        self.judge_rows(id, After::Arrived { command }, rows);
     }
 
     /// The signatures of events, and of the head behind them, were held against what they should be.
     pub(in crate::harness) fn arrived(&mut self, command: u32, rows: &[Rows], signatures: Option<&[String]>) {
         let (mut accepted, mut signed) = (Ok(()), false);
         if let Some((_, head)) = rows.iter().skip(1).flatten().next() {
-            let Some(arrival) = &mut self.arrival else {
-                return self.reply_now(command, Err(nothing_arrives()));
+            let Some(arrival) = &mut self.core.sessions.arrival else {
+                return self.core.reply_now(command, Err(nothing_arrives()));
             };
             // What is not signed here, nobody here can vouch for.
             arrival.integrity = match Head::parse(head).judge(signatures) {
@@ -240,17 +284,17 @@ impl Harness {
         }
         if accepted.is_err() {
             self.reader = None;
-            self.arrival.take_if(|arrival| arrival.id.is_none());
+            self.core.sessions.arrival.take_if(|arrival| arrival.id.is_none());
         }
-        self.reply_now(command, accepted.map(|()| None));
+        self.core.reply_now(command, accepted.map(|()| None));
     }
 
     /// Admits the session that was read: gives it an id, and takes the workspace if no agent has it.
     pub(in crate::harness) fn admit(&mut self, command: u32) -> Result<(), ErrorInfo> {
-        self.present_operator()?;
-        let arrival = self.arrival.as_mut().filter(|arrival| arrival.id.is_none());
+        self.core.present_operator()?;
+        let arrival = self.core.sessions.arrival.as_mut().filter(|arrival| arrival.id.is_none());
         arrival.ok_or_else(nothing_arrives)?.waiting = Some(command);
-        if self.lifecycle == Lifecycle::Running {
+        if self.core.lifecycle == Lifecycle::Running {
             self.let_in();
         } else {
             self.begin(Purpose::Arrival);
@@ -260,81 +304,52 @@ impl Harness {
 
     /// The workspace is ours: the session that arrives gets its place.
     pub(in crate::harness) fn let_in(&mut self) {
-        let Some(arrival) = &mut self.arrival else { return };
+        let Some(arrival) = &mut self.core.sessions.arrival else { return };
         let Some(command) = arrival.waiting.take() else { return };
         let (rows, own) = (std::mem::take(&mut arrival.rows), arrival.session.id.clone());
-        let id = self.free_id(&own);
-        if let Some(arrival) = &mut self.arrival {
+        let id = self.runner.free_id(&self.core, &own);
+        if let Some(arrival) = &mut self.core.sessions.arrival {
             arrival.id = Some(id.clone());
         }
         let put = Write::Put { table: Table::Meta, key: vec![ARRIVING.into()], value: id.clone() };
-        self.outbox.write(put);
-        self.outbox.write(delete(Table::Entries, &id));
-        if self.arrival.as_ref().is_some_and(|arrival| arrival.what == "import") {
-            return self.reply_value(command, &Object::new().text("id", &id).done());
+        self.core.outbox.write(put);
+        self.core.outbox.write(delete(Table::Entries, &id));
+        if self.core.sessions.arrival.as_ref().is_some_and(|arrival| arrival.what == "import") {
+            return self.core.reply_value(command, &Object::new().text("id", &id).done());
         }
         // Its rows are here already, and are those that are stored.
         for (value, seq) in rows.into_iter().zip(1..) {
             let key = vec![id.as_str().into(), u64::into(seq)];
-            self.outbox.write(Write::Put { table: Table::Entries, key, value });
+            self.core.outbox.write(Write::Put { table: Table::Entries, key, value });
         }
         if let Err(error) = self.settle_in(command) {
             self.turn_away();
-            self.reply_now(command, Err(error));
+            self.core.reply_now(command, Err(error));
         }
-    }
-
-    /// Writes the next row of the session that arrives.
-    fn write_line(&mut self, line: &str) -> Result<(), ErrorInfo> {
-        let arrival = self.arrival.as_mut().ok_or_else(nothing_arrives)?;
-        let id = arrival.id.as_deref().ok_or_else(nothing_arrives)?;
-        // What was read before need not be what comes now.
-        let row = Row::from_line(line).filter(|row| row.follows(&arrival.hash)).ok_or_else(changed)?;
-        arrival.written += 1;
-        arrival.hash = row.hash().into();
-        let key = vec![id.into(), arrival.written.into()];
-        // Its runs and tasks are found by their ids; those of a second copy are the first one's.
-        let own = id == arrival.session.id && arrival.written > arrival.session.copied_at();
-        let owner = own.then(|| id.to_owned());
-        self.outbox.write(Write::Put { table: Table::Entries, key, value: row.stored() });
-        if let Some(id) = owner {
-            let (header, entry) = row.read()?;
-            if let ("prompt" | "taken" | "adopted" | "delegated", Some(run)) =
-                (header.kind.as_str(), &header.run)
-            {
-                self.can_be_found(&id, run);
-            }
-            if let Some(Entry::Recorded { record, .. }) = &entry
-                && let Some(task) = begun_task(record)
-            {
-                self.can_be_found(&id, task);
-            }
-        }
-        Ok(())
     }
 
     /// All is written but what makes the copy a session of its own.
     fn settle_in(&mut self, command: u32) -> Result<(), ErrorInfo> {
-        let mut args = self.as_operator()?;
-        let Some(arrival) = &self.arrival else { return Err(nothing_arrives()) };
+        let mut args = self.core.as_operator()?;
+        let Some(arrival) = &self.core.sessions.arrival else { return Err(nothing_arrives()) };
         let recorded = arrival.session.record().is_some();
         if !recorded {
-            args.text("projectId", &self.options.name);
+            args.text("projectId", &self.core.options.name);
         }
         match &arrival.provider {
             Some(provider) => {
                 args.text("provider", provider).text("providerId", provider);
-                args.maybe_text("modelId", self.config.model_id(Some(provider)));
+                args.maybe_text("modelId", self.runner.setup.config.model_id(Some(provider)));
             }
-            None if !recorded => _ = args.text("providerId", &self.provider_name()),
+            None if !recorded => _ = args.text("providerId", &self.runner.setup.provider_name()),
             // Names of providers are those of a workspace: what comes from a file is answered by the one that is asked first.
-            None if arrival.what == "import" && self.lifecycle == Lifecycle::Running => {
-                args.text("providerId", &self.provider_name());
-                args.maybe_text("modelId", self.config.model_id(None));
+            None if arrival.what == "import" && self.core.lifecycle == Lifecycle::Running => {
+                args.text("providerId", &self.runner.setup.provider_name());
+                args.maybe_text("modelId", self.runner.setup.config.model_id(None));
             }
             None => {}
         }
-        let Some(arrival) = &mut self.arrival else { return Err(nothing_arrives()) };
+        let Some(arrival) = &mut self.core.sessions.arrival else { return Err(nothing_arrives()) };
         let id = arrival.id.clone().unwrap_or_default();
         args.text("id", &id).value("from", arrival.from.clone());
         if arrival.imported {
@@ -344,27 +359,27 @@ impl Harness {
             "integrity",
             Some(arrival.integrity.as_str()).filter(|_| arrival.integrity != Integrity::Verified),
         );
-        let made = adopt(&mut arrival.session, self.now, arrival.what, &id, args.done())?;
-        let Some(arrival) = self.arrival.take() else { return Err(nothing_arrives()) };
+        let made = adopt(&mut arrival.session, self.core.now, arrival.what, &id, args.done())?;
+        let Some(arrival) = self.core.sessions.arrival.take() else { return Err(nothing_arrives()) };
         for (seq, row, entry) in made {
-            self.outbox.write(row_write(&id, seq, &row, &entry));
+            self.core.outbox.write(row_write(&id, seq, &row, &entry));
         }
-        let head = Head::of(&arrival.session, self.now);
-        self.outbox.write(signed_head(&id, &head));
-        self.heads.insert(&id, head);
-        self.outbox.write(delete(Table::Meta, ARRIVING));
-        self.outbox.strictly();
-        self.reply_value(command, &arrival.session.state().unwrap_or_default());
+        let head = Head::of(&arrival.session, self.core.now);
+        self.core.outbox.write(signed_head(&id, &head));
+        self.core.sessions.set_head(&id, head);
+        self.core.outbox.write(delete(Table::Meta, ARRIVING));
+        self.core.outbox.strictly();
+        self.core.reply_value(command, &arrival.session.state().unwrap_or_default());
         self.leave_workspace();
         Ok(())
     }
 
     /// Takes away what was written of a session that does not arrive.
     pub(in crate::harness) fn turn_away(&mut self) {
-        let admitted = self.arrival.take_if(|arrival| arrival.id.is_some());
+        let admitted = self.core.sessions.arrival.take_if(|arrival| arrival.id.is_some());
         let Some(id) = admitted.and_then(|arrival| arrival.id) else { return };
-        self.outbox.write(delete(Table::Entries, &id));
-        self.outbox.write(delete(Table::Meta, ARRIVING));
+        self.core.outbox.write(delete(Table::Entries, &id));
+        self.core.outbox.write(delete(Table::Meta, ARRIVING));
         self.leave_workspace();
     }
 
@@ -375,15 +390,6 @@ impl Harness {
         }
     }
 
-    /// What a page left that went away while a session arrived.
-    pub(in crate::harness) fn sweep_arrival(&mut self, rows: &Rows) {
-        let Some((_, id)) = rows.first() else { return };
-        if !self.heads.contains_key(id) {
-            self.outbox.write(delete(Table::Entries, id));
-        }
-        self.outbox.write(delete(Table::Meta, ARRIVING));
-    }
-
     /// A session was read to be forked.
     pub(in crate::harness) fn fork(
         &mut self,
@@ -392,7 +398,7 @@ impl Harness {
         whole: Session,
     ) -> Result<(), ErrorInfo> {
         let args = Args::new(&waiting.name, &waiting.args, &["id", "at", "provider"])?;
-        operator::may(self.operator(), operator::Action::Fork, whole.record(), self.now)?;
+        operator::may(self.core.operator(), operator::Action::Fork, whole.record(), self.core.now)?;
         let at = args.whole("at")?.unwrap_or(whole.seq());
         if at == 0 || at > whole.seq() {
             let last = whole.seq().to_string();
@@ -400,30 +406,34 @@ impl Harness {
         }
         let provider = match args.text("provider")? {
             Some(name) => {
-                self.must_run()?;
-                self.must_have_provider(name)?;
+                self.core.must_run()?;
+                self.runner.setup.must_have_provider(name)?;
                 Some(name.to_owned())
             }
             None => None,
         };
         if self.start.is_some() {
             // The agent was started meanwhile: it is done then.
-            self.deferred.push((self.now, waiting.input()));
+            self.deferred.push((self.core.now, waiting.input()));
             return Ok(());
         }
-        self.must_be_alone()?;
+        self.runner.must_be_alone(&self.core)?;
         let imported = whole.imported_at() > at;
         let rows = entries.iter().take(usize::try_from(at).unwrap_or(usize::MAX));
         let rows: Vec<String> = rows.map(|(_, text)| text.clone()).list();
         let texts = rows.iter().map(String::as_str);
-        let copy =
-            if at == whole.seq() { whole } else { Session::load(&waiting.session, &self.engine, texts)? };
+        let copy = if at == whole.seq() {
+            whole
+        } else {
+            Session::load(&waiting.session, &self.core.engine, texts)?
+        };
         if copy.is_blank() {
             return Err(args.invalid("needs \"at\" to be behind the clearing that erased what was said here"));
         }
         // A copy that ends before it came from a file, or was doubted, is no better for it.
-        let integrity = self.integrity(&waiting.session);
-        self.arrival = Some(Arrival { provider, imported, integrity, rows, ..Arrival::new(copy, "fork") });
+        let integrity = self.core.integrity(&waiting.session);
+        self.core.sessions.arrival =
+            Some(Arrival { provider, imported, integrity, rows, ..Arrival::new(copy, "fork") });
         self.admit(waiting.command)
     }
 }

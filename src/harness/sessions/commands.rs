@@ -10,8 +10,10 @@ use crate::error::{Code, ErrorInfo};
 use crate::find::beginning;
 use crate::harness::args::Args;
 use crate::harness::commands::no_session;
+use crate::harness::core::Core;
+use crate::harness::runs::Runner;
 use crate::harness::start::{STOPPED_KEY, stopped_until};
-use crate::harness::{After, DEFAULT_SESSION, Harness, Input, Lifecycle, Listing, Slot};
+use crate::harness::{After, DEFAULT_SESSION, Harness, Input, Lifecycle, Listing};
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, Row, redact};
 use crate::json;
@@ -29,83 +31,7 @@ use serde_json::Value;
 /// How many letters of a project's or a provider's name go into a session's id.
 const ID_PART: usize = 64;
 
-impl Harness {
-    pub(in crate::harness) fn session_command(
-        &mut self,
-        id: u32,
-        name: &str,
-        value: &Value,
-        fresh: &str,
-    ) -> Result<(), ErrorInfo> {
-        match name.strip_prefix("sessions.").unwrap_or_default() {
-            "launch" => self.launch(id, name, value, fresh),
-            "list" => {
-                let args = Args::new(name, value, &["withVerification"])?;
-                let verified = args.get("withVerification") == Some(&Value::Bool(true));
-                self.list_sessions(id, if verified { Listing::Verified } else { Listing::Sessions })
-            }
-            "prompt" => self.prompt(id, name, value, fresh),
-            "runOnce" => self.run_once(id, name, value, fresh),
-            "import" | "replay" => self.carry(id, name, value),
-            "attach" => {
-                self.attach(name, value)?;
-                self.reply_now(id, Ok(None));
-                Ok(())
-            }
-            "bench" => {
-                let benched = self.bench(Args::new(name, value, &["id"])?.needed("id")?)?;
-                self.reply_value(id, &benched);
-                Ok(())
-            }
-            "play" => {
-                let session = Args::new(name, value, &["id"])?.needed("id")?;
-                self.play(session)?;
-                let state = self.session(session).and_then(Session::state).unwrap_or_default();
-                self.reply_value(id, &state);
-                Ok(())
-            }
-            "admit" => self.admit(id),
-            what => self.change(id, what, (name, value), fresh),
-        }
-    }
-
-    /// Changes how a session stands. `what`, of a command with its arguments: `stop`, `restart`, `rename`, `recover`,
-    /// `remove` or `undoRemove`.
-    fn change(
-        &mut self,
-        id: u32,
-        what: &str,
-        (name, value): (&str, &Value),
-        fresh: &str,
-    ) -> Result<(), ErrorInfo> {
-        let session = Args::of(name, value).needed("id")?;
-        let mut args = self.as_operator()?;
-        self.take_said(what, session, (name, value), &mut args)?;
-        match what {
-            "remove" => {
-                self.remove_session(session, &args.done())?;
-                self.reply(id, Ok(None));
-                return Ok(());
-            }
-            "undoRemove" => {
-                self.must_own_session(session)?;
-                if self.removed_at(session).is_some() {
-                    self.ask_session(session, what, &args.done())?;
-                }
-            }
-            _ => self.ask_session(session, what, &args.done())?,
-        }
-        if what == "stop" {
-            self.interrupt_session(session, "stop", true);
-        }
-        if what == "recover" && value.get("action").and_then(Value::as_str) == Some("reconnect") {
-            self.reconnect(session, fresh);
-        }
-        let state = self.session(session).and_then(Session::state).unwrap_or_default();
-        self.reply_value(id, &state);
-        Ok(())
-    }
-
+impl Core {
     /// Takes what is said with such a command into the arguments of [`Session::ask`].
     fn take_said(
         &self,
@@ -138,19 +64,6 @@ impl Harness {
         Ok(())
     }
 
-    /// The run that a session was lost in goes on; after one that has failed, another does.
-    fn reconnect(&mut self, session: &str, fresh: &str) {
-        let Some(run) = self.session(session).and_then(|session| session.runs.last()) else { return };
-        let id = run.id.clone();
-        if run.held {
-            self.go_on(session, &id);
-        } else if run.has_failed() {
-            let schema = run.prompt.output.as_ref().map(Output::record);
-            self.continue_after(session, id, fresh, schema);
-            self.advance(session);
-        }
-    }
-
     /// The arguments of [`Session::ask`], with who asks.
     pub(in crate::harness) fn as_operator(&self) -> Result<Object, ErrorInfo> {
         let Operator { subject, issuer, .. } = self.present_operator()?;
@@ -160,290 +73,9 @@ impl Harness {
         Ok(args)
     }
 
-    /// Asks something of a session and writes down what comes of it.
-    pub(in crate::harness) fn ask_session(
-        &mut self,
-        session: &str,
-        what: &str,
-        args: &Value,
-    ) -> Result<(), ErrorInfo> {
-        // It is put on record, word by word.
-        let (args, _) = redact::value(&self.scrubbed_value(args.clone()), &[]);
-        let Some(folded) = self.session(session) else { return Err(no_session(session)) };
-        let Outcome { record, events, refused, .. } = folded.ask(what, &args, self.now);
-        if record.is_some() || !events.is_empty() {
-            // What was found on the way is another thing than what is refused.
-            let what = if refused.is_some() { "status" } else { what };
-            self.append(session, None, &Entry::Commanded { what: what.into(), args });
-            self.advance(session);
-        }
-        refused.map_or(Ok(()), Err)
-    }
-
-    fn launch(&mut self, command: u32, name: &str, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
-        let given = Args::new(name, value, &["id", "displayName", "projectId", "provider", "messages"])?;
-        let mut args = self.as_operator()?;
-        self.must_run()?;
-        let messages = given.get("messages").map(|messages| self.scrubbed_value(messages.clone()));
-        let adopted = messages.map_or(Ok(Vec::new()), |messages| session::adopted(&messages, fresh))?;
-        let project = given.short("projectId")?.unwrap_or(&self.options.name).to_owned();
-        let provider = given.text("provider")?;
-        if let Some(name) = provider {
-            self.must_have_provider(name)?;
-        }
-        let provider = provider.map_or_else(|| self.provider_name(), Into::into);
-        let session = match given.text("id")?.filter(|id| !id.is_empty()) {
-            Some(id) => id.to_owned(),
-            None => {
-                let begin = |text: &str| beginning(text, ID_PART).to_owned();
-                self.free_id(&record::session_id(Some(&begin(&project)), &begin(&provider), self.now))
-            }
-        };
-        if redact::text(&session, &[]).is_some() {
-            let error = ErrorInfo::new(Code::InvalidArguments, "the session's id looks like a secret");
-            return Err(error.hint("it is put on record: choose another"));
-        }
-        args.text("id", &session).text("providerId", &provider).text("projectId", &project);
-        args.maybe_text("displayName", given.text("displayName")?);
-        if let Some(name) = given.text("provider")? {
-            args.text("provider", name);
-            if !self.has_key(Some(name)) {
-                args.flag("waiting", true);
-            }
-        }
-        args.maybe_text("modelId", self.config.model_id(given.text("provider")?));
-        let known = self.knows(&session);
-        if known && (session != DEFAULT_SESSION || !adopted.is_empty()) {
-            let message = ["agent session already exists: ", &session].concat();
-            return Err(ErrorInfo::new(Code::SessionExists, message).hint("restart it, or choose another id"));
-        }
-        let begins = !known;
-        if begins {
-            // Rows may be there whose head somebody has deleted.
-            self.outbox.write(delete(Table::Entries, &session));
-            self.sessions.insert(&session, Slot::new(Session::with(&session, &self.engine)));
-        }
-        if let Err(error) = self.ask_session(&session, "launch", &args.done()) {
-            if begins {
-                self.sessions.remove(&session);
-            }
-            return Err(error);
-        }
-        if begins {
-            self.record_start(&session);
-        }
-        self.adopt(&session, fresh, adopted);
-        let state = self.session(&session).and_then(Session::state).unwrap_or_default();
-        self.reply_value(command, &state);
-        Ok(())
-    }
-
-    pub(in crate::harness) fn must_have_provider(&self, name: &str) -> Result<(), ErrorInfo> {
-        if self.config.serving(Some(name)).is_some() {
-            return Ok(());
-        }
-        let message = ["no provider is called \"", name, "\""].concat();
-        Err(ErrorInfo::new(Code::InvalidConfig, message).hint("name one of startAgent's providers"))
-    }
-
-    /// A session begins with a conversation from elsewhere.
-    fn adopt(&mut self, session: &str, fresh: &str, entries: Vec<Entry>) {
-        for (at, mut entry) in entries.into_iter().enumerate() {
-            if let (Entry::Adopted { blocks, .. }, Some(folded)) = (&mut entry, self.session(session)) {
-                *blocks = folded.with_own_ids(std::mem::take(blocks), &|_| false);
-            }
-            let run = ["run_", fresh, "_", &at.to_string()].concat();
-            self.append(session, Some(&run), &entry);
-        }
-    }
-
-    /// The name of the provider that is asked first, for a record.
-    pub(super) fn provider_name(&self) -> String {
-        self.config.provider.as_ref().map_or_else(|| "none".into(), crate::harness::Provider::name)
-    }
-
-    fn knows(&self, session: &str) -> bool {
-        let arrives = self.arrival.as_ref().is_some_and(|arrival| arrival.is_called(session));
-        self.sessions.contains_key(session) || self.heads.contains_key(session) || arrives
-    }
-
-    /// This id, or the next one like it that no session has.
-    pub(in crate::harness) fn free_id(&self, id: &str) -> String {
-        let (mut free, mut number) = (id.to_owned(), 1);
-        while self.knows(&free) {
-            number += 1;
-            let end = ["-", &u64::to_string(&number)].concat();
-            let room = id.floor_char_boundary(lifecycle::ID.saturating_sub(end.len()));
-            free = [id.get(..room).unwrap_or_default(), &end].concat();
-        }
-        free
-    }
-
-    /// Whether the provider of this name can be asked, as far as its key goes.
-    fn has_key(&self, on: Option<&str>) -> bool {
-        self.config.serving(on).is_some_and(crate::harness::Provider::configured)
-    }
-
-    /// Whether this command is a prompt for a session that still waits for its provider's key: then it waits with it.
-    pub(in crate::harness) fn waits_for_a_key(&self, name: &str, args: &Value) -> bool {
-        let Some(session) = prompted(name, args) else { return false };
-        // What would be refused is refused at once, whoever is there when the key comes.
-        self.is_starting(session)
-            && self.removed_at(session).is_none()
-            && self.asked_to_prompt(name, session, args).is_ok_and(|then| then == Then::Wait)
-    }
-
-    /// The session that the prompt of this command still waits for.
-    pub(in crate::harness) fn waited_for(&self, command: u64) -> Option<&str> {
-        self.deferred.iter().find_map(|(_, input)| match input {
-            Input::Command { id, name, args, .. } if u64::from(*id) == command => prompted(name, args),
-            _ => None,
-        })
-    }
-
-    /// Gives up the prompts that wait for a session to start, or the one of this command.
-    pub(in crate::harness) fn drop_prompts(&mut self, session: &str, command: Option<u64>) {
-        if !self.is_starting(session) {
-            return;
-        }
-        let mut at = 0;
-        while let Some((_, input)) = self.deferred.get(at) {
-            at += 1;
-            if let Input::Command { id, name, args, .. } = input
-                && command.is_none_or(|command| command == u64::from(*id))
-                && prompted(name, args) == Some(session)
-            {
-                let id = *id;
-                at -= 1;
-                self.deferred.remove(at);
-                let message = "the message was interrupted before it was sent";
-                self.reply_now(id, Err(ErrorInfo::new(Code::Aborted, message)));
-            }
-        }
-    }
-
-    /// What would come of a prompt.
-    fn asked_to_prompt(&self, name: &str, session: &str, said: &Value) -> Result<Then, ErrorInfo> {
-        let text = said.get("text").and_then(Value::as_str).unwrap_or_default();
-        // An exit word is one in `sessions.prompt` only: anything stands for it elsewhere.
-        let text = if name == "sessions.prompt" || text.trim().is_empty() { text } else { "-" };
-        let files = said.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
-        let mut args = self.as_operator()?;
-        args.text("text", text).flag("files", files);
-        let folded = self.session(session).ok_or_else(|| no_session(session))?;
-        let outcome = folded.ask("prompt", &args.done(), self.now);
-        if let (Then::Wait, Some(provider)) = (&outcome.then, folded.provider()) {
-            self.must_have_provider(provider)?;
-        }
-        outcome.refused.map_or(Ok(outcome.then), Err)
-    }
-
     fn is_starting(&self, session: &str) -> bool {
         let record = self.session(session).and_then(Session::record);
         record.is_some_and(|record| record.status() == Status::Starting)
-    }
-
-    /// The sessions that waited for a key that is there now have started.
-    pub(in crate::harness) fn start_those_with_keys(&mut self) {
-        let waiting = self.sessions.keys().filter(|session| self.is_starting(session));
-        for session in waiting.map(String::from).list() {
-            if self.has_key(self.session(&session).and_then(Session::provider)) {
-                let _ = self.ask_session(&session, "ready", &Object::new().done());
-            }
-        }
-    }
-
-    /// The harness's own conversation has a record like any other, and is recovered by whoever works with it.
-    pub(in crate::harness) fn tend_default(&mut self, starting: bool) {
-        let Some(folded) = self.session(DEFAULT_SESSION) else { return };
-        let Ok(mut args) = self.as_operator() else { return };
-        let what = match folded.record() {
-            None => {
-                args.text("id", DEFAULT_SESSION).text("providerId", &self.provider_name());
-                args.text("projectId", &self.options.name);
-                args.maybe_text("modelId", self.config.model_id(None));
-                "launch"
-            }
-            Some(record) if record.status().is_active() => return,
-            Some(record) if record.text("status") == Some("stopped") => {
-                if !starting {
-                    return;
-                }
-                "restart"
-            }
-            Some(_) => {
-                args.text("action", "resume");
-                "recover"
-            }
-        };
-        // It may be another operator's: then the first prompt says so.
-        let _ = self.ask_session(DEFAULT_SESSION, what, &args.done());
-    }
-
-    /// `sendMessage`, plus the exit words.
-    fn prompt(&mut self, command: u32, name: &str, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
-        self.must_run()?;
-        let session = Args::of(name, value).needed("id")?.to_owned();
-        let text = Args::of(name, value).text("text")?.unwrap_or_default();
-        let has_files = value.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
-        let mut args = self.as_operator()?;
-        args.text("text", text).flag("files", has_files);
-        let args = self.scrubbed_value(args.done());
-        let Some(folded) = self.session(&session) else { return Err(no_session(&session)) };
-        let outcome = folded.ask("prompt", &args, self.now);
-        match (outcome.refused, outcome.then) {
-            (None, Then::Nothing) => {
-                self.interrupt_session(&session, "stop", true);
-                self.ask_session(&session, "prompt", &args)?;
-                self.reply_value(command, &Object::new().value("runId", Value::Null).done());
-                Ok(())
-            }
-            (Some(refused), _) => {
-                self.ask_session(&session, "prompt", &args)?;
-                Err(refused)
-            }
-            (None, _) => {
-                let Value::Object(mut message) = value.clone() else { return Ok(()) };
-                message.remove("id");
-                message.insert("sessionId".into(), session.into());
-                self.send_message(command, &message.into(), fresh)
-            }
-        }
-    }
-
-    /// Whether a session takes this message now: its record says so.
-    pub(in crate::harness) fn may_prompt(
-        &mut self,
-        session: &str,
-        text: &str,
-        files: bool,
-    ) -> Result<(), ErrorInfo> {
-        if session == DEFAULT_SESSION {
-            self.tend_default(false);
-        }
-        let files: Vec<Value> = files.then_some(Value::Null).into_iter().list();
-        let said = Object::new().text("text", text).value("files", files.into()).done();
-        self.asked_to_prompt("sendMessage", session, &said).map(drop)
-    }
-
-    /// One task without a session: it has one that no list shows, and that is let go when it is over.
-    fn run_once(&mut self, command: u32, name: &str, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
-        Args::new(name, value, &["text", "files", "metadata", "context", "schema"])?;
-        let Value::Object(mut message) = value.clone() else { return Ok(()) };
-        self.must_run()?;
-        let session = ["once_", fresh].concat();
-        let mut args = self.as_operator()?;
-        args.text("providerId", &self.provider_name()).text("projectId", &self.options.name);
-        args.maybe_text("modelId", self.config.model_id(None));
-        self.sessions.insert(&session, Slot::new(Session::with(&session, &self.engine)));
-        self.ask_session(&session, "launch", &args.flag("once", true).done())?;
-        self.record_start(&session);
-        message.insert("sessionId".into(), session.as_str().into());
-        let sent = self.send_message(command, &message.into(), fresh);
-        if sent.is_err() {
-            self.ask_session(&session, "remove", &self.as_operator()?.done())?;
-        }
-        sent
     }
 
     /// Lets the session of a task go that is over.
@@ -452,26 +84,8 @@ impl Harness {
             |session: &Session| session.is_once() && !session.runs.is_empty() && session.current().is_none();
         if self.session(session).is_some_and(is_over) {
             self.write_heads();
-            self.sessions.remove(session);
+            self.sessions.let_go(session);
         }
-    }
-
-    /// What there is of all sessions, by their heads.
-    pub(in crate::harness) fn list_sessions(&mut self, command: u32, of: Listing) -> Result<(), ErrorInfo> {
-        self.present_operator()?;
-        if self.lifecycle == Lifecycle::Running || of == Listing::Grants {
-            self.read_heads(command, of, false);
-        } else {
-            self.peek(After::List { command, of, asked: self.now, held: false });
-        }
-        Ok(())
-    }
-
-    /// Reads them. `held`: another tab works here.
-    pub(super) fn read_heads(&mut self, command: u32, of: Listing, held: bool) {
-        let stopped = Read::all(Table::Meta, vec![STOPPED_KEY.into()]);
-        let reads = vec![Read::all(Table::Heads, Vec::new()), stopped];
-        self.read_after_commit(reads, After::List { command, of, asked: self.now, held });
     }
 
     /// The heads were read for a list. When it was asked for, and whether another tab works here.
@@ -486,7 +100,7 @@ impl Harness {
         for (key, row) in rows.iter().take(1).flatten() {
             let Some(Part::Text(id)) = key.first() else { continue };
             let head = Head::parse(row);
-            if self.sessions.contains_key(id) && !self.is_as_written(id, &head, asked) {
+            if self.sessions.has(id) && !self.is_as_written(id, &head, asked) {
                 self.found_out(id);
             }
             if let (false, Err(error)) =
@@ -500,7 +114,7 @@ impl Harness {
                 heads.push((id.clone(), head));
             } else if removed && self.lifecycle != Lifecycle::Running {
                 // Whoever removed it may be gone: what sees it erases it in time.
-                self.heads.insert(id, head);
+                self.sessions.set_head(id, head);
             }
         }
         let listed = match of {
@@ -559,6 +173,410 @@ impl Harness {
     pub(in crate::harness) fn status_of(&self, session: &Session) -> Result<Value, ErrorInfo> {
         let state = session.state().ok_or_else(|| no_session(&session.id))?;
         Ok(self.with_integrity(&session.id, state))
+    }
+}
+
+impl Runner {
+    /// Changes how a session stands. `what`, of a command with its arguments: `stop`, `restart`, `rename`, `recover`,
+    /// `remove` or `undoRemove`.
+    fn change(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        what: &str,
+        (name, value): (&str, &Value),
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        let session = Args::of(name, value).needed("id")?;
+        let mut args = core.as_operator()?;
+        core.take_said(what, session, (name, value), &mut args)?;
+        match what {
+            "remove" => {
+                self.remove_session(core, session, &args.done())?;
+                core.reply(id, Ok(None));
+                return Ok(());
+            }
+            "undoRemove" => {
+                core.must_own_session(session)?;
+                if core.removed_at(session).is_some() {
+                    self.ask_session(core, session, what, &args.done())?;
+                }
+            }
+            _ => self.ask_session(core, session, what, &args.done())?,
+        }
+        if what == "stop" {
+            self.interrupt_session(core, session, "stop", true);
+        }
+        if what == "recover" && value.get("action").and_then(Value::as_str) == Some("reconnect") {
+            self.reconnect(core, session, fresh);
+        }
+        let state = core.session(session).and_then(Session::state).unwrap_or_default();
+        core.reply_value(id, &state);
+        Ok(())
+    }
+
+    /// The run that a session was lost in goes on; after one that has failed, another does.
+    fn reconnect(&mut self, core: &mut Core, session: &str, fresh: &str) {
+        let Some(run) = core.session(session).and_then(|session| session.runs.last()) else { return };
+        let id = run.id.clone();
+        if run.held {
+            self.go_on(core, session, &id);
+        } else if run.has_failed() {
+            let schema = run.prompt.output.as_ref().map(Output::record);
+            self.continue_after(core, session, id, fresh, schema);
+            self.advance(core, session);
+        }
+    }
+
+    /// Asks something of a session and writes down what comes of it.
+    pub(in crate::harness) fn ask_session(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        what: &str,
+        args: &Value,
+    ) -> Result<(), ErrorInfo> {
+        // It is put on record, word by word.
+        let (args, _) = redact::value(&core.secrets.scrubbed_value(args.clone()), &[]);
+        let Some(folded) = core.session(session) else { return Err(no_session(session)) };
+        let Outcome { record, events, refused, .. } = folded.ask(what, &args, core.now);
+        if record.is_some() || !events.is_empty() {
+            // What was found on the way is another thing than what is refused.
+            let what = if refused.is_some() { "status" } else { what };
+            self.append(core, session, None, &Entry::Commanded { what: what.into(), args });
+            self.advance(core, session);
+        }
+        refused.map_or(Ok(()), Err)
+    }
+
+    fn launch(
+        &mut self,
+        core: &mut Core,
+        command: u32,
+        name: &str,
+        value: &Value,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        let given = Args::new(name, value, &["id", "displayName", "projectId", "provider", "messages"])?;
+        let mut args = core.as_operator()?;
+        core.must_run()?;
+        let messages = given.get("messages").map(|messages| core.secrets.scrubbed_value(messages.clone()));
+        let adopted = messages.map_or(Ok(Vec::new()), |messages| session::adopted(&messages, fresh))?;
+        let project = given.short("projectId")?.unwrap_or(&core.options.name).to_owned();
+        let provider = given.text("provider")?;
+        if let Some(name) = provider {
+            self.setup.must_have_provider(name)?;
+        }
+        let provider = provider.map_or_else(|| self.setup.provider_name(), Into::into);
+        let session = match given.text("id")?.filter(|id| !id.is_empty()) {
+            Some(id) => id.to_owned(),
+            None => {
+                let begin = |text: &str| beginning(text, ID_PART).to_owned();
+                self.free_id(core, &record::session_id(Some(&begin(&project)), &begin(&provider), core.now))
+            }
+        };
+        if redact::text(&session, &[]).is_some() {
+            let error = ErrorInfo::new(Code::InvalidArguments, "the session's id looks like a secret");
+            return Err(error.hint("it is put on record: choose another"));
+        }
+        args.text("id", &session).text("providerId", &provider).text("projectId", &project);
+        args.maybe_text("displayName", given.text("displayName")?);
+        if let Some(name) = given.text("provider")? {
+            args.text("provider", name);
+            if !self.setup.has_key(Some(name)) {
+                args.flag("waiting", true);
+            }
+        }
+        args.maybe_text("modelId", self.setup.config.model_id(given.text("provider")?));
+        let known = self.knows(core, &session);
+        if known && (session != DEFAULT_SESSION || !adopted.is_empty()) {
+            let message = ["agent session already exists: ", &session].concat();
+            return Err(ErrorInfo::new(Code::SessionExists, message).hint("restart it, or choose another id"));
+        }
+        let begins = !known;
+        if begins {
+            // Rows may be there whose head somebody has deleted.
+            core.outbox.write(delete(Table::Entries, &session));
+            core.sessions.take(Session::with(&session, &core.engine));
+        }
+        if let Err(error) = self.ask_session(core, &session, "launch", &args.done()) {
+            if begins {
+                core.sessions.let_go(&session);
+            }
+            return Err(error);
+        }
+        if begins {
+            self.record_start(core, &session);
+        }
+        self.adopt(core, &session, fresh, adopted);
+        let state = core.session(&session).and_then(Session::state).unwrap_or_default();
+        core.reply_value(command, &state);
+        Ok(())
+    }
+
+    /// A session begins with a conversation from elsewhere.
+    fn adopt(&mut self, core: &mut Core, session: &str, fresh: &str, entries: Vec<Entry>) {
+        for (at, mut entry) in entries.into_iter().enumerate() {
+            if let (Entry::Adopted { blocks, .. }, Some(folded)) = (&mut entry, core.session(session)) {
+                *blocks = folded.with_own_ids(std::mem::take(blocks), &|_| false);
+            }
+            let run = ["run_", fresh, "_", &at.to_string()].concat();
+            self.append(core, session, Some(&run), &entry);
+        }
+    }
+
+    fn knows(&self, core: &Core, session: &str) -> bool {
+        let arrives = core.sessions.arrival.as_ref().is_some_and(|arrival| arrival.is_called(session));
+        core.sessions.has(session) || core.sessions.head(session).is_some() || arrives
+    }
+
+    /// This id, or the next one like it that no session has.
+    pub(in crate::harness) fn free_id(&self, core: &Core, id: &str) -> String {
+        let (mut free, mut number) = (id.to_owned(), 1);
+        while self.knows(core, &free) {
+            number += 1;
+            let end = ["-", &u64::to_string(&number)].concat();
+            let room = id.floor_char_boundary(lifecycle::ID.saturating_sub(end.len()));
+            free = [id.get(..room).unwrap_or_default(), &end].concat();
+        }
+        free
+    }
+
+    /// Whether this command is a prompt for a session that still waits for its provider's key: then it waits with it.
+    pub(in crate::harness) fn waits_for_a_key(&self, core: &Core, name: &str, args: &Value) -> bool {
+        let Some(session) = prompted(name, args) else { return false };
+        // What would be refused is refused at once, whoever is there when the key comes.
+        core.is_starting(session)
+            && core.removed_at(session).is_none()
+            && self.asked_to_prompt(core, name, session, args).is_ok_and(|then| then == Then::Wait)
+    }
+
+    /// What would come of a prompt.
+    fn asked_to_prompt(
+        &self,
+        core: &Core,
+        name: &str,
+        session: &str,
+        said: &Value,
+    ) -> Result<Then, ErrorInfo> {
+        let text = said.get("text").and_then(Value::as_str).unwrap_or_default();
+        // An exit word is one in `sessions.prompt` only: anything stands for it elsewhere.
+        let text = if name == "sessions.prompt" || text.trim().is_empty() { text } else { "-" };
+        let files = said.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
+        let mut args = core.as_operator()?;
+        args.text("text", text).flag("files", files);
+        let folded = core.session(session).ok_or_else(|| no_session(session))?;
+        let outcome = folded.ask("prompt", &args.done(), core.now);
+        if let (Then::Wait, Some(provider)) = (&outcome.then, folded.provider()) {
+            self.setup.must_have_provider(provider)?;
+        }
+        outcome.refused.map_or(Ok(outcome.then), Err)
+    }
+
+    /// The sessions that waited for a key that is there now have started.
+    pub(in crate::harness) fn start_those_with_keys(&mut self, core: &mut Core) {
+        for session in core.sessions.ids().into_iter().filter(|session| core.is_starting(session)).list() {
+            if self.setup.has_key(core.session(&session).and_then(Session::provider)) {
+                let _ = self.ask_session(core, &session, "ready", &Object::new().done());
+            }
+        }
+    }
+
+    /// The harness's own conversation has a record like any other, and is recovered by whoever works with it.
+    pub(in crate::harness) fn tend_default(&mut self, core: &mut Core, starting: bool) {
+        let Some(folded) = core.session(DEFAULT_SESSION) else { return };
+        let Ok(mut args) = core.as_operator() else { return };
+        let what = match folded.record() {
+            None => {
+                args.text("id", DEFAULT_SESSION).text("providerId", &self.setup.provider_name());
+                args.text("projectId", &core.options.name);
+                args.maybe_text("modelId", self.setup.config.model_id(None));
+                "launch"
+            }
+            Some(record) if record.status().is_active() => return,
+            Some(record) if record.text("status") == Some("stopped") => {
+                if !starting {
+                    return;
+                }
+                "restart"
+            }
+            Some(_) => {
+                args.text("action", "resume");
+                "recover"
+            }
+        };
+        // It may be another operator's: then the first prompt says so.
+        let _ = self.ask_session(core, DEFAULT_SESSION, what, &args.done());
+    }
+
+    /// `sendMessage`, plus the exit words.
+    fn prompt(
+        &mut self,
+        core: &mut Core,
+        command: u32,
+        name: &str,
+        value: &Value,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        core.must_run()?;
+        let session = Args::of(name, value).needed("id")?.to_owned();
+        let text = Args::of(name, value).text("text")?.unwrap_or_default();
+        let has_files = value.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
+        let mut args = core.as_operator()?;
+        args.text("text", text).flag("files", has_files);
+        let args = core.secrets.scrubbed_value(args.done());
+        let Some(folded) = core.session(&session) else { return Err(no_session(&session)) };
+        let outcome = folded.ask("prompt", &args, core.now);
+        match (outcome.refused, outcome.then) {
+            (None, Then::Nothing) => {
+                self.interrupt_session(core, &session, "stop", true);
+                self.ask_session(core, &session, "prompt", &args)?;
+                core.reply_value(command, &Object::new().value("runId", Value::Null).done());
+                Ok(())
+            }
+            (Some(refused), _) => {
+                self.ask_session(core, &session, "prompt", &args)?;
+                Err(refused)
+            }
+            (None, _) => {
+                let Value::Object(mut message) = value.clone() else { return Ok(()) };
+                message.remove("id");
+                message.insert("sessionId".into(), session.into());
+                self.send_message(core, command, &message.into(), fresh)
+            }
+        }
+    }
+
+    /// Whether a session takes this message now: its record says so.
+    pub(in crate::harness) fn may_prompt(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        text: &str,
+        files: bool,
+    ) -> Result<(), ErrorInfo> {
+        if session == DEFAULT_SESSION {
+            self.tend_default(core, false);
+        }
+        let files: Vec<Value> = files.then_some(Value::Null).into_iter().list();
+        let said = Object::new().text("text", text).value("files", files.into()).done();
+        self.asked_to_prompt(core, "sendMessage", session, &said).map(drop)
+    }
+
+    /// One task without a session: it has one that no list shows, and that is let go when it is over.
+    fn run_once(
+        &mut self,
+        core: &mut Core,
+        command: u32,
+        name: &str,
+        value: &Value,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        Args::new(name, value, &["text", "files", "metadata", "context", "schema"])?;
+        let Value::Object(mut message) = value.clone() else { return Ok(()) };
+        core.must_run()?;
+        let session = ["once_", fresh].concat();
+        let mut args = core.as_operator()?;
+        args.text("providerId", &self.setup.provider_name()).text("projectId", &core.options.name);
+        args.maybe_text("modelId", self.setup.config.model_id(None));
+        core.sessions.take(Session::with(&session, &core.engine));
+        self.ask_session(core, &session, "launch", &args.flag("once", true).done())?;
+        self.record_start(core, &session);
+        message.insert("sessionId".into(), session.as_str().into());
+        let sent = self.send_message(core, command, &message.into(), fresh);
+        if sent.is_err() {
+            self.ask_session(core, &session, "remove", &core.as_operator()?.done())?;
+        }
+        sent
+    }
+}
+
+impl Harness {
+    pub(in crate::harness) fn session_command(
+        &mut self,
+        id: u32,
+        name: &str,
+        value: &Value,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        match name.strip_prefix("sessions.").unwrap_or_default() {
+            "launch" => self.runner.launch(&mut self.core, id, name, value, fresh),
+            "list" => {
+                let args = Args::new(name, value, &["withVerification"])?;
+                let verified = args.get("withVerification") == Some(&Value::Bool(true));
+                self.list_sessions(id, if verified { Listing::Verified } else { Listing::Sessions })
+            }
+            "prompt" => self.runner.prompt(&mut self.core, id, name, value, fresh),
+            "runOnce" => self.runner.run_once(&mut self.core, id, name, value, fresh),
+            "import" | "replay" => self.carry(id, name, value),
+            "attach" => {
+                self.core.attach(name, value)?;
+                self.core.reply_now(id, Ok(None));
+                Ok(())
+            }
+            "bench" => {
+                let benched =
+                    self.runner.bench(&mut self.core, Args::new(name, value, &["id"])?.needed("id")?)?;
+                self.core.reply_value(id, &benched);
+                Ok(())
+            }
+            "play" => {
+                let session = Args::new(name, value, &["id"])?.needed("id")?;
+                self.runner.play(&mut self.core, session)?;
+                let state = self.core.session(session).and_then(Session::state).unwrap_or_default();
+                self.core.reply_value(id, &state);
+                Ok(())
+            }
+            "admit" => self.admit(id),
+            what => self.runner.change(&mut self.core, id, what, (name, value), fresh),
+        }
+    }
+
+    /// The session that the prompt of this command still waits for.
+    pub(in crate::harness) fn waited_for(&self, command: u64) -> Option<&str> {
+        self.deferred.iter().find_map(|(_, input)| match input {
+            Input::Command { id, name, args, .. } if u64::from(*id) == command => prompted(name, args),
+            _ => None,
+        })
+    }
+
+    /// Gives up the prompts that wait for a session to start, or the one of this command.
+    pub(in crate::harness) fn drop_prompts(&mut self, session: &str, command: Option<u64>) {
+        if !self.core.is_starting(session) {
+            return;
+        }
+        let mut at = 0;
+        while let Some((_, input)) = self.deferred.get(at) {
+            at += 1;
+            if let Input::Command { id, name, args, .. } = input
+                && command.is_none_or(|command| command == u64::from(*id))
+                && prompted(name, args) == Some(session)
+            {
+                let id = *id;
+                at -= 1;
+                self.deferred.remove(at);
+                let message = "the message was interrupted before it was sent";
+                self.core.reply_now(id, Err(ErrorInfo::new(Code::Aborted, message)));
+            }
+        }
+    }
+
+    /// What there is of all sessions, by their heads.
+    pub(in crate::harness) fn list_sessions(&mut self, command: u32, of: Listing) -> Result<(), ErrorInfo> {
+        self.core.present_operator()?;
+        if self.core.lifecycle == Lifecycle::Running || of == Listing::Grants {
+            self.read_heads(command, of, false);
+        } else {
+            self.peek(After::List { command, of, asked: self.core.now, held: false });
+        }
+        Ok(())
+    }
+
+    /// Reads them. `held`: another tab works here.
+    pub(super) fn read_heads(&mut self, command: u32, of: Listing, held: bool) {
+        let stopped = Read::all(Table::Meta, vec![STOPPED_KEY.into()]);
+        let reads = vec![Read::all(Table::Heads, Vec::new()), stopped];
+        self.read_after_commit(reads, After::List { command, of, asked: self.core.now, held });
     }
 }
 

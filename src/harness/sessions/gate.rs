@@ -1,16 +1,19 @@
 //! Which session a command is about, and who may give it.
 //!
-//! Decides, before any command on a session is carried out: whether there is an operator and whether the session is
-//! theirs, whether the journal is at hand, has to be read first, or the workspace has to be borrowed for one write.
-//! Promises: there is no other way to a session than through this gate, whichever method was called. Leaves to
-//! others: reading a session for a command (`look.rs`), taking it (`take.rs`), what the command does (`commands.rs` here
-//! and in `harness/`), what a session's record says (`session/`).
+//! Decides, before any command on a session is carried out: whether there is an operator, and whether the session is
+//! theirs; whether the journal is at hand, has to be read first, or the workspace has to be borrowed for one write.
+//! Promises: every command passes here, by whichever method or tab it came. Leaves to others: reading a session for a
+//! command (`look.rs`), taking it (`take.rs`), what the command does (`commands.rs` here and in `harness/`), what a
+//! session's record says (`session/`).
 
 use super::waiting::{Waiting, by_rows};
 use crate::error::ErrorInfo;
 use crate::harness::args::Args;
 use crate::harness::commands::no_session;
-use crate::harness::{By, DEFAULT_SESSION, Harness, Lifecycle, Slot};
+use crate::harness::core::Core;
+use crate::harness::runs::Runner;
+use crate::harness::slots::AtHand;
+use crate::harness::{By, DEFAULT_SESSION, Harness, Lifecycle};
 use crate::journal::redact;
 use crate::object::Object;
 use crate::session::Session;
@@ -98,96 +101,7 @@ pub(in crate::harness) fn writes(name: &str) -> bool {
     matches!(subject(name, &args), Ok(Some((_, Need::Write))))
 }
 
-impl Harness {
-    /// Takes a command: here and now, or when its session has been read.
-    pub(in crate::harness) fn command(&mut self, id: u32, name: &str, args: Value, fresh: String) {
-        if self.closing.is_some() {
-            return self.reply_now(id, Err(crate::harness::commands::closed()));
-        }
-        let result = match self.route(id, name, &args, &fresh) {
-            Ok(Some(session)) => self.dispatch(id, name, &args, fresh, &session),
-            Ok(None) => Ok(()),
-            Err(error) => Err(error),
-        };
-        if let Err(error) = result {
-            self.reply_now(id, Err(error));
-        }
-    }
-
-    /// The session that a command is for (empty: for none), if it can be carried out now. `None`: what it needs was asked
-    /// for.
-    fn route(&mut self, id: u32, name: &str, args: &Value, fresh: &str) -> Result<Option<String>, ErrorInfo> {
-        let Some((subject, need)) = subject(name, args)? else { return Ok(Some(String::new())) };
-        self.present_operator()?;
-        let running = self.lifecycle == Lifecycle::Running;
-        let session = match subject {
-            // What nobody here works on need not be found.
-            Subject::Session(_) if name == "interrupt" => self.interrupted(args),
-            // No session has it, and below it would stand for one that is not known yet.
-            Subject::Session("") => return Err(no_session("")),
-            Subject::Session(session) => session.to_owned(),
-            Subject::Run(run) if self.sessions.contains_key(run) => run.to_owned(),
-            // Which session an earlier run is of, its row says: copies have it too.
-            Subject::Run(run) => self.session_of_run(run).unwrap_or_default(),
-        };
-        let waiting = || Waiting {
-            command: id,
-            session: session.clone(),
-            name: name.into(),
-            args: args.clone(),
-            fresh: fresh.into(),
-            by: self.by.clone(),
-            asked: self.now,
-            held: None,
-            tail: None,
-            until: None,
-        };
-        if session.is_empty() {
-            if let Subject::Run(run) = subject {
-                self.look_for_run(run, waiting());
-            }
-            return Ok(None);
-        }
-        // What is not in our hands shows it when it is read.
-        if self.sessions.contains_key(&session) {
-            self.must_be_there(name, &session, self.removed_at(&session))?;
-            let once = self.session(&session).is_some_and(Session::is_once);
-            must_be_shown(name, args, &session, once)?;
-        }
-        if by_rows(name) {
-            self.look_at_page(waiting());
-            return Ok(None);
-        }
-        if name == "sessions.fork" {
-            self.look_at_journal(waiting());
-            return Ok(None);
-        }
-        if self.sessions.contains_key(&session) {
-            self.must_own(name, &session, need)?;
-            if name == "sessions.status" {
-                self.look_at_stored_end(waiting());
-                return Ok(None);
-            }
-            return Ok(Some(session));
-        }
-        match need {
-            Need::Work if !running => Ok(Some(session)),
-            _ => {
-                self.look_at(waiting());
-                Ok(None)
-            }
-        }
-    }
-
-    /// Which session an `interrupt` is for, by its id or by a run's.
-    fn interrupted(&self, args: &Value) -> String {
-        let text = |name: &str| args.get(name).and_then(Value::as_str);
-        let of_run = || text("runId").and_then(|run| self.session_of_run(run));
-        let of_prompt = || Some(self.waited_for(args.get("command")?.as_u64()?)?.to_owned());
-        let found = text("sessionId").map(Into::into).or_else(of_run).or_else(of_prompt);
-        found.unwrap_or_else(|| DEFAULT_SESSION.into())
-    }
-
+impl Core {
     /// Who works here now.
     ///
     /// # Errors
@@ -203,24 +117,6 @@ impl Harness {
             By::Here => self.options.operator.as_ref(),
             By::There(operator) => operator.as_ref(),
         }
-    }
-
-    /// Another page of the workspace gives a command, where this operator works.
-    ///
-    /// # Errors
-    /// It is no operator.
-    pub fn by_another(operator: &Value) -> Result<By, ErrorInfo> {
-        let given = Some(operator).filter(|operator| !operator.is_null());
-        given.map(parse_operator).transpose().map(By::There)
-    }
-
-    /// From here on this operator works here, or nobody.
-    pub(in crate::harness) fn set_operator(&mut self, given: Option<&Value>) -> Result<(), ErrorInfo> {
-        self.options.operator = given.map(parse_operator).transpose()?;
-        if self.lifecycle == Lifecycle::Running {
-            self.tend_default(false);
-        }
-        Ok(())
     }
 
     /// Whether a session is the operator's own, where that is asked. What is a command on the record itself asks in the
@@ -241,19 +137,134 @@ impl Harness {
 
     /// The session in our hands that this run has not ended in, or whose message waits: it is nobody else's.
     pub(in crate::harness) fn session_of_run(&self, run: &str) -> Option<String> {
-        let of = |slot: &Slot| slot.session.open_run(run).is_some() || slot.session.queued(run).is_some();
+        let of = |slot: &AtHand| slot.session.open_run(run).is_some() || slot.session.queued(run).is_some();
         self.sessions.iter().find(|(_, slot)| of(slot)).map(|(id, _)| id.to_owned())
+    }
+}
+
+impl Runner {
+    /// From here on this operator works here, or nobody.
+    pub(in crate::harness) fn set_operator(
+        &mut self,
+        core: &mut Core,
+        given: Option<&Value>,
+    ) -> Result<(), ErrorInfo> {
+        core.options.operator = given.map(parse_operator).transpose()?;
+        if core.lifecycle == Lifecycle::Running {
+            self.tend_default(core, false);
+        }
+        Ok(())
+    }
+}
+
+impl Harness {
+    /// Takes a command: here and now, or when its session has been read.
+    pub(in crate::harness) fn command(&mut self, id: u32, name: &str, args: Value, fresh: String) {
+        if self.closing.is_some() {
+            return self.core.reply_now(id, Err(crate::harness::commands::closed()));
+        }
+        let result = match self.route(id, name, &args, &fresh) {
+            Ok(Some(session)) => self.dispatch(id, name, &args, fresh, &session),
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = result {
+            self.core.reply_now(id, Err(error));
+        }
+    }
+
+    /// The session that a command is for (empty: for none), if it can be carried out now. `None`: what it needs was asked
+    /// for.
+    fn route(&mut self, id: u32, name: &str, args: &Value, fresh: &str) -> Result<Option<String>, ErrorInfo> {
+        let Some((subject, need)) = subject(name, args)? else { return Ok(Some(String::new())) };
+        self.core.present_operator()?;
+        let running = self.core.lifecycle == Lifecycle::Running;
+        let session = match subject {
+            // What nobody here works on need not be found.
+            Subject::Session(_) if name == "interrupt" => self.interrupted(args),
+            // No session has it, and below it would stand for one that is not known yet.
+            Subject::Session("") => return Err(no_session("")),
+            Subject::Session(session) => session.to_owned(),
+            Subject::Run(run) if self.core.sessions.has(run) => run.to_owned(),
+            // Which session an earlier run is of, its row says: copies have it too.
+            Subject::Run(run) => self.core.session_of_run(run).unwrap_or_default(),
+        };
+        let waiting = || Waiting {
+            command: id,
+            session: session.clone(),
+            name: name.into(),
+            args: args.clone(),
+            fresh: fresh.into(),
+            by: self.core.by.clone(),
+            asked: self.core.now,
+            held: None,
+            tail: None,
+            until: None,
+        };
+        if session.is_empty() {
+            if let Subject::Run(run) = subject {
+                self.look_for_run(run, waiting());
+            }
+            return Ok(None);
+        }
+        // What is not in our hands shows it when it is read.
+        if self.core.sessions.has(&session) {
+            self.core.must_be_there(name, &session, self.core.removed_at(&session))?;
+            let once = self.core.session(&session).is_some_and(Session::is_once);
+            must_be_shown(name, args, &session, once)?;
+        }
+        if by_rows(name) {
+            self.look_at_page(waiting());
+            return Ok(None);
+        }
+        if name == "sessions.fork" {
+            self.look_at_journal(waiting());
+            return Ok(None);
+        }
+        if self.core.sessions.has(&session) {
+            self.core.must_own(name, &session, need)?;
+            if name == "sessions.status" {
+                self.look_at_stored_end(waiting());
+                return Ok(None);
+            }
+            return Ok(Some(session));
+        }
+        match need {
+            Need::Work if !running => Ok(Some(session)),
+            _ => {
+                self.look_at(waiting());
+                Ok(None)
+            }
+        }
+    }
+
+    /// Which session an `interrupt` is for, by its id or by a run's.
+    fn interrupted(&self, args: &Value) -> String {
+        let text = |name: &str| args.get(name).and_then(Value::as_str);
+        let of_run = || text("runId").and_then(|run| self.core.session_of_run(run));
+        let of_prompt = || Some(self.waited_for(args.get("command")?.as_u64()?)?.to_owned());
+        let found = text("sessionId").map(Into::into).or_else(of_run).or_else(of_prompt);
+        found.unwrap_or_else(|| DEFAULT_SESSION.into())
+    }
+
+    /// Another page of the workspace gives a command, where this operator works.
+    ///
+    /// # Errors
+    /// It is no operator.
+    pub fn by_another(operator: &Value) -> Result<By, ErrorInfo> {
+        let given = Some(operator).filter(|operator| !operator.is_null());
+        given.map(parse_operator).transpose().map(By::There)
     }
 
     /// Carries out a command whose session was read for it.
     pub(super) fn dispatch_waiting(&mut self, waiting: Waiting) -> Result<(), ErrorInfo> {
         let need = need_of(&waiting)?;
-        self.by = waiting.by.clone();
-        let removed = self.removed_at(&waiting.session);
-        self.must_be_there(&waiting.name, &waiting.session, removed)?;
-        self.must_own(&waiting.name, &waiting.session, need)?;
-        if self.waits_for_a_key(&waiting.name, &waiting.args) {
-            self.deferred.push((self.now, waiting.input()));
+        self.core.by = waiting.by.clone();
+        let removed = self.core.removed_at(&waiting.session);
+        self.core.must_be_there(&waiting.name, &waiting.session, removed)?;
+        self.core.must_own(&waiting.name, &waiting.session, need)?;
+        if self.runner.waits_for_a_key(&self.core, &waiting.name, &waiting.args) {
+            self.deferred.push((self.core.now, waiting.input()));
             return Ok(());
         }
         let Waiting { command, session, name, args, fresh, .. } = waiting;

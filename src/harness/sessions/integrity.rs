@@ -1,15 +1,16 @@
 //! Whether what is stored is what was written.
 //!
-//! Decides what is signed with a commit (the head of each session that has changed, which covers its record and the
-//! journal's end, the record by itself, and each event), and what is made of signatures that are read. Promises: a head
-//! or an event that somebody changed is never taken for what it says; it is shown as it is by `sessions.status` and by a
-//! list with verification, and changes nothing. Leaves to others: the key, which no page can read (`browser/`), and the
-//! chain of rows (`journal/`).
+//! Decides what is signed with a commit, and what is made of signatures that are read. Signed are the head of each
+//! session that has changed, the record by itself, and each event; a head covers its record and the journal's end.
+//! Promises: a head or an event that somebody changed is never taken for what it says. It is shown as it is by
+//! `sessions.status` and by a list with verification, and changes nothing. Leaves to others: the key, which no page can
+//! read (`browser/`), and the chain of rows (`journal/`).
 //!
-//! It tells of changes by whoever reaches the disk, or a backup of it, without the key. A script of this origin can have
-//! anything signed, and a database that was put back whole is what it was.
+//! It tells of changes on the disk, or in a backup of it, that were made without the key. A script of this origin can
+//! have anything signed, and a database that was put back whole is what it was.
 
 use super::waiting::by_rows;
+use crate::harness::core::Core;
 use crate::harness::{After, DEFAULT_SESSION, Harness};
 use crate::journal::canonical::{Integrity, payload};
 use crate::journal::{Entry, Row};
@@ -87,34 +88,18 @@ impl Head {
     }
 }
 
-impl Harness {
+impl Core {
     /// Writes the heads of the sessions that have changed.
     pub(in crate::harness) fn write_heads(&mut self) {
-        for slot in self.sessions.values_mut() {
-            if slot.head != slot.session.seq() {
-                slot.head = slot.session.seq();
+        for id in self.sessions.ids() {
+            let Some(slot) = self.sessions.get_mut(&id) else { continue };
+            if slot.written != slot.session.seq() {
+                slot.written = slot.session.seq();
                 let head = Head::of(&slot.session, self.now);
-                self.outbox.write(signed_head(&slot.session.id, &head));
-                self.heads.insert(&slot.session.id, head);
+                self.outbox.write(signed_head(&id, &head));
+                self.sessions.set_head(&id, head);
             }
         }
-    }
-
-    /// What is to be signed again to judge rows that were read for this: events, then heads.
-    pub(in crate::harness) fn texts_to_judge(after: &After, rows: &[Rows]) -> Vec<String> {
-        let mut texts = Vec::new();
-        let by_events = match after {
-            After::Look(waiting) => judges_events(&waiting.name),
-            _ => matches!(after, After::Arrived { .. }),
-        };
-        if by_events {
-            let events = rows.iter().take(1).flatten().filter_map(|(_, text)| event_in(text));
-            texts.extend(events.filter_map(|(_, payload, stored)| stored.map(|_| payload)));
-        }
-        for (_, row) in heads_among(after, rows) {
-            texts.append(&mut Head::parse(row).texts());
-        }
-        texts
     }
 
     /// Holds the heads among these rows against what their texts sign to.
@@ -135,19 +120,19 @@ impl Harness {
                 let whole = match after {
                     After::Look(waiting) => {
                         let page = by_rows(&waiting.name) || waiting.tail.is_some();
-                        !page && !self.sessions.contains_key(id)
+                        !page && !self.sessions.has(id)
                     }
                     After::List { .. } => false,
                     _ => true,
                 };
-                if whole {
-                    self.tampered.remove(id);
-                }
                 // One that lies in another's place says the truth of another; only the first session is older than records.
                 let named = head.record().map(|record| record.get("id").and_then(Value::as_str));
                 let moved = named.map_or(id != DEFAULT_SESSION, |named| named != Some(id));
                 let verdict = head.judge(expected.map(|(expected, _)| expected));
-                self.verdicts.insert(id, if moved { Integrity::Tampered } else { verdict });
+                self.sessions.change(id, |slot| {
+                    slot.verdict = Some(if moved { Integrity::Tampered } else { verdict });
+                    slot.tampered &= !whole;
+                });
             }
         }
     }
@@ -155,7 +140,7 @@ impl Harness {
     /// Whether a session's head, that was `asked` for then, is the one that was written last. What was written since may not
     /// have been read: then its signature decides.
     pub(in crate::harness) fn is_as_written(&self, session: &str, read: &Head, asked: Millis) -> bool {
-        self.heads.get(session).is_none_or(|head| {
+        self.sessions.head(session).is_none_or(|head| {
             let since = head.value.get("at").and_then(Value::as_u64).is_some_and(|at| at >= asked);
             since || head.text == read.text
         })
@@ -168,23 +153,43 @@ impl Harness {
 
     /// Somebody has changed a session: that counts for all that is told of it later.
     pub(super) fn found_out(&mut self, session: &str) {
-        self.tampered.insert(session, ());
+        self.sessions.change(session, |slot| slot.tampered = true);
     }
 
     /// What is known of a session.
     pub(in crate::harness) fn integrity(&self, session: &str) -> Integrity {
-        if self.tampered.contains_key(session) { Integrity::Tampered } else { self.head_integrity(session) }
+        let tampered = self.sessions.slot(session).is_some_and(|slot| slot.tampered);
+        if tampered { Integrity::Tampered } else { self.head_integrity(session) }
     }
 
     /// What is known of a session's head alone.
     pub(super) fn head_integrity(&self, session: &str) -> Integrity {
-        self.verdicts.get(session).copied().unwrap_or(Integrity::Unverified)
+        let verdict = self.sessions.slot(session).and_then(|slot| slot.verdict);
+        verdict.unwrap_or(Integrity::Unverified)
     }
 
     /// Nothing is known of a session that is gone.
     pub(super) fn forget_integrity(&mut self, session: &str) {
-        self.verdicts.remove(session);
-        self.tampered.remove(session);
+        self.sessions.change(session, |slot| (slot.verdict, slot.tampered) = (None, false));
+    }
+}
+
+impl Harness {
+    /// What is to be signed again to judge rows that were read for this: events, then heads.
+    pub(in crate::harness) fn texts_to_judge(after: &After, rows: &[Rows]) -> Vec<String> {
+        let mut texts = Vec::new();
+        let by_events = match after {
+            After::Look(waiting) => judges_events(&waiting.name),
+            _ => matches!(after, After::Arrived { .. }),
+        };
+        if by_events {
+            let events = rows.iter().take(1).flatten().filter_map(|(_, text)| event_in(text));
+            texts.extend(events.filter_map(|(_, payload, stored)| stored.map(|_| payload)));
+        }
+        for (_, row) in heads_among(after, rows) {
+            texts.append(&mut Head::parse(row).texts());
+        }
+        texts
     }
 }
 

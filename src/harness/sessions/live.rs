@@ -6,12 +6,13 @@
 //! the last entry. A run that is not in our hands is judged by its journal alone. Promises: nothing is kept or counted for
 //! those who do not ask. Leaves to others: the words (`session/activity`) and the bytes (`session/output`).
 
-use super::integrity::Head;
 use crate::error::ErrorInfo;
 use crate::harness::args::Args;
+use crate::harness::calls::Calls;
 use crate::harness::commands::no_agent;
+use crate::harness::core::Core;
 use crate::harness::streaming::LiveModel;
-use crate::harness::{Action, Harness, Notice};
+use crate::harness::{Action, Notice};
 use crate::list::Listed;
 use crate::maps::sorted;
 use crate::model::Block;
@@ -24,10 +25,30 @@ use crate::session::output::Output;
 use crate::session::record::Record;
 use serde_json::Value;
 
-impl Harness {
+impl Core {
+    /// Somebody follows the journal of a session from here on, or nobody does any more.
+    pub(super) fn attach(&mut self, name: &str, value: &Value) -> Result<(), ErrorInfo> {
+        let args = Args::new(name, value, &["id", "on"])?;
+        let id = args.needed("id")?;
+        let on = args.get("on") == Some(&Value::Bool(true));
+        self.sessions.attach(id, on.then_some(0));
+        Ok(())
+    }
+
+    /// Tells those who follow a journal how long it is by now, as far as it is stored.
+    pub(in crate::harness) fn tell_growth(&mut self) {
+        for (id, seq) in self.sessions.grown() {
+            self.sessions.attach(&id, Some(seq));
+            self.outbox.act(Action::Tell(Notice::Grown(id, seq)));
+        }
+    }
+}
+
+impl Calls {
     /// What `sessions.activity` and `sessions.output` say of a session, in our hands or only looked at, or of a run in it.
     pub(in crate::harness) fn live_of(
         &self,
+        core: &Core,
         session: &Session,
         name: &str,
         value: &Value,
@@ -35,7 +56,7 @@ impl Harness {
         let id = Args::of(name, value).needed("id")?;
         if name == "sessions.activity" {
             Args::new(name, value, &["id"])?;
-            return Ok(self.activity(session, id)?.as_str().into());
+            return Ok(self.activity(core, session, id)?.as_str().into());
         }
         let args = Args::new(name, value, &["id", "from", "tail"])?;
         let output = self.output(session, id)?;
@@ -46,59 +67,28 @@ impl Harness {
         Ok(Object::new().text("text", &text).number("before", before as u64).number("offset", offset).done())
     }
 
-    /// Somebody follows the journal of a session from here on, or nobody does any more.
-    pub(super) fn attach(&mut self, name: &str, value: &Value) -> Result<(), ErrorInfo> {
-        let args = Args::new(name, value, &["id", "on"])?;
-        let id = args.needed("id")?;
-        if args.get("on") == Some(&Value::Bool(true)) {
-            self.attached.insert(id, 0);
-        } else {
-            self.attached.remove(id);
-        }
-        Ok(())
-    }
-
-    /// Tells those who follow a journal how long it is by now, as far as it is stored: a head is written with each commit,
-    /// and one commit is on its way at most.
-    pub(in crate::harness) fn tell_growth(&mut self) {
-        let mut grown = Vec::new();
-        for (id, told) in self.attached.iter() {
-            let seq = match self.sessions.get(id) {
-                Some(slot) => slot.head,
-                None => self.heads.get(id).map_or(0, Head::seq),
-            };
-            if seq > *told {
-                grown.push((id.to_owned(), seq));
-            }
-        }
-        for (id, seq) in grown {
-            self.attached.insert(&id, seq);
-            self.outbox.act(Action::Tell(Notice::Grown(id, seq)));
-        }
-    }
-
-    fn activity(&self, session: &Session, id: &str) -> Result<Activity, ErrorInfo> {
+    fn activity(&self, core: &Core, session: &Session, id: &str) -> Result<Activity, ErrorInfo> {
         if waits_for_its_turn(session, id) {
             return Ok(Activity::Waiting);
         }
         if id != session.id {
             let (_, ended) = session.run_times(id).ok_or_else(|| no_agent(id))?;
             return Ok(match session.run(id) {
-                Some(run) if ended.is_none() => self.activity_of_run(session, run),
+                Some(run) if ended.is_none() => self.activity_of_run(core, session, run),
                 _ => Activity::Broken,
             });
         }
-        let run = session.current().map(|run| self.activity_of_run(session, run));
+        let run = session.current().map(|run| self.activity_of_run(core, session, run));
         Ok(of_session(session.record().map(Record::status), run))
     }
 
-    fn activity_of_run(&self, session: &Session, run: &Run) -> Activity {
+    fn activity_of_run(&self, core: &Core, session: &Session, run: &Run) -> Activity {
         let benched = session.is_benched();
         let mut heard = run.heard_at();
         for part in run.parts() {
             let of_part = |model: &&LiveModel| model.run == part.id;
             heard = self.models.values().filter(of_part).map(|model| model.said_at).fold(heard, Millis::max);
-            let of_part = self.calls.values().filter(|call| call.owner.run() == Some(&part.id));
+            let of_part = self.functions.values().filter(|call| call.owner.run() == Some(&part.id));
             heard = of_part.filter_map(|call| call.heard).fold(heard, Millis::max);
         }
         let mut output = Output::default();
@@ -107,7 +97,7 @@ impl Harness {
             over: !benched && session.current().is_some_and(|top| top.held),
             waits: benched || run.waiting(),
             tail: &output.read_tail(PROMPT_TAIL),
-            silent: self.now.saturating_sub(heard),
+            silent: core.now.saturating_sub(heard),
         })
     }
 

@@ -16,6 +16,8 @@ use super::waiting::{Waiting, by_rows};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::args::Args;
 use crate::harness::commands::{no_session, no_session_for};
+use crate::harness::core::Core;
+use crate::harness::runs::Runner;
 use crate::harness::{Action, After, DEFAULT_SESSION, Harness, Lifecycle, start};
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, GENESIS, Row};
@@ -60,6 +62,134 @@ impl<'a> Stored<'a> {
     }
 }
 
+impl Core {
+    /// What the head says that was read for a command, unless somebody has changed it.
+    fn believed_head<'a>(&self, waiting: &Waiting, stored: &'a Stored) -> Option<&'a Value> {
+        self.believed(&waiting.session, stored.head.as_ref()?)
+    }
+
+    /// Whether what was signed among these rows is what was written.
+    fn must_be_as_signed(
+        &self,
+        waiting: &Waiting,
+        stored: &Stored,
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
+        let signed = self.head_integrity(&waiting.session) == Integrity::Verified;
+        let changed = changed_event(stored.entries(), signatures, signed);
+        changed.map_or(Ok(()), |event| Integrity::Tampered.accept("agent session event", &event))
+    }
+
+    /// Whether there is a session of that name to be read, and it was not removed.
+    fn must_be_stored<'a>(&self, waiting: &Waiting, stored: &'a Stored) -> Result<&'a Head, ErrorInfo> {
+        let Some(head) = &stored.head else {
+            return Err(if stored.entries().is_empty() {
+                no_session_for(&waiting.name, &waiting.session)
+            } else {
+                no_end()
+            });
+        };
+        let removed = self.believed_head(waiting, stored).and_then(removed_by);
+        self.must_be_there(&waiting.name, &waiting.session, removed)?;
+        Ok(head)
+    }
+
+    /// How a session in our hands stands, held against what is stored of it.
+    fn answer_status(
+        &mut self,
+        waiting: &Waiting,
+        stored: &Stored,
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
+        let session = &waiting.session;
+        let state = self.session(session).and_then(Session::state).ok_or_else(|| no_session(session))?;
+        let head = stored.head.as_ref().ok_or_else(|| no_session(session))?;
+        let as_written = self.is_as_written(session, head, waiting.asked);
+        let signed = self.must_be_as_signed(waiting, stored, signatures);
+        // Where the journal ended when it was asked for, it may not end any more.
+        let first = stored.entries().first().and_then(|(key, _)| number(key)).unwrap_or(u64::MAX);
+        let end = first.min(head.seq());
+        if !as_written || signed.and_then(|()| check_chain(stored.entries(), head, end, None)).is_err() {
+            self.found_out(session);
+        }
+        let status = match self.status_by(session, head) {
+            Some(stored) if !as_written => stored,
+            _ => self.with_integrity(session, state),
+        };
+        self.reply_value(waiting.command, &status);
+        Ok(())
+    }
+
+    /// What lies there is not what was written: its status is shown as it is stored, and nothing of it is believed.
+    fn answer_broken(
+        &mut self,
+        waiting: &Waiting,
+        stored: &Stored,
+        error: ErrorInfo,
+    ) -> Result<(), ErrorInfo> {
+        self.found_out(&waiting.session);
+        let shows = waiting.name == "sessions.status" && error.code == Code::Corrupt;
+        let status = stored.head.as_ref().filter(|_| shows);
+        let status = status.and_then(|head| self.status_by(&waiting.session, head)).ok_or(error)?;
+        self.reply_value(waiting.command, &status);
+        Ok(())
+    }
+
+    /// A run by its id or its task's: as it was kept, or as it stands.
+    fn task(&self, waiting: &Waiting, rows: &[(Key, String)]) -> Result<Value, ErrorInfo> {
+        let Waiting { session, name, args, .. } = waiting;
+        let id = Args::new(name, args, &["id"])?.needed("id")?;
+        if let Some(mut left) = left_by(id, rows)? {
+            let run = left.get_mut("run").filter(|_| name == "sessions.task").map(Value::take);
+            return Ok(run.map_or(left, |run| self.with_dropped(run)));
+        }
+        let open = match self.session(session) {
+            Some(session) => session.open_task(id),
+            None => {
+                let texts = rows.iter().map(|(_, text)| text.as_str());
+                Session::load(session, &self.engine, texts)?.open_task(id)
+            }
+        };
+        open.map(|run| self.with_dropped(run)).ok_or_else(|| record::unknown("task run", id))
+    }
+
+    /// The record of a run, with how much came too late for it while this page has worked on it.
+    fn with_dropped(&self, run: Value) -> Value {
+        let id = run.get("id").and_then(Value::as_str).unwrap_or_default();
+        let dropped = Some(self.runs.dropped(id)).filter(|dropped| *dropped > 0);
+        Object::new().maybe("dropped", dropped.map(Value::from)).all(run).done()
+    }
+}
+
+impl Runner {
+    /// Answers from a session that was folded for this and is let go again.
+    fn answer_folded(
+        &mut self,
+        core: &mut Core,
+        waiting: &Waiting,
+        stored: &Stored,
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
+        let Waiting { command, session, name, args, .. } = waiting;
+        let signed = match name.as_str() {
+            "sessions.status" => core.must_be_as_signed(waiting, stored, signatures),
+            _ => Ok(()),
+        };
+        let mut folded = match load(session, core, stored).and_then(|folded| signed.map(|()| folded)) {
+            Ok(folded) => folded,
+            Err(error) => return core.answer_broken(waiting, stored, error),
+        };
+        core.must_be_there(name, session, folded.removed_at())?;
+        // What a lost page left reads as it will once the agent is started; here it is only looked at.
+        let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
+        if let Some(run) = working.map(|run| run.id.clone()) {
+            let blocks = start::from_drafts(&run, stored.drafts());
+            folded.append(core.now, Some(&run), &Entry::Lost { blocks })?;
+        }
+        self.calls.answer_look(core, *command, &folded, name, args)
+    }
+}
+
 impl Harness {
     /// Reads which session a run belongs to.
     pub(super) fn look_for_run(&mut self, run: &str, waiting: Waiting) {
@@ -71,7 +201,7 @@ impl Harness {
     pub(in crate::harness) fn found(&mut self, mut waiting: Waiting, rows: &[Rows]) {
         let row = rows.first().and_then(|rows| rows.first());
         waiting.session = row.map_or_else(|| DEFAULT_SESSION.into(), |(_, session)| session.clone());
-        if self.sessions.contains_key(&waiting.session) && !by_rows(&waiting.name) {
+        if self.core.sessions.has(&waiting.session) && !by_rows(&waiting.name) {
             self.look(waiting, &[], None);
         } else {
             self.look_at(waiting);
@@ -107,7 +237,7 @@ impl Harness {
     /// Reads what is stored of a session that is in our hands, where its journal ends: how it stands is known; whether
     /// somebody has changed what is stored, is not.
     pub(super) fn look_at_stored_end(&mut self, waiting: Waiting) {
-        let seq = self.session(&waiting.session).map(Session::seq);
+        let seq = self.core.session(&waiting.session).map(Session::seq);
         self.look_at_entries(waiting, seq, None);
     }
 
@@ -121,14 +251,14 @@ impl Harness {
     /// What another tab works on is not lost: where no agent runs here, that is asked first.
     pub(super) fn peek(&mut self, after: After) {
         if self.peeking.is_empty() {
-            self.outbox.act(Action::Peek);
+            self.core.outbox.act(Action::Peek);
         }
         self.peeking.push(after);
     }
 
     /// Whether anybody holds the workspace is known.
     pub(in crate::harness) fn peeked(&mut self, held: bool) {
-        let elsewhere = held && self.start.is_none() && self.lifecycle != Lifecycle::Running;
+        let elsewhere = held && self.start.is_none() && self.core.lifecycle != Lifecycle::Running;
         for after in std::mem::take(&mut self.peeking) {
             match after {
                 After::Look(mut waiting) => {
@@ -143,7 +273,7 @@ impl Harness {
 
     /// Reads a session that is not in our hands.
     pub(super) fn look_at(&mut self, waiting: Waiting) {
-        if waiting.held.is_none() && self.lifecycle != Lifecycle::Running {
+        if waiting.held.is_none() && self.core.lifecycle != Lifecycle::Running {
             return self.peek(After::Look(Box::new(waiting)));
         }
         if is_a_page(&waiting) {
@@ -164,7 +294,7 @@ impl Harness {
     ) {
         let command = waiting.command;
         if let Err(error) = self.looked(waiting, rows, signatures) {
-            self.reply_now(command, Err(error));
+            self.core.reply_now(command, Err(error));
         }
     }
 
@@ -177,65 +307,34 @@ impl Harness {
         // What is still being brought in is not there yet.
         let arrives = rows.get(3).is_some_and(|ids| ids.iter().any(|(_, id)| *id == waiting.session));
         let stored = Stored::of(if arrives { &[] } else { rows });
-        let once = self.believed_head(&waiting, &stored).is_some_and(is_once);
+        let once = self.core.believed_head(&waiting, &stored).is_some_and(is_once);
         must_be_shown(&waiting.name, &waiting.args, &waiting.session, once)?;
         if by_rows(&waiting.name) {
             return self.answer_by_rows(waiting, &stored, signatures);
         }
         if waiting.name == "sessions.fork" {
-            self.must_be_stored(&waiting, &stored)?;
-            let whole = load(&waiting.session, self, &stored)?;
-            self.must_be_as_signed(&waiting, &stored, signatures)?;
+            self.core.must_be_stored(&waiting, &stored)?;
+            let whole = load(&waiting.session, &self.core, &stored)?;
+            self.core.must_be_as_signed(&waiting, &stored, signatures)?;
             return self.fork(waiting, stored.entries(), whole);
         }
         // A start may have come first, and know more than this.
-        if self.sessions.contains_key(&waiting.session) {
+        if self.core.sessions.has(&waiting.session) {
             return match waiting.name.as_str() {
-                "sessions.status" => self.answer_status(&waiting, &stored, signatures),
+                "sessions.status" => self.core.answer_status(&waiting, &stored, signatures),
                 _ => self.dispatch_waiting(waiting),
             };
         }
         if let Some(tail) = waiting.tail.take() {
-            self.integrity(&waiting.session).accept("agent session state", &waiting.session)?;
-            let removed = self.believed_head(&waiting, &stored).and_then(removed_by);
-            self.must_be_there(&waiting.name, &waiting.session, removed)?;
+            self.core.integrity(&waiting.session).accept("agent session state", &waiting.session)?;
+            let removed = self.core.believed_head(&waiting, &stored).and_then(removed_by);
+            self.core.must_be_there(&waiting.name, &waiting.session, removed)?;
             return match self.look_further(waiting, tail, rows)? {
                 Some((waiting, rows)) => self.answer_whole(waiting, &Stored::of(&rows), None),
                 None => Ok(()),
             };
         }
         self.answer_whole(waiting, &stored, signatures)
-    }
-
-    /// What the head says that was read for a command, unless somebody has changed it.
-    fn believed_head<'a>(&self, waiting: &Waiting, stored: &'a Stored) -> Option<&'a Value> {
-        self.believed(&waiting.session, stored.head.as_ref()?)
-    }
-
-    /// Whether what was signed among these rows is what was written.
-    fn must_be_as_signed(
-        &self,
-        waiting: &Waiting,
-        stored: &Stored,
-        signatures: Option<&[String]>,
-    ) -> Result<(), ErrorInfo> {
-        let signed = self.head_integrity(&waiting.session) == Integrity::Verified;
-        let changed = changed_event(stored.entries(), signatures, signed);
-        changed.map_or(Ok(()), |event| Integrity::Tampered.accept("agent session event", &event))
-    }
-
-    /// Whether there is a session of that name to be read, and it was not removed.
-    fn must_be_stored<'a>(&self, waiting: &Waiting, stored: &'a Stored) -> Result<&'a Head, ErrorInfo> {
-        let Some(head) = &stored.head else {
-            return Err(if stored.entries().is_empty() {
-                no_session_for(&waiting.name, &waiting.session)
-            } else {
-                no_end()
-            });
-        };
-        let removed = self.believed_head(waiting, stored).and_then(removed_by);
-        self.must_be_there(&waiting.name, &waiting.session, removed)?;
-        Ok(head)
     }
 
     /// Answers from the rows of a journal, whoever holds the session.
@@ -245,15 +344,15 @@ impl Harness {
         stored: &Stored,
         signatures: Option<&[String]>,
     ) -> Result<(), ErrorInfo> {
-        let head = self.must_be_stored(&waiting, stored)?;
+        let head = self.core.must_be_stored(&waiting, stored)?;
         let Waiting { command, session, name, args, until, .. } = &waiting;
         let (rows, from, until) = (stored.entries(), rows_from(args), *until);
         // What comes before the change can still be read.
-        self.head_integrity(session).accept("agent session state", session)?;
-        let signed = self.must_be_as_signed(&waiting, stored, signatures);
+        self.core.head_integrity(session).accept("agent session state", session)?;
+        let signed = self.core.must_be_as_signed(&waiting, stored, signatures);
         if let Err(error) = signed.and_then(|()| check_chain(rows, head, from.saturating_sub(1), until)) {
             if error.code == Code::Corrupt {
-                self.found_out(session);
+                self.core.found_out(session);
             }
             return Err(error);
         }
@@ -261,7 +360,7 @@ impl Harness {
         let shown = rows.get(rows.iter().take_while(before).count()..).unwrap_or_default();
         let told = match name.as_str() {
             "sessions.export" => carry::page(args, shown, stored.head_row().unwrap_or_default())?,
-            "sessions.task" | "sessions.left" => self.task(&waiting, shown)?,
+            "sessions.task" | "sessions.left" => self.core.task(&waiting, shown)?,
             _ => told_rows(name, args, shown)?,
         };
         // Too few of these rows were events, and there are more.
@@ -273,33 +372,7 @@ impl Harness {
             self.look_at_rows(waiting);
             return Ok(());
         }
-        self.reply_now(*command, Ok(Some(json::json(&told))));
-        Ok(())
-    }
-
-    /// How a session in our hands stands, held against what is stored of it.
-    fn answer_status(
-        &mut self,
-        waiting: &Waiting,
-        stored: &Stored,
-        signatures: Option<&[String]>,
-    ) -> Result<(), ErrorInfo> {
-        let session = &waiting.session;
-        let state = self.session(session).and_then(Session::state).ok_or_else(|| no_session(session))?;
-        let head = stored.head.as_ref().ok_or_else(|| no_session(session))?;
-        let as_written = self.is_as_written(session, head, waiting.asked);
-        let signed = self.must_be_as_signed(waiting, stored, signatures);
-        // Where the journal ended when it was asked for, it may not end any more.
-        let first = stored.entries().first().and_then(|(key, _)| number(key)).unwrap_or(u64::MAX);
-        let end = first.min(head.seq());
-        if !as_written || signed.and_then(|()| check_chain(stored.entries(), head, end, None)).is_err() {
-            self.found_out(session);
-        }
-        let status = match self.status_by(session, head) {
-            Some(stored) if !as_written => stored,
-            _ => self.with_integrity(session, state),
-        };
-        self.reply_value(waiting.command, &status);
+        self.core.reply_now(*command, Ok(Some(json::json(&told))));
         Ok(())
     }
 
@@ -315,8 +388,8 @@ impl Harness {
             return Err(no_session_for(&waiting.name, session));
         }
         match need_of(&waiting)? {
-            Need::Read => self.answer_folded(&waiting, stored, signatures),
-            Need::Write | Need::Work if self.lifecycle == Lifecycle::Running => {
+            Need::Read => self.runner.answer_folded(&mut self.core, &waiting, stored, signatures),
+            Need::Write | Need::Work if self.core.lifecycle == Lifecycle::Running => {
                 self.take_for(waiting, stored.rows)
             }
             Need::Work => self.dispatch_waiting(waiting),
@@ -324,59 +397,18 @@ impl Harness {
         }
     }
 
-    /// Answers from a session that was folded for this and is let go again.
-    fn answer_folded(
-        &mut self,
-        waiting: &Waiting,
-        stored: &Stored,
-        signatures: Option<&[String]>,
-    ) -> Result<(), ErrorInfo> {
-        let Waiting { command, session, name, args, .. } = waiting;
-        let signed = match name.as_str() {
-            "sessions.status" => self.must_be_as_signed(waiting, stored, signatures),
-            _ => Ok(()),
-        };
-        let mut folded = match load(session, self, stored).and_then(|folded| signed.map(|()| folded)) {
-            Ok(folded) => folded,
-            Err(error) => return self.answer_broken(waiting, stored, error),
-        };
-        self.must_be_there(name, session, folded.removed_at())?;
-        // What a lost page left reads as it will once the agent is started; here it is only looked at.
-        let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
-        if let Some(run) = working.map(|run| run.id.clone()) {
-            let blocks = start::from_drafts(&run, stored.drafts());
-            folded.append(self.now, Some(&run), &Entry::Lost { blocks })?;
-        }
-        self.answer_look(*command, &folded, name, args)
-    }
-
-    /// What lies there is not what was written: its status is shown as it is stored, and nothing of it is believed.
-    fn answer_broken(
-        &mut self,
-        waiting: &Waiting,
-        stored: &Stored,
-        error: ErrorInfo,
-    ) -> Result<(), ErrorInfo> {
-        self.found_out(&waiting.session);
-        let shows = waiting.name == "sessions.status" && error.code == Code::Corrupt;
-        let status = stored.head.as_ref().filter(|_| shows);
-        let status = status.and_then(|head| self.status_by(&waiting.session, head)).ok_or(error)?;
-        self.reply_value(waiting.command, &status);
-        Ok(())
-    }
-
     /// Writes to a session while no agent runs, by borrowing the workspace for it, if there is something to write.
     fn write_once(&mut self, waiting: Waiting, stored: &Stored) -> Result<(), ErrorInfo> {
-        match load(&waiting.session, self, stored) {
+        match load(&waiting.session, &self.core, stored) {
             Ok(folded) => {
-                self.must_be_there(&waiting.name, &waiting.session, folded.removed_at())?;
+                self.core.must_be_there(&waiting.name, &waiting.session, folded.removed_at())?;
                 let empty =
                     folded.runs.is_empty() && start::erasures(&waiting.session, stored.entries()).is_empty();
                 if waiting.name == "clearConversation" && empty {
-                    self.reply_now(waiting.command, Ok(None));
+                    self.core.reply_now(waiting.command, Ok(None));
                 } else if self.start.is_some() {
                     // The agent was started meanwhile: it is done then.
-                    self.deferred.push((self.now, waiting.input()));
+                    self.deferred.push((self.core.now, waiting.input()));
                 } else {
                     self.borrow_for(waiting);
                 }
@@ -391,33 +423,8 @@ impl Harness {
                 self.borrow_for(waiting);
                 Ok(())
             }
-            Err(error) => self.answer_broken(&waiting, stored, error),
+            Err(error) => self.core.answer_broken(&waiting, stored, error),
         }
-    }
-
-    /// A run by its id or its task's: as it was kept, or as it stands.
-    fn task(&self, waiting: &Waiting, rows: &[(Key, String)]) -> Result<Value, ErrorInfo> {
-        let Waiting { session, name, args, .. } = waiting;
-        let id = Args::new(name, args, &["id"])?.needed("id")?;
-        if let Some(mut left) = left_by(id, rows)? {
-            let run = left.get_mut("run").filter(|_| name == "sessions.task").map(Value::take);
-            return Ok(run.map_or(left, |run| self.with_dropped(run)));
-        }
-        let open = match self.session(session) {
-            Some(session) => session.open_task(id),
-            None => {
-                let texts = rows.iter().map(|(_, text)| text.as_str());
-                Session::load(session, &self.engine, texts)?.open_task(id)
-            }
-        };
-        open.map(|run| self.with_dropped(run)).ok_or_else(|| record::unknown("task run", id))
-    }
-
-    /// The record of a run, with how much came too late for it while this page has worked on it.
-    fn with_dropped(&self, run: Value) -> Value {
-        let id = run.get("id").and_then(Value::as_str).unwrap_or_default();
-        let dropped = Some(self.runs.dropped(id)).filter(|dropped| *dropped > 0);
-        Object::new().maybe("dropped", dropped.map(Value::from)).all(run).done()
     }
 }
 
@@ -469,10 +476,10 @@ fn no_end() -> ErrorInfo {
 }
 
 /// Folds a session's rows and holds them against its head.
-pub(super) fn load(id: &str, harness: &Harness, stored: &Stored) -> Result<Session, ErrorInfo> {
-    harness.integrity(id).accept("agent session state", id)?;
+pub(super) fn load(id: &str, core: &Core, stored: &Stored) -> Result<Session, ErrorInfo> {
+    core.integrity(id).accept("agent session state", id)?;
     let texts = stored.entries().iter().map(|(_, text)| text.as_str());
-    let session = Session::load(id, &harness.engine, texts)?;
+    let session = Session::load(id, &core.engine, texts)?;
     let record = session.record().map(Record::json);
     if record.as_ref().is_some_and(|record| record.get("id").and_then(Value::as_str) != Some(id)) {
         let error = ErrorInfo::new(Code::Corrupt, "these rows are another session's");

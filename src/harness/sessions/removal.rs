@@ -1,13 +1,15 @@
 //! Sessions that somebody has removed, until nothing is left of them.
 //!
 //! Decides how long a removal can be undone, and what goes when that is over. Promises: until then the session is there
-//! for nobody but `undoRemove`, and whole; afterwards no row speaks of it, whoever holds the workspace by then, be it at
-//! a later start. Leaves to others: who may remove (`session/`), and to ask for each command whether its session was
+//! for nobody but `undoRemove`, and whole; afterwards no row speaks of it. The holder of that moment sees to it, be it
+//! at a later start. Leaves to others: who may remove (`session/`), and to ask for each command whether its session was
 //! removed (`gate.rs`, `look.rs`).
 
 use super::integrity::Head;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::commands::no_session_for;
+use crate::harness::core::Core;
+use crate::harness::runs::Runner;
 use crate::harness::start::Purpose;
 use crate::harness::{After, DEFAULT_SESSION, Harness, Lifecycle};
 use crate::list::Listed;
@@ -17,12 +19,12 @@ use serde_json::Value;
 /// How long a removal can be undone, in milliseconds.
 const UNDO_MS: Millis = 10_000;
 
-impl Harness {
+impl Core {
     /// When a session was removed, if it was.
     pub(in crate::harness) fn removed_at(&self, session: &str) -> Option<Millis> {
         match self.session(session) {
             Some(session) => session.removed_at(),
-            None => removed_by(self.believed(session, self.heads.get(session)?)?),
+            None => removed_by(self.believed(session, self.sessions.head(session)?)?),
         }
     }
 
@@ -41,9 +43,23 @@ impl Harness {
         if there { Ok(()) } else { Err(no_session_for(name, session)) }
     }
 
+    /// Removes a session that was changed from outside, at once: nothing in it says whose it is, and there is nothing to
+    /// bring back.
+    pub(super) fn remove_broken(&mut self, session: &str) {
+        for table in [Table::Entries, Table::Heads, Table::Drafts] {
+            self.outbox.write(delete(table, session));
+        }
+        // What else there is of it goes with the removed ones.
+        self.sessions.set_head(session, Head::parse(r#"{"removed":0}"#));
+        self.forget_integrity(session);
+    }
+}
+
+impl Runner {
     /// Removes a session that may be removed.
     pub(in crate::harness) fn remove_session(
         &mut self,
+        core: &mut Core,
         session: &str,
         args: &Value,
     ) -> Result<(), ErrorInfo> {
@@ -52,41 +68,32 @@ impl Harness {
             return Err(error.hint("clearConversation erases what was said in it"));
         }
         // Whoever may not remove it must not stop its run.
-        self.must_own_session(session)?;
-        self.interrupt_session(session, "removed", true);
-        self.unqueue_all(session);
-        self.ask_session(session, "remove", args)?;
-        self.outbox.strictly();
+        core.must_own_session(session)?;
+        self.interrupt_session(core, session, "removed", true);
+        self.unqueue_all(core, session);
+        self.ask_session(core, session, "remove", args)?;
+        core.outbox.strictly();
         Ok(())
     }
+}
 
-    /// Removes a session that was changed from outside, at once: nothing in it says whose it is, and there is nothing to
-    /// bring back.
-    pub(super) fn remove_broken(&mut self, session: &str) {
-        for table in [Table::Entries, Table::Heads, Table::Drafts] {
-            self.outbox.write(delete(table, session));
-        }
-        // What else there is of it goes with the removed ones.
-        self.heads.insert(session, Head::parse(r#"{"removed":0}"#));
-        self.forget_integrity(session);
-    }
-
+impl Harness {
     /// When the first removed session is to go, if one is.
     pub(in crate::harness) fn removal_due(&self) -> Option<Millis> {
-        let can = matches!(self.lifecycle, Lifecycle::Running | Lifecycle::Stopped);
+        let can = matches!(self.core.lifecycle, Lifecycle::Running | Lifecycle::Stopped);
         if !can || self.start.is_some() || self.closing.is_some() {
             return None;
         }
-        let removed = self.heads.keys().filter_map(|session| self.removed_at(session));
+        let removed = self.core.sessions.heads().filter_map(|(session, _)| self.core.removed_at(session));
         removed.min().map(|at| at.saturating_add(UNDO_MS))
     }
 
     /// Erases what can no longer be brought back; borrows the workspace for it where no agent runs.
     pub(in crate::harness) fn end_removals(&mut self) {
-        if self.removal_due().is_none_or(|due| due > self.now) {
+        if self.removal_due().is_none_or(|due| due > self.core.now) {
             return;
         }
-        if self.lifecycle == Lifecycle::Running {
+        if self.core.lifecycle == Lifecycle::Running {
             self.look_for_remains();
         } else {
             self.begin(Purpose::Sweep);
@@ -101,30 +108,29 @@ impl Harness {
 
     /// Nothing is left of the removed sessions. `rows`: which session each run is of, and the files.
     pub(in crate::harness) fn erase_removed(&mut self, rows: &[Rows]) {
-        let over = |at: Millis| at.saturating_add(UNDO_MS) <= self.now;
-        let is_over = |session: &&str| self.removed_at(session).is_some_and(over);
-        let gone: Vec<String> = self.heads.keys().filter(is_over).map(Into::into).list();
+        let over = |at: Millis| at.saturating_add(UNDO_MS) <= self.core.now;
+        let is_over = |session: &&str| self.core.removed_at(session).is_some_and(over);
+        let gone: Vec<String> =
+            self.core.sessions.heads().map(|(session, _)| session).filter(is_over).map(Into::into).list();
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
         for (key, session) in part(0) {
             if gone.contains(session) {
-                self.outbox.write(Write::DeletePrefix { table: Table::Meta, prefix: key.clone() });
+                self.core.outbox.write(Write::DeletePrefix { table: Table::Meta, prefix: key.clone() });
             }
         }
         for session in &gone {
             for table in [Table::Entries, Table::Heads, Table::Drafts] {
-                self.outbox.write(delete(table, session));
+                self.core.outbox.write(delete(table, session));
             }
         }
         for session in &gone {
-            self.sessions.remove(session);
-            self.heads.remove(session);
-            self.forget_integrity(session);
+            self.core.sessions.remove(session);
         }
         let files = part(1).iter().map(|(key, _)| key.clone()).list();
-        self.sweep_files(&files);
-        self.outbox.strictly();
-        if self.lifecycle != Lifecycle::Running {
+        self.runner.sweep_files(&mut self.core, &files);
+        self.core.outbox.strictly();
+        if self.core.lifecycle != Lifecycle::Running {
             self.give_back();
         }
     }

@@ -6,6 +6,8 @@
 
 use super::waiting::{Tail, Waiting};
 use crate::error::ErrorInfo;
+use crate::harness::core::Core;
+use crate::harness::runs::Runner;
 use crate::harness::{After, Harness, start};
 use crate::journal::{Entry, Row};
 use crate::json;
@@ -20,6 +22,46 @@ const FIRST: u64 = 64;
 pub(in crate::harness) fn is_a_page(waiting: &Waiting) -> bool {
     let has = |name: &str| waiting.args.get(name).is_some_and(|value| !value.is_null());
     waiting.name == "history" && has("limit") && !has("version")
+}
+
+impl Core {
+    /// The runs whose entries are all among these rows.
+    fn fold_end(&self, id: &str, tail: &Tail) -> Option<Session> {
+        let mut folded: Option<Session> = None;
+        let mut hash = String::new();
+        for (_, text) in &tail.rows {
+            let row = Row::from_text(text).ok()?;
+            let (header, entry) = row.read().ok()?;
+            if folded.is_none() && !hash.is_empty() && entry.as_ref().is_some_and(begins_anew) {
+                folded = Some(Session::after(id, &self.engine, header.seq - 1, &hash));
+            }
+            if let Some(folded) = &mut folded {
+                if !row.follows(&hash) {
+                    return None;
+                }
+                folded.accept(&header, entry.as_ref(), &row).ok()?;
+            }
+            hash = row.hash().into();
+        }
+        let (_, head) = tail.head.first()?;
+        let head = json::parse(head.lines().next()?)?;
+        folded.filter(|folded| folded.agrees_with(&head))
+    }
+}
+
+impl Runner {
+    /// The page, if these rows hold all of it.
+    fn page_of(&self, core: &Core, waiting: &Waiting, tail: &Tail) -> Option<Value> {
+        let limit = waiting.args.get("limit").and_then(Value::as_u64)?;
+        let mut folded = core.fold_end(&waiting.session, tail)?;
+        let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
+        if let Some(run) = working.map(|run| run.id.clone()) {
+            let blocks = start::from_drafts(&run, &tail.drafts);
+            folded.append(core.now, Some(&run), &Entry::Lost { blocks }).ok()?;
+        }
+        let page = self.calls.read_of(core, &folded, &waiting.name, &waiting.args).ok()?;
+        (json::items(&page).len() as u64 >= limit).then_some(page)
+    }
 }
 
 impl Harness {
@@ -50,8 +92,8 @@ impl Harness {
             tail.rows.extend(later);
         }
         if tail.from > 1 || tail.seq == 0 {
-            if let Some(answer) = self.page_of(&waiting, &tail) {
-                self.reply_now(waiting.command, Ok(Some(json::json(&answer))));
+            if let Some(answer) = self.runner.page_of(&self.core, &waiting, &tail) {
+                self.core.reply_now(waiting.command, Ok(Some(json::json(&answer))));
                 return Ok(None);
             }
             if tail.seq > 0 {
@@ -66,42 +108,6 @@ impl Harness {
             }
         }
         Ok(Some((waiting, [tail.rows, tail.head, tail.drafts])))
-    }
-
-    /// The page, if these rows hold all of it.
-    fn page_of(&self, waiting: &Waiting, tail: &Tail) -> Option<Value> {
-        let limit = waiting.args.get("limit").and_then(Value::as_u64)?;
-        let mut folded = self.fold_end(&waiting.session, tail)?;
-        let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
-        if let Some(run) = working.map(|run| run.id.clone()) {
-            let blocks = start::from_drafts(&run, &tail.drafts);
-            folded.append(self.now, Some(&run), &Entry::Lost { blocks }).ok()?;
-        }
-        let page = self.read_of(&folded, &waiting.name, &waiting.args).ok()?;
-        (json::items(&page).len() as u64 >= limit).then_some(page)
-    }
-
-    /// The runs whose entries are all among these rows.
-    fn fold_end(&self, id: &str, tail: &Tail) -> Option<Session> {
-        let mut folded: Option<Session> = None;
-        let mut hash = String::new();
-        for (_, text) in &tail.rows {
-            let row = Row::from_text(text).ok()?;
-            let (header, entry) = row.read().ok()?;
-            if folded.is_none() && !hash.is_empty() && entry.as_ref().is_some_and(begins_anew) {
-                folded = Some(Session::after(id, &self.engine, header.seq - 1, &hash));
-            }
-            if let Some(folded) = &mut folded {
-                if !row.follows(&hash) {
-                    return None;
-                }
-                folded.accept(&header, entry.as_ref(), &row).ok()?;
-            }
-            hash = row.hash().into();
-        }
-        let (_, head) = tail.head.first()?;
-        let head = json::parse(head.lines().next()?)?;
-        folded.filter(|folded| folded.agrees_with(&head))
     }
 }
 

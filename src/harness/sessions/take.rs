@@ -8,32 +8,36 @@ use super::look::{Stored, load};
 use super::removal::delete;
 use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{Action, DEFAULT_SESSION, Harness, Slot, start};
+use crate::harness::core::Core;
+use crate::harness::runs::Runner;
+use crate::harness::{Action, DEFAULT_SESSION, Harness, start};
 use crate::journal::Entry;
 use crate::journal::canonical::Integrity;
 use crate::ports::{Rows, Table};
 
-impl Harness {
+impl Runner {
     /// A session that was taken goes by the present configuration, and what waits in it waits again.
-    pub(in crate::harness) fn start_session(&mut self, session: &str) {
-        self.record_start(session);
-        self.start_those_with_keys();
-        self.answer_waiters(session);
-        self.tell_questions_again(session);
+    pub(in crate::harness) fn start_session(&mut self, core: &mut Core, session: &str) {
+        self.record_start(core, session);
+        self.start_those_with_keys(core);
+        core.answer_waiters(session);
+        self.calls.tell_questions_again(core, &self.setup, session);
     }
 
     /// From here on this holder writes the journal, and decisions go by its configuration.
-    pub(in crate::harness) fn record_start(&mut self, session: &str) {
-        let (config, tools) = (self.config_record(), self.registry.record());
-        self.append(session, None, &Entry::Started { epoch: self.epoch, config, tools });
+    pub(in crate::harness) fn record_start(&mut self, core: &mut Core, session: &str) {
+        let (config, tools) = (self.setup.config_record(core), self.setup.registry.record());
+        self.append(core, session, None, &Entry::Started { epoch: core.epoch, config, tools });
     }
+}
 
+impl Harness {
     /// Takes the session of a command, and carries it out.
     pub(super) fn take_for(&mut self, waiting: Waiting, rows: &[Rows]) -> Result<(), ErrorInfo> {
         if let Err(error) = self.take_session(&waiting.session, rows) {
             return self.not_taken(&waiting, error);
         }
-        self.start_session(&waiting.session);
+        self.runner.start_session(&mut self.core, &waiting.session);
         self.dispatch_waiting(waiting)
     }
 
@@ -49,8 +53,8 @@ impl Harness {
         {
             return Err(error);
         }
-        self.remove_broken(&waiting.session);
-        self.reply(waiting.command, Ok(None));
+        self.core.remove_broken(&waiting.session);
+        self.core.reply(waiting.command, Ok(None));
         self.look_for_remains();
         Ok(())
     }
@@ -68,7 +72,7 @@ impl Harness {
             // It goes on until everything is erased.
             Ok(()) if clears => return,
             Ok(()) => {}
-            Err(error) => self.reply_now(command, Err(error)),
+            Err(error) => self.core.reply_now(command, Err(error)),
         }
         self.give_back();
     }
@@ -76,34 +80,39 @@ impl Harness {
     /// Lets a borrowed workspace go.
     pub(in crate::harness) fn give_back(&mut self) {
         self.release();
-        self.outbox.tell_after_commit(Action::Unlock { epoch: self.epoch, stopped: false });
+        self.core.outbox.tell_after_commit(Action::Unlock { epoch: self.core.epoch, stopped: false });
     }
 
     /// Takes a session's journal into our hands: its entries, head and drafts as they were read.
     pub(in crate::harness) fn take_session(&mut self, id: &str, rows: &[Rows]) -> Result<(), ErrorInfo> {
         let stored = Stored::of(rows);
-        let session = load(id, self, &stored)?;
+        let session = load(id, &self.core, &stored)?;
         let stopped = session.epoch() <= self.stopped && !session.grants.is_empty();
         let doubted = session.origin.is_none() && stored.head_row().is_some();
-        self.sessions.insert(id, Slot::new(session));
-        let integrity = self.integrity(id);
+        self.core.sessions.take(session);
+        let integrity = self.core.integrity(id);
         if doubted && integrity != Integrity::Verified {
             // What is signed from here on says nothing of what was before.
-            self.append(id, None, &Entry::Found { integrity: integrity.as_str().into() });
+            self.runner.append(
+                &mut self.core,
+                id,
+                None,
+                &Entry::Found { integrity: integrity.as_str().into() },
+            );
         }
         if stopped {
-            self.append(id, None, &Entry::Stopped {});
+            self.runner.append(&mut self.core, id, None, &Entry::Stopped {});
         }
         for write in start::erasures(id, stored.entries()) {
-            self.outbox.write(write);
+            self.core.outbox.write(write);
         }
         // What a lost page wrote past its commits may belong to no run any more.
         if !stored.drafts().is_empty() {
-            self.outbox.write(delete(Table::Drafts, id));
+            self.core.outbox.write(delete(Table::Drafts, id));
         }
-        self.lose(id, stored.drafts());
-        if self.watched.contains_key(id) {
-            self.tell_history(id);
+        self.runner.lose(&mut self.core, id, stored.drafts());
+        if self.core.sessions.is_watched(id) {
+            self.runner.calls.tell_history(&mut self.core, id);
         }
         Ok(())
     }

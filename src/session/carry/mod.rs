@@ -12,15 +12,15 @@
 //! {"end":{"rows":12,"files":1,"hash":"…"}}
 //! ```
 //!
-//! Rows and head stand in it byte for byte as they are stored, so receipts, handoffs, events and hashes are in it, and
-//! signatures can be judged where the key is. Keys of providers are in no journal, so they are in no file. The last line
-//! has counts and a hash over the lines before it: a file that was cut off is told from a whole one. Bytes of files are
-//! covered by the file's id, which is a hash of them, and the head names all ids.
+//! Rows and head stand in it byte for byte as they are stored. So receipts, handoffs, events and hashes are in it, and
+//! signatures can be judged where the key is. Keys of providers are in no journal, so they are in no file. The last
+//! line has counts and a hash over the lines before it: a file that was cut off is told from a whole one. Bytes of
+//! files are covered by the file's id, which is a hash of them, and the head names all ids.
 //!
-//! Decides what such a file is ([`begin`], [`page`], [`end`], [`Reader`]) and how a copy of a session becomes one of its
-//! own ([`adopt`]). Promises: of a file that is not whole, not what it says, or not one that this machine could have
-//! written, nothing is taken, and the error names the line; memory for one line, and for the conversation that is open.
-//! Leaves to others: where rows come from and go to (`harness/`), and whose signatures are good.
+//! Decides what such a file is ([`begin`], [`page`], [`end`], [`Reader`]) and how a copy of a session becomes one of
+//! its own ([`adopt`]). Promises: of a file that is not whole, not what it says, or not one that this machine could
+//! have written, nothing is taken, and the error names the line; memory for one line, and for the conversation that is
+//! open. Leaves to others: where rows come from and go to (`harness/`), and whose signatures are good.
 
 mod adopt;
 mod read;

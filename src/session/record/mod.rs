@@ -1,11 +1,11 @@
 //! The records of a session: what stands in them, and what is derived for them.
 //!
-//! Decides the shapes (Craik's contracts, its names of members and its words) and the ids. Promises: what has one of
+//! Decides the shapes (members, their names and words, as `tables` has them) and the ids. Promises: what has one of
 //! these types has every member of its shape, no other, and what its validator asks for; nothing is stored that still
 //! has a secret ([`storable`]), nor taken from elsewhere that is not as it would be written here ([`check`]). Leaves to
 //! others: when a record is written and where it is kept, and what may happen to a session (`lifecycle`).
 //!
-//! They are kept as JSON, for that is what they are: signed, hashed, stored and shown byte for byte.
+//! They are kept as JSON, because they are signed, hashed, stored and shown byte for byte.
 
 mod handoff;
 mod receipt;

@@ -1,4 +1,4 @@
-//! The shapes of Craik's records, member by member as its contracts have them.
+//! The shapes of records, member by member. `tests/host/origins/craik` has where they come from.
 
 use super::shape::Kind::{Amount, Count, Flag, Name, Object, Objects, Parts, Text, Texts, Time, Word};
 use super::shape::{ABSENT, EMPTY, LIST, Member, NEEDED, NULL, Shape};

@@ -1,7 +1,7 @@
 //! What of a model's arguments is repaired.
 //!
-//! Decides four repairs, each only where nothing but what it makes fits there: a text that is the JSON of an object or
-//! array, a text that is a number, one value instead of an array of it, `null` for a member that may be absent.
+//! Decides four repairs: a text that is the JSON of an object or array; a text that is a number; one value instead of
+//! an array of it; `null` for a member that may be absent. Each is made only where nothing but what it makes fits.
 //! Promises: what fits is not touched; a repair that does not help is taken back; each that stays is named. Leaves to
 //! others: whether the tool wants it.
 

@@ -1,8 +1,9 @@
 //! From schema documents to a list of nodes in which every reference is a place.
 //!
-//! Decides what `$id`, `$schema`, `$anchor`, `$dynamicAnchor` and references name. Promises: a keyword with a wrong value,
-//! a name that leads nowhere, a pattern that is none, a loop of references that goes on without looking at more of the
-//! value, and a schema beyond the bounds are refused with their place. Leaves to others: what the keywords mean.
+//! Decides what `$id`, `$schema`, `$anchor`, `$dynamicAnchor` and references name. Promises: what cannot be used is
+//! refused with its place: a keyword with a wrong value, a name that leads nowhere, a pattern that is none; a loop of
+//! references that goes on without looking at more of the value; a schema beyond the bounds. Leaves to others: what the
+//! keywords mean.
 
 use super::Options;
 use super::backtrack;

@@ -491,6 +491,27 @@ fn what_may_be_done_is_looked_at_again_when_a_person_has_allowed_it() {
     assert_eq!(refused_with(&world, id).0, Code::RequestNotFound);
 }
 
+/// The page's own schema is asked also where the tool has got it while `decide` was asked.
+#[test]
+fn a_schema_that_comes_while_decide_thinks_is_asked_before_the_tool_runs() {
+    let mut world = started_with(json!({ "permissions": { "decide": { "$fn": 52 } } }));
+    world.command(0, "tools.execute", json!({ "name": "send_mail", "args": { "to": "x" } }));
+    world.settle(0);
+    let asked = |world: &World| {
+        let (key, called) = world.pages[0].called.iter().next().expect("nothing is asked");
+        (*key, called.kind)
+    };
+    let (key, kind) = asked(&world);
+    assert_eq!(kind, "decide");
+    let other = json!({ "name": "send_mail", "description": "d", "inputSchema": {}, "execute": { "$fn": 3 }, "validate": { "$fn": 4 }, "replace": true });
+    world.must(0, "tools.register", other);
+    world.returns(0, key, Ok(Some("\"allow\"".into())));
+    let (key, kind) = asked(&world);
+    assert_eq!(kind, "validate");
+    world.returns(0, key, Ok(None));
+    assert_eq!(asked(&world).1, "tool");
+}
+
 #[test]
 fn the_word_of_a_denial_reaches_the_pages_code() {
     let mut world = started_with(asking());

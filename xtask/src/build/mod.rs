@@ -14,6 +14,7 @@ mod sizes;
 mod wasm;
 
 use crate::command::{Cmd, npm_bin, npm_ci, say};
+use crate::measured;
 use crate::project::Project;
 use crate::stamp::{Stamp, digest};
 use anyhow::{Context, Result, bail};
@@ -21,7 +22,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// What `import "lodger"` may cost a page, in bytes of brotli. A higher gate needs figures in ARCHITECTURE.md.
+/// What `import "lodger"` may cost a page, in bytes of brotli. A higher gate needs figures in docs/measured.md.
 const GATE: usize = 315_000;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -32,11 +33,15 @@ pub enum Profile {
     Debug,
 }
 
-/// Makes `pkg/` if it is missing or stale, and says what it weighs; too much is an error.
-pub fn package(project: &Project, profile: Profile) -> Result<()> {
+/// Makes `pkg/` if it is missing or stale, and says what it weighs; too much is an error. `record`: the figures are kept.
+pub fn package(project: &Project, profile: Profile, record: bool) -> Result<()> {
     make(project, profile)?;
     let weight = sizes::measure(project)?;
-    say(format!("\n{}\n{weight}", fs::read_to_string(report(project))?).trim_end());
+    let figures = format!("{}\n{weight}", fs::read_to_string(report(project))?);
+    say(format!("\n{figures}").trim_end());
+    if record {
+        measured::record(project, "size", &figures)?;
+    }
     if profile == Profile::Release && weight.brotli() > GATE {
         bail!(
             "`import \"lodger\"` loads {} bytes of brotli, the gate is {GATE}: \

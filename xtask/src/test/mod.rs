@@ -14,6 +14,7 @@ pub mod tools;
 
 use crate::build;
 use crate::command::{Cmd, npm_ci};
+use crate::measured;
 use crate::project::Project;
 use anyhow::{Context, Result, ensure};
 use std::time::{Duration, Instant};
@@ -141,13 +142,20 @@ fn close(project: &Project, plan: &Plan, limit: Option<Duration>) -> Result<()> 
     Ok(())
 }
 
-pub fn bench(project: &Project) -> Result<()> {
+/// `record`: the figures are kept.
+pub fn bench(project: &Project, record: bool) -> Result<()> {
     build::ensure(project)?;
     tools::chromium()?;
     let dir = project.root.join("pkg-tests");
     npm_ci(&dir)?;
     npm_ci(&dir.join("bench/peers"))?;
-    Cmd::new("node").args(["bench/run.mjs", "--gate"]).arg(build::bench(project)?).in_dir(&dir).run()
+    let bench = Cmd::new("node").args(["bench/run.mjs", "--gate"]).arg(build::bench(project)?).in_dir(&dir);
+    if !record {
+        return bench.run();
+    }
+    let figures = bench.captured()?;
+    print!("{figures}");
+    measured::record(project, "speed", &figures)
 }
 
 #[cfg(test)]

@@ -689,16 +689,16 @@ fn limits_have_craiks_words() {
 
 #[test]
 fn the_documentation_has_the_table() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/ARCHITECTURE.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/statuses.md");
     let text = std::fs::read_to_string(path).unwrap();
     let (_, rest) =
-        text.split_once("<!-- transitions -->\n").expect("ARCHITECTURE.md has no mark for the table");
+        text.split_once("<!-- transitions -->\n").expect("docs/statuses.md has no mark for the table");
     let (table, _) =
-        rest.split_once("<!-- /transitions -->").expect("the table in ARCHITECTURE.md has no end");
+        rest.split_once("<!-- /transitions -->").expect("the table in docs/statuses.md has no end");
     assert_eq!(
         table.trim(),
         markdown().trim(),
-        "put this between the marks in ARCHITECTURE.md:\n{}",
+        "put this between the marks in docs/statuses.md:\n{}",
         markdown()
     );
 }

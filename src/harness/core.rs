@@ -1,0 +1,202 @@
+//! What every part of the harness works with: when it is, who asks, what goes out, and the sessions.
+//!
+//! Promises: time never runs backwards; numbers of reads and calls are given once. Leaves to others: every decision. It
+//! knows no part, so that no part is reached through it.
+
+use super::action::{Action, By, CallKey};
+use super::outbox::Outbox;
+use super::secrets::Secrets;
+use super::slots::Sessions;
+use crate::error::{Code, ErrorInfo};
+use crate::journal::Entry;
+use crate::json::json;
+use crate::ports::{Millis, PatternEngine, Read};
+use crate::run::{Call, Run, Runs};
+use crate::session::Session;
+use crate::session::operator::Operator;
+use serde_json::Value;
+use std::collections::VecDeque;
+
+/// Where the harness stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// Not started, or stopped.
+    Stopped,
+    /// Taking the lock and reading.
+    Starting,
+    /// Ready, or at work.
+    Running,
+    /// The harness itself has failed; starting it again goes on from what is stored.
+    Error(String),
+}
+
+/// How a workspace was opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The workspace's name.
+    pub name: String,
+    /// Whether the twelve page tools are there.
+    pub page_tools: bool,
+    /// What the page of this instance is called, for those who find the lock taken.
+    pub holder: String,
+    /// Who works here; `None`: nobody, and then no session can be reached.
+    pub operator: Option<Operator>,
+}
+
+impl Options {
+    /// The operator of an origin where nobody says who works there.
+    pub fn local_operator() -> Option<Operator> {
+        Some(Operator { subject: "local".into(), issuer: None, expires_at: None })
+    }
+}
+
+/// Something that follows at once, without the world: a part says so, and who stands above it does it.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// A model call that could not even be made.
+    NotCalled(CallKey, ErrorInfo),
+    /// An entry of a run that is known already.
+    Settle { session: String, run: String, entry: Box<Entry> },
+    /// An entry of a run that was stored with a change of pages.
+    Stored { session: String, run: Option<String>, entry: Box<Entry> },
+}
+
+/// What every part works with.
+#[derive(Debug)]
+pub(super) struct Core {
+    pub options: Options,
+    pub now: Millis,
+    /// Who has given the command that is carried out now.
+    pub by: By,
+    pub lifecycle: Lifecycle,
+    /// Why it stands at `Error`, whole.
+    pub failure: Option<ErrorInfo>,
+    pub epoch: u64,
+    pub engine: PatternEngine,
+    pub outbox: Outbox,
+    pub sessions: Sessions,
+    /// The runs under way.
+    pub runs: Runs,
+    pub secrets: Secrets,
+    /// Whether the page was last told that it waits for a person.
+    pub told_suspended: bool,
+    /// What follows at once, of itself.
+    pub next: VecDeque<Next>,
+    /// Why the harness itself cannot go on, where a part has found that out.
+    pub broken: Option<ErrorInfo>,
+    last_read: u64,
+    last_call: CallKey,
+}
+
+impl Core {
+    pub fn new(options: Options, engine: PatternEngine) -> Core {
+        Core {
+            options,
+            now: 0,
+            by: By::Here,
+            lifecycle: Lifecycle::Stopped,
+            failure: None,
+            epoch: 0,
+            engine,
+            outbox: Outbox::default(),
+            sessions: Sessions::default(),
+            runs: Runs::default(),
+            secrets: Secrets::default(),
+            told_suspended: false,
+            next: VecDeque::new(),
+            broken: None,
+            last_read: 0,
+            last_call: 0,
+        }
+    }
+
+    /// It is this late, or as late as it was: entries are in order of time.
+    pub fn set_now(&mut self, now: Millis) {
+        self.now = self.now.max(now);
+    }
+
+    /// The number of the next call to a model or to the page.
+    pub fn call_key(&mut self) -> CallKey {
+        self.last_call = self.last_call.wrapping_add(1);
+        self.last_call
+    }
+
+    /// The number of the next read.
+    pub fn read_key(&mut self) -> u64 {
+        self.last_read += 1;
+        self.last_read
+    }
+
+    /// The harness itself cannot go on. The first reason counts.
+    pub fn fail(&mut self, error: ErrorInfo) {
+        self.broken.get_or_insert(error);
+    }
+
+    /// An entry of a run follows as soon as what happens now is over: the caller stands in the middle of an entry.
+    pub fn settle(&mut self, session: String, run: String, entry: Entry) {
+        self.next.push_back(Next::Settle { session, run, entry: Box::new(entry) });
+    }
+
+    /// Reads now: the number under which the rows will come.
+    pub fn read(&mut self, reads: Vec<Read>) -> u64 {
+        let id = self.read_key();
+        self.outbox.act(Action::Read { id, reads });
+        id
+    }
+
+    /// The same behind the commits that are on their way.
+    pub fn read_after_commit(&mut self, reads: Vec<Read>) -> u64 {
+        let id = self.read_key();
+        self.outbox.act_after_commit(Action::Read { id, reads });
+        id
+    }
+
+    pub fn must_run(&self) -> Result<(), ErrorInfo> {
+        match self.lifecycle {
+            Lifecycle::Running => Ok(()),
+            _ => Err(ErrorInfo::new(Code::NotRunning, "Agent harness is not running")
+                .hint("call startAgent first")),
+        }
+    }
+
+    /// A session in its hands.
+    pub fn session(&self, id: &str) -> Option<&Session> {
+        self.sessions.get(id).map(|slot| &slot.session)
+    }
+
+    /// The run of a session that has not ended.
+    pub fn current(&self, session: &str) -> Option<&Run> {
+        self.session(session)?.current()
+    }
+
+    /// Its id, as entries and events name it.
+    pub fn current_id(&self, session: &str) -> String {
+        self.current(session).map(|run| run.id.clone()).unwrap_or_default()
+    }
+
+    /// A run of a session's present conversation.
+    pub fn run(&self, session: &str, run: &str) -> Option<&Run> {
+        self.session(session)?.run(run)
+    }
+
+    /// A tool call of such a run.
+    pub fn call_of(&self, session: &str, run: &str, tool_call: &str) -> Option<&Call> {
+        self.run(session, run)?.call(tool_call)
+    }
+
+    pub fn unlock(&mut self, stopped: bool) {
+        self.outbox.act(Action::Unlock { epoch: self.epoch, stopped });
+    }
+
+    pub fn reply_now(&mut self, id: u32, result: Result<Option<String>, ErrorInfo>) {
+        self.outbox.act(Action::Reply { id, result });
+    }
+
+    pub fn reply(&mut self, id: u32, result: Result<Option<String>, ErrorInfo>) {
+        self.outbox.tell_after_commit(Action::Reply { id, result });
+    }
+
+    pub fn reply_value(&mut self, id: u32, value: &Value) {
+        self.reply(id, Ok(Some(json(value))));
+    }
+}

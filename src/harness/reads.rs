@@ -1,0 +1,123 @@
+//! Reads that are under way for sessions, and what is done with their rows.
+//!
+//! Decides which rows are signed again before anything is made of them. Promises: rows go on to what they were read for,
+//! judged; a read that failed is answered to the command that wanted it. Leaves to others: what is read (`start.rs`,
+//! `sessions/`), and the pages, whose reads are their own (`pages.rs`).
+
+use super::{Action, Harness, sessions, start};
+use crate::error::ErrorInfo;
+use crate::list::Listed;
+use crate::ports::{Key, Millis, Read, Rows, StoreError};
+
+/// What a list of all sessions is to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Listing {
+    Sessions,
+    /// With what is known of each one's signature.
+    Verified,
+    /// What is always allowed in them.
+    Grants,
+}
+
+/// What a read is for.
+#[derive(Debug)]
+pub(super) enum After {
+    /// The epoch and whoever held it.
+    Epoch,
+    /// The skills of the account; `starting`: a start waits for them.
+    Account { starting: bool },
+    /// What there is in a workspace that is taken: heads, names in the vault, files.
+    Around,
+    /// The journals, heads and drafts of sessions that are taken over.
+    Load { sessions: Vec<String>, files: Vec<Key> },
+    /// The journal of a session that a command is about.
+    Look(Box<sessions::Waiting>),
+    /// Which session the run is of that a command is about.
+    Find(Box<sessions::Waiting>),
+    /// All heads, to list the sessions.
+    List { command: u32, of: Listing, asked: Millis, held: bool },
+    /// The head of a session that arrives; nothing was read for it.
+    Arrived { command: u32 },
+    /// What besides their own rows is left of removed sessions: whose each run is, and the files.
+    Remains,
+    /// The rows of a cleared conversation.
+    Erase { command: u32, session: String },
+}
+
+impl Harness {
+    pub(super) fn read(&mut self, reads: Vec<Read>, after: After) {
+        let id = self.core.read(reads);
+        self.reads.insert(id, after);
+    }
+
+    pub(super) fn read_after_commit(&mut self, reads: Vec<Read>, after: After) {
+        let id = self.core.read_after_commit(reads);
+        self.reads.insert(id, after);
+    }
+
+    pub(super) fn read_done(&mut self, read: u64, result: Result<Vec<Rows>, StoreError>) {
+        if self.runner.pages.awaits(read) {
+            return self.runner.pages.rows_came(&mut self.core, read, result);
+        }
+        let Some(after) = self.reads.remove(read) else { return };
+        let rows = match result {
+            Ok(rows) => rows,
+            Err(error) => return self.read_failed(after, &error.info()),
+        };
+        self.judge_rows(read, after, rows);
+    }
+
+    /// Has signed again what is signed among these rows, and goes on with them.
+    pub(super) fn judge_rows(&mut self, read: u64, after: After, rows: Vec<Rows>) {
+        let texts = Harness::texts_to_judge(&after, &rows);
+        if texts.is_empty() {
+            return self.rows_read(after, rows, None);
+        }
+        self.judged.insert(read, (after, rows));
+        self.core.outbox.act(Action::Sign { id: read, texts });
+    }
+
+    /// Rows are there, and what the signed ones among them sign to now; `None`: nothing can be signed.
+    pub(super) fn rows_read(&mut self, after: After, rows: Vec<Rows>, signatures: Option<Vec<String>>) {
+        let signatures = signatures.as_deref();
+        self.core.judge(&after, &rows, signatures);
+        match after {
+            After::Epoch => self.epoch_read(&rows),
+            After::Around => self.looked_around(&rows),
+            After::Load { sessions, files } => self.load(&sessions, &files, &rows),
+            After::Account { .. } => {}
+            After::Look(waiting) => {
+                self.core.by = waiting.by.clone();
+                self.look(*waiting, &rows, signatures);
+            }
+            After::Find(waiting) => self.found(*waiting, &rows),
+            After::List { command, of, asked, held } => {
+                self.core.heads_read(command, of, (asked, held), &rows)
+            }
+            After::Arrived { command } => self.arrived(command, &rows, signatures),
+            After::Remains => self.erase_removed(&rows),
+            After::Erase { command, session } => {
+                for write in rows.iter().take(1).flat_map(|rows| start::erasures(&session, rows)) {
+                    self.core.outbox.write(write);
+                }
+                let files = rows.get(1).into_iter().flatten().map(|(key, _)| key.clone()).list();
+                self.runner.sweep_files(&mut self.core, &files);
+                self.erased(command, Ok(None));
+            }
+        }
+    }
+
+    pub(super) fn read_failed(&mut self, after: After, error: &ErrorInfo) {
+        match after {
+            After::Epoch | After::Around | After::Load { .. } | After::Remains => self.fail(error.clone()),
+            After::Account { .. } => {}
+            After::Look(waiting) | After::Find(waiting) => {
+                self.core.reply_now(waiting.command, Err(error.clone()))
+            }
+            After::List { command, .. } | After::Arrived { command } => {
+                self.core.reply_now(command, Err(error.clone()));
+            }
+            After::Erase { command, .. } => self.erased(command, Err(error.clone())),
+        }
+    }
+}

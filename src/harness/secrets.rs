@@ -1,0 +1,197 @@
+//! Keys, kept out of everything but the requests that they are for.
+//!
+//! Decides in which forms a key is looked for, and what stands in its place. Promises: a key that was given once is taken
+//! out of every text that passes here, as it is, as JSON writes it, and as a URL does; the longer of two is taken out
+//! first, because what is left of it would be half a key. Leaves to others: to hand over every text that comes from
+//! outside before it is stored, told or cut.
+
+use crate::error::{ErrorInfo, Provided, Told};
+use crate::find;
+use crate::json;
+use crate::list::Listed;
+use crate::model::Block;
+use crate::model::errors::shorten;
+use crate::object::Object;
+use crate::tools::ToolText;
+use serde_json::Value;
+
+/// What stands in place of a key.
+const REDACTED: &str = "[REDACTED]";
+
+/// The shortest text that is taken for a secret: a shorter one would be found everywhere.
+pub(super) const SECRET_BYTES: usize = 8;
+
+/// Every key that was ever given: what is on its way may still name an earlier one.
+#[derive(Debug, Default)]
+pub struct Secrets(Vec<String>);
+
+impl Secrets {
+    /// Takes note of a key: it must not appear anywhere, nor as a JSON text or a URL writes it. What `fetch` trims goes
+    /// out without its ends, and may come back so.
+    pub fn keep(&mut self, key: &str) {
+        let key = key.trim_ascii();
+        if key.len() < SECRET_BYTES {
+            return;
+        }
+        for form in [key.into(), in_json(key), in_url(key)] {
+            if !self.0.contains(&form) {
+                let at = self.0.iter().position(|other| other.len() < form.len());
+                self.0.insert(at.unwrap_or(self.0.len()), form);
+            }
+        }
+    }
+
+    /// Takes the keys out of a text. Whether there were any.
+    pub fn scrub(&self, text: &mut String) -> bool {
+        let mut found = false;
+        for secret in &self.0 {
+            if find::has(text, secret) {
+                *text = find::replace(text, secret, REDACTED);
+                found = true;
+            }
+        }
+        found
+    }
+
+    /// The same text without keys. A text is cut after this: half a key is not found any more.
+    pub fn scrubbed(&self, text: String) -> String {
+        let mut text = text;
+        self.scrub(&mut text);
+        text
+    }
+
+    /// The same value with its texts scrubbed.
+    pub fn scrubbed_value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => self.scrubbed(text).into(),
+            Value::Array(items) => items.into_iter().map(|item| self.scrubbed_value(item)).array(),
+            Value::Object(members) => {
+                let mut scrubbed = Object::new();
+                for (name, value) in members {
+                    scrubbed.value(&self.scrubbed(name), self.scrubbed_value(value));
+                }
+                scrubbed.done()
+            }
+            other => other,
+        }
+    }
+
+    /// The same blocks with their texts scrubbed.
+    pub fn scrubbed_blocks(&self, mut blocks: Vec<Block>) -> Vec<Block> {
+        for block in &mut blocks {
+            match block {
+                Block::Text(text) | Block::Extra(text) | Block::Raw(text) => {
+                    self.scrub(text);
+                }
+                Block::ToolCall { id, name, arguments } => {
+                    for text in [id, name, arguments] {
+                        self.scrub(text);
+                    }
+                }
+                Block::Thinking { text, signature } => {
+                    // Its provider would refuse what it has signed otherwise.
+                    if self.scrub(text) {
+                        *signature = None;
+                    }
+                }
+                Block::File(_) | Block::ToolResult { .. } => {}
+            }
+        }
+        blocks
+    }
+
+    /// An error of the page's own code as the journal keeps it: without keys, and no longer than a result.
+    pub fn scrubbed_error(&self, mut error: ErrorInfo) -> ErrorInfo {
+        self.scrub_error(&mut error);
+        error.message = ToolText::cut(std::mem::take(&mut error.message)).text;
+        error
+    }
+
+    /// What went wrong with a model, as the journal keeps it and the page may see it: no key in it, and cut after that.
+    pub fn clean(&self, mut error: ErrorInfo) -> ErrorInfo {
+        self.scrub_error(&mut error);
+        shorten(&mut error);
+        error
+    }
+
+    fn scrub_error(&self, error: &mut ErrorInfo) {
+        let Told { message, hint, provider: Provided { code, request, .. }, .. } = &mut **error;
+        self.scrub(message);
+        for text in [hint, code, request].into_iter().flatten() {
+            self.scrub(text);
+        }
+    }
+
+    /// Takes the keys out of a text that grows, from a place on, and gives up to where it can be told: what may be the
+    /// beginning of a key waits for more, unless this is the `last` of it.
+    pub fn tellable(&self, text: &mut String, from: usize, last: bool) -> usize {
+        let mut held = 0;
+        for secret in &self.0 {
+            let Some(news) = text.get(from..) else { continue };
+            if find::has(news, secret) {
+                let clean = find::replace(news, secret, REDACTED);
+                text.truncate(from);
+                text.push_str(&clean);
+            }
+            let Some(news) = text.get(from..) else { continue };
+            let begins = |n: &usize| secret.get(..*n).is_some_and(|beginning| news.ends_with(beginning));
+            held = held.max((1..secret.len().min(news.len() + 1)).rev().find(begins).unwrap_or(0));
+        }
+        text.len() - if last { 0 } else { held }
+    }
+}
+
+/// A key as it stands inside a JSON text.
+fn in_json(key: &str) -> String {
+    let mut text = String::new();
+    json::push_text(&mut text, key);
+    let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    inside.unwrap_or(key).into()
+}
+
+/// A key as it stands in the query of a URL.
+fn in_url(key: &str) -> String {
+    let mut text = String::new();
+    for byte in key.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte) {
+            text.push(byte.into());
+        } else {
+            text.push('%');
+            for half in [byte >> 4, byte & 15] {
+                text.extend(char::from_digit(half.into(), 16).map(|digit| digit.to_ascii_uppercase()));
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_key_is_taken_out_in_the_forms_that_others_write_it_in() {
+        let mut secrets = Secrets::default();
+        let key = "sk/\"marked\"+Ab=";
+        secrets.keep(key);
+        let url = "https://x.example/?k=sk%2F%22marked%22%2BAb%3D";
+        for text in [key.to_string(), json!([key]).to_string(), url.into()] {
+            let clean = secrets.scrubbed(text.clone());
+            assert!(clean.contains("[REDACTED]") && !clean.contains("marked"), "{text}: {clean}");
+        }
+        // One that looks the same everywhere is looked for once.
+        let mut secrets = Secrets::default();
+        secrets.keep("sk-plain_0123");
+        assert_eq!(secrets.0, ["sk-plain_0123"]);
+    }
+
+    #[test]
+    fn the_longer_of_two_is_taken_out_first() {
+        let mut secrets = Secrets::default();
+        secrets.keep(" \tsk-marked-0123456789 \r\n");
+        assert_eq!(secrets.scrubbed("[sk-marked-0123456789]".into()), "[[REDACTED]]");
+        secrets.keep("sk-marked-0123456789-longer");
+        assert_eq!(secrets.scrubbed("sk-marked-0123456789-longer".into()), "[REDACTED]");
+    }
+}

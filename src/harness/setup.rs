@@ -1,0 +1,140 @@
+//! What the agent works with: its configuration, its tools and its skills.
+//!
+//! Decides which tools there are beside the page's own, and whether everything is recorded that a decision may depend on.
+//! Promises: nothing of it is decided without the journal; what changes is recorded before the next decision. Leaves to
+//! others: reading a configuration (`config/`), keys (`keys.rs`), and when to record (`runs.rs`).
+
+use super::config::Config;
+use super::core::Core;
+use super::{Action, Notice, config};
+use crate::error::{Code, ErrorInfo};
+use crate::json::json;
+use crate::list::Listed;
+use crate::ports::PatternEngine;
+use crate::prompt::{self, Skill};
+use crate::tools::{Definition, Policy, Registry, own};
+use serde_json::Value;
+
+/// What the agent works with.
+#[derive(Debug)]
+pub(super) struct Setup {
+    pub config: Config,
+    pub registry: Registry,
+    /// What may be done and what is asked about, by the present configuration.
+    pub policy: Policy,
+    /// The skills that count: the page's, and the account's.
+    pub skills: Vec<Skill>,
+    /// The skills that the account of this origin has.
+    pub account: Vec<Skill>,
+    /// The names under which the vault has keys.
+    pub vault: Vec<String>,
+    /// What the function for the instructions gave.
+    pub instructions: Option<String>,
+    /// Configuration or tools are not yet as the journals have them.
+    pub changed: bool,
+}
+
+impl Setup {
+    /// No configuration yet, and the page tools if they are wanted.
+    pub fn new(page_tools: bool, engine: &PatternEngine) -> Setup {
+        let mut registry = Registry::with(engine.clone());
+        for definition in crate::tools::pages::definitions().into_iter().filter(|_| page_tools) {
+            // Their schemas compile and their names differ: a test of `tools/` says so.
+            let registered = registry.register(definition, false);
+            debug_assert!(registered.is_ok());
+        }
+        Setup {
+            config: Config::default(),
+            registry,
+            policy: Policy::default(),
+            skills: Vec::new(),
+            account: Vec::new(),
+            vault: Vec::new(),
+            instructions: None,
+            changed: false,
+        }
+    }
+
+    /// Another configuration counts from here on. Gives the policy of before.
+    pub fn take(&mut self, core: &mut Core, config: Config) -> Policy {
+        for secret in config.secrets() {
+            core.secrets.keep(secret);
+        }
+        self.config = config;
+        self.config.look_in_vault(&self.vault);
+        let policy = Policy::from_record(&self.config.record());
+        let before = std::mem::replace(&mut self.policy, policy);
+        self.skills = prompt::merged(&self.config.skills, &self.account);
+        self.equip();
+        self.changed = true;
+        self.tell_tools(core);
+        before
+    }
+
+    /// Puts the harness's own tools there, as far as the configuration wants them.
+    pub fn equip(&mut self) {
+        let names: Vec<&str> = prompt::offered(&self.skills).map(|skill| skill.name.as_str()).list();
+        let skills = (!names.is_empty()).then(|| own::use_skill(names.into_iter()));
+        let wanted = [(own::DELEGATE, self.config.delegates().then(own::delegate)), (own::USE_SKILL, skills)];
+        for (name, definition) in wanted {
+            // A tool of the page with the name of ours stays: then the skills of other workspaces are not to be had here.
+            let _ = self.registry.set_own(name, definition);
+        }
+    }
+
+    /// Whether the names are free that a configuration needs for the harness's own tools.
+    pub fn own_tools_fit(&self, config: &Config) -> Result<(), ErrorInfo> {
+        let needed = [
+            (own::DELEGATE, config.delegates(), "an Orchestrator"),
+            (own::USE_SKILL, !config.skills.is_empty(), "skills"),
+        ];
+        match needed.iter().find(|(name, needed, _)| *needed && self.registry.is_taken(name)) {
+            Some((name, _, what)) => {
+                let message = format!("the page has a tool called '{name}', which {what} would need");
+                Err(ErrorInfo::new(Code::DuplicateTool, message).hint("give the page's tool another name"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The tool of such a call, as it is now.
+    pub fn tool_of(&self, core: &Core, session: &str, run: &str, tool_call: &str) -> Option<&Definition> {
+        Some(&self.registry.get(&core.call_of(session, run, tool_call)?.name)?.definition)
+    }
+
+    pub fn tell_tools(&mut self, core: &mut Core) {
+        let definition =
+            |tool: &Definition| tool.to_json(self.policy.offers(tool) && self.policy.missing(tool).is_none());
+        let definitions: Value = self.registry.definitions().map(definition).array();
+        core.outbox.tell(Action::Tell(Notice::Tools(json(&definitions))));
+    }
+
+    /// What the journal keeps of the configuration, with the instructions as they are now.
+    pub fn config_record(&self, core: &Core) -> Value {
+        let mut record = self.config.record();
+        if let (Some(config::Given::Ask(_)), Some(object), Some(text)) =
+            (&self.config.instructions, record.as_object_mut(), &self.instructions)
+        {
+            object.insert("instructions".into(), text.as_str().into());
+        }
+        core.secrets.scrubbed_value(record)
+    }
+
+    pub fn must_have_provider(&self, name: &str) -> Result<(), ErrorInfo> {
+        if self.config.serving(Some(name)).is_some() {
+            return Ok(());
+        }
+        let message = ["no provider is called \"", name, "\""].concat();
+        Err(ErrorInfo::new(Code::InvalidConfig, message).hint("name one of startAgent's providers"))
+    }
+
+    /// The name of the provider that is asked first, for a record.
+    pub fn provider_name(&self) -> String {
+        self.config.provider.as_ref().map_or_else(|| "none".into(), crate::harness::Provider::name)
+    }
+
+    /// Whether the provider of this name can be asked, as far as its key goes.
+    pub fn has_key(&self, on: Option<&str>) -> bool {
+        self.config.serving(on).is_some_and(crate::harness::Provider::configured)
+    }
+}

@@ -1,0 +1,227 @@
+//! The words of the documents and of module headers: plain English, which a reader of any country takes in at once. And
+//! the files that the documents name: they exist.
+//!
+//! Looked at are `README.md`, `ARCHITECTURE.md`, `CONTRIBUTING.md`, `SECURITY.md`, all of `docs/`, and each `//!` of
+//! `src/`. A sentence ends at `.`, `:`, `;`, `!` or `?`, and with its paragraph or list item. Code, table rows and
+//! addresses are left out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The most words that a sentence may have.
+const WORDS: usize = 30;
+
+/// Words that make a reader look for the noun.
+const REFUSED: [&str; 2] = ["whoever", "whyever"];
+
+/// What follows `, for` where it means *because*. `, for example` and `, for instance` pass.
+const SUBJECTS: [&str; 15] = [
+    "everything",
+    "he",
+    "it",
+    "nobody",
+    "none",
+    "nothing",
+    "she",
+    "such",
+    "that",
+    "there",
+    "these",
+    "they",
+    "this",
+    "those",
+    "what",
+];
+
+/// The same, where a noun and its verb come after it: `, for the page.` passes.
+const ARTICLES: [&str; 9] = ["a", "all", "an", "each", "every", "its", "most", "no", "the"];
+
+const DOCUMENTS: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"];
+
+/// How the path of a file of ours begins, as documents write it.
+const FOLDERS: [&str; 8] = ["docs/", "fuzz/", "js/", "pkg-tests/", "src/", "tests/", "www/", "xtask/"];
+
+#[test]
+fn documents_and_headers_are_plain_english() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut faults = Vec::new();
+    let mut judge = |path: &Path, text: &str| {
+        let name = path.strip_prefix(root).unwrap().display().to_string();
+        faults.extend(
+            sentences(text)
+                .into_iter()
+                .filter_map(|(line, sentence)| Some(format!("{name}:{line}: {}", fault(&sentence)?))),
+        );
+    };
+    for path in documents() {
+        judge(&path, &fs::read_to_string(&path).unwrap());
+    }
+    for path in files(&root.join("src"), "rs") {
+        judge(&path, &header(&fs::read_to_string(&path).unwrap()));
+    }
+    assert!(faults.is_empty(), "say it plainly:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn files_that_documents_name_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut gone = Vec::new();
+    for path in documents() {
+        let text = fs::read_to_string(&path).unwrap();
+        let named = text.split('`').skip(1).step_by(2).filter(|code| {
+            // `NAME` stands for a name that is still to be given.
+            FOLDERS.iter().any(|folder| code.starts_with(folder)) && !code.contains("NAME")
+        });
+        let linked = text.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(link, _)| link));
+        let linked = linked.filter(|link| !link.starts_with("https:"));
+        let here = path.parent().unwrap();
+        let all = named.map(|name| root.join(name)).chain(linked.map(|link| here.join(link)));
+        gone.extend(
+            all.filter(|file| !file.exists()).map(|file| format!("{}: {}", path.display(), file.display())),
+        );
+    }
+    assert!(gone.is_empty(), "named, but not there:\n{}", gone.join("\n"));
+}
+
+#[test]
+fn each_fault_is_seen() {
+    let faults = |text: &str| -> Vec<String> {
+        sentences(text)
+            .iter()
+            .filter_map(|(line, sentence)| Some(format!("{line}: {}", fault(sentence)?)))
+            .collect()
+    };
+    let long = "so ".repeat(WORDS) + "long";
+    let refused = [
+        ("a\n\nIt is told, whyever.", "3: whyever"),
+        ("Whoever waits", "1: whoever"),
+        ("It waits, for\nnobody is there", "1: `, for nobody`"),
+        ("- short\n- It waits, for\n  the page sleeps", "2: `, for the`"),
+        (long.as_str(), "1: 31 words"),
+        ("`code`, for it is short", "1: `, for it`"),
+    ];
+    for (text, start) in refused {
+        let faults = faults(text);
+        assert!(
+            faults.len() == 1 && faults.iter().all(|fault| fault.starts_with(start)),
+            "{text:?} gave {faults:?}"
+        );
+    }
+    let half = "so ".repeat(WORDS - 1) + "long";
+    for text in [
+        format!("{half}. {half}; {half}: {half}"),
+        format!("{half}\n- {half}\n- {half}\n\n{half}\n# {half}\n{half}"),
+        format!("```js\nwhoever {long}\n```\n| whoever | {long} |\n<!-- {long} -->\n{half}"),
+        format!("[{half}](https://whoever.example/{})", "so/".repeat(9)),
+        "It waits, for example, for a page, for instance this one; for the page, `whoever`.".into(),
+    ] {
+        assert_eq!(faults(&text), Vec::<String>::new(), "{text}");
+    }
+}
+
+fn documents() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    DOCUMENTS.iter().map(|name| root.join(name)).chain(files(&root.join("docs"), "md")).collect()
+}
+
+/// What is wrong with a sentence, and its beginning.
+fn fault(sentence: &str) -> Option<String> {
+    let words: Vec<&str> =
+        sentence.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).collect();
+    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let because = (1..words.len()).find_map(|at| {
+        let [before, word, clause @ ..] = words.get(at - 1..)? else { return None };
+        let subject = bare(clause.first()?);
+        let ends = clause.iter().position(|word| word.ends_with([',', '.', ':', ';', '!', '?']));
+        let clause = ends.map_or(clause.len(), |last| last + 1);
+        let begins =
+            SUBJECTS.contains(&subject.as_str()) || (ARTICLES.contains(&subject.as_str()) && clause > 2);
+        (before.ends_with(',') && *word == "for" && begins).then_some(subject)
+    });
+    let what = if let Some(word) =
+        words.iter().map(|word| bare(word)).find(|word| REFUSED.contains(&word.as_str()))
+    {
+        format!("{word}: name who or what it is")
+    } else if let Some(after) = because {
+        format!("`, for {after}`: say because")
+    } else if words.len() > WORDS {
+        format!("{} words in one sentence", words.len())
+    } else {
+        return None;
+    };
+    Some(format!("{what}: {}", words.iter().take(12).copied().collect::<Vec<_>>().join(" ")))
+}
+
+/// The sentences of a Markdown text, each with the number of its first line.
+fn sentences(text: &str) -> Vec<(usize, String)> {
+    let (mut sentences, mut sentence) = (Vec::new(), String::new());
+    let (mut began, mut in_code) = (0, false);
+    let mut end = |sentence: &mut String, began: usize| {
+        if !sentence.trim().is_empty() {
+            sentences.push((began, std::mem::take(sentence)));
+        }
+        sentence.clear();
+    };
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        let fence = line.starts_with("```");
+        let item = ["- ", "* ", "#"].iter().any(|mark| line.starts_with(mark))
+            || line.split_once(". ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+        if fence || in_code || item || line.is_empty() || line.starts_with(['|', '<']) {
+            end(&mut sentence, began);
+        }
+        in_code ^= fence;
+        if fence || in_code || line.starts_with(['|', '<']) {
+            continue;
+        }
+        for word in prose(line).split_whitespace() {
+            if sentence.is_empty() {
+                began = index + 1;
+            }
+            sentence.push_str(word);
+            sentence.push(' ');
+            if word.trim_end_matches(['"', '\'', ')', '*', '_']).ends_with(['.', ':', ';', '!', '?']) {
+                end(&mut sentence, began);
+            }
+        }
+        if line.starts_with('#') {
+            end(&mut sentence, began);
+        }
+    }
+    end(&mut sentence, began);
+    sentences
+}
+
+/// A line without the text of its code and the addresses of its links.
+fn prose(line: &str) -> String {
+    let mut out = String::new();
+    for (index, part) in line.split('`').enumerate() {
+        out.push_str(if index % 2 == 0 { part } else { "code" });
+    }
+    while let Some((before, rest)) = out.split_once("](") {
+        let after = rest.split_once(')').map_or("", |(_, after)| after);
+        out = format!("{before}]{after}");
+    }
+    out
+}
+
+/// The comment at the head of a module, with each line where it stands.
+fn header(source: &str) -> String {
+    source.lines().map(|line| line.strip_prefix("//!").unwrap_or("")).collect::<Vec<_>>().join("\n")
+}
+
+/// All files below a directory whose names end so.
+fn files(dir: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut open = vec![dir.to_path_buf()];
+    let mut files = Vec::new();
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|found| found == extension) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    assert!(!files.is_empty(), "nothing to read in {}", dir.display());
+    files
+}
