@@ -1,5 +1,6 @@
 //! The house's rules, kept by reading the sources: who may import whom, and that the core knows no browser.
 
+use lodger::model::Wire;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,6 +78,26 @@ fn every_room_is_known() {
     let found: BTreeSet<String> = sources().into_iter().map(|source| source.room).collect();
     let unknown: Vec<_> = found.iter().filter(|room| !ROOMS.contains(&room.as_str())).collect();
     assert!(unknown.is_empty(), "src/ has rooms that this test has no place for: {unknown:?}");
+}
+
+/// A wire's peculiarities are data of its row: nothing else asks which wire it is, or calls what only one wire does.
+#[test]
+fn a_wire_is_reached_through_its_row_alone() {
+    let mut faults = Vec::new();
+    for Source { path, code, .. } in sources() {
+        let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+        for wire in Wire::ALL {
+            let module = wire.as_str().replace('-', "_");
+            if path == Path::new("model/wire.rs") || path == Path::new(&format!("model/{module}.rs")) {
+                continue;
+            }
+            let named = path != Path::new("model/presets.rs") && has_word(code, &format!("Wire::{wire:?}"));
+            if named || code.contains(&format!("{module}::")) {
+                faults.push(format!("src/{} knows {wire:?}", path.display()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "make it a member of Codec, Dialect or Preset:\n{}", faults.join("\n"));
 }
 
 #[test]
