@@ -1,5 +1,6 @@
-// Runs the package's tests: `node run.mjs [--only suite[/words]…] [--package DIR|TGZ]`.
+// Runs the package's tests: `node run.mjs [--only suite[/words]…] [--package DIR|TGZ] [--workbench URL] [--lanes N]`.
 // It installs what it needs, packs and installs the package, and ends with the sums; exit code 1 when anything failed.
+// `--workbench` adds the tests of the workbench that is served there.
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -7,12 +8,12 @@ import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
-// The long ones first, so that no lane waits for another at the end.
-const SUITES = ["weeks", "lives", "tabs", "crowd", "sleep", "firefox", "commands", "intruders", "servers", "scenarios-000", "scenarios-001", "sessions", "activity", "versions", "queue", "scenarios-004", "contract", "bad-input", "permission", "injection", "consumers", "agents", "keys", "files", "structured", "wire", "wires", "crossing", "differential", "carry", "golden"];
+/** The suites, and how many seconds the longest test of each takes, or all of them where they stay together. */
+const SUITES = { weeks: 140, crowd: 110, tabs: 22, lives: 18, commands: 12, firefox: 12, sleep: 14, consumers: 30, intruders: 9, servers: 1, "scenarios-000": 2, "scenarios-001": 12, sessions: 1, activity: 1, versions: 1, queue: 1, "scenarios-004": 1, contract: 1, "bad-input": 1, permission: 1, injection: 1, agents: 1, keys: 1, files: 1, structured: 1, wire: 1, wires: 1, crossing: 1, differential: 1, carry: 1, golden: 1 };
 
-const { values } = parseArgs({ options: { only: { type: "string", multiple: true }, package: { type: "string" }, headed: { type: "boolean" } } });
-const wanted = (values.only ?? SUITES).map((item) => { const [suite, ...words] = item.split("/"); return { suite, words: words.join("/") }; });
-for (const { suite } of wanted) if (!SUITES.includes(suite)) throw new Error(`there is no suite "${suite}": ${SUITES.join(", ")}`);
+const { values } = parseArgs({ options: { only: { type: "string", multiple: true }, package: { type: "string" }, workbench: { type: "string" }, lanes: { type: "string" }, headed: { type: "boolean" } } });
+const wanted = (values.only ?? Object.keys(SUITES)).map((item) => { const [name, ...words] = item.split("/"); return { name, words: words.join("/") }; });
+for (const { name } of wanted) if (!(name in SUITES)) throw new Error(`there is no suite "${name}": ${Object.keys(SUITES).join(", ")}`);
 
 if (!fs.existsSync(path.join(HERE, "node_modules", ".package-lock.json"))) {
   console.log("installing the tools of the tests (npm ci)");
@@ -22,34 +23,20 @@ if (!fs.existsSync(path.join(HERE, "node_modules", ".package-lock.json"))) {
 // Only now: these need what was just installed.
 const { installPackage } = await import("./lib/package.mjs");
 const { launch } = await import("./lib/browser.mjs");
-const { site } = await import("./lib/site.mjs");
-const { runSuite } = await import("./lib/runner.mjs");
+const { pool } = await import("./lib/pool.mjs");
+const { suite } = await import("./lib/runner.mjs");
 
 // The servers are tested on their own; everything else needs the package.
-const needsPackage = wanted.some(({ suite }) => suite !== "servers");
+const needsPackage = wanted.some(({ name }) => name !== "servers");
 const pkg = needsPackage ? await installPackage(values.package ?? path.join(HERE, "..", "pkg")) : undefined;
 
-// Two browsers, each with a web server of its own, share the suites: a test waits as much as it works.
-const total = { passed: 0, failed: 0, failures: [] };
-const waiting = [...wanted];
-async function lane() {
-  const start = () => launch({ headless: !values.headed });
-  const env = { pkg, site: await site(pkg), launch: start, browser: await start() };
-  while (waiting.length) {
-    const { suite, words } = waiting.shift();
-    const { default: register } = await import(`./suites/${suite}.mjs`);
-    const counts = await runSuite(suite, register, env, words);
-    total.passed += counts.passed;
-    total.failed += counts.failed;
-    total.failures.push(...counts.failures);
-  }
-  for (const browser of [env.browser, ...(env.puppets?.values() ?? [])]) await browser.close();
-  await env.site.close();
-  await env.raw?.close();
-  for (const server of env.wires?.values() ?? []) await server.close();
+const suites = [];
+for (const { name, words } of wanted) {
+  const { default: register, together } = await import(`./suites/${name}.mjs`);
+  suites.push(await suite(name, { register, together, longest: SUITES[name] }, pkg, words));
 }
-await Promise.all(wanted.length > 1 ? [lane(), lane()] : [lane()]);
-
-if (total.failures.length) console.log(`\nfailed:\n${total.failures.map((f) => `  ${f}`).join("\n")}`);
-console.log(`\n${total.passed} passed, ${total.failed} failed`);
-process.exit(total.failed || !total.passed ? 1 : 0);
+if (values.workbench) {
+  const workbench = await import("../www/tests/suites.mjs");
+  suites.push(...(await workbench.suites(values.workbench, { prefix: "workbench " })));
+}
+await pool(suites, { lanes: values.lanes && Number(values.lanes), launch: () => launch({ headless: !values.headed }) });

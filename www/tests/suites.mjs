@@ -1,0 +1,35 @@
+// The workbench's tests as the pool has them (`pkg-tests/lib/pool.mjs`): each has a visitor of its own and a model of its
+// own, and at its end nothing went wrong that nobody looked for.
+import { innocent, visitor } from "./browser.mjs";
+import { startModel } from "./model.mjs";
+
+/** The themes, and how many seconds the longest test of each takes. */
+const THEMES = { "first-visit": 1, startup: 1, conversation: 1, tools: 1, reading: 1, reload: 1, permission: 1, "tools-panel": 1, example: 1, composer: 1, attach: 1, keyboard: 1, pages: 1, sessions: 1, tabs: 1, queue: 1, bench: 1, journal: 1, versions: 1, carry: 1, settings: 1, providers: 1, failures: 1, safety: 1, accessibility: 1 };
+
+/** `only`: those whose title contains the word; `shots`: a folder for a picture of each that fails. */
+export async function suites(base, { prefix = "", only = "", shots, speed = false } = {}) {
+  const found = [];
+  for (const [theme, longest] of Object.entries(speed ? { ...THEMES, speed: 60 } : THEMES)) {
+    const { tests } = await import(`./${theme}.mjs`);
+    const wanted = Object.entries(tests).filter(([title]) => `${theme}: ${title}`.includes(only));
+    found.push({ name: prefix + theme, longest, tests: wanted.map(([title, test]) => ({ title, open: (lane) => visit(lane.browser, base, test, shots && `${shots}/${`${theme}: ${title}`.replace(/\W+/g, "-")}.png`) })) });
+  }
+  return found;
+}
+
+async function visit(browser, base, test, shot) {
+  const model = await startModel();
+  const visit = await visitor(browser, base, test.visitor);
+  // A guard against hanging, no measure of speed.
+  visit.page.setDefaultTimeout(30_000);
+  return {
+    cleanup: [() => model.stop(), () => visit.context.close()],
+    async run() {
+      await (test.run ?? test)({ ...visit, visit, base, model, browser });
+      await innocent(visit);
+    },
+    async failed() {
+      if (shot && !visit.page.isClosed()) await visit.page.screenshot({ path: shot });
+    },
+  };
+}
