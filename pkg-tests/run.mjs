@@ -9,7 +9,10 @@ import { fileURLToPath } from "node:url";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 /** The suites, and how many seconds the longest test of each takes, or all of them where they stay together. */
-const SUITES = { weeks: 140, crowd: 110, tabs: 22, lives: 18, commands: 12, firefox: 12, sleep: 14, consumers: 30, intruders: 9, servers: 1, "scenarios-000": 2, "scenarios-001": 12, sessions: 1, activity: 1, versions: 1, queue: 1, "scenarios-004": 1, contract: 1, "bad-input": 1, permission: 1, injection: 1, agents: 1, keys: 1, files: 1, structured: 1, wire: 1, wires: 1, crossing: 1, differential: 1, carry: 1, golden: 1 };
+const SUITES = {
+  consumers: 60, weeks: 40, keys: 30, tabs: 22, commands: 20, sleep: 18, crowd: 16, firefox: 16, "scenarios-001": 12, wires: 12, differential: 12, intruders: 9, "bad-input": 8, contract: 8, carry: 8, injection: 7, lives: 7,
+  files: 6, wire: 6, sessions: 5, permission: 5, "scenarios-004": 4, activity: 4, "scenarios-000": 3, versions: 3, queue: 3, structured: 3, crossing: 3, golden: 2, agents: 2, servers: 1,
+};
 
 const { values } = parseArgs({ options: { only: { type: "string", multiple: true }, package: { type: "string" }, workbench: { type: "string" }, lanes: { type: "string" }, headed: { type: "boolean" } } });
 const wanted = (values.only ?? Object.keys(SUITES)).map((item) => { const [name, ...words] = item.split("/"); return { name, words: words.join("/") }; });

@@ -11,6 +11,7 @@ const LANES = 3;
 // Guards against hanging, no measures of speed.
 const HANG_MS = 90_000;
 const CLOSE_MS = 30_000;
+const END_MS = 4_000;
 // After that a test is named while it runs, for whoever has to end the whole.
 const LONG_MS = 30_000;
 
@@ -38,11 +39,14 @@ export async function pool(suites, { lanes: count = LANES, launch }) {
   const failures = [];
   const lanes = Array.from({ length: Math.max(1, Math.min(count, waiting.length)) }, () => ({ closing: [] }));
 
-  process.once("SIGTERM", () => {
+  let ended = false;
+  process.once("SIGTERM", async () => {
+    ended = true;
     console.log("\nended from outside");
     lanes.forEach(({ now }, n) => console.log(`lane ${n + 1}: ${now ? now() : "nothing"}`));
     console.log(`left: ${[...sums].filter(([, { left }]) => left).map(([name, { left }]) => `${name} ${left}`).join(", ")}`);
-    process.exit(1); // which ends the browsers too
+    await inTime(Promise.all(lanes.map(close)), END_MS).catch(() => {});
+    process.exit(1);
   });
 
   async function work(lane) {
@@ -50,9 +54,13 @@ export async function pool(suites, { lanes: count = LANES, launch }) {
     lane.after = (close) => lane.closing.push(close);
     lane.browser = await launch();
     while (waiting.length) for (const test of waiting.shift()) await run(test, lane);
-    for (const close of lane.closing) await close();
-    await lane.browser.close();
+    await close(lane);
   }
+
+  const close = async ({ browser, closing }) => {
+    for (const close of closing) await close();
+    await browser?.close();
+  };
 
   async function run({ name, title, hangMs = HANG_MS, open }, lane) {
     const sum = sums.get(name);
@@ -68,6 +76,7 @@ export async function pool(suites, { lanes: count = LANES, launch }) {
       sum.passed++;
       console.log(`ok    ${name}: ${title} (${facts()})`);
     } catch (error) {
+      if (ended) return new Promise(() => {}); // its browser was closed
       sum.failed++;
       failures.push(`${name}: ${title}`);
       console.log(`FAIL  ${name}: ${title} (${facts()})\n${indent(explain(error))}${indent((t?.log ?? []).slice(-15).join("\n"))}`);
