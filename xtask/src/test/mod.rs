@@ -72,14 +72,15 @@ pub fn test(project: &Project, parts: &[Part]) -> Result<()> {
     stop_after(LIMIT);
     let mut tally = Tally::default();
     let mut times = Vec::new();
+    let beside = [Part::Package, Part::Www].iter().all(|part| parts.contains(part));
     for part in parts {
         let started = Instant::now();
         match part {
             Part::Host => host(project, &mut tally),
             Part::Js => js(project, &mut tally, &[]),
             Part::Browser => browser(project, &mut tally),
-            Part::Package => package(project, &mut tally, &[]),
-            Part::Www => www(project, &mut tally),
+            Part::Package => package(project, &mut tally, &[], beside),
+            Part::Www => www(project, &mut tally, beside),
             Part::LocalModel => local_model(project, &mut tally),
         }
         times.push(format!("{} {:.0} s", part.name(), started.elapsed().as_secs_f32()));
@@ -95,7 +96,7 @@ pub fn campaign(project: &Project) -> Result<()> {
         in_root(project, &["test", "--package", "lodger", "--release", "--lib", "--tests", "--no-fail-fast"]);
     tally.run("properties, in full", Count::Sum, Ok(properties.envs(&full)));
     js(project, &mut tally, &full);
-    package(project, &mut tally, &full);
+    package(project, &mut tally, &full, false);
     tally.close(&[])
 }
 
@@ -234,7 +235,8 @@ fn browser(project: &Project, tally: &mut Tally) {
     }
 }
 
-fn package(project: &Project, tally: &mut Tally, env: &[(&str, &str)]) {
+/// `beside`: the workbench's tests share the lanes of these.
+fn package(project: &Project, tally: &mut Tally, env: &[(&str, &str)], beside: bool) {
     let dir = project.root.join("pkg-tests");
     let ready = || -> Result<Cmd> {
         build::ensure(project)?;
@@ -244,12 +246,25 @@ fn package(project: &Project, tally: &mut Tally, env: &[(&str, &str)]) {
         Ok(Cmd::new("node").arg("run.mjs").in_dir(&dir).envs(env))
     };
     tally.check("size", || build::package(project, build::Profile::Release));
-    tally.run("package", Count::Last, ready());
+    let mut workbench = None;
+    if beside {
+        tally.check("workbench", || {
+            demo::make(project)?;
+            workbench = Some(demo::started(project, None)?);
+            Ok(())
+        });
+    }
+    let name = if workbench.is_some() { "package and workbench" } else { "package" };
+    let more = workbench.iter().flat_map(|address| ["--workbench", address.as_str()]);
+    tally.run(name, Count::Last, ready().map(|cmd| cmd.args(more)));
 }
 
-fn www(project: &Project, tally: &mut Tally) {
+fn www(project: &Project, tally: &mut Tally, beside: bool) {
     let dir = project.root.join("www");
     tally.run("workbench, types", Count::One, npm_ci(&dir).map(|()| tsc(&dir, ".")));
+    if beside {
+        return;
+    }
     let ready = || -> Result<Cmd> {
         demo::make(project)?;
         tools::chromium()?;
