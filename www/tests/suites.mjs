@@ -4,7 +4,10 @@ import { innocent, visitor } from "./browser.mjs";
 import { startModel } from "./model.mjs";
 
 /** The themes, and how many seconds the longest test of each takes. */
-const THEMES = { "first-visit": 1, startup: 1, conversation: 1, tools: 1, reading: 1, reload: 1, permission: 1, "tools-panel": 1, example: 1, composer: 1, attach: 1, keyboard: 1, pages: 1, sessions: 1, tabs: 1, queue: 1, bench: 1, journal: 1, versions: 1, carry: 1, settings: 1, providers: 1, failures: 1, safety: 1, accessibility: 1 };
+const THEMES = {
+  bench: 17, sessions: 15, tabs: 15, composer: 12, reading: 11, permission: 10, accessibility: 10, conversation: 9, queue: 9, tools: 9, "tools-panel": 9, example: 9, keyboard: 9, pages: 8, journal: 8, providers: 8, failures: 8,
+  "first-visit": 7, startup: 7, attach: 7, reload: 7, versions: 7, carry: 7, settings: 7, safety: 7,
+};
 
 /** `only`: those whose title contains the word; `shots`: a folder for a picture of each that fails. */
 export async function suites(base, { prefix = "", only = "", shots, speed = false } = {}) {
