@@ -2,11 +2,11 @@
 //
 // Decides which test runs next and where, how long it may take, and what is printed. A suite says what its tests are:
 // `{ name, longest, together, tests }`, where a test is `{ title, hangMs, open(lane) }`, and `open` gives what is run:
-// `{ run(), failed(), cleanup, notes, log, at }`, of which the first and `cleanup` have to be there. `longest` is how many seconds its longest test takes, as measured: those with
-// the longest begin, so that no lane works alone at the end. Tests of a suite run in any order and side by side, unless
-// it says `together`.
+// `{ run(), cleanup, notes, log, at, failed() }`, of which only the first two have to be there. `longest` is how many
+// seconds its longest test takes, as measured: those with the longest begin, so that no lane works alone at the end.
+// Tests of a suite run in any order and side by side, unless it says `together`.
 
-// As many are quickest on two cores without failing beside other work.
+// One more than the cores that the project's tests are made for: while one lane waits two work.
 const LANES = 3;
 // Guards against hanging, no measures of speed.
 const HANG_MS = 90_000;
