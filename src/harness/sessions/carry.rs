@@ -176,11 +176,11 @@ impl Harness {
         let lines = || args.needed("lines").split('\n');
         match args.needed("step") {
             "begin" => {
-                self.reader = Some(Reader::new(&self.core.engine, replays));
+                self.reads.reader = Some(Reader::new(&self.core.engine, replays));
                 self.core.reply_now(command, Ok(None));
             }
             "lines" => {
-                let reader = self.reader.as_mut().ok_or_else(nothing_arrives)?;
+                let reader = self.reads.reader.as_mut().ok_or_else(nothing_arrives)?;
                 for line in lines() {
                     reader.line(line)?;
                 }
@@ -192,7 +192,7 @@ impl Harness {
                 }
             }
             "check" => {
-                let reader = self.reader.take().ok_or_else(nothing_arrives)?;
+                let reader = self.reads.reader.take().ok_or_else(nothing_arrives)?;
                 if replays {
                     self.core.reply_now(command, Ok(Some(replayed(reader)?)));
                 } else {
@@ -225,7 +225,7 @@ impl Harness {
                 self.settle_in(command)?;
             }
             "cancel" => {
-                self.reader = None;
+                self.reads.reader = None;
                 self.turn_away();
                 self.core.sessions.arrival = None;
                 self.core.reply(command, Ok(None));
@@ -276,7 +276,7 @@ impl Harness {
             accepted = Integrity::Tampered.accept("agent session event", &event);
         }
         if accepted.is_err() {
-            self.reader = None;
+            self.reads.reader = None;
             self.core.sessions.arrival.take_if(|arrival| arrival.id.is_none());
         }
         self.core.reply_now(command, accepted.map(|()| None));

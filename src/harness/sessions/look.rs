@@ -252,16 +252,16 @@ impl Harness {
 
     /// What another tab works on is not lost: where no agent runs here, that is asked first.
     pub(super) fn peek(&mut self, after: After) {
-        if self.peeking.is_empty() {
+        if self.reads.peeking.is_empty() {
             self.core.outbox.act(Action::Peek);
         }
-        self.peeking.push(after);
+        self.reads.peeking.push(after);
     }
 
     /// Whether anybody holds the workspace is known.
     pub(in crate::harness) fn peeked(&mut self, held: bool) {
         let elsewhere = held && self.start.is_none() && self.core.lifecycle != Lifecycle::Running;
-        for after in std::mem::take(&mut self.peeking) {
+        for after in std::mem::take(&mut self.reads.peeking) {
             match after {
                 After::Look(mut waiting) => {
                     waiting.held = Some(elsewhere);
