@@ -11,7 +11,10 @@ mod entry;
 pub mod redact;
 mod row;
 
-pub use entry::{Cause, Entry, Sums, blocks_from_json, blocks_to_json};
+pub use entry::{
+    Cause, Entry, OfCall, OfConversation, OfQueue, OfRecord, OfRun, OfSession, Scope, Sums, blocks_from_json,
+    blocks_to_json,
+};
 pub use row::{GENESIS, Header, Row};
 pub(crate) use row::{hex, sha256};
 

@@ -4,7 +4,7 @@ use super::budget::{self, Budget};
 use super::output::Output;
 use super::retry::Broke;
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{Entry, Sums};
+use crate::journal::{Entry, OfCall, OfRun, Scope, Sums};
 use crate::json::{json, texts};
 use crate::list::Listed;
 use crate::model::{Block, StopReason};
@@ -503,8 +503,14 @@ impl Run {
 
     /// The end that an `ended` entry tells of, where nothing else of the run is left.
     pub fn ended_by(at: Millis, entry: &Entry) -> Option<Ended> {
-        let Entry::Ended { outcome, code } = entry else { return None };
-        let code = code.as_deref().and_then(Code::parse);
+        match entry {
+            Entry::Ended { outcome, code } => Run::end_of(at, outcome, code.as_deref()),
+            _ => None,
+        }
+    }
+
+    fn end_of(at: Millis, outcome: &str, code: Option<&str>) -> Option<Ended> {
+        let code = code.and_then(Code::parse);
         Some(Ended { at, outcome: Outcome::parse(outcome)?, error: code.map(wordless) })
     }
 
@@ -743,8 +749,17 @@ impl Run {
         if let Some(usage) = entry.usage() {
             self.sums.add(usage);
         }
+        match entry.scope() {
+            Scope::Run(entry) => self.fold_turn(at, entry),
+            Scope::Call(entry) => self.fold_call(entry),
+            Scope::Session(_) | Scope::Record(_) | Scope::Conversation(_) | Scope::Queue(_) => None,
+        }
+    }
+
+    /// Something has happened to the run, or in its model call.
+    fn fold_turn(&mut self, at: Millis, entry: OfRun<'_>) -> Option<()> {
         match entry {
-            Entry::Called { call } => {
+            OfRun::Called { call } => {
                 let mut turn = Turn::new(*call);
                 self.calls = *call;
                 self.broke = None;
@@ -757,7 +772,7 @@ impl Run {
                     _ => self.turns.push(turn),
                 }
             }
-            Entry::Answered { call, blocks, stop, provider, model, .. } => {
+            OfRun::Answered { call, blocks, stop, provider, model, .. } => {
                 self.tries = 0;
                 let turn = self.awaited_turn(*call)?;
                 turn.lost += bytes_of(&std::mem::take(&mut turn.had));
@@ -769,102 +784,31 @@ impl Run {
                     model: model.clone(),
                 };
             }
-            Entry::Failed { call, error, blocks, draw, shown, .. } => {
+            OfRun::Failed { call, error, blocks, draw, shown, .. } => {
                 let turn = self.awaited_turn(*call)?;
                 turn.said = Said::Cut(turn.more(blocks));
                 self.tries += 1;
                 let shown = !blocks.is_empty() || *shown == Some(true);
                 self.broke = Some(Broke { error: error.clone(), shown, draw: *draw, decided: false });
             }
-            Entry::Retrying { delay, .. } => {
+            OfRun::Retrying { delay, .. } => {
                 self.broke.as_mut()?.decided = true;
                 self.again_at = Some(at.saturating_add(*delay));
             }
-            Entry::OverBudget { of, what, spent, limit } => {
+            OfRun::OverBudget { of, what, spent, limit } => {
                 let error = budget::exceeded(of, what, *spent, *limit);
                 self.ending = Some((Outcome::Failed, Some(error)));
             }
-            Entry::Due {} => {
+            OfRun::Due {} => {
                 self.again_at.take()?;
             }
-            Entry::FellBack { to } => {
+            OfRun::FellBack { to } => {
                 self.broke.as_mut()?.decided = true;
                 self.tries = 0;
                 self.on = Some(to.clone());
             }
-            Entry::Inspected { tool_call } if tool_call.is_empty() => {
-                self.turns.last_mut()?.inspection = Inspection::Open;
-            }
-            Entry::Validated { tool_call, error } if tool_call.is_empty() => {
-                let turn = self.turns.last_mut().filter(|turn| turn.inspection == Inspection::Open)?;
-                turn.inspection = Inspection::Over(error.clone());
-            }
-            Entry::SentBack { error } => self.turns.last_mut()?.sent_back = Some(error.clone()),
-            Entry::Inspected { tool_call } => self.open(tool_call)?.state = CallState::Inspected,
-            Entry::Validated { tool_call, error } => {
-                let call = self.open(tool_call)?;
-                call.answers.valid = error.is_none();
-                call.state = match error {
-                    None => CallState::Asked,
-                    Some(error) => CallState::Settled(refusal(error.clone())),
-                };
-            }
-            Entry::Consulted { tool_call } => self.open(tool_call)?.state = CallState::Consulted,
-            Entry::Judged { tool_call, verdict } => {
-                let call = self.open(tool_call)?;
-                call.answers.judged = Verdict::parse(verdict);
-                call.state = CallState::Asked;
-            }
-            Entry::PermissionAsked { tool_call, request, reason, definition, .. } => {
-                let call = self.open(tool_call)?;
-                call.questions += 1;
-                call.state = CallState::Waiting(Question {
-                    id: request.clone(),
-                    reason: reason.clone(),
-                    definition: definition.clone(),
-                });
-            }
-            Entry::PermissionAnswered { tool_call, request, answer, reason } => {
-                let call = self.open(tool_call)?;
-                let CallState::Waiting(question) = &call.state else { return None };
-                if question.id != *request {
-                    return None;
-                }
-                call.state = if answer == "deny" {
-                    let error = call.refused(policy::denied());
-                    CallState::Settled(refusal(match reason.as_deref() {
-                        Some(NO_ANSWER) if !call.begun => {
-                            ErrorInfo::new(Code::PermissionDenied, [NO_ANSWER, "; it was not run"].concat())
-                        }
-                        Some(word) => error.hint(word),
-                        None => error,
-                    }))
-                } else {
-                    call.answers.allowed = Some(question.definition.clone());
-                    CallState::Allowed
-                };
-            }
-            Entry::Ordered { tool_call, .. } => self.open(tool_call)?.state = CallState::Ordered,
-            Entry::Handed { tool_call, .. } => self.open(tool_call)?.state = CallState::Handed,
-            Entry::LookedUp { tool_call } => self.open(tool_call)?.state = CallState::LookedUp,
-            Entry::NotFound { tool_call } => {
-                let call = self.open(tool_call)?;
-                call.looked_up = true;
-                call.state = CallState::Lost;
-            }
-            Entry::Refused { tool_call, error } => {
-                let call = self.open(tool_call)?;
-                call.state = CallState::Settled(refusal(call.refused(error.clone())));
-            }
-            Entry::Returned { tool_call, text, json, error, cut } => {
-                let settled = Settled { text: text.clone(), json: *json, error: error.clone(), cut: *cut };
-                self.settle(tool_call, settled)?;
-            }
-            Entry::Unknown { tool_call } => {
-                let call = self.open(tool_call)?;
-                call.state = CallState::Settled(refusal(call.refused(unknown_outcome())));
-            }
-            Entry::Interrupted { reason, blocks, .. } => {
+            OfRun::SentBack { error } => self.turns.last_mut()?.sent_back = Some(error.clone()),
+            OfRun::Interrupted { reason, blocks, .. } => {
                 let late = reason == OUT_OF_TIME;
                 if let Some(turn) = self.turns.last_mut() {
                     match &mut turn.said {
@@ -892,11 +836,11 @@ impl Run {
                     false => (Outcome::Interrupted, None),
                 });
             }
-            Entry::Lost { blocks } => self.put_aside(blocks, None),
-            Entry::Benched { blocks, calls, .. } => {
+            OfRun::Lost { blocks } => self.put_aside(blocks, None),
+            OfRun::Benched { blocks, calls, .. } => {
                 self.put_aside(blocks, Some(&calls.as_ref().and_then(texts).unwrap_or_default()));
             }
-            Entry::Resumed {} => {
+            OfRun::Resumed {} => {
                 self.held = false;
                 if let Some(turn) = self.turns.last_mut() {
                     for run in turn.calls.iter_mut().filter_map(|call| call.delegate.as_deref_mut()) {
@@ -904,8 +848,8 @@ impl Run {
                     }
                 }
             }
-            Entry::Ended { .. } => {
-                let mut ended = Run::ended_by(at, entry)?;
+            OfRun::Ended { outcome, code } => {
+                let mut ended = Run::end_of(at, outcome, code.as_deref())?;
                 let broke = self.broke.take().map(|broke| broke.error);
                 let known = self.ending.take().and_then(|(_, error)| error).or(broke);
                 ended.error = ended.error.map(|error| known.unwrap_or_else(|| self.failure(error.code)));
@@ -918,23 +862,86 @@ impl Run {
                     turn.said = Said::Cut(std::mem::take(had));
                 }
             }
-            Entry::Started { .. }
-            | Entry::Configured { .. }
-            | Entry::Stopped {}
-            | Entry::Granted { .. }
-            | Entry::Revoked { .. }
-            | Entry::Prompt { .. }
-            | Entry::Queued { .. }
-            | Entry::Edited { .. }
-            | Entry::Unqueued { .. }
-            | Entry::Released {}
-            | Entry::Taken { .. }
-            | Entry::Adopted { .. }
-            | Entry::Delegated { .. }
-            | Entry::Cleared { .. }
-            | Entry::Commanded { .. }
-            | Entry::Found { .. }
-            | Entry::Recorded { .. } => return None,
+        }
+        Some(())
+    }
+
+    /// Something has happened to a tool call, or to the check of the answer.
+    fn fold_call(&mut self, entry: OfCall<'_>) -> Option<()> {
+        match entry {
+            OfCall::Inspected { tool_call } if tool_call.is_empty() => {
+                self.turns.last_mut()?.inspection = Inspection::Open;
+            }
+            OfCall::Validated { tool_call, error } if tool_call.is_empty() => {
+                let turn = self.turns.last_mut().filter(|turn| turn.inspection == Inspection::Open)?;
+                turn.inspection = Inspection::Over(error.clone());
+            }
+            OfCall::Inspected { tool_call } => self.open(tool_call)?.state = CallState::Inspected,
+            OfCall::Validated { tool_call, error } => {
+                let call = self.open(tool_call)?;
+                call.answers.valid = error.is_none();
+                call.state = match error {
+                    None => CallState::Asked,
+                    Some(error) => CallState::Settled(refusal(error.clone())),
+                };
+            }
+            OfCall::Consulted { tool_call } => self.open(tool_call)?.state = CallState::Consulted,
+            OfCall::Judged { tool_call, verdict } => {
+                let call = self.open(tool_call)?;
+                call.answers.judged = Verdict::parse(verdict);
+                call.state = CallState::Asked;
+            }
+            OfCall::PermissionAsked { tool_call, request, reason, definition, .. } => {
+                let call = self.open(tool_call)?;
+                call.questions += 1;
+                call.state = CallState::Waiting(Question {
+                    id: request.clone(),
+                    reason: reason.clone(),
+                    definition: definition.clone(),
+                });
+            }
+            OfCall::PermissionAnswered { tool_call, request, answer, reason } => {
+                let call = self.open(tool_call)?;
+                let CallState::Waiting(question) = &call.state else { return None };
+                if question.id != *request {
+                    return None;
+                }
+                call.state = if answer == "deny" {
+                    let error = call.refused(policy::denied());
+                    CallState::Settled(refusal(match reason.as_deref() {
+                        Some(NO_ANSWER) if !call.begun => {
+                            ErrorInfo::new(Code::PermissionDenied, [NO_ANSWER, "; it was not run"].concat())
+                        }
+                        Some(word) => error.hint(word),
+                        None => error,
+                    }))
+                } else {
+                    call.answers.allowed = Some(question.definition.clone());
+                    CallState::Allowed
+                };
+            }
+            OfCall::Ordered { tool_call, .. } => self.open(tool_call)?.state = CallState::Ordered,
+            OfCall::Handed { tool_call, .. } => self.open(tool_call)?.state = CallState::Handed,
+            OfCall::LookedUp { tool_call } => self.open(tool_call)?.state = CallState::LookedUp,
+            OfCall::NotFound { tool_call } => {
+                let call = self.open(tool_call)?;
+                call.looked_up = true;
+                call.state = CallState::Lost;
+            }
+            OfCall::Refused { tool_call, error } => {
+                let call = self.open(tool_call)?;
+                call.state = CallState::Settled(refusal(call.refused(error.clone())));
+            }
+            OfCall::Returned { tool_call, text, json, error, cut } => {
+                let settled = Settled { text: text.clone(), json: *json, error: error.clone(), cut: *cut };
+                self.settle(tool_call, settled)?;
+            }
+            OfCall::Unknown { tool_call } => {
+                let call = self.open(tool_call)?;
+                call.state = CallState::Settled(refusal(call.refused(unknown_outcome())));
+            }
+            // It begins a run, which takes it up.
+            OfCall::Delegated { .. } => return None,
         }
         Some(())
     }
