@@ -11,7 +11,7 @@ use super::config::shortened;
 use super::core::Core;
 use super::runs::Runner;
 use crate::error::{Code, ErrorInfo};
-use crate::journal::Entry;
+use crate::journal::{Entry, Mode};
 use crate::list::Listed;
 use crate::object::Object;
 use crate::run::Run;
@@ -23,7 +23,7 @@ impl Core {
     ///
     /// # Errors
     /// `invalid_config`
-    pub(super) fn when_busy<'a>(&self, args: &Args<'a>) -> Result<Option<&'a str>, ErrorInfo> {
+    pub(super) fn when_busy(&self, args: &Args<'_>) -> Result<Option<Mode>, ErrorInfo> {
         let invalid = |what: &str| {
             let mut error = args.invalid(what);
             error.code = Code::InvalidConfig;
@@ -37,8 +37,10 @@ impl Core {
             Some("steer") if args.get("replaces").is_some() => Err(invalid(
                 "takes no \"replaces\" with whenBusy \"steer\": the run has begun with what it would replace",
             )),
-            Some(mode @ ("queue" | "steer")) => Ok(Some(mode)),
-            Some(_) => Err(invalid("needs \"whenBusy\" to be \"reject\", \"queue\" or \"steer\"")),
+            Some(word) => match Mode::parse(word) {
+                Some(mode) => Ok(Some(mode)),
+                None => Err(invalid("needs \"whenBusy\" to be \"reject\", \"queue\" or \"steer\"")),
+            },
         }
     }
 
@@ -80,7 +82,7 @@ impl Runner {
         id: u32,
         session: &str,
         fresh: &str,
-        mode: &str,
+        mode: Mode,
         prompt: &Entry,
     ) {
         let own = ["run_", fresh].concat();
@@ -90,7 +92,7 @@ impl Runner {
             Some(&own),
             &Entry::Queued { mode: mode.into(), prompt: prompt.to_json() },
         );
-        let run = if mode == "steer" { core.current_id(session) } else { own };
+        let run = if mode == Mode::Steer { core.current_id(session) } else { own };
         core.reply_value(id, &accepted(&run, core.now));
         self.advance(core, session);
     }

@@ -13,7 +13,7 @@ use super::slots::{AtHand, Instructed};
 use super::streaming::{Asked, LiveModel};
 use super::{Action, CallKey, Config, Lifecycle, ModelRequest, Notice, config, outbox};
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{Entry, OfCall, OfConversation, OfQueue, OfRecord, OfRun, Scope};
+use crate::journal::{Entry, OfCall, OfConversation, OfQueue, OfRecord, OfRun, RecordKind, Scope, StoppedBy};
 use crate::json;
 use crate::list::Listed;
 use crate::model::{Answer, Block, Form, Settings, StopReason, Usage, openai_chat};
@@ -22,7 +22,7 @@ use crate::ports::files::has_marks;
 use crate::ports::{Expect, Millis, Table, Write};
 use crate::prompt;
 use crate::run::{CallState, Run};
-use crate::session::{self, Transcript, what};
+use crate::session::{self, Transcript};
 use crate::tools::{OnResume, Origin, ToolText, gate};
 use serde_json::Value;
 use std::rc::Rc;
@@ -684,7 +684,13 @@ impl Runner {
     }
 
     /// Stops the run of a session, if it has one. A held one too where `held` says so.
-    pub(super) fn interrupt_session(&mut self, core: &mut Core, session: &str, reason: &str, held: bool) {
+    pub(super) fn interrupt_session(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        reason: StoppedBy,
+        held: bool,
+    ) {
         let Some(run) = core.current(session) else { return };
         if run.held && !held {
             return;
@@ -699,7 +705,7 @@ impl Runner {
             self.calls.let_go(core, key);
             self.calls.functions.remove(key);
         }
-        self.calls.interrupt_reason = reason.into();
+        self.calls.interrupt_reason = Some(reason);
         for part in &parts {
             let (blocks, usage, cost) = self.calls.cut_model(core, &self.setup, session, part);
             if *part == id {
@@ -744,7 +750,7 @@ impl Runner {
 fn after_record(core: &mut Core, session: &str, of: OfRecord<'_>) {
     match of {
         OfRecord::Commanded { .. } => core.note_benched(session),
-        OfRecord::Recorded { what, record } if what == what::EVENT => {
+        OfRecord::Recorded { what, record } if *what == RecordKind::Event => {
             // A stop waits for the end of its run.
             core.note_benched(session);
             // Its task is found by its id alone, too.

@@ -3,6 +3,9 @@
 //! Every kind is either an *input* (it came from outside and cannot be known otherwise) or a *decision* (the
 //! machine drew it from what stood before). Replaying the inputs must give the decisions again.
 
+use super::words::{
+    Answer, AskReason, Integrity, Limit, Mode, Outcome, RecordKind, Spender, StoppedBy, Verdict, Word, Words,
+};
 use crate::error::ErrorInfo;
 use crate::list::Listed;
 use crate::model::{Block, File, StopReason, Usage};
@@ -188,7 +191,7 @@ entries! {
         /// Its head was not signed, or with a key that is gone, when it was taken: nobody knows who has written what is before.
         Input Found = "found" {
             /// What is known of it instead of `verified`.
-            integrity: String,
+            integrity: Word<Integrity>,
         }
         /// A person has always allowed a tool, asked about a call of the page's own code.
         Input Granted = "granted" {
@@ -215,7 +218,7 @@ entries! {
         /// Something is put on record: an event, a receipt, a handoff. It stays when the conversation is cleared.
         Decision Recorded = "recorded" {
             /// Which of them.
-            what: String,
+            what: Word<RecordKind>,
             /// It.
             record: Value,
         }
@@ -259,7 +262,7 @@ entries! {
             /// How the tool calls ended, in their order: `{ text, json, error? }` each, as in `returned`.
             ends: Option<Value>,
             /// As in `ended`.
-            outcome: String,
+            outcome: Word<Outcome>,
             /// The model's name for itself.
             model: Option<String>,
         }
@@ -274,8 +277,8 @@ entries! {
         /// A message waits for its turn, for a run works. The entry's run is the one that it will begin, unless it enters the
         /// one at work.
         Input Queued = "queued" erasable true {
-            /// `queue` or `steer`.
-            mode: String,
+            /// How.
+            mode: Word<Mode>,
             /// What its `prompt` would say.
             prompt: Value,
         }
@@ -353,10 +356,10 @@ entries! {
         Input Due = "due" {}
         /// Nothing is left of a budget for another model call.
         Decision OverBudget = "over_budget" {
-            /// Whose: `run` or `session`.
-            of: String,
-            /// Which limit: `turns`, `inputTokens`, `outputTokens`, `cost` (nano-dollars), `wallMs`.
-            what: String,
+            /// Whose.
+            of: Word<Spender>,
+            /// Which limit; a cost is in nano-dollars.
+            what: Word<Limit>,
             /// How much was spent.
             spent: u64,
             /// How much might have been.
@@ -374,9 +377,8 @@ entries! {
         }
         /// The run was told to stop.
         Input Interrupted = "interrupted" erasable true {
-            /// Who or what: `user`, `stop`, `replaced`, `cleared`, `copied` (the session was, in the middle of the run);
-            /// `timeout`: its time was over, so it has failed.
-            reason: String,
+            /// Who or what has told it; `timeout`: its time was over, so it has failed.
+            reason: Word<StoppedBy>,
             /// What the open model call had said.
             blocks: Vec<Block>,
             /// What it had used up, as far as its provider had told.
@@ -404,8 +406,8 @@ entries! {
         Input Resumed = "resumed" {}
         /// The run is over.
         Decision Ended = "ended" {
-            /// `completed`, `interrupted` or `failed`.
-            outcome: String,
+            /// How.
+            outcome: Word<Outcome>,
             /// The code of why it failed. The words may quote the conversation; they stand where it can be erased.
             code: Option<String>,
         }
@@ -433,8 +435,8 @@ entries! {
         Input Judged = "judged" {
             /// Which tool call.
             tool_call: String,
-            /// `allow`, `ask` or `deny`.
-            verdict: String,
+            /// That.
+            verdict: Word<Verdict>,
         }
         /// A person is asked about a tool call.
         Decision PermissionAsked = "permission_asked" {
@@ -442,8 +444,8 @@ entries! {
             tool_call: String,
             /// The id of the question.
             request: String,
-            /// Why: `policy`, `destructive`, `external_text`, `decide`, `unknown_outcome`, `definition_changed`.
-            reason: String,
+            /// Why.
+            reason: Word<AskReason>,
             /// The SHA-256 of the canonical arguments that the answer is for.
             arguments: String,
             /// The SHA-256 of the tool's definition that the answer is for.
@@ -455,8 +457,8 @@ entries! {
             tool_call: String,
             /// The id of the question.
             request: String,
-            /// `allow_once`, `always_allow` or `deny`.
-            answer: String,
+            /// What.
+            answer: Word<Answer>,
             /// A word to the model.
             reason: Option<String>,
         }
@@ -544,6 +546,15 @@ impl Entry {
 }
 
 impl Field for String {
+    fn put(&self) -> Option<Value> {
+        Some(self.as_str().into())
+    }
+    fn get(value: Option<&Value>, whole: &mut bool) -> Self {
+        or_default(value.and_then(Value::as_str), whole).into()
+    }
+}
+
+impl<T: Words> Field for Word<T> {
     fn put(&self) -> Option<Value> {
         Some(self.as_str().into())
     }

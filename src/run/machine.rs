@@ -4,18 +4,18 @@ use super::budget::{self, Budget};
 use super::output::Output;
 use super::retry::Broke;
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{Entry, OfCall, OfRun, Scope, Sums};
+use crate::journal::{
+    Answer, AskReason, Entry, OfCall, OfRun, Outcome, Scope, Spender, StoppedBy, Sums, Word,
+};
 use crate::json::{json, texts};
 use crate::list::Listed;
 use crate::model::{Block, StopReason};
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::tools::permit::UNKNOWN;
 use crate::tools::policy;
 use crate::tools::schema::Repair;
 use crate::tools::{
-    Answers, Checked, Facts, OnResume, Origin, Permit, Policy, Source, ToolText, Verdict, Wanted, decide,
-    gate,
+    Answers, Checked, Facts, OnResume, Origin, Permit, Policy, Source, ToolText, Wanted, decide, gate,
 };
 use serde_json::Value;
 use std::borrow::Cow;
@@ -51,11 +51,11 @@ pub struct Budgets {
 impl Budgets {
     /// Whatever is used up first.
     fn exceeded(&self) -> Option<Entry> {
-        let over = |of: &str, (budget, sums, since): &(Budget, Sums, Millis)| {
+        let over = |of: Spender, (budget, sums, since): &(Budget, Sums, Millis)| {
             let (what, spent, limit) = budget.exceeded(sums, *since)?;
             Some(Entry::OverBudget { of: of.into(), what: what.into(), spent, limit })
         };
-        over("run", &self.run).or_else(|| over("session", &self.session))
+        over(Spender::Run, &self.run).or_else(|| over(Spender::Session, &self.session))
     }
 }
 
@@ -77,17 +77,14 @@ pub struct Delegate {
 pub struct Question {
     /// Its id.
     pub id: String,
-    /// Why it is asked: a code.
-    pub reason: String,
+    /// Why it is asked.
+    pub reason: Word<AskReason>,
     /// The tool's definition that the answer is for.
     pub definition: String,
 }
 
 /// Why a question that has a time limit is answered no.
 pub const NO_ANSWER: &str = "nobody answered in time";
-
-/// Why a run is interrupted whose time is over.
-pub const OUT_OF_TIME: &str = "timeout";
 
 /// The message that began the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -342,32 +339,6 @@ fn bytes_of(blocks: &[Block]) -> u64 {
     blocks.iter().filter_map(Block::words).map(|words| words.len() as u64).sum()
 }
 
-/// How a run ended, as everyone is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The model has finished.
-    Completed,
-    /// Someone stopped it.
-    Interrupted,
-    /// It could not go on.
-    Failed,
-}
-
-impl Outcome {
-    /// The public word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Completed => "completed",
-            Outcome::Interrupted => "interrupted",
-            Outcome::Failed => "failed",
-        }
-    }
-
-    pub(crate) fn parse(word: &str) -> Option<Outcome> {
-        [Outcome::Completed, Outcome::Interrupted, Outcome::Failed].into_iter().find(|o| o.as_str() == word)
-    }
-}
-
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
@@ -504,14 +475,14 @@ impl Run {
     /// The end that an `ended` entry tells of, where nothing else of the run is left.
     pub fn ended_by(at: Millis, entry: &Entry) -> Option<Ended> {
         match entry {
-            Entry::Ended { outcome, code } => Run::end_of(at, outcome, code.as_deref()),
+            Entry::Ended { outcome, code } => Some(Run::end_of(at, outcome.known()?, code.as_deref())),
             _ => None,
         }
     }
 
-    fn end_of(at: Millis, outcome: &str, code: Option<&str>) -> Option<Ended> {
+    fn end_of(at: Millis, outcome: Outcome, code: Option<&str>) -> Ended {
         let code = code.and_then(Code::parse);
-        Some(Ended { at, outcome: Outcome::parse(outcome)?, error: code.map(wordless) })
+        Ended { at, outcome, error: code.map(wordless) }
     }
 
     /// Whether it works: it has not ended and nobody needs to do anything.
@@ -809,7 +780,7 @@ impl Run {
             }
             OfRun::SentBack { error } => self.turns.last_mut()?.sent_back = Some(error.clone()),
             OfRun::Interrupted { reason, blocks, .. } => {
-                let late = reason == OUT_OF_TIME;
+                let late = *reason == StoppedBy::Timeout;
                 if let Some(turn) = self.turns.last_mut() {
                     match &mut turn.said {
                         Said::Whole { .. } => {}
@@ -849,7 +820,7 @@ impl Run {
                 }
             }
             OfRun::Ended { outcome, code } => {
-                let mut ended = Run::end_of(at, outcome, code.as_deref())?;
+                let mut ended = Run::end_of(at, outcome.known()?, code.as_deref());
                 let broke = self.broke.take().map(|broke| broke.error);
                 let known = self.ending.take().and_then(|(_, error)| error).or(broke);
                 ended.error = ended.error.map(|error| known.unwrap_or_else(|| self.failure(error.code)));
@@ -888,7 +859,7 @@ impl Run {
             OfCall::Consulted { tool_call } => self.open(tool_call)?.state = CallState::Consulted,
             OfCall::Judged { tool_call, verdict } => {
                 let call = self.open(tool_call)?;
-                call.answers.judged = Verdict::parse(verdict);
+                call.answers.judged = verdict.known();
                 call.state = CallState::Asked;
             }
             OfCall::PermissionAsked { tool_call, request, reason, definition, .. } => {
@@ -906,7 +877,7 @@ impl Run {
                 if question.id != *request {
                     return None;
                 }
-                call.state = if answer == "deny" {
+                call.state = if *answer == Answer::Deny {
                     let error = call.refused(policy::denied());
                     CallState::Settled(refusal(match reason.as_deref() {
                         Some(NO_ANSWER) if !call.begun => {
@@ -1064,8 +1035,7 @@ impl Run {
 
     /// Whether it does now, in place of what would come next.
     fn lets_in(&self, next: &Entry, rules: &Rules<'_>) -> bool {
-        let would_end =
-            matches!(next, Entry::Ended { outcome, .. } if outcome == Outcome::Completed.as_str());
+        let would_end = matches!(next, Entry::Ended { outcome, .. } if *outcome == Outcome::Completed);
         let goes_on =
             matches!(next, Entry::Called { .. }) || (would_end && rules.budgets.exceeded().is_none());
         goes_on && self.can_be_steered(rules)
@@ -1230,7 +1200,7 @@ impl Run {
         for call in &turn.calls {
             let tool_call = call.id.clone();
             let entry = match &call.state {
-                CallState::Waiting(question) if steers && question.reason == UNKNOWN => {
+                CallState::Waiting(question) if steers && question.reason == AskReason::UnknownOutcome => {
                     Some(Entry::Unknown { tool_call })
                 }
                 CallState::Asked | CallState::Waiting(_) | CallState::Allowed
@@ -1384,7 +1354,7 @@ fn not_wanted(stop: &StopReason) -> Option<ErrorInfo> {
 }
 
 fn end(outcome: Outcome, code: Option<Code>) -> Entry {
-    Entry::Ended { outcome: outcome.as_str().into(), code: code.map(|code| code.as_str().into()) }
+    Entry::Ended { outcome: outcome.into(), code: code.map(|code| code.as_str().into()) }
 }
 
 fn same_arguments(one: &str, other: &str) -> bool {

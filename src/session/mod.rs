@@ -22,7 +22,6 @@ mod versions;
 mod view;
 
 pub use adopted::adopted;
-pub(crate) use keeping::what;
 pub use keeping::{as_stored, lost_by, state_of};
 pub use queue::Queued;
 pub use replay::{Difference, again, replay};
@@ -31,7 +30,9 @@ pub(crate) use view::{answer, arguments, said_in, text_part, usage};
 pub use view::{answer_of, history, history_of_version, tool_result};
 
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{Cause, Entry, GENESIS, Header, OfConversation, OfRecord, OfSession, Row, Scope, Sums};
+use crate::journal::{
+    Answer, Cause, Entry, GENESIS, Header, OfConversation, OfRecord, OfSession, Row, Scope, Sums,
+};
 use crate::json::texts;
 use crate::list::Listed;
 use crate::maps::Named;
@@ -41,7 +42,7 @@ use crate::object::Object;
 use crate::ports::{Millis, PatternEngine};
 use crate::run::{Budget, Budgets, CallState, Ended, Outcome, Output, Prompt, Rules, Run};
 use crate::tools::{Caller, Facts, Grant, Policy, Registry, Source};
-use keeping::Keeping;
+use keeping::{Keeping, what};
 use record::Record;
 use serde_json::Value;
 use versions::Versions;
@@ -446,7 +447,7 @@ impl Session {
             // What was always allowed was allowed until now.
             OfSession::Stopped {} => self.grants.clear(),
             OfSession::Found { integrity } => {
-                self.origin = std::mem::take(&mut self.origin).or_else(|| Some(integrity.clone()));
+                self.origin = std::mem::take(&mut self.origin).or_else(|| Some(integrity.as_str().into()));
             }
             OfSession::Granted { tool, definition } => self.grants.push(Grant {
                 tool: tool.clone(),
@@ -684,7 +685,7 @@ pub(crate) fn files_of_prompt(files: &[Block]) -> impl Iterator<Item = &File> {
 /// What this entry, of this number, always allows.
 fn granted_by(run: &Run, entry: &Entry, seq: u64) -> Option<Grant> {
     let Entry::PermissionAnswered { tool_call, answer, .. } = entry else { return None };
-    let call = run.call(tool_call).filter(|_| answer == "always_allow")?;
+    let call = run.call(tool_call).filter(|_| *answer == Answer::AlwaysAllow)?;
     let CallState::Waiting(question) = &call.state else { return None };
     Some(Grant { tool: call.name.clone(), definition: question.definition.clone(), seq })
 }

@@ -10,7 +10,7 @@
 //! session to work again. A message that comes later is not held by what was before it.
 
 use super::{Past, Session, files_of_prompt};
-use crate::journal::{Entry, Header, OfQueue};
+use crate::journal::{Entry, Header, Mode, OfQueue};
 use crate::list::Listed;
 use crate::model::{Block, File};
 use crate::object::Object;
@@ -61,8 +61,8 @@ impl Queued {
     /// `QueuedMessage` of the contract.
     pub fn json(&self) -> Value {
         let Entry::Prompt { message, text, .. } = &self.prompt else { return Value::Null };
-        let mode = if self.steers { "steer" } else { "queue" };
-        Object::new().text("id", message).text("text", text).text("mode", mode).done()
+        let mode = if self.steers { Mode::Steer } else { Mode::Queue };
+        Object::new().text("id", message).text("text", text).text("mode", mode.as_str()).done()
     }
 }
 
@@ -98,7 +98,7 @@ impl Session {
         match entry {
             OfQueue::Queued { mode, prompt } => {
                 let (at, run) = (header.at, header.run.clone()?);
-                let steers = mode == "steer";
+                let steers = *mode == Mode::Steer;
                 let kept = Entry::from_json("prompt", prompt).filter(|entry| entry.to_json() == *prompt)?;
                 self.queue.push(Queued { at, run, steers, held: false, prompt: kept });
             }
