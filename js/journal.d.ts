@@ -131,7 +131,7 @@ export interface JournalEntries {
     /** What had been used up until here. */
     sums: JournalSums;
   };
-  /** A message waits for its turn, for a run works. The entry's run is the one that it will begin, unless it enters the one at work. */
+  /** A message waits for its turn, because a run works. The entry's run is the one that it will begin, unless it enters the one at work. */
   queued: {
     /** How. */
     mode?: "queue" | "steer";
@@ -341,7 +341,7 @@ export interface JournalEntries {
     /** As in `ordered`. */
     repairs?: unknown;
   };
-  /** A tool call is left to whoever answers it by `tools.resolve`. */
+  /** A tool call is left to a person or a page, which answers it by `tools.resolve`. */
   handed: {
     /** Which tool call. */
     tool_call: string;

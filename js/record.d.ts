@@ -1,6 +1,6 @@
 // Written from the shapes in `src/session/record/tables.rs`: `LODGER_WRITE=1 cargo test --package lodger --lib written`.
 
-/** `craik.agent_session_event`: Something that has happened to a session. */
+/** `craik.agent_session_event`: something that has happened to a session. */
 export interface EventRecord {
   schema: "craik.agent_session_event";
   version: "0.1.0";
@@ -24,7 +24,7 @@ export interface EventRecord {
   receipt_hmac: string | null;
 }
 
-/** `craik.capability_receipt`: Something that was done, tied to the one before it. */
+/** `craik.capability_receipt`: something that was done, tied to the one before it. */
 export interface ReceiptRecord {
   schema: "craik.capability_receipt";
   version: "0.1.0";
@@ -54,7 +54,7 @@ export interface ReceiptRecord {
   created_at: string;
 }
 
-/** `craik.handoff`: What a run has left for who goes on. */
+/** `craik.handoff`: what a run has left for the next run. */
 export interface HandoffRecord {
   schema: "craik.handoff";
   version: "0.1.0";
@@ -102,7 +102,7 @@ export interface HandoffRecord {
   created_at: string;
 }
 
-/** `craik.task_run`: One run of a task; `iteration` counts its model calls. */
+/** `craik.task_run`: one run of a task; `iteration` counts its model calls. */
 export interface TaskRunRecord {
   schema: "craik.task_run";
   version: "0.1.0";
@@ -142,7 +142,7 @@ export interface TaskRunRecord {
   role_kind: string | null;
 }
 
-/** `craik.run_output`: What a run has brought about, without the words of the conversation. */
+/** `craik.run_output`: what a run has brought about, without the words of the conversation. */
 export interface RunOutput {
   schema: "craik.run_output";
   version: "0.1.0";

@@ -274,8 +274,8 @@ entries! {
     }
     /// The messages that wait for their turn.
     Queue OfQueue {
-        /// A message waits for its turn, for a run works. The entry's run is the one that it will begin, unless it enters the
-        /// one at work.
+        /// A message waits for its turn, because a run works. The entry's run is the one that it will begin, unless it
+        /// enters the one at work.
         Input Queued = "queued" erasable true {
             /// How.
             mode: Word<Mode>,
@@ -491,7 +491,7 @@ entries! {
             /// As in `ordered`.
             repairs: Option<Value>,
         }
-        /// A tool call is left to whoever answers it by `tools.resolve`.
+        /// A tool call is left to a person or a page, which answers it by `tools.resolve`.
         Decision Handed = "handed" {
             /// Which tool call.
             tool_call: String,

@@ -10,11 +10,11 @@ const HEAD: &str = "\
 
 /// The records that a page gets, the names of their types, and what they are.
 const RECORDS: [(&str, &Shape, &str); 5] = [
-    ("EventRecord", &tables::EVENT, "Something that has happened to a session."),
-    ("ReceiptRecord", &tables::RECEIPT, "Something that was done, tied to the one before it."),
-    ("HandoffRecord", &tables::HANDOFF, "What a run has left for who goes on."),
-    ("TaskRunRecord", &tables::RUN, "One run of a task; `iteration` counts its model calls."),
-    ("RunOutput", &tables::OUTPUT, "What a run has brought about, without the words of the conversation."),
+    ("EventRecord", &tables::EVENT, "something that has happened to a session."),
+    ("ReceiptRecord", &tables::RECEIPT, "something that was done, tied to the one before it."),
+    ("HandoffRecord", &tables::HANDOFF, "what a run has left for the next run."),
+    ("TaskRunRecord", &tables::RUN, "one run of a task; `iteration` counts its model calls."),
+    ("RunOutput", &tables::OUTPUT, "what a run has brought about, without the words of the conversation."),
 ];
 
 fn type_of(kind: &Kind, indent: &str) -> String {
