@@ -4,8 +4,11 @@
 // Units: times are milliseconds since the epoch, durations milliseconds, sizes bytes.
 
 import type { Commands } from "./commands.js";
+import type { EventRecord, HandoffRecord, ReceiptRecord, RunOutput, TaskRunRecord } from "./record.js";
 
 export type { Commands };
+export type * from "./journal.js";
+export type * from "./record.js";
 
 // ---------------------------------------------------------------- module
 
@@ -1026,31 +1029,18 @@ export type Activity = "streaming" | "waiting" | "broken";
  */
 export type HmacStatus = "verified" | "tampered" | "unverified" | "unverifiable";
 
-/** `craik.agent_session_event`: something that has happened to a session. `seq`: its entry in the journal. */
-export interface SessionRecordEvent { id: string; seq: number; event_type: string; created_at: string; session_id: string; task_id: string | null; run_id: string | null; metadata: Record<string, unknown>; [field: string]: unknown }
-/** `craik.capability_receipt`: something that was done, tied to the one before it. */
-export interface Receipt { id: string; self_hash: string; previous_receipt_hash: string | null; metadata: Record<string, unknown>; [field: string]: unknown }
-/** `craik.handoff`: what a run has left for whoever goes on. */
-export interface Handoff { id: string; task_id: string; status: "completed" | "blocked" | "failed" | "incomplete"; summary: string; next_steps: string[]; receipt_ids: string[]; [field: string]: unknown }
-/** `craik.task_run`: one run of a task; `iteration` counts its model calls. */
-export interface TaskRun {
-  id: string;
-  task_id: string;
-  status: "running" | "completed" | "blocked" | "failed" | "interrupted";
-  phase: string | null;
-  iteration: number;
-  /** Why it stopped where it did not complete: an error's code, or which limit. */
-  stop_reason: string | null;
-  handoff_id: string | null;
-  receipt_ids: string[];
-  /** `craik.run_output`: what it has brought about, without the words of the conversation. */
-  outputs: { id: string; run_id: string; summary: string; observed_output: Record<string, unknown>; [field: string]: unknown }[];
-  [field: string]: unknown;
-}
+/** `seq`: its entry in the journal. */
+export interface SessionRecordEvent extends EventRecord { seq: number }
+/** `receipt_hmac`: the signature of its entry, if that has one. */
+export interface Receipt extends ReceiptRecord { receipt_hmac?: string }
+/** `receipt_hmac`: as of a receipt. */
+export interface Handoff extends HandoffRecord { receipt_hmac?: string }
+/** A run of a task, and what it has brought about. `stop_reason`: an error's code, or which limit; null: it completed. */
+export interface TaskRun extends TaskRunRecord { outputs: RunOutput[] }
 /** What one task without a session has come to. */
 export interface TaskDone { run: TaskRun; receipts: Receipt[]; handoff: Handoff; text: string }
 
-/** An entry of a session's journal. Its other members depend on `type`; unions may grow. */
+/** An entry of a session's journal. Its other members depend on `type`: `JournalEntry` has them. Later versions have more. */
 export interface SessionEvent {
   v: 1;
   seq: number;

@@ -9,7 +9,7 @@ use super::runs::Runner;
 use super::start::Over;
 use super::{After, Harness, Lifecycle, Listing, config};
 use crate::error::{Code, ErrorInfo};
-use crate::journal::Entry;
+use crate::journal::{Entry, StoppedBy};
 use crate::json::json;
 use crate::object::Object;
 use crate::ports::{Read, Table};
@@ -191,7 +191,7 @@ impl Runner {
     /// A held run ends where another message comes.
     fn make_room(&mut self, core: &mut Core, session: &str) -> Result<(), ErrorInfo> {
         match core.current(session) {
-            Some(run) if run.held => self.interrupt_session(core, session, "replaced", true),
+            Some(run) if run.held => self.interrupt_session(core, session, StoppedBy::Replaced, true),
             Some(_) => {
                 return Err(ErrorInfo::new(Code::Busy, format!("the session \"{session}\" works on a run"))
                     .hint("wait for its end, interrupt it, or send with whenBusy"));
@@ -319,7 +319,7 @@ impl Harness {
                         .current(session)
                         .is_some_and(|current| run.is_none_or(|run| run == current.id))
                 {
-                    self.runner.interrupt_session(&mut self.core, session, "user", run.is_some());
+                    self.runner.interrupt_session(&mut self.core, session, StoppedBy::User, run.is_some());
                 }
                 self.core.reply(id, Ok(None));
             }
@@ -462,7 +462,7 @@ impl Harness {
 
     /// Erases a conversation: first in the journal's word, then its content in the database.
     pub(super) fn clear(&mut self, command: u32, session: &str) {
-        self.runner.interrupt_session(&mut self.core, session, "cleared", true);
+        self.runner.interrupt_session(&mut self.core, session, StoppedBy::Cleared, true);
         let Some(sums) = self.core.session(session).map(|session| session.sums) else { return };
         self.runner.append(&mut self.core, session, None, &Entry::Cleared { sums });
         self.core.answer_waiters(session);

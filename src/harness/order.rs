@@ -1,8 +1,8 @@
 //! Which input is taken when.
 //!
-//! Decides what has to wait: for a change of pages that is on its way, for a conversation that is being erased, for a
-//! start, for a key. Promises: what waits is taken in its order, as soon as nothing stands before it; what follows of
-//! itself comes before it. Leaves to others: what an input leads to.
+//! Decides what has to wait, and what for. A change of pages may be on its way, or a conversation is being erased, or a
+//! start or a key has to come first. Promises: what waits is taken in its order, as soon as nothing stands before it.
+//! What follows of itself comes before it. Leaves to others: what an input leads to.
 
 use super::{After, Harness, Input};
 use crate::ports::Millis;

@@ -8,7 +8,7 @@ use super::calls::Calls;
 use super::core::Core;
 use super::runs::Runner;
 use crate::error::{Code, ErrorInfo};
-use crate::journal::Entry;
+use crate::journal::{Entry, Mode};
 use crate::list::Listed;
 use crate::object::Object;
 use crate::protocol::Members;
@@ -102,7 +102,7 @@ impl Runner {
         id: u32,
         session: &str,
         fresh: &str,
-        mode: &str,
+        mode: Mode,
         prompt: &Entry,
     ) {
         let own = ["run_", fresh].concat();
@@ -112,7 +112,7 @@ impl Runner {
             Some(&own),
             &Entry::Queued { mode: mode.into(), prompt: prompt.to_json() },
         );
-        let run = if mode == "steer" { core.current_id(session) } else { own };
+        let run = if mode == Mode::Steer { core.current_id(session) } else { own };
         core.reply_value(id, &accepted(&run, core.now));
         self.advance(core, session);
     }
@@ -140,7 +140,7 @@ impl Runner {
 ///
 /// # Errors
 /// `invalid_config`
-pub(super) fn when_busy<'a>(args: Members<'a>) -> Result<Option<&'a str>, ErrorInfo> {
+pub(super) fn when_busy(args: Members<'_>) -> Result<Option<Mode>, ErrorInfo> {
     let invalid = |what: &str| Err(ErrorInfo::new(Code::InvalidConfig, ["sendMessage ", what].concat()));
     match args.text("whenBusy") {
         None | Some("reject") => Ok(None),
@@ -150,8 +150,10 @@ pub(super) fn when_busy<'a>(args: Members<'a>) -> Result<Option<&'a str>, ErrorI
         Some("steer") if args.get("replaces").is_some() => invalid(
             "takes no \"replaces\" with whenBusy \"steer\": the run has begun with what it would replace",
         ),
-        Some(mode @ ("queue" | "steer")) => Ok(Some(mode)),
-        Some(_) => invalid("needs \"whenBusy\" to be \"reject\", \"queue\" or \"steer\""),
+        Some(word) => match Mode::parse(word) {
+            Some(mode) => Ok(Some(mode)),
+            None => invalid("needs \"whenBusy\" to be \"reject\", \"queue\" or \"steer\""),
+        },
     }
 }
 

@@ -13,7 +13,7 @@ pub use read::{Function, Given};
 
 use crate::error::ErrorInfo;
 use crate::harness::secrets::SECRET_BYTES;
-use crate::journal::redact;
+use crate::journal::{Limit, redact};
 use crate::json::json;
 use crate::list::Listed;
 use crate::model::{Ability, Catalog, Known, Peer, Reasoning, Settings};
@@ -414,7 +414,7 @@ fn budgets(value: &Value, name: &str) -> Result<Value, ErrorInfo> {
         }
         for (limit, number) in object(budget, &path)? {
             let path = [&path, ".", limit].concat();
-            if !Budget::NAMES.contains(&limit.as_str()) {
+            if !Limit::WORDS.contains(&limit.as_str()) {
                 return Err(unknown(&path));
             }
             let fits = number.as_f64().is_some_and(|number| (0.0..9e15).contains(&number));

@@ -14,7 +14,7 @@ use crate::harness::runs::Runner;
 use crate::harness::start::{STOPPED_KEY, stopped_until};
 use crate::harness::{After, DEFAULT_SESSION, Harness, Input, Lifecycle, Listing};
 use crate::journal::canonical::Integrity;
-use crate::journal::{Entry, Row, redact};
+use crate::journal::{Entry, RecordKind, Row, StoppedBy, redact};
 use crate::json;
 use crate::list::Listed;
 use crate::maps::sorted;
@@ -25,7 +25,7 @@ use crate::run::{Output, Run};
 use crate::session::lifecycle::{self, Outcome, Then};
 use crate::session::operator::Operator;
 use crate::session::transitions::Status;
-use crate::session::{self, Session, dates, record, what};
+use crate::session::{self, Session, dates, record};
 use serde_json::Value;
 
 /// How many letters of a project's or a provider's name go into a session's id.
@@ -192,7 +192,7 @@ impl Runner {
             self.ask_session(core, session, what, &args)?;
         }
         if command == Command::SessionsStop {
-            self.interrupt_session(core, session, "stop", true);
+            self.interrupt_session(core, session, StoppedBy::Stop, true);
         }
         if request.need() == Need::Work {
             self.reconnect(core, session, fresh);
@@ -411,7 +411,7 @@ impl Runner {
         let outcome = folded.ask("prompt", &args, core.now);
         match (outcome.refused, outcome.then) {
             (None, Then::Nothing) => {
-                self.interrupt_session(core, session, "stop", true);
+                self.interrupt_session(core, session, StoppedBy::Stop, true);
                 self.ask_session(core, session, "prompt", &args)?;
                 core.reply_value(command, &Object::new().value("runId", Value::Null).done());
                 Ok(())
@@ -541,12 +541,14 @@ pub(in crate::harness) fn left_by(id: &str, rows: &[(Key, String)]) -> Result<Op
     for (_, text) in rows {
         let (header, entry) = Row::from_text(text)?.read()?;
         let (Some(run), Some(Entry::Recorded { what, record })) = (header.run, entry) else { continue };
-        match what.as_str() {
-            what::RECEIPT => receipts.push((run, record)),
-            what::RUN if run == id || record.get("task_id").and_then(Value::as_str) == Some(id) => {
+        match what.known() {
+            Some(RecordKind::Receipt) => receipts.push((run, record)),
+            Some(RecordKind::Run)
+                if run == id || record.get("task_id").and_then(Value::as_str) == Some(id) =>
+            {
                 task = Some((run, record));
             }
-            what::HANDOFF => {
+            Some(RecordKind::Handoff) => {
                 if let Some((run, task)) = task.take() {
                     let of_run = receipts.into_iter().filter(|(of, _)| *of == run);
                     let receipts = of_run.map(|(_, receipt)| receipt).list();
@@ -569,10 +571,10 @@ pub(in crate::harness) fn told_rows(
 ) -> Result<Value, ErrorInfo> {
     let limit = limit.unwrap_or(u64::MAX);
     let wanted = match command {
-        Command::SessionsEvents => what::EVENT,
-        Command::SessionsReceipts => what::RECEIPT,
-        Command::SessionsHandoffs => what::HANDOFF,
-        _ => "",
+        Command::SessionsEvents => Some(RecordKind::Event),
+        Command::SessionsReceipts => Some(RecordKind::Receipt),
+        Command::SessionsHandoffs => Some(RecordKind::Handoff),
+        _ => None,
     };
     let mut told: Vec<Value> = Vec::new();
     for (_, text) in rows {
@@ -581,20 +583,20 @@ pub(in crate::harness) fn told_rows(
         }
         let row = Row::from_text(text)?;
         let (header, entry) = row.read()?;
-        if wanted.is_empty() {
+        if wanted.is_none() {
             let mut event = Object::new();
             event.all(entry.map(|entry| entry.to_json()).into());
             event.number("v", 1).number("seq", header.seq).number("at", header.at);
             event.text("type", &header.kind).maybe_text("runId", header.run.as_deref());
             told.push(event.text("hash", row.hash()).done());
         } else if let Some(Entry::Recorded { what, record }) = entry
-            && what == wanted
+            && what.known() == wanted
         {
             let mut whole = Object::new();
             whole.all(record);
             // An event has the signature that it is stored with, and where it stands.
             whole.maybe_text("receipt_hmac", row.signature().map(bare));
-            if wanted == what::EVENT {
+            if wanted == Some(RecordKind::Event) {
                 whole.number("seq", header.seq);
             }
             told.push(whole.done());

@@ -12,12 +12,12 @@
 use crate::harness::core::Core;
 use crate::harness::{After, DEFAULT_SESSION, Harness};
 use crate::journal::canonical::{Integrity, payload};
-use crate::journal::{Entry, Row};
+use crate::journal::{Entry, RecordKind, Row};
 use crate::json::{self, json};
 use crate::list::Listed;
 use crate::ports::{Key, Millis, Part, Rows, Table, Write};
 use crate::protocol::Source;
-use crate::session::{Session, what};
+use crate::session::Session;
 use serde_json::Value;
 
 /// The head of a session as it is stored.
@@ -250,14 +250,14 @@ fn event_in(text: &str) -> Option<(String, String, Option<String>)> {
     let row = Row::from_text(text).ok().filter(Row::is_recorded)?;
     let Some(Entry::Recorded { what, record }) = row.read().ok()?.1 else { return None };
     let id = record.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-    (what == what::EVENT).then(|| (id, payload(&record), row.signature().map(Into::into)))
+    (what == RecordKind::Event).then(|| (id, payload(&record), row.signature().map(Into::into)))
 }
 
 /// The write of a row: an event is signed.
 pub(in crate::harness) fn row_write(session: &str, seq: u64, row: &Row, entry: &Entry) -> Write {
     let (table, key, value) = (Table::Entries, vec![session.into(), seq.into()], row.to_text());
     match entry {
-        Entry::Recorded { what, record } if what == what::EVENT => {
+        Entry::Recorded { what, record } if *what == RecordKind::Event => {
             Write::Sign { table, key, value, texts: vec![payload(record)] }
         }
         _ => Write::Put { table, key, value },

@@ -12,6 +12,7 @@ use crate::harness::core::Core;
 use crate::harness::runs::Runner;
 use crate::harness::start::Purpose;
 use crate::harness::{After, DEFAULT_SESSION, Harness, Lifecycle};
+use crate::journal::StoppedBy;
 use crate::list::Listed;
 use crate::ports::{Millis, Read, Rows, Table, Write};
 use crate::protocol::Command;
@@ -70,7 +71,7 @@ impl Runner {
         }
         // Whoever may not remove it must not stop its run.
         core.must_own_session(session)?;
-        self.interrupt_session(core, session, "removed", true);
+        self.interrupt_session(core, session, StoppedBy::Removed, true);
         self.unqueue_all(core, session);
         self.ask_session(core, session, "remove", args)?;
         core.outbox.strictly();

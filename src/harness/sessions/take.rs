@@ -94,12 +94,7 @@ impl Harness {
         let integrity = self.core.integrity(id);
         if doubted && integrity != Integrity::Verified {
             // What is signed from here on says nothing of what was before.
-            self.runner.append(
-                &mut self.core,
-                id,
-                None,
-                &Entry::Found { integrity: integrity.as_str().into() },
-            );
+            self.runner.append(&mut self.core, id, None, &Entry::Found { integrity: integrity.into() });
         }
         if stopped {
             self.runner.append(&mut self.core, id, None, &Entry::Stopped {});

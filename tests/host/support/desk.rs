@@ -266,7 +266,7 @@ impl Desk {
         let mut found = Vec::new();
         for text in self.rows(id) {
             if let Some(Entry::Recorded { what, record }) = Row::from_text(&text).unwrap().read().unwrap().1
-                && what == kind
+                && what.as_str() == kind
             {
                 found.push(record);
             }

@@ -5,7 +5,7 @@ use crate::support::parts::{drawn, quick};
 use fastrand::Rng;
 use lodger::error::Code;
 use lodger::harness::Input;
-use lodger::journal::{Entry, Row};
+use lodger::journal::{Answer, Entry, RecordKind, Row};
 use lodger::model::{Block, StopReason};
 use lodger::ports::{PatternEngine, Table};
 use lodger::run::CallState;
@@ -250,10 +250,10 @@ impl Deeds {
     fn take(&mut self, fold: &Session, run: &str, entry: &Entry, seen: &mut Seen) {
         match entry {
             Entry::Ordered { tool_call, .. } => self.does(fold, run, tool_call),
-            Entry::PermissionAnswered { tool_call, answer, .. } if answer == "deny" => {
+            Entry::PermissionAnswered { tool_call, answer, .. } if *answer == Answer::Deny => {
                 self.does(fold, run, tool_call);
             }
-            Entry::Recorded { what, record } if what == "receipt" => {
+            Entry::Recorded { what, record } if *what == RecordKind::Receipt => {
                 let result = &record["result"];
                 let Some(call) = result["metadata"]["tool_call_id"].as_str() else { return };
                 assert!(self.told.insert((run.into(), call.into())), "a second receipt of {call} in {run}");

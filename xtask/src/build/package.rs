@@ -17,8 +17,16 @@ pub const TEXTS: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 const ONLY_HERE: [&str; 2] = ["<!-- only here, not in the npm package -->\n", "<!-- end -->\n"];
 
 /// The types that `exports` names, and those that they take in.
-const TYPES: [&str; 6] =
-    ["index.d.ts", "commands.d.ts", "offline.d.ts", "prompt-api.d.ts", "testing.d.ts", "wllama.d.ts"];
+const TYPES: [&str; 8] = [
+    "index.d.ts",
+    "commands.d.ts",
+    "journal.d.ts",
+    "offline.d.ts",
+    "prompt-api.d.ts",
+    "record.d.ts",
+    "testing.d.ts",
+    "wllama.d.ts",
+];
 
 pub fn assemble(project: &Project, modules: &Path, wasm: &[u8]) -> Result<()> {
     let pkg = project.pkg();
