@@ -3,6 +3,13 @@
 //
 // Units: times are milliseconds since the epoch, durations milliseconds, sizes bytes.
 
+import type { Commands } from "./commands.js";
+import type { EventRecord, HandoffRecord, ReceiptRecord, RunOutput, TaskRunRecord } from "./record.js";
+
+export type { Commands };
+export type * from "./journal.js";
+export type * from "./record.js";
+
 // ---------------------------------------------------------------- module
 
 /**
@@ -45,38 +52,6 @@ export function deleteWorkspace(name: string): Promise<void>;
 export function invoke<C extends keyof Commands>(command: C, args?: Commands[C]["args"]): Promise<Commands[C]["value"]>;
 export function invoke(command: string, args?: object): Promise<unknown>;
 
-/** The commands of `invoke`, their arguments and what they resolve to. */
-export interface Commands {
-  /** Opens the workspace and makes it the one that `invoke` acts on; lets go of the one it opened before. */
-  initialize_workspace: { args: { name: string }; value: void };
-  start_agent: { args: AgentConfig; value: void };
-  stop_agent: { args: {}; value: void };
-  /** Resolves once the message is accepted; the answer comes by events. */
-  send_agent_message: { args: { message: string; replaces?: string }; value: { runId: string; status: "accepted"; acceptedAt: number } };
-  regenerate_agent_message: { args: { messageId?: string }; value: { runId: string; status: "accepted"; acceptedAt: number } };
-  interrupt_agent: { args: {}; value: void };
-  get_agent_status: { args: {}; value: Status };
-  clear_conversation: { args: {}; value: void };
-  get_conversation_history: { args: { version?: string }; value: Message[] };
-  get_agent_settings: { args: {}; value: AgentSettings };
-  execute_tool: { args: { tool: string; arguments?: object }; value: ToolResult };
-  /** Answers a question, like `resolvePermission`. */
-  respond_permission_request: { args: { requestId: string; answer: PermissionAnswer; reason?: string }; value: void };
-  list_tools: { args: {}; value: ToolDefinition[] };
-  session_launch: { args: NonNullable<Parameters<Sessions["launch"]>[0]>; value: SessionState };
-  session_prompt: { args: { id: string; prompt: string }; value: { runId: string | null } };
-  session_status: { args: { id: string }; value: { session: SessionState; hmac_status: HmacStatus } };
-  session_stop: { args: { id: string; reason?: string }; value: SessionState };
-  session_restart: { args: { id: string; reason?: string }; value: SessionState };
-  session_recover: { args: { id: string; action?: string; reason?: string; detail?: string }; value: SessionState };
-  session_list: { args: {}; value: SessionState[] };
-  session_rename: { args: { id: string; displayName: string }; value: SessionState };
-  session_remove: { args: { id: string }; value: void };
-  session_undo_remove: { args: { id: string }; value: SessionState };
-  session_task: { args: { id: string }; value: TaskRun };
-  run_once: { args: { objective: string }; value: TaskDone };
-  "agent.wait": { args: { runId: string; timeoutMs?: number; errorGraceMs?: number }; value: WaitResult };
-}
 export interface AgentSettings {
   /** Whether there is a provider that can be asked: it has its key, or needs none. */
   api_key_configured: boolean;
@@ -1054,31 +1029,18 @@ export type Activity = "streaming" | "waiting" | "broken";
  */
 export type HmacStatus = "verified" | "tampered" | "unverified" | "unverifiable";
 
-/** `craik.agent_session_event`: something that has happened to a session. `seq`: its entry in the journal. */
-export interface SessionRecordEvent { id: string; seq: number; event_type: string; created_at: string; session_id: string; task_id: string | null; run_id: string | null; metadata: Record<string, unknown>; [field: string]: unknown }
-/** `craik.capability_receipt`: something that was done, tied to the one before it. */
-export interface Receipt { id: string; self_hash: string; previous_receipt_hash: string | null; metadata: Record<string, unknown>; [field: string]: unknown }
-/** `craik.handoff`: what a run has left for whoever goes on. */
-export interface Handoff { id: string; task_id: string; status: "completed" | "blocked" | "failed" | "incomplete"; summary: string; next_steps: string[]; receipt_ids: string[]; [field: string]: unknown }
-/** `craik.task_run`: one run of a task; `iteration` counts its model calls. */
-export interface TaskRun {
-  id: string;
-  task_id: string;
-  status: "running" | "completed" | "blocked" | "failed" | "interrupted";
-  phase: string | null;
-  iteration: number;
-  /** Why it stopped where it did not complete: an error's code, or which limit. */
-  stop_reason: string | null;
-  handoff_id: string | null;
-  receipt_ids: string[];
-  /** `craik.run_output`: what it has brought about, without the words of the conversation. */
-  outputs: { id: string; run_id: string; summary: string; observed_output: Record<string, unknown>; [field: string]: unknown }[];
-  [field: string]: unknown;
-}
+/** `seq`: its entry in the journal. */
+export interface SessionRecordEvent extends EventRecord { seq: number }
+/** `receipt_hmac`: the signature of its entry, if that has one. */
+export interface Receipt extends ReceiptRecord { receipt_hmac?: string }
+/** `receipt_hmac`: as of a receipt. */
+export interface Handoff extends HandoffRecord { receipt_hmac?: string }
+/** A run of a task, and what it has brought about. `stop_reason`: an error's code, or which limit; null: it completed. */
+export interface TaskRun extends TaskRunRecord { outputs: RunOutput[] }
 /** What one task without a session has come to. */
 export interface TaskDone { run: TaskRun; receipts: Receipt[]; handoff: Handoff; text: string }
 
-/** An entry of a session's journal. Its other members depend on `type`; unions may grow. */
+/** An entry of a session's journal. Its other members depend on `type`: `JournalEntry` has them. Later versions have more. */
 export interface SessionEvent {
   v: 1;
   seq: number;

@@ -1,7 +1,7 @@
 // Checked by `tsc --strict`, never run: what the types must allow, and what they must refuse.
 
 import init, { deleteWorkspace, invoke, LodgerError, openWorkspace } from "lodger";
-import type { AgentConfig, ErrorCode, JsonSchema, Lifecycle, Message, Part, PermissionAnswer, PermissionRequest, Provider, Run, SessionState, Snapshot, Status, Tool, View, Workspace } from "lodger";
+import type { AgentConfig, ErrorCode, JsonSchema, JournalEntry, Lifecycle, Message, Part, PermissionAnswer, PermissionRequest, Provider, Run, SessionState, Snapshot, Status, Tool, View, Workspace } from "lodger";
 import models from "lodger/models.json";
 import { offline } from "lodger/offline";
 import { availability, promptApi } from "lodger/prompt-api";
@@ -213,6 +213,15 @@ export async function use(): Promise<void> {
     }
   }
   same<Awaited<ReturnType<typeof ws.sessions.import>>, SessionState>(true);
+  for (const event of await ws.sessions.journal("a")) {
+    const entry = event as JournalEntry;
+    if (entry.type === "ended") same<typeof entry.outcome, "completed" | "interrupted" | "failed">(true);
+    // Its content may be erased.
+    if (entry.type === "answered") entry.blocks?.length.toFixed();
+    // @ts-expect-error no such kind
+    if (entry.type === "dreamt") void entry;
+  }
+  for (const receipt of await ws.sessions.receipts("a")) receipt.result.summary.trim();
   const { firstDifference } = await ws.sessions.replay(await ws.sessions.export("a", { format: "journal" }));
   firstDifference?.made?.row.seq.toFixed();
   for (const { id, text, mode } of ws.view().getSnapshot().queue) {
@@ -222,6 +231,10 @@ export async function use(): Promise<void> {
   }
   await ws.queue.release();
   await ws.invoke("agent.wait", { runId: "r", errorGraceMs: 15_000 });
+  const fork = await invoke("session_fork", { id: "docs", at: 3 });
+  same<typeof fork, SessionState>(true);
+  const file = await ws.invoke("session_export", { id: "docs", format: "journal" });
+  await invoke("session_import", { file });
 
   const engine = null as unknown as WllamaEngine;
   const inPage: Provider[] = [wllama({ engine, model: "/a.gguf" }), wllama({ engine: async () => engine, model: new Blob() }), promptApi(), promptApi({ languages: ["en"] })];

@@ -13,6 +13,7 @@ use super::setup::Setup;
 use super::streaming::LiveModel;
 use super::{Action, CallKey};
 use crate::error::{Code, ErrorInfo};
+use crate::journal::StoppedBy;
 use crate::json;
 use crate::maps::Few;
 use crate::object::Object;
@@ -32,7 +33,7 @@ pub(super) struct Calls {
     /// When a question of a run, or a call that somebody answers, is not waited for any longer: session and tool call.
     pub question_deadlines: Vec<(Millis, String, String)>,
     /// Why the run that ends next was interrupted.
-    pub interrupt_reason: String,
+    pub interrupt_reason: Option<StoppedBy>,
 }
 
 /// A function of the page that was called.

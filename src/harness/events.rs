@@ -9,7 +9,7 @@ use super::core::Core;
 use super::setup::Setup;
 use super::{Action, Lifecycle, Notice, Provider};
 use crate::error::ErrorInfo;
-use crate::journal::Entry;
+use crate::journal::{Entry, StoppedBy};
 use crate::json::json;
 use crate::list::Listed;
 use crate::object::Object;
@@ -254,7 +254,7 @@ impl Calls {
             }
             Outcome::Interrupted => {
                 detail.number("endedAt", ended.at);
-                detail.text("reason", &self.interrupt_reason);
+                detail.text("reason", self.interrupt_reason.map_or("", StoppedBy::as_str));
                 core.send("agent:session-interrupted", detail, true);
             }
             Outcome::Failed => {

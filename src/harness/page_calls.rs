@@ -13,11 +13,10 @@ use super::permission::{not_asked, request_of};
 use super::runs::Runner;
 use super::setup::Setup;
 use crate::error::{Code, ErrorInfo};
-use crate::journal::Entry;
+use crate::journal::{Answer, AskReason, Entry};
 use crate::json::json;
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::tools::permit::CHANGED;
 use crate::tools::{Answers, Caller, Checked, Definition, Facts, Origin, Permit, Wanted, decide, policy};
 use serde_json::Value;
 
@@ -51,7 +50,7 @@ impl PageCall {
 pub(super) struct PageQuestion {
     call: PageCall,
     definition: String,
-    reason: &'static str,
+    reason: AskReason,
     /// When nobody's answer counts any more.
     pub deadline: Option<Millis>,
 }
@@ -110,7 +109,9 @@ impl Runner {
                 self.ask_decide(core, About::Page(call), request);
             }
             // The answer was about another tool.
-            Permit::Ask { reason: CHANGED, .. } => return Err(not_asked(&["ask_", &call.id()].concat())),
+            Permit::Ask { reason: AskReason::DefinitionChanged, .. } => {
+                return Err(not_asked(&["ask_", &call.id()].concat()));
+            }
             Permit::Ask { reason, definition, .. } => {
                 let deadline = self.setup.question_deadline(core);
                 let question = PageQuestion { call, definition, reason, deadline };
@@ -162,7 +163,7 @@ impl Runner {
         &mut self,
         core: &mut Core,
         request: &str,
-        answer: &str,
+        answer: Answer,
         word: Option<&str>,
     ) -> bool {
         let Some(at) = self.calls.page_questions.iter().position(|asked| asked.id() == request) else {
@@ -170,9 +171,9 @@ impl Runner {
         };
         let PageQuestion { mut call, definition, .. } = self.calls.page_questions.remove(at);
         let mut event = core.detail(DEFAULT_SESSION);
-        event.text("requestId", request).text("answer", answer);
+        event.text("requestId", request).text("answer", answer.as_str());
         self.calls.send_now(core, &self.setup, "agent:permission-resolved", event);
-        if answer == "deny" {
+        if answer == Answer::Deny {
             let mut error = policy::denied();
             if let Some(word) = word {
                 error = error.hint(word);
@@ -181,7 +182,7 @@ impl Runner {
             return true;
         }
         // Where no agent runs there is no session that it could hold for.
-        if answer == "always_allow" && core.session(DEFAULT_SESSION).is_some() {
+        if answer == Answer::AlwaysAllow && core.session(DEFAULT_SESSION).is_some() {
             let granted = Entry::Granted { tool: call.tool.clone(), definition: definition.clone() };
             self.append(core, DEFAULT_SESSION, None, &granted);
         }
@@ -196,8 +197,8 @@ fn request_about(
     tool: Option<&Definition>,
     args: &Value,
     request: &str,
-    reason: &str,
+    reason: AskReason,
 ) -> Object {
     let capability = tool.and_then(|tool| tool.capability.as_deref());
-    request_of(&call.id(), &call.tool, capability, args, request, reason)
+    request_of(&call.id(), &call.tool, capability, args, request, &reason.into())
 }

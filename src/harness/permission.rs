@@ -6,7 +6,6 @@
 
 use super::calls::Calls;
 use super::calls::{About, CallOwner, LiveCall, RunCall};
-use super::config::shortened;
 use super::core::Core;
 use super::outcome::failed_call;
 use super::runs::Runner;
@@ -14,18 +13,16 @@ use super::sessions::Head;
 use super::setup::Setup;
 use super::{Action, DEFAULT_SESSION};
 use crate::error::{Code, ErrorInfo};
-use crate::journal::Entry;
+use crate::journal::{Answer, AskReason, Entry, Verdict, Word};
 use crate::json::texts;
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Millis;
+use crate::protocol::args::shortened;
 use crate::run::{Call, CallState, NO_ANSWER, Question, Run};
 use crate::session;
-use crate::tools::{ToolText, Verdict, gate};
+use crate::tools::{ToolText, gate};
 use serde_json::Value;
-
-/// The answers there are.
-const ANSWERS: [&str; 3] = ["allow_once", "always_allow", "deny"];
 
 impl Core {
     fn limit_of(&self, session: &str, run: &str, tool_call: &str) -> Option<u64> {
@@ -192,9 +189,9 @@ impl Calls {
     ) {
         let Entry::PermissionAnswered { request, answer, .. } = entry else { return };
         let Some(mut event) = core.detail_of(session, run) else { return };
-        event.text("requestId", request).text("answer", answer);
+        event.text("requestId", request).text("answer", answer.as_str());
         core.send("agent:permission-resolved", event, true);
-        if answer == "deny" {
+        if *answer == Answer::Deny {
             core.tell_call(session, run, tool_call, "started", true);
             core.tell_call(session, run, tool_call, "failed", true);
         }
@@ -223,7 +220,8 @@ impl Runner {
         };
         let args = core.args_of(session, run, tool_call);
         let reason = self.setup.policy.verdict(tool, false).1;
-        let request = request_of(tool_call, &tool.name, tool.capability.as_deref(), &args, "", reason);
+        let request =
+            request_of(tool_call, &tool.name, tool.capability.as_deref(), &args, "", &reason.into());
         self.ask_decide(core, about, request);
     }
 
@@ -252,7 +250,7 @@ impl Runner {
                 self.page_call(core, call);
             }
             About::Run(RunCall { session, run, tool_call }) => {
-                let entry = Entry::Judged { tool_call, verdict: verdict.as_str().into() };
+                let entry = Entry::Judged { tool_call, verdict: verdict.into() };
                 core.settle(session, run, entry);
             }
         }
@@ -346,10 +344,10 @@ impl Runner {
         answer: &str,
         word: Option<&str>,
     ) -> Result<(), ErrorInfo> {
-        if !ANSWERS.contains(&answer) {
+        let Some(answer) = Answer::parse(answer) else {
             let message = "an answer is \"allow_once\", \"always_allow\" or \"deny\"";
             return Err(ErrorInfo::new(Code::InvalidArguments, message));
-        }
+        };
         if self.answer_page_question(core, request, answer, word) {
             core.reply(command, Ok(None));
             return Ok(());
@@ -379,7 +377,7 @@ impl Runner {
         run: &str,
         tool_call: String,
         request: &str,
-        (answer, word): (&str, Option<&str>),
+        (answer, word): (Answer, Option<&str>),
     ) {
         self.calls.question_deadlines.retain(|(_, _, other)| *other != tool_call);
         let entry = Entry::PermissionAnswered {
@@ -397,7 +395,7 @@ impl Runner {
         let due = |deadline: Option<Millis>| deadline.is_some_and(|deadline| deadline <= now);
         while let Some(asked) = self.calls.page_questions.iter().find(|asked| due(asked.deadline)) {
             let id = asked.id();
-            self.answer_page_question(core, &id, "deny", Some(NO_ANSWER));
+            self.answer_page_question(core, &id, Answer::Deny, Some(NO_ANSWER));
         }
         while let Some(at) =
             self.calls.question_deadlines.iter().position(|(deadline, ..)| due(Some(*deadline)))
@@ -419,7 +417,7 @@ impl Runner {
                         &run,
                         tool_call,
                         &request,
-                        ("deny", Some(NO_ANSWER)),
+                        (Answer::Deny, Some(NO_ANSWER)),
                     );
                 }
                 Some((run, None)) => {
@@ -466,19 +464,11 @@ impl Runner {
     }
 
     /// `tools.revoke`: a tool is asked about again.
-    pub(super) fn revoke(
-        &mut self,
-        core: &mut Core,
-        command: u32,
-        session: &str,
-        tool: &str,
-    ) -> Result<(), ErrorInfo> {
-        core.must_run()?;
+    pub(super) fn revoke(&mut self, core: &mut Core, command: u32, session: &str, tool: &str) {
         if core.session(session).is_some_and(|s| s.grants.iter().any(|grant| grant.tool == tool)) {
             self.append(core, session, None, &Entry::Revoked { tool: tool.into() });
         }
         core.reply(command, Ok(None));
-        Ok(())
     }
 }
 
@@ -489,7 +479,7 @@ pub(super) fn request_of(
     capability: Option<&str>,
     args: &Value,
     request: &str,
-    reason: &str,
+    reason: &Word<AskReason>,
 ) -> Object {
     let mut object = Object::new();
     object
@@ -498,22 +488,24 @@ pub(super) fn request_of(
         .text("tool", tool)
         .maybe_text("capability", capability)
         .value("arguments", args.clone())
-        .text("explanation", explanation(reason))
-        .text("reason", reason);
+        .text("explanation", explanation(reason.known()))
+        .text("reason", reason.as_str());
     object
 }
 
 /// Why a person is asked, in words.
-fn explanation(reason: &str) -> &'static str {
+fn explanation(reason: Option<AskReason>) -> &'static str {
     match reason {
-        "destructive" => "It can destroy something.",
-        "external_text" => "The conversation holds text from outside, and this tool can send something out.",
-        "decide" => "The app wants you to decide.",
-        "unknown_outcome" => {
+        Some(AskReason::Destructive) => "It can destroy something.",
+        Some(AskReason::ExternalText) => {
+            "The conversation holds text from outside, and this tool can send something out."
+        }
+        Some(AskReason::Decide) => "The app wants you to decide.",
+        Some(AskReason::UnknownOutcome) => {
             "The page went away while it ran. It may have taken effect already; allowing runs it again."
         }
-        "definition_changed" => "The tool has changed since it was allowed.",
-        _ => "The app asks before it uses this tool.",
+        Some(AskReason::DefinitionChanged) => "The tool has changed since it was allowed.",
+        Some(AskReason::Policy) | None => "The app asks before it uses this tool.",
     }
 }
 

@@ -13,16 +13,16 @@ use super::slots::{AtHand, Instructed};
 use super::streaming::{Asked, LiveModel};
 use super::{Action, CallKey, Config, Lifecycle, ModelRequest, Notice, config, outbox};
 use crate::error::{Code, ErrorInfo};
-use crate::journal::Entry;
+use crate::journal::{Entry, OfCall, OfConversation, OfQueue, OfRecord, OfRun, RecordKind, Scope, StoppedBy};
 use crate::json;
 use crate::list::Listed;
-use crate::model::{Answer, Block, Form, Settings, StopReason, Usage, openai_chat};
+use crate::model::{Answer, Block, Form, Settings, StopReason, Usage, Wire};
 use crate::ports::PatternEngine;
 use crate::ports::files::has_marks;
 use crate::ports::{Expect, Millis, Table, Write};
 use crate::prompt;
 use crate::run::{CallState, Run};
-use crate::session::{self, Transcript, what};
+use crate::session::{self, Transcript};
 use crate::tools::{OnResume, Origin, ToolText, gate};
 use serde_json::Value;
 use std::rc::Rc;
@@ -127,7 +127,7 @@ impl Setup {
                 ModelRequest::Http { http: Rc::clone(http), request }
             }
             config::Provider::Custom { stream, .. } => {
-                let json = openai_chat::chat_request(&settings, &specs, messages)?;
+                let json = Wire::custom_request(&settings, &specs, messages)?;
                 ModelRequest::Custom { stream: *stream, json }
             }
         };
@@ -350,20 +350,47 @@ impl Runner {
     /// What follows from an entry that was just folded.
     pub(super) fn after(&mut self, core: &mut Core, session: &str, run: Option<&str>, entry: &Entry) {
         let run = run.unwrap_or_default();
-        match entry {
-            Entry::Prompt { .. } => self.calls.begun(core, session, run),
-            Entry::Taken { .. } if core.session(session).is_some_and(|s| s.begins_run(Some(run), entry)) => {
+        match entry.scope() {
+            // Only the next decision goes by it.
+            Scope::Session(_) => {}
+            Scope::Record(of) => after_record(core, session, of),
+            Scope::Conversation(of) => self.after_conversation(core, session, run, of),
+            Scope::Queue(of) => self.after_queue(core, session, run, of, entry),
+            Scope::Run(of) => self.after_run(core, session, run, of, entry),
+            Scope::Call(of) => self.after_call(core, session, run, of, entry),
+        }
+    }
+
+    fn after_conversation(&mut self, core: &mut Core, session: &str, run: &str, of: OfConversation<'_>) {
+        match of {
+            OfConversation::Prompt { .. } => self.calls.begun(core, session, run),
+            OfConversation::Adopted { .. } => core.can_be_found(session, run),
+            // The command that clears tells of it.
+            OfConversation::Cleared { .. } => {}
+        }
+    }
+
+    fn after_queue(&mut self, core: &mut Core, session: &str, run: &str, of: OfQueue<'_>, entry: &Entry) {
+        match of {
+            OfQueue::Taken { .. }
+                if core.session(session).is_some_and(|s| s.begins_run(Some(run), entry)) =>
+            {
                 self.calls.begun(core, session, run);
             }
-            Entry::Taken { .. } => self.calls.tell_entered(core, session),
-            Entry::Queued { prompt, .. } => {
+            OfQueue::Taken { .. } => self.calls.tell_entered(core, session),
+            OfQueue::Queued { prompt, .. } => {
                 core.can_be_found(session, run);
                 // Whoever edits or removes it has its id.
                 let message = prompt.get("message").and_then(Value::as_str);
                 core.can_be_found(session, message.unwrap_or_default());
             }
-            Entry::Adopted { .. } => core.can_be_found(session, run),
-            Entry::Resumed {} => {
+            OfQueue::Edited { .. } | OfQueue::Unqueued { .. } | OfQueue::Released {} => {}
+        }
+    }
+
+    fn after_run(&mut self, core: &mut Core, session: &str, run: &str, of: OfRun<'_>, entry: &Entry) {
+        match of {
+            OfRun::Resumed {} => {
                 // One that was put aside in this epoch has begun in it.
                 if core.runs.get(run).is_some() {
                     core.outbox.tell_after_commit(core.status_notice());
@@ -374,61 +401,20 @@ impl Runner {
                 }
                 self.calls.tell_waiting_calls(core, &self.setup, session);
             }
-            Entry::Called { call } => {
+            OfRun::Called { call } => {
                 self.calls.tell_message(core, session, run, false);
                 self.call_model(core, session, run, *call);
             }
-            Entry::Answered { .. } | Entry::Failed { .. } => {
+            OfRun::Answered { .. } | OfRun::Failed { .. } | OfRun::Benched { .. } => {
                 core.drop_drafts(session, run);
                 self.calls.tell_message(core, session, run, false);
             }
-            Entry::Retrying { .. } | Entry::FellBack { .. } => {
+            OfRun::Retrying { .. } | OfRun::FellBack { .. } => {
                 self.calls.tell_notice(core, &self.setup, session, run, entry)
             }
-            Entry::Inspected { tool_call } => self.inspect(core, session, run, tool_call),
-            Entry::Validated { tool_call, error } => {
-                if error.is_some() {
-                    core.tell_call(session, run, tool_call, "started", false);
-                    core.tell_call(session, run, tool_call, "failed", false);
-                    self.calls.tell_message(core, session, run, false);
-                }
-            }
-            Entry::Consulted { tool_call } => self.consult(core, session, run, tool_call),
-            Entry::PermissionAsked { tool_call, .. } => {
-                self.calls.tell_question(core, &self.setup, session, run, tool_call)
-            }
-            Entry::PermissionAnswered { tool_call, .. } => {
-                self.calls.answered_question(core, session, run, tool_call, entry);
-            }
-            Entry::Delegated { tool_call, .. } => {
-                core.can_be_found(session, run);
-                let top = core.current_id(session);
-                core.tell_call(session, &top, tool_call, "started", false);
-                self.calls.tell_message(core, session, &top, false);
-            }
-            Entry::Handed { tool_call, .. } => self.calls.tell_handed(core, session, run, tool_call),
-            Entry::LookedUp { tool_call } => self.look_up(core, session, run, tool_call),
-            Entry::Ordered { tool_call, .. } => self.order(core, session, run, tool_call),
-            Entry::Refused { tool_call, .. } | Entry::Unknown { tool_call } => {
-                if matches!(entry, Entry::Refused { .. }) {
-                    core.tell_call(session, run, tool_call, "started", false);
-                }
-                core.tell_call(session, run, tool_call, "failed", false);
-                self.calls.tell_message(core, session, run, false);
-            }
-            Entry::Returned { tool_call, error, .. } => {
-                let status = if error.is_some() { "failed" } else { "completed" };
-                core.tell_call(session, run, tool_call, status, false);
-                self.calls.tell_message(core, session, run, false);
-            }
-            Entry::Benched { .. } => {
-                core.drop_drafts(session, run);
-                self.calls.tell_message(core, session, run, false);
-            }
-            Entry::Commanded { .. } => core.note_benched(session),
             // Who watches is told the whole conversation by the start that found the run.
-            Entry::Lost { .. } | Entry::Interrupted { .. } => core.drop_drafts(session, run),
-            Entry::Ended { code, .. } => {
+            OfRun::Lost { .. } | OfRun::Interrupted { .. } => core.drop_drafts(session, run),
+            OfRun::Ended { code, .. } => {
                 // What a run that works for another has done is safe with the end of that one.
                 if core.current(session).is_none() {
                     core.outbox.strictly();
@@ -442,30 +428,49 @@ impl Runner {
                 }
                 self.calls.tell_end(core, session, run);
             }
-            Entry::Recorded { what, record } if what == what::EVENT => {
-                // A stop waits for the end of its run.
-                core.note_benched(session);
-                // Its task is found by its id alone, too.
-                if let Some(task) = begun_task(record) {
-                    core.can_be_found(session, task);
+            OfRun::Due {} | OfRun::OverBudget { .. } | OfRun::SentBack { .. } => {}
+        }
+    }
+
+    fn after_call(&mut self, core: &mut Core, session: &str, run: &str, of: OfCall<'_>, entry: &Entry) {
+        match of {
+            OfCall::Inspected { tool_call } => self.inspect(core, session, run, tool_call),
+            OfCall::Validated { tool_call, error } => {
+                if error.is_some() {
+                    core.tell_call(session, run, tool_call, "started", false);
+                    core.tell_call(session, run, tool_call, "failed", false);
+                    self.calls.tell_message(core, session, run, false);
                 }
             }
-            Entry::Cleared { .. }
-            | Entry::Started { .. }
-            | Entry::Configured { .. }
-            | Entry::Edited { .. }
-            | Entry::Unqueued { .. }
-            | Entry::Released {}
-            | Entry::Stopped {}
-            | Entry::Due {}
-            | Entry::OverBudget { .. }
-            | Entry::Judged { .. }
-            | Entry::SentBack { .. }
-            | Entry::NotFound { .. }
-            | Entry::Granted { .. }
-            | Entry::Revoked { .. }
-            | Entry::Found { .. }
-            | Entry::Recorded { .. } => {}
+            OfCall::Consulted { tool_call } => self.consult(core, session, run, tool_call),
+            OfCall::PermissionAsked { tool_call, .. } => {
+                self.calls.tell_question(core, &self.setup, session, run, tool_call)
+            }
+            OfCall::PermissionAnswered { tool_call, .. } => {
+                self.calls.answered_question(core, session, run, tool_call, entry);
+            }
+            OfCall::Delegated { tool_call, .. } => {
+                core.can_be_found(session, run);
+                let top = core.current_id(session);
+                core.tell_call(session, &top, tool_call, "started", false);
+                self.calls.tell_message(core, session, &top, false);
+            }
+            OfCall::Handed { tool_call, .. } => self.calls.tell_handed(core, session, run, tool_call),
+            OfCall::LookedUp { tool_call } => self.look_up(core, session, run, tool_call),
+            OfCall::Ordered { tool_call, .. } => self.order(core, session, run, tool_call),
+            OfCall::Refused { tool_call, .. } | OfCall::Unknown { tool_call } => {
+                if matches!(of, OfCall::Refused { .. }) {
+                    core.tell_call(session, run, tool_call, "started", false);
+                }
+                core.tell_call(session, run, tool_call, "failed", false);
+                self.calls.tell_message(core, session, run, false);
+            }
+            OfCall::Returned { tool_call, error, .. } => {
+                let status = if error.is_some() { "failed" } else { "completed" };
+                core.tell_call(session, run, tool_call, status, false);
+                self.calls.tell_message(core, session, run, false);
+            }
+            OfCall::Judged { .. } | OfCall::NotFound { .. } => {}
         }
     }
 
@@ -679,7 +684,13 @@ impl Runner {
     }
 
     /// Stops the run of a session, if it has one. A held one too where `held` says so.
-    pub(super) fn interrupt_session(&mut self, core: &mut Core, session: &str, reason: &str, held: bool) {
+    pub(super) fn interrupt_session(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        reason: StoppedBy,
+        held: bool,
+    ) {
         let Some(run) = core.current(session) else { return };
         if run.held && !held {
             return;
@@ -694,7 +705,7 @@ impl Runner {
             self.calls.let_go(core, key);
             self.calls.functions.remove(key);
         }
-        self.calls.interrupt_reason = reason.into();
+        self.calls.interrupt_reason = Some(reason);
         for part in &parts {
             let (blocks, usage, cost) = self.calls.cut_model(core, &self.setup, session, part);
             if *part == id {
@@ -732,6 +743,22 @@ impl Runner {
     /// A held run goes on.
     pub(super) fn go_on(&mut self, core: &mut Core, session: &str, run: &str) {
         self.settle(core, session, run, &Entry::Resumed {});
+    }
+}
+
+/// What follows from something that was done with a session, or put on its record.
+fn after_record(core: &mut Core, session: &str, of: OfRecord<'_>) {
+    match of {
+        OfRecord::Commanded { .. } => core.note_benched(session),
+        OfRecord::Recorded { what, record } if *what == RecordKind::Event => {
+            // A stop waits for the end of its run.
+            core.note_benched(session);
+            // Its task is found by its id alone, too.
+            if let Some(task) = begun_task(record) {
+                core.can_be_found(session, task);
+            }
+        }
+        OfRecord::Recorded { .. } => {}
     }
 }
 

@@ -8,7 +8,7 @@ use super::runs::Runner;
 use super::sessions::{ARRIVING, Head, Waiting};
 use super::{Action, After, Config, DEFAULT_SESSION, Harness, IfRunning, Lifecycle, outbox};
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{Entry, Row, blocks_from_json};
+use crate::journal::{Entry, Row, StoppedBy, blocks_from_json};
 use crate::json;
 use crate::list::Listed;
 use crate::model::Block;
@@ -343,7 +343,7 @@ impl Harness {
             self.core.answer_waiters(session);
             // Whoever waited for that one task is gone.
             if self.core.session(session).is_some_and(Session::is_once) {
-                self.runner.interrupt_session(&mut self.core, session, "lost", true);
+                self.runner.interrupt_session(&mut self.core, session, StoppedBy::Lost, true);
             }
             self.runner.calls.tell_questions_again(&mut self.core, &self.runner.setup, session);
         }
@@ -400,7 +400,7 @@ impl Harness {
                 for session in &sessions {
                     // What is put aside stays where it is.
                     if !self.core.sessions.is_benched(session) {
-                        self.runner.interrupt_session(&mut self.core, session, "stop", true);
+                        self.runner.interrupt_session(&mut self.core, session, StoppedBy::Stop, true);
                     }
                 }
                 for session in &sessions {

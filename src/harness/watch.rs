@@ -11,8 +11,8 @@ use super::runs::Runner;
 use super::setup::Setup;
 use super::{CallKey, Timeouts};
 use crate::error::{Code, ErrorInfo};
+use crate::journal::StoppedBy;
 use crate::ports::Millis;
-use crate::run::OUT_OF_TIME;
 
 /// How late a timer may be before it is taken for one that was held up, and how long what came meanwhile may take to be
 /// heard, in milliseconds.
@@ -132,7 +132,7 @@ impl Runner {
     pub(super) fn end_overdue(&mut self, core: &mut Core, session: &str) -> bool {
         let over = self.setup.over_at(core, session).is_some_and(|at| at <= core.now);
         if over {
-            self.interrupt_session(core, session, OUT_OF_TIME, false);
+            self.interrupt_session(core, session, StoppedBy::Timeout, false);
         }
         over
     }

@@ -7,6 +7,7 @@
 use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::journal::row::hex;
+pub use crate::journal::words::Integrity;
 use serde_json::{Number, Value};
 use sha2::{Digest, Sha256};
 
@@ -151,19 +152,6 @@ pub fn hmac_sha256(key: &[u8], text: &str) -> String {
     hex(&Sha256::new().chain_update(block.map(|byte| byte ^ 0x5c)).chain_update(inner).finalize())
 }
 
-/// What is known of a stored record's signature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Integrity {
-    /// Nobody has changed it who does not have the key.
-    Verified,
-    /// Somebody has.
-    Tampered,
-    /// It was written without a signature.
-    Unverified,
-    /// It has one, and the key is gone.
-    Unverifiable,
-}
-
 impl Integrity {
     /// By the signature that is stored and the one that it should be; `None` for that: there is no key.
     pub fn of(stored: Option<&str>, expected: Option<&str>) -> Integrity {
@@ -172,16 +160,6 @@ impl Integrity {
             (_, None) => Integrity::Unverifiable,
             (Some(stored), Some(expected)) if equal(stored, expected) => Integrity::Verified,
             _ => Integrity::Tampered,
-        }
-    }
-
-    /// The public word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Integrity::Verified => "verified",
-            Integrity::Tampered => "tampered",
-            Integrity::Unverified => "unverified",
-            Integrity::Unverifiable => "unverifiable",
         }
     }
 

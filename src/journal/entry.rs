@@ -3,6 +3,9 @@
 //! Every kind is either an *input* (it came from outside and cannot be known otherwise) or a *decision* (the
 //! machine drew it from what stood before). Replaying the inputs must give the decisions again.
 
+use super::words::{
+    Answer, AskReason, Integrity, Limit, Mode, Outcome, RecordKind, Spender, StoppedBy, Verdict, Word, Words,
+};
 use crate::error::ErrorInfo;
 use crate::list::Listed;
 use crate::model::{Block, File, StopReason, Usage};
@@ -76,37 +79,59 @@ fn or_default<T: Default>(value: Option<T>, whole: &mut bool) -> T {
 }
 
 macro_rules! entries {
-    ($( $(#[$doc:meta])* $cause:ident $name:ident = $kind:literal $(erasable $erasable:literal)? {
-        $( $(#[$field_doc:meta])* $field:ident : $type:ty ),* $(,)?
+    ($( $(#[doc = $scope_doc:literal])* $scope:ident $of:ident {
+        $( $(#[doc = $doc:literal])* $cause:ident $name:ident = $kind:literal $(erasable $erasable:literal)? {
+            $( $(#[doc = $field_doc:literal])* $field:ident : $type:ty ),* $(,)?
+        } )*
     } )*) => {
         /// One thing that happened.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Entry {
-            $( $(#[$doc])* $name { $( $(#[$field_doc])* $field: $type, )* }, )*
+            $($( $(#[doc = $doc])* $name { $( $(#[doc = $field_doc])* $field: $type, )* }, )*)*
         }
+
+        /// An entry by what it is about. Each fold takes the entries of its scope, and the compiler knows whether it has
+        /// forgotten one.
+        #[derive(Clone, Copy, Debug)]
+        pub enum Scope<'a> {
+            $( $(#[doc = $scope_doc])* $scope($of<'a>), )*
+        }
+
+        $(
+            $(#[doc = $scope_doc])*
+            #[derive(Clone, Copy, Debug)]
+            pub enum $of<'a> {
+                $( $(#[doc = $doc])* $name { $( $(#[doc = $field_doc])* $field: &'a $type, )* }, )*
+            }
+        )*
 
         impl Entry {
             /// The kind's stable name.
             pub fn kind(&self) -> &'static str {
-                match self { $( Entry::$name { .. } => $kind, )* }
+                match self { $($( Entry::$name { .. } => $kind, )*)* }
             }
 
             /// Whether it came from outside or from the machine.
             pub fn cause(&self) -> Cause {
-                match self { $( Entry::$name { .. } => Cause::$cause, )* }
+                match self { $($( Entry::$name { .. } => Cause::$cause, )*)* }
+            }
+
+            /// What it is about.
+            pub fn scope(&self) -> Scope<'_> {
+                match self { $($( Entry::$name { $( $field, )* } => Scope::$scope($of::$name { $( $field, )* }), )*)* }
             }
 
             /// Whether clearing a conversation erases the content of this kind.
             pub fn erasable(kind: &str) -> bool {
-                match kind { $( $kind => false $(|| $erasable)?, )* _ => false }
+                match kind { $($( $kind => false $(|| $erasable)?, )*)* _ => false }
             }
 
             /// The content: a JSON object with sorted keys.
             pub fn to_json(&self) -> Value {
                 let mut object = Object::new();
-                match self { $( Entry::$name { $( $field, )* } => {
+                match self { $($( Entry::$name { $( $field, )* } => {
                     $( object.maybe(stringify!($field), $field.put()); )*
-                } )* }
+                } )*)* }
                 object.done()
             }
 
@@ -114,357 +139,393 @@ macro_rules! entries {
             pub fn from_json(kind: &str, value: &Value) -> Option<Entry> {
                 let mut whole = true;
                 let entry = match kind {
-                    $( $kind => Entry::$name { $( $field: field(value, stringify!($field), &mut whole), )* }, )*
+                    $($( $kind => Entry::$name { $( $field: field(value, stringify!($field), &mut whole), )* }, )*)*
                     _ => return None,
                 };
                 whole.then_some(entry)
             }
         }
+
+        /// The table as data, for the types that are written from it.
+        #[cfg(test)]
+        pub(super) const TABLE: &[Kind] = &[$($( Kind {
+            name: $kind,
+            docs: &[$( $doc ),*],
+            erasable: false $(|| $erasable)?,
+            members: &[$( (stringify!($field), stringify!($type), &[$( $field_doc ),*]) ),*],
+        }, )*)*];
     };
 }
 
+/// A kind of entry, as the table has it.
+#[cfg(test)]
+pub(super) struct Kind {
+    pub name: &'static str,
+    pub docs: &'static [&'static str],
+    pub erasable: bool,
+    /// The name, the type and the sentences of each member.
+    pub members: &'static [(&'static str, &'static str, &'static [&'static str])],
+}
+
 entries! {
-    /// The harness was started with this configuration.
-    Input Started = "started" {
-        /// Whose writes these are from here on.
-        epoch: u64,
-        /// Everything a decision may depend on, without secrets.
-        config: Value,
-        /// The tools, as `Definition::to_record` writes them.
-        tools: Value,
+    /// The session itself: who holds it, by which rules, and what is always allowed.
+    Session OfSession {
+        /// The harness was started with this configuration.
+        Input Started = "started" {
+            /// Whose writes these are from here on.
+            epoch: u64,
+            /// Everything a decision may depend on, without secrets.
+            config: Value,
+            /// The tools, as `Definition::to_record` writes them.
+            tools: Value,
+        }
+        /// The configuration or the tools are different from here on.
+        Input Configured = "configured" {
+            /// As in `started`; absent: unchanged.
+            config: Option<Value>,
+            /// As in `started`; absent: unchanged.
+            tools: Option<Value>,
+        }
+        /// The harness was stopped on purpose.
+        Input Stopped = "stopped" {}
+        /// Its head was not signed, or with a key that is gone, when it was taken: nobody knows who has written what is before.
+        Input Found = "found" {
+            /// What is known of it instead of `verified`.
+            integrity: Word<Integrity>,
+        }
+        /// A person has always allowed a tool, asked about a call of the page's own code.
+        Input Granted = "granted" {
+            /// Which tool.
+            tool: String,
+            /// The SHA-256 of the definition that was allowed.
+            definition: String,
+        }
+        /// What a person has always allowed is not allowed any more.
+        Input Revoked = "revoked" {
+            /// Which tool.
+            tool: String,
+        }
     }
-    /// The configuration or the tools are different from here on.
-    Input Configured = "configured" {
-        /// As in `started`; absent: unchanged.
-        config: Option<Value>,
-        /// As in `started`; absent: unchanged.
-        tools: Option<Value>,
+    /// The record of the session: what an operator does with it, and what is put down.
+    Record OfRecord {
+        /// An operator does something with the session itself: launches, stops, renames it.
+        Input Commanded = "commanded" {
+            /// What: a word of `Session::ask`.
+            what: String,
+            /// Who, and what else there is to say.
+            args: Value,
+        }
+        /// Something is put on record: an event, a receipt, a handoff. It stays when the conversation is cleared.
+        Decision Recorded = "recorded" {
+            /// Which of them.
+            what: Word<RecordKind>,
+            /// It.
+            record: Value,
+        }
     }
-    /// The harness was stopped on purpose.
-    Input Stopped = "stopped" {}
-    /// A message that begins a run.
-    Input Prompt = "prompt" erasable true {
-        /// The message's id.
-        message: String,
-        /// What the person said.
-        text: String,
-        /// What the page adds for the model.
-        context: Option<String>,
-        /// The page's own notes, JSON.
-        metadata: Option<Value>,
-        /// The page's key: the same key is the same run.
-        idempotency: Option<String>,
-        /// The failed run that it goes on with: then nobody has said anything.
-        continues: Option<String>,
-        /// The files that came with it, each a [`Block::File`]: never their bytes.
-        files: Vec<Block>,
-        /// What the answer has to be: `{ json, validate? }`, the JSON Schema as text and the page's function.
-        schema: Option<Value>,
-        /// What leaves the view for it, with all that followed: a message of a person, of which this is another version;
-        /// or an answer, where the message before it is answered anew. Then the contents above are copies.
-        replaces: Option<String>,
+    /// The conversation: what begins a run, and what ends all of them.
+    Conversation OfConversation {
+        /// A message that begins a run.
+        Input Prompt = "prompt" erasable true {
+            /// The message's id.
+            message: String,
+            /// What the person said.
+            text: String,
+            /// What the page adds for the model.
+            context: Option<String>,
+            /// The page's own notes, JSON.
+            metadata: Option<Value>,
+            /// The page's key: the same key is the same run.
+            idempotency: Option<String>,
+            /// The failed run that it goes on with: then nobody has said anything.
+            continues: Option<String>,
+            /// The files that came with it, each a [`Block::File`]: never their bytes.
+            files: Vec<Block>,
+            /// What the answer has to be: `{ json, validate? }`, the JSON Schema as text and the page's function.
+            schema: Option<Value>,
+            /// What leaves the view for it, with all that followed: a message of a person, of which this is another version;
+            /// or an answer, where the message before it is answered anew. Then the contents above are copies.
+            replaces: Option<String>,
+        }
+        /// A message and its answer from elsewhere, which the session begins with. Its run was over before.
+        Input Adopted = "adopted" erasable true {
+            /// The message's id.
+            message: String,
+            /// What the person said.
+            text: String,
+            /// Notes of the page that it came from, JSON.
+            metadata: Option<Value>,
+            /// When it was said there.
+            said_at: Option<u64>,
+            /// What was answered: text, thinking, tool calls.
+            blocks: Vec<Block>,
+            /// How the tool calls ended, in their order: `{ text, json, error? }` each, as in `returned`.
+            ends: Option<Value>,
+            /// As in `ended`.
+            outcome: Word<Outcome>,
+            /// The model's name for itself.
+            model: Option<String>,
+        }
+        /// The conversation starts anew; what came before is erased.
+        Input Cleared = "cleared" {
+            /// What had been used up until here.
+            sums: Sums,
+        }
     }
-    /// A message waits for its turn, for a run works. The entry's run is the one that it will begin, unless it enters the
-    /// one at work.
-    Input Queued = "queued" erasable true {
-        /// `queue` or `steer`.
-        mode: String,
-        /// What its `prompt` would say.
-        prompt: Value,
+    /// The messages that wait for their turn.
+    Queue OfQueue {
+        /// A message waits for its turn, because a run works. The entry's run is the one that it will begin, unless it
+        /// enters the one at work.
+        Input Queued = "queued" erasable true {
+            /// How.
+            mode: Word<Mode>,
+            /// What its `prompt` would say.
+            prompt: Value,
+        }
+        /// A message that waits says something else.
+        Input Edited = "edited" erasable true {
+            /// The message's id.
+            message: String,
+            /// What the person says now.
+            text: String,
+        }
+        /// A message does not wait any more, and is not sent. The entry's run as in `queued`.
+        Input Unqueued = "unqueued" {
+            /// The message's id.
+            message: String,
+        }
+        /// The messages that wait are not held any more.
+        Input Released = "released" {}
+        /// The turn of a message has come: it begins the entry's run, or enters it.
+        Decision Taken = "taken" erasable true {
+            /// The message's id.
+            message: String,
+        }
     }
-    /// A message that waits says something else.
-    Input Edited = "edited" erasable true {
-        /// The message's id.
-        message: String,
-        /// What the person says now.
-        text: String,
+    /// A run and its model calls.
+    Run OfRun {
+        /// The model is called.
+        Decision Called = "called" {
+            /// Which call of the run, from 1.
+            call: u64,
+        }
+        /// The model has answered.
+        Input Answered = "answered" erasable true {
+            /// Which call.
+            call: u64,
+            /// The answer's blocks; the ids of tool calls are unique in the session.
+            blocks: Vec<Block>,
+            /// Why it stopped.
+            stop: StopReason,
+            /// What it used up.
+            usage: Usage,
+            /// Its price in nano-dollars, by what was known of the model when it was asked: prices change.
+            cost: Option<u64>,
+            /// Who has answered: [`Peer::name`](crate::model::Peer).
+            provider: String,
+            /// The model's name for itself.
+            model: Option<String>,
+            /// The provider's id of the answer.
+            id: Option<String>,
+        }
+        /// The model call came to nothing.
+        Input Failed = "failed" erasable true {
+            /// Which call.
+            call: u64,
+            /// Why.
+            error: ErrorInfo,
+            /// What had come before.
+            blocks: Vec<Block>,
+            /// Whether more was shown than `blocks` has: the beginning of a tool call.
+            shown: Option<bool>,
+            /// What it used up.
+            usage: Usage,
+            /// As in `answered`.
+            cost: Option<u64>,
+            /// What is drawn for the wait before the next try, from 0 to 999.
+            draw: u64,
+        }
+        /// The same provider is asked again after a while.
+        Decision Retrying = "retrying" {
+            /// Which try comes next, from 2.
+            attempt: u64,
+            /// After how many milliseconds from this entry on.
+            delay: u64,
+        }
+        /// That while is over.
+        Input Due = "due" {}
+        /// Nothing is left of a budget for another model call.
+        Decision OverBudget = "over_budget" {
+            /// Whose.
+            of: Word<Spender>,
+            /// Which limit; a cost is in nano-dollars.
+            what: Word<Limit>,
+            /// How much was spent.
+            spent: u64,
+            /// How much might have been.
+            limit: u64,
+        }
+        /// Another provider takes over for the rest of the run.
+        Decision FellBack = "fell_back" {
+            /// Its name in `providers`.
+            to: String,
+        }
+        /// The answer does not fit its schema: the model is told why, and asked once more.
+        Decision SentBack = "sent_back" erasable true {
+            /// What is wrong with it.
+            error: ErrorInfo,
+        }
+        /// The run was told to stop.
+        Input Interrupted = "interrupted" erasable true {
+            /// Who or what has told it; `timeout`: its time was over, so it has failed.
+            reason: Word<StoppedBy>,
+            /// What the open model call had said.
+            blocks: Vec<Block>,
+            /// What it had used up, as far as its provider had told.
+            usage: Option<Usage>,
+            /// As in `answered`.
+            cost: Option<u64>,
+        }
+        /// The page went away while the run worked.
+        Input Lost = "lost" erasable true {
+            /// What the open model call had said, as far as it was written down.
+            blocks: Vec<Block>,
+        }
+        /// The run is put aside: what was asked of the model is asked anew when it goes on.
+        Input Benched = "benched" erasable true {
+            /// What the open model call had said.
+            blocks: Vec<Block>,
+            /// The ids of the tool calls that were aborted, if any were: they only read, and are run again.
+            calls: Option<Value>,
+            /// As in `interrupted`.
+            usage: Option<Usage>,
+            /// As in `answered`.
+            cost: Option<u64>,
+        }
+        /// A held run goes on.
+        Input Resumed = "resumed" {}
+        /// The run is over.
+        Decision Ended = "ended" {
+            /// How.
+            outcome: Word<Outcome>,
+            /// The code of why it failed. The words may quote the conversation; they stand where it can be erased.
+            code: Option<String>,
+        }
     }
-    /// A message does not wait any more, and is not sent. The entry's run as in `queued`.
-    Input Unqueued = "unqueued" {
-        /// The message's id.
-        message: String,
-    }
-    /// The messages that wait are not held any more.
-    Input Released = "released" {}
-    /// The turn of a message has come: it begins the entry's run, or enters it.
-    Decision Taken = "taken" erasable true {
-        /// The message's id.
-        message: String,
-    }
-    /// A message and its answer from elsewhere, which the session begins with. Its run was over before.
-    Input Adopted = "adopted" erasable true {
-        /// The message's id.
-        message: String,
-        /// What the person said.
-        text: String,
-        /// Notes of the page that it came from, JSON.
-        metadata: Option<Value>,
-        /// When it was said there.
-        said_at: Option<u64>,
-        /// What was answered: text, thinking, tool calls.
-        blocks: Vec<Block>,
-        /// How the tool calls ended, in their order: `{ text, json, error? }` each, as in `returned`.
-        ends: Option<Value>,
-        /// As in `ended`.
-        outcome: String,
-        /// The model's name for itself.
-        model: Option<String>,
-    }
-    /// The model is called.
-    Decision Called = "called" {
-        /// Which call of the run, from 1.
-        call: u64,
-    }
-    /// The model has answered.
-    Input Answered = "answered" erasable true {
-        /// Which call.
-        call: u64,
-        /// The answer's blocks; the ids of tool calls are unique in the session.
-        blocks: Vec<Block>,
-        /// Why it stopped.
-        stop: StopReason,
-        /// What it used up.
-        usage: Usage,
-        /// Its price in nano-dollars, by what was known of the model when it was asked: prices change.
-        cost: Option<u64>,
-        /// Who has answered: [`Peer::name`](crate::model::Peer).
-        provider: String,
-        /// The model's name for itself.
-        model: Option<String>,
-        /// The provider's id of the answer.
-        id: Option<String>,
-    }
-    /// The model call came to nothing.
-    Input Failed = "failed" erasable true {
-        /// Which call.
-        call: u64,
-        /// Why.
-        error: ErrorInfo,
-        /// What had come before.
-        blocks: Vec<Block>,
-        /// Whether more was shown than `blocks` has: the beginning of a tool call.
-        shown: Option<bool>,
-        /// What it used up.
-        usage: Usage,
-        /// As in `answered`.
-        cost: Option<u64>,
-        /// What is drawn for the wait before the next try, from 0 to 999.
-        draw: u64,
-    }
-    /// The same provider is asked again after a while.
-    Decision Retrying = "retrying" {
-        /// Which try comes next, from 2.
-        attempt: u64,
-        /// After how many milliseconds from this entry on.
-        delay: u64,
-    }
-    /// That while is over.
-    Input Due = "due" {}
-    /// Nothing is left of a budget for another model call.
-    Decision OverBudget = "over_budget" {
-        /// Whose: `run` or `session`.
-        of: String,
-        /// Which limit: `turns`, `inputTokens`, `outputTokens`, `cost` (nano-dollars), `wallMs`.
-        what: String,
-        /// How much was spent.
-        spent: u64,
-        /// How much might have been.
-        limit: u64,
-    }
-    /// Another provider takes over for the rest of the run.
-    Decision FellBack = "fell_back" {
-        /// Its name in `providers`.
-        to: String,
-    }
-    /// The gate refuses a tool call: nothing was run.
-    Decision Refused = "refused" erasable true {
-        /// Which tool call.
-        tool_call: String,
-        /// Why, for the model too.
-        error: ErrorInfo,
-    }
-    /// The page's own schema is asked about the arguments of a tool call, or about the answer.
-    Decision Inspected = "inspected" {
-        /// Which tool call; empty: the answer.
-        tool_call: String,
-    }
-    /// What it says.
-    Input Validated = "validated" erasable true {
-        /// Which tool call; empty: the answer.
-        tool_call: String,
-        /// What is wrong with it, if anything is.
-        error: Option<ErrorInfo>,
-    }
-    /// The page's `decide` is asked about a tool call.
-    Decision Consulted = "consulted" {
-        /// Which tool call.
-        tool_call: String,
-    }
-    /// What `decide` says.
-    Input Judged = "judged" {
-        /// Which tool call.
-        tool_call: String,
-        /// `allow`, `ask` or `deny`.
-        verdict: String,
-    }
-    /// A person is asked about a tool call.
-    Decision PermissionAsked = "permission_asked" {
-        /// Which tool call.
-        tool_call: String,
-        /// The id of the question.
-        request: String,
-        /// Why: `policy`, `destructive`, `external_text`, `decide`, `unknown_outcome`, `definition_changed`.
-        reason: String,
-        /// The SHA-256 of the canonical arguments that the answer is for.
-        arguments: String,
-        /// The SHA-256 of the tool's definition that the answer is for.
-        definition: String,
-    }
-    /// A person has answered.
-    Input PermissionAnswered = "permission_answered" erasable true {
-        /// Which tool call.
-        tool_call: String,
-        /// The id of the question.
-        request: String,
-        /// `allow_once`, `always_allow` or `deny`.
-        answer: String,
-        /// A word to the model.
-        reason: Option<String>,
-    }
-    /// A person has always allowed a tool, asked about a call of the page's own code.
-    Input Granted = "granted" {
-        /// Which tool.
-        tool: String,
-        /// The SHA-256 of the definition that was allowed.
-        definition: String,
-    }
-    /// What a person has always allowed is not allowed any more.
-    Input Revoked = "revoked" {
-        /// Which tool.
-        tool: String,
-    }
-    /// A tool is to be run.
-    Decision Ordered = "ordered" {
-        /// Which tool call.
-        tool_call: String,
-        /// What of its arguments was repaired, if anything was: where, and how.
-        repairs: Option<Value>,
-    }
-    /// Another agent carries out a task for a tool call. The entry's run is the one that begins with it.
-    Decision Delegated = "delegated" erasable true {
-        /// Which tool call of the run that delegates.
-        tool_call: String,
-        /// The process type that it works as.
-        process: String,
-        /// What it has to do.
-        task: String,
-        /// The names of what it may hold at most; absent: whatever the run that delegates holds.
-        capabilities: Option<Value>,
-        /// How many model calls it may make.
-        turns: u64,
-        /// As in `ordered`.
-        repairs: Option<Value>,
-    }
-    /// A tool call is left to whoever answers it by `tools.resolve`.
-    Decision Handed = "handed" {
-        /// Which tool call.
-        tool_call: String,
-        /// As in `ordered`.
-        repairs: Option<Value>,
-    }
-    /// The tool is asked whether a call that was lost took effect.
-    Decision LookedUp = "looked_up" {
-        /// Which tool call.
-        tool_call: String,
-    }
-    /// It did not, or the tool does not know.
-    Input NotFound = "not_found" {
-        /// Which tool call.
-        tool_call: String,
-    }
-    /// A tool has ended.
-    Input Returned = "returned" erasable true {
-        /// Which tool call.
-        tool_call: String,
-        /// What the model reads.
-        text: String,
-        /// Whether `text` is the JSON of the result; else it is the result itself.
-        json: bool,
-        /// Why it failed, if it did.
-        error: Option<ErrorInfo>,
-        /// How many bytes were cut off.
-        cut: Option<u64>,
-    }
-    /// Nobody knows whether the tool took effect, and it is not run again.
-    Decision Unknown = "unknown" erasable true {
-        /// Which tool call.
-        tool_call: String,
-    }
-    /// The answer does not fit its schema: the model is told why, and asked once more.
-    Decision SentBack = "sent_back" erasable true {
-        /// What is wrong with it.
-        error: ErrorInfo,
-    }
-    /// The run was told to stop.
-    Input Interrupted = "interrupted" erasable true {
-        /// Who or what: `user`, `stop`, `replaced`, `cleared`, `copied` (the session was, in the middle of the run);
-        /// `timeout`: its time was over, so it has failed.
-        reason: String,
-        /// What the open model call had said.
-        blocks: Vec<Block>,
-        /// What it had used up, as far as its provider had told.
-        usage: Option<Usage>,
-        /// As in `answered`.
-        cost: Option<u64>,
-    }
-    /// The page went away while the run worked.
-    Input Lost = "lost" erasable true {
-        /// What the open model call had said, as far as it was written down.
-        blocks: Vec<Block>,
-    }
-    /// The run is put aside: what was asked of the model is asked anew when it goes on.
-    Input Benched = "benched" erasable true {
-        /// What the open model call had said.
-        blocks: Vec<Block>,
-        /// The ids of the tool calls that were aborted, if any were: they only read, and are run again.
-        calls: Option<Value>,
-        /// As in `interrupted`.
-        usage: Option<Usage>,
-        /// As in `answered`.
-        cost: Option<u64>,
-    }
-    /// A held run goes on.
-    Input Resumed = "resumed" {}
-    /// The run is over.
-    Decision Ended = "ended" {
-        /// `completed`, `interrupted` or `failed`.
-        outcome: String,
-        /// The code of why it failed. The words may quote the conversation; they stand where it can be erased.
-        code: Option<String>,
-    }
-    /// An operator does something with the session itself: launches, stops, renames it.
-    Input Commanded = "commanded" {
-        /// What: a word of `Session::ask`.
-        what: String,
-        /// Who, and what else there is to say.
-        args: Value,
-    }
-    /// Its head was not signed, or with a key that is gone, when it was taken: nobody knows who has written what is before.
-    Input Found = "found" {
-        /// What is known of it instead of `verified`.
-        integrity: String,
-    }
-    /// Something is put on record: an event, a receipt, a handoff. It stays when the conversation is cleared.
-    Decision Recorded = "recorded" {
-        /// Which of them.
-        what: String,
-        /// It.
-        record: Value,
-    }
-    /// The conversation starts anew; what came before is erased.
-    Input Cleared = "cleared" {
-        /// What had been used up until here.
-        sums: Sums,
+    /// A tool call of a run, or the check of its answer.
+    Call OfCall {
+        /// The page's own schema is asked about the arguments of a tool call, or about the answer.
+        Decision Inspected = "inspected" {
+            /// Which tool call; empty: the answer.
+            tool_call: String,
+        }
+        /// What it says.
+        Input Validated = "validated" erasable true {
+            /// Which tool call; empty: the answer.
+            tool_call: String,
+            /// What is wrong with it, if anything is.
+            error: Option<ErrorInfo>,
+        }
+        /// The page's `decide` is asked about a tool call.
+        Decision Consulted = "consulted" {
+            /// Which tool call.
+            tool_call: String,
+        }
+        /// What `decide` says.
+        Input Judged = "judged" {
+            /// Which tool call.
+            tool_call: String,
+            /// That.
+            verdict: Word<Verdict>,
+        }
+        /// A person is asked about a tool call.
+        Decision PermissionAsked = "permission_asked" {
+            /// Which tool call.
+            tool_call: String,
+            /// The id of the question.
+            request: String,
+            /// Why.
+            reason: Word<AskReason>,
+            /// The SHA-256 of the canonical arguments that the answer is for.
+            arguments: String,
+            /// The SHA-256 of the tool's definition that the answer is for.
+            definition: String,
+        }
+        /// A person has answered.
+        Input PermissionAnswered = "permission_answered" erasable true {
+            /// Which tool call.
+            tool_call: String,
+            /// The id of the question.
+            request: String,
+            /// What.
+            answer: Word<Answer>,
+            /// A word to the model.
+            reason: Option<String>,
+        }
+        /// The gate refuses a tool call: nothing was run.
+        Decision Refused = "refused" erasable true {
+            /// Which tool call.
+            tool_call: String,
+            /// Why, for the model too.
+            error: ErrorInfo,
+        }
+        /// A tool is to be run.
+        Decision Ordered = "ordered" {
+            /// Which tool call.
+            tool_call: String,
+            /// What of its arguments was repaired, if anything was: where, and how.
+            repairs: Option<Value>,
+        }
+        /// Another agent carries out a task for a tool call. The entry's run is the one that begins with it.
+        Decision Delegated = "delegated" erasable true {
+            /// Which tool call of the run that delegates.
+            tool_call: String,
+            /// The process type that it works as.
+            process: String,
+            /// What it has to do.
+            task: String,
+            /// The names of what it may hold at most; absent: whatever the run that delegates holds.
+            capabilities: Option<Value>,
+            /// How many model calls it may make.
+            turns: u64,
+            /// As in `ordered`.
+            repairs: Option<Value>,
+        }
+        /// A tool call is left to a person or a page, which answers it by `tools.resolve`.
+        Decision Handed = "handed" {
+            /// Which tool call.
+            tool_call: String,
+            /// As in `ordered`.
+            repairs: Option<Value>,
+        }
+        /// The tool is asked whether a call that was lost took effect.
+        Decision LookedUp = "looked_up" {
+            /// Which tool call.
+            tool_call: String,
+        }
+        /// It did not, or the tool does not know.
+        Input NotFound = "not_found" {
+            /// Which tool call.
+            tool_call: String,
+        }
+        /// A tool has ended.
+        Input Returned = "returned" erasable true {
+            /// Which tool call.
+            tool_call: String,
+            /// What the model reads.
+            text: String,
+            /// Whether `text` is the JSON of the result; else it is the result itself.
+            json: bool,
+            /// Why it failed, if it did.
+            error: Option<ErrorInfo>,
+            /// How many bytes were cut off.
+            cut: Option<u64>,
+        }
+        /// Nobody knows whether the tool took effect, and it is not run again.
+        Decision Unknown = "unknown" erasable true {
+            /// Which tool call.
+            tool_call: String,
+        }
     }
 }
 
@@ -485,6 +546,15 @@ impl Entry {
 }
 
 impl Field for String {
+    fn put(&self) -> Option<Value> {
+        Some(self.as_str().into())
+    }
+    fn get(value: Option<&Value>, whole: &mut bool) -> Self {
+        or_default(value.and_then(Value::as_str), whole).into()
+    }
+}
+
+impl<T: Words> Field for Word<T> {
     fn put(&self) -> Option<Value> {
         Some(self.as_str().into())
     }

@@ -10,10 +10,21 @@ pub mod canonical;
 mod entry;
 pub mod redact;
 mod row;
+#[cfg(test)]
+mod types;
+mod words;
+#[cfg(test)]
+pub(crate) mod written;
 
-pub use entry::{Cause, Entry, Sums, blocks_from_json, blocks_to_json};
+pub use entry::{
+    Cause, Entry, OfCall, OfConversation, OfQueue, OfRecord, OfRun, OfSession, Scope, Sums, blocks_from_json,
+    blocks_to_json,
+};
 pub use row::{GENESIS, Header, Row};
 pub(crate) use row::{hex, sha256};
+pub use words::{
+    Answer, AskReason, Integrity, Limit, Mode, Outcome, RecordKind, Spender, StoppedBy, Verdict, Word, Words,
+};
 
 /// The version of the entries' format. A row with a higher one was written by a newer package.
 pub const FORMAT: u64 = 1;

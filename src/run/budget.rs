@@ -5,7 +5,7 @@
 //! an answer costs (`model`).
 
 use crate::error::{Code, ErrorInfo};
-use crate::journal::Sums;
+use crate::journal::{Limit, Spender, Sums, Word};
 use crate::ports::Millis;
 use serde_json::Value;
 
@@ -13,27 +13,15 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget([Option<u64>; 5]);
 
-/// What is limited: its name in a configuration, and its unit for people.
-const KINDS: [(&str, &str); 5] = [
-    ("turns", " turns"),
-    ("inputTokens", " input tokens"),
-    ("outputTokens", " output tokens"),
-    ("cost", ""),
-    ("wallMs", " ms"),
-];
-
 /// Nano-dollars in a dollar.
 const NANO: f64 = 1e9;
 
 impl Budget {
-    /// The names of its members.
-    pub const NAMES: [&str; 5] = [KINDS[0].0, KINDS[1].0, KINDS[2].0, KINDS[3].0, KINDS[4].0];
-
     /// Reads a recorded one; whatever is no limit limits nothing.
     pub fn from_record(record: Option<&Value>) -> Budget {
-        Budget(Budget::NAMES.map(|name| {
-            let number = record?.get(name)?.as_f64().filter(|number| *number >= 0.0)?;
-            Some(if name == "cost" { (number * NANO).round() as u64 } else { number as u64 })
+        Budget(Limit::ALL.map(|limit| {
+            let number = record?.get(limit.as_str())?.as_f64().filter(|number| *number >= 0.0)?;
+            Some(if limit == Limit::Cost { (number * NANO).round() as u64 } else { number as u64 })
         }))
     }
 
@@ -43,40 +31,49 @@ impl Budget {
         cost.is_some()
     }
 
-    /// What is used up: its name, how much was spent, and the limit. `since`: how long it has taken.
-    pub(super) fn exceeded(&self, sums: &Sums, since: Millis) -> Option<(&'static str, u64, u64)> {
+    /// What is used up: which limit, how much was spent, and the limit. `since`: how long it has taken.
+    pub(super) fn exceeded(&self, sums: &Sums, since: Millis) -> Option<(Limit, u64, u64)> {
         let usage = &sums.usage;
         let input = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
         let unknown = if sums.turns == 0 { 0 } else { u64::MAX };
         let spent = [sums.turns, input, usage.output_tokens, sums.cost.unwrap_or(unknown), since];
-        let limits = Budget::NAMES.into_iter().zip(spent).zip(self.0);
-        let mut over = limits.filter_map(|((name, spent), limit)| Some((name, spent, limit?)));
+        let limits = Limit::ALL.into_iter().zip(spent).zip(self.0);
+        let mut over = limits.filter_map(|((which, spent), limit)| Some((which, spent, limit?)));
         over.find(|(_, spent, limit)| spent >= limit)
     }
 }
 
-/// Why a run cannot go on. `of`: `run` or `session`.
-pub(super) fn exceeded(of: &str, what: &str, spent: u64, limit: u64) -> ErrorInfo {
-    let unit = KINDS.iter().find(|(name, _)| *name == what).map_or("", |(_, unit)| unit);
-    let amount = |number: u64| match what {
-        "cost" if number == u64::MAX => "an unknown part".into(),
+/// Why a run cannot go on.
+pub(super) fn exceeded(of: &Word<Spender>, what: &Word<Limit>, spent: u64, limit: u64) -> ErrorInfo {
+    let unit = match what.known() {
+        Some(Limit::Turns) => " turns",
+        Some(Limit::InputTokens) => " input tokens",
+        Some(Limit::OutputTokens) => " output tokens",
+        Some(Limit::WallMs) => " ms",
+        Some(Limit::Cost) | None => "",
+    };
+    let is_cost = *what == Limit::Cost;
+    let amount = |number: u64| match number {
+        _ if !is_cost => number.to_string(),
+        u64::MAX => "an unknown part".into(),
         // Written by hand: printing a float takes nine kilobytes of the module.
-        "cost" => {
+        _ => {
             let parts = number.saturating_add(50_000) / 100_000;
             format!("${}.{:04}", parts / 10_000, parts % 10_000)
         }
-        _ => number.to_string(),
     };
-    let message = format!("the {of} has used up its budget: {} of {}{unit}", amount(spent), amount(limit));
-    if what == "cost" && spent == u64::MAX {
-        let hint = ["ask a model that counts its tokens and has a price, or take budgets.", of, ".cost away"];
+    let (name, what) = (of.as_str(), what.as_str());
+    let message = format!("the {name} has used up its budget: {} of {}{unit}", amount(spent), amount(limit));
+    if is_cost && spent == u64::MAX {
+        let hint =
+            ["ask a model that counts its tokens and has a price, or take budgets.", name, ".cost away"];
         return ErrorInfo::new(Code::BudgetExceeded, message).hint(hint.concat());
     }
-    let hint = match of {
-        "run" => "resume it or send another message, which has a budget of its own",
+    let hint = match of.known() {
+        Some(Spender::Run) => "resume it or send another message, which has a budget of its own",
         _ => "start the agent with a larger budget",
     };
-    ErrorInfo::new(Code::BudgetExceeded, message).hint(format!("{hint}, or raise budgets.{of}.{what}"))
+    ErrorInfo::new(Code::BudgetExceeded, message).hint(format!("{hint}, or raise budgets.{name}.{what}"))
 }
 
 #[cfg(test)]
@@ -92,23 +89,23 @@ mod tests {
         sums
     }
 
-    fn budget(record: &Value) -> Option<(&'static str, u64, u64)> {
+    fn budget(record: &Value) -> Option<(Limit, u64, u64)> {
         Budget::from_record(Some(record)).exceeded(&sums(), 5_000)
     }
 
     #[test]
     fn each_limit_counts_what_it_says() {
         assert_eq!(budget(&json!({})), None);
-        assert_eq!(budget(&json!({ "turns": 1 })), Some(("turns", 1, 1)));
+        assert_eq!(budget(&json!({ "turns": 1 })), Some((Limit::Turns, 1, 1)));
         assert_eq!(budget(&json!({ "inputTokens": 101 })), None);
         assert_eq!(
             budget(&json!({ "inputTokens": 100 })),
-            Some(("inputTokens", 100, 100)),
+            Some((Limit::InputTokens, 100, 100)),
             "cached ones too"
         );
-        assert_eq!(budget(&json!({ "outputTokens": 20.0 })), Some(("outputTokens", 20, 20)));
-        assert_eq!(budget(&json!({ "cost": 0.0025 })), Some(("cost", 2_500_000, 2_500_000)));
-        assert_eq!(budget(&json!({ "cost": 0.0026, "wallMs": 4_000 })), Some(("wallMs", 5_000, 4_000)));
+        assert_eq!(budget(&json!({ "outputTokens": 20.0 })), Some((Limit::OutputTokens, 20, 20)));
+        assert_eq!(budget(&json!({ "cost": 0.0025 })), Some((Limit::Cost, 2_500_000, 2_500_000)));
+        assert_eq!(budget(&json!({ "cost": 0.0026, "wallMs": 4_000 })), Some((Limit::WallMs, 5_000, 4_000)));
     }
 
     #[test]
@@ -119,14 +116,14 @@ mod tests {
         let mut unknown = Sums::default();
         unknown.add((&Usage::default(), None));
         let (what, spent, limit) = budget.exceeded(&unknown, 0).unwrap();
-        let error = exceeded("run", what, spent, limit);
+        let error = exceeded(&Spender::Run.into(), &what.into(), spent, limit);
         assert_eq!(error.message, "the run has used up its budget: an unknown part of $10.0000");
         assert!(!error.hint.as_deref().unwrap().contains("raise"), "no limit is high enough");
     }
 
     #[test]
     fn the_message_says_what_was_spent_and_the_hint_what_to_do() {
-        let error = exceeded("session", "inputTokens", 1_204, 1_000);
+        let error = exceeded(&Spender::Session.into(), &Limit::InputTokens.into(), 1_204, 1_000);
         assert_eq!(error.message, "the session has used up its budget: 1204 of 1000 input tokens");
         assert!(error.hint.as_deref().unwrap().contains("budgets.session.inputTokens"));
         assert_eq!(error.code, Code::BudgetExceeded);

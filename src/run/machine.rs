@@ -4,18 +4,18 @@ use super::budget::{self, Budget};
 use super::output::Output;
 use super::retry::Broke;
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{Entry, Sums};
+use crate::journal::{
+    Answer, AskReason, Entry, OfCall, OfRun, Outcome, Scope, Spender, StoppedBy, Sums, Word,
+};
 use crate::json::{json, texts};
 use crate::list::Listed;
 use crate::model::{Block, StopReason};
 use crate::object::Object;
 use crate::ports::Millis;
-use crate::tools::permit::UNKNOWN;
 use crate::tools::policy;
 use crate::tools::schema::Repair;
 use crate::tools::{
-    Answers, Checked, Facts, OnResume, Origin, Permit, Policy, Source, ToolText, Verdict, Wanted, decide,
-    gate,
+    Answers, Checked, Facts, OnResume, Origin, Permit, Policy, Source, ToolText, Wanted, decide, gate,
 };
 use serde_json::Value;
 use std::borrow::Cow;
@@ -51,11 +51,11 @@ pub struct Budgets {
 impl Budgets {
     /// Whatever is used up first.
     fn exceeded(&self) -> Option<Entry> {
-        let over = |of: &str, (budget, sums, since): &(Budget, Sums, Millis)| {
+        let over = |of: Spender, (budget, sums, since): &(Budget, Sums, Millis)| {
             let (what, spent, limit) = budget.exceeded(sums, *since)?;
             Some(Entry::OverBudget { of: of.into(), what: what.into(), spent, limit })
         };
-        over("run", &self.run).or_else(|| over("session", &self.session))
+        over(Spender::Run, &self.run).or_else(|| over(Spender::Session, &self.session))
     }
 }
 
@@ -77,17 +77,14 @@ pub struct Delegate {
 pub struct Question {
     /// Its id.
     pub id: String,
-    /// Why it is asked: a code.
-    pub reason: String,
+    /// Why it is asked.
+    pub reason: Word<AskReason>,
     /// The tool's definition that the answer is for.
     pub definition: String,
 }
 
 /// Why a question that has a time limit is answered no.
 pub const NO_ANSWER: &str = "nobody answered in time";
-
-/// Why a run is interrupted whose time is over.
-pub const OUT_OF_TIME: &str = "timeout";
 
 /// The message that began the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -342,32 +339,6 @@ fn bytes_of(blocks: &[Block]) -> u64 {
     blocks.iter().filter_map(Block::words).map(|words| words.len() as u64).sum()
 }
 
-/// How a run ended, as everyone is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The model has finished.
-    Completed,
-    /// Someone stopped it.
-    Interrupted,
-    /// It could not go on.
-    Failed,
-}
-
-impl Outcome {
-    /// The public word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Completed => "completed",
-            Outcome::Interrupted => "interrupted",
-            Outcome::Failed => "failed",
-        }
-    }
-
-    pub(crate) fn parse(word: &str) -> Option<Outcome> {
-        [Outcome::Completed, Outcome::Interrupted, Outcome::Failed].into_iter().find(|o| o.as_str() == word)
-    }
-}
-
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
@@ -503,9 +474,15 @@ impl Run {
 
     /// The end that an `ended` entry tells of, where nothing else of the run is left.
     pub fn ended_by(at: Millis, entry: &Entry) -> Option<Ended> {
-        let Entry::Ended { outcome, code } = entry else { return None };
-        let code = code.as_deref().and_then(Code::parse);
-        Some(Ended { at, outcome: Outcome::parse(outcome)?, error: code.map(wordless) })
+        match entry {
+            Entry::Ended { outcome, code } => Some(Run::end_of(at, outcome.known()?, code.as_deref())),
+            _ => None,
+        }
+    }
+
+    fn end_of(at: Millis, outcome: Outcome, code: Option<&str>) -> Ended {
+        let code = code.and_then(Code::parse);
+        Ended { at, outcome, error: code.map(wordless) }
     }
 
     /// Whether it works: it has not ended and nobody needs to do anything.
@@ -743,8 +720,17 @@ impl Run {
         if let Some(usage) = entry.usage() {
             self.sums.add(usage);
         }
+        match entry.scope() {
+            Scope::Run(entry) => self.fold_turn(at, entry),
+            Scope::Call(entry) => self.fold_call(entry),
+            Scope::Session(_) | Scope::Record(_) | Scope::Conversation(_) | Scope::Queue(_) => None,
+        }
+    }
+
+    /// Something has happened to the run, or in its model call.
+    fn fold_turn(&mut self, at: Millis, entry: OfRun<'_>) -> Option<()> {
         match entry {
-            Entry::Called { call } => {
+            OfRun::Called { call } => {
                 let mut turn = Turn::new(*call);
                 self.calls = *call;
                 self.broke = None;
@@ -757,7 +743,7 @@ impl Run {
                     _ => self.turns.push(turn),
                 }
             }
-            Entry::Answered { call, blocks, stop, provider, model, .. } => {
+            OfRun::Answered { call, blocks, stop, provider, model, .. } => {
                 self.tries = 0;
                 let turn = self.awaited_turn(*call)?;
                 turn.lost += bytes_of(&std::mem::take(&mut turn.had));
@@ -769,103 +755,32 @@ impl Run {
                     model: model.clone(),
                 };
             }
-            Entry::Failed { call, error, blocks, draw, shown, .. } => {
+            OfRun::Failed { call, error, blocks, draw, shown, .. } => {
                 let turn = self.awaited_turn(*call)?;
                 turn.said = Said::Cut(turn.more(blocks));
                 self.tries += 1;
                 let shown = !blocks.is_empty() || *shown == Some(true);
                 self.broke = Some(Broke { error: error.clone(), shown, draw: *draw, decided: false });
             }
-            Entry::Retrying { delay, .. } => {
+            OfRun::Retrying { delay, .. } => {
                 self.broke.as_mut()?.decided = true;
                 self.again_at = Some(at.saturating_add(*delay));
             }
-            Entry::OverBudget { of, what, spent, limit } => {
+            OfRun::OverBudget { of, what, spent, limit } => {
                 let error = budget::exceeded(of, what, *spent, *limit);
                 self.ending = Some((Outcome::Failed, Some(error)));
             }
-            Entry::Due {} => {
+            OfRun::Due {} => {
                 self.again_at.take()?;
             }
-            Entry::FellBack { to } => {
+            OfRun::FellBack { to } => {
                 self.broke.as_mut()?.decided = true;
                 self.tries = 0;
                 self.on = Some(to.clone());
             }
-            Entry::Inspected { tool_call } if tool_call.is_empty() => {
-                self.turns.last_mut()?.inspection = Inspection::Open;
-            }
-            Entry::Validated { tool_call, error } if tool_call.is_empty() => {
-                let turn = self.turns.last_mut().filter(|turn| turn.inspection == Inspection::Open)?;
-                turn.inspection = Inspection::Over(error.clone());
-            }
-            Entry::SentBack { error } => self.turns.last_mut()?.sent_back = Some(error.clone()),
-            Entry::Inspected { tool_call } => self.open(tool_call)?.state = CallState::Inspected,
-            Entry::Validated { tool_call, error } => {
-                let call = self.open(tool_call)?;
-                call.answers.valid = error.is_none();
-                call.state = match error {
-                    None => CallState::Asked,
-                    Some(error) => CallState::Settled(refusal(error.clone())),
-                };
-            }
-            Entry::Consulted { tool_call } => self.open(tool_call)?.state = CallState::Consulted,
-            Entry::Judged { tool_call, verdict } => {
-                let call = self.open(tool_call)?;
-                call.answers.judged = Verdict::parse(verdict);
-                call.state = CallState::Asked;
-            }
-            Entry::PermissionAsked { tool_call, request, reason, definition, .. } => {
-                let call = self.open(tool_call)?;
-                call.questions += 1;
-                call.state = CallState::Waiting(Question {
-                    id: request.clone(),
-                    reason: reason.clone(),
-                    definition: definition.clone(),
-                });
-            }
-            Entry::PermissionAnswered { tool_call, request, answer, reason } => {
-                let call = self.open(tool_call)?;
-                let CallState::Waiting(question) = &call.state else { return None };
-                if question.id != *request {
-                    return None;
-                }
-                call.state = if answer == "deny" {
-                    let error = call.refused(policy::denied());
-                    CallState::Settled(refusal(match reason.as_deref() {
-                        Some(NO_ANSWER) if !call.begun => {
-                            ErrorInfo::new(Code::PermissionDenied, [NO_ANSWER, "; it was not run"].concat())
-                        }
-                        Some(word) => error.hint(word),
-                        None => error,
-                    }))
-                } else {
-                    call.answers.allowed = Some(question.definition.clone());
-                    CallState::Allowed
-                };
-            }
-            Entry::Ordered { tool_call, .. } => self.open(tool_call)?.state = CallState::Ordered,
-            Entry::Handed { tool_call, .. } => self.open(tool_call)?.state = CallState::Handed,
-            Entry::LookedUp { tool_call } => self.open(tool_call)?.state = CallState::LookedUp,
-            Entry::NotFound { tool_call } => {
-                let call = self.open(tool_call)?;
-                call.looked_up = true;
-                call.state = CallState::Lost;
-            }
-            Entry::Refused { tool_call, error } => {
-                let call = self.open(tool_call)?;
-                call.state = CallState::Settled(refusal(call.refused(error.clone())));
-            }
-            Entry::Returned { tool_call, text, json, error, cut } => {
-                let settled = Settled { text: text.clone(), json: *json, error: error.clone(), cut: *cut };
-                self.settle(tool_call, settled)?;
-            }
-            Entry::Unknown { tool_call } => {
-                let call = self.open(tool_call)?;
-                call.state = CallState::Settled(refusal(call.refused(unknown_outcome())));
-            }
-            Entry::Interrupted { reason, blocks, .. } => {
-                let late = reason == OUT_OF_TIME;
+            OfRun::SentBack { error } => self.turns.last_mut()?.sent_back = Some(error.clone()),
+            OfRun::Interrupted { reason, blocks, .. } => {
+                let late = *reason == StoppedBy::Timeout;
                 if let Some(turn) = self.turns.last_mut() {
                     match &mut turn.said {
                         Said::Whole { .. } => {}
@@ -892,11 +807,11 @@ impl Run {
                     false => (Outcome::Interrupted, None),
                 });
             }
-            Entry::Lost { blocks } => self.put_aside(blocks, None),
-            Entry::Benched { blocks, calls, .. } => {
+            OfRun::Lost { blocks } => self.put_aside(blocks, None),
+            OfRun::Benched { blocks, calls, .. } => {
                 self.put_aside(blocks, Some(&calls.as_ref().and_then(texts).unwrap_or_default()));
             }
-            Entry::Resumed {} => {
+            OfRun::Resumed {} => {
                 self.held = false;
                 if let Some(turn) = self.turns.last_mut() {
                     for run in turn.calls.iter_mut().filter_map(|call| call.delegate.as_deref_mut()) {
@@ -904,8 +819,8 @@ impl Run {
                     }
                 }
             }
-            Entry::Ended { .. } => {
-                let mut ended = Run::ended_by(at, entry)?;
+            OfRun::Ended { outcome, code } => {
+                let mut ended = Run::end_of(at, outcome.known()?, code.as_deref());
                 let broke = self.broke.take().map(|broke| broke.error);
                 let known = self.ending.take().and_then(|(_, error)| error).or(broke);
                 ended.error = ended.error.map(|error| known.unwrap_or_else(|| self.failure(error.code)));
@@ -918,23 +833,86 @@ impl Run {
                     turn.said = Said::Cut(std::mem::take(had));
                 }
             }
-            Entry::Started { .. }
-            | Entry::Configured { .. }
-            | Entry::Stopped {}
-            | Entry::Granted { .. }
-            | Entry::Revoked { .. }
-            | Entry::Prompt { .. }
-            | Entry::Queued { .. }
-            | Entry::Edited { .. }
-            | Entry::Unqueued { .. }
-            | Entry::Released {}
-            | Entry::Taken { .. }
-            | Entry::Adopted { .. }
-            | Entry::Delegated { .. }
-            | Entry::Cleared { .. }
-            | Entry::Commanded { .. }
-            | Entry::Found { .. }
-            | Entry::Recorded { .. } => return None,
+        }
+        Some(())
+    }
+
+    /// Something has happened to a tool call, or to the check of the answer.
+    fn fold_call(&mut self, entry: OfCall<'_>) -> Option<()> {
+        match entry {
+            OfCall::Inspected { tool_call } if tool_call.is_empty() => {
+                self.turns.last_mut()?.inspection = Inspection::Open;
+            }
+            OfCall::Validated { tool_call, error } if tool_call.is_empty() => {
+                let turn = self.turns.last_mut().filter(|turn| turn.inspection == Inspection::Open)?;
+                turn.inspection = Inspection::Over(error.clone());
+            }
+            OfCall::Inspected { tool_call } => self.open(tool_call)?.state = CallState::Inspected,
+            OfCall::Validated { tool_call, error } => {
+                let call = self.open(tool_call)?;
+                call.answers.valid = error.is_none();
+                call.state = match error {
+                    None => CallState::Asked,
+                    Some(error) => CallState::Settled(refusal(error.clone())),
+                };
+            }
+            OfCall::Consulted { tool_call } => self.open(tool_call)?.state = CallState::Consulted,
+            OfCall::Judged { tool_call, verdict } => {
+                let call = self.open(tool_call)?;
+                call.answers.judged = verdict.known();
+                call.state = CallState::Asked;
+            }
+            OfCall::PermissionAsked { tool_call, request, reason, definition, .. } => {
+                let call = self.open(tool_call)?;
+                call.questions += 1;
+                call.state = CallState::Waiting(Question {
+                    id: request.clone(),
+                    reason: reason.clone(),
+                    definition: definition.clone(),
+                });
+            }
+            OfCall::PermissionAnswered { tool_call, request, answer, reason } => {
+                let call = self.open(tool_call)?;
+                let CallState::Waiting(question) = &call.state else { return None };
+                if question.id != *request {
+                    return None;
+                }
+                call.state = if *answer == Answer::Deny {
+                    let error = call.refused(policy::denied());
+                    CallState::Settled(refusal(match reason.as_deref() {
+                        Some(NO_ANSWER) if !call.begun => {
+                            ErrorInfo::new(Code::PermissionDenied, [NO_ANSWER, "; it was not run"].concat())
+                        }
+                        Some(word) => error.hint(word),
+                        None => error,
+                    }))
+                } else {
+                    call.answers.allowed = Some(question.definition.clone());
+                    CallState::Allowed
+                };
+            }
+            OfCall::Ordered { tool_call, .. } => self.open(tool_call)?.state = CallState::Ordered,
+            OfCall::Handed { tool_call, .. } => self.open(tool_call)?.state = CallState::Handed,
+            OfCall::LookedUp { tool_call } => self.open(tool_call)?.state = CallState::LookedUp,
+            OfCall::NotFound { tool_call } => {
+                let call = self.open(tool_call)?;
+                call.looked_up = true;
+                call.state = CallState::Lost;
+            }
+            OfCall::Refused { tool_call, error } => {
+                let call = self.open(tool_call)?;
+                call.state = CallState::Settled(refusal(call.refused(error.clone())));
+            }
+            OfCall::Returned { tool_call, text, json, error, cut } => {
+                let settled = Settled { text: text.clone(), json: *json, error: error.clone(), cut: *cut };
+                self.settle(tool_call, settled)?;
+            }
+            OfCall::Unknown { tool_call } => {
+                let call = self.open(tool_call)?;
+                call.state = CallState::Settled(refusal(call.refused(unknown_outcome())));
+            }
+            // It begins a run, which takes it up.
+            OfCall::Delegated { .. } => return None,
         }
         Some(())
     }
@@ -1057,8 +1035,7 @@ impl Run {
 
     /// Whether it does now, in place of what would come next.
     fn lets_in(&self, next: &Entry, rules: &Rules<'_>) -> bool {
-        let would_end =
-            matches!(next, Entry::Ended { outcome, .. } if outcome == Outcome::Completed.as_str());
+        let would_end = matches!(next, Entry::Ended { outcome, .. } if *outcome == Outcome::Completed);
         let goes_on =
             matches!(next, Entry::Called { .. }) || (would_end && rules.budgets.exceeded().is_none());
         goes_on && self.can_be_steered(rules)
@@ -1223,7 +1200,7 @@ impl Run {
         for call in &turn.calls {
             let tool_call = call.id.clone();
             let entry = match &call.state {
-                CallState::Waiting(question) if steers && question.reason == UNKNOWN => {
+                CallState::Waiting(question) if steers && question.reason == AskReason::UnknownOutcome => {
                     Some(Entry::Unknown { tool_call })
                 }
                 CallState::Asked | CallState::Waiting(_) | CallState::Allowed
@@ -1377,7 +1354,7 @@ fn not_wanted(stop: &StopReason) -> Option<ErrorInfo> {
 }
 
 fn end(outcome: Outcome, code: Option<Code>) -> Entry {
-    Entry::Ended { outcome: outcome.as_str().into(), code: code.map(|code| code.as_str().into()) }
+    Entry::Ended { outcome: outcome.into(), code: code.map(|code| code.as_str().into()) }
 }
 
 fn same_arguments(one: &str, other: &str) -> bool {

@@ -14,11 +14,12 @@ mod output;
 mod registry;
 mod retry;
 
+pub use crate::journal::Outcome;
 pub use budget::Budget;
 pub(crate) use machine::answer_id;
 pub use machine::{
-    Budgets, Call, CallState, Delegate, Ended, NO_ANSWER, OUT_OF_TIME, Outcome, Prompt, Question, Rules, Run,
-    Said, Settled, Steered, Turn,
+    Budgets, Call, CallState, Delegate, Ended, NO_ANSWER, Prompt, Question, Rules, Run, Said, Settled,
+    Steered, Turn,
 };
 pub use output::Output;
 pub use registry::{Live, Runs, Waiter};

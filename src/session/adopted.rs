@@ -65,7 +65,7 @@ pub fn adopted(messages: &Value, fresh: &str) -> Result<Vec<Entry>, ErrorInfo> {
         said_at: exchange.said_at,
         blocks: exchange.blocks,
         ends: (!exchange.ends.is_empty()).then(|| exchange.ends.into()),
-        outcome: exchange.outcome.as_str().into(),
+        outcome: exchange.outcome.into(),
         model: exchange.model,
     };
     Ok(exchanges.into_iter().enumerate().map(entry).list())
@@ -213,7 +213,7 @@ pub(super) fn run_of(header: &Header, entry: &Entry) -> Option<Run> {
         Some(ends) => json::items(ends).iter().map(settled).whole()?,
         None => Vec::new(),
     };
-    let ended = Ended { at: header.at, outcome: Outcome::parse(outcome)?, error: None };
+    let ended = Ended { at: header.at, outcome: outcome.known()?, error: None };
     let run = Run::new(header.run.clone()?, said_at.unwrap_or(header.at), prompt);
     run.over(blocks, ends, ended, model.as_deref())
 }

@@ -15,7 +15,7 @@ use super::transitions::{Cause, Status, next};
 use super::{Session, dates};
 use crate::error::{Code, ErrorInfo};
 use crate::find::beginning;
-use crate::journal::{Entry, Header, redact};
+use crate::journal::{Answer, Entry, Header, RecordKind, Word, redact};
 use crate::list::Listed;
 use crate::maps::Named;
 use crate::object::Object;
@@ -66,14 +66,10 @@ struct Later {
     come: usize,
 }
 
-/// What an event, a receipt, a run and a handoff are called in an entry, and what makes a copy a session of its own.
-pub(crate) mod what {
+/// What makes a copy a session of its own.
+pub(super) mod what {
     pub const IMPORT: &str = "import";
     pub const FORK: &str = "fork";
-    pub const EVENT: &str = "event";
-    pub const RECEIPT: &str = "receipt";
-    pub const HANDOFF: &str = "handoff";
-    pub const RUN: &str = "run";
 }
 
 impl Session {
@@ -234,7 +230,7 @@ impl Session {
                 self.keeping.later = self.keeping.later.take().and_then(|mut later| {
                     later.come += 1;
                     // Of the end of a run the event comes last, of anything else one thing comes.
-                    let more = matches!(later.entry, Entry::Ended { .. }) && what != what::EVENT;
+                    let more = matches!(later.entry, Entry::Ended { .. }) && *what != RecordKind::Event;
                     more.then_some(later)
                 });
             }
@@ -275,11 +271,11 @@ impl Session {
             self.keeping.record = Some(record);
         }
         for event in outcome.events {
-            self.owe(run, what::EVENT, event.json());
+            self.owe(run, RecordKind::Event, event.json());
         }
     }
 
-    fn owe(&mut self, run: Option<&str>, what: &str, record: Value) {
+    fn owe(&mut self, run: Option<&str>, what: RecordKind, record: Value) {
         let entry = Entry::Recorded { what: what.into(), record };
         self.keeping.owed.push_back((run.map(Into::into), entry));
     }
@@ -287,14 +283,14 @@ impl Session {
     fn owe_event(&mut self, kind: &str, run: Option<&str>, at: Millis, more: Value) {
         let event = self.record().and_then(|record| Event::of(record, kind, at, more).ok());
         if let Some(event) = event {
-            self.owe(run, what::EVENT, event.json());
+            self.owe(run, RecordKind::Event, event.json());
         }
     }
 
     fn owe_receipt(&mut self, run: &str, receipt: Option<Result<Receipt, ErrorInfo>>) -> Option<Receipt> {
         let receipt = receipt?.ok()?;
         self.keeping.receipt = receipt.text("self_hash").map(Into::into);
-        self.owe(Some(run), what::RECEIPT, receipt.json());
+        self.owe(Some(run), RecordKind::Receipt, receipt.json());
         Some(receipt)
     }
 
@@ -319,19 +315,19 @@ impl Session {
                 let outcome = self.ask("prompt", &args.done(), at);
                 // The record changes with the event: that stays when the text is erased.
                 for event in outcome.events {
-                    self.owe(Some(run), what::EVENT, event.json());
+                    self.owe(Some(run), RecordKind::Event, event.json());
                 }
             }
             Entry::PermissionAnswered { tool_call, answer, request, .. } => {
                 let tool = self.run(run).and_then(|run| run.call(tool_call)).map(|call| call.name.clone());
                 let metadata = Object::new()
-                    .text("answer", answer)
+                    .text("answer", answer.as_str())
                     .text("request_id", request)
                     .value("tool", tool.into())
                     .done();
                 let more = Object::new().text("run_id", run).value("metadata", metadata).done();
                 self.owe_event("permission_answered", Some(run), at, more);
-                if answer == "deny" {
+                if *answer == Answer::Deny {
                     self.keep_call(run, tool_call, "denied", at);
                 }
             }
@@ -351,7 +347,7 @@ impl Session {
                 }
             }
             Entry::OverBudget { what, limit, .. } => {
-                self.keeping.interrupted = Some(interruption(what, *limit));
+                self.keeping.interrupted = Some(interruption(what.as_str(), *limit));
             }
             Entry::Returned { tool_call, error, .. } => {
                 let status = if error.is_some() { "failed" } else { "passed" };
@@ -363,7 +359,9 @@ impl Session {
             }
             Entry::Unknown { tool_call } => self.keep_call(run, tool_call, UNKNOWN, at),
             Entry::Ended { outcome, code } if self.runs.last().is_some_and(|top| top.id == run) => {
-                self.keep_end(run, outcome, code.as_deref(), at);
+                if let Some(outcome) = outcome.known() {
+                    self.keep_end(run, outcome, code.as_deref(), at);
+                }
             }
             _ => {}
         }
@@ -455,7 +453,7 @@ impl Session {
     }
 
     /// What a run that is over leaves behind.
-    fn keep_end(&mut self, id: &str, outcome: &str, code: Option<&str>, at: Millis) {
+    fn keep_end(&mut self, id: &str, outcome: Ending, code: Option<&str>, at: Millis) {
         let Some(run) = self.run(id) else { return };
         let answers = run.turns.iter().filter(|turn| turn.answered()).count() as u64;
         let turns = run.turns.len() as u64;
@@ -483,8 +481,8 @@ impl Session {
         receipts.extend(self.owe_receipt(id, receipt));
         let ids: Vec<String> = receipts.iter().map(|receipt| receipt.id().to_owned()).list();
         let interrupted = self.keeping.interrupted.take();
-        let status = if interrupted.is_some() { "interrupted" } else { outcome };
-        let why = interrupted.as_deref().or(code.filter(|_| outcome != "completed"));
+        let status = if interrupted.is_some() { "interrupted" } else { outcome.as_str() };
+        let why = interrupted.as_deref().or(code.filter(|_| outcome != Ending::Completed));
         let end = End {
             status,
             iteration: turns,
@@ -497,8 +495,8 @@ impl Session {
         let left = self.left(id, started_at, &end, answers, &receipts);
         let handoff_id = left.as_ref().map(|(_, handoff)| handoff.id().to_owned());
         if let Some((run, handoff)) = left {
-            self.owe(Some(id), what::RUN, run);
-            self.owe(Some(id), what::HANDOFF, handoff.json());
+            self.owe(Some(id), RecordKind::Run, run);
+            self.owe(Some(id), RecordKind::Handoff, handoff.json());
         }
         let Some(record) = self.record() else { return };
         let finish = Finish {
@@ -515,13 +513,13 @@ impl Session {
         if let Some(event) = lifecycle::finish(record, &finish, &[]).events.into_iter().next() {
             let mut told = Object::new();
             told.all(event.json());
-            if let (Some(code), true) = (code, outcome == "failed") {
+            if let (Some(code), true) = (code, outcome == Ending::Failed) {
                 let mut metadata = Object::new();
                 metadata.all(event.json().get("metadata").cloned().unwrap_or_default()).text("code", code);
                 metadata.maybe_text("detail", detail.as_deref());
                 told.value("metadata", metadata.done());
             }
-            self.owe(Some(id), what::EVENT, told.done());
+            self.owe(Some(id), RecordKind::Event, told.done());
         }
     }
 
@@ -554,23 +552,23 @@ impl Session {
     }
 
     /// Something that was owed is written down.
-    fn recorded(&mut self, run: Option<&str>, what: &str, record: &Value) -> Option<()> {
+    fn recorded(&mut self, run: Option<&str>, what: &Word<RecordKind>, record: &Value) -> Option<()> {
         if let Some((_, Entry::Recorded { what: kind, record: owed })) = self.keeping.owed.front()
             && kind == what
             && owed == record
         {
             self.keeping.owed.pop_front();
         }
-        match what {
-            what::RECEIPT => {
+        match what.known() {
+            Some(RecordKind::Receipt) => {
                 self.keeping.receipt = record.get("self_hash").and_then(Value::as_str).map(Into::into);
                 self.keeping.receipts.push(record.clone());
                 let metadata = record.get("result").and_then(|result| result.get("metadata"));
                 let call = metadata.and_then(|metadata| metadata.get("tool_call_id")?.as_str());
                 self.keeping.begun.remove(call.unwrap_or_default());
             }
-            what::EVENT => self.told(run, record)?,
-            _ => {}
+            Some(RecordKind::Event) => self.told(run, record)?,
+            Some(RecordKind::Handoff | RecordKind::Run) | None => {}
         }
         Some(())
     }

@@ -22,7 +22,6 @@ mod versions;
 mod view;
 
 pub use adopted::adopted;
-pub(crate) use keeping::what;
 pub use keeping::{as_stored, lost_by, state_of};
 pub use queue::Queued;
 pub use replay::{Difference, again, replay};
@@ -31,7 +30,9 @@ pub(crate) use view::{answer, arguments, said_in, text_part, usage};
 pub use view::{answer_of, history, history_of_version, tool_result};
 
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{Cause, Entry, GENESIS, Header, Row, Sums};
+use crate::journal::{
+    Answer, Cause, Entry, GENESIS, Header, OfConversation, OfRecord, OfSession, Row, Scope, Sums,
+};
 use crate::json::texts;
 use crate::list::Listed;
 use crate::maps::Named;
@@ -41,7 +42,7 @@ use crate::object::Object;
 use crate::ports::{Millis, PatternEngine};
 use crate::run::{Budget, Budgets, CallState, Ended, Outcome, Output, Prompt, Rules, Run};
 use crate::tools::{Caller, Facts, Grant, Policy, Registry, Source};
-use keeping::Keeping;
+use keeping::{Keeping, what};
 use record::Record;
 use serde_json::Value;
 use versions::Versions;
@@ -420,8 +421,20 @@ impl Session {
 
     fn fold(&mut self, header: &Header, entry: Option<&Entry>) -> Option<()> {
         let Some(entry) = entry else { return self.fold_erased(header) };
+        match entry.scope() {
+            Scope::Session(of) => self.fold_own(header, of)?,
+            Scope::Record(of) => self.fold_record(header, of),
+            Scope::Conversation(of) => self.fold_conversation(header, of, entry)?,
+            Scope::Queue(of) => self.fold_queue(header, of)?,
+            Scope::Run(_) | Scope::Call(_) => self.fold_run(header, entry)?,
+        }
+        Some(())
+    }
+
+    /// Something has happened to the session itself.
+    fn fold_own(&mut self, header: &Header, entry: OfSession<'_>) -> Option<()> {
         match entry {
-            Entry::Started { config, tools, .. } => {
+            OfSession::Started { config, tools, .. } => {
                 self.configure(Some(config), Some(tools))?;
                 if let Some(run) = self.runs.last_mut().filter(|run| run.ended.is_none()) {
                     run.forget_page();
@@ -430,38 +443,64 @@ impl Session {
                 self.hold_queue(true);
                 self.forget_page_of_queue();
             }
-            Entry::Commanded { what, args } if is_copy(what) => {
-                // What was always allowed was allowed there. Who has written what comes from a file, nobody knows.
-                self.grants.clear();
-                self.empty_queue(header.at);
-                if what == what::IMPORT || args.get("imported") == Some(&Value::Bool(true)) {
-                    self.outside_at = Some(header.seq);
-                    self.imported_at = header.seq;
-                }
-                let text = |name: &str| args.get(name).and_then(Value::as_str);
-                if self.record().map(Record::id) != text("id") {
-                    self.copied_at = header.seq;
-                }
-                let integrity = text("integrity").map(Into::into);
-                self.origin = std::mem::take(&mut self.origin).or(integrity);
-            }
-            Entry::Found { integrity } => {
-                self.origin = std::mem::take(&mut self.origin).or_else(|| Some(integrity.clone()));
-            }
-            Entry::Commanded { .. } | Entry::Recorded { .. } => {}
-            Entry::Configured { config, tools } => self.configure(config.as_ref(), tools.as_ref())?,
+            OfSession::Configured { config, tools } => self.configure(config.as_ref(), tools.as_ref())?,
             // What was always allowed was allowed until now.
-            Entry::Stopped {} => self.grants.clear(),
-            Entry::Granted { tool, definition } => self.grants.push(Grant {
+            OfSession::Stopped {} => self.grants.clear(),
+            OfSession::Found { integrity } => {
+                self.origin = std::mem::take(&mut self.origin).or_else(|| Some(integrity.as_str().into()));
+            }
+            OfSession::Granted { tool, definition } => self.grants.push(Grant {
                 tool: tool.clone(),
                 definition: definition.clone(),
                 seq: header.seq,
             }),
-            Entry::Revoked { tool } => self.grants.retain(|grant| grant.tool != *tool),
-            Entry::Cleared { sums } => {
-                if self.current().is_some() {
-                    return None;
+            OfSession::Revoked { tool } => self.grants.retain(|grant| grant.tool != *tool),
+        }
+        Some(())
+    }
+
+    /// Something was done with the session, or put on record: what the conversation has of it.
+    fn fold_record(&mut self, header: &Header, entry: OfRecord<'_>) {
+        let (what, args) = match entry {
+            OfRecord::Commanded { what, args } if is_copy(what) => (what, args),
+            // The record is kept apart: `keeping`.
+            OfRecord::Commanded { .. } | OfRecord::Recorded { .. } => return,
+        };
+        // What was always allowed was allowed there. Who has written what comes from a file, nobody knows.
+        self.grants.clear();
+        self.empty_queue(header.at);
+        if what == what::IMPORT || args.get("imported") == Some(&Value::Bool(true)) {
+            self.outside_at = Some(header.seq);
+            self.imported_at = header.seq;
+        }
+        let text = |name: &str| args.get(name).and_then(Value::as_str);
+        if self.record().map(Record::id) != text("id") {
+            self.copied_at = header.seq;
+        }
+        let integrity = text("integrity").map(Into::into);
+        self.origin = std::mem::take(&mut self.origin).or(integrity);
+    }
+
+    /// The conversation begins a run, or begins anew.
+    fn fold_conversation(&mut self, header: &Header, of: OfConversation<'_>, entry: &Entry) -> Option<()> {
+        if self.current().is_some() {
+            return None;
+        }
+        match of {
+            OfConversation::Prompt { .. } => {
+                self.fold_prompt(header, entry)?;
+            }
+            OfConversation::Adopted { .. } => {
+                let run = adopted::run_of(header, entry)?;
+                if run.outside {
+                    self.outside_at = Some(header.seq);
                 }
+                for call in run.turns.iter().flat_map(|turn| &turn.calls) {
+                    self.call_ids.insert(&call.id, ());
+                }
+                self.runs.push(run);
+            }
+            OfConversation::Cleared { sums } => {
                 let mut past = std::mem::take(&mut self.past);
                 for run in self.all_runs().flat_map(Run::all) {
                     past.insert(&run.id, Past::of(run));
@@ -479,31 +518,6 @@ impl Session {
                 self.generation += 1;
                 self.blank = false;
             }
-            Entry::Prompt { .. } => {
-                if self.current().is_some() {
-                    return None;
-                }
-                self.fold_prompt(header, entry)?;
-            }
-            Entry::Adopted { .. } => {
-                if self.current().is_some() {
-                    return None;
-                }
-                let run = adopted::run_of(header, entry)?;
-                if run.outside {
-                    self.outside_at = Some(header.seq);
-                }
-                for call in run.turns.iter().flat_map(|turn| &turn.calls) {
-                    self.call_ids.insert(&call.id, ());
-                }
-                self.runs.push(run);
-            }
-            Entry::Queued { .. }
-            | Entry::Edited { .. }
-            | Entry::Unqueued { .. }
-            | Entry::Released {}
-            | Entry::Taken { .. } => self.fold_queue(header, entry)?,
-            entry => self.fold_run(header, entry)?,
         }
         Some(())
     }
@@ -671,7 +685,7 @@ pub(crate) fn files_of_prompt(files: &[Block]) -> impl Iterator<Item = &File> {
 /// What this entry, of this number, always allows.
 fn granted_by(run: &Run, entry: &Entry, seq: u64) -> Option<Grant> {
     let Entry::PermissionAnswered { tool_call, answer, .. } = entry else { return None };
-    let call = run.call(tool_call).filter(|_| answer == "always_allow")?;
+    let call = run.call(tool_call).filter(|_| *answer == Answer::AlwaysAllow)?;
     let CallState::Waiting(question) = &call.state else { return None };
     Some(Grant { tool: call.name.clone(), definition: question.definition.clone(), seq })
 }

@@ -10,7 +10,7 @@
 //! session to work again. A message that comes later is not held by what was before it.
 
 use super::{Past, Session, files_of_prompt};
-use crate::journal::{Entry, Header};
+use crate::journal::{Entry, Header, Mode, OfQueue};
 use crate::list::Listed;
 use crate::model::{Block, File};
 use crate::object::Object;
@@ -61,8 +61,8 @@ impl Queued {
     /// `QueuedMessage` of the contract.
     pub fn json(&self) -> Value {
         let Entry::Prompt { message, text, .. } = &self.prompt else { return Value::Null };
-        let mode = if self.steers { "steer" } else { "queue" };
-        Object::new().text("id", message).text("text", text).text("mode", mode).done()
+        let mode = if self.steers { Mode::Steer } else { Mode::Queue };
+        Object::new().text("id", message).text("text", text).text("mode", mode.as_str()).done()
     }
 }
 
@@ -94,20 +94,20 @@ impl Session {
     }
 
     /// What happens to the queue. `None`: it does not fit.
-    pub(super) fn fold_queue(&mut self, header: &Header, entry: &Entry) -> Option<()> {
+    pub(super) fn fold_queue(&mut self, header: &Header, entry: OfQueue<'_>) -> Option<()> {
         match entry {
-            Entry::Queued { mode, prompt } => {
+            OfQueue::Queued { mode, prompt } => {
                 let (at, run) = (header.at, header.run.clone()?);
-                let steers = mode == "steer";
+                let steers = *mode == Mode::Steer;
                 let kept = Entry::from_json("prompt", prompt).filter(|entry| entry.to_json() == *prompt)?;
                 self.queue.push(Queued { at, run, steers, held: false, prompt: kept });
             }
-            Entry::Edited { message, text } => {
+            OfQueue::Edited { message, text } => {
                 let queued = self.queue.iter_mut().find(|queued| queued.message() == message)?;
                 let Entry::Prompt { text: said, .. } = &mut queued.prompt else { return None };
                 said.clone_from(text);
             }
-            Entry::Unqueued { message } => {
+            OfQueue::Unqueued { message } => {
                 let at = self.queue.iter().position(|queued| queued.message() == message);
                 let gone = at.map(|at| self.queue.remove(at));
                 let run = header.run.as_ref()?;
@@ -116,9 +116,8 @@ impl Session {
                 let (started_at, ended) = (gone.map(|gone| gone.at).or(before)?, never_begun(header.at));
                 self.past.insert(run, Past { started_at, begun: false, ended: Some(ended) });
             }
-            Entry::Released {} => self.hold_queue(false),
-            Entry::Taken { message } => self.take_queued(header, message)?,
-            _ => return None,
+            OfQueue::Released {} => self.hold_queue(false),
+            OfQueue::Taken { message } => self.take_queued(header, message)?,
         }
         Some(())
     }

@@ -16,9 +16,10 @@ pub mod registry;
 pub mod result;
 pub mod schema;
 
+pub use crate::journal::Verdict;
 pub use definition::{Definition, OnResume, Origin, Source};
 pub use gate::{Checked, gate};
 pub use permit::{Answers, Caller, Facts, Grant, Permit, Wanted, decide};
-pub use policy::{Policy, Verdict};
+pub use policy::Policy;
 pub use registry::Registry;
 pub use result::{MAX_RESULT_BYTES, ToolText};

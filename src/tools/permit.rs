@@ -7,9 +7,10 @@
 
 use super::definition::{Definition, OnResume, Origin};
 use super::gate::{Checked, gate};
-use super::policy::{Policy, Verdict, bound_to, fingerprint};
+use super::policy::{Policy, bound_to, fingerprint};
 use super::registry::Registry;
 use crate::error::{Code, ErrorInfo};
+use crate::journal::{AskReason, Verdict};
 use crate::json::texts;
 use serde_json::Value;
 
@@ -95,11 +96,11 @@ pub enum Permit<'a> {
         args: Value,
     },
     /// The page's `decide` is asked about it, and told what the rules ask about.
-    Consult(Checked<'a>, &'static str),
+    Consult(Checked<'a>, AskReason),
     /// A person is asked about it, for just these arguments and this definition.
     Ask {
-        /// Why: a code.
-        reason: &'static str,
+        /// Why.
+        reason: AskReason,
         /// The arguments' hash.
         arguments: String,
         /// The definition's.
@@ -108,12 +109,6 @@ pub enum Permit<'a> {
     /// It runs.
     Run(Checked<'a>),
 }
-
-/// Why a lost call is asked about.
-pub const UNKNOWN: &str = "unknown_outcome";
-
-/// Why a call is asked about once more that a person has allowed.
-pub const CHANGED: &str = "definition_changed";
 
 /// How often a call may fail in the same way before it is not tried again.
 const IN_A_ROW: usize = 3;
@@ -142,15 +137,15 @@ pub fn decide<'a>(wanted: &Wanted<'_>, facts: &Facts<'a>) -> Permit<'a> {
         return Permit::Refuse(error.hint("let a model call it, in a run"));
     }
     if wanted.lost && tool.on_resume != OnResume::Rerun {
-        return ask(&checked, UNKNOWN);
+        return ask(&checked, AskReason::UnknownOutcome);
     }
     if let Some(definition) = &answers.allowed {
         let changed = *definition != fingerprint(tool);
         return match facts.policy.verdict(tool, false).0 {
             // To the page's own code, an answer about another tool is none, whatever the rules say.
-            _ if changed && by_page => ask(&checked, CHANGED),
+            _ if changed && by_page => ask(&checked, AskReason::DefinitionChanged),
             Verdict::Deny => Permit::Refuse(not_allowed(tool, by_page)),
-            _ if changed => ask(&checked, CHANGED),
+            _ if changed => ask(&checked, AskReason::DefinitionChanged),
             Verdict::Allow | Verdict::Ask => run(checked, facts.policy),
         };
     }
@@ -173,8 +168,8 @@ pub fn decide<'a>(wanted: &Wanted<'_>, facts: &Facts<'a>) -> Permit<'a> {
         match answers.judged {
             None => return Permit::Consult(checked, reason),
             // Nothing that a page decides in advance lifts what an outsider's text may have asked for.
-            Some(Verdict::Allow) if reason == "external_text" => {}
-            Some(judged) => (verdict, reason) = (judged, "decide"),
+            Some(Verdict::Allow) if reason == AskReason::ExternalText => {}
+            Some(judged) => (verdict, reason) = (judged, AskReason::Decide),
         }
     }
     let granted = grant.is_some() && !(outside && tool.open_world);
@@ -185,7 +180,7 @@ pub fn decide<'a>(wanted: &Wanted<'_>, facts: &Facts<'a>) -> Permit<'a> {
     }
 }
 
-fn ask<'a>(checked: &Checked<'_>, reason: &'static str) -> Permit<'a> {
+fn ask<'a>(checked: &Checked<'_>, reason: AskReason) -> Permit<'a> {
     let (arguments, definition) = (bound_to(&checked.args), fingerprint(checked.definition));
     Permit::Ask { reason, arguments, definition }
 }
@@ -278,11 +273,11 @@ mod tests {
             match decide(&wanted, &Facts { tools: &tools, policy, grants: &self.grants, caller }) {
                 Permit::Refuse(error) => format!("refuse {}: {}", error.code.as_str(), error.message),
                 Permit::Inspect { function, args } => format!("inspect {function} {args}"),
-                Permit::Consult(checked, reason) => format!("consult {reason} {}", checked.args),
+                Permit::Consult(checked, reason) => format!("consult {} {}", reason.as_str(), checked.args),
                 Permit::Ask { reason, arguments, definition } => {
                     assert_eq!(arguments, bound_to(&crate::json::parse(self.arguments).unwrap()));
                     assert_eq!(definition, self.fingerprint());
-                    format!("ask {reason}")
+                    format!("ask {}", reason.as_str())
                 }
                 Permit::Run(checked) => format!("run {}", checked.args),
             }

@@ -7,40 +7,10 @@
 
 use super::definition::{Definition, Origin, Source};
 use crate::error::{Code, ErrorInfo};
-use crate::journal::sha256;
+use crate::journal::{AskReason, Verdict, sha256};
 use crate::json::{json, texts};
 use crate::list::Listed;
 use serde_json::Value;
-
-/// What becomes of a call, the freest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// It runs.
-    Allow,
-    /// A person is asked.
-    Ask,
-    /// It is refused.
-    Deny,
-}
-
-impl Verdict {
-    /// All of them, in the order of their words.
-    pub const WORDS: [&str; 3] = ["allow", "ask", "deny"];
-
-    /// Its public name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Verdict::Allow => "allow",
-            Verdict::Ask => "ask",
-            Verdict::Deny => "deny",
-        }
-    }
-
-    /// The verdict of this name.
-    pub fn parse(text: &str) -> Option<Verdict> {
-        [Verdict::Allow, Verdict::Ask, Verdict::Deny].into_iter().find(|verdict| verdict.as_str() == text)
-    }
-}
 
 /// The process types. The first may do everything and delegate.
 pub const PROCESS_TYPES: [&str; 4] = ["Orchestrator", "Researcher", "Worker", "SkillComposer"];
@@ -128,20 +98,24 @@ impl Policy {
         Some(["[UNAVAILABLE: Requires ", self.missing(tool)?, " capability]"].concat())
     }
 
-    /// What the rules say of a call, and the word for why. `outside`: the conversation holds text from outside that
+    /// What the rules say of a call, and why. `outside`: the conversation holds text from outside that
     /// came after a person last allowed just this tool.
-    pub fn verdict(&self, tool: &Definition, outside: bool) -> (Verdict, &'static str) {
+    pub fn verdict(&self, tool: &Definition, outside: bool) -> (Verdict, AskReason) {
         let named = |rules: &[(String, Verdict)], name: &str| {
             rules.iter().find(|(rule, _)| rule == name).map(|(_, verdict)| *verdict)
         };
         let by_capability = tool.capability.as_deref().and_then(|name| named(&self.by_capability, name));
         let (verdict, why) = match named(&self.tools, &tool.name).or(by_capability) {
-            Some(verdict) => (verdict, "policy"),
-            None if tool.destructive && self.default != Some(Verdict::Deny) => (Verdict::Ask, "destructive"),
-            None => (self.default.unwrap_or(Verdict::Allow), "policy"),
+            Some(verdict) => (verdict, AskReason::Policy),
+            None if tool.destructive && self.default != Some(Verdict::Deny) => {
+                (Verdict::Ask, AskReason::Destructive)
+            }
+            None => (self.default.unwrap_or(Verdict::Allow), AskReason::Policy),
         };
         match verdict {
-            Verdict::Allow | Verdict::Ask if outside && tool.open_world => (Verdict::Ask, "external_text"),
+            Verdict::Allow | Verdict::Ask if outside && tool.open_world => {
+                (Verdict::Ask, AskReason::ExternalText)
+            }
             _ => (verdict, why),
         }
     }
@@ -185,11 +159,17 @@ mod tests {
     #[test]
     fn without_rules_only_what_destroys_is_asked_about() {
         let none = Policy::default();
-        assert_eq!(none.verdict(&tool(json!({})), false), (Verdict::Allow, "policy"));
-        assert_eq!(none.verdict(&tool(json!({"destructive": true})), false), (Verdict::Ask, "destructive"));
-        assert_eq!(none.verdict(&tool(json!({})), true), (Verdict::Ask, "external_text"));
-        assert_eq!(none.verdict(&tool(json!({"openWorld": false})), true), (Verdict::Allow, "policy"));
-        assert_eq!(none.verdict(&tool(json!({"readOnly": true})), true), (Verdict::Allow, "policy"));
+        assert_eq!(none.verdict(&tool(json!({})), false), (Verdict::Allow, AskReason::Policy));
+        assert_eq!(
+            none.verdict(&tool(json!({"destructive": true})), false),
+            (Verdict::Ask, AskReason::Destructive)
+        );
+        assert_eq!(none.verdict(&tool(json!({})), true), (Verdict::Ask, AskReason::ExternalText));
+        assert_eq!(
+            none.verdict(&tool(json!({"openWorld": false})), true),
+            (Verdict::Allow, AskReason::Policy)
+        );
+        assert_eq!(none.verdict(&tool(json!({"readOnly": true})), true), (Verdict::Allow, AskReason::Policy));
         assert!(
             none.offers(&tool(json!({}))) && none.missing(&tool(json!({"capability": "Mail"}))).is_none()
         );
@@ -201,15 +181,15 @@ mod tests {
         let mail = tool(json!({"capability": "Mail", "destructive": true}));
         assert_eq!(policy(config.clone()).verdict(&mail, false).0, Verdict::Allow);
         // A rule of the page's does not lift what an outsider's text may have asked for.
-        assert_eq!(policy(config.clone()).verdict(&mail, true), (Verdict::Ask, "external_text"));
+        assert_eq!(policy(config.clone()).verdict(&mail, true), (Verdict::Ask, AskReason::ExternalText));
         config["permissions"]["tools"] = json!({"other": "allow"});
-        assert_eq!(policy(config.clone()).verdict(&mail, true), (Verdict::Ask, "external_text"));
+        assert_eq!(policy(config.clone()).verdict(&mail, true), (Verdict::Ask, AskReason::ExternalText));
         config["permissions"]["capabilities"] = json!({});
-        assert_eq!(policy(config.clone()).verdict(&mail, false), (Verdict::Deny, "policy"));
+        assert_eq!(policy(config.clone()).verdict(&mail, false), (Verdict::Deny, AskReason::Policy));
         config["permissions"]["default"] = json!("allow");
-        assert_eq!(policy(config.clone()).verdict(&mail, false), (Verdict::Ask, "destructive"));
+        assert_eq!(policy(config.clone()).verdict(&mail, false), (Verdict::Ask, AskReason::Destructive));
         config["permissions"]["default"] = json!("deny");
-        assert_eq!(policy(config).verdict(&tool(json!({})), true), (Verdict::Deny, "policy"));
+        assert_eq!(policy(config).verdict(&tool(json!({})), true), (Verdict::Deny, AskReason::Policy));
     }
 
     #[test]

@@ -8,18 +8,19 @@ mod read;
 
 pub(super) use provider::provider;
 pub use provider::{Http, Provider, Timeouts};
+pub(crate) use read::function;
 pub use read::{Function, Given};
-pub(crate) use read::{function, shortened};
 
 use crate::error::ErrorInfo;
 use crate::harness::secrets::SECRET_BYTES;
-use crate::journal::redact;
+use crate::journal::{Limit, redact};
 use crate::json::json;
 use crate::list::Listed;
 use crate::model::{Ability, Catalog, Known, Peer, Reasoning, Settings};
 use crate::object::Object;
 use crate::ports::MAX_DELAY_MS;
 use crate::prompt::{self, Skill};
+use crate::protocol::args::shortened;
 use crate::run::Budget;
 use crate::session::DEFAULT_MAX_TURNS;
 use crate::tools::Verdict;
@@ -413,7 +414,7 @@ fn budgets(value: &Value, name: &str) -> Result<Value, ErrorInfo> {
         }
         for (limit, number) in object(budget, &path)? {
             let path = [&path, ".", limit].concat();
-            if !Budget::NAMES.contains(&limit.as_str()) {
+            if !Limit::WORDS.contains(&limit.as_str()) {
                 return Err(unknown(&path));
             }
             let fits = number.as_f64().is_some_and(|number| (0.0..9e15).contains(&number));

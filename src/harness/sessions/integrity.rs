@@ -9,15 +9,15 @@
 //! It tells of changes on the disk, or in a backup of it, that were made without the key. A script of this origin can
 //! have anything signed, and a database that was put back whole is what it was.
 
-use super::waiting::by_rows;
 use crate::harness::core::Core;
 use crate::harness::{After, DEFAULT_SESSION, Harness};
 use crate::journal::canonical::{Integrity, payload};
-use crate::journal::{Entry, Row};
+use crate::journal::{Entry, RecordKind, Row};
 use crate::json::{self, json};
 use crate::list::Listed;
 use crate::ports::{Key, Millis, Part, Rows, Table, Write};
-use crate::session::{Session, what};
+use crate::protocol::Source;
+use crate::session::Session;
 use serde_json::Value;
 
 /// The head of a session as it is stored.
@@ -119,7 +119,7 @@ impl Core {
                 // What rows gave away counts until all of them are read again.
                 let whole = match after {
                     After::Look(waiting) => {
-                        let page = by_rows(&waiting.name) || waiting.tail.is_some();
+                        let page = waiting.by_rows() || waiting.tail.is_some();
                         !page && !self.sessions.has(id)
                     }
                     After::List { .. } => false,
@@ -179,7 +179,8 @@ impl Harness {
     pub(in crate::harness) fn texts_to_judge(after: &After, rows: &[Rows]) -> Vec<String> {
         let mut texts = Vec::new();
         let by_events = match after {
-            After::Look(waiting) => judges_events(&waiting.name),
+            // What is only folded has been judged by its head.
+            After::Look(waiting) => waiting.request.command.row().source != Source::Fold,
             _ => matches!(after, After::Arrived { .. }),
         };
         if by_events {
@@ -206,11 +207,6 @@ fn heads_among<'a>(after: &After, rows: &'a [Rows]) -> Vec<&'a (Key, String)> {
         }
         _ => Vec::new(),
     }
-}
-
-/// Whether the events among the rows that are read for a command are judged.
-fn judges_events(command: &str) -> bool {
-    by_rows(command) || matches!(command, "sessions.status" | "sessions.fork")
 }
 
 /// What a stored signature says, by the one that it should be. Behind a signature stands which key has made it.
@@ -254,14 +250,14 @@ fn event_in(text: &str) -> Option<(String, String, Option<String>)> {
     let row = Row::from_text(text).ok().filter(Row::is_recorded)?;
     let Some(Entry::Recorded { what, record }) = row.read().ok()?.1 else { return None };
     let id = record.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-    (what == what::EVENT).then(|| (id, payload(&record), row.signature().map(Into::into)))
+    (what == RecordKind::Event).then(|| (id, payload(&record), row.signature().map(Into::into)))
 }
 
 /// The write of a row: an event is signed.
 pub(in crate::harness) fn row_write(session: &str, seq: u64, row: &Row, entry: &Entry) -> Write {
     let (table, key, value) = (Table::Entries, vec![session.into(), seq.into()], row.to_text());
     match entry {
-        Entry::Recorded { what, record } if what == what::EVENT => {
+        Entry::Recorded { what, record } if *what == RecordKind::Event => {
             Write::Sign { table, key, value, texts: vec![payload(record)] }
         }
         _ => Write::Put { table, key, value },

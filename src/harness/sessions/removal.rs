@@ -12,8 +12,10 @@ use crate::harness::core::Core;
 use crate::harness::runs::Runner;
 use crate::harness::start::Purpose;
 use crate::harness::{After, DEFAULT_SESSION, Harness, Lifecycle};
+use crate::journal::StoppedBy;
 use crate::list::Listed;
 use crate::ports::{Millis, Read, Rows, Table, Write};
+use crate::protocol::Command;
 use serde_json::Value;
 
 /// How long a removal can be undone, in milliseconds.
@@ -31,16 +33,16 @@ impl Core {
     /// A removed session is not there for any command but the one that brings it back, as long as that can be.
     pub(in crate::harness) fn must_be_there(
         &self,
-        name: &str,
+        command: Command,
         session: &str,
         removed: Option<Millis>,
     ) -> Result<(), ErrorInfo> {
-        let there = match (removed, name == "sessions.undoRemove") {
+        let there = match (removed, command == Command::SessionsUndoRemove) {
             (None, _) => true,
             (Some(at), true) => self.now < at.saturating_add(UNDO_MS),
             (Some(_), false) => false,
         };
-        if there { Ok(()) } else { Err(no_session_for(name, session)) }
+        if there { Ok(()) } else { Err(no_session_for(command, session)) }
     }
 
     /// Removes a session that was changed from outside, at once: nothing in it says whose it is, and there is nothing to
@@ -69,7 +71,7 @@ impl Runner {
         }
         // Whoever may not remove it must not stop its run.
         core.must_own_session(session)?;
-        self.interrupt_session(core, session, "removed", true);
+        self.interrupt_session(core, session, StoppedBy::Removed, true);
         self.unqueue_all(core, session);
         self.ask_session(core, session, "remove", args)?;
         core.outbox.strictly();

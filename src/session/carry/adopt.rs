@@ -6,14 +6,11 @@
 //! done.
 
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{Entry, Row};
+use crate::journal::{Entry, Row, StoppedBy};
 use crate::list::Listed;
 use crate::ports::Millis;
 use crate::session::Session;
 use serde_json::Value;
-
-/// Why a copy's open run is interrupted.
-const COPIED: &str = "copied";
 
 /// A row that is new, with what it says.
 pub type Made = (u64, Row, Entry);
@@ -43,7 +40,7 @@ pub fn adopt(
     // Whoever works for a run ends before it.
     for part in open.unwrap_or_default().iter().rev() {
         if copy.session.open_run(part).is_some() {
-            let (reason, blocks) = (COPIED.into(), Vec::new());
+            let (reason, blocks) = (StoppedBy::Copied.into(), Vec::new());
             copy.append(Some(part), Entry::Interrupted { reason, blocks, usage: None, cost: None })?;
             copy.settle()?;
         }

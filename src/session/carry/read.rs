@@ -3,14 +3,14 @@
 use super::{FORMAT, LINE, VERSION, tied};
 use crate::error::{Code, ErrorInfo};
 use crate::find;
-use crate::journal::{Entry, Row, hex};
+use crate::journal::{Entry, RecordKind, Row, hex};
 use crate::json::{self, Reader as Json};
 use crate::list::Listed;
 use crate::maps::Named;
 use crate::ports::{PatternEngine, Rows, signed_row};
 use crate::session::lifecycle::check_id;
 use crate::session::record::{self, Record, storable};
-use crate::session::{Difference, Session, again, what};
+use crate::session::{Difference, Session, again};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -236,8 +236,8 @@ impl Reader {
         match entry {
             Entry::Commanded { args, .. } => storable(args, &[]),
             Entry::Recorded { what, record } => {
-                record::check(what, record, &mut self.receipts, &self.session.tools)?;
-                if what == what::EVENT {
+                record::check(what.known(), record, &mut self.receipts, &self.session.tools)?;
+                if *what == RecordKind::Event {
                     let stored = (Vec::new(), row.stored());
                     match row.signature() {
                         Some(_) => self.events.push(stored),

@@ -11,16 +11,17 @@ mod handoff;
 mod receipt;
 mod shape;
 mod tables;
+#[cfg(test)]
+mod types;
 
 pub use handoff::{Draft, End};
 pub use receipt::{Boundary, Deed, ToolDeed, UNKNOWN, check_chain};
 
 use super::dates;
 use super::transitions::Status;
-use super::what;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::redact::has_secret;
-use crate::journal::sha256;
+use crate::journal::{RecordKind, sha256};
 use crate::json::texts;
 use crate::maps::Named;
 use crate::object::Object;
@@ -117,32 +118,32 @@ pub fn storable(record: &Value, known: &[String]) -> Result<(), ErrorInfo> {
 /// # Errors
 /// `corrupt`, saying what is wrong with it; `invalid_arguments`: there is a secret in it.
 pub fn check(
-    what: &str,
+    what: Option<RecordKind>,
     record: &Value,
     receipts: &mut Named<()>,
     tools: &Registry,
 ) -> Result<(), ErrorInfo> {
     let no_record = || ErrorInfo::new(Code::Corrupt, "no such record is written here");
     let (shape, check): (_, Check) = match what {
-        what::EVENT => (&tables::EVENT, anything),
-        what::RECEIPT => (&tables::RECEIPT, receipt::hashed),
-        what::HANDOFF => (&tables::HANDOFF, anything),
-        what::RUN => (&tables::RUN, anything),
-        _ => return Err(no_record()),
+        Some(RecordKind::Event) => (&tables::EVENT, anything),
+        Some(RecordKind::Receipt) => (&tables::RECEIPT, receipt::hashed),
+        Some(RecordKind::Handoff) => (&tables::HANDOFF, anything),
+        Some(RecordKind::Run) => (&tables::RUN, anything),
+        None => return Err(no_record()),
     };
     let whole = |shape, check, given: &Members| {
         let whole = read(shape, check, given.clone())?;
         if whole == *given { Ok(whole) } else { Err(no_record()) }
     };
     let mut given = record.as_object().cloned().unwrap_or_default();
-    if what == what::RUN {
+    if what == Some(RecordKind::Run) {
         let Some(Value::Array(outputs)) = given.remove("outputs") else { return Err(no_record()) };
         for output in outputs {
             whole(&tables::OUTPUT, anything, output.as_object().unwrap_or(&Members::new()))?;
         }
     }
     let whole = whole(shape, check, &given)?;
-    if what == what::RECEIPT {
+    if what == Some(RecordKind::Receipt) {
         check_chain(receipts, &Receipt(whole))?;
     }
     let mut said = record.clone();

@@ -53,7 +53,7 @@ pub(super) struct Shape {
 const SHOWN: usize = 64;
 
 /// The version of all of them.
-const VERSION: &str = "0.1.0";
+pub(super) const VERSION: &str = "0.1.0";
 
 impl Shape {
     /// The record with all its members; or what is wrong with it.

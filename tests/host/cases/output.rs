@@ -306,7 +306,7 @@ fn what_the_page_has_said_outlives_it() {
         fold(Entry::Validated { tool_call: String::new(), error });
         let (run, next) = fold(started()).unwrap();
         match &next {
-            Entry::Ended { outcome: ended, .. } => assert_eq!(ended, outcome),
+            Entry::Ended { outcome: ended, .. } => assert_eq!(ended.as_str(), outcome),
             Entry::SentBack { error } => assert_eq!((error.message.as_str(), outcome), ("odd", "sent_back")),
             other => panic!("{other:?}"),
         }

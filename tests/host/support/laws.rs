@@ -5,7 +5,7 @@
 //! of events, their numbers, one end a run, and nothing before its commit. Promises: a broken law is an `Err`
 //! that names it. Leaves to others: making things happen (`sim`).
 
-use lodger::journal::{Cause, Entry, GENESIS, Row};
+use lodger::journal::{Answer, AskReason, Cause, Entry, GENESIS, Mode, RecordKind, Row};
 use lodger::model::Block;
 use lodger::ports::{Commit, Durability, Key, MemoryStore, Part, PatternEngine, Read, Rows, Table, Write};
 use lodger::run::{CallState, Outcome, Run};
@@ -215,7 +215,7 @@ impl Journal {
                 Entry::Prompt { files, .. } if !files.is_empty() => self.outside = header.seq,
                 Entry::PermissionAsked { tool_call, request, reason, .. } => {
                     self.wait(&run);
-                    if reason == "unknown_outcome" {
+                    if *reason == AskReason::UnknownOutcome {
                         self.unknown.insert((run.clone(), tool_call.clone()));
                     }
                     law(self.questions.insert((run, request.clone()), false).is_none(), || {
@@ -227,18 +227,18 @@ impl Journal {
                     let answered = answered.ok_or_else(|| format!("{request} was never asked"))?;
                     law(!*answered, || format!("{request} is answered twice"))?;
                     *answered = true;
-                    if answer == "deny" {
+                    if *answer == Answer::Deny {
                         self.has_effect(&run, tool_call)?;
                     } else {
                         self.allowed.insert((run.clone(), tool_call.clone()));
-                        if answer == "always_allow" {
+                        if *answer == Answer::AlwaysAllow {
                             let name = self.call_name(&run, tool_call)?;
                             self.always.insert(name, header.seq);
                         }
                     }
                 }
                 Entry::Judged { tool_call, verdict } => {
-                    self.judged.insert((run, tool_call.clone()), verdict.clone());
+                    self.judged.insert((run, tool_call.clone()), verdict.as_str().to_owned());
                 }
                 Entry::Granted { tool, .. } => drop(self.always.insert(tool.clone(), header.seq)),
                 Entry::Revoked { tool } => drop(self.always.remove(tool)),
@@ -267,7 +267,9 @@ impl Journal {
                 Entry::Lost { .. } => drop(self.lost.insert(run)),
                 // It may be ended by a page that never told of it, as what was lost.
                 Entry::Benched { .. } => drop(self.lost.insert(run)),
-                Entry::Recorded { what, record } if what == "receipt" => self.has_receipt(run, record)?,
+                Entry::Recorded { what, record } if *what == RecordKind::Receipt => {
+                    self.has_receipt(run, record)?
+                }
                 Entry::Ended { .. } => self.has_its_receipts(&run)?,
                 Entry::Cleared { .. } => {
                     self.cleared = header.seq;
@@ -333,7 +335,7 @@ impl Journal {
                 let id = prompt["message"].as_str().unwrap_or_default().to_owned();
                 law(self.fold.current().is_some(), || format!("{id} waits for nothing"))?;
                 let (prompt, run) = (prompt.clone(), run.ok_or("what waits has no run")?.into());
-                self.queue.push(Waits { id, run, steers: mode == "steer", held: false, prompt });
+                self.queue.push(Waits { id, run, steers: *mode == Mode::Steer, held: false, prompt });
             }
             Entry::Edited { message, text } => {
                 let waits = self.queue.iter_mut().find(|waits| waits.id == *message);
@@ -347,7 +349,7 @@ impl Journal {
             Entry::Started { .. } => self.queue.iter_mut().for_each(|waits| waits.held = true),
             Entry::Ended { outcome, .. } if of_top => {
                 for waits in &mut self.queue {
-                    (waits.steers, waits.held) = (false, outcome != "completed");
+                    (waits.steers, waits.held) = (false, *outcome != Outcome::Completed);
                 }
             }
             Entry::Cleared { .. } => self.queue.clear(),

@@ -16,8 +16,17 @@ pub const TEXTS: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 /// What stands between these in the README is about the repository: it links to files that the package has not.
 const ONLY_HERE: [&str; 2] = ["<!-- only here, not in the npm package -->\n", "<!-- end -->\n"];
 
-/// What `exports` names, besides the modules.
-const TYPES: [&str; 5] = ["index.d.ts", "offline.d.ts", "prompt-api.d.ts", "testing.d.ts", "wllama.d.ts"];
+/// The types that `exports` names, and those that they take in.
+const TYPES: [&str; 8] = [
+    "index.d.ts",
+    "commands.d.ts",
+    "journal.d.ts",
+    "offline.d.ts",
+    "prompt-api.d.ts",
+    "record.d.ts",
+    "testing.d.ts",
+    "wllama.d.ts",
+];
 
 pub fn assemble(project: &Project, modules: &Path, wasm: &[u8]) -> Result<()> {
     let pkg = project.pkg();
