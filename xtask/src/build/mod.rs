@@ -94,7 +94,7 @@ pub fn bench(project: &Project) -> Result<PathBuf> {
 
 /// What rooms of the house would weigh as parts of the module of their own.
 pub fn parts(project: &Project) -> Result<()> {
-    let built = wasm::compile(project, Profile::Release, "npm")?;
+    let built = wasm::compile_linked(project)?;
     let bindings = wasm::bind(project, Profile::Release, &built)?;
     let small = opt::shrink(project, &bindings.wasm)?;
     print!("{}", parts::report(&fs::read(&built)?, &small.named)?);

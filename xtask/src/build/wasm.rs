@@ -37,13 +37,23 @@ pub struct Bindings {
 }
 
 pub fn compile(project: &Project, profile: Profile, features: &str) -> Result<PathBuf> {
+    compile_with(project, profile, features, &[])
+}
+
+/// The same, with what the linker knows of which function and which data refers to which.
+pub fn compile_linked(project: &Project) -> Result<PathBuf> {
+    compile_with(project, Profile::Release, "npm", &["-Clink-arg=--emit-relocs"])
+}
+
+fn compile_with(project: &Project, profile: Profile, features: &str, more: &[&str]) -> Result<PathBuf> {
     ensure_target()?;
-    let dir = project.cache("wasm");
+    // What is compiled with other flags is compiled anew, so it has a folder of its own.
+    let dir = project.cache(if more.is_empty() { "wasm" } else { "wasm-linked" });
     // `--crate-type cdylib`: Cargo leaves out link-time optimisation where an rlib is made by the same call.
     let mut cmd = Cmd::new(cargo())
         .args(["rustc", "--package", "lodger", "--lib", "--crate-type", "cdylib", "--target", WASM])
         .args(["--features", features])
-        .args(["--config", &rustflags(project, profile)])
+        .args(["--config", &rustflags(project, more)])
         .arg("--target-dir")
         .arg(&dir)
         .in_dir(&project.root);
@@ -60,16 +70,13 @@ pub fn compile(project: &Project, profile: Profile, features: &str) -> Result<Pa
 
 /// `v0` names keep the types a generic function was made for, so that `rooms` can say who asked for it. Paths of the
 /// building machine end up in panic messages: they are cut to what all machines have in common.
-fn rustflags(project: &Project, profile: Profile) -> String {
+fn rustflags(project: &Project, more: &[&str]) -> String {
     let mut flags = vec!["-Csymbol-mangling-version=v0".to_owned()];
     // The loop instead of the unrolled rounds: 7 KB less.
     flags.push("--cfg=sha2_backend_soft=\"compact\"".to_owned());
     flags.push(format!("-Cllvm-args={}", LLVM.join(" ")));
     flags.push(format!("-Clink-arg=-zstack-size={STACK}"));
-    // What refers to what, for `parts`. The published module is the same byte for byte.
-    if profile == Profile::Release {
-        flags.push("-Clink-arg=--emit-relocs".to_owned());
-    }
+    flags.extend(more.iter().map(|flag| (*flag).to_owned()));
     flags.push(format!("--remap-path-prefix={}=", project.root.display()));
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)
