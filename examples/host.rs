@@ -7,6 +7,7 @@ use lodger::error::ErrorInfo;
 use lodger::harness::{Action, By, Harness, Input, ModelRequest, Notice, Options};
 use lodger::model::{Decoder, Wire};
 use lodger::ports::{HttpRequest, MemoryStore};
+use lodger::protocol::read;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
@@ -111,7 +112,7 @@ pub fn converse() -> Result<Option<String>, ErrorInfo> {
     let mut id = 0;
     let mut ask = |name: &str, args: Value| {
         id += 1;
-        let command = Input::Command { id, name: name.into(), args, fresh: id.to_string(), by: By::Here };
+        let command = Input::Command { id, request: read(name, args), fresh: id.to_string(), by: By::Here };
         pump(&mut harness, &mut store, command)
     };
     let schema = json!({ "type": "object", "properties": { "city": { "type": "string" } } });

@@ -6,12 +6,12 @@
 // called, and who waited for it is answered. Leaves to others: which tab holds (`tabs.js`), how words travel
 // (`neighbours.js`), what they mean (`PROTOCOL.md`).
 
+import { BEGINS } from "./commands.js";
+
 // The numbers of our own client, and of `tabs.js`, stay below these; a host counts to 2 ** 32.
 const FUNCTIONS = 2 ** 20;
 const COMMANDS = 2 ** 30;
 const MEMBERS = ["execute", "lookup", "validate"];
-/** What begins a run: whoever sent it is asked first for its tools. */
-const SENDS = ["sendMessage", "regenerate", "resume", "sessions.prompt", "sessions.runOnce"];
 
 const UNKNOWN = { name: "Error", code: "unknown_outcome", message: "The tab that this was running in is gone; what came of it is not known." };
 const GONE = { name: "Error", code: "not_configured", message: "The tab that gave this function is closed: give it again in one that is open." };
@@ -131,7 +131,8 @@ export class Guests {
         const reply = { ...message, id };
         const taken = guest?.taken.get(id);
         if (taken) taken.reply = reply;
-        if (SENDS.includes(name) && message.json) this.#senders.set(JSON.parse(message.json).runId, tab);
+        // Whoever has begun a run is asked first for its tools.
+        if (BEGINS.includes(name) && message.json) this.#senders.set(JSON.parse(message.json).runId, tab);
         if (name === "configureAgent" && !message.error) this.#configured(args);
         this.#say(tab, reply);
         return true;

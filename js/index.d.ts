@@ -3,8 +3,10 @@
 //
 // Units: times are milliseconds since the epoch, durations milliseconds, sizes bytes.
 
+import type { Commands } from "./commands.js";
 import type { EventRecord, HandoffRecord, ReceiptRecord, RunOutput, TaskRunRecord } from "./record.js";
 
+export type { Commands };
 export type * from "./journal.js";
 export type * from "./record.js";
 
@@ -50,38 +52,6 @@ export function deleteWorkspace(name: string): Promise<void>;
 export function invoke<C extends keyof Commands>(command: C, args?: Commands[C]["args"]): Promise<Commands[C]["value"]>;
 export function invoke(command: string, args?: object): Promise<unknown>;
 
-/** The commands of `invoke`, their arguments and what they resolve to. */
-export interface Commands {
-  /** Opens the workspace and makes it the one that `invoke` acts on; lets go of the one it opened before. */
-  initialize_workspace: { args: { name: string }; value: void };
-  start_agent: { args: AgentConfig; value: void };
-  stop_agent: { args: {}; value: void };
-  /** Resolves once the message is accepted; the answer comes by events. */
-  send_agent_message: { args: { message: string; replaces?: string }; value: { runId: string; status: "accepted"; acceptedAt: number } };
-  regenerate_agent_message: { args: { messageId?: string }; value: { runId: string; status: "accepted"; acceptedAt: number } };
-  interrupt_agent: { args: {}; value: void };
-  get_agent_status: { args: {}; value: Status };
-  clear_conversation: { args: {}; value: void };
-  get_conversation_history: { args: { version?: string }; value: Message[] };
-  get_agent_settings: { args: {}; value: AgentSettings };
-  execute_tool: { args: { tool: string; arguments?: object }; value: ToolResult };
-  /** Answers a question, like `resolvePermission`. */
-  respond_permission_request: { args: { requestId: string; answer: PermissionAnswer; reason?: string }; value: void };
-  list_tools: { args: {}; value: ToolDefinition[] };
-  session_launch: { args: NonNullable<Parameters<Sessions["launch"]>[0]>; value: SessionState };
-  session_prompt: { args: { id: string; prompt: string }; value: { runId: string | null } };
-  session_status: { args: { id: string }; value: { session: SessionState; hmac_status: HmacStatus } };
-  session_stop: { args: { id: string; reason?: string }; value: SessionState };
-  session_restart: { args: { id: string; reason?: string }; value: SessionState };
-  session_recover: { args: { id: string; action?: string; reason?: string; detail?: string }; value: SessionState };
-  session_list: { args: {}; value: SessionState[] };
-  session_rename: { args: { id: string; displayName: string }; value: SessionState };
-  session_remove: { args: { id: string }; value: void };
-  session_undo_remove: { args: { id: string }; value: SessionState };
-  session_task: { args: { id: string }; value: TaskRun };
-  run_once: { args: { objective: string }; value: TaskDone };
-  "agent.wait": { args: { runId: string; timeoutMs?: number; errorGraceMs?: number }; value: WaitResult };
-}
 export interface AgentSettings {
   /** Whether there is a provider that can be asked: it has its key, or needs none. */
   api_key_configured: boolean;

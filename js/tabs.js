@@ -5,8 +5,9 @@
 // what it knows it was told, what it does goes through `world`, so that a test can play every order of things.
 // Promises: a client hears one host at a time, whole and in order; a command is carried out at most once, and is answered
 // or refused; a client whose holder changes is told. Leaves to others: who may write (the epoch in the database), which
-// tab a holder's word is for (`guests.js`), locks and channels (`neighbours.js`).
+// tab a holder's word is for (`guests.js`), locks and channels (`neighbours.js`), which command is of which kind (`commands.js`).
 
+import { AGAIN, KEYED, OWN, WAITS } from "./commands.js";
 import { Guests, named } from "./guests.js";
 
 /** The version of what tabs say to each other. */
@@ -23,14 +24,6 @@ const TRIES = 4;
 /** How long `wait` waits where nobody says, and how far a timer counts. */
 const WAIT_MS = 30_000;
 const LONGEST_MS = 2 ** 31 - 1;
-
-/** What each tab does for itself: it is about this tab, or about nothing that the agent holds. */
-const OWN = /^(startAgent|standIn|letGo|pages\..*|keys\.(list|validate|models)|sessions\.(export|replay)|setOperator|storage|persist|file|draft|close)$/;
-/** What the next holder can be asked as well, whether or not the last one did it. */
-const AGAIN =
-  /^(history|watch|wait|result|settings|interrupt|stopAgent|configureAgent|resolvePermission|tools\.(grants|revoke|resolve)|queue\..*|sessions\.(status|list|journal|events|receipts|handoffs|task|left|activity|output|attach|rename|bench|play))$/;
-/** The same, for the journal knows by a key whether it was done. */
-const KEYED = /^(sendMessage|regenerate|sessions\.prompt)$/;
 
 const LOST = { code: "ownership_lost", message: "The tab that ran the agent is gone, and nobody knows whether this was done.", retryable: true, hint: "Look whether it was, then try again." };
 const MUTE = { code: "holder_unreachable", message: "The tab that runs the agent does not answer.", retryable: true, hint: 'Go to that tab, or take the agent over: startAgent({ ifRunning: "takeover" }).' };
@@ -119,7 +112,7 @@ export class Tabs {
     if (name === "startAgent") return this.#start(entry);
     if (name === "tools.register" || name === "tools.unregister") return this.#tool(entry);
     if (name === "configureAgent") entry.then = ({ error }) => void (error || this.#configured(args));
-    if (OWN.test(name)) return this.#toHost(entry);
+    if (OWN.includes(name)) return this.#toHost(entry);
     // Others may follow that journal still.
     if (this.#guests && name === "sessions.attach" && !args.on) return this.#replied({ t: "reply", id });
     this.#send(entry);
@@ -163,7 +156,7 @@ export class Tabs {
     entry.to = this.#holder.epoch;
     entry.tries++;
     this.#sent.set((entry.number ??= ++this.#lastNumber), entry);
-    if (KEYED.test(name)) args.idempotencyKey ??= `${this.#world.id}:${entry.number}`;
+    if (KEYED.includes(name)) args.idempotencyKey ??= `${this.#world.id}:${entry.number}`;
     const known = named(name, args, (command) => this.#pending.get(command)?.number);
     // Whoever takes it much later would do what nobody waits for any more.
     const until = this.#world.now() + (TRIES + 1) * ACK_MS;
@@ -565,7 +558,7 @@ export class Tabs {
     this.#mirror(mirror);
     this.#tellOf(this.#holder.tab);
     // What waits for the end of a run hears of it there.
-    for (const entry of [...this.#pending.values()]) if (entry.to === this.#holder.epoch || (entry.to === HERE && /^(wait|result)$/.test(entry.message.name))) this.#toHolder(entry);
+    for (const entry of [...this.#pending.values()]) if (entry.to === this.#holder.epoch || (entry.to === HERE && WAITS.includes(entry.message.name))) this.#toHolder(entry);
     this.#moveOn();
   }
 
@@ -614,11 +607,11 @@ const SHAPES = {
   yield: any,
   says: ({ n, list }) => n > 0 && Array.isArray(list) && list.every((item) => Array.isArray(item) && isObject(item[1]) && (item[1].t !== "joined" || (Array.isArray(item[1].mirror) && item[1].mirror.every(isObject)))),
   join: ({ low, tools }) => low > 0 && Array.isArray(tools) && tools.every(isObject),
-  command: ({ id, name, args }) => id > 0 && typeof name === "string" && !OWN.test(name) && isObject(args),
+  command: ({ id, name, args }) => id > 0 && typeof name === "string" && !OWN.includes(name) && isObject(args),
   answers: ({ message }) => isObject(message),
 };
 
-const repeats = ({ name, args }) => AGAIN.test(name) || (KEYED.test(name) && args.idempotencyKey !== undefined);
+const repeats = ({ name, args }) => AGAIN.includes(name) || (KEYED.includes(name) && args.idempotencyKey !== undefined);
 
 /** A configuration with something changed; `null` gives a member its default back. */
 const changed = (config, patch) => Object.fromEntries(Object.entries({ ...config, ...patch }).filter(([, value]) => value !== null));

@@ -15,6 +15,7 @@
 //! | [`json`] | JSON: read byte by byte, as a tree, and written |
 //! | [`object`] | JSON objects, put together member by member |
 //! | [`error`] | the stable codes, and what to do about each |
+//! | [`protocol`] | what can be asked of the harness: the table of commands, and the reader of arguments |
 //! | [`ports`] | what the core asks of the world, as data; a store in memory |
 //! | [`model`] | conversations, and one codec for each wire |
 //! | [`journal`] | the entries of a session, and how they are stored |
@@ -40,6 +41,7 @@
 //! ```
 //! use lodger::harness::{Action, By, Harness, Input, Lifecycle, Options};
 //! use lodger::ports::MemoryStore;
+//! use lodger::protocol::read;
 //! use serde_json::json;
 //!
 //! let mut harness = Harness::new(Options {
@@ -51,9 +53,8 @@
 //! let mut store = MemoryStore::new();
 //! let mut now = 1_000; // milliseconds since the epoch, from any clock
 //!
-//! let start = json!({ "model": "any" });
-//! let by = By::Here;
-//! harness.handle(now, Input::Command { id: 1, name: "startAgent".into(), args: start, fresh: "a1".into(), by });
+//! let request = read("startAgent", json!({ "model": "any" }));
+//! harness.handle(now, Input::Command { id: 1, request, fresh: "a1".into(), by: By::Here });
 //! let mut answer = None;
 //! while let Some(action) = harness.poll(now) {
 //!     now += 1;
@@ -96,6 +97,7 @@ pub mod model;
 pub mod object;
 pub mod ports;
 pub mod prompt;
+pub mod protocol;
 pub mod run;
 pub mod session;
 pub mod tools;

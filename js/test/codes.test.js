@@ -37,7 +37,7 @@ test("what index.d.ts names exists: every code, event and state comes from somew
   const events = [...types.match(/interface WorkspaceEvents \{([\s\S]*?)\n\}/)[1].matchAll(/"(agent:[a-z-]+)"/g)].map(([, name]) => name);
   assert.deepEqual(events.sort(), [...new Set([...source.matchAll(/"(agent:[a-z-]+)"/g)].map(([, name]) => name))].sort());
   const lifecycles = types.match(/export type Lifecycle = (.*);/)[1].match(/\w+(?=["":])/g);
-  const known = [...read("../../src/harness/mod.rs").match(/pub enum Lifecycle \{([\s\S]*?)\n\}/)[1].matchAll(/^    (\w+)/gm)].map(([, name]) => name);
+  const known = [...read("../../src/harness/core.rs").match(/pub enum Lifecycle \{([\s\S]*?)\n\}/)[1].matchAll(/^    (\w+)/gm)].map(([, name]) => name);
   // A running one that waits for a person is told by a word of its own.
   const [, suspended] = read("../../src/harness/events.rs").match(/Lifecycle::Running if self\.is_suspended\(\) => "(\w+)"/);
   assert.deepEqual(lifecycles.sort(), [...known, suspended].sort());

@@ -1,12 +1,12 @@
 // The machine between tabs: single cases by name, and every law over schedules at random (`tabs.model.js`).
-// `LODGER_CAMPAIGN=1` plays a million of them, else a tenth; `LODGER_SEED=n` plays one.
+// `LODGER_CAMPAIGN=1` plays a million of them, `LODGER_QUICK=1` a hundredth, else a tenth; `LODGER_SEED=n` plays one.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Tabs } from "../tabs.js";
 import { schedule } from "./tabs.model.js";
 
-const SCHEDULES = process.env.LODGER_CAMPAIGN === "1" ? 1_000_000 : 100_000;
+const SCHEDULES = process.env.LODGER_CAMPAIGN === "1" ? 1_000_000 : process.env.LODGER_QUICK === "1" ? 10_000 : 100_000;
 
 test(`no law is broken, whatever is late, lost or said twice, and whoever crashes, sleeps or takes over: ${SCHEDULES} schedules`, () => {
   const seen = { epochs: 0, written: 0, followers: 0, gone: 0 };

@@ -231,6 +231,10 @@ export async function use(): Promise<void> {
   }
   await ws.queue.release();
   await ws.invoke("agent.wait", { runId: "r", errorGraceMs: 15_000 });
+  const fork = await invoke("session_fork", { id: "docs", at: 3 });
+  same<typeof fork, SessionState>(true);
+  const file = await ws.invoke("session_export", { id: "docs", format: "journal" });
+  await invoke("session_import", { file });
 
   const engine = null as unknown as WllamaEngine;
   const inPage: Provider[] = [wllama({ engine, model: "/a.gguf" }), wllama({ engine: async () => engine, model: new Blob() }), promptApi(), promptApi({ languages: ["en"] })];

@@ -1,4 +1,17 @@
 // Tabs that crash at a chosen moment: the moments of a run counted in the page, and the crash itself from outside.
+//
+// The tests crash at one moment of each kind. The campaign (`LODGER_CAMPAIGN=1`) also crashes at many, spread over the run.
+
+/** `[title, choose(moments)]` for each crash that is to be tried: at these kinds, and in the campaign at so many moments. */
+export function crashPoints(kinds, many) {
+  const points = kinds.map((kind) => [`crash at "${kind}"`, (moments) => middle(moments.filter((moment) => kindOf(moment) === kind))]);
+  if (process.env.LODGER_CAMPAIGN !== "1") return points;
+  return [...points, ...Array.from({ length: many }, (_, i) => [`crash ${i + 1} of ${many}`, (moments) => moments[Math.floor((i * moments.length) / many)]])];
+}
+
+const middle = (list) => list[list.length >> 1];
+/** A moment without its numbers. */
+export const kindOf = (moment) => moment.replaceAll(/ \d+/g, "");
 
 /**
  * Counts the moments of a run in the page (commits before and after, every event, inside the tool) and stops at one.

@@ -1,49 +1,29 @@
-// A small test runner: a line per test, a fresh browser context per test, everything a test opened closed after it,
-// and an uncaught error in a page fails the test that did not announce it.
+// What a test of the package has: a fresh browser context, tabs on the test pages, servers for its models; everything that
+// it opened is closed after it, and an uncaught error in a page fails the test that did not announce it.
 import { rawServer } from "../servers/raw.mjs";
 import { aimock } from "../servers/aimock.mjs";
+import { site } from "./site.mjs";
 
-// Guards against hanging, no measures of speed.
-const HANG_MS = 90_000;
-const CLOSE_MS = 30_000;
-
-class Late extends Error {}
-
-/** Waits for the work of a test, at most so long: what comes of it after that is nobody's. */
-async function inTime(work, ms, t) {
-  let timer;
-  const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Late(`still not done after ${ms / 1000} s${t.at && `: ${t.at}`}`)), ms); });
-  try {
-    await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** The tests of `register(test, { pkg })` whose title contains the words, as the pool has them. */
+export async function suite(name, { register, ...about }, pkg, words = "") {
+  const tests = [];
+  const test = (title, body, { hangMs } = {}) => {
+    if (title.includes(words)) tests.push({ title, hangMs, open: async (lane) => new Context(await served(lane, pkg), title, body) });
+  };
+  await register(test, { pkg });
+  return { name, ...about, tests };
 }
 
-/** Runs `register(test, env)`'s tests; gives `{ passed, failed }`. */
-export async function runSuite(name, register, env, filter = "") {
-  const tests = [];
-  const test = (title, body, options = {}) => tests.push({ title, body, ...options });
-  await register(test, env);
-  const counts = { passed: 0, failed: 0, failures: [] };
-  for (const { title, body, hangMs = HANG_MS } of tests) {
-    if (!title.includes(filter)) continue;
-    const t = new Context(env, title);
-    try {
-      await inTime(body(t), hangMs, t);
-      t.verifyPages();
-      counts.passed++;
-      console.log(`ok    ${name}: ${title}${t.notes.length ? ` (${t.notes.join("; ")})` : ""}`);
-    } catch (error) {
-      counts.failed++;
-      counts.failures.push(`${name}: ${title}`);
-      console.log(`FAIL  ${name}: ${title}${t.notes.length ? ` (${t.notes.join("; ")})` : ""}\n${indent(explain(error))}${indent(t.log.slice(-15).join("\n"))}`);
-    } finally {
-      if (!(await t.close())) env.browser = await env.launch();
-    }
-  }
-  console.log(`${name}: ${counts.passed} passed, ${counts.failed} failed`);
-  return counts;
+/** A lane with the web server of the test pages. */
+async function served(lane, pkg) {
+  if (lane.site) return lane;
+  lane.after(async () => {
+    for (const browser of lane.puppets?.values() ?? []) await browser.close();
+    await lane.site.close();
+    await lane.raw?.close();
+    for (const server of lane.wires?.values() ?? []) await server.close();
+  });
+  return Object.assign(lane, { pkg, site: await site(pkg) });
 }
 
 class Context {
@@ -52,13 +32,20 @@ class Context {
   errors = [];
   /** Where a long test is, for one that hangs. */
   at = "";
+  cleanup = [];
   #allowed = [];
-  #cleanup = [];
   #context;
-  constructor(env, title) { this.env = env; this.title = title; }
+  #body;
+  constructor(env, title, body) { this.env = env; this.title = title; this.#body = body; }
+
+  async run() {
+    await this.#body(this);
+    const unexpected = this.errors.filter((e) => !this.#allowed.some((p) => p.test(e)));
+    if (unexpected.length) throw new Error(`uncaught in the page: ${unexpected.join("\n")}`);
+  }
 
   /** After the test, last registered first. */
-  after(work) { this.#cleanup.push(work); }
+  after(work) { this.cleanup.push(work); }
   /** Something worth reading beside the title. */
   note(text) { this.notes.push(text); }
   /** An uncaught page error that this test provokes on purpose. */
@@ -112,28 +99,4 @@ class Context {
     this.after(() => mock.close());
     return mock;
   }
-
-  verifyPages() {
-    const unexpected = this.errors.filter((e) => !this.#allowed.some((p) => p.test(e)));
-    if (unexpected.length) throw new Error(`uncaught in the page: ${unexpected.join("\n")}`);
-  }
-
-  /** Whether all could be closed. */
-  async close() {
-    let closed = true;
-    for (const work of this.#cleanup.reverse()) {
-      try {
-        await inTime(work(), CLOSE_MS, this);
-      } catch (error) {
-        if (error instanceof Late) closed = false;
-        else console.log(indent(`(cleaning up: ${error.message})`));
-      }
-    }
-    if (!closed) console.log(indent("(cleaning up: the browser does not answer, another is started)"));
-    return closed;
-  }
 }
-
-const explain = (error) => (error?.code === "ERR_ASSERTION" ? `${error.message}\n${place(error)}` : `${error?.stack ?? error}`);
-const place = (error) => (error.stack.split("\n").find((line) => line.includes("/suites/") || line.includes("/lib/")) ?? "").trim();
-const indent = (text) => (text ? text.split("\n").map((line) => `        ${line}`).join("\n") + "\n" : "");

@@ -85,7 +85,7 @@ async function missing(page, pkg) {
     for (const [name, group] of Object.entries(ws)) found.push(...Object.keys(group).map((member) => `${name}.${member}`));
     return found;
   });
-  const types = await fs.readFile(path.join(pkg.dir, "index.d.ts"), "utf8");
+  const types = await fs.readFile(path.join(pkg.dir, "commands.d.ts"), "utf8");
   const [, commands] = types.match(/export interface Commands \{([^]*?)\n\}/);
   members.push(...[...commands.matchAll(/^ {2}"?([\w.]+)"?: \{ args/gm)].map(([, name]) => `invoke ${name}`));
   assert.ok(members.length > 90, `${members.length} members`);

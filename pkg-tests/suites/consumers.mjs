@@ -31,6 +31,9 @@ async function buy(page) {
   assert.deepEqual(await page.evaluate(() => cart.items), ["p1"]);
 }
 
+// Its apps are built in folders that its tests share.
+export const together = true;
+
 export default function (test) {
   test("plain HTML, no bundler", async (t) => {
     await prepared(t, "html");

@@ -7,8 +7,8 @@ import { message } from "../servers/sse.mjs";
 
 const CAMPAIGN = process.env.LODGER_CAMPAIGN === "1";
 // Of each of two kinds on each host.
-const RACES = CAMPAIGN ? 500 : 50;
-const RESTARTS = CAMPAIGN ? 1000 : 100;
+const RACES = CAMPAIGN ? 500 : 10;
+const RESTARTS = CAMPAIGN ? 1000 : 15;
 const LONG = { hangMs: CAMPAIGN ? 3_600_000 : 600_000 };
 
 export default function (test) {

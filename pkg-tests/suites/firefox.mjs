@@ -6,6 +6,9 @@ import { follows, holderNotices, holds, openIn, RUNNING, start, STOPPED } from "
 import { gate, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";
 
+// They share a Firefox.
+export const together = true;
+
 export default function (test) {
   for (const host of ["page", "worker"]) {
     const on = (title, body) => test(`${title} [${host}]`, async (t) => {

@@ -6,6 +6,9 @@ import { epochs, follows, holderNotices, holds, openIn, RUNNING, start } from ".
 import { gate, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";
 
+// They share a browser that is driven by Puppeteer.
+export const together = true;
+
 export default function (test) {
   for (const host of ["page", "worker"]) {
     for (const [way, asleep] of Object.entries(WAYS)) {

@@ -1,12 +1,12 @@
 // Sessions over weeks: many of them, many runs in each, commands at random, and a page that goes away in mid-run every
 // twenty runs. Whatever happened, afterwards every session is verified, replays byte for byte, and misses no receipt of
 // what the page's tools have seen and its person has denied.
-// `LODGER_CAMPAIGN=1` does all of it, else a tenth.
+// `LODGER_CAMPAIGN=1` plays weeks of it; else as much as brings each kind of run and each kind of end.
 import assert from "node:assert/strict";
 
 const FULL = process.env.LODGER_CAMPAIGN === "1";
 const SESSIONS = FULL ? 100 : 10;
-const RUNS = 100; // in each session
+const RUNS = FULL ? 100 : 30; // in each session
 const LIFE = 20; // runs until the page goes away
 
 export default function (test) {

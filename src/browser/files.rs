@@ -13,8 +13,8 @@ use crate::find;
 use crate::harness::{self, By, Input};
 use crate::json;
 use crate::ports::files::{Form, Piece, has_marks, pieces};
+use crate::protocol::Request;
 use js_sys::Array;
-use serde_json::Value;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(module = "/js/files.js")]
@@ -27,18 +27,18 @@ extern "C" {
 }
 
 /// Reads the files of a message, then gives the command to the harness, if nobody has interrupted it meanwhile.
-pub(super) fn send(pump: &Pump, id: u32, name: String, (args, by): (Value, By), blobs: Array) {
+pub(super) fn send(pump: &Pump, id: u32, request: Result<Request, ErrorInfo>, blobs: Array, by: By) {
     pump.inner().reading.borrow_mut().push(id);
     let pump = pump.clone();
     task::start(async move {
-        let taken = take(&pump, id, args, &blobs).await;
+        let taken = take(&pump, id, request, &blobs).await;
         if !is_awaited(&pump, id) {
             return pump.inner().store.withdraw(id);
         }
         match taken {
-            Ok(args) => {
+            Ok(request) => {
                 let fresh = env::fresh(&pump.inner().scope);
-                pump.input(Input::Command { id, name, args, fresh, by });
+                pump.input(Input::Command { id, request: Ok(request), fresh, by });
             }
             Err(error) => pump.deliver(Deliver::Reply(id, Err(error))),
         }
@@ -62,10 +62,16 @@ pub(super) fn give_up(pump: &Pump) {
     }
 }
 
-/// The arguments with what is known of the files, whose bytes are kept for the commit.
-async fn take(pump: &Pump, id: u32, args: Value, blobs: &Array) -> Result<Value, ErrorInfo> {
+/// The command with what is known of its files, whose bytes are kept for the commit.
+async fn take(
+    pump: &Pump,
+    id: u32,
+    request: Result<Request, ErrorInfo>,
+    blobs: &Array,
+) -> Result<Request, ErrorInfo> {
     // Nobody reads what is too large.
-    harness::files(&with_files(args.clone(), &described(blobs)))?;
+    let request = request?.with_files(json::parse(&described(blobs)))?;
+    harness::files(request.args().all())?;
     let unreadable = |why: JsValue| {
         ErrorInfo::new(
             Code::InvalidArguments,
@@ -74,19 +80,12 @@ async fn take(pump: &Pump, id: u32, args: Value, blobs: &Array) -> Result<Value,
         .hint("it may have been moved or changed since it was chosen: choose it again")
     };
     let read: Array = taken(blobs).await.map_err(unreadable)?.unchecked_into();
-    let args = with_files(args, &read.shift().as_string().unwrap_or_default());
-    let files = harness::files(&args)?;
+    let request = request.with_files(json::parse(&read.shift().as_string().unwrap_or_default()))?;
+    let files = harness::files(request.args().all())?;
     for (file, blob) in files.into_iter().zip(read.iter()) {
         pump.inner().store.offer(id, file.id, blob);
     }
-    Ok(args)
-}
-
-fn with_files(mut args: Value, files: &str) -> Value {
-    if let (Some(members), Some(files)) = (args.as_object_mut(), json::parse(files)) {
-        members.insert("files".into(), files);
-    }
-    args
+    Ok(request)
 }
 
 /// A text with the files in their places: a string, or a `Blob` where it need not be one.

@@ -7,10 +7,11 @@ use super::store::Store;
 use super::vault::{self, Vault};
 use super::{account, calls, fetch, files, task};
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{Action, By, CallKey, FORMAT_KEY, Harness, Input, Options, check_format, interrupts};
+use crate::harness::{Action, By, CallKey, FORMAT_KEY, Harness, Input, Options, check_format};
 use crate::maps::Few;
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine, Read, StoreError, Table};
+use crate::protocol::Request;
 use crate::session::operator::Operator;
 use js_sys::{Function, Promise};
 use std::cell::{Cell, RefCell};
@@ -142,25 +143,22 @@ impl Pump {
     }
 
     /// A command of the page, with the `Blob`s that come with it.
-    pub fn command_with(&self, id: u32, name: String, args: serde_json::Value, blobs: js_sys::Array, by: By) {
-        files::send(self, id, name, (args, by), blobs);
+    pub fn command_with(&self, id: u32, request: Result<Request, ErrorInfo>, blobs: js_sys::Array, by: By) {
+        files::send(self, id, request, blobs, by);
     }
 
     /// A command of the page.
-    pub fn command(&self, id: u32, name: String, mut args: serde_json::Value, by: By) {
+    pub fn command(&self, id: u32, request: Result<Request, ErrorInfo>, by: By) {
         // Of files there is more to know than what somebody says of them.
-        let says = matches!(name.as_str(), "sendMessage" | "sessions.prompt" | "sessions.runOnce");
-        if let (true, Some(members)) = (says, args.as_object_mut()) {
-            members.remove("files");
-        }
-        if interrupts(&name, &args) {
+        let request = request.and_then(|request| request.with_files(None));
+        if request.as_ref().is_ok_and(Request::interrupts) {
             files::give_up(self);
         }
         let fresh = env::fresh(&self.0.scope);
-        self.input(Input::Command { id, name, args, fresh, by });
+        self.input(Input::Command { id, request, fresh, by });
     }
 
-    /// Answers a command that could not even be read.
+    /// Answers a command of which nobody knows who gives it.
     pub fn refuse(&self, id: u32, error: ErrorInfo) {
         self.deliver(Deliver::Reply(id, Err(error)));
     }

@@ -12,6 +12,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, By, CallKey, Lifecycle, Notice, Options};
 use crate::json;
 use crate::maps::Few;
+use crate::protocol::read;
 use crate::session::operator::Operator;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
@@ -263,7 +264,7 @@ impl Workspace {
     pub async fn send_files(&self, text: &str, files: &[Blob]) -> Result<String, ErrorInfo> {
         let blobs: js_sys::Array = files.iter().map(JsValue::from).collect();
         let args = json!({ "text": text });
-        let send = |pump: &Pump, id| pump.command_with(id, "sendMessage".into(), args, blobs, By::Here);
+        let send = |pump: &Pump, id| pump.command_with(id, read("sendMessage", args), blobs, By::Here);
         self.reply_to(send).await.map(|run| run_id(&run))
     }
 
@@ -287,7 +288,7 @@ impl Workspace {
     /// Interrupts the run that is at work, if one is.
     pub fn interrupt(&self) {
         if let Ok(pump) = self.0.pump() {
-            pump.command(self.0.next(), "interrupt".into(), json!({}), By::Here);
+            pump.command(self.0.next(), read("interrupt", json!({})), By::Here);
         }
     }
 
@@ -318,7 +319,7 @@ impl Workspace {
     /// # Errors
     /// The command is unknown, its arguments are wrong, or it fails.
     pub async fn command(&self, name: &str, args: Value) -> Result<Value, ErrorInfo> {
-        self.reply_to(|pump: &Pump, id| pump.command(id, name.into(), args, By::Here)).await
+        self.reply_to(|pump: &Pump, id| pump.command(id, read(name, args), By::Here)).await
     }
 
     /// What a command that is given so is answered by.
@@ -548,7 +549,7 @@ impl Inner {
             if let Some(inner) = weak.upgrade().filter(|inner| inner.status.borrow().is_streaming)
                 && let Ok(pump) = inner.pump()
             {
-                pump.command(inner.next(), "draft".into(), json!({}), By::Here);
+                pump.command(inner.next(), read("draft", json!({})), By::Here);
             }
         });
         for (target, event) in hiding_events() {

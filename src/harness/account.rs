@@ -15,7 +15,7 @@ impl Harness {
         let given = skills.iter().filter(|skill| skill.scope == Scope::Account);
         let skills = given.map(|skill| (skill.name.clone(), prompt::to_row(skill))).list();
         let (id, workspace) = (self.core.read_key(), self.core.options.name.clone());
-        self.reads.insert(id, After::Account { starting });
+        self.reads.under_way.insert(id, After::Account { starting });
         self.core.outbox.act(Action::Account { id, workspace, skills });
     }
 
@@ -30,7 +30,7 @@ impl Harness {
 
     /// The account's skills have come.
     pub(super) fn account_read(&mut self, read: u64, result: Result<Vec<String>, StoreError>) {
-        let Some(After::Account { starting }) = self.reads.remove(read) else { return };
+        let Some(After::Account { starting }) = self.reads.under_way.remove(read) else { return };
         match result {
             Ok(rows) => self.runner.setup.account = prompt::from_rows(rows.iter().map(String::as_str)),
             Err(error) if starting => return self.fail(error.info()),

@@ -6,8 +6,8 @@ use crate::error::ErrorInfo;
 use crate::find;
 use crate::model::Answer;
 use crate::ports::{Commit, HttpRequest, Read, Rows, StoreError, Write};
+use crate::protocol::Request;
 use crate::session::operator::Operator;
-use serde_json::Value;
 use std::rc::Rc;
 
 /// The number of a call to the page or to a model, unique in this instance.
@@ -29,10 +29,8 @@ pub enum Input {
     Command {
         /// The page's number for it.
         id: u32,
-        /// Which command.
-        name: String,
-        /// Its arguments.
-        args: Value,
+        /// Which, with its arguments; or what is wrong with it, which is the answer then.
+        request: Result<Request, ErrorInfo>,
         /// A random text for the ids that it needs.
         fresh: String,
         /// Who gives it.

@@ -1,19 +1,20 @@
 //! What the page can ask for.
 
-use super::args::Args;
 use super::calls::Calls;
-use super::config::shortened;
 use super::core::Core;
+use super::keys::VaultAsk;
 use super::page_calls::PageCall;
-use super::queue::accepted;
+use super::queue::{accepted, when_busy};
 use super::runs::Runner;
 use super::start::Over;
-use super::{After, DEFAULT_SESSION, Harness, Lifecycle, Listing};
+use super::{After, Harness, Lifecycle, Listing, config};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, StoppedBy};
 use crate::json::json;
 use crate::object::Object;
 use crate::ports::{Read, Table};
+use crate::protocol::args::shortened;
+use crate::protocol::{Command, Members, Request};
 use crate::run::{Output, Run};
 use crate::session::{self, Session};
 use crate::tools::Definition;
@@ -34,14 +35,13 @@ impl Calls {
         &self,
         core: &Core,
         session: &Session,
-        name: &str,
-        value: &Value,
+        request: &Request,
     ) -> Result<Value, ErrorInfo> {
-        match name {
-            "history" => {
-                let args = Args::new(name, value, &["sessionId", "limit", "before", "version"])?;
-                let limit = args.whole("limit")?.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
-                let (before, version) = (args.text("before")?, args.text("version")?);
+        let args = request.args();
+        match request.command {
+            Command::History => {
+                let limit = args.whole("limit").map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
+                let (before, version) = (args.text("before"), args.text("version"));
                 let history = match version {
                     Some(version) if !session.shows(version) => {
                         session::history_of_version(session, version, limit, before)
@@ -51,11 +51,9 @@ impl Calls {
                 let missing = || no_message(before.filter(|_| version.is_none()).or(version));
                 Ok(history.ok_or_else(missing)?.into())
             }
-            "sessions.activity" | "sessions.output" => self.live_of(core, session, name, value),
-            _ => {
-                Args::new(name, value, &["id"])?;
-                core.status_of(session)
-            }
+            Command::SessionsActivity => Ok(self.activity(core, session, args.needed("id"))?.as_str().into()),
+            Command::SessionsOutput => self.output_of(session, args),
+            _ => core.status_of(session),
         }
     }
 
@@ -65,26 +63,24 @@ impl Calls {
         core: &mut Core,
         id: u32,
         session: &Session,
-        name: &str,
-        value: &Value,
+        request: &Request,
     ) -> Result<(), ErrorInfo> {
-        match name {
-            "watch" => {
-                Args::new(name, value, &["sessionId"])?;
+        match request.command {
+            Command::Watch => {
                 let history = session::history(session, None, None).unwrap_or_default();
                 let notice = super::Notice::History(session.id.clone(), json(&Value::from(history)));
                 core.outbox.tell(super::Action::Tell(notice));
                 core.sessions.watch(&session.id, String::new());
                 core.reply_now(id, Ok(None));
             }
-            "wait" | "result" => {
-                let asked = core.awaited(name, value)?;
+            Command::Wait | Command::Result => {
+                let asked = core.awaited(request);
                 if let Some(answer) = core.answer_or_wait(id, session, &asked)? {
                     core.reply_now(id, Ok(Some(answer)));
                 }
             }
             _ => {
-                let answer = self.read_of(core, session, name, value)?;
+                let answer = self.read_of(core, session, request)?;
                 core.reply_now(id, Ok(Some(json(&answer))));
             }
         }
@@ -93,32 +89,20 @@ impl Calls {
 }
 
 impl Runner {
+    /// Accepts what a person says, with the arguments of `sendMessage`.
     pub(super) fn send_message(
         &mut self,
         core: &mut Core,
         id: u32,
-        value: &Value,
+        session: &str,
+        args: Members<'_>,
         fresh: &str,
     ) -> Result<(), ErrorInfo> {
-        let members = [
-            "text",
-            "files",
-            "replaces",
-            "metadata",
-            "context",
-            "sessionId",
-            "idempotencyKey",
-            "schema",
-            "whenBusy",
-        ];
-        let args = prompt_args("sendMessage", value, &members)?;
-        let waits = core.when_busy(&args)?;
-        let session = args.text("sessionId")?.unwrap_or(DEFAULT_SESSION);
-        let (text, replaces) = (args.needed("text")?, args.text("replaces")?);
-        core.must_run()?;
-        let idempotency = args.text("idempotencyKey")?.map(|key| core.secrets.scrubbed(key.into()));
-        let context = args.text("context")?;
-        let has_files = value.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
+        let waits = when_busy(args)?;
+        let (text, replaces) = (args.needed("text"), args.text("replaces"));
+        let idempotency = args.text("idempotencyKey").map(|key| core.secrets.scrubbed(key.into()));
+        let context = args.text("context");
+        let has_files = has_files(args);
         if text.trim().is_empty() && !has_files {
             return Err(ErrorInfo::new(Code::EmptyMessage, "the message is empty").hint("send a text"));
         }
@@ -135,7 +119,7 @@ impl Runner {
         self.may_prompt(core, session, text, has_files)?;
         let folded = core.session(session).ok_or_else(|| no_session(session))?;
         let kept = replaces.map_or(Ok(folded.runs.len()), |message| edited(folded, message))?;
-        let files = self.accepted_files(core, session, kept, value)?;
+        let files = self.accepted_files(core, session, kept, args.all())?;
         let waits = waits.filter(|_| core.is_busy(session));
         if waits.is_none() {
             self.make_room(core, session)?;
@@ -162,13 +146,16 @@ impl Runner {
     }
 
     /// The message before an answer is answered anew: with what it was sent with, but for what is said otherwise now.
-    fn regenerate(&mut self, core: &mut Core, id: u32, value: &Value, fresh: &str) -> Result<(), ErrorInfo> {
-        let members = ["messageId", "metadata", "context", "sessionId", "idempotencyKey", "schema"];
-        let args = prompt_args("regenerate", value, &members)?;
-        let session = args.text("sessionId")?.unwrap_or(DEFAULT_SESSION);
-        let (answer, context) = (args.text("messageId")?, args.text("context")?);
-        core.must_run()?;
-        let idempotency = args.text("idempotencyKey")?.map(|key| core.secrets.scrubbed(key.into()));
+    fn regenerate(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        session: &str,
+        args: Members<'_>,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        let (answer, context) = (args.text("messageId"), args.text("context"));
+        let idempotency = args.text("idempotencyKey").map(|key| core.secrets.scrubbed(key.into()));
         let schema = args.get("schema").map(|schema| Output::parse(schema, &core.engine)).transpose()?;
         if let Some(run) = core.same(session, idempotency.as_deref())? {
             let accepted = accepted(&run.id, run.started_at);
@@ -235,7 +222,6 @@ impl Runner {
         run: Option<&str>,
         fresh: &str,
     ) -> Result<(), ErrorInfo> {
-        core.must_run()?;
         let last = core.session(session).and_then(|session| session.runs.last());
         let can_go_on = |last: &&Run| last.ended.is_none() || last.has_failed();
         let Some(last) = last.filter(can_go_on).filter(|last| run.is_none_or(|run| run == last.id)) else {
@@ -283,19 +269,22 @@ impl Runner {
 }
 
 impl Harness {
+    /// Does what a command says, for the session that it is about (empty: for none).
     pub(super) fn dispatch(
         &mut self,
         id: u32,
-        name: &str,
-        value: &Value,
+        request: &Request,
         fresh: String,
         session: &str,
     ) -> Result<(), ErrorInfo> {
-        let none = |members: &[&str]| Args::new(name, value, members);
-        match name {
-            "startAgent" => self.start_agent(id, value, None)?,
-            "configureAgent" => {
-                self.core.must_run()?;
+        let (command, args) = (request.command, request.args());
+        if command.row().runs {
+            self.core.must_run()?;
+        }
+        match command {
+            Command::StartAgent => self.start_agent(id, args.all(), None)?,
+            Command::ConfigureAgent => {
+                let value = args.all();
                 if let Some(name) = ["ifRunning", "resume"].iter().find(|name| value.get(name).is_some()) {
                     let error =
                         ErrorInfo::new(Code::InvalidConfig, format!("{name} counts at the start only"));
@@ -309,30 +298,22 @@ impl Harness {
                 self.runner.take_config(&mut self.core, config);
                 self.core.reply(id, Ok(None));
             }
-            "standIn" => {
-                let args = none(&["config", "after"])?;
+            Command::StandIn => {
                 let config = args.get("config").cloned().unwrap_or_default();
-                self.start_agent(id, &config, Some(Over { epoch: args.whole("after")? }))?;
+                self.start_agent(id, &config, Some(Over { epoch: args.whole("after") }))?;
             }
-            "letGo" => {
-                let epoch = none(&["epoch"])?.whole("epoch")?;
-                self.step_back(id, epoch.unwrap_or_default());
-            }
-            "stopAgent" => {
-                none(&[])?;
-                self.stop_agent(id)?;
-            }
-            "sendMessage" => self.runner.send_message(&mut self.core, id, value, &fresh)?,
-            "regenerate" => self.runner.regenerate(&mut self.core, id, value, &fresh)?,
-            "interrupt" => {
-                let args = none(&["sessionId", "runId", "command"])?;
-                let (run, command) = (args.text("runId")?, args.whole("command")?);
+            Command::LetGo => self.step_back(id, args.whole("epoch").unwrap_or_default()),
+            Command::StopAgent => self.stop_agent(id)?,
+            Command::SendMessage => self.runner.send_message(&mut self.core, id, session, args, &fresh)?,
+            Command::Regenerate => self.runner.regenerate(&mut self.core, id, session, args, &fresh)?,
+            Command::Interrupt => {
+                let (run, prompt) = (args.text("runId"), args.whole("command"));
                 match run {
                     Some(run) => self.runner.unqueue(&mut self.core, session, run),
-                    None => self.drop_prompts(session, command),
+                    None => self.drop_prompts(session, prompt),
                 }
                 // A run that is named is meant, even if it is held.
-                if command.is_none()
+                if prompt.is_none()
                     && self
                         .core
                         .current(session)
@@ -342,110 +323,139 @@ impl Harness {
                 }
                 self.core.reply(id, Ok(None));
             }
-            "resume" => {
-                let args = none(&["sessionId", "runId"])?;
-                self.runner.resume(&mut self.core, id, session, args.text("runId")?, &fresh)?;
-            }
-            "tools.grants" => {
-                none(&[])?;
-                self.list_sessions(id, Listing::Grants)?;
-            }
-            "history" | "sessions.status" => {
-                if let Some(session) = self.core.session(session) {
-                    let answer = self.runner.calls.read_of(&self.core, session, name, value)?;
+            Command::Resume => self.runner.resume(&mut self.core, id, session, args.text("runId"), &fresh)?,
+            Command::History | Command::SessionsStatus => {
+                if let Some(session) = self.session(session) {
+                    let answer = self.runner.calls.read_of(&self.core, session, request)?;
                     self.core.reply_value(id, &answer);
                 }
             }
-            "sessions.activity" | "sessions.output" => {
-                let folded = self.core.session(session).ok_or_else(|| no_session(session))?;
-                let answer = json(&self.runner.calls.live_of(&self.core, folded, name, value)?);
+            Command::SessionsActivity | Command::SessionsOutput => {
+                let folded = self.session(session).ok_or_else(|| no_session(session))?;
+                let answer = json(&self.runner.calls.read_of(&self.core, folded, request)?);
                 // It is as it is now, whether that is stored or not.
                 self.core.reply_now(id, Ok(Some(answer)));
             }
-            "watch" => {
-                none(&["sessionId"])?;
+            Command::Watch => {
                 self.core.sessions.watch(session, String::new());
                 self.runner.calls.tell_history(&mut self.core, session);
                 self.core.reply(id, Ok(None));
             }
-            "clearConversation" => {
-                none(&["sessionId"])?;
-                self.clear(id, session);
-            }
-            "wait" | "result" => {
-                let asked = self.core.awaited(name, value)?;
+            Command::ClearConversation => self.clear(id, session),
+            Command::Wait | Command::Result => {
+                let asked = self.core.awaited(request);
                 self.core.wait(id, session, &asked)?;
             }
-            "tools.register" => {
-                let replace = value.get("replace") == Some(&Value::Bool(true));
-                self.runner.setup.registry.register(Definition::parse(value)?, replace)?;
+            Command::QueueEdit => {
+                self.runner.edit_queued(&mut self.core, id, args.needed("id"), args.needed("text"))?
+            }
+            Command::QueueRemove => self.runner.remove_queued(&mut self.core, id, args.needed("id"))?,
+            Command::QueueRelease => self.runner.release_queue(&mut self.core, id, session)?,
+            Command::ToolsRegister => {
+                let definition = Definition::parse(args.all())?;
+                self.runner.setup.registry.register(definition, args.says("replace"))?;
                 self.runner.setup.changed = true;
                 self.runner.setup.tell_tools(&mut self.core);
                 self.core.reply_now(id, Ok(None));
             }
-            "tools.unregister" => {
-                let args = none(&["name"])?;
-                let gone = self.runner.setup.registry.unregister(args.needed("name")?);
+            Command::ToolsUnregister => {
+                let gone = self.runner.setup.registry.unregister(args.needed("name"));
                 self.runner.setup.changed = true;
                 self.runner.setup.tell_tools(&mut self.core);
                 self.core.reply_now(id, Ok(Some(gone.to_string())));
             }
-            "tools.execute" => {
-                let args = none(&["name", "args"])?;
-                let given = args.get("args").filter(|args| !args.is_null()).cloned();
-                let given = given.unwrap_or_else(|| Object::new().done());
-                let call = PageCall::new(id, args.needed("name")?, given);
+            Command::ToolsExecute => {
+                let given = args.get("args").cloned().unwrap_or_else(|| Object::new().done());
+                let call = PageCall::new(id, args.needed("name"), given);
                 self.runner.page_call(&mut self.core, call);
             }
-            "tools.resolve" => {
-                let args = none(&["toolCallId", "answer"])?;
+            Command::ToolsResolve => {
                 let answer = args.get("answer").unwrap_or(&Value::Null);
-                self.runner.resolve_call(&mut self.core, id, args.needed("toolCallId")?, answer)?;
+                self.runner.resolve_call(&mut self.core, id, args.needed("toolCallId"), answer)?;
             }
-            "tools.revoke" => {
-                let args = none(&["tool", "sessionId"])?;
-                self.runner.revoke(&mut self.core, id, session, args.needed("tool")?)?;
+            Command::ToolsGrants => self.list_sessions(id, Listing::Grants),
+            Command::ToolsRevoke => self.runner.revoke(&mut self.core, id, session, args.needed("tool")),
+            Command::ResolvePermission => {
+                let (asked, answer) = (args.needed("requestId"), args.needed("answer"));
+                self.runner.resolve_permission(&mut self.core, id, asked, answer, args.text("reason"))?;
             }
-            "resolvePermission" => {
-                let args = none(&["requestId", "answer", "reason"])?;
-                let (request, answer) = (args.needed("requestId")?, args.needed("answer")?);
-                self.runner.resolve_permission(&mut self.core, id, request, answer, args.text("reason")?)?;
-            }
-            "settings" => {
-                none(&[])?;
+            Command::Settings => {
                 let settings = self.runner.setup.config.public();
                 self.core.reply_value(id, &settings);
             }
-            "file" => {
-                self.core.present_operator()?;
-                let file = none(&["fileId"])?.needed("fileId")?.into();
-                self.core.outbox.act(super::Action::File { id, file });
+            Command::File => {
+                self.core.outbox.act(super::Action::File { id, file: args.needed("fileId").into() });
             }
-            "storage" => self.core.outbox.act(super::Action::Storage(id)),
-            "persist" => self.core.outbox.act(super::Action::Persist(id)),
-            "draft" => {
+            Command::Storage => self.core.outbox.act(super::Action::Storage(id)),
+            Command::Persist => self.core.outbox.act(super::Action::Persist(id)),
+            Command::Draft => {
                 self.runner.calls.draft_at_once(&mut self.core);
                 self.core.reply(id, Ok(None));
             }
-            "close" => self.close(Some(id)),
-            "keys.set" | "keys.remove" | "keys.list" | "keys.validate" | "keys.models" => {
-                self.runner.key_command(&mut self.core, id, name, value)?;
-            }
-            "queue.edit" | "queue.remove" | "queue.release" => {
-                self.runner.queue_command(&mut self.core, id, name, value)?
-            }
-            "setOperator" => {
-                let args = none(&["operator"])?;
+            Command::Close => self.close(Some(id)),
+            Command::SetOperator => {
                 self.runner.set_operator(&mut self.core, args.get("operator"))?;
                 self.core.reply(id, Ok(None));
             }
-            _ => match name.strip_prefix("pages.") {
-                Some(page_command) => {
-                    self.runner.pages.page_command(&mut self.core, id, page_command, value)?
-                }
-                None if name.starts_with("sessions.") => self.session_command(id, name, value, &fresh)?,
-                None => return Err(unknown_command(name)),
-            },
+            Command::KeysSet => self.runner.set_key(&mut self.core, id, request)?,
+            Command::KeysRemove => self.runner.remove_key(&mut self.core, id, request)?,
+            Command::KeysList => self.core.outbox.act(super::Action::Vault { id, ask: VaultAsk::List }),
+            Command::KeysValidate | Command::KeysModels => {
+                let provider = config::provider(args.get("provider").unwrap_or(&Value::Null))?;
+                self.runner.try_key(&mut self.core, id, command == Command::KeysModels, provider);
+            }
+            Command::PagesCreate
+            | Command::PagesRead
+            | Command::PagesTree
+            | Command::PagesSearch
+            | Command::PagesUpdate
+            | Command::PagesRename
+            | Command::PagesMove
+            | Command::PagesDelete
+            | Command::PagesTrash
+            | Command::PagesRestore
+            | Command::PagesBacklinks
+            | Command::PagesOutgoingLinks
+            | Command::PagesVersions => self.runner.pages.page_command(&mut self.core, id, request),
+            Command::SessionsLaunch => self.runner.launch(&mut self.core, id, args, &fresh)?,
+            Command::SessionsPrompt => self.runner.prompt(&mut self.core, id, session, args, &fresh)?,
+            Command::SessionsRunOnce => self.runner.run_once(&mut self.core, id, args, &fresh)?,
+            Command::SessionsList => {
+                let verified = args.says("withVerification");
+                self.list_sessions(id, if verified { Listing::Verified } else { Listing::Sessions });
+            }
+            Command::SessionsStop
+            | Command::SessionsRestart
+            | Command::SessionsRename
+            | Command::SessionsRecover
+            | Command::SessionsRemove
+            | Command::SessionsUndoRemove => {
+                self.runner.change(&mut self.core, id, session, request, &fresh)?
+            }
+            Command::SessionsBench => {
+                let benched = self.runner.bench(&mut self.core, session)?;
+                self.core.reply_value(id, &benched);
+            }
+            Command::SessionsPlay => {
+                self.runner.play(&mut self.core, session)?;
+                let state = self.session(session).and_then(Session::state).unwrap_or_default();
+                self.core.reply_value(id, &state);
+            }
+            Command::SessionsImport | Command::SessionsReplay => self.carry(id, request)?,
+            Command::SessionsAdmit => self.admit(id)?,
+            Command::SessionsAttach => {
+                self.core.attach(args.needed("id"), args.says("on"));
+                self.core.reply_now(id, Ok(None));
+            }
+            // The gate has them answered from rows.
+            Command::SessionsJournal
+            | Command::SessionsEvents
+            | Command::SessionsReceipts
+            | Command::SessionsHandoffs
+            | Command::SessionsTask
+            | Command::SessionsLeft
+            | Command::SessionsExport
+            | Command::SessionsFork => return Err(no_session(session)),
         }
         Ok(())
     }
@@ -480,35 +490,13 @@ impl Harness {
     }
 }
 
-/// Whether a command stops what was given before it, whichever that is. Whoever still reads the files of a message gives
-/// that one up: it would begin after the interrupt that was meant for it.
-pub fn interrupts(name: &str, args: &Value) -> bool {
-    let members: &[&str] = match name {
-        "interrupt" => &["sessionId", "runId"],
-        "clearConversation" => &["sessionId"],
-        "stopAgent" | "close" => &[],
-        _ => return false,
-    };
-    // One that is refused stops nothing, and a run that is named is another.
-    Args::new(name, args, members)
-        .is_ok_and(|args| args.text("sessionId").is_ok() && args.get("runId").is_none())
-}
-
-pub(super) fn unknown_command(name: &str) -> ErrorInfo {
-    let name = shortened(name);
-    ErrorInfo::new(Code::UnknownCommand, format!("no command is called \"{name}\""))
+/// Whether files come with a message.
+pub(super) fn has_files(args: Members<'_>) -> bool {
+    args.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty())
 }
 
 pub(super) fn closed() -> ErrorInfo {
     ErrorInfo::new(Code::WorkspaceClosed, "the workspace is closed").hint("open it again with openWorkspace")
-}
-
-/// The arguments of a command that begins a run. What is not known here is an option of the page, or of a later version.
-fn prompt_args<'a>(name: &'a str, value: &'a Value, members: &[&str]) -> Result<Args<'a>, ErrorInfo> {
-    Args::new(name, value, members).map_err(|mut error| {
-        error.code = Code::InvalidConfig;
-        error
-    })
 }
 
 /// How many runs stand before the person's message with this id, which another takes the place of.
@@ -551,9 +539,12 @@ pub(super) fn no_session(id: &str) -> ErrorInfo {
 }
 
 /// The same as this command says it: those that look on or put aside speak of an agent.
-pub(super) fn no_session_for(name: &str, id: &str) -> ErrorInfo {
-    match name {
-        "sessions.bench" | "sessions.play" | "sessions.activity" | "sessions.output" => no_agent(id),
+pub(super) fn no_session_for(command: Command, id: &str) -> ErrorInfo {
+    match command {
+        Command::SessionsBench
+        | Command::SessionsPlay
+        | Command::SessionsActivity
+        | Command::SessionsOutput => no_agent(id),
         _ => no_session(id),
     }
 }
@@ -570,21 +561,4 @@ fn not_there(what: &str, id: &str) -> ErrorInfo {
 fn no_message(id: Option<&str>) -> ErrorInfo {
     let id = shortened(id.unwrap_or_default());
     ErrorInfo::new(Code::MessageNotFound, format!("no message has the id \"{id}\""))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn what_interrupts_is_what_names_no_run_and_is_not_refused() {
-        for name in ["interrupt", "stopAgent", "clearConversation", "close"] {
-            assert!(interrupts(name, &json!({})) && interrupts(name, &Value::Null), "{name}");
-            assert!(!interrupts(name, &json!({ "sesionId": "default" })), "{name}");
-        }
-        assert!(interrupts("interrupt", &json!({ "sessionId": "default", "runId": null })));
-        assert!(!interrupts("interrupt", &json!({ "runId": "run_1" })));
-        assert!(!interrupts("sendMessage", &json!({})));
-    }
 }

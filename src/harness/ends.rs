@@ -53,8 +53,8 @@ impl Harness {
         }
         // What was read for this holding of the workspace must not serve the next one.
         let mut unanswered = Vec::new();
-        self.judged.retain(|(after, _)| !matches!(after, After::Load { .. }));
-        self.reads.retain(|after| match after {
+        self.reads.judged.retain(|(after, _)| !matches!(after, After::Load { .. }));
+        self.reads.under_way.retain(|after| match after {
             After::Erase { command, .. } => {
                 unanswered.push(*command);
                 false
@@ -69,7 +69,7 @@ impl Harness {
         }
         self.core.sessions.let_all_go();
         self.core.runs.forget();
-        self.reader = None;
+        self.reads.reader = None;
         self.epoch_commit = None;
         self.runner.pages.drop_commit_of_run();
         self.core.unlock(false);

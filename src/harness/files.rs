@@ -4,7 +4,6 @@
 //! refers to any more. Promises: the bytes of a message are put with the entry that accepts it, in one commit. Leaves to
 //! others: reading the bytes and what they are called by (`browser/`), what a model is sent (`model/`).
 
-use super::args::Args;
 use super::core::Core;
 use super::runs::Runner;
 use super::sessions::{Arrival, Head};
@@ -14,6 +13,7 @@ use crate::json;
 use crate::list::Listed;
 use crate::model::{Block, File, FileKind, Peer};
 use crate::ports::{Key, Part, Table, Write};
+use crate::protocol::Args;
 use crate::session::{Session, files_of};
 use serde_json::Value;
 
@@ -47,18 +47,12 @@ pub fn files(args: &Value) -> Result<Vec<File>, ErrorInfo> {
     let mut sum = 0_u64;
     let mut files = Vec::new();
     for file in given {
-        let file = Args::new("a file", file, &["id", "mediaType", "size", "name"])?;
+        let file = Args::read(file, "a file", "id? mediaType size?# name?")?;
         let file = File {
-            id: file.text("id")?.unwrap_or_default().into(),
-            media_type: file.needed("mediaType")?.into(),
-            size: file.whole("size")?.unwrap_or_default(),
-            name: file
-                .text("name")?
-                .unwrap_or_default()
-                .chars()
-                .filter(|c| !c.is_control())
-                .take(NAME)
-                .collect(),
+            id: file.needed("id").into(),
+            media_type: file.needed("mediaType").into(),
+            size: file.whole("size").unwrap_or_default(),
+            name: file.needed("name").chars().filter(|c| !c.is_control()).take(NAME).collect(),
         };
         if file.size == 0 {
             return Err(ErrorInfo::new(Code::InvalidArguments, format!("{} is empty", called(&file))));

@@ -4,8 +4,7 @@
 //! no entry, event or error has a key in it; of the vault this harness knows the names. Leaves to others: keeping keys,
 //! and sending them (`browser/`).
 
-use super::args::Args;
-use super::config::{self, Provider};
+use super::config::Provider;
 use super::core::Core;
 use super::runs::Runner;
 use super::{Action, Lifecycle};
@@ -15,7 +14,7 @@ use crate::list::Listed;
 use crate::model::errors::check_header;
 use crate::object::Object;
 use crate::ports::{Part, Rows};
-use serde_json::Value;
+use crate::protocol::Request;
 
 /// How long a name in the vault may be, and how long a key, in bytes.
 const NAME_BYTES: usize = 200;
@@ -42,46 +41,34 @@ impl std::fmt::Debug for VaultAsk {
 }
 
 impl Runner {
-    /// A command `keys.…`.
-    pub(super) fn key_command(
+    /// Keeps a key in the vault.
+    pub(super) fn set_key(&mut self, core: &mut Core, id: u32, request: &Request) -> Result<(), ErrorInfo> {
+        let (of, key) = (named(request)?, request.args().needed("key").trim_ascii());
+        if key.trim().is_empty() || key.len() > KEY_BYTES {
+            return Err(request.invalid("needs a key"));
+        }
+        check_header("key", key).map_err(|mut error| {
+            error.code = Code::InvalidArguments;
+            error
+        })?;
+        core.secrets.keep(key);
+        core.outbox.act(Action::Vault { id, ask: VaultAsk::Set(of, key.into()) });
+        Ok(())
+    }
+
+    /// Takes a key out of the vault.
+    pub(super) fn remove_key(
         &mut self,
         core: &mut Core,
         id: u32,
-        name: &str,
-        value: &Value,
+        request: &Request,
     ) -> Result<(), ErrorInfo> {
-        let args = |members: &[&str]| Args::new(name, value, members);
-        let ask = match name {
-            "keys.set" => {
-                let args = args(&["provider", "key"])?;
-                let (of, key) = (named(&args)?, args.needed("key")?.trim_ascii());
-                if key.trim().is_empty() || key.len() > KEY_BYTES {
-                    return Err(args.invalid("needs a key"));
-                }
-                check_header("key", key).map_err(|mut error| {
-                    error.code = Code::InvalidArguments;
-                    error
-                })?;
-                core.secrets.keep(key);
-                VaultAsk::Set(of, key.into())
-            }
-            "keys.remove" => VaultAsk::Remove(named(&args(&["provider"])?)?),
-            "keys.list" => {
-                args(&[])?;
-                VaultAsk::List
-            }
-            _ => {
-                let provider = args(&["provider"])?.get("provider").unwrap_or(&Value::Null);
-                self.try_key(core, id, name == "keys.models", config::provider(provider)?);
-                return Ok(());
-            }
-        };
-        core.outbox.act(Action::Vault { id, ask });
+        core.outbox.act(Action::Vault { id, ask: VaultAsk::Remove(named(request)?) });
         Ok(())
     }
 
     /// Asks a provider for its models (`list`), or only whether its key is good.
-    fn try_key(&mut self, core: &mut Core, id: u32, list: bool, mut provider: Provider) {
+    pub(super) fn try_key(&mut self, core: &mut Core, id: u32, list: bool, mut provider: Provider) {
         for secret in provider.secrets() {
             core.secrets.keep(secret);
         }
@@ -129,10 +116,10 @@ impl Runner {
 }
 
 /// The name of a provider, as the vault has it.
-fn named(args: &Args<'_>) -> Result<String, ErrorInfo> {
-    let name = args.needed("provider")?;
+fn named(request: &Request) -> Result<String, ErrorInfo> {
+    let name = request.args().needed("provider");
     match name.is_empty() || name.len() > NAME_BYTES {
-        true => Err(args.invalid("needs \"provider\": the kind of one, or its name in providers")),
+        true => Err(request.invalid("needs \"provider\": the kind of one, or its name in providers")),
         false => Ok(name.into()),
     }
 }
@@ -142,7 +129,8 @@ mod tests {
     use super::super::{By, Given, Harness, Input, ModelRequest, Options};
     use super::*;
     use crate::ports::{Commit, MemoryStore, Table, Write};
-    use serde_json::json;
+    use crate::protocol::read;
+    use serde_json::{Value, json};
 
     /// A harness, its store, and what it wants of the world besides.
     struct World {
@@ -207,7 +195,7 @@ mod tests {
         fn command(&mut self, name: &str, args: Value) -> Option<Result<Value, ErrorInfo>> {
             self.last += 1;
             let fresh = format!("f{}", self.last);
-            self.input(Input::Command { id: self.last, name: name.into(), args, fresh, by: By::Here })
+            self.input(Input::Command { id: self.last, request: read(name, args), fresh, by: By::Here })
         }
 
         fn configured(&mut self) -> bool {

@@ -1,23 +1,31 @@
 //! The harness: what `startAgent` and `stopAgent` control.
 //!
-//! Decides the lifecycle, which command does what, and what follows from each journal entry. It is one
-//! synchronous machine: [`Harness::handle`] takes what happened, [`Harness::poll`] gives what to do next; it
-//! never acts, never waits and knows no clock. Promises: nothing is told, asked or done that a barrier guards
-//! before its commit; a failed commit ends no run; at most one harness writes a workspace. Leaves to others:
-//! acting (`browser/`, or the simulator in `tests/`), one run's decisions (`run/`), what a journal adds up to
-//! (`session/`).
+//! One synchronous machine: [`Harness::handle`] takes what happened, [`Harness::poll`] gives what to do next. It never
+//! acts, never waits and knows no clock. Promises: nothing is told, asked or done that a barrier guards before its commit.
+//! A failed commit ends no run, and at most one harness writes a workspace. Leaves to others: acting (`browser/`, or the
+//! simulator of the tests), one run's decisions (`run/`), what a journal adds up to (`session/`).
+//!
+//! Its parts, from the ground up. A part owns its state and reaches no part above it:
+//!
+//! - `core`: time, who asks, the outbox, the sessions (`slots`), the secrets.
+//! - `setup`: configuration, tools and skills.
+//! - `calls`: what is under way outside, and what is told of it (`streaming`, `events`).
+//! - `pages`: operations on pages.
+//! - `runs`: `Runner`, which runs the runs with those three: messages, the queue, permission, limits of time.
+//! - on top: commands (`commands`, `sessions`), starts and ends, and which input is taken when (`order`).
 
 mod account;
 mod action;
-mod args;
 mod calls;
 mod commands;
+mod commits;
 mod config;
 mod core;
 mod ends;
 mod events;
 mod files;
 mod keys;
+mod order;
 mod outbox;
 mod outcome;
 mod page_calls;
@@ -36,7 +44,6 @@ mod waits;
 mod watch;
 
 pub use action::{Action, By, CallKey, Input, ModelRequest, Notice};
-pub use commands::interrupts;
 pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
 pub use core::{Lifecycle, Options};
 pub use files::files;
@@ -45,13 +52,11 @@ pub use secrets::Secrets;
 pub use start::{FORMAT_KEY, check_format};
 
 use crate::error::{Code, ErrorInfo};
-use crate::maps::Few;
 use crate::model::{Delta, Usage};
-use crate::ports::{Millis, PatternEngine, Rows, StoreError};
+use crate::ports::{Millis, PatternEngine};
 use crate::session::Session;
-use crate::session::carry::Reader;
 use core::Core;
-use reads::{After, Listing};
+use reads::{After, Listing, Reads};
 use runs::Runner;
 
 /// The session of the harness's own conversation.
@@ -67,14 +72,8 @@ pub struct Harness {
     /// Until which epoch an agent was stopped on purpose: what was always allowed until then is not any more.
     stopped: u64,
     start: Option<start::Start>,
-    /// Rows whose signatures are worked out again.
-    judged: Few<u64, (After, Vec<Rows>)>,
-    /// What waits to hear whether another tab works here.
-    peeking: Vec<After>,
-    /// A file of a session that is being read.
-    reader: Option<Reader>,
     epoch_commit: Option<u64>,
-    reads: Few<u64, After>,
+    reads: Reads,
     deferred: Vec<(Millis, Input)>,
 }
 
@@ -93,11 +92,8 @@ impl Harness {
             closing: None,
             stopped: 0,
             start: None,
-            judged: Few::default(),
-            reader: None,
-            peeking: Vec::new(),
             epoch_commit: None,
-            reads: Few::default(),
+            reads: Reads::default(),
             deferred: Vec::new(),
         };
         harness.runner.setup.tell_tools(&mut harness.core);
@@ -168,55 +164,6 @@ impl Harness {
         self.go_on_alone();
     }
 
-    /// While a page change and its outcome are on their way as one, and while a conversation or a session is erased,
-    /// nothing may come between.
-    fn must_finish(&self) -> bool {
-        self.runner.pages.is_committing()
-            || self.reads.values().any(|after| matches!(after, After::Erase { .. } | After::Remains))
-    }
-
-    /// Whether an input can be taken now: it waits for nothing, or is what is waited for.
-    fn passes(&self, input: &Input) -> bool {
-        match input {
-            Input::Committed { .. } | Input::LockLost => true,
-            Input::Read { .. } | Input::Signed { .. } => !self.runner.pages.is_committing(),
-            Input::Command { name, .. } if self.start.is_some() && !self.fits_the_start(name) => false,
-            Input::Command { name, args, .. } if self.runner.waits_for_a_key(&self.core, name, args) => false,
-            _ => !self.must_finish(),
-        }
-    }
-
-    /// Whether a command can be taken while the workspace is being taken: what stops or clears waits for the start, and
-    /// what starts waits for those before it.
-    fn fits_the_start(&self, name: &str) -> bool {
-        let waits = |name: &str| name == "stopAgent" || sessions::writes(name);
-        let stops =
-            |(_, input): &(Millis, Input)| matches!(input, Input::Command { name, .. } if waits(name));
-        match &self.start {
-            Some(start) if name == "startAgent" => !start.borrows() && !self.deferred.iter().any(stops),
-            _ => !waits(name),
-        }
-    }
-
-    /// Does what follows at once, and takes the inputs that had to wait.
-    fn go_on_alone(&mut self) {
-        loop {
-            if let Some(error) = self.core.broken.take() {
-                self.fail(error);
-            }
-            if !self.must_finish()
-                && let Some(next) = self.core.next.pop_front()
-            {
-                self.runner.follow(&mut self.core, next);
-                continue;
-            }
-            let next = self.deferred.iter().position(|(_, input)| self.passes(input));
-            let Some((_, input)) = next.map(|at| self.deferred.remove(at)) else { break };
-            self.take(input);
-        }
-        self.runner.calls.tell_views(&mut self.core, &self.runner.setup);
-    }
-
     /// The next thing to do; `None`: nothing until the next input, or until [`Harness::deadline`].
     pub fn poll(&mut self, now: Millis) -> Option<Action> {
         self.core.set_now(now);
@@ -262,9 +209,9 @@ impl Harness {
 
     fn take(&mut self, input: Input) {
         match input {
-            Input::Command { id, name, args, fresh, by } => {
+            Input::Command { id, request, fresh, by } => {
                 self.core.by = by;
-                self.command(id, &name, args, fresh);
+                self.command(id, request, fresh);
             }
             Input::Locked(granted) => self.locked(granted),
             Input::LockFailed(error) => {
@@ -280,7 +227,7 @@ impl Harness {
             Input::Committed { commit, result } => self.committed(commit, result),
             Input::Read { read, result } => self.read_done(read, result),
             Input::Signed { id, signatures } => {
-                if let Some((after, rows)) = self.judged.remove(id) {
+                if let Some((after, rows)) = self.reads.judged.remove(id) {
                     self.rows_read(after, rows, signatures);
                 }
             }
@@ -296,46 +243,5 @@ impl Harness {
             }
         }
         self.core.by = By::Here;
-    }
-
-    /// Sends the next commit if one is due. `false`: nothing changed.
-    fn send_next_commit(&mut self) -> bool {
-        if !self.core.outbox.free() {
-            return false;
-        }
-        let pages_wait = self.runner.pages.has_changes() || self.closing.is_some();
-        if let Some(due) = self.core.outbox.due() {
-            if due > self.core.now && !pages_wait {
-                return false;
-            }
-            self.core.write_heads();
-            let guard = self.core.guard();
-            self.core.outbox.send(self.core.now, guard);
-            return true;
-        }
-        self.runner.pages.send_page_commit(&mut self.core)
-    }
-
-    fn committed(&mut self, commit: u64, result: Result<(), StoreError>) {
-        if self.runner.pages.commits(commit) {
-            self.core.outbox.stored(commit);
-            self.runner.pages.page_committed(&mut self.core, result);
-            self.core.tell_growth();
-        } else if self.epoch_commit == Some(commit) {
-            self.epoch_commit = None;
-            self.core.outbox.stored(commit);
-            self.epoch_committed(result);
-        } else if !self.core.outbox.forgotten(commit) {
-            match result {
-                Ok(()) => {
-                    self.core.outbox.stored(commit);
-                    self.core.tell_growth();
-                }
-                Err(error) => {
-                    self.core.outbox.failed(commit);
-                    self.fail(error.info());
-                }
-            }
-        }
     }
 }

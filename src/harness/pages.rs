@@ -15,6 +15,7 @@ use crate::json::json;
 use crate::list::Listed;
 use crate::maps::Few;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
+use crate::protocol::Request;
 use crate::tools::{ToolText, pages};
 use crate::workspace::{Missed, Op, Outcome, Pending, Plan, Workspace};
 use serde_json::Value;
@@ -156,16 +157,9 @@ impl Pages {
     }
 
     /// `pages.<name>` of the page's own code.
-    pub(super) fn page_command(
-        &mut self,
-        core: &mut Core,
-        command: u32,
-        name: &str,
-        args: &Value,
-    ) -> Result<(), ErrorInfo> {
-        let op = Op::parse(name, args)?;
-        self.page_job(core, Job { owner: Owner::Command(command), what: What::Op(op), pending: None });
-        Ok(())
+    pub(super) fn page_command(&mut self, core: &mut Core, command: u32, request: &Request) {
+        let what = What::Op(Op::of(request));
+        self.page_job(core, Job { owner: Owner::Command(command), what, pending: None });
     }
 
     /// A page tool whose arguments have passed the gate.

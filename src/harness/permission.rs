@@ -6,7 +6,6 @@
 
 use super::calls::Calls;
 use super::calls::{About, CallOwner, LiveCall, RunCall};
-use super::config::shortened;
 use super::core::Core;
 use super::outcome::failed_call;
 use super::runs::Runner;
@@ -19,6 +18,7 @@ use crate::json::texts;
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Millis;
+use crate::protocol::args::shortened;
 use crate::run::{Call, CallState, NO_ANSWER, Question, Run};
 use crate::session;
 use crate::tools::{ToolText, gate};
@@ -464,19 +464,11 @@ impl Runner {
     }
 
     /// `tools.revoke`: a tool is asked about again.
-    pub(super) fn revoke(
-        &mut self,
-        core: &mut Core,
-        command: u32,
-        session: &str,
-        tool: &str,
-    ) -> Result<(), ErrorInfo> {
-        core.must_run()?;
+    pub(super) fn revoke(&mut self, core: &mut Core, command: u32, session: &str, tool: &str) {
         if core.session(session).is_some_and(|s| s.grants.iter().any(|grant| grant.tool == tool)) {
             self.append(core, session, None, &Entry::Revoked { tool: tool.into() });
         }
         core.reply(command, Ok(None));
-        Ok(())
     }
 }
 

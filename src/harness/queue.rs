@@ -4,44 +4,26 @@
 //! nor removed; a command that waits for a run that will never begin is told so. Leaves to others: whose turn it is,
 //! and what is held (`session/queue`); where a message enters its run (`run/`); who may do it (`sessions/gate`).
 
-use super::DEFAULT_SESSION;
-use super::args::Args;
 use super::calls::Calls;
-use super::config::shortened;
 use super::core::Core;
 use super::runs::Runner;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, Mode};
 use crate::list::Listed;
 use crate::object::Object;
+use crate::protocol::Members;
+use crate::protocol::args::shortened;
 use crate::run::Run;
 use crate::session::{Queued, files_of_prompt};
 use serde_json::Value;
 
 impl Core {
-    /// How a message waits where its session is busy: `whenBusy`. `None`: it does not.
-    ///
-    /// # Errors
-    /// `invalid_config`
-    pub(super) fn when_busy(&self, args: &Args<'_>) -> Result<Option<Mode>, ErrorInfo> {
-        let invalid = |what: &str| {
-            let mut error = args.invalid(what);
-            error.code = Code::InvalidConfig;
-            error
-        };
-        match args.text("whenBusy")? {
-            None | Some("reject") => Ok(None),
-            Some("steer") if args.get("schema").is_some() => {
-                Err(invalid("takes no \"schema\" with whenBusy \"steer\": the run has an answer of its own"))
-            }
-            Some("steer") if args.get("replaces").is_some() => Err(invalid(
-                "takes no \"replaces\" with whenBusy \"steer\": the run has begun with what it would replace",
-            )),
-            Some(word) => match Mode::parse(word) {
-                Some(mode) => Ok(Some(mode)),
-                None => Err(invalid("needs \"whenBusy\" to be \"reject\", \"queue\" or \"steer\"")),
-            },
-        }
+    /// The message with this id that waits, and its session.
+    fn queued_message(&self, message: &str) -> Result<(String, &Queued), ErrorInfo> {
+        let session = self.session_of_run(message).unwrap_or_default();
+        let queued = self.session(&session).and_then(|folded| folded.queued(message));
+        let queued = queued.filter(|queued| queued.message() == message).ok_or_else(|| taken(message))?;
+        Ok((session, queued))
     }
 
     /// Whether a message would have to wait: a run works in its session, or waits for a person.
@@ -75,6 +57,44 @@ impl Calls {
 }
 
 impl Runner {
+    /// What is held in a session's queue goes on.
+    pub(super) fn release_queue(&mut self, core: &mut Core, id: u32, session: &str) -> Result<(), ErrorInfo> {
+        self.may_prompt(core, session, "-", false)?;
+        if core.session(session).is_some_and(|folded| folded.queue().iter().any(|queued| queued.held)) {
+            self.append(core, session, None, &Entry::Released {});
+            self.advance(core, session);
+        }
+        core.reply(id, Ok(None));
+        Ok(())
+    }
+
+    /// A message that waits does not wait any more.
+    pub(super) fn remove_queued(&mut self, core: &mut Core, id: u32, message: &str) -> Result<(), ErrorInfo> {
+        let (session, _) = core.queued_message(message)?;
+        self.unqueue(core, &session, message);
+        core.reply(id, Ok(None));
+        Ok(())
+    }
+
+    /// A message that waits gets another text.
+    pub(super) fn edit_queued(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        message: &str,
+        text: &str,
+    ) -> Result<(), ErrorInfo> {
+        let (session, queued) = core.queued_message(message)?;
+        if text.trim().is_empty() && queued.files().is_empty() {
+            let error = ErrorInfo::new(Code::EmptyMessage, "the message is empty");
+            return Err(error.hint("give it a text, or remove it"));
+        }
+        let text = core.secrets.scrubbed(text.into());
+        self.append(core, &session, None, &Entry::Edited { message: message.into(), text });
+        core.reply(id, Ok(None));
+        Ok(())
+    }
+
     /// A message waits. The reply has its run: the one that it will begin, or the one that it is to enter.
     pub(super) fn enqueue(
         &mut self,
@@ -97,45 +117,6 @@ impl Runner {
         self.advance(core, session);
     }
 
-    /// `queue.edit`, `queue.remove` and `queue.release`.
-    pub(super) fn queue_command(
-        &mut self,
-        core: &mut Core,
-        id: u32,
-        name: &str,
-        value: &Value,
-    ) -> Result<(), ErrorInfo> {
-        let known = |members: &[&str]| Args::new(name, value, members);
-        core.must_run()?;
-        if name == "queue.release" {
-            let session = known(&["sessionId"])?.text("sessionId")?.unwrap_or(DEFAULT_SESSION);
-            self.may_prompt(core, session, "-", false)?;
-            if core.session(session).is_some_and(|folded| folded.queue().iter().any(|queued| queued.held)) {
-                self.append(core, session, None, &Entry::Released {});
-                self.advance(core, session);
-            }
-        } else {
-            let args = known(if name == "queue.edit" { &["id", "text"] } else { &["id"] })?;
-            let message = args.needed("id")?;
-            let session = core.session_of_run(message).unwrap_or_default();
-            let queued = core.session(&session).and_then(|folded| folded.queued(message));
-            let queued = queued.filter(|queued| queued.message() == message).ok_or_else(|| taken(message))?;
-            if name == "queue.remove" {
-                self.unqueue(core, &session, message);
-            } else {
-                let text = args.needed("text")?;
-                if text.trim().is_empty() && queued.files().is_empty() {
-                    let error = ErrorInfo::new(Code::EmptyMessage, "the message is empty");
-                    return Err(error.hint("give it a text, or remove it"));
-                }
-                let text = core.secrets.scrubbed(text.into());
-                self.append(core, &session, None, &Entry::Edited { message: message.into(), text });
-            }
-        }
-        core.reply(id, Ok(None));
-        Ok(())
-    }
-
     /// A message, by its id or its run's, does not wait any more; it was never sent.
     pub(super) fn unqueue(&mut self, core: &mut Core, session: &str, id: &str) {
         let Some(queued) = core.session(session).and_then(|folded| folded.queued(id)) else { return };
@@ -152,6 +133,27 @@ impl Runner {
         for message in queue.iter().map(|queued| queued.message().to_owned()).list() {
             self.unqueue(core, session, &message);
         }
+    }
+}
+
+/// How a message waits where its session is busy: `whenBusy`. `None`: it does not.
+///
+/// # Errors
+/// `invalid_config`
+pub(super) fn when_busy(args: Members<'_>) -> Result<Option<Mode>, ErrorInfo> {
+    let invalid = |what: &str| Err(ErrorInfo::new(Code::InvalidConfig, ["sendMessage ", what].concat()));
+    match args.text("whenBusy") {
+        None | Some("reject") => Ok(None),
+        Some("steer") if args.get("schema").is_some() => {
+            invalid("takes no \"schema\" with whenBusy \"steer\": the run has an answer of its own")
+        }
+        Some("steer") if args.get("replaces").is_some() => invalid(
+            "takes no \"replaces\" with whenBusy \"steer\": the run has begun with what it would replace",
+        ),
+        Some(word) => match Mode::parse(word) {
+            Some(mode) => Ok(Some(mode)),
+            None => invalid("needs \"whenBusy\" to be \"reject\", \"queue\" or \"steer\""),
+        },
     }
 }
 

@@ -7,7 +7,9 @@
 use super::{Action, Harness, sessions, start};
 use crate::error::ErrorInfo;
 use crate::list::Listed;
+use crate::maps::Few;
 use crate::ports::{Key, Millis, Read, Rows, StoreError};
+use crate::session::carry::Reader;
 
 /// What a list of all sessions is to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +19,18 @@ pub(super) enum Listing {
     Verified,
     /// What is always allowed in them.
     Grants,
+}
+
+/// What is read for sessions, and what is known of it so far.
+#[derive(Debug, Default)]
+pub(super) struct Reads {
+    pub under_way: Few<u64, After>,
+    /// Rows whose signatures are worked out again.
+    pub judged: Few<u64, (After, Vec<Rows>)>,
+    /// What waits to hear whether another tab works here.
+    pub peeking: Vec<After>,
+    /// A file of a session that is being read.
+    pub reader: Option<Reader>,
 }
 
 /// What a read is for.
@@ -47,19 +61,19 @@ pub(super) enum After {
 impl Harness {
     pub(super) fn read(&mut self, reads: Vec<Read>, after: After) {
         let id = self.core.read(reads);
-        self.reads.insert(id, after);
+        self.reads.under_way.insert(id, after);
     }
 
     pub(super) fn read_after_commit(&mut self, reads: Vec<Read>, after: After) {
         let id = self.core.read_after_commit(reads);
-        self.reads.insert(id, after);
+        self.reads.under_way.insert(id, after);
     }
 
     pub(super) fn read_done(&mut self, read: u64, result: Result<Vec<Rows>, StoreError>) {
         if self.runner.pages.awaits(read) {
             return self.runner.pages.rows_came(&mut self.core, read, result);
         }
-        let Some(after) = self.reads.remove(read) else { return };
+        let Some(after) = self.reads.under_way.remove(read) else { return };
         let rows = match result {
             Ok(rows) => rows,
             Err(error) => return self.read_failed(after, &error.info()),
@@ -73,7 +87,7 @@ impl Harness {
         if texts.is_empty() {
             return self.rows_read(after, rows, None);
         }
-        self.judged.insert(read, (after, rows));
+        self.reads.judged.insert(read, (after, rows));
         self.core.outbox.act(Action::Sign { id: read, texts });
     }
 

@@ -16,7 +16,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, OfCall, OfConversation, OfQueue, OfRecord, OfRun, RecordKind, Scope, StoppedBy};
 use crate::json;
 use crate::list::Listed;
-use crate::model::{Answer, Block, Form, Settings, StopReason, Usage, openai_chat};
+use crate::model::{Answer, Block, Form, Settings, StopReason, Usage, Wire};
 use crate::ports::PatternEngine;
 use crate::ports::files::has_marks;
 use crate::ports::{Expect, Millis, Table, Write};
@@ -127,7 +127,7 @@ impl Setup {
                 ModelRequest::Http { http: Rc::clone(http), request }
             }
             config::Provider::Custom { stream, .. } => {
-                let json = openai_chat::chat_request(&settings, &specs, messages)?;
+                let json = Wire::custom_request(&settings, &specs, messages)?;
                 ModelRequest::Custom { stream: *stream, json }
             }
         };

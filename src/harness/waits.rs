@@ -10,8 +10,6 @@
 //! it is only known how each run has ended.
 
 use super::Action;
-use super::args::Args;
-use super::config::shortened;
 use super::core::Core;
 use super::events::run_result;
 use crate::error::{Code, ErrorInfo};
@@ -19,6 +17,8 @@ use crate::json::json;
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Millis;
+use crate::protocol::args::shortened;
+use crate::protocol::{Command, Request};
 use crate::run::{Ended, Outcome, Run, Waiter};
 use crate::session::Session;
 use serde_json::Value;
@@ -38,17 +38,17 @@ pub(super) struct Asked<'a> {
 
 impl Core {
     /// Which run `wait` and `result` are for, and until when.
-    pub(super) fn awaited<'a>(&self, name: &'a str, value: &'a Value) -> Result<Asked<'a>, ErrorInfo> {
-        if name == "result" {
-            let run = Args::new(name, value, &["runId"])?.needed("runId")?;
-            return Ok(Asked { run, until: None, grace: 0 });
+    pub(super) fn awaited<'a>(&self, request: &'a Request) -> Asked<'a> {
+        let args = request.args();
+        let run = args.needed("runId");
+        if request.command == Command::Result {
+            return Asked { run, until: None, grace: 0 };
         }
-        let args = Args::new(name, value, &["runId", "timeoutMs", "errorGraceMs"])?;
-        Ok(Asked {
-            run: args.needed("runId")?,
-            until: Some(self.now.saturating_add(args.whole("timeoutMs")?.unwrap_or(WAIT_MS))),
-            grace: args.whole("errorGraceMs")?.unwrap_or_default(),
-        })
+        Asked {
+            run,
+            until: Some(self.now.saturating_add(args.whole("timeoutMs").unwrap_or(WAIT_MS))),
+            grace: args.whole("errorGraceMs").unwrap_or_default(),
+        }
     }
 
     pub(super) fn wait(&mut self, id: u32, session: &str, asked: &Asked<'_>) -> Result<(), ErrorInfo> {

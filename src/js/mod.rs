@@ -11,6 +11,7 @@ use crate::browser::{self, Deliver, Pump, Scope};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, By, Harness, Notice, Options};
 use crate::list::Listed;
+use crate::protocol::read;
 use convert::{Message, error_object, message};
 use js_sys::{Array, Function, Promise, Reflect, Uint8Array};
 use std::cell::RefCell;
@@ -43,19 +44,18 @@ impl Host {
             Some("command") => {
                 let args = Reflect::get(value, &"args".into()).unwrap_or(JsValue::UNDEFINED);
                 let files = Reflect::get(value, &"files".into()).unwrap_or(JsValue::UNDEFINED);
-                let name = text("name").unwrap_or_default();
                 let by = match self.by(value) {
                     Ok(by) => by,
                     Err(error) => return self.pump.refuse(id, error),
                 };
-                match (convert::plain(&args), files.dyn_into::<Array>()) {
-                    (Some(args), Ok(files)) => self.pump.command_with(id, name, args, files, by),
-                    (Some(args), _) => self.pump.command(id, name, args, by),
-                    (None, _) => {
-                        let error = ErrorInfo::new(Code::InvalidArguments, "the arguments are no plain data")
-                            .hint("give what JSON can hold");
-                        self.pump.refuse(id, error);
-                    }
+                let request = match convert::plain(&args) {
+                    Some(args) => read(&text("name").unwrap_or_default(), args),
+                    None => Err(ErrorInfo::new(Code::InvalidArguments, "the arguments are no plain data")
+                        .hint("give what JSON can hold")),
+                };
+                match files.dyn_into::<Array>() {
+                    Ok(files) => self.pump.command_with(id, request, files, by),
+                    Err(_) => self.pump.command(id, request, by),
                 }
             }
             Some("feed") => self.feed(id, value),

@@ -1,24 +1,21 @@
 //! Anthropic Messages.
 //!
-//! Decides the request's body and headers, where its cache breakpoints stand, and what each event of the
+//! Decides the request's headers and body, where its cache breakpoints stand, and what each event of the
 //! stream means. Promises: what is sent is what the API accepts (thinking with its signature or not at all,
 //! no empty text, tool results first); what this crate does not know goes back as it came; a message's text
 //! depends on nothing but that message, so the prefix that the provider caches stays the same byte for byte.
 //! Leaves to others: that every tool call has a result (`session/`), keys and sending (`browser/`).
 
 use super::assembler::{Assembler, Body as Content, Part};
-use super::errors::{check_header, in_stream, join_url, protocol};
+use super::errors::{in_stream, protocol};
 use super::files::{FileKind, push_member};
 use super::ids::plain;
 use super::json::{Body, Members, is_object};
 use super::list::List;
 use super::wire::{self, Codec, Framing};
-use super::{
-    Block, Delta, Dialect, Endpoint, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage,
-};
+use super::{Block, Delta, Dialect, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage};
 use crate::error::ErrorInfo;
 use crate::json::{Reader, push_text};
-use crate::ports::HttpRequest;
 use crate::ports::files::Form;
 use std::borrow::Cow;
 
@@ -35,40 +32,19 @@ const CACHE: &str = r#"{"type":"ephemeral"}"#;
 /// The row of this wire.
 pub(super) const CODEC: Codec = Codec {
     key_header: ("x-api-key", ""),
-    encode_message,
-    request,
+    headers: &[("anthropic-version", "2023-06-01"), ("anthropic-dangerous-direct-browser-access", "true")],
+    path: "/v1/messages",
+    documents: true,
     framing: Framing::Events,
     // It gives twenty where nobody says how many.
-    list: List { path: "/v1/models?limit=1000", name: "display_name", headers, ..List::DATA },
+    list: List { path: "/v1/models?limit=1000", name: "display_name", ..List::DATA },
+    encode_message,
+    write,
     stream: || Box::new(Stream::default()),
 };
 
-/// What it wants to see with each request.
-fn headers(endpoint: &Endpoint) -> Vec<(String, String)> {
-    let version = endpoint.api_version.as_deref().unwrap_or("2023-06-01");
-    vec![
-        ("anthropic-version".into(), version.into()),
-        ("anthropic-dangerous-direct-browser-access".into(), "true".into()),
-    ]
-}
-
-/// The whole request, without the key.
-fn request(
-    endpoint: &Endpoint,
-    settings: &Settings,
-    tools: &[ToolSpec],
-    messages: &str,
-) -> Result<HttpRequest, ErrorInfo> {
-    let mut headers = headers(endpoint);
-    for (name, value) in &headers {
-        check_header(name, value)?;
-    }
-    headers.insert(0, ("content-type".into(), "application/json".into()));
-    settings.check(tools)?;
-
-    let mut body =
-        Body::new(messages.len() + settings.system.len() + 4096, settings.provider_options.as_deref())?;
-    body.text("model", &settings.model);
+/// Writes what follows the model's id.
+fn write(body: &mut Body<'_>, _: &Dialect, settings: &Settings, tools: &[ToolSpec], messages: &str) {
     let budget = if settings.known.adaptive == Some(false) { budget(settings.reasoning) } else { 0 };
     // Thinking is part of the answer; at most half of it, so that something is left to say.
     let max_tokens = settings.output_tokens(MAX_TOKENS.max(2 * budget));
@@ -149,7 +125,6 @@ fn request(
         out.push_str(messages);
         out.push(']');
     }
-    Ok(HttpRequest { url: join_url(&endpoint.base_url, "/v1/messages")?, headers, body: body.finish() })
 }
 
 /// How many tokens a model may think for that does not choose them itself.
@@ -554,7 +529,7 @@ fn usage_of(members: &Members<'_>, usage: &mut Usage) {
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::model::{Answer, Catalog, Decoder, DeltaKind, Known, Wire};
+    use crate::model::{Answer, Catalog, Decoder, DeltaKind, Endpoint, Known, Wire};
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent
@@ -574,7 +549,7 @@ mod tests {
     }
 
     fn body(settings: &Settings, tools: &[ToolSpec], messages: &str) -> Value {
-        let request = request(&endpoint(), settings, tools, messages).unwrap();
+        let request = Wire::Anthropic.request(&endpoint(), settings, tools, messages).unwrap();
         serde_json::from_str(&request.body).unwrap()
     }
 
@@ -602,7 +577,7 @@ mod tests {
 
     #[test]
     fn a_small_request_says_no_more_than_it_must() {
-        let request = request(&endpoint(), &settings(), &[], "").unwrap();
+        let request = Wire::Anthropic.request(&endpoint(), &settings(), &[], "").unwrap();
         assert_eq!(request.url, "https://api.anthropic.com/v1/messages");
         assert_eq!(
             request.headers,
@@ -628,7 +603,7 @@ mod tests {
         ] {
             let known = can.map(|can| known(json!({ "output": can }))).unwrap_or_default();
             let settings = Settings { max_output_tokens: asked, known, ..settings() };
-            let body = request(&endpoint(), &settings, &[], "").unwrap().body;
+            let body = Wire::Anthropic.request(&endpoint(), &settings, &[], "").unwrap().body;
             assert!(body.contains(&format!("\"max_tokens\":{sent},")), "{body}");
         }
     }
@@ -710,7 +685,7 @@ mod tests {
     #[test]
     fn what_cannot_be_sent_is_named() {
         let fails = |endpoint: &Endpoint, settings: &Settings, tools: &[ToolSpec]| {
-            request(endpoint, settings, tools, "").unwrap_err()
+            Wire::Anthropic.request(endpoint, settings, tools, "").unwrap_err()
         };
         let none = endpoint();
         let base = Endpoint { base_url: "localhost".into(), ..none.clone() };

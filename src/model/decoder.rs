@@ -8,8 +8,8 @@ use super::assembler::Assembler;
 use super::errors::{broken, no_stream, protocol};
 use super::lines::Lines;
 use super::sse::{OnEvent, Sse};
-use super::wire::{Framing, Stream};
-use super::{Answer, Delta, DeltaKind, Usage, Wire, openai_chat};
+use super::wire::{CUSTOM, Codec, Framing, Stream};
+use super::{Answer, Delta, DeltaKind, Usage, Wire};
 use crate::error::ErrorInfo;
 
 /// How many bytes of a body without events are kept, to say what it is instead.
@@ -28,7 +28,11 @@ enum Kind {
 impl Frames {
     /// As this wire marks them off.
     pub fn new(wire: Wire) -> Self {
-        Frames(match wire.codec().framing {
+        Self::of(wire.codec())
+    }
+
+    fn of(codec: &Codec) -> Self {
+        Frames(match codec.framing {
             Framing::Events => Kind::Events(Sse::default()),
             Framing::Lines => Kind::Lines(Lines::default()),
         })
@@ -88,18 +92,18 @@ pub struct Decoder {
 impl Decoder {
     /// A decoder for a response body of this wire.
     pub fn new(wire: Wire) -> Self {
-        Self::with(Frames::new(wire), (wire.codec().stream)(), false)
+        Self::of(wire.codec(), false)
     }
 
     /// A decoder for what a custom provider yields: chat chunks and plain text. When it has nothing more to
     /// yield, the answer is whole.
     pub fn custom() -> Self {
-        Self::with(Frames::new(Wire::OpenAiChat), openai_chat::custom(), true)
+        Self::of(CUSTOM, true)
     }
 
-    fn with(frames: Frames, stream: Box<dyn Stream>, custom: bool) -> Self {
-        let (answer, head) = (Assembler::default(), Vec::new());
-        Decoder { frames, stream, custom, answer, failed: None, head }
+    fn of(codec: &Codec, custom: bool) -> Self {
+        let (frames, stream) = (Frames::of(codec), (codec.stream)());
+        Decoder { frames, stream, custom, answer: Assembler::default(), failed: None, head: Vec::new() }
     }
 
     /// The next bytes of the body, split anywhere.

@@ -402,7 +402,7 @@ pub fn no_answer(preset: &Preset, base_url: &str) -> ErrorInfo {
         "start the server there, and let it answer other machines and this page's origin (Ollama: by OLLAMA_HOST and \
          OLLAMA_ORIGINS); the browser may have to be allowed to reach the local network, and a page on https reaches \
          no other machine by plain http"
-    } else if preset.kind == "anthropic" {
+    } else if preset.bars_browsers {
         "check the connection and the provider's baseUrl; an organization may be barred from calls by browsers: allow \
          them in the provider's console, or set baseUrl to a proxy of your own"
     } else {

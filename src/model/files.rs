@@ -4,7 +4,7 @@
 //! Promises: a file is never lost in silence: a model that cannot have it is told what it was. Leaves to others: how a
 //! wire writes it (the codecs), the bytes (`ports::files`, `browser/`), what is refused at once (`harness/`).
 
-use super::{Block, Peer, Wire};
+use super::{Block, Peer};
 use crate::json::{push_inside, push_text};
 use crate::ports::files::{Form, push_mark};
 
@@ -109,8 +109,7 @@ impl Peer {
         match file.kind() {
             FileKind::Text => true,
             FileKind::Image => self.dialect.images,
-            // Ollama's messages have no place for it.
-            FileKind::Document => self.dialect.documents && self.wire != Wire::Ollama,
+            FileKind::Document => self.dialect.documents && self.wire.codec().documents,
             FileKind::Other => false,
         }
     }
@@ -183,7 +182,7 @@ pub(super) fn push_member(out: &mut String, name: &str, value: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Dialect;
+    use crate::model::{Dialect, Wire};
 
     fn file(media_type: &str) -> File {
         File { id: "f".into(), media_type: media_type.into(), size: 5, name: "a \"b\".x".into() }

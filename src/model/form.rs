@@ -7,7 +7,7 @@
 //! prompt.
 
 use super::json::{Members, text};
-use super::{Ability, Effort, Known, Peer, Reasoning, Structured, ToolSpec, Wire};
+use super::{Ability, Effort, Known, Peer, Reasoning, Structured, ToolSpec};
 use crate::find;
 use crate::json::{Reader, push_text};
 use crate::list::Listed;
@@ -60,8 +60,8 @@ impl Form {
             Structured::Tool => None,
             Structured::Known if can.is_none() => None,
             Structured::Alone if !tools.is_empty() => None,
-            Structured::Own if peer.wire == Wire::Anthropic => narrow(schema, false)
-                .filter(|(_, weight)| weight.is_light())
+            Structured::Light { optional, unions } => narrow(schema, false)
+                .filter(|(_, weight)| weight.is_within(optional, unions))
                 .map(|(schema, _)| (schema, true)),
             Structured::Own | Structured::Known => {
                 Some(narrowed(true).map_or((schema.to_owned(), false), |schema| (schema, true)))
@@ -125,9 +125,8 @@ struct Weight {
 }
 
 impl Weight {
-    /// Whether it is within what Anthropic takes.
-    fn is_light(self) -> bool {
-        self.optional <= 24 && self.unions <= 16 && !self.recursive
+    fn is_within(self, optional: u32, unions: u32) -> bool {
+        self.optional <= optional && self.unions <= unions && !self.recursive
     }
 }
 
@@ -392,7 +391,7 @@ mod tests {
             narrowed,
             r##"{"type":"object","$defs":{"d":{"anyOf":[{"type":"null"},{"type":"boolean"}]}},"properties":{"z":{"type":"number","const":1},"a":{"type":["string","null"],"enum":["x",null]},"$ref":{"$ref":"#/$defs/d"}},"required":["z","a","$ref"],"additionalProperties":false}"##
         );
-        assert!(weight.is_light());
+        assert!(weight.is_within(24, 16));
     }
 
     #[test]
@@ -426,17 +425,17 @@ mod tests {
             let members: serde_json::Map<_, _> = (0..n).map(|n| (format!("m{n:02}"), of.clone())).collect();
             json!({"type": "object", "properties": members})
         };
-        assert!(weight(many(24, json!({"type": "string"}))).is_light());
-        assert!(!weight(many(25, json!({"type": "string"}))).is_light());
+        assert!(weight(many(24, json!({"type": "string"}))).is_within(24, 16));
+        assert!(!weight(many(25, json!({"type": "string"}))).is_within(24, 16));
         let mut unions = many(17, json!({"type": ["string", "null"]}));
         unions["required"] = (0..17).map(|n| format!("m{n:02}")).collect::<Vec<_>>().into();
-        assert!(!weight(unions).is_light());
+        assert!(!weight(unions).is_within(24, 16));
         let tree = json!({"type": "object", "properties": {"child": {"$ref": "#"}}, "required": ["child"]});
-        assert!(!weight(tree).is_light());
+        assert!(!weight(tree).is_within(24, 16));
         let node =
             json!({"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}, "required": ["next"]});
         let list = json!({"type": "object", "properties": {"first": {"$ref": "#/$defs/node"}}, "required": ["first"], "$defs": {"node": node}});
-        assert!(!weight(list).is_light());
+        assert!(!weight(list).is_within(24, 16));
     }
 
     const SIMPLE: &str = r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#;

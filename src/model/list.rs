@@ -5,6 +5,7 @@
 
 use super::Endpoint;
 use super::errors::{in_stream, join_url, no_list};
+use super::wire::Codec;
 use crate::error::ErrorInfo;
 use crate::json;
 use crate::list::Listed;
@@ -22,14 +23,11 @@ pub(super) struct List {
     pub id: &'static str,
     /// The member that names it for a person.
     pub name: &'static str,
-    /// What the provider wants to see besides the key.
-    pub headers: fn(&Endpoint) -> Vec<(String, String)>,
 }
 
 impl List {
     /// As OpenAI has it.
-    pub const DATA: List =
-        List { path: "/models", list: "data", id: "id", name: "name", headers: |_| Vec::new() };
+    pub const DATA: List = List { path: "/models", list: "data", id: "id", name: "name" };
 }
 
 /// The path where a key is tried, if that is not the list.
@@ -38,9 +36,9 @@ fn key_path(endpoint: &Endpoint, list: bool) -> Option<&'static str> {
 }
 
 /// The request for the list, or without `list` for whatever shows that a key is good.
-pub(super) fn request(of: &List, endpoint: &Endpoint, list: bool) -> Result<HttpRequest, ErrorInfo> {
-    let url = join_url(&endpoint.base_url, key_path(endpoint, list).unwrap_or(of.path))?;
-    Ok(HttpRequest { url, headers: (of.headers)(endpoint), body: String::new() })
+pub(super) fn request(of: &Codec, endpoint: &Endpoint, list: bool) -> Result<HttpRequest, ErrorInfo> {
+    let url = join_url(&endpoint.base_url, key_path(endpoint, list).unwrap_or(of.list.path))?;
+    Ok(HttpRequest { url, headers: of.headers(endpoint), body: String::new() })
 }
 
 /// The models that the answer names, `{ id, name? }` each.

@@ -17,7 +17,7 @@ mod lines;
 mod list;
 mod ollama;
 mod openai;
-pub mod openai_chat;
+mod openai_chat;
 mod openai_responses;
 mod presets;
 mod sse;
@@ -170,18 +170,6 @@ pub enum Reasoning {
     High,
 }
 
-impl Reasoning {
-    /// OpenAI's word for it.
-    fn effort(self) -> &'static str {
-        match self {
-            Reasoning::Off => "none",
-            Reasoning::Low => "low",
-            Reasoning::Medium => "medium",
-            Reasoning::High => "high",
-        }
-    }
-}
-
 /// What a request says besides the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
@@ -246,7 +234,7 @@ impl Settings {
 pub struct Endpoint {
     /// The base URL, as the wire's official SDK takes it.
     pub base_url: String,
-    /// Anthropic's `anthropic-version`; `None`: 2023-06-01.
+    /// The API's version, where the wire has a header for it; `None`: the wire's own.
     pub api_version: Option<String>,
     /// Its habits.
     pub dialect: Dialect,

@@ -2,20 +2,17 @@
 //!
 //! Decides how a conversation is written for it and how its lines are read. Promises: the server drops nothing of the
 //! conversation unseen; what does not fit is an error. A tool call comes whole or not at all. Leaves to others: what
-//! its messages and tools have in common with OpenAI's (`openai_chat`, `openai`), that every tool call has a result
-//! (`session/`), keys and sending (`browser/`).
+//! its messages and tools have in common with OpenAI's (`openai`), that every tool call has a result (`session/`), keys
+//! and sending (`browser/`).
 
 use super::assembler::{Assembler, Body as Content, Part};
-use super::errors::{in_stream, join_url, protocol};
+use super::errors::{in_stream, protocol};
 use super::json::{Body, Members, Node, text};
 use super::list::List;
-use super::openai_chat::{Shape, encode, write_messages};
+use super::openai::{Shape, encode, write_messages};
 use super::wire::{self, Codec, Framing};
-use super::{
-    Delta, DeltaKind, Dialect, Endpoint, Message, Reasoning, Replay, Settings, StopReason, ToolSpec, openai,
-};
+use super::{Delta, DeltaKind, Dialect, Message, Reasoning, Replay, Settings, StopReason, ToolSpec, openai};
 use crate::error::{Code, ErrorInfo};
-use crate::ports::HttpRequest;
 use std::borrow::Cow;
 
 /// The context window in tokens, where the page sets no `num_ctx`. Left to itself the server takes 4k on a card of
@@ -26,24 +23,19 @@ const NUM_CTX: &str = "16384";
 /// The row of this wire.
 pub(super) const CODEC: Codec = Codec {
     key_header: ("authorization", "Bearer "),
-    encode_message,
-    request,
+    // The server lets browsers send few.
+    headers: &[],
+    path: "/api/chat",
+    documents: false,
     framing: Framing::Lines,
     list: List { path: "/api/tags", list: "models", id: "model", ..List::DATA },
+    encode_message,
+    write,
     stream: || Box::new(Stream::default()),
 };
 
-/// The whole request, without the key. It has no header but the content's type: the server lets browsers send few.
-fn request(
-    endpoint: &Endpoint,
-    settings: &Settings,
-    tools: &[ToolSpec],
-    messages: &str,
-) -> Result<HttpRequest, ErrorInfo> {
-    settings.check(tools)?;
-    let mut body =
-        Body::new(messages.len() + settings.system.len() + 4096, settings.provider_options.as_deref())?;
-    body.text("model", &settings.model);
+/// Writes what follows the model's id.
+fn write(body: &mut Body<'_>, dialect: &Dialect, settings: &Settings, tools: &[ToolSpec], messages: &str) {
     body.raw("stream", "true");
     // Either alone lets the server take away messages, or the middle of the prompt, and say nothing.
     body.raw("truncate", "false");
@@ -59,21 +51,20 @@ fn request(
     options.extend(limit.as_deref().map(|limit| ("num_predict", limit)));
     options.extend(settings.temperature.as_deref().map(|temperature| ("temperature", temperature)));
     body.object("options", &options);
-    openai::tools(&mut body, tools, r#"{"type":"function","function":{"#, "}}");
+    openai::tools(body, tools, r#"{"type":"function","function":{"#, "}}");
     if let Some((schema, _)) = settings.schema() {
         body.raw("format", schema);
     }
-    write_messages(&mut body, &endpoint.dialect, &settings.system, messages);
-    Ok(HttpRequest {
-        url: join_url(&endpoint.base_url, "/api/chat")?,
-        headers: vec![("content-type".into(), "application/json".into())],
-        body: body.finish(),
-    })
+    write_messages(body, dialect, &settings.system, messages);
 }
+
+/// Its messages beside those of OpenAI's chat.
+const SHAPE: Shape =
+    Shape { text_arguments: false, no_content: "\"\"", result_names_tool: true, files_are_parts: false };
 
 /// Appends a message as one or more, or nothing. Every such server takes its own thinking back.
 fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
-    encode(Shape::Ollama, &Dialect { thinking: Replay::Member("thinking"), ..*dialect }, message, out);
+    encode(&SHAPE, &Dialect { thinking: Replay::Member("thinking"), ..*dialect }, message, out);
 }
 
 /// The members of a line that are taken apart with it.
@@ -169,7 +160,8 @@ fn end(line: &Members<'_>, answer: &mut Assembler) -> Result<(), ErrorInfo> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Answer, Block, Decoder, Preset, Role, Usage, Wire};
+    use crate::model::{Answer, Block, Decoder, Endpoint, Preset, Role, Usage, Wire};
+    use crate::ports::HttpRequest;
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent
@@ -197,7 +189,7 @@ mod tests {
         assert!(!preset.needs_key);
         let base_url = preset.base_url.unwrap().into();
         let endpoint = Endpoint { base_url, api_version: None, dialect: preset.dialect };
-        request(&endpoint, &Settings { model: "m".into(), ..settings }, tools, messages).unwrap()
+        Wire::Ollama.request(&endpoint, &Settings { model: "m".into(), ..settings }, tools, messages).unwrap()
     }
 
     fn body(settings: Settings) -> Value {

@@ -7,82 +7,60 @@
 //! that every tool call has a result (`session/`), keys and sending (`browser/`).
 
 use super::assembler::{Assembler, Body as Content, Part};
-use super::errors::{in_stream, join_url, protocol};
-use super::files::{FileKind, push_member, push_parts, push_texts};
-use super::ids::plain;
+use super::errors::{in_stream, protocol};
 use super::json::{Body, Members, Node, is_object, push_string, text};
 use super::list::List;
+use super::openai::{self, DETAILS, Shape, encode, write_messages};
 use super::wire::{self, Codec, Framing};
-use super::{
-    Block, Delta, DeltaKind, Dialect, Effort, Endpoint, Message, Reasoning, Replay, Role, Settings,
-    StopReason, ToolSpec, Usage, openai,
-};
+use super::{Delta, DeltaKind, Dialect, Effort, Message, Reasoning, Settings, StopReason, ToolSpec, Usage};
 use crate::error::ErrorInfo;
-use crate::find;
 use crate::json::push_text;
 use crate::list::Listed;
-use crate::ports::HttpRequest;
-use crate::ports::files::Form;
 use std::borrow::Cow;
 
 /// The row of this wire.
 pub(super) const CODEC: Codec = Codec {
     key_header: ("authorization", "Bearer "),
-    encode_message,
-    request,
+    headers: &[],
+    path: "/chat/completions",
+    documents: true,
     framing: Framing::Events,
     list: List::DATA,
+    encode_message,
+    write,
     stream: || Box::new(Stream::default()),
 };
 
-/// What reads the chunks of a custom provider.
-pub(super) fn custom() -> Box<dyn wire::Stream> {
-    Box::new(Stream { custom: true, ..Stream::default() })
-}
+/// The row of a custom provider.
+pub(super) const CUSTOM: Codec = Codec {
+    write: |body, dialect, settings, tools, messages| {
+        write_chat(body, dialect, settings, tools, messages);
+        if tools.is_empty() {
+            // A `ChatRequest` always has the member.
+            body.raw("tools", "[]");
+        }
+    },
+    stream: || Box::new(Stream { custom: true, ..Stream::default() }),
+    ..CODEC
+};
 
-/// The whole request, without the key.
-fn request(
-    endpoint: &Endpoint,
-    settings: &Settings,
-    tools: &[ToolSpec],
-    messages: &str,
-) -> Result<HttpRequest, ErrorInfo> {
-    let mut body = body(&endpoint.dialect, settings, tools, messages)?;
+/// Writes what follows the model's id.
+fn write(body: &mut Body<'_>, dialect: &Dialect, settings: &Settings, tools: &[ToolSpec], messages: &str) {
+    write_chat(body, dialect, settings, tools, messages);
     body.raw("stream", "true");
-    if endpoint.dialect.stream_options {
+    if dialect.stream_options {
         body.raw("stream_options", r#"{"include_usage":true}"#);
     }
-    Ok(HttpRequest {
-        url: join_url(&endpoint.base_url, "/chat/completions")?,
-        headers: vec![("content-type".into(), "application/json".into())],
-        body: body.finish(),
-    })
-}
-
-/// The request that a custom provider gets: a `ChatRequest` as JSON text.
-///
-/// # Errors
-/// `invalid_config` or `invalid_schema`, naming what cannot be sent.
-pub fn chat_request(settings: &Settings, tools: &[ToolSpec], messages: &str) -> Result<String, ErrorInfo> {
-    let mut body = body(&Dialect::CHAT, settings, tools, messages)?;
-    if tools.is_empty() {
-        // A `ChatRequest` always has the member.
-        body.raw("tools", "[]");
-    }
-    Ok(body.finish())
 }
 
 /// What both kinds of request have in common.
-fn body<'a>(
+fn write_chat(
+    body: &mut Body<'_>,
     dialect: &Dialect,
-    settings: &'a Settings,
+    settings: &Settings,
     tools: &[ToolSpec],
     messages: &str,
-) -> Result<Body<'a>, ErrorInfo> {
-    settings.check(tools)?;
-    let mut body =
-        Body::new(messages.len() + settings.system.len() + 4096, settings.provider_options.as_deref())?;
-    body.text("model", &settings.model);
+) {
     if let Some(tokens) = settings.max_output_tokens {
         body.raw(dialect.limit, &tokens.to_string());
     }
@@ -90,9 +68,9 @@ fn body<'a>(
         body.raw("temperature", temperature);
     }
     if let Some(effort) = settings.reasoning {
-        tell_effort(dialect.effort, effort, &mut body);
+        tell_effort(dialect.effort, effort, body);
     }
-    openai::tools(&mut body, tools, r#"{"type":"function","function":{"#, "}}");
+    openai::tools(body, tools, r#"{"type":"function","function":{"#, "}}");
     if let Some(name) = settings.forced()
         && let Some(out) = body.member("tool_choice")
     {
@@ -107,40 +85,16 @@ fn body<'a>(
         out.push_str(&openai::form(schema));
         out.push_str("}}");
     }
-    write_messages(&mut body, dialect, &settings.system, messages);
-    Ok(body)
+    write_messages(body, dialect, &settings.system, messages);
 }
 
-/// The member that holds the conversation.
-pub(super) fn write_messages(body: &mut Body<'_>, dialect: &Dialect, system: &str, messages: &str) {
-    if let Some(out) = body.member("messages") {
-        out.push('[');
-        if !system.trim().is_empty() {
-            out.push_str(r#"{"role":"#);
-            push_text(out, dialect.system_role);
-            out.push_str(r#","content":"#);
-            push_text(out, system);
-            out.push('}');
-            if !messages.is_empty() {
-                out.push(',');
-            }
-        }
-        out.push_str(messages);
-        out.push(']');
-    }
-}
+/// Its messages.
+const SHAPE: Shape =
+    Shape { text_arguments: true, no_content: "null", result_names_tool: false, files_are_parts: true };
 
-/// In what Ollama's own messages differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
-    /// Arguments are text, and no content is `null`.
-    Chat,
-    /// Arguments are objects, no content is an empty text, results name their tool.
-    Ollama,
-}
-
+/// Appends a message as one or more, or nothing.
 fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
-    encode(Shape::Chat, dialect, message, out);
+    encode(&SHAPE, dialect, message, out);
 }
 
 /// Writes how hard to think.
@@ -160,175 +114,6 @@ fn tell_effort(how: Effort, reasoning: Reasoning, body: &mut Body<'_>) {
     }
     body.text("reasoning_effort", effort);
 }
-
-/// Appends a message as one or more, or nothing.
-pub(super) fn encode(shape: Shape, dialect: &Dialect, message: &Message, out: &mut String) {
-    let begin = |out: &mut String, text: &str| {
-        if !out.is_empty() {
-            out.push(',');
-        }
-        out.push_str(text);
-    };
-    for block in &message.blocks {
-        if let Block::ToolResult { id, name, text, .. } = block {
-            begin(out, r#"{"role":"tool","tool_call_id":"#);
-            push_text(out, &dialect.ids.map(id));
-            if shape == Shape::Ollama {
-                out.push_str(r#","tool_name":"#);
-                push_text(out, &plain(name, 64));
-            }
-            out.push_str(r#","content":"#);
-            push_text(out, text);
-            out.push('}');
-        }
-    }
-    // Only a person sends files, and with them neither calls nor thoughts.
-    if message.blocks.iter().any(|block| matches!(block, Block::File(_))) {
-        begin(out, r#"{"role":"user","content":"#);
-        encode_files(shape, &message.blocks, out);
-        out.push('}');
-        return;
-    }
-    // One string and no array of parts: many servers know nothing else.
-    let texts: Vec<&str> = message
-        .blocks
-        .iter()
-        .filter_map(|block| match block {
-            Block::Text(text) if !text.trim().is_empty() => Some(text.as_str()),
-            _ => None,
-        })
-        .list();
-    let has_calls = message.blocks.iter().any(|block| matches!(block, Block::ToolCall { .. }));
-    if texts.is_empty() && !has_calls {
-        return;
-    }
-    begin(
-        out,
-        match message.role {
-            Role::User => r#"{"role":"user","content":"#,
-            Role::Assistant => r#"{"role":"assistant","content":"#,
-        },
-    );
-    let thoughts: Vec<&str> = message
-        .blocks
-        .iter()
-        .filter_map(|block| match block {
-            Block::Thinking { text, .. } if message.own && !text.is_empty() => Some(text.as_str()),
-            _ => None,
-        })
-        .list();
-    let joined = |texts: &[&str]| find::join(texts, "\n\n");
-    if dialect.thinking == Replay::Parts && !thoughts.is_empty() {
-        out.push_str(r#"[{"type":"thinking","thinking":[{"type":"text","text":"#);
-        push_text(out, &joined(&thoughts));
-        out.push_str("}]}");
-        if !texts.is_empty() {
-            out.push_str(r#",{"type":"text","text":"#);
-            push_text(out, &joined(&texts));
-            out.push('}');
-        }
-        out.push(']');
-    } else if texts.is_empty() && shape == Shape::Chat {
-        out.push_str("null");
-    } else {
-        push_text(out, &joined(&texts));
-    }
-    let needed = has_calls && matches!(dialect.thinking, Replay::Needed(_));
-    match dialect.thinking {
-        _ if encode_details(message, out) => {}
-        Replay::Member(name) | Replay::Needed(name) if needed || !thoughts.is_empty() => {
-            out.push(',');
-            push_text(out, name);
-            out.push(':');
-            push_text(out, &joined(&thoughts));
-        }
-        _ => {}
-    }
-    if has_calls {
-        out.push_str(r#","tool_calls":["#);
-        encode_calls(shape, dialect, message, out);
-        out.push(']');
-    }
-    out.push('}');
-}
-
-/// Appends what a person says with files.
-fn encode_files(shape: Shape, blocks: &[Block], out: &mut String) {
-    let images = || {
-        blocks.iter().filter_map(|block| match block {
-            Block::File(file) if file.kind() != FileKind::Text => Some(file),
-            _ => None,
-        })
-    };
-    if shape == Shape::Chat && images().next().is_some() {
-        return push_parts(out, blocks, r#"{"type":"text","text":"#, |file, out| match file.kind() {
-            FileKind::Image => {
-                out.push_str(r#"{"type":"image_url","image_url":{"url":"#);
-                file.push_url(out);
-                out.push('}');
-            }
-            _ => {
-                out.push_str(r#"{"type":"file","file":{"file_data":"#);
-                file.push_url(out);
-                push_member(out, "filename", file.title());
-                out.push('}');
-            }
-        });
-    }
-    push_texts(out, blocks.iter());
-    for (at, image) in images().enumerate() {
-        out.push_str(if at == 0 { r#","images":["# } else { "," });
-        image.push_bytes(out, Form::Base64);
-    }
-    if images().next().is_some() {
-        out.push(']');
-    }
-}
-
-/// Appends the reasoning of an own answer that only its provider understands; false where there is none.
-fn encode_details(message: &Message, out: &mut String) -> bool {
-    let details = message.blocks.iter().find_map(|block| match block {
-        Block::Raw(json) if message.own => Members::of(json)?.get(DETAILS),
-        _ => None,
-    });
-    let Some(details) = details else { return false };
-    out.push_str(",\"");
-    out.push_str(DETAILS);
-    out.push_str("\":");
-    out.push_str(details);
-    true
-}
-
-fn encode_calls(shape: Shape, dialect: &Dialect, message: &Message, out: &mut String) {
-    let mut blocks = message.blocks.iter().peekable();
-    while let Some(block) = blocks.next() {
-        let Block::ToolCall { id, name, arguments } = block else { continue };
-        if !out.ends_with('[') {
-            out.push(',');
-        }
-        out.push_str(r#"{"id":"#);
-        push_text(out, &dialect.ids.map(id));
-        out.push_str(r#","type":"function","function":{"name":"#);
-        push_text(out, &plain(name, 64));
-        out.push_str(r#","arguments":"#);
-        let arguments = if is_object(arguments) { arguments } else { "{}" };
-        match shape {
-            Shape::Chat => push_text(out, arguments),
-            Shape::Ollama => out.push_str(arguments),
-        }
-        out.push('}');
-        if let (Some(Block::Extra(extra)), true) = (blocks.peek(), message.own)
-            && let Some(members) = extra.strip_prefix('{').and_then(|extra| extra.strip_suffix('}'))
-        {
-            out.push(',');
-            out.push_str(members);
-        }
-        out.push('}');
-    }
-}
-
-/// The member in which OpenRouter gives reasoning as its providers want it back.
-const DETAILS: &str = "reasoning_details";
 
 /// The members of a chunk that are taken apart with it.
 const INSIDE: &[&str] = &["choices", "delta", "content", "thinking", "tool_calls", "function"];
@@ -569,7 +354,7 @@ fn call_fragment(fragment: &Members<'_>, answer: &mut Assembler, sink: &mut dyn 
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::model::{Answer, Decoder, Preset, Usage, Wire};
+    use crate::model::{Answer, Block, Decoder, Endpoint, Preset, Role, Usage, Wire};
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent
@@ -594,7 +379,10 @@ mod tests {
 
     #[test]
     fn the_request_of_a_custom_provider() {
-        assert_eq!(chat_request(&settings(), &[], "").unwrap(), r#"{"model":"m","messages":[],"tools":[]}"#);
+        assert_eq!(
+            Wire::custom_request(&settings(), &[], "").unwrap(),
+            r#"{"model":"m","messages":[],"tools":[]}"#
+        );
         let settings = Settings {
             system: "be brief".into(),
             max_output_tokens: Some(9),
@@ -610,7 +398,7 @@ mod tests {
             &Message { role: Role::User, blocks: vec![t("hi")], own: false },
             &mut messages,
         );
-        let request = chat_request(&settings, std::slice::from_ref(&tool), &messages).unwrap();
+        let request = Wire::custom_request(&settings, std::slice::from_ref(&tool), &messages).unwrap();
         assert_eq!(
             serde_json::from_str::<Value>(&request).unwrap(),
             json!({
@@ -633,7 +421,7 @@ mod tests {
             let preset = Preset::find(kind, preset).unwrap();
             let base_url = preset.base_url.unwrap_or("http://localhost:8080/v1/").into();
             let endpoint = Endpoint { base_url, api_version: None, dialect: preset.dialect };
-            let request = request(&endpoint, &settings, &[], "").unwrap();
+            let request = Wire::OpenAiChat.request(&endpoint, &settings, &[], "").unwrap();
             (request.url, serde_json::from_str::<Value>(&request.body).unwrap())
         };
         let (url, body) = send("openai", "");
@@ -687,9 +475,11 @@ mod tests {
             for preset in presets {
                 for (reasoning, expected) in [Reasoning::Off, Reasoning::Low].into_iter().zip(&expected) {
                     let settings = Settings { reasoning: Some(reasoning), ..settings() };
-                    let body = body(&dialect(preset), &settings, &[], "").unwrap().finish();
+                    let base_url = "http://localhost:8080".into();
+                    let endpoint = Endpoint { base_url, api_version: None, dialect: dialect(preset) };
+                    let body = Wire::OpenAiChat.request(&endpoint, &settings, &[], "").unwrap().body;
                     let mut body: Value = serde_json::from_str(&body).unwrap();
-                    for told in ["model", "messages"] {
+                    for told in ["model", "messages", "stream", "stream_options"] {
                         body.as_object_mut().unwrap().remove(told);
                     }
                     assert_eq!(&body, expected, "{preset}");

@@ -7,44 +7,37 @@
 //! end of its item. Leaves to others: that every tool call has a result (`session/`), keys and sending (`browser/`).
 
 use super::assembler::{Assembler, Body as Content, Part};
-use super::errors::{in_stream, join_url, protocol};
+use super::errors::{in_stream, protocol};
 use super::files::{FileKind, is_text, push_member, push_parts};
 use super::ids::plain;
 use super::json::{Body, Members, Node, is_object};
 use super::list::List;
 use super::wire::{self, Codec, Framing};
 use super::{
-    Ability, Block, Delta, DeltaKind, Dialect, Endpoint, Message, Reasoning, Role, Settings, StopReason,
-    ToolSpec, openai,
+    Ability, Block, Delta, DeltaKind, Dialect, Message, Reasoning, Role, Settings, StopReason, ToolSpec,
+    openai,
 };
 use crate::error::ErrorInfo;
 use crate::find;
 use crate::json::{Reader, push_text};
 use crate::list::Listed;
-use crate::ports::HttpRequest;
 use std::borrow::Cow;
 
 /// The row of this wire.
 pub(super) const CODEC: Codec = Codec {
     key_header: ("authorization", "Bearer "),
-    encode_message,
-    request,
+    headers: &[],
+    path: "/responses",
+    documents: true,
     framing: Framing::Events,
     list: List::DATA,
+    encode_message,
+    write,
     stream: || Box::new(Stream::default()),
 };
 
-/// The whole request, without the key.
-fn request(
-    endpoint: &Endpoint,
-    settings: &Settings,
-    tools: &[ToolSpec],
-    messages: &str,
-) -> Result<HttpRequest, ErrorInfo> {
-    settings.check(tools)?;
-    let mut body =
-        Body::new(messages.len() + settings.system.len() + 4096, settings.provider_options.as_deref())?;
-    body.text("model", &settings.model);
+/// Writes what follows the model's id.
+fn write(body: &mut Body<'_>, dialect: &Dialect, settings: &Settings, tools: &[ToolSpec], messages: &str) {
     body.raw("stream", "true");
     body.raw("store", "false");
     if let Some(tokens) = settings.max_output_tokens {
@@ -60,11 +53,11 @@ fn request(
     // Whoever says how hard to think has a model that thinks; most that can do so unasked. One that cannot may refuse
     // the question, so where nobody knows it is not put.
     let thinks = settings.reasoning.is_some() || settings.known.can(Ability::Reasoning) == Some(true);
-    if endpoint.dialect.sealed || thinks {
+    if dialect.sealed || thinks {
         body.raw("include", r#"["reasoning.encrypted_content"]"#);
     }
     // Left out, `strict` means that every argument is asked for, whatever the schema says.
-    openai::tools(&mut body, tools, r#"{"type":"function","#, r#","strict":false}"#);
+    openai::tools(body, tools, r#"{"type":"function","#, r#","strict":false}"#);
     if let Some(name) = settings.forced()
         && let Some(out) = body.member("tool_choice")
     {
@@ -84,11 +77,6 @@ fn request(
         out.push_str(messages);
         out.push(']');
     }
-    Ok(HttpRequest {
-        url: join_url(&endpoint.base_url, "/responses")?,
-        headers: vec![("content-type".into(), "application/json".into())],
-        body: body.finish(),
-    })
 }
 
 /// Begins an item.
@@ -645,7 +633,7 @@ impl Stream {
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::model::{Answer, Catalog, Decoder, Preset, Usage, Wire};
+    use crate::model::{Answer, Catalog, Decoder, Endpoint, Preset, Usage, Wire};
     use serde_json::{Value, json};
 
     // ------------------------------------------------------------ what is sent
@@ -693,7 +681,7 @@ mod tests {
             let preset = Preset::find(kind, "").unwrap();
             let base_url = preset.base_url.unwrap().into();
             let endpoint = Endpoint { base_url, api_version: None, dialect: preset.dialect };
-            let request = request(&endpoint, settings, tools, input).unwrap();
+            let request = Wire::OpenAiResponses.request(&endpoint, settings, tools, input).unwrap();
             (request.url, serde_json::from_str::<Value>(&request.body).unwrap())
         };
         let (url, body) = send("openai-responses", &plain, &[], "");
@@ -728,7 +716,7 @@ mod tests {
         assert_eq!(body["include"], json!(["reasoning.encrypted_content"]));
         assert!(body.get("reasoning").is_none());
         let broken = Settings { provider_options: Some(r#"{"input":[]}"#.into()), ..plain };
-        assert!(request(&Endpoint::default(), &broken, &[], "").is_err());
+        assert!(Wire::OpenAiResponses.request(&Endpoint::default(), &broken, &[], "").is_err());
     }
 
     #[test]

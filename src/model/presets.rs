@@ -18,6 +18,10 @@ pub struct Preset {
     pub base_url: Option<&'static str>,
     /// Whether it answers nobody without a key.
     pub needs_key: bool,
+    /// Whether the page has to name a model.
+    pub needs_model: bool,
+    /// Whether an organization may be barred from calls by browsers, and allows them in the provider's console.
+    pub bars_browsers: bool,
     /// Its habits.
     pub dialect: Dialect,
 }
@@ -59,6 +63,14 @@ pub enum Structured {
     Own,
     /// The same, but only where the model is known to be able to: what is behind the server differs.
     Known,
+    /// As [`Structured::Own`], where the schema does not refer to itself and has no more than this. What is not
+    /// required may be absent.
+    Light {
+        /// Members that are not required.
+        optional: u32,
+        /// Unions of types.
+        unions: u32,
+    },
     /// By the wire's own member, beside tools too. The model hears of it from us.
     Told,
     /// The same where there are no tools: beside them it would keep the model from calling any.
@@ -138,7 +150,8 @@ impl Default for Dialect {
 
 /// A row without habits of its own.
 const fn row(kind: &'static str, wire: Wire, base_url: Option<&'static str>, needs_key: bool) -> Preset {
-    Preset { kind, preset: "", wire, base_url, needs_key, dialect: Dialect::CHAT }
+    let dialect = Dialect::CHAT;
+    Preset { kind, preset: "", wire, base_url, needs_key, needs_model: true, bars_browsers: false, dialect }
 }
 
 /// A server that is shaped like OpenAI's chat.
@@ -158,7 +171,13 @@ const LOCAL: Dialect = Dialect { structured: Structured::Alone, ..Dialect::CHAT 
 /// The table.
 pub const PRESETS: &[Preset] = &[
     Preset {
-        dialect: Dialect { documents: true, structured: Structured::Own, ..Dialect::CHAT },
+        needs_model: false,
+        bars_browsers: true,
+        dialect: Dialect {
+            documents: true,
+            structured: Structured::Light { optional: 24, unions: 16 },
+            ..Dialect::CHAT
+        },
         ..row("anthropic", Wire::Anthropic, Some("https://api.anthropic.com"), true)
     },
     Preset {

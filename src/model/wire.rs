@@ -1,15 +1,19 @@
 //! The table of wires: what each codec gives, in one row.
 //!
-//! Decides what a codec is. Promises: a new one is a module and a row of [`wires`].
-//! Leaves to others: what the bytes mean (the codecs), and which wire a provider speaks (`presets`).
+//! Decides what a codec is, and what all requests have in common. Promises: a new one is a module and a row of
+//! [`wires`]; what a wire does its own way is said in its row, and its functions are reached through the row alone.
+//! Leaves to others: what the bytes mean (the codecs), which wire a provider speaks and its habits (`presets`).
 
 use super::assembler::Assembler;
-use super::list::List;
+use super::errors::{self, check_header, join_url};
+use super::json::Body;
+use super::list::{self, List};
 use super::{
-    Delta, Dialect, Endpoint, Message, Settings, ToolSpec, Usage, anthropic, errors, list, ollama,
-    openai_chat, openai_responses,
+    Delta, Dialect, Endpoint, Message, Settings, ToolSpec, Usage, anthropic, ollama, openai_chat,
+    openai_responses,
 };
 use crate::error::ErrorInfo;
+use crate::list::Listed;
 use crate::ports::{HttpRequest, Millis};
 use serde_json::Value;
 
@@ -26,19 +30,54 @@ pub(super) enum Framing {
 pub(super) struct Codec {
     /// The header that carries the key, and what stands before the key in its value.
     pub key_header: (&'static str, &'static str),
-    /// Appends a message, as one or more objects with commas between them and to what is there, or nothing.
-    pub encode_message: fn(&Dialect, &Message, &mut String),
-    /// Makes the whole request, without the key.
-    pub request: Request,
+    /// The headers that it wants to see with each request. The first has the API's version, which a page may set.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// Where a request goes, below the base URL.
+    pub path: &'static str,
+    /// Whether a message has a place for a document.
+    pub documents: bool,
     /// How an answer is cut into events.
     pub framing: Framing,
     /// Where its list of models is.
     pub list: List,
+    /// Appends a message, as one or more objects with commas between them and to what is there, or nothing.
+    pub encode_message: fn(&Dialect, &Message, &mut String),
+    /// Writes the members of a request that follow the model's id.
+    pub write: fn(&mut Body<'_>, &Dialect, &Settings, &[ToolSpec], &str),
     /// What reads an answer.
     pub stream: fn() -> Box<dyn Stream>,
 }
 
-type Request = fn(&Endpoint, &Settings, &[ToolSpec], &str) -> Result<HttpRequest, ErrorInfo>;
+impl Codec {
+    /// What it wants to see with each request besides the key.
+    pub fn headers(&self, endpoint: &Endpoint) -> Vec<(String, String)> {
+        let own = |(name, value): &(&str, &str)| (String::from(*name), String::from(*value));
+        let mut headers = self.headers.iter().map(own).list();
+        if let (Some((_, value)), Some(version)) = (headers.first_mut(), &endpoint.api_version) {
+            value.clone_from(version);
+        }
+        headers
+    }
+
+    /// The body of a request.
+    fn body(
+        &self,
+        dialect: &Dialect,
+        settings: &Settings,
+        tools: &[ToolSpec],
+        messages: &str,
+    ) -> Result<String, ErrorInfo> {
+        settings.check(tools)?;
+        let room = messages.len() + settings.system.len() + 4096;
+        let mut body = Body::new(room, settings.provider_options.as_deref())?;
+        body.text("model", &settings.model);
+        (self.write)(&mut body, dialect, settings, tools, messages);
+        Ok(body.finish())
+    }
+}
+
+/// The row of what a function of the page speaks.
+pub(super) const CUSTOM: &Codec = &openai_chat::CUSTOM;
 
 /// Reads the events of one answer.
 pub(super) trait Stream {
@@ -109,6 +148,9 @@ wires! {
 }
 
 impl Wire {
+    /// How a conversation is written for a function of the page.
+    pub const CUSTOM: Wire = Wire::OpenAiChat;
+
     /// Appends a message as one or more objects of this wire's list of messages, with commas between them and
     /// to what is there. Nothing when there is nothing that the provider would accept.
     pub fn encode_message(self, dialect: &Dialect, message: &Message, out: &mut String) {
@@ -126,7 +168,36 @@ impl Wire {
         tools: &[ToolSpec],
         messages: &str,
     ) -> Result<HttpRequest, ErrorInfo> {
-        (self.codec().request)(endpoint, settings, tools, messages)
+        let codec = self.codec();
+        let mut headers = codec.headers(endpoint);
+        for (name, value) in &headers {
+            check_header(name, value)?;
+        }
+        headers.insert(0, ("content-type".into(), "application/json".into()));
+        let body = codec.body(&endpoint.dialect, settings, tools, messages)?;
+        Ok(HttpRequest { url: join_url(&endpoint.base_url, codec.path)?, headers, body })
+    }
+
+    /// The request that a function of the page gets: a `ChatRequest` as JSON text. Its messages are those of
+    /// [`Wire::CUSTOM`].
+    ///
+    /// # Errors
+    /// `invalid_config` or `invalid_schema`, naming what cannot be sent.
+    pub fn custom_request(
+        settings: &Settings,
+        tools: &[ToolSpec],
+        messages: &str,
+    ) -> Result<String, ErrorInfo> {
+        CUSTOM.body(&Dialect::CUSTOM, settings, tools, messages)
+    }
+
+    /// Whether a page's `apiVersion` can be sent, on the wires that have a header for it.
+    ///
+    /// # Errors
+    /// `invalid_config`, naming the header.
+    pub fn check_version(version: &str) -> Result<(), ErrorInfo> {
+        let mut headers = Wire::ALL.iter().filter_map(|wire| wire.codec().headers.first());
+        headers.try_for_each(|(name, _)| check_header(name, version))
     }
 
     /// The cheapest request that shows whether a key is good, without the key; `list`: the one for the list of models.
@@ -134,7 +205,7 @@ impl Wire {
     /// # Errors
     /// `invalid_config`: the base URL is none.
     pub fn ask(self, endpoint: &Endpoint, list: bool) -> Result<HttpRequest, ErrorInfo> {
-        list::request(&self.codec().list, endpoint, list)
+        list::request(self.codec(), endpoint, list)
     }
 
     /// What the answer to such a request says: the models, `{ id, name? }` each.

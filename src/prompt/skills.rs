@@ -9,9 +9,9 @@ use crate::find;
 use crate::json::json;
 use crate::list::Listed;
 use crate::object::Object;
+use crate::protocol::Args;
 use crate::tools::definition::check_name;
 use crate::tools::{Policy, Registry};
-use crate::workspace::args::Args;
 use serde_json::Value;
 
 /// The skill that is always there, unless the page gives one of this name.

@@ -18,6 +18,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::redact;
 use crate::object::Object;
 use crate::ports::Millis;
+use crate::protocol::args::SHORT;
 use serde_json::Value;
 
 /// Prompts that stop the session instead.
@@ -27,7 +28,7 @@ const EXIT_WORDS: [&str; 4] = ["/exit", "exit", "quit", "/quit"];
 const NAME: usize = 64;
 
 /// How many letters a reason or a detail may have.
-pub(crate) const DETAIL: usize = 1_000;
+pub(crate) const DETAIL: usize = SHORT;
 
 /// How many bytes a session's id may have.
 pub(crate) const ID: usize = 256;

@@ -10,7 +10,7 @@ use crate::find;
 use crate::json::{self, json};
 use crate::object::Object;
 use crate::ports::MAX_DELAY_MS;
-use crate::workspace::args::Args;
+use crate::protocol::Args;
 use serde_json::{Map, Value};
 
 /// Where the text of a tool's result comes from, and so how far it is trusted.

@@ -1,9 +1,9 @@
 //! The twelve tools on the workspace's pages.
 //!
-//! Decides their schemas, which operation each call is, and how its result reads: prose and lists, alike
-//! for model and person. Promises: a call changes the workspace only through the plan that it returns, so
-//! its effect and its outcome can be one commit; a call without a recorded outcome never took effect. Leaves to
-//! others: what the operations mean (`workspace`), checking arguments (`gate`), cutting the text (`result`).
+//! Decides in one row for each what a model is told of it, which operation a call is, and how its result reads: prose
+//! and lists, for the model as for the person. Promises: a call changes the workspace only through the plan that it
+//! returns, so its effect and its outcome can be one commit. A call without a recorded outcome never took effect.
+//! Leaves to others: what the operations mean (`workspace`), checking arguments (`gate`), cutting the text (`result`).
 
 use super::definition::{Definition, Origin, Source};
 use super::result::MAX_RESULT_BYTES;
@@ -12,119 +12,213 @@ use crate::find;
 use crate::json::json;
 use crate::list::Listed;
 use crate::ports::{Millis, Read, Rows};
-use crate::workspace::args::whole;
+use crate::protocol::args::whole;
 use crate::workspace::{self, MAX_DEPTH, Op, Outcome, Plan, SEARCH_LIMIT, Workspace};
 use serde_json::{Map, Value};
 
 /// How many versions `read_page_history` gives unless told: each comes with its whole text.
 const HISTORY_LIMIT: usize = 5;
 
-/// Name, title, description and schema of each tool, in the order in which a model is told of them.
-const TOOLS: [[&str; 4]; 12] = [
-    [
-        "search_pages",
-        "Search pages",
-        "Finds the pages of this workspace that contain words, in the title or the text. Gives title, slug and a \
+/// One of the twelve.
+#[derive(Debug)]
+struct Tool {
+    name: &'static str,
+    title: &'static str,
+    description: &'static str,
+    /// The schema of its arguments.
+    schema: &'static str,
+    /// What must be held for it. Those that only read change nothing.
+    capability: &'static str,
+    /// The operation that a call is, on the page of this slug if it names one.
+    op: fn(String, Given<'_>) -> Op,
+    /// How its result reads.
+    tell: fn(&Told<'_>) -> String,
+}
+
+/// The arguments of a call, which have passed the gate.
+#[derive(Clone, Copy)]
+struct Given<'a>(&'a Value);
+
+impl Given<'_> {
+    fn text(self, name: &str) -> Option<String> {
+        self.0.get(name).and_then(Value::as_str).map(String::from)
+    }
+
+    /// A text; empty where there is none.
+    fn said(self, name: &str) -> String {
+        self.text(name).unwrap_or_default()
+    }
+
+    fn number(self, name: &str) -> Option<usize> {
+        self.0.get(name).and_then(whole).map(|number| usize::try_from(number).unwrap_or(usize::MAX))
+    }
+
+    fn members(self, name: &str) -> Option<Map<String, Value>> {
+        self.0.get(name).and_then(Value::as_object).cloned()
+    }
+
+    /// How many at most.
+    fn most(self, unless_told: usize) -> usize {
+        self.number("limit").unwrap_or(unless_told)
+    }
+}
+
+/// What a result is told from.
+struct Told<'a> {
+    args: Given<'a>,
+    plan: &'a Plan,
+    value: &'a Value,
+    /// What the page and its new parent were called before.
+    page: String,
+    parent: String,
+}
+
+/// The tools, in the order in which a model is told of them.
+static TOOLS: [Tool; 12] = [
+    Tool {
+        name: "search_pages",
+        title: "Search pages",
+        description: "Finds the pages of this workspace that contain words, in the title or the text. Gives title, slug and a \
          snippet of each, the best first. Beginnings of words match too.",
-        r#"{"type":"object","properties":{"query":{"type":"string","minLength":1,"description":"Words to look for."},"limit":{"type":"integer","minimum":1,"maximum":50,"description":"How many pages at most; 10 if absent."}},"required":["query"],"additionalProperties":false}"#,
-    ],
-    [
-        "read_page",
-        "Read a page",
-        "Gives a page's title, version and text. Read a long page in parts with offset and limit.",
-        r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."},"offset":{"type":"integer","minimum":0,"description":"The character to start at; 0 if absent."},"limit":{"type":"integer","minimum":1,"description":"How many characters at most; all if absent."}},"required":["slug"],"additionalProperties":false}"#,
-    ],
-    [
-        "get_page_tree",
-        "List all pages",
-        "Lists all pages of the workspace with their slugs, as a tree; or one page and those below it.",
-        r#"{"type":"object","properties":{"root_slug":{"type":"string","minLength":1,"description":"The page to start at; the whole workspace if absent."}},"additionalProperties":false}"#,
-    ],
-    [
-        "get_backlinks",
-        "Pages that link here",
-        "Lists the pages that link to a page.",
-        r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."}},"required":["slug"],"additionalProperties":false}"#,
-    ],
-    [
-        "get_outgoing_links",
-        "Links of a page",
-        "Lists what a page links to, and which of these pages do not exist.",
-        r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."}},"required":["slug"],"additionalProperties":false}"#,
-    ],
-    [
-        "read_page_history",
-        "Earlier versions of a page",
-        "Gives the texts that a page has had, the present one first.",
-        r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."},"limit":{"type":"integer","minimum":1,"maximum":50,"description":"How many versions at most; 5 if absent."}},"required":["slug"],"additionalProperties":false}"#,
-    ],
-    [
-        "create_page",
-        "Create a page",
-        "Creates a page, last below its parent, and gives its slug. In the text, [[Title]] links to a page.",
-        r#"{"type":"object","properties":{"title":{"type":"string","minLength":1,"description":"The title."},"content":{"type":"string","description":"The text, in Markdown; empty if absent."},"parent_slug":{"type":["string","null"],"description":"The page above; the top level if absent."}},"required":["title"],"additionalProperties":false}"#,
-    ],
-    [
-        "update_page_content",
-        "Change a page's text",
-        "Puts a new text in place of a page's whole text. The former one stays in the history.",
-        r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."},"content":{"type":"string","description":"The whole new text, in Markdown."}},"required":["slug","content"],"additionalProperties":false}"#,
-    ],
-    [
-        "update_page_metadata",
-        "Change a page's metadata",
-        "Sets members of a page's metadata. Members that are not named stay; null removes one.",
-        r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."},"metadata":{"type":"object","description":"The members to set."}},"required":["slug","metadata"],"additionalProperties":false}"#,
-    ],
-    [
-        "move_page",
-        "Move a page",
-        "Moves a page, with those below it, to another place in the tree.",
-        r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."},"parent_slug":{"type":["string","null"],"description":"The page to put it below; null for the top level."},"position":{"type":"integer","minimum":0,"description":"Its index among its new siblings; last if absent."}},"required":["slug","parent_slug"],"additionalProperties":false}"#,
-    ],
-    [
-        "rename_page",
-        "Rename a page",
-        "Gives a page another title. Its slug stays, and links to the old title in other pages are changed.",
-        r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."},"title":{"type":"string","minLength":1,"description":"The new title."}},"required":["slug","title"],"additionalProperties":false}"#,
-    ],
-    [
-        "delete_page",
-        "Delete a page",
-        "Moves a page to the trash, from which a person can restore it. Pages below it move up to its place.",
-        r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."}},"required":["slug"],"additionalProperties":false}"#,
-    ],
+        schema: r#"{"type":"object","properties":{"query":{"type":"string","minLength":1,"description":"Words to look for."},"limit":{"type":"integer","minimum":1,"maximum":50,"description":"How many pages at most; 10 if absent."}},"required":["query"],"additionalProperties":false}"#,
+        capability: "PagesRead",
+        op: |_, args| Op::Search { query: args.said("query"), limit: args.most(SEARCH_LIMIT) },
+        tell: found,
+    },
+    Tool {
+        name: "read_page",
+        title: "Read a page",
+        description: "Gives a page's title, version and text. Read a long page in parts with offset and limit.",
+        schema: r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."},"offset":{"type":"integer","minimum":0,"description":"The character to start at; 0 if absent."},"limit":{"type":"integer","minimum":1,"description":"How many characters at most; all if absent."}},"required":["slug"],"additionalProperties":false}"#,
+        capability: "PagesRead",
+        op: |slug, _| Op::Read { slug },
+        tell: page,
+    },
+    Tool {
+        name: "get_page_tree",
+        title: "List all pages",
+        description: "Lists all pages of the workspace with their slugs, as a tree; or one page and those below it.",
+        schema: r#"{"type":"object","properties":{"root_slug":{"type":"string","minLength":1,"description":"The page to start at; the whole workspace if absent."}},"additionalProperties":false}"#,
+        capability: "PagesRead",
+        op: |_, args| Op::Tree { root: args.text("root_slug") },
+        tell: |told| tree(told.value),
+    },
+    Tool {
+        name: "get_backlinks",
+        title: "Pages that link here",
+        description: "Lists the pages that link to a page.",
+        schema: r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."}},"required":["slug"],"additionalProperties":false}"#,
+        capability: "PagesRead",
+        op: |slug, _| Op::Backlinks { slug },
+        tell: backlinks,
+    },
+    Tool {
+        name: "get_outgoing_links",
+        title: "Links of a page",
+        description: "Lists what a page links to, and which of these pages do not exist.",
+        schema: r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."}},"required":["slug"],"additionalProperties":false}"#,
+        capability: "PagesRead",
+        op: |slug, _| Op::OutgoingLinks { slug },
+        tell: outgoing,
+    },
+    Tool {
+        name: "read_page_history",
+        title: "Earlier versions of a page",
+        description: "Gives the texts that a page has had, the present one first.",
+        schema: r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."},"limit":{"type":"integer","minimum":1,"maximum":50,"description":"How many versions at most; 5 if absent."}},"required":["slug"],"additionalProperties":false}"#,
+        capability: "PagesRead",
+        op: |slug, args| Op::Versions { slug, limit: args.most(HISTORY_LIMIT) },
+        tell: history,
+    },
+    Tool {
+        name: "create_page",
+        title: "Create a page",
+        description: "Creates a page, last below its parent, and gives its slug. In the text, [[Title]] links to a page.",
+        schema: r#"{"type":"object","properties":{"title":{"type":"string","minLength":1,"description":"The title."},"content":{"type":"string","description":"The text, in Markdown; empty if absent."},"parent_slug":{"type":["string","null"],"description":"The page above; the top level if absent."}},"required":["title"],"additionalProperties":false}"#,
+        capability: "PagesWrite",
+        op: |_, args| Op::Create {
+            title: args.said("title"),
+            content: args.said("content"),
+            parent: args.text("parent_slug"),
+            slug: None,
+        },
+        tell: |told| format!("Created {}.", shown(told.value)),
+    },
+    Tool {
+        name: "update_page_content",
+        title: "Change a page's text",
+        description: "Puts a new text in place of a page's whole text. The former one stays in the history.",
+        schema: r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."},"content":{"type":"string","description":"The whole new text, in Markdown."}},"required":["slug","content"],"additionalProperties":false}"#,
+        capability: "PagesWrite",
+        op: |slug, args| update(slug, args.text("content"), None),
+        tell: updated,
+    },
+    Tool {
+        name: "update_page_metadata",
+        title: "Change a page's metadata",
+        description: "Sets members of a page's metadata. Members that are not named stay; null removes one.",
+        schema: r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."},"metadata":{"type":"object","description":"The members to set."}},"required":["slug","metadata"],"additionalProperties":false}"#,
+        capability: "PagesWrite",
+        op: |slug, args| update(slug, None, args.members("metadata")),
+        tell: updated,
+    },
+    Tool {
+        name: "move_page",
+        title: "Move a page",
+        description: "Moves a page, with those below it, to another place in the tree.",
+        schema: r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."},"parent_slug":{"type":["string","null"],"description":"The page to put it below; null for the top level."},"position":{"type":"integer","minimum":0,"description":"Its index among its new siblings; last if absent."}},"required":["slug","parent_slug"],"additionalProperties":false}"#,
+        capability: "PagesOrganize",
+        op: |slug, args| Op::Move {
+            slug,
+            parent: args.text("parent_slug"),
+            position: args.number("position"),
+        },
+        tell: moved,
+    },
+    Tool {
+        name: "rename_page",
+        title: "Rename a page",
+        description: "Gives a page another title. Its slug stays, and links to the old title in other pages are changed.",
+        schema: r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."},"title":{"type":"string","minLength":1,"description":"The new title."}},"required":["slug","title"],"additionalProperties":false}"#,
+        capability: "PagesWrite",
+        op: |slug, args| Op::Rename { slug, title: args.said("title") },
+        tell: renamed,
+    },
+    Tool {
+        name: "delete_page",
+        title: "Delete a page",
+        description: "Moves a page to the trash, from which a person can restore it. Pages below it move up to its place.",
+        schema: r#"{"type":"object","properties":{"slug":{"type":"string","minLength":1,"description":"The page's slug."}},"required":["slug"],"additionalProperties":false}"#,
+        capability: "PagesDelete",
+        op: |slug, _| Op::Delete { slug },
+        tell: deleted,
+    },
 ];
 
-/// How many of [`TOOLS`] come first and change nothing.
-const READERS: usize = 6;
-
-/// What must be held for a page tool.
-fn capability(name: &str, index: usize) -> &'static str {
-    match name {
-        "move_page" => "PagesOrganize",
-        "delete_page" => "PagesDelete",
-        _ if index < READERS => "PagesRead",
-        _ => "PagesWrite",
-    }
+fn update(slug: String, content: Option<String>, metadata: Option<Map<String, Value>>) -> Op {
+    Op::Update { slug, content, metadata, expected_version: None }
 }
 
 /// The twelve, in their order.
 pub fn definitions() -> Vec<Definition> {
-    let define = |(index, [name, title, description, schema]): (usize, &[&str; 4])| Definition {
-        title: Some((*title).into()),
-        capability: Some(capability(name, index).into()),
-        read_only: index < READERS,
-        // The trash keeps it, but the model cannot bring it back.
-        destructive: *name == "delete_page",
-        parallel: index < READERS,
-        ..Definition::built_in(name, description, (*schema).into(), Source::Workspace, Origin::Page)
+    let define = |tool: &Tool| {
+        let Tool { name, title, description, schema, capability, .. } = *tool;
+        let reads = capability == "PagesRead";
+        Definition {
+            title: Some(title.into()),
+            capability: Some(capability.into()),
+            read_only: reads,
+            // The trash keeps it, but the model cannot bring it back.
+            destructive: capability == "PagesDelete",
+            parallel: reads,
+            ..Definition::built_in(name, description, schema.into(), Source::Workspace, Origin::Page)
+        }
     };
-    TOOLS.iter().enumerate().map(define).list()
+    TOOLS.iter().map(define).list()
 }
 
 /// What came of a call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Run {
     /// It is worked out.
     Done(Done),
@@ -133,7 +227,7 @@ pub enum Run {
 }
 
 /// A call that is worked out: what it says, and the writes that make it true.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Done {
     /// What the tool says, not cut yet.
     pub text: String,
@@ -142,9 +236,10 @@ pub struct Done {
 }
 
 /// A call that waits for rows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Pending {
     pending: workspace::Pending,
+    tool: &'static Tool,
     page: String,
 }
 
@@ -157,79 +252,26 @@ impl Pending {
     /// Goes on with the rows of [`Pending::read`].
     pub fn finish(self, rows: &Rows) -> Result<Done, ErrorInfo> {
         let plan = self.pending.finish(rows)?;
-        Ok(Done { text: history(&self.page, &plan.value), plan })
+        let args = Given(&Value::Null);
+        let told = Told { args, plan: &plan, value: &plan.value, page: self.page, parent: String::new() };
+        Ok(Done { text: (self.tool.tell)(&told), plan })
     }
 }
 
 /// Works out a call whose arguments have passed the gate. Changes nothing.
 pub fn run(name: &str, args: &Value, workspace: &Workspace, now: Millis) -> Result<Run, ErrorInfo> {
-    let text = |name: &str| args.get(name).and_then(Value::as_str).map(String::from);
-    let number = |name: &str| {
-        args.get(name).and_then(whole).map(|number| usize::try_from(number).unwrap_or(usize::MAX))
+    let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
+        return Err(ErrorInfo::new(Code::ToolNotFound, format!("no page tool is called '{name}'")));
     };
-    let slug = text("slug").unwrap_or_default();
-    let op = match name {
-        "search_pages" => Op::Search {
-            query: text("query").unwrap_or_default(),
-            limit: number("limit").unwrap_or(SEARCH_LIMIT),
-        },
-        "read_page" => Op::Read { slug },
-        "get_page_tree" => Op::Tree { root: text("root_slug") },
-        "get_backlinks" => Op::Backlinks { slug },
-        "get_outgoing_links" => Op::OutgoingLinks { slug },
-        "read_page_history" => Op::Versions { slug, limit: number("limit").unwrap_or(HISTORY_LIMIT) },
-        "create_page" => Op::Create {
-            title: text("title").unwrap_or_default(),
-            content: text("content").unwrap_or_default(),
-            parent: text("parent_slug"),
-            slug: None,
-        },
-        "update_page_content" => {
-            Op::Update { slug, content: text("content"), metadata: None, expected_version: None }
-        }
-        "update_page_metadata" => {
-            let metadata = args.get("metadata").and_then(Value::as_object).cloned();
-            Op::Update { slug, content: None, metadata, expected_version: None }
-        }
-        "move_page" => Op::Move { slug, parent: text("parent_slug"), position: number("position") },
-        "rename_page" => Op::Rename { slug, title: text("title").unwrap_or_default() },
-        "delete_page" => Op::Delete { slug },
-        _ => return Err(ErrorInfo::new(Code::ToolNotFound, format!("no page tool is called '{name}'"))),
-    };
-    let plan = match workspace.plan(&op, now)? {
+    let args = Given(args);
+    let named = |name: &str| args.text(name).map(|slug| named(workspace, &slug)).unwrap_or_default();
+    let page = named("slug");
+    let plan = match workspace.plan(&(tool.op)(args.said("slug"), args), now)? {
         Outcome::Done(plan) => plan,
-        Outcome::Read(pending) => {
-            let page = match &op {
-                Op::Versions { slug, .. } => named(workspace, slug),
-                _ => String::new(),
-            };
-            return Ok(Run::Read(Pending { pending, page }));
-        }
+        Outcome::Read(pending) => return Ok(Run::Read(Pending { pending, tool, page })),
     };
-    let value = &plan.value;
-    let text = match &op {
-        Op::Search { query, .. } => found(query, value),
-        Op::Tree { .. } => tree(value),
-        Op::Backlinks { slug } => backlinks(&named(workspace, slug), value),
-        Op::OutgoingLinks { slug } => outgoing(&named(workspace, slug), value),
-        Op::Read { .. } => page(value, number("offset").unwrap_or(0), number("limit")),
-        Op::Create { .. } => format!("Created {}.", shown(value)),
-        Op::Update { content, .. } => updated(value, content.is_some(), plan.writes.is_empty()),
-        Op::Move { parent, .. } => moved(workspace, value, parent.as_deref(), plan.writes.is_empty()),
-        Op::Rename { slug, .. } => renamed(&named(workspace, slug), value, &plan),
-        Op::Delete { slug } => {
-            let below = plan.changed().count().saturating_sub(1);
-            let below = match below {
-                0 => String::new(),
-                1 => " The page below it moved up to its place.".into(),
-                count => format!(" The {count} pages below it moved up to its place."),
-            };
-            format!("Moved {} to the trash.{below}", named(workspace, slug))
-        }
-        // No tool is mapped to these, or they waited for rows above.
-        Op::Trash | Op::Restore { .. } | Op::Versions { .. } => String::new(),
-    };
-    Ok(Run::Done(Done { text, plan }))
+    let told = Told { args, plan: &plan, value: &plan.value, page, parent: named("parent_slug") };
+    Ok(Run::Done(Done { text: (tool.tell)(&told), plan }))
 }
 
 /// A text member of a public form.
@@ -257,8 +299,8 @@ fn counted(count: usize) -> String {
     if count == 1 { "1 page".into() } else { format!("{count} pages") }
 }
 
-fn found(query: &str, hits: &Value) -> String {
-    let hits = list(hits);
+fn found(told: &Told<'_>) -> String {
+    let (query, hits) = (told.args.said("query"), list(told.value));
     if hits.is_empty() {
         return format!("No page matches \"{query}\".");
     }
@@ -275,7 +317,9 @@ fn found(query: &str, hits: &Value) -> String {
     text
 }
 
-fn page(page: &Value, offset: usize, limit: Option<usize>) -> String {
+fn page(told: &Told<'_>) -> String {
+    let (page, offset, limit) =
+        (told.value, told.args.number("offset").unwrap_or(0), told.args.number("limit"));
     let content = member(page, "content");
     let total = content.chars().count();
     let version = page.get("version").and_then(Value::as_u64).unwrap_or_default();
@@ -343,8 +387,8 @@ fn branch(nodes: &[Value], depth: usize, text: &mut String) -> usize {
     count
 }
 
-fn backlinks(to: &str, pages: &Value) -> String {
-    let pages = list(pages);
+fn backlinks(told: &Told<'_>) -> String {
+    let (to, pages) = (&told.page, list(told.value));
     if pages.is_empty() {
         return format!("No page links to {to}.");
     }
@@ -356,8 +400,8 @@ fn backlinks(to: &str, pages: &Value) -> String {
     text
 }
 
-fn outgoing(from: &str, links: &Value) -> String {
-    let links = list(links);
+fn outgoing(told: &Told<'_>) -> String {
+    let (from, links) = (&told.page, list(told.value));
     if links.is_empty() {
         return format!("{from} links to no page.");
     }
@@ -372,9 +416,9 @@ fn outgoing(from: &str, links: &Value) -> String {
     text
 }
 
-fn history(page: &str, versions: &Value) -> String {
-    let mut text = format!("The history of {page}, the present version first:\n");
-    for version in list(versions) {
+fn history(told: &Told<'_>) -> String {
+    let mut text = format!("The history of {}, the present version first:\n", told.page);
+    for version in list(told.value) {
         let number = version.get("version").and_then(Value::as_u64).unwrap_or_default();
         let at = version.get("at").and_then(Value::as_u64).unwrap_or_default();
         let content = member(version, "content");
@@ -385,12 +429,12 @@ fn history(page: &str, versions: &Value) -> String {
     text
 }
 
-fn updated(page: &Value, content: bool, unchanged: bool) -> String {
-    let name = shown(page);
-    if unchanged {
+fn updated(told: &Told<'_>) -> String {
+    let (page, name) = (told.value, shown(told.value));
+    if told.plan.writes.is_empty() {
         return format!("{name} is as you want it already; nothing was changed.");
     }
-    if content {
+    if told.args.text("content").is_some() {
         let version = page.get("version").and_then(Value::as_u64).unwrap_or_default();
         return format!("Changed the text of {name}; it now has version {version}.");
     }
@@ -400,31 +444,39 @@ fn updated(page: &Value, content: bool, unchanged: bool) -> String {
     }
 }
 
-fn moved(workspace: &Workspace, page: &Value, parent: Option<&str>, unchanged: bool) -> String {
-    let name = shown(page);
-    let place = match parent {
-        None => "the top level".into(),
-        Some(parent) => format!("below {}", named(workspace, parent)),
-    };
-    let index = page.get("position").and_then(Value::as_u64).unwrap_or_default();
-    if unchanged {
+fn moved(told: &Told<'_>) -> String {
+    let name = shown(told.value);
+    let top = told.args.text("parent_slug").is_none();
+    let place = if top { "the top level".into() } else { ["below ", &told.parent].concat() };
+    let index = told.value.get("position").and_then(Value::as_u64).unwrap_or_default();
+    if told.plan.writes.is_empty() {
         return format!("{name} stands there already: {place}, position {index}.");
     }
-    let to = if parent.is_none() { "to " } else { "" };
+    let to = if top { "to " } else { "" };
     format!("Moved {name} {to}{place}, position {index}.")
 }
 
-fn renamed(was: &str, page: &Value, plan: &Plan) -> String {
-    if plan.writes.is_empty() {
+fn renamed(told: &Told<'_>) -> String {
+    let was = &told.page;
+    if told.plan.writes.is_empty() {
         return format!("{was} has this title already; nothing was changed.");
     }
-    let slug = member(page, "slug");
-    let links = plan.changed().filter(|changed| *changed != slug).count();
+    let slug = member(told.value, "slug");
+    let links = told.plan.changed().filter(|changed| *changed != slug).count();
     let links = match links {
         0 => String::new(),
         count => format!(" Links to it were changed in {}.", counted(count)),
     };
-    format!("Renamed {was} to \"{}\"; the slug stays.{links}", member(page, "title"))
+    format!("Renamed {was} to \"{}\"; the slug stays.{links}", member(told.value, "title"))
+}
+
+fn deleted(told: &Told<'_>) -> String {
+    let below = match told.plan.changed().count().saturating_sub(1) {
+        0 => String::new(),
+        1 => " The page below it moved up to its place.".into(),
+        count => format!(" The {count} pages below it moved up to its place."),
+    };
+    format!("Moved {} to the trash.{below}", told.page)
 }
 
 /// A moment in UTC, to the minute: `2026-11-21 20:15 UTC`.

@@ -14,7 +14,6 @@
 //!
 //! Leaves to others: committing (`browser/`), the tools that a model sees (`tools/pages.rs`).
 
-pub mod args;
 mod links;
 mod lists;
 mod lower;

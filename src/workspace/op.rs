@@ -1,10 +1,9 @@
 //! What can be asked of a workspace's pages: one operation for each member of `ws.pages`.
 //!
-//! Decides the names, the arguments and their defaults. Promises: what does not fit is refused by name with
-//! `invalid_arguments`. Leaves to others: doing it (`plan.rs`).
+//! Decides what each argument means, and what stands for one that is absent. Leaves to others: which arguments there are, and
+//! refusing what does not fit (`protocol/`); doing it (`plan.rs`).
 
-use super::args::Args;
-use crate::error::{Code, ErrorInfo};
+use crate::protocol::{Command, Request};
 use serde_json::{Map, Value};
 
 /// How many pages a search gives unless it is told.
@@ -102,66 +101,43 @@ pub enum Op {
 }
 
 impl Op {
-    /// Reads the command `pages.<name>` with its arguments by name.
-    pub fn parse(name: &str, args: &Value) -> Result<Op, ErrorInfo> {
-        let known: &[&str] = match name {
-            "create" => &["title", "content", "parentSlug", "slug"],
-            "read" | "delete" | "restore" | "backlinks" | "outgoingLinks" => &["slug"],
-            "tree" => &["rootSlug"],
-            "search" => &["query", "limit"],
-            "update" => &["slug", "content", "metadata", "expectedVersion"],
-            "rename" => &["slug", "title"],
-            "move" => &["slug", "parentSlug", "position"],
-            "trash" => &[],
-            "versions" => &["slug", "limit"],
-            _ => {
-                return Err(ErrorInfo::new(
-                    Code::UnknownCommand,
-                    format!("no command is called 'pages.{name}'"),
-                ));
-            }
-        };
-        let what = format!("pages.{name}");
-        let args = Args::open(args, Code::InvalidArguments, &what, known)?;
-        let text = |name: &str| args.text(name).map(|text| text.map(String::from));
-        let slug = || args.required_text("slug").map(String::from);
-        let limit = |default: usize| args.whole("limit", 1).map(|limit| limit.map_or(default, clamp));
-        Ok(match name {
-            "create" => Op::Create {
-                title: args.required_text("title")?.into(),
-                content: text("content")?.unwrap_or_default(),
-                parent: text("parentSlug")?,
-                slug: text("slug")?,
+    /// The operation of a command `pages.…`.
+    pub fn of(request: &Request) -> Op {
+        let args = request.args();
+        let text = |name: &str| args.text(name).map(String::from);
+        let needed = |name: &str| String::from(args.needed(name));
+        let slug = || needed("slug");
+        let limit = |default: usize| args.whole("limit").map_or(default, clamp);
+        match request.command {
+            Command::PagesCreate => Op::Create {
+                title: needed("title"),
+                content: needed("content"),
+                parent: text("parentSlug"),
+                slug: text("slug"),
             },
-            "read" => Op::Read { slug: slug()? },
-            "tree" => Op::Tree { root: text("rootSlug")? },
-            "search" => {
-                Op::Search { query: args.required_text("query")?.into(), limit: limit(SEARCH_LIMIT)? }
-            }
-            "update" => Op::Update {
-                slug: slug()?,
-                content: text("content")?,
-                metadata: args.object("metadata")?.cloned(),
-                expected_version: args.whole("expectedVersion", 1)?,
+            Command::PagesRead => Op::Read { slug: slug() },
+            Command::PagesTree => Op::Tree { root: text("rootSlug") },
+            Command::PagesSearch => Op::Search { query: needed("query"), limit: limit(SEARCH_LIMIT) },
+            Command::PagesUpdate => Op::Update {
+                slug: slug(),
+                content: text("content"),
+                metadata: args.object("metadata").cloned(),
+                expected_version: args.whole("expectedVersion"),
             },
-            "rename" => Op::Rename { slug: slug()?, title: args.required_text("title")?.into() },
-            "move" => Op::Move {
-                slug: slug()?,
-                // `null` is the top; to leave it out is more likely a slip than a wish.
-                parent: if args.has("parentSlug") {
-                    text("parentSlug")?
-                } else {
-                    return Err(args.missing("parentSlug"));
-                },
-                position: args.whole("position", 0)?.map(clamp),
+            Command::PagesRename => Op::Rename { slug: slug(), title: needed("title") },
+            Command::PagesMove => Op::Move {
+                slug: slug(),
+                // `null` is the top; to leave it out is more likely a slip than a wish, and is refused.
+                parent: text("parentSlug"),
+                position: args.whole("position").map(clamp),
             },
-            "delete" => Op::Delete { slug: slug()? },
-            "trash" => Op::Trash,
-            "restore" => Op::Restore { slug: slug()? },
-            "backlinks" => Op::Backlinks { slug: slug()? },
-            "outgoingLinks" => Op::OutgoingLinks { slug: slug()? },
-            _ => Op::Versions { slug: slug()?, limit: limit(VERSIONS_LIMIT)? },
-        })
+            Command::PagesDelete => Op::Delete { slug: slug() },
+            Command::PagesTrash => Op::Trash,
+            Command::PagesRestore => Op::Restore { slug: slug() },
+            Command::PagesBacklinks => Op::Backlinks { slug: slug() },
+            Command::PagesOutgoingLinks => Op::OutgoingLinks { slug: slug() },
+            _ => Op::Versions { slug: slug(), limit: limit(VERSIONS_LIMIT) },
+        }
     }
 }
 
@@ -173,12 +149,16 @@ pub(crate) fn clamp(number: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::{Code, ErrorInfo};
     use serde_json::json;
+
+    fn read(name: &str, args: Value) -> Result<Op, ErrorInfo> {
+        Ok(Op::of(&crate::protocol::read(&["pages.", name].concat(), args)?))
+    }
 
     #[test]
     fn every_member_of_the_contract_is_read() {
         let slug = String::from("s");
-        let read = |name: &str, args: Value| Op::parse(name, &args);
         assert_eq!(
             read("create", json!({"title": "T", "parentSlug": null})),
             Ok(Op::Create { title: "T".into(), content: String::new(), parent: None, slug: None })
@@ -249,10 +229,10 @@ mod tests {
             ),
             ("read", json!("s"), "pages.read takes an object, not a string"),
         ] {
-            let error = Op::parse(name, &args).unwrap_err();
+            let error = read(name, args).unwrap_err();
             assert_eq!((error.code, error.message.as_str()), (Code::InvalidArguments, message));
         }
-        let error = Op::parse("destroy", &json!({})).unwrap_err();
+        let error = read("destroy", json!({})).unwrap_err();
         assert_eq!(
             (error.code, error.message.as_str()),
             (Code::UnknownCommand, "no command is called 'pages.destroy'")

@@ -4,12 +4,12 @@
 //! exactly; a text that is no page is `corrupt`, and names the member. Leaves to others: where a page stands
 //! among its siblings, which is known only to the whole workspace.
 
-use super::args::whole;
 use crate::error::{Code, ErrorInfo};
 use crate::json;
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Millis;
+use crate::protocol::args::whole;
 use serde_json::{Map, Value};
 
 /// A page of a workspace.

@@ -20,13 +20,17 @@ fn commit(plan: &Plan) -> Commit {
     Commit { expect: plan.expect.clone(), writes: plan.writes.clone(), ..Commit::default() }
 }
 
+fn op(name: &str, args: &Value) -> Result<Op, ErrorInfo> {
+    Ok(Op::of(&crate::protocol::read(&["pages.", name].concat(), args.clone())?))
+}
+
 impl Tab {
     fn new() -> Tab {
         Tab { workspace: Workspace::default(), now: 1000 }
     }
 
     fn plan(&self, store: &MemoryStore, name: &str, args: &Value) -> Result<Plan, ErrorInfo> {
-        match self.workspace.plan(&Op::parse(name, args)?, self.now)? {
+        match self.workspace.plan(&op(name, args)?, self.now)? {
             Outcome::Done(plan) => Ok(plan),
             Outcome::Read(pending) => {
                 let rows = store.read(pending.read());

@@ -4,6 +4,7 @@ use crate::faults;
 use lodger::browser::{self, Deliver, Pump, Scope};
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{Action, By, Notice, Options};
+use lodger::protocol::read;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -79,7 +80,7 @@ impl Host {
     /// Sends a command without waiting for its answer.
     pub fn send(&self, name: &str, args: Value) -> u32 {
         self.last.set(self.last.get() + 1);
-        self.pump.command(self.last.get(), name.into(), args, By::Here);
+        self.pump.command(self.last.get(), read(name, args), By::Here);
         self.last.get()
     }
 

@@ -1,18 +1,20 @@
 //! The house's rules, kept by reading the sources: who may import whom, and that the core knows no browser.
 
+use lodger::model::Wire;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The rooms from the ground up. Each may import those before it and none after it.
-const ROOMS: [&str; 17] = [
+const ROOMS: [&str; 18] = [
     "find",
     "list",
     "maps",
     "json",
     "object",
     "error",
+    "protocol",
     "ports",
     "model",
     "journal",
@@ -25,6 +27,10 @@ const ROOMS: [&str; 17] = [
     "browser",
     "js",
 ];
+
+/// The parts of the harness from the ground up: a method of one may name those before it and none after it. So nothing
+/// that is decided below is decided by what stands above.
+const PARTS: [&str; 6] = ["Core", "Setup", "Calls", "Pages", "Runner", "Harness"];
 
 /// The rooms that live in a browser, and the crates that only they may name.
 const BROWSER_ROOMS: [&str; 2] = ["browser", "js"];
@@ -45,10 +51,53 @@ fn imports_point_one_way() {
 }
 
 #[test]
+fn no_part_of_the_harness_reaches_up() {
+    let (mut faults, mut seen) = (Vec::new(), BTreeSet::new());
+    for source in sources().iter().filter(|source| source.room == "harness") {
+        for (part, methods) in methods_of(&source.code) {
+            let Some(place) = PARTS.iter().position(|known| *known == part) else { continue };
+            seen.insert(PARTS[place]);
+            let above = PARTS[place + 1..].iter().filter(|above| has_word(methods, above));
+            faults.extend(above.map(|above| format!("{part} -> {above} in src/{}", source.path.display())));
+        }
+    }
+    assert!(faults.is_empty(), "against the direction of the harness:\n{}", faults.join("\n"));
+    assert_eq!(seen.len(), PARTS.len(), "a part has gone: {seen:?}");
+}
+
+#[test]
+fn the_reader_finds_the_methods_of_a_part() {
+    let code = "impl Core {\n    fn a() {}\n}\n\nimpl Default for Core {\n}\n\nimpl Calls {\n    fn b(&Runner) {}\n}\n";
+    let found = methods_of(code);
+    assert_eq!(found.iter().map(|(part, _)| *part).collect::<Vec<_>>(), ["Core", "Calls"]);
+    assert!(has_word(found[1].1, "Runner") && !has_word(found[0].1, "Runner"));
+}
+
+#[test]
 fn every_room_is_known() {
     let found: BTreeSet<String> = sources().into_iter().map(|source| source.room).collect();
     let unknown: Vec<_> = found.iter().filter(|room| !ROOMS.contains(&room.as_str())).collect();
     assert!(unknown.is_empty(), "src/ has rooms that this test has no place for: {unknown:?}");
+}
+
+/// A wire's peculiarities are data of its row: nothing else asks which wire it is, or calls what only one wire does.
+#[test]
+fn a_wire_is_reached_through_its_row_alone() {
+    let mut faults = Vec::new();
+    for Source { path, code, .. } in sources() {
+        let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+        for wire in Wire::ALL {
+            let module = wire.as_str().replace('-', "_");
+            if path == Path::new("model/wire.rs") || path == Path::new(&format!("model/{module}.rs")) {
+                continue;
+            }
+            let named = path != Path::new("model/presets.rs") && has_word(code, &format!("Wire::{wire:?}"));
+            if named || code.contains(&format!("{module}::")) {
+                faults.push(format!("src/{} knows {wire:?}", path.display()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "make it a member of Codec, Dialect or Preset:\n{}", faults.join("\n"));
 }
 
 #[test]
@@ -196,6 +245,18 @@ impl Source {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(&self.room);
         dir.join(name).is_dir() || dir.join(name).with_extension("rs").is_file()
     }
+}
+
+/// The inherent `impl` blocks: the type of each, and its text.
+fn methods_of(code: &str) -> Vec<(&str, &str)> {
+    let blocks = code.split("\nimpl ").skip(usize::from(!code.starts_with("impl ")));
+    blocks
+        .filter_map(|block| {
+            let (head, rest) = block.trim_start_matches("impl ").split_once(" {\n")?;
+            let whole = head.chars().all(char::is_alphanumeric);
+            whole.then_some((head, rest.split_once("\n}").map_or(rest, |(methods, _)| methods)))
+        })
+        .collect()
 }
 
 /// The first name of a path, or of each path in a `{…}` group.

@@ -13,6 +13,7 @@ use lodger::harness::{Action, By, CallKey, Harness, Input, ModelRequest, Notice,
 use lodger::journal::{Entry, Row};
 use lodger::model::{Answer, Block, Decoder, StopReason, Usage, Wire};
 use lodger::ports::{MemoryStore, PatternEngine, Read, Table, Write};
+use lodger::protocol::read;
 use lodger::session::Session;
 use serde_json::{Value, json};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -104,7 +105,7 @@ impl Page {
 
     fn command(&mut self, name: &str, args: Value) {
         let fresh = format!("{}", self.now);
-        self.handle(Input::Command { id: 1, name: name.into(), args, fresh, by: By::Here });
+        self.handle(Input::Command { id: 1, request: read(name, args), fresh, by: By::Here });
     }
 
     fn handle(&mut self, input: Input) {

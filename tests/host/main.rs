@@ -15,6 +15,9 @@
 /// The rules of the sources: who may import whom.
 mod house;
 
+/// The table of commands: what is written from it, and that the gate keeps to it.
+mod protocol;
+
 /// The words of the documents and of module headers: plain English, and no file named that does not exist.
 mod words;
 

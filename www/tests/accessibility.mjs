@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { open, running, say, settled, start, streaming, useModel, withoutStorage, workspace } from "./browser.mjs";
+import { kept, open, running, say, settled, start, streaming, useModel, withoutStorage, workspace } from "./browser.mjs";
 import { launchSession } from "./sessions.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -167,7 +167,7 @@ const STATES = {
       await ws.sessions.stop("over");
       await ws.sessions.prompt("left", "never end");
     });
-    await page.waitForTimeout(300); // the draft may lag behind that long
+    await kept(page);
     await open(page, base);
     await sessions(page);
     await page.getByTestId("left").waitFor();

@@ -1,6 +1,6 @@
 // What goes on in each session, and sessions that are put aside, lost and brought back.
 import assert from "node:assert/strict";
-import { open, running, say, settled, start, streaming, useModel, workspace } from "./browser.mjs";
+import { answered, kept, open, running, say, settled, start, streaming, useModel, workspace } from "./browser.mjs";
 import { choose, launchSession, row, shows } from "./sessions.mjs";
 import { another, standsBy } from "./tabs.mjs";
 
@@ -92,7 +92,7 @@ export const tests = {
     model.release();
     await still(page).getByRole("button", { name: "Play" }).click();
     await still(page).waitFor({ state: "detached" });
-    await settled(page);
+    await answered(page);
     assert.equal(await page.getByTestId("user-message").count(), 1);
     assert.equal(await page.getByTestId("system-message").count(), 0);
     assert.equal(await page.getByTestId("conversation-panel").getAttribute("data-status"), "ready");
@@ -161,7 +161,7 @@ export const tests = {
       await say(page, "never end");
       await answer(page).waitFor();
     }
-    await page.waitForTimeout(800); // the draft may lag behind that long
+    await kept(page, "nobody has read", 2);
     await page.close();
     const later = await context.newPage();
     visit.watch(later);
@@ -191,13 +191,13 @@ export const tests = {
     await begin(t);
     await say(page, "never end");
     await answer(page).waitFor();
-    await page.waitForTimeout(800); // the draft may lag behind that long
+    await kept(page);
     await open(page, base);
     await useModel(visit, model);
     model.release();
     await page.getByTestId("left").filter({ hasText: "“Main conversation” was in the middle" }).getByTestId("bring-back").click();
     await page.getByTestId("left").waitFor({ state: "detached" });
-    await settled(page);
+    await answered(page);
     assert.equal(await page.getByTestId("user-message").count(), 1);
     assert.equal(await page.getByTestId("system-message").count(), 0);
   },
@@ -207,7 +207,7 @@ export const tests = {
     await begin(t, "First");
     await say(page, "never end");
     await answer(page).waitFor();
-    await page.waitForTimeout(800); // the draft may lag behind that long
+    await kept(page);
     await page.reload();
     await page.getByTestId("left").getByRole("button", { name: "Leave it" }).click();
     await page.getByTestId("left").waitFor({ state: "detached" });

@@ -95,10 +95,33 @@ export function settled(page) {
   return page.locator("[data-testid=conversation-panel]:is([data-status=ready],[data-status=error],[data-status=held],[data-status=stopped])").waitFor();
 }
 
+/** Waits until the last answer is complete, whatever the conversation was before it went on. */
+export async function answered(page) {
+  await page.getByTestId("assistant-message").last().and(page.locator("[data-status=complete]")).waitFor();
+  await settled(page);
+}
+
 /** Waits until the answer has begun to show. */
 export async function streaming(page) {
   await page.locator("[data-testid=conversation-panel][data-status=streaming]").waitFor();
   await page.locator("[data-testid=assistant-message].growing").waitFor();
+}
+
+/** Waits until these words are stored of as many answers that are still being written: the page may go away then. */
+export function kept(page, words = "nobody has read", answers = 1) {
+  return page.waitForFunction(async ([words, answers]) => {
+    const result = (request) => new Promise((done, failed) => Object.assign(request, { onsuccess: () => done(request.result), onerror: () => failed(request.error) }));
+    const db = await result(indexedDB.open("lodger:notes"));
+    const drafts = db.transaction("drafts").objectStore("drafts");
+    const [keys, rows] = await Promise.all([result(drafts.getAllKeys()), result(drafts.getAll())]);
+    db.close();
+    const texts = new Map();
+    for (const [at, [session, run]] of keys.entries()) {
+      const text = JSON.parse(rows[at]).map(([, , block]) => block.text).join("");
+      texts.set(`${session} ${run}`, (texts.get(`${session} ${run}`) ?? "") + text);
+    }
+    return [...texts.values()].filter((text) => text.includes(words)).length >= answers;
+  }, [words, answers], { polling: 50 });
 }
 
 /** The workspace that the page shows, as other code of the page has it: `window.ws`. */

@@ -1,6 +1,6 @@
 // The tab goes away in the middle of an answer and comes back.
 import assert from "node:assert/strict";
-import { open, running, say, settled, start, streaming, useModel } from "./browser.mjs";
+import { kept, open, running, say, settled, start, streaming, useModel } from "./browser.mjs";
 
 export const tests = {
   async "a finished conversation is there again, and the page that was open"({ page, base }) {
@@ -68,10 +68,10 @@ export const tests = {
   },
 };
 
-/** The tab goes away in the middle of an answer that has been still for longer than the draft may lag behind. */
+/** The tab goes away in the middle of an answer, of which the draft has all that is shown. */
 async function lose(page) {
   await page.getByTestId("assistant-message").filter({ hasText: "nobody has read" }).waitFor();
-  await page.waitForTimeout(800);
+  await kept(page);
   await page.reload();
   await page.getByTestId("composer").waitFor();
 }

@@ -1,6 +1,6 @@
 // Sessions with names: launched, changed, left and found again, each with its own conversation, draft and place.
 import assert from "node:assert/strict";
-import { open, running, save, say, settled, start, streaming, useModel, workspace } from "./browser.mjs";
+import { kept, open, running, save, say, settled, start, streaming, useModel, workspace } from "./browser.mjs";
 
 /** A session of this name, launched as a person does. */
 export async function launchSession(page, name) {
@@ -50,7 +50,7 @@ async function lost(t) {
   await begin(t);
   await say(page, "this one is held");
   await page.getByTestId("assistant-message").filter({ hasText: "nobody has read" }).waitFor();
-  await page.waitForTimeout(800); // the draft may lag behind that long
+  await kept(page);
   await page.reload();
   await shows(page, "Dragons");
   await useModel(visit, model);

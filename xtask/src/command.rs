@@ -1,11 +1,38 @@
 //! Running other programs, with errors that name the program and what it was to do.
+//!
+//! Promises: where a thread has said who shows its lines, everything that is said there and everything that a program
+//! run there prints goes to it, so that threads beside each other do not write into each other's lines.
 
 use anyhow::{Context, Result, bail, ensure};
+use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::io::{BufRead, BufReader, ErrorKind, PipeReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+type Show = Box<dyn Fn(&str)>;
+
+thread_local! {
+    /// None: the terminal.
+    static SHOWN: RefCell<Option<Show>> = const { RefCell::new(None) };
+}
+
+/// From here on this thread's lines go to `show`, which must not say anything itself.
+pub fn show_by(show: impl Fn(&str) + 'static) {
+    SHOWN.set(Some(Box::new(show)));
+}
+
+/// For the person who looks on.
+pub fn say(text: impl AsRef<str>) {
+    SHOWN.with_borrow(|show| match show {
+        Some(show) => text.as_ref().lines().for_each(show),
+        None => println!("{}", text.as_ref()),
+    });
+}
 
 pub struct Cmd {
     inner: Command,
@@ -51,10 +78,16 @@ impl Cmd {
         self
     }
 
-    /// Runs it with our terminal as its own; an exit code other than 0 is an error.
+    /// Runs it with our terminal as its own, or its lines shown by who shows this thread's; an exit code other than 0 is
+    /// an error.
     pub fn run(mut self) -> Result<()> {
-        let status = self.inner.status().map_err(|error| self.cannot_start(error))?;
-        ensure!(status.success(), "`{self}` failed ({status})");
+        let shown = self.to_string();
+        let status = if SHOWN.with_borrow(Option::is_some) {
+            self.watched(|line| say(line))?
+        } else {
+            self.inner.status().map_err(|error| self.cannot_start(error))?
+        };
+        ensure!(status.success(), "`{shown}` failed ({status})");
         Ok(())
     }
 
@@ -69,13 +102,27 @@ impl Cmd {
         String::from_utf8(output.stdout).with_context(|| format!("`{self}` wrote no UTF-8"))
     }
 
-    /// Starts it with its output piped to us.
-    pub fn piped(mut self) -> Result<Child> {
-        self.inner
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| self.cannot_start(error))
+    /// Runs it and hands each line that it prints, of either kind, to `each` as it comes.
+    pub fn watched(mut self, mut each: impl FnMut(&str)) -> Result<ExitStatus> {
+        let (output, input) = std::io::pipe()?;
+        self.inner.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input);
+        let mut child = self.inner.spawn().map_err(|error| self.cannot_start(error))?;
+        // It holds our copies of the pipe's other end.
+        drop(self);
+        let (sender, lines) = channel();
+        thread::spawn(move || read_lines(output, &sender));
+        loop {
+            match lines.recv_timeout(Duration::from_millis(500)) {
+                Ok(line) => each(&line),
+                Err(RecvTimeoutError::Disconnected) => return Ok(child.wait()?),
+                // What a program leaves running in the background keeps the pipe open: nobody waits for that.
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Some(status) = child.try_wait()? {
+                        return Ok(status);
+                    }
+                }
+            }
+        }
     }
 
     fn cannot_start(&self, error: std::io::Error) -> anyhow::Error {
@@ -95,16 +142,16 @@ impl fmt::Display for Cmd {
     }
 }
 
-/// Hands each line of a child's output to `each` as it comes.
-pub fn lines(child: &mut Child, mut each: impl FnMut(&str)) -> Result<()> {
-    let Some(output) = child.stdout.take() else { return Ok(()) };
+/// Until there are no more, or nobody takes them.
+fn read_lines(output: PipeReader, to: &Sender<String>) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
-    while output.read_until(b'\n', &mut line)? > 0 {
-        each(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']));
+    while output.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        if to.send(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned()).is_err() {
+            return;
+        }
         line.clear();
     }
-    Ok(())
 }
 
 /// The first folder of the PATH that has this program.
@@ -134,7 +181,7 @@ pub fn npm_ci(dir: &Path) -> Result<()> {
     if stamp.holds(&inputs) {
         return Ok(());
     }
-    println!("installing {}/node_modules", dir.display());
+    say(format!("installing {}/node_modules", dir.display()));
     npm(dir).args(["ci", "--loglevel=error"]).captured().map(drop)?;
     stamp.set(&inputs)
 }
@@ -151,4 +198,36 @@ pub fn node() -> Result<()> {
     let major = version.trim().trim_start_matches('v').split('.').next().and_then(|n| n.parse::<u32>().ok());
     ensure!(major.is_some_and(|major| major >= 20), "Node 20 or newer is needed, this is {}", version.trim());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::rc::Rc;
+
+    fn sh(script: &str) -> Cmd {
+        Cmd::new("sh").args(["-c", script])
+    }
+
+    #[test]
+    fn both_outputs_of_a_program_are_read_and_what_it_leaves_behind_is_not_waited_for() {
+        let mut lines = Vec::new();
+        let status = sh("echo out; echo err >&2; sleep 600 & echo $!; echo last; exit 3");
+        let status = status.watched(|line| lines.push(line.to_owned())).unwrap();
+        assert_eq!(status.code(), Some(3));
+        let left_behind = lines.remove(2);
+        assert_eq!(lines, ["out", "err", "last"]);
+        Cmd::new("sh").args(["-c", &format!("kill {left_behind}")]).run().unwrap();
+    }
+
+    #[test]
+    fn what_a_thread_says_and_runs_is_shown_by_who_it_named() {
+        let shown = Rc::new(RefCell::new(Vec::new()));
+        let sink = shown.clone();
+        show_by(move |line| sink.borrow_mut().push(line.to_owned()));
+        say("one\ntwo");
+        sh("echo three").run().unwrap();
+        assert!(sh("echo four; exit 1").run().is_err());
+        assert_eq!(*shown.borrow(), ["one", "two", "three", "four"]);
+    }
 }

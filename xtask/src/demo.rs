@@ -1,7 +1,7 @@
 //! `demo`: the workbench, served from this machine. `screenshots`: its pictures, taken from the same server.
 
 use crate::build;
-use crate::command::{Cmd, node, npm, npm_ci, which};
+use crate::command::{Cmd, node, npm, npm_ci, say, which};
 use crate::local_model;
 use crate::project::Project;
 use crate::serve::Server;
@@ -71,7 +71,7 @@ pub fn make(project: &Project) -> Result<()> {
         Ok(format!("{} {}", digest(&sources)?, digest(&[dist])?))
     };
     if !stamp.holds(&digests()?) {
-        println!("building the workbench");
+        say("building the workbench");
         npm(&www).args(["run", "--silent", "build"]).run()?;
         ensure!(www.join("dist/index.html").is_file(), "the build of www/ made no dist/index.html");
         stamp.set(&digests()?)?;

@@ -3,7 +3,7 @@
 //! Decides which model: SmolLM2-135M-Instruct, the smallest that talks. `xtask/local-model/` locks it, by its hash, and
 //! the engine (llama.cpp in WebAssembly). Promises: fetched once, into the target folder. Leaves to others: serving it.
 
-use crate::command::{node, npm};
+use crate::command::{node, npm, say};
 use crate::project::{Project, files};
 use crate::stamp::{Stamp, digest};
 use crate::test::tools;
@@ -20,7 +20,7 @@ pub fn fetched(project: &Project) -> Result<PathBuf> {
     if stamp.holds(&inputs) {
         return Ok(dir);
     }
-    println!("fetching the local model and its engine (100 MB)");
+    say("fetching the local model and its engine (100 MB)");
     node()?;
     tools::pip(&locked.join("requirements.txt"), &dir, &["--only-binary", ":all:"])?;
     let unpacked = dir.join("unpacked");

@@ -10,12 +10,12 @@ mod fuzz;
 mod local_model;
 mod measured;
 mod project;
-mod replay;
 mod serve;
 mod stamp;
 mod test;
 
 use anyhow::{Context, Result, bail};
+use command::{Cmd, cargo};
 use project::Project;
 use std::process::ExitCode;
 
@@ -28,6 +28,8 @@ cargo xtask <command>
        [--local-model]          with a small language model that runs in the page; 100 MB, fetched once
   test [part...]                all tests, or these parts: host, js, browser, package, www; and, by its name only,
                                 local-model: a real model calls a tool in Chromium
+  test quick                    after an edit: format, lints, the core at a tenth of its worlds, the modules and types
+       [--all]                  with either: also what has not changed since it passed (so does CI=true)
   campaign                      crashes, races and random schedules in full
   fuzz [target] [--minutes 5]   bytes drawn at random, guided by coverage, for all targets or this one
   replay FILE                   run an exported session again: it must decide what is recorded, byte for byte
@@ -53,10 +55,15 @@ fn dispatch(args: &[String]) -> Result<()> {
         ("build", ["--record"]) => build::package(&Project::open()?, build::Profile::Release, true),
         ("build", ["--debug"]) => build::package(&Project::open()?, build::Profile::Debug, false),
         ("demo", options) => demo::demo(&Project::open()?, &demo_options(options)?),
-        ("test", parts) => test::test(&Project::open()?, &test::Part::parse(parts)?),
+        ("test", arguments) => {
+            let plan = test::Plan::parse(arguments)?;
+            test::test(&Project::open()?, plan)
+        }
         ("campaign", []) => test::campaign(&Project::open()?),
         ("fuzz", options) => fuzz::fuzz(&Project::open()?, &fuzz_options(options)?),
-        ("replay", [file]) => replay::replay(file.as_ref()),
+        ("replay", [file]) => {
+            Cmd::new(cargo()).args(["run", "--quiet", "--package", "replay", "--", file]).run()
+        }
         ("replay", _) => bail!("`replay` takes the file of an exported session\n\n{USAGE}"),
         ("bench", []) => test::bench(&Project::open()?, false),
         ("bench", ["--record"]) => test::bench(&Project::open()?, true),

@@ -18,15 +18,27 @@ impl Stamp {
     }
 
     pub fn holds(&self, digest: &str) -> bool {
-        fs::read_to_string(&self.path).is_ok_and(|stored| stored == digest)
+        self.note(digest).is_some()
+    }
+
+    /// What was noted with this digest.
+    pub fn note(&self, digest: &str) -> Option<String> {
+        let stored = fs::read_to_string(&self.path).ok()?;
+        let (made_from, note) = stored.split_once('\n')?;
+        (made_from == digest).then(|| note.to_owned())
     }
 
     /// Say so only when the thing is complete.
     pub fn set(&self, digest: &str) -> Result<()> {
+        self.set_with_note(digest, "")
+    }
+
+    pub fn set_with_note(&self, digest: &str, note: &str) -> Result<()> {
         if let Some(dir) = self.path.parent() {
             fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
         }
-        fs::write(&self.path, digest).with_context(|| format!("cannot write {}", self.path.display()))
+        fs::write(&self.path, format!("{digest}\n{note}"))
+            .with_context(|| format!("cannot write {}", self.path.display()))
     }
 
     /// Before making it anew: an attempt that fails half-way must not look complete.
@@ -44,5 +56,10 @@ pub fn digest(paths: &[PathBuf]) -> Result<String> {
             fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?.hash(&mut hasher);
         }
     }
-    Ok(format!("{:016x}", hasher.finish()))
+    Ok(shown(&hasher))
+}
+
+/// As a stamp holds it.
+pub fn shown(hasher: &DefaultHasher) -> String {
+    format!("{:016x}", hasher.finish())
 }

@@ -8,8 +8,8 @@ mod read;
 
 pub(super) use provider::provider;
 pub use provider::{Http, Provider, Timeouts};
+pub(crate) use read::function;
 pub use read::{Function, Given};
-pub(crate) use read::{function, shortened};
 
 use crate::error::ErrorInfo;
 use crate::harness::secrets::SECRET_BYTES;
@@ -20,6 +20,7 @@ use crate::model::{Ability, Catalog, Known, Peer, Reasoning, Settings};
 use crate::object::Object;
 use crate::ports::MAX_DELAY_MS;
 use crate::prompt::{self, Skill};
+use crate::protocol::args::shortened;
 use crate::run::Budget;
 use crate::session::DEFAULT_MAX_TURNS;
 use crate::tools::Verdict;

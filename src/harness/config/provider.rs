@@ -3,15 +3,14 @@
 //! Decides what a page may say of a provider. Promises: a key is never quoted and never printed. Leaves to others: how
 //! a provider speaks (`model/`), and sending (`browser/`).
 
-use super::read::{
-    Function, Given, function, given, invalid, object, optional, shortened, text, unknown, whole, word,
-};
+use super::read::{Function, Given, function, given, invalid, object, optional, text, unknown, whole, word};
 use crate::error::ErrorInfo;
 use crate::find;
 use crate::list::Listed;
 use crate::model::errors::{check_header, is_loopback, join_url};
 use crate::model::{Dialect, Endpoint, PRESETS, Peer, Preset, Wire};
 use crate::ports::{MAX_DELAY_MS, Millis};
+use crate::protocol::args::shortened;
 use serde_json::{Map, Value};
 use std::rc::Rc;
 
@@ -111,7 +110,7 @@ impl Provider {
                     Some(model) => [&self.name(), " ", model].concat(),
                     None => self.name(),
                 };
-                Peer { wire: Wire::OpenAiChat, dialect: Dialect::CUSTOM, name }
+                Peer { wire: Wire::CUSTOM, dialect: Dialect::CUSTOM, name }
             }
         }
     }
@@ -132,12 +131,10 @@ impl Provider {
         }
     }
 
-    /// Only Anthropic's API and the page's own functions know what to do where nobody names a model.
+    /// Some need a model that somebody names, in place of the default.
     pub(super) fn knows_its_model(&self, other: Option<&str>) -> Result<(), ErrorInfo> {
         match self {
-            Provider::Http(http)
-                if http.preset.wire != Wire::Anthropic && http.model.as_deref().or(other).is_none() =>
-            {
+            Provider::Http(http) if http.preset.needs_model && http.model.as_deref().or(other).is_none() => {
                 Err(invalid(&format!("provider \"{}\" has no model", http.preset.name()))
                     .hint("set the provider's model to one that it offers"))
             }
@@ -265,7 +262,7 @@ pub(in crate::harness) fn provider(value: &Value) -> Result<Provider, ErrorInfo>
             }
             "apiVersion" => {
                 let version = text(value, &path)?;
-                check_header("anthropic-version", &version)?;
+                Wire::check_version(&version)?;
                 http.endpoint.api_version = Some(version);
             }
             "model" => http.model = Some(text(value, &path)?),

@@ -7,6 +7,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::json::json;
 use crate::list::Listed;
+use crate::protocol::args::{self, shortened};
 use serde_json::{Map, Value};
 
 /// A function of the page, by the number its client gave it.
@@ -54,12 +55,7 @@ pub(super) fn number(value: &Value, name: &str) -> Result<String, ErrorInfo> {
 }
 
 pub(super) fn whole(value: &Value, name: &str, least: u64, most: u64) -> Result<u64, ErrorInfo> {
-    // A JS number may arrive as 20 or as 20.0.
-    let number = value.as_u64().or_else(|| {
-        let number = value.as_f64()?;
-        (number.fract() == 0.0 && (0.0..9e15).contains(&number)).then_some(number as u64)
-    });
-    number
+    args::whole(value)
         .filter(|number| (least..=most).contains(number))
         .ok_or_else(|| invalid(&format!("{name} must be a whole number from {least} to {most}")))
 }
@@ -75,11 +71,6 @@ pub(super) fn optional<T>(
     read: impl FnOnce(&Value, &str) -> Result<T, ErrorInfo>,
 ) -> Result<Option<T>, ErrorInfo> {
     if value.is_null() { Ok(None) } else { read(value, name).map(Some) }
-}
-
-/// What an error quotes of a name.
-pub(crate) fn shortened(text: &str) -> &str {
-    find::beginning(text, 60)
 }
 
 pub(super) fn invalid(message: &str) -> ErrorInfo {

@@ -60,7 +60,7 @@ impl Calls {
 
 impl Runner {
     /// Puts a session aside, if it is alive and is not put aside already: `{ suspended: [id] }`, or none.
-    pub(super) fn bench(&mut self, core: &mut Core, session: &str) -> Result<Value, ErrorInfo> {
+    pub(in crate::harness) fn bench(&mut self, core: &mut Core, session: &str) -> Result<Value, ErrorInfo> {
         core.must_own_session(session)?;
         let folded = core.session(session).ok_or_else(|| no_agent(session))?;
         let record = folded.record().ok_or_else(|| no_agent(session))?;
@@ -105,7 +105,7 @@ impl Runner {
     }
 
     /// Takes a session up again that was put aside, or lost with its page in the middle of a run: its run goes on.
-    pub(super) fn play(&mut self, core: &mut Core, session: &str) -> Result<(), ErrorInfo> {
+    pub(in crate::harness) fn play(&mut self, core: &mut Core, session: &str) -> Result<(), ErrorInfo> {
         core.must_own_session(session)?;
         let folded = core.session(session).ok_or_else(|| no_agent(session))?;
         let held = folded.current().filter(|run| run.held).map(|run| run.id.clone());

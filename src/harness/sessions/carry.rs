@@ -13,7 +13,6 @@ use super::integrity::{Head, changed_event, row_write, signed_head};
 use super::removal::delete;
 use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
-use crate::harness::args::Args;
 use crate::harness::core::Core;
 use crate::harness::runs::Runner;
 use crate::harness::runs::begun_task;
@@ -25,6 +24,7 @@ use crate::json::items;
 use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::{Key, Rows, Table, Write};
+use crate::protocol::{Command, Members, Request};
 use crate::session::carry::{self, Reader, adopt};
 use crate::session::{Session, operator};
 use serde_json::Value;
@@ -94,20 +94,19 @@ impl Arrival {
 
 /// A page of a session's file. `rows`: those of its journal, and its head.
 pub(in crate::harness) fn page(
-    value: &Value,
+    args: Members<'_>,
     rows: &[(Key, String)],
     head: &str,
 ) -> Result<Value, ErrorInfo> {
-    let args = Args::new("sessions.export", value, &["id", "from", "last", "hash"])?;
-    let from = args.whole("from")?.unwrap_or_default();
-    let mut sum = args.text("hash")?.unwrap_or_default().to_owned();
+    let from = args.whole("from").unwrap_or_default();
+    let mut sum = args.needed("hash").to_owned();
     let mut page = Object::new();
-    let (mut lines, mut last) = (String::new(), args.whole("last")?.unwrap_or_default());
+    let (mut lines, mut last) = (String::new(), args.whole("last").unwrap_or_default());
     if args.get("from").is_none() {
         let stored = Head::parse(head).value;
         last = stored.get("seq").and_then(Value::as_u64).unwrap_or_default();
         page.maybe("files", stored.get("files").cloned());
-        lines = carry::begin(args.needed("id")?, head, &mut sum);
+        lines = carry::begin(args.needed("id"), head, &mut sum);
     }
     // What was written since is not of this file.
     let most = usize::try_from((last + 1).saturating_sub(from.max(1))).unwrap_or(usize::MAX);
@@ -172,23 +171,17 @@ impl Runner {
 
 impl Harness {
     /// A step of an import, or of a replay.
-    pub(in crate::harness) fn carry(
-        &mut self,
-        command: u32,
-        name: &str,
-        value: &Value,
-    ) -> Result<(), ErrorInfo> {
-        self.core.present_operator()?;
-        let args = Args::new(name, value, &["step", "lines", "files"])?;
-        let lines = || args.text("lines").map(|lines| lines.unwrap_or_default().split('\n'));
-        match args.needed("step")? {
+    pub(in crate::harness) fn carry(&mut self, command: u32, request: &Request) -> Result<(), ErrorInfo> {
+        let (args, replays) = (request.args(), request.command == Command::SessionsReplay);
+        let lines = || args.needed("lines").split('\n');
+        match args.needed("step") {
             "begin" => {
-                self.reader = Some(Reader::new(&self.core.engine, name == "sessions.replay"));
+                self.reads.reader = Some(Reader::new(&self.core.engine, replays));
                 self.core.reply_now(command, Ok(None));
             }
             "lines" => {
-                let reader = self.reader.as_mut().ok_or_else(nothing_arrives)?;
-                for line in lines()? {
+                let reader = self.reads.reader.as_mut().ok_or_else(nothing_arrives)?;
+                for line in lines() {
                     reader.line(line)?;
                 }
                 let (differs, events) = (reader.difference().is_some(), reader.events());
@@ -199,15 +192,15 @@ impl Harness {
                 }
             }
             "check" => {
-                let reader = self.reader.take().ok_or_else(nothing_arrives)?;
-                if name == "sessions.replay" {
+                let reader = self.reads.reader.take().ok_or_else(nothing_arrives)?;
+                if replays {
                     self.core.reply_now(command, Ok(Some(replayed(reader)?)));
                 } else {
                     self.check(command, reader)?;
                 }
             }
             "rows" => {
-                for line in lines()? {
+                for line in lines() {
                     self.runner.write_line(&mut self.core, line)?;
                 }
                 self.core.reply(command, Ok(None));
@@ -232,12 +225,12 @@ impl Harness {
                 self.settle_in(command)?;
             }
             "cancel" => {
-                self.reader = None;
+                self.reads.reader = None;
                 self.turn_away();
                 self.core.sessions.arrival = None;
                 self.core.reply(command, Ok(None));
             }
-            _ => return Err(args.invalid("has no such step")),
+            _ => return Err(request.invalid("has no such step")),
         }
         Ok(())
     }
@@ -283,7 +276,7 @@ impl Harness {
             accepted = Integrity::Tampered.accept("agent session event", &event);
         }
         if accepted.is_err() {
-            self.reader = None;
+            self.reads.reader = None;
             self.core.sessions.arrival.take_if(|arrival| arrival.id.is_none());
         }
         self.core.reply_now(command, accepted.map(|()| None));
@@ -291,7 +284,6 @@ impl Harness {
 
     /// Admits the session that was read: gives it an id, and takes the workspace if no agent has it.
     pub(in crate::harness) fn admit(&mut self, command: u32) -> Result<(), ErrorInfo> {
-        self.core.present_operator()?;
         let arrival = self.core.sessions.arrival.as_mut().filter(|arrival| arrival.id.is_none());
         arrival.ok_or_else(nothing_arrives)?.waiting = Some(command);
         if self.core.lifecycle == Lifecycle::Running {
@@ -397,14 +389,16 @@ impl Harness {
         entries: &Rows,
         whole: Session,
     ) -> Result<(), ErrorInfo> {
-        let args = Args::new(&waiting.name, &waiting.args, &["id", "at", "provider"])?;
+        let (request, args) = (&waiting.request, waiting.request.args());
         operator::may(self.core.operator(), operator::Action::Fork, whole.record(), self.core.now)?;
-        let at = args.whole("at")?.unwrap_or(whole.seq());
+        let at = args.whole("at").unwrap_or(whole.seq());
         if at == 0 || at > whole.seq() {
             let last = whole.seq().to_string();
-            return Err(args.invalid(&["needs \"at\" to be an entry of the journal: 1 to ", &last].concat()));
+            return Err(
+                request.invalid(&["needs \"at\" to be an entry of the journal: 1 to ", &last].concat())
+            );
         }
-        let provider = match args.text("provider")? {
+        let provider = match args.text("provider") {
             Some(name) => {
                 self.core.must_run()?;
                 self.runner.setup.must_have_provider(name)?;
@@ -428,7 +422,9 @@ impl Harness {
             Session::load(&waiting.session, &self.core.engine, texts)?
         };
         if copy.is_blank() {
-            return Err(args.invalid("needs \"at\" to be behind the clearing that erased what was said here"));
+            return Err(
+                request.invalid("needs \"at\" to be behind the clearing that erased what was said here")
+            );
         }
         // A copy that ends before it came from a file, or was doubted, is no better for it.
         let integrity = self.core.integrity(&waiting.session);

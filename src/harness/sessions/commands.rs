@@ -8,8 +8,7 @@ use super::integrity::{Head, bare};
 use super::removal::{delete, removed_by};
 use crate::error::{Code, ErrorInfo};
 use crate::find::beginning;
-use crate::harness::args::Args;
-use crate::harness::commands::no_session;
+use crate::harness::commands::{has_files, no_session};
 use crate::harness::core::Core;
 use crate::harness::runs::Runner;
 use crate::harness::start::{STOPPED_KEY, stopped_until};
@@ -21,6 +20,7 @@ use crate::list::Listed;
 use crate::maps::sorted;
 use crate::object::Object;
 use crate::ports::{Key, Millis, Part, Read, Rows, Table};
+use crate::protocol::{Command, Members, Need, Request};
 use crate::run::{Output, Run};
 use crate::session::lifecycle::{self, Outcome, Then};
 use crate::session::operator::Operator;
@@ -32,38 +32,6 @@ use serde_json::Value;
 const ID_PART: usize = 64;
 
 impl Core {
-    /// Takes what is said with such a command into the arguments of [`Session::ask`].
-    fn take_said(
-        &self,
-        what: &str,
-        session: &str,
-        (name, value): (&str, &Value),
-        args: &mut Object,
-    ) -> Result<(), ErrorInfo> {
-        let known = |members: &[&str]| Args::new(name, value, members);
-        match what {
-            "stop" | "restart" => _ = args.maybe_text("reason", known(&["id", "reason"])?.short("reason")?),
-            "remove" | "undoRemove" => _ = known(&["id"])?,
-            "rename" => _ = args.text("name", known(&["id", "displayName"])?.needed("displayName")?),
-            "recover" => {
-                let given = known(&["id", "action", "reason", "detail"])?;
-                let action = given.text("action")?;
-                if action == Some("reconnect") {
-                    self.must_run()?;
-                }
-                if action.is_none() && self.current(session).is_some_and(Run::working) {
-                    let error = ErrorInfo::new(Code::Busy, "a run works in this session");
-                    return Err(error.hint("interrupt it first: what works has not failed"));
-                }
-                for member in ["action", "reason", "detail"] {
-                    args.maybe_text(member, given.short(member)?);
-                }
-            }
-            _ => return Err(crate::harness::commands::unknown_command(name)),
-        }
-        Ok(())
-    }
-
     /// The arguments of [`Session::ask`], with who asks.
     pub(in crate::harness) fn as_operator(&self) -> Result<Object, ErrorInfo> {
         let Operator { subject, issuer, .. } = self.present_operator()?;
@@ -177,37 +145,56 @@ impl Core {
 }
 
 impl Runner {
-    /// Changes how a session stands. `what`, of a command with its arguments: `stop`, `restart`, `rename`, `recover`,
-    /// `remove` or `undoRemove`.
-    fn change(
+    /// Changes how a session stands: stop, restart, rename, recover, remove, undoRemove.
+    pub(in crate::harness) fn change(
         &mut self,
         core: &mut Core,
         id: u32,
-        what: &str,
-        (name, value): (&str, &Value),
+        session: &str,
+        request: &Request,
         fresh: &str,
     ) -> Result<(), ErrorInfo> {
-        let session = Args::of(name, value).needed("id")?;
+        let (command, what, given) = (request.command, request.command.word(), request.args());
         let mut args = core.as_operator()?;
-        core.take_said(what, session, (name, value), &mut args)?;
-        match what {
-            "remove" => {
+        match command {
+            Command::SessionsStop | Command::SessionsRestart => {
+                args.maybe_text("reason", given.text("reason"));
+            }
+            Command::SessionsRename => {
+                args.text("name", given.needed("displayName"));
+            }
+            Command::SessionsRecover => {
+                if request.need() == Need::Work {
+                    core.must_run()?;
+                }
+                if given.text("action").is_none() && core.current(session).is_some_and(Run::working) {
+                    let error = ErrorInfo::new(Code::Busy, "a run works in this session");
+                    return Err(error.hint("interrupt it first: what works has not failed"));
+                }
+                for member in ["action", "reason", "detail"] {
+                    args.maybe_text(member, given.text(member));
+                }
+            }
+            Command::SessionsRemove => {
                 self.remove_session(core, session, &args.done())?;
                 core.reply(id, Ok(None));
                 return Ok(());
             }
-            "undoRemove" => {
-                core.must_own_session(session)?;
-                if core.removed_at(session).is_some() {
-                    self.ask_session(core, session, what, &args.done())?;
-                }
-            }
-            _ => self.ask_session(core, session, what, &args.done())?,
+            _ => {}
         }
-        if what == "stop" {
+        let args = args.done();
+        if command == Command::SessionsUndoRemove {
+            core.must_own_session(session)?;
+            if core.removed_at(session).is_some() {
+                self.ask_session(core, session, what, &args)?;
+            }
+        } else {
+            self.ask_session(core, session, what, &args)?;
+        }
+        if command == Command::SessionsStop {
             self.interrupt_session(core, session, StoppedBy::Stop, true);
         }
-        if what == "recover" && value.get("action").and_then(Value::as_str) == Some("reconnect") {
+        if request.need() == Need::Work {
             self.reconnect(core, session, fresh);
         }
         let state = core.session(session).and_then(Session::state).unwrap_or_default();
@@ -249,26 +236,23 @@ impl Runner {
         refused.map_or(Ok(()), Err)
     }
 
-    fn launch(
+    pub(in crate::harness) fn launch(
         &mut self,
         core: &mut Core,
         command: u32,
-        name: &str,
-        value: &Value,
+        given: Members<'_>,
         fresh: &str,
     ) -> Result<(), ErrorInfo> {
-        let given = Args::new(name, value, &["id", "displayName", "projectId", "provider", "messages"])?;
         let mut args = core.as_operator()?;
-        core.must_run()?;
         let messages = given.get("messages").map(|messages| core.secrets.scrubbed_value(messages.clone()));
         let adopted = messages.map_or(Ok(Vec::new()), |messages| session::adopted(&messages, fresh))?;
-        let project = given.short("projectId")?.unwrap_or(&core.options.name).to_owned();
-        let provider = given.text("provider")?;
+        let project = given.text("projectId").unwrap_or(&core.options.name).to_owned();
+        let provider = given.text("provider");
         if let Some(name) = provider {
             self.setup.must_have_provider(name)?;
         }
         let provider = provider.map_or_else(|| self.setup.provider_name(), Into::into);
-        let session = match given.text("id")?.filter(|id| !id.is_empty()) {
+        let session = match given.text("id").filter(|id| !id.is_empty()) {
             Some(id) => id.to_owned(),
             None => {
                 let begin = |text: &str| beginning(text, ID_PART).to_owned();
@@ -280,14 +264,14 @@ impl Runner {
             return Err(error.hint("it is put on record: choose another"));
         }
         args.text("id", &session).text("providerId", &provider).text("projectId", &project);
-        args.maybe_text("displayName", given.text("displayName")?);
-        if let Some(name) = given.text("provider")? {
+        args.maybe_text("displayName", given.text("displayName"));
+        if let Some(name) = given.text("provider") {
             args.text("provider", name);
             if !self.setup.has_key(Some(name)) {
                 args.flag("waiting", true);
             }
         }
-        args.maybe_text("modelId", self.setup.config.model_id(given.text("provider")?));
+        args.maybe_text("modelId", self.setup.config.model_id(given.text("provider")));
         let known = self.knows(core, &session);
         if known && (session != DEFAULT_SESSION || !adopted.is_empty()) {
             let message = ["agent session already exists: ", &session].concat();
@@ -343,25 +327,27 @@ impl Runner {
     }
 
     /// Whether this command is a prompt for a session that still waits for its provider's key: then it waits with it.
-    pub(in crate::harness) fn waits_for_a_key(&self, core: &Core, name: &str, args: &Value) -> bool {
-        let Some(session) = prompted(name, args) else { return false };
+    pub(in crate::harness) fn waits_for_a_key(&self, core: &Core, request: &Request) -> bool {
+        let Some(session) = prompted(request) else { return false };
         // What would be refused is refused at once, whoever is there when the key comes.
         core.is_starting(session)
             && core.removed_at(session).is_none()
-            && self.asked_to_prompt(core, name, session, args).is_ok_and(|then| then == Then::Wait)
+            && self
+                .asked_to_prompt(core, request.command, session, request.args().all())
+                .is_ok_and(|then| then == Then::Wait)
     }
 
     /// What would come of a prompt.
     fn asked_to_prompt(
         &self,
         core: &Core,
-        name: &str,
+        command: Command,
         session: &str,
         said: &Value,
     ) -> Result<Then, ErrorInfo> {
         let text = said.get("text").and_then(Value::as_str).unwrap_or_default();
         // An exit word is one in `sessions.prompt` only: anything stands for it elsewhere.
-        let text = if name == "sessions.prompt" || text.trim().is_empty() { text } else { "-" };
+        let text = if command == Command::SessionsPrompt || text.trim().is_empty() { text } else { "-" };
         let files = said.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
         let mut args = core.as_operator()?;
         args.text("text", text).flag("files", files);
@@ -410,40 +396,35 @@ impl Runner {
     }
 
     /// `sendMessage`, plus the exit words.
-    fn prompt(
+    pub(in crate::harness) fn prompt(
         &mut self,
         core: &mut Core,
         command: u32,
-        name: &str,
-        value: &Value,
+        session: &str,
+        given: Members<'_>,
         fresh: &str,
     ) -> Result<(), ErrorInfo> {
-        core.must_run()?;
-        let session = Args::of(name, value).needed("id")?.to_owned();
-        let text = Args::of(name, value).text("text")?.unwrap_or_default();
-        let has_files = value.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
         let mut args = core.as_operator()?;
-        args.text("text", text).flag("files", has_files);
+        args.text("text", given.needed("text")).flag("files", has_files(given));
         let args = core.secrets.scrubbed_value(args.done());
-        let Some(folded) = core.session(&session) else { return Err(no_session(&session)) };
+        let Some(folded) = core.session(session) else { return Err(no_session(session)) };
         let outcome = folded.ask("prompt", &args, core.now);
         match (outcome.refused, outcome.then) {
             (None, Then::Nothing) => {
-                self.interrupt_session(core, &session, StoppedBy::Stop, true);
-                self.ask_session(core, &session, "prompt", &args)?;
+                self.interrupt_session(core, session, StoppedBy::Stop, true);
+                self.ask_session(core, session, "prompt", &args)?;
                 core.reply_value(command, &Object::new().value("runId", Value::Null).done());
                 Ok(())
             }
             (Some(refused), _) => {
-                self.ask_session(core, &session, "prompt", &args)?;
+                self.ask_session(core, session, "prompt", &args)?;
                 Err(refused)
             }
-            (None, _) => {
-                let Value::Object(mut message) = value.clone() else { return Ok(()) };
-                message.remove("id");
-                message.insert("sessionId".into(), session.into());
-                self.send_message(core, command, &message.into(), fresh)
+            // A text must be there, be it empty.
+            (None, _) if given.text("text").is_none() => {
+                Err(ErrorInfo::new(Code::InvalidArguments, "sendMessage needs \"text\""))
             }
+            (None, _) => self.send_message(core, command, session, given, fresh),
         }
     }
 
@@ -460,21 +441,17 @@ impl Runner {
         }
         let files: Vec<Value> = files.then_some(Value::Null).into_iter().list();
         let said = Object::new().text("text", text).value("files", files.into()).done();
-        self.asked_to_prompt(core, "sendMessage", session, &said).map(drop)
+        self.asked_to_prompt(core, Command::SendMessage, session, &said).map(drop)
     }
 
     /// One task without a session: it has one that no list shows, and that is let go when it is over.
-    fn run_once(
+    pub(in crate::harness) fn run_once(
         &mut self,
         core: &mut Core,
         command: u32,
-        name: &str,
-        value: &Value,
+        given: Members<'_>,
         fresh: &str,
     ) -> Result<(), ErrorInfo> {
-        Args::new(name, value, &["text", "files", "metadata", "context", "schema"])?;
-        let Value::Object(mut message) = value.clone() else { return Ok(()) };
-        core.must_run()?;
         let session = ["once_", fresh].concat();
         let mut args = core.as_operator()?;
         args.text("providerId", &self.setup.provider_name()).text("projectId", &core.options.name);
@@ -482,8 +459,7 @@ impl Runner {
         core.sessions.take(Session::with(&session, &core.engine));
         self.ask_session(core, &session, "launch", &args.flag("once", true).done())?;
         self.record_start(core, &session);
-        message.insert("sessionId".into(), session.as_str().into());
-        let sent = self.send_message(core, command, &message.into(), fresh);
+        let sent = self.send_message(core, command, &session, given, fresh);
         if sent.is_err() {
             self.ask_session(core, &session, "remove", &core.as_operator()?.done())?;
         }
@@ -492,50 +468,10 @@ impl Runner {
 }
 
 impl Harness {
-    pub(in crate::harness) fn session_command(
-        &mut self,
-        id: u32,
-        name: &str,
-        value: &Value,
-        fresh: &str,
-    ) -> Result<(), ErrorInfo> {
-        match name.strip_prefix("sessions.").unwrap_or_default() {
-            "launch" => self.runner.launch(&mut self.core, id, name, value, fresh),
-            "list" => {
-                let args = Args::new(name, value, &["withVerification"])?;
-                let verified = args.get("withVerification") == Some(&Value::Bool(true));
-                self.list_sessions(id, if verified { Listing::Verified } else { Listing::Sessions })
-            }
-            "prompt" => self.runner.prompt(&mut self.core, id, name, value, fresh),
-            "runOnce" => self.runner.run_once(&mut self.core, id, name, value, fresh),
-            "import" | "replay" => self.carry(id, name, value),
-            "attach" => {
-                self.core.attach(name, value)?;
-                self.core.reply_now(id, Ok(None));
-                Ok(())
-            }
-            "bench" => {
-                let benched =
-                    self.runner.bench(&mut self.core, Args::new(name, value, &["id"])?.needed("id")?)?;
-                self.core.reply_value(id, &benched);
-                Ok(())
-            }
-            "play" => {
-                let session = Args::new(name, value, &["id"])?.needed("id")?;
-                self.runner.play(&mut self.core, session)?;
-                let state = self.core.session(session).and_then(Session::state).unwrap_or_default();
-                self.core.reply_value(id, &state);
-                Ok(())
-            }
-            "admit" => self.admit(id),
-            what => self.runner.change(&mut self.core, id, what, (name, value), fresh),
-        }
-    }
-
     /// The session that the prompt of this command still waits for.
     pub(in crate::harness) fn waited_for(&self, command: u64) -> Option<&str> {
         self.deferred.iter().find_map(|(_, input)| match input {
-            Input::Command { id, name, args, .. } if u64::from(*id) == command => prompted(name, args),
+            Input::Command { id, request: Ok(request), .. } if u64::from(*id) == command => prompted(request),
             _ => None,
         })
     }
@@ -548,9 +484,9 @@ impl Harness {
         let mut at = 0;
         while let Some((_, input)) = self.deferred.get(at) {
             at += 1;
-            if let Input::Command { id, name, args, .. } = input
+            if let Input::Command { id, request: Ok(request), .. } = input
                 && command.is_none_or(|command| command == u64::from(*id))
-                && prompted(name, args) == Some(session)
+                && prompted(request) == Some(session)
             {
                 let id = *id;
                 at -= 1;
@@ -562,14 +498,12 @@ impl Harness {
     }
 
     /// What there is of all sessions, by their heads.
-    pub(in crate::harness) fn list_sessions(&mut self, command: u32, of: Listing) -> Result<(), ErrorInfo> {
-        self.core.present_operator()?;
+    pub(in crate::harness) fn list_sessions(&mut self, command: u32, of: Listing) {
         if self.core.lifecycle == Lifecycle::Running || of == Listing::Grants {
             self.read_heads(command, of, false);
         } else {
             self.peek(After::List { command, of, asked: self.core.now, held: false });
         }
-        Ok(())
     }
 
     /// Reads them. `held`: another tab works here.
@@ -581,13 +515,13 @@ impl Harness {
 }
 
 /// Which session a command is a prompt for.
-fn prompted<'a>(name: &str, args: &'a Value) -> Option<&'a str> {
-    let member = match name {
-        "sendMessage" => "sessionId",
-        "sessions.prompt" => "id",
+fn prompted(request: &Request) -> Option<&str> {
+    let member = match request.command {
+        Command::SendMessage => "sessionId",
+        Command::SessionsPrompt => "id",
         _ => return None,
     };
-    Some(args.get(member).and_then(Value::as_str).unwrap_or(DEFAULT_SESSION))
+    Some(request.args().text(member).unwrap_or(DEFAULT_SESSION))
 }
 
 /// `{ session, hmac_status }`.
@@ -631,19 +565,15 @@ pub(in crate::harness) fn left_by(id: &str, rows: &[(Key, String)]) -> Result<Op
 
 /// What the rows of a session say: `SessionEvent`s of the contract, or what was put on record.
 pub(in crate::harness) fn told_rows(
-    name: &str,
-    value: &Value,
+    command: Command,
+    limit: Option<u64>,
     rows: &[(Key, String)],
 ) -> Result<Value, ErrorInfo> {
-    let paged = matches!(name, "sessions.journal" | "sessions.events");
-    let args = Args::new(name, value, if paged { &["id", "from", "limit"] } else { &["id"] })?;
-    // The rows begin where `from` says.
-    args.whole("from")?;
-    let limit = args.whole("limit")?.unwrap_or(u64::MAX);
-    let wanted = match name {
-        "sessions.events" => Some(RecordKind::Event),
-        "sessions.receipts" => Some(RecordKind::Receipt),
-        "sessions.handoffs" => Some(RecordKind::Handoff),
+    let limit = limit.unwrap_or(u64::MAX);
+    let wanted = match command {
+        Command::SessionsEvents => Some(RecordKind::Event),
+        Command::SessionsReceipts => Some(RecordKind::Receipt),
+        Command::SessionsHandoffs => Some(RecordKind::Handoff),
         _ => None,
     };
     let mut told: Vec<Value> = Vec::new();

@@ -9,7 +9,6 @@
 //! It tells of changes on the disk, or in a backup of it, that were made without the key. A script of this origin can
 //! have anything signed, and a database that was put back whole is what it was.
 
-use super::waiting::by_rows;
 use crate::harness::core::Core;
 use crate::harness::{After, DEFAULT_SESSION, Harness};
 use crate::journal::canonical::{Integrity, payload};
@@ -17,6 +16,7 @@ use crate::journal::{Entry, RecordKind, Row};
 use crate::json::{self, json};
 use crate::list::Listed;
 use crate::ports::{Key, Millis, Part, Rows, Table, Write};
+use crate::protocol::Source;
 use crate::session::Session;
 use serde_json::Value;
 
@@ -119,7 +119,7 @@ impl Core {
                 // What rows gave away counts until all of them are read again.
                 let whole = match after {
                     After::Look(waiting) => {
-                        let page = by_rows(&waiting.name) || waiting.tail.is_some();
+                        let page = waiting.by_rows() || waiting.tail.is_some();
                         !page && !self.sessions.has(id)
                     }
                     After::List { .. } => false,
@@ -179,7 +179,8 @@ impl Harness {
     pub(in crate::harness) fn texts_to_judge(after: &After, rows: &[Rows]) -> Vec<String> {
         let mut texts = Vec::new();
         let by_events = match after {
-            After::Look(waiting) => judges_events(&waiting.name),
+            // What is only folded has been judged by its head.
+            After::Look(waiting) => waiting.request.command.row().source != Source::Fold,
             _ => matches!(after, After::Arrived { .. }),
         };
         if by_events {
@@ -206,11 +207,6 @@ fn heads_among<'a>(after: &After, rows: &'a [Rows]) -> Vec<&'a (Key, String)> {
         }
         _ => Vec::new(),
     }
-}
-
-/// Whether the events among the rows that are read for a command are judged.
-fn judges_events(command: &str) -> bool {
-    by_rows(command) || matches!(command, "sessions.status" | "sessions.fork")
 }
 
 /// What a stored signature says, by the one that it should be. Behind a signature stands which key has made it.

@@ -7,7 +7,6 @@
 //! those who do not ask. Leaves to others: the words (`session/activity`) and the bytes (`session/output`).
 
 use crate::error::ErrorInfo;
-use crate::harness::args::Args;
 use crate::harness::calls::Calls;
 use crate::harness::commands::no_agent;
 use crate::harness::core::Core;
@@ -18,6 +17,7 @@ use crate::maps::sorted;
 use crate::model::Block;
 use crate::object::Object;
 use crate::ports::Millis;
+use crate::protocol::Members;
 use crate::run::Run;
 use crate::session::Session;
 use crate::session::activity::{Activity, Facts, PROMPT_TAIL, of_run, of_session};
@@ -27,12 +27,8 @@ use serde_json::Value;
 
 impl Core {
     /// Somebody follows the journal of a session from here on, or nobody does any more.
-    pub(super) fn attach(&mut self, name: &str, value: &Value) -> Result<(), ErrorInfo> {
-        let args = Args::new(name, value, &["id", "on"])?;
-        let id = args.needed("id")?;
-        let on = args.get("on") == Some(&Value::Bool(true));
+    pub(in crate::harness) fn attach(&mut self, id: &str, on: bool) {
         self.sessions.attach(id, on.then_some(0));
-        Ok(())
     }
 
     /// Tells those who follow a journal how long it is by now, as far as it is stored.
@@ -45,29 +41,27 @@ impl Core {
 }
 
 impl Calls {
-    /// What `sessions.activity` and `sessions.output` say of a session, in our hands or only looked at, or of a run in it.
-    pub(in crate::harness) fn live_of(
+    /// What `sessions.output` says of a session, in our hands or only looked at, or of a run in it.
+    pub(in crate::harness) fn output_of(
         &self,
-        core: &Core,
         session: &Session,
-        name: &str,
-        value: &Value,
+        args: Members<'_>,
     ) -> Result<Value, ErrorInfo> {
-        let id = Args::of(name, value).needed("id")?;
-        if name == "sessions.activity" {
-            Args::new(name, value, &["id"])?;
-            return Ok(self.activity(core, session, id)?.as_str().into());
-        }
-        let args = Args::new(name, value, &["id", "from", "tail"])?;
-        let output = self.output(session, id)?;
-        let tail = args.whole("tail")?.map(|bytes| output.total().saturating_sub(bytes));
-        let from = args.whole("from")?.unwrap_or_default().max(tail.unwrap_or_default());
+        let output = self.output(session, args.needed("id"))?;
+        let tail = args.whole("tail").map(|bytes| output.total().saturating_sub(bytes));
+        let from = args.whole("from").unwrap_or_default().max(tail.unwrap_or_default());
         let (text, before, offset) = output.text_from(from);
         // JSON has no bytes: whoever gets it cuts off what is before the offset.
         Ok(Object::new().text("text", &text).number("before", before as u64).number("offset", offset).done())
     }
 
-    fn activity(&self, core: &Core, session: &Session, id: &str) -> Result<Activity, ErrorInfo> {
+    /// What goes on in a session, or in a run of it.
+    pub(in crate::harness) fn activity(
+        &self,
+        core: &Core,
+        session: &Session,
+        id: &str,
+    ) -> Result<Activity, ErrorInfo> {
         if waits_for_its_turn(session, id) {
             return Ok(Activity::Waiting);
         }

@@ -8,13 +8,12 @@
 
 use super::carry::{self, ARRIVING, PAGE};
 use super::commands::{is_once, left_by, told_rows};
-use super::gate::{Need, must_be_shown, need_of};
+use super::gate::must_be_shown;
 use super::integrity::{Head, changed_event};
 use super::removal::removed_by;
 use super::tail::is_a_page;
-use super::waiting::{Waiting, by_rows};
+use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
-use crate::harness::args::Args;
 use crate::harness::commands::{no_session, no_session_for};
 use crate::harness::core::Core;
 use crate::harness::runs::Runner;
@@ -24,6 +23,8 @@ use crate::journal::{Entry, GENESIS, Row};
 use crate::json;
 use crate::object::Object;
 use crate::ports::{Key, Part, Read, Rows, Table};
+use crate::protocol::args::whole;
+use crate::protocol::{Command, Need, Request, Source};
 use crate::session::record::Record;
 use crate::session::{Session, record};
 use serde_json::Value;
@@ -84,13 +85,13 @@ impl Core {
     fn must_be_stored<'a>(&self, waiting: &Waiting, stored: &'a Stored) -> Result<&'a Head, ErrorInfo> {
         let Some(head) = &stored.head else {
             return Err(if stored.entries().is_empty() {
-                no_session_for(&waiting.name, &waiting.session)
+                no_session_for(waiting.request.command, &waiting.session)
             } else {
                 no_end()
             });
         };
         let removed = self.believed_head(waiting, stored).and_then(removed_by);
-        self.must_be_there(&waiting.name, &waiting.session, removed)?;
+        self.must_be_there(waiting.request.command, &waiting.session, removed)?;
         Ok(head)
     }
 
@@ -128,7 +129,7 @@ impl Core {
         error: ErrorInfo,
     ) -> Result<(), ErrorInfo> {
         self.found_out(&waiting.session);
-        let shows = waiting.name == "sessions.status" && error.code == Code::Corrupt;
+        let shows = waiting.request.command.row().source == Source::End && error.code == Code::Corrupt;
         let status = stored.head.as_ref().filter(|_| shows);
         let status = status.and_then(|head| self.status_by(&waiting.session, head)).ok_or(error)?;
         self.reply_value(waiting.command, &status);
@@ -137,10 +138,11 @@ impl Core {
 
     /// A run by its id or its task's: as it was kept, or as it stands.
     fn task(&self, waiting: &Waiting, rows: &[(Key, String)]) -> Result<Value, ErrorInfo> {
-        let Waiting { session, name, args, .. } = waiting;
-        let id = Args::new(name, args, &["id"])?.needed("id")?;
+        let Waiting { session, request, .. } = waiting;
+        let id = request.args().needed("id");
         if let Some(mut left) = left_by(id, rows)? {
-            let run = left.get_mut("run").filter(|_| name == "sessions.task").map(Value::take);
+            let run =
+                left.get_mut("run").filter(|_| request.command == Command::SessionsTask).map(Value::take);
             return Ok(run.map_or(left, |run| self.with_dropped(run)));
         }
         let open = match self.session(session) {
@@ -170,23 +172,23 @@ impl Runner {
         stored: &Stored,
         signatures: Option<&[String]>,
     ) -> Result<(), ErrorInfo> {
-        let Waiting { command, session, name, args, .. } = waiting;
-        let signed = match name.as_str() {
-            "sessions.status" => core.must_be_as_signed(waiting, stored, signatures),
+        let Waiting { command, session, request, .. } = waiting;
+        let signed = match request.command.row().source {
+            Source::End => core.must_be_as_signed(waiting, stored, signatures),
             _ => Ok(()),
         };
         let mut folded = match load(session, core, stored).and_then(|folded| signed.map(|()| folded)) {
             Ok(folded) => folded,
             Err(error) => return core.answer_broken(waiting, stored, error),
         };
-        core.must_be_there(name, session, folded.removed_at())?;
+        core.must_be_there(request.command, session, folded.removed_at())?;
         // What a lost page left reads as it will once the agent is started; here it is only looked at.
         let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
         if let Some(run) = working.map(|run| run.id.clone()) {
             let blocks = start::from_drafts(&run, stored.drafts());
             folded.append(core.now, Some(&run), &Entry::Lost { blocks })?;
         }
-        self.calls.answer_look(core, *command, &folded, name, args)
+        self.calls.answer_look(core, *command, &folded, request)
     }
 }
 
@@ -201,7 +203,7 @@ impl Harness {
     pub(in crate::harness) fn found(&mut self, mut waiting: Waiting, rows: &[Rows]) {
         let row = rows.first().and_then(|rows| rows.first());
         waiting.session = row.map_or_else(|| DEFAULT_SESSION.into(), |(_, session)| session.clone());
-        if self.core.sessions.has(&waiting.session) && !by_rows(&waiting.name) {
+        if self.core.sessions.has(&waiting.session) && !waiting.by_rows() {
             self.look(waiting, &[], None);
         } else {
             self.look_at(waiting);
@@ -210,21 +212,21 @@ impl Harness {
 
     /// Reads as many rows of a journal as a command asks for.
     pub(super) fn look_at_page(&mut self, mut waiting: Waiting) {
-        let limit = waiting.args.get("limit").and_then(Value::as_u64);
+        let limit = number_in(&waiting.request, "limit");
         // There are other rows between events.
-        let rows = match waiting.name.as_str() {
-            "sessions.export" => Some(PAGE),
-            "sessions.journal" => limit,
+        let rows = match waiting.request.command {
+            Command::SessionsExport => Some(PAGE),
+            Command::SessionsJournal => limit,
             _ => limit.map(|_| EVENT_ROWS),
         };
-        waiting.until = rows.map(|rows| rows_from(&waiting.args).saturating_add(rows));
+        waiting.until = rows.map(|rows| rows_from(&waiting.request).saturating_add(rows));
         self.look_at_rows(waiting);
     }
 
     /// Reads rows of a journal, and its head.
     fn look_at_rows(&mut self, waiting: Waiting) {
         // The row before is what the first one follows.
-        let from = rows_from(&waiting.args).saturating_sub(1);
+        let from = rows_from(&waiting.request).saturating_sub(1);
         let until = waiting.until;
         self.look_at_entries(waiting, Some(from), until);
     }
@@ -250,16 +252,16 @@ impl Harness {
 
     /// What another tab works on is not lost: where no agent runs here, that is asked first.
     pub(super) fn peek(&mut self, after: After) {
-        if self.peeking.is_empty() {
+        if self.reads.peeking.is_empty() {
             self.core.outbox.act(Action::Peek);
         }
-        self.peeking.push(after);
+        self.reads.peeking.push(after);
     }
 
     /// Whether anybody holds the workspace is known.
     pub(in crate::harness) fn peeked(&mut self, held: bool) {
         let elsewhere = held && self.start.is_none() && self.core.lifecycle != Lifecycle::Running;
-        for after in std::mem::take(&mut self.peeking) {
+        for after in std::mem::take(&mut self.reads.peeking) {
             match after {
                 After::Look(mut waiting) => {
                     waiting.held = Some(elsewhere);
@@ -308,27 +310,28 @@ impl Harness {
         let arrives = rows.get(3).is_some_and(|ids| ids.iter().any(|(_, id)| *id == waiting.session));
         let stored = Stored::of(if arrives { &[] } else { rows });
         let once = self.core.believed_head(&waiting, &stored).is_some_and(is_once);
-        must_be_shown(&waiting.name, &waiting.args, &waiting.session, once)?;
-        if by_rows(&waiting.name) {
-            return self.answer_by_rows(waiting, &stored, signatures);
-        }
-        if waiting.name == "sessions.fork" {
-            self.core.must_be_stored(&waiting, &stored)?;
-            let whole = load(&waiting.session, &self.core, &stored)?;
-            self.core.must_be_as_signed(&waiting, &stored, signatures)?;
-            return self.fork(waiting, stored.entries(), whole);
-        }
-        // A start may have come first, and know more than this.
-        if self.core.sessions.has(&waiting.session) {
-            return match waiting.name.as_str() {
-                "sessions.status" => self.core.answer_status(&waiting, &stored, signatures),
-                _ => self.dispatch_waiting(waiting),
-            };
+        must_be_shown(&waiting.request, &waiting.session, once)?;
+        match waiting.request.command.row().source {
+            Source::Rows => return self.answer_by_rows(waiting, &stored, signatures),
+            Source::Journal => {
+                self.core.must_be_stored(&waiting, &stored)?;
+                let whole = load(&waiting.session, &self.core, &stored)?;
+                self.core.must_be_as_signed(&waiting, &stored, signatures)?;
+                return self.fork(waiting, stored.entries(), whole);
+            }
+            // A start may have come first, and know more than this.
+            Source::End if self.core.sessions.has(&waiting.session) => {
+                return self.core.answer_status(&waiting, &stored, signatures);
+            }
+            Source::Fold if self.core.sessions.has(&waiting.session) => {
+                return self.dispatch_waiting(waiting);
+            }
+            Source::End | Source::Fold => {}
         }
         if let Some(tail) = waiting.tail.take() {
             self.core.integrity(&waiting.session).accept("agent session state", &waiting.session)?;
             let removed = self.core.believed_head(&waiting, &stored).and_then(removed_by);
-            self.core.must_be_there(&waiting.name, &waiting.session, removed)?;
+            self.core.must_be_there(waiting.request.command, &waiting.session, removed)?;
             return match self.look_further(waiting, tail, rows)? {
                 Some((waiting, rows)) => self.answer_whole(waiting, &Stored::of(&rows), None),
                 None => Ok(()),
@@ -345,8 +348,8 @@ impl Harness {
         signatures: Option<&[String]>,
     ) -> Result<(), ErrorInfo> {
         let head = self.core.must_be_stored(&waiting, stored)?;
-        let Waiting { command, session, name, args, until, .. } = &waiting;
-        let (rows, from, until) = (stored.entries(), rows_from(args), *until);
+        let Waiting { command, session, request, until, .. } = &waiting;
+        let (rows, from, until) = (stored.entries(), rows_from(request), *until);
         // What comes before the change can still be read.
         self.core.head_integrity(session).accept("agent session state", session)?;
         let signed = self.core.must_be_as_signed(&waiting, stored, signatures);
@@ -358,13 +361,16 @@ impl Harness {
         }
         let before = |(key, _): &&(Key, String)| key.get(1) < Some(&Part::Number(from));
         let shown = rows.get(rows.iter().take_while(before).count()..).unwrap_or_default();
-        let told = match name.as_str() {
-            "sessions.export" => carry::page(args, shown, stored.head_row().unwrap_or_default())?,
-            "sessions.task" | "sessions.left" => self.core.task(&waiting, shown)?,
-            _ => told_rows(name, args, shown)?,
+        let limit = number_in(request, "limit");
+        let told = match request.command {
+            Command::SessionsExport => {
+                carry::page(request.args(), shown, stored.head_row().unwrap_or_default())?
+            }
+            Command::SessionsTask | Command::SessionsLeft => self.core.task(&waiting, shown)?,
+            command => told_rows(command, limit, shown)?,
         };
         // Too few of these rows were events, and there are more.
-        if let (Some(until), Some(limit)) = (until, args.get("limit").and_then(Value::as_u64))
+        if let (Some(until), Some(limit)) = (until, limit)
             && until <= head.seq()
             && (json::items(&told).len() as u64) < limit
         {
@@ -385,15 +391,13 @@ impl Harness {
     ) -> Result<(), ErrorInfo> {
         let session = &waiting.session;
         if stored.entries().is_empty() && stored.head.is_none() && session != DEFAULT_SESSION {
-            return Err(no_session_for(&waiting.name, session));
+            return Err(no_session_for(waiting.request.command, session));
         }
-        match need_of(&waiting)? {
+        match waiting.request.need() {
             Need::Read => self.runner.answer_folded(&mut self.core, &waiting, stored, signatures),
-            Need::Write | Need::Work if self.core.lifecycle == Lifecycle::Running => {
-                self.take_for(waiting, stored.rows)
-            }
-            Need::Work => self.dispatch_waiting(waiting),
+            _ if self.core.lifecycle == Lifecycle::Running => self.take_for(waiting, stored.rows),
             Need::Write => self.write_once(waiting, stored),
+            _ => self.dispatch_waiting(waiting),
         }
     }
 
@@ -401,10 +405,10 @@ impl Harness {
     fn write_once(&mut self, waiting: Waiting, stored: &Stored) -> Result<(), ErrorInfo> {
         match load(&waiting.session, &self.core, stored) {
             Ok(folded) => {
-                self.core.must_be_there(&waiting.name, &waiting.session, folded.removed_at())?;
+                self.core.must_be_there(waiting.request.command, &waiting.session, folded.removed_at())?;
                 let empty =
                     folded.runs.is_empty() && start::erasures(&waiting.session, stored.entries()).is_empty();
-                if waiting.name == "clearConversation" && empty {
+                if waiting.request.command == Command::ClearConversation && empty {
                     self.core.reply_now(waiting.command, Ok(None));
                 } else if self.start.is_some() {
                     // The agent was started meanwhile: it is done then.
@@ -416,7 +420,7 @@ impl Harness {
             }
             // All that can be done with it is to remove it.
             Err(error)
-                if waiting.name == "sessions.remove"
+                if waiting.request.command == Command::SessionsRemove
                     && self.start.is_none()
                     && error.code == Code::Corrupt =>
             {
@@ -429,8 +433,13 @@ impl Harness {
 }
 
 /// From which row on a command reads.
-fn rows_from(args: &Value) -> u64 {
-    args.get("from").and_then(Value::as_u64).unwrap_or_default()
+fn rows_from(request: &Request) -> u64 {
+    number_in(request, "from").unwrap_or_default()
+}
+
+/// A whole number among the arguments; not all commands that read rows have it.
+fn number_in(request: &Request, name: &str) -> Option<u64> {
+    request.args().all().get(name).and_then(whole)
 }
 
 /// The number of a journal's row, by its key.

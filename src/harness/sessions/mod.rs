@@ -26,6 +26,5 @@ mod take;
 mod waiting;
 
 pub(super) use carry::{ARRIVING, Arrival};
-pub(super) use gate::writes;
 pub(super) use integrity::{Head, row_write, signed_head};
 pub(super) use waiting::Waiting;

@@ -15,6 +15,7 @@ use crate::harness::{After, DEFAULT_SESSION, Harness, Lifecycle};
 use crate::journal::StoppedBy;
 use crate::list::Listed;
 use crate::ports::{Millis, Read, Rows, Table, Write};
+use crate::protocol::Command;
 use serde_json::Value;
 
 /// How long a removal can be undone, in milliseconds.
@@ -32,16 +33,16 @@ impl Core {
     /// A removed session is not there for any command but the one that brings it back, as long as that can be.
     pub(in crate::harness) fn must_be_there(
         &self,
-        name: &str,
+        command: Command,
         session: &str,
         removed: Option<Millis>,
     ) -> Result<(), ErrorInfo> {
-        let there = match (removed, name == "sessions.undoRemove") {
+        let there = match (removed, command == Command::SessionsUndoRemove) {
             (None, _) => true,
             (Some(at), true) => self.now < at.saturating_add(UNDO_MS),
             (Some(_), false) => false,
         };
-        if there { Ok(()) } else { Err(no_session_for(name, session)) }
+        if there { Ok(()) } else { Err(no_session_for(command, session)) }
     }
 
     /// Removes a session that was changed from outside, at once: nothing in it says whose it is, and there is nothing to

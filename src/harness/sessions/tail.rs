@@ -12,6 +12,7 @@ use crate::harness::{After, Harness, start};
 use crate::journal::{Entry, Row};
 use crate::json;
 use crate::ports::{Read, Rows, Table};
+use crate::protocol::Command;
 use crate::session::Session;
 use serde_json::Value;
 
@@ -20,8 +21,9 @@ const FIRST: u64 = 64;
 
 /// Whether a command shows no more than a page of a conversation.
 pub(in crate::harness) fn is_a_page(waiting: &Waiting) -> bool {
-    let has = |name: &str| waiting.args.get(name).is_some_and(|value| !value.is_null());
-    waiting.name == "history" && has("limit") && !has("version")
+    let Waiting { request, .. } = waiting;
+    let has = |name: &str| request.args().get(name).is_some();
+    request.command == Command::History && has("limit") && !has("version")
 }
 
 impl Core {
@@ -52,14 +54,14 @@ impl Core {
 impl Runner {
     /// The page, if these rows hold all of it.
     fn page_of(&self, core: &Core, waiting: &Waiting, tail: &Tail) -> Option<Value> {
-        let limit = waiting.args.get("limit").and_then(Value::as_u64)?;
+        let limit = waiting.request.args().whole("limit")?;
         let mut folded = core.fold_end(&waiting.session, tail)?;
         let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
         if let Some(run) = working.map(|run| run.id.clone()) {
             let blocks = start::from_drafts(&run, &tail.drafts);
             folded.append(core.now, Some(&run), &Entry::Lost { blocks }).ok()?;
         }
-        let page = self.calls.read_of(core, &folded, &waiting.name, &waiting.args).ok()?;
+        let page = self.calls.read_of(core, &folded, &waiting.request).ok()?;
         (json::items(&page).len() as u64 >= limit).then_some(page)
     }
 }

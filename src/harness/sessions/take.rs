@@ -14,6 +14,7 @@ use crate::harness::{Action, DEFAULT_SESSION, Harness, start};
 use crate::journal::Entry;
 use crate::journal::canonical::Integrity;
 use crate::ports::{Rows, Table};
+use crate::protocol::Command;
 
 impl Runner {
     /// A session that was taken goes by the present configuration, and what waits in it waits again.
@@ -47,7 +48,7 @@ impl Harness {
         waiting: &Waiting,
         error: ErrorInfo,
     ) -> Result<(), ErrorInfo> {
-        if waiting.name != "sessions.remove"
+        if waiting.request.command != Command::SessionsRemove
             || error.code != Code::Corrupt
             || waiting.session == DEFAULT_SESSION
         {
@@ -67,7 +68,7 @@ impl Harness {
     /// Does the one thing that a workspace was borrowed for, and lets it go.
     pub(in crate::harness) fn do_once(&mut self, waiting: Waiting) {
         let command = waiting.command;
-        let clears = waiting.name == "clearConversation";
+        let clears = waiting.request.command == Command::ClearConversation;
         match self.dispatch_waiting(waiting) {
             // It goes on until everything is erased.
             Ok(()) if clears => return,

@@ -1,18 +1,17 @@
 //! Commands that wait for their session to be read.
 //!
-//! Decides which of them are answered from rows alone. Leaves to others: what is read for them, and what they do.
+//! Leaves to others: what is read for them, and what they do.
 
 use crate::harness::{By, Input};
 use crate::ports::{Millis, Rows};
-use serde_json::Value;
+use crate::protocol::{Request, Source};
 
 /// A command that waits for its session to be read.
 #[derive(Debug)]
 pub(in crate::harness) struct Waiting {
     pub command: u32,
     pub session: String,
-    pub name: String,
-    pub args: Value,
+    pub request: Request,
     pub fresh: String,
     pub by: By,
     /// When it was given.
@@ -26,8 +25,13 @@ pub(in crate::harness) struct Waiting {
 }
 
 impl Waiting {
+    /// Whether it is answered from rows, whoever holds the session.
+    pub fn by_rows(&self) -> bool {
+        self.request.command.row().source == Source::Rows
+    }
+
     pub fn input(self) -> Input {
-        Input::Command { id: self.command, name: self.name, args: self.args, fresh: self.fresh, by: self.by }
+        Input::Command { id: self.command, request: Ok(self.request), fresh: self.fresh, by: self.by }
     }
 }
 
@@ -41,10 +45,4 @@ pub(in crate::harness) struct Tail {
     pub rows: Rows,
     pub head: Rows,
     pub drafts: Rows,
-}
-
-/// Whether a command tells what lies in a journal row by row: then the rows are read, whoever holds the session.
-pub(super) fn by_rows(name: &str) -> bool {
-    let of = name.strip_prefix("sessions.").unwrap_or_default();
-    matches!(of, "journal" | "events" | "receipts" | "handoffs" | "task" | "left" | "export")
 }

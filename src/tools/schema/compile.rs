@@ -16,7 +16,7 @@ use crate::json::{items, texts};
 use crate::list::Listed;
 use crate::maps::Named;
 use crate::ports::{Pattern, Patterns};
-use crate::workspace::args::{kind, whole};
+use crate::protocol::args::{kind, whole};
 use serde_json::{Map, Number, Value};
 use std::fmt;
 use std::rc::Rc;

@@ -4,7 +4,7 @@
 //! table. Promises: a keyword with a wrong value is refused with a sentence. Leaves to others: what they mean
 //! (`validate`). What is not in the table says nothing about validity and is not looked at.
 
-use crate::workspace::args::whole;
+use crate::protocol::args::whole;
 use serde_json::Value;
 
 /// What a keyword takes.

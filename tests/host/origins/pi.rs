@@ -414,7 +414,9 @@ fn what_makes_no_sense_is_refused_by_name() {
         Code::EmptyMessage
     );
     assert_eq!(world.fails(0, "queue.release", json!({ "id": "x" })).code, Code::InvalidArguments);
-    assert_eq!(world.fails(0, "queue.edit", json!({ "id": "x" })).code, Code::MessageNotFound);
+    assert_eq!(world.fails(0, "queue.edit", json!({ "id": "x" })).code, Code::InvalidArguments);
+    let edit = json!({ "id": "x", "text": "two" });
+    assert_eq!(world.fails(0, "queue.edit", edit).code, Code::MessageNotFound);
     world.must(0, "stopAgent", json!({}));
     for (name, args) in [("queue.release", json!({})), ("queue.remove", json!({ "id": "x" }))] {
         assert_eq!(world.fails(0, name, args).code, Code::NotRunning, "{name}");

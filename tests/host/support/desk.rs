@@ -8,6 +8,7 @@ use lodger::harness::{Action, By, CallKey, Harness, Input, ModelRequest, Notice,
 use lodger::journal::{Entry, Row};
 use lodger::model::{Answer, Block, StopReason, Usage};
 use lodger::ports::{Commit, Key, MemoryStore, PatternEngine, Read, Table, Write};
+use lodger::protocol::read;
 use lodger::session::operator::Operator;
 use lodger::session::{Session, replay};
 use serde_json::{Value, json};
@@ -187,7 +188,7 @@ impl Desk {
         self.ids += 1;
         let id = self.ids;
         let fresh = format!("{:x}_{id}", self.now);
-        self.handle(Input::Command { id, name: name.into(), args, fresh, by: self.by.clone() });
+        self.handle(Input::Command { id, request: read(name, args), fresh, by: self.by.clone() });
         id
     }
 

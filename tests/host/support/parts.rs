@@ -9,9 +9,24 @@ use std::sync::Mutex;
 /// How many parts a campaign has.
 pub const PARTS: u64 = 8;
 
-/// Whether everything runs in full (`LODGER_CAMPAIGN=1`), not just a tenth of it or less.
-pub fn in_full() -> bool {
-    std::env::var("LODGER_CAMPAIGN").is_ok_and(|value| value == "1")
+/// How many are drawn at random: in full by `LODGER_CAMPAIGN=1`, a tenth of the usual by `LODGER_QUICK=1`.
+pub fn drawn(usual: u64, in_full: u64) -> u64 {
+    if says("LODGER_CAMPAIGN") {
+        in_full
+    } else if quick() {
+        usual.div_ceil(10)
+    } else {
+        usual
+    }
+}
+
+/// Whether so few are drawn that what is rare may not be among them: then nobody asks whether everything happened.
+pub fn quick() -> bool {
+    says("LODGER_QUICK")
+}
+
+fn says(variable: &str) -> bool {
+    std::env::var(variable).is_ok_and(|value| value == "1")
 }
 
 /// The seeds of a part, from 0 on: one of each eight, at another place each time. What follows from a seed's remainder
@@ -28,11 +43,11 @@ impl<T> Whole<T> {
         Whole(Mutex::new(Vec::new()))
     }
 
-    /// Takes what a part has seen. Gives what all have seen when it was the last.
+    /// Takes what a part has seen. Gives what all have seen when it was the last, and they have seen enough.
     pub fn add(&self, seen: T) -> Option<Vec<T>> {
         let mut parts = self.0.lock().unwrap();
         parts.push(seen);
-        (parts.len() as u64 == PARTS).then(|| mem::take(&mut *parts))
+        (parts.len() as u64 == PARTS && !quick()).then(|| mem::take(&mut *parts))
     }
 }
 

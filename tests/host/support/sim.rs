@@ -20,6 +20,7 @@ use lodger::harness::{
 use lodger::model::{Answer, Delta, StopReason, Usage, Wire};
 use lodger::ports::files::fill;
 use lodger::ports::{Commit, MemoryStore, Millis, Read, Rows, StoreError, Table, Write};
+use lodger::protocol::read;
 use lodger::run::{CallState, Run, Said};
 use lodger::session::Session;
 use serde_json::{Value, json};
@@ -614,7 +615,7 @@ impl World {
         self.pages[page].told.benches |= name == "sessions.bench";
         self.handle(
             page,
-            Input::Command { id, name: name.into(), args, fresh: format!("{id:x}"), by: By::Here },
+            Input::Command { id, request: read(name, args), fresh: format!("{id:x}"), by: By::Here },
         );
         id
     }

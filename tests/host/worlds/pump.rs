@@ -4,7 +4,7 @@
 //! that breaks a law is made simpler (fewer kinds of trouble, as long as it still breaks one) and told with
 //! the end of what happened.
 
-use crate::support::parts::{Whole, in_full, in_parts, seeds};
+use crate::support::parts::{Whole, drawn, in_parts, seeds};
 use crate::support::sim::{Faults, World};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ in_parts!(no_world_breaks_a_law);
 fn no_world_breaks_a_law(part: u64) {
     static WHOLE: Whole<Seen> = Whole::new();
     let only = std::env::var("LODGER_SEED").ok().and_then(|seed| seed.parse::<u64>().ok());
-    let end = only.map_or(if in_full() { SEEDS * 10 } else { SEEDS }, |seed| seed + 1);
+    let end = only.map_or(drawn(SEEDS, SEEDS * 10), |seed| seed + 1);
     let mut seen = Seen::new();
     let mut failures = Vec::new();
     let mut worlds = 0;

@@ -9,7 +9,7 @@
 
 use crate::support::laws::{Journal, SESSION};
 use crate::support::media::{self, SAMPLES};
-use crate::support::parts::{PARTS, Whole, in_full, in_parts, seeds};
+use crate::support::parts::{PARTS, Whole, drawn, in_parts, seeds};
 use crate::support::sim::{Faults, World, paused};
 use crate::support::{anthropic_rules, ollama_rules, openai_responses_rules, openai_rules};
 use fastrand::Rng;
@@ -22,7 +22,7 @@ use lodger::session::carry::adopt;
 use lodger::session::{self, Session, Transcript, again};
 use serde_json::{Value, json};
 
-const PREFIXES: usize = 10_000;
+const PREFIXES: u64 = 10_000;
 /// The seed of the first world.
 const FIRST: u64 = 1_000_001;
 const STEPS: usize = 400;
@@ -41,10 +41,10 @@ in_parts!(every_prefix_of_every_journal_gives_a_request_that_is_accepted);
 
 fn every_prefix_of_every_journal_gives_a_request_that_is_accepted(part: u64) {
     static WHOLE: Whole<Counts> = Whole::new();
-    let wanted = if in_full() { PREFIXES * 10 } else { PREFIXES };
+    let wanted = drawn(PREFIXES, PREFIXES * 10).div_ceil(PARTS);
     let mut counts = Counts::default();
     let mut seeds = seeds(part);
-    while counts.prefixes < wanted.div_ceil(PARTS as usize) {
+    while (counts.prefixes as u64) < wanted {
         let seed = FIRST + seeds.next().unwrap();
         let faults =
             Faults { page_tools: seed.is_multiple_of(20), second: seed.is_multiple_of(2), ..Faults::ALL };

@@ -13,7 +13,7 @@ mod rooms;
 mod sizes;
 mod wasm;
 
-use crate::command::{Cmd, npm_bin, npm_ci};
+use crate::command::{Cmd, npm_bin, npm_ci, say};
 use crate::measured;
 use crate::project::Project;
 use crate::stamp::{Stamp, digest};
@@ -38,7 +38,7 @@ pub fn package(project: &Project, profile: Profile, record: bool) -> Result<()> 
     make(project, profile)?;
     let weight = sizes::measure(project)?;
     let figures = format!("{}\n{weight}", fs::read_to_string(report(project))?);
-    print!("\n{figures}");
+    say(format!("\n{figures}").trim_end());
     if record {
         measured::record(project, "size", &figures)?;
     }
@@ -60,7 +60,7 @@ pub fn ensure(project: &Project) -> Result<()> {
 
 fn make(project: &Project, profile: Profile) -> Result<()> {
     if fresh(project, profile)? {
-        println!("pkg/ is up to date");
+        say("pkg/ is up to date");
         return Ok(());
     }
     let started = Instant::now();
@@ -75,7 +75,7 @@ fn make(project: &Project, profile: Profile) -> Result<()> {
     package::assemble(project, &modules, &small.stripped)?;
     fs::write(report(project), rooms::report(project, &small.named, small.stripped.len())?)?;
     stamp(project).set(&digests(project, profile)?)?;
-    println!("pkg/ made in {:.0} s", started.elapsed().as_secs_f32());
+    say(format!("pkg/ made in {:.0} s", started.elapsed().as_secs_f32()));
     Ok(())
 }
 

@@ -16,9 +16,10 @@ pub const TEXTS: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 /// What stands between these in the README is about the repository: it links to files that the package has not.
 const ONLY_HERE: [&str; 2] = ["<!-- only here, not in the npm package -->\n", "<!-- end -->\n"];
 
-/// What `exports` names, besides the modules, and what those import.
-const TYPES: [&str; 7] = [
+/// The types that `exports` names, and those that they take in.
+const TYPES: [&str; 8] = [
     "index.d.ts",
+    "commands.d.ts",
     "journal.d.ts",
     "offline.d.ts",
     "prompt-api.d.ts",

@@ -3,11 +3,12 @@
 //! Decides compiler flags and the shape of the bindings; what of it goes into the package is for `package`.
 
 use super::Profile;
-use crate::command::{Cmd, cargo, which};
+use crate::command::{Cmd, cargo, say, which};
 use crate::project::{Project, WASM};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use wasm_bindgen_cli_support::Bindgen;
 
 /// The name of the glue in the package; `index.js` imports it.
@@ -79,12 +80,14 @@ fn rustflags(project: &Project) -> String {
 
 /// Rust's standard library for wasm, by rustup where it is missing.
 pub fn ensure_target() -> Result<()> {
+    static ADDING: Mutex<()> = Mutex::new(());
+    let _alone = ADDING.lock();
     let sysroot = Cmd::new("rustc").args(["--print", "sysroot"]).captured()?;
     if Path::new(sysroot.trim()).join("lib/rustlib").join(WASM).is_dir() {
         return Ok(());
     }
     ensure!(which("rustup").is_some(), "this Rust has no target {WASM}, and there is no rustup to add it");
-    println!("adding the Rust target {WASM}");
+    say(format!("adding the Rust target {WASM}"));
     Cmd::new("rustup").args(["target", "add", WASM]).run()
 }
 

@@ -1,11 +1,12 @@
 //! What the tests need beyond Rust and Node: installed where that can be done, else named.
 
-use crate::command::{Cmd, cargo, which};
+use crate::command::{Cmd, cargo, say, which};
 use crate::project::{Project, files};
 use crate::stamp::{Stamp, digest};
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 /// A WebDriver and the variable by which the test runner is told of it.
 pub struct Driver {
@@ -24,20 +25,20 @@ pub fn firefox_alone() -> Result<()> {
     debian(&[("/usr/bin/firefox-esr", "firefox-esr")])
 }
 
-/// Firefox and its driver, which comes from crates.io.
-pub fn firefox() -> Result<Driver> {
+/// Firefox and its driver, which comes from crates.io. Not optimised, which halves the wait for it: it hands on messages.
+pub fn firefox(project: &Project) -> Result<Driver> {
     firefox_alone()?;
-    if which("geckodriver").is_none() {
-        println!("installing geckodriver");
+    let own = project.cache("geckodriver");
+    let path = which("geckodriver").unwrap_or_else(|| own.join("bin/geckodriver"));
+    if !path.is_file() {
+        say("installing geckodriver");
         Cmd::new(cargo())
-            .args(["install", "geckodriver", "--locked"])
-            .run()
+            .args(["install", "geckodriver", "--locked", "--debug", "--quiet", "--root"])
+            .arg(own)
+            .captured()
             .context("geckodriver is needed")?;
     }
-    let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let installed = cargo_home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
-    let path = which("geckodriver").or_else(|| installed.map(|home| home.join("bin/geckodriver")));
-    Ok(Driver { variable: "GECKODRIVER", path: path.context("geckodriver was installed to no known place")? })
+    Ok(Driver { variable: "GECKODRIVER", path })
 }
 
 /// The C++ compiler that builds libFuzzer.
@@ -45,8 +46,12 @@ pub fn cpp() -> Result<()> {
     if which("c++").is_some() { Ok(()) } else { debian(&[("/usr/bin/c++", "g++")]) }
 }
 
+/// Debian's installer refuses to run twice at a time, and two suites may want the same.
+static INSTALLING: Mutex<()> = Mutex::new(());
+
 /// Sees to these programs, each with the Debian package that brings it.
 fn debian(programs: &[(&str, &str)]) -> Result<()> {
+    let _alone = INSTALLING.lock();
     let missing: Vec<&str> =
         programs.iter().filter(|(path, _)| !Path::new(path).exists()).map(|(_, package)| *package).collect();
     if missing.is_empty() {
@@ -57,7 +62,7 @@ fn debian(programs: &[(&str, &str)]) -> Result<()> {
     if !root || which("apt-get").is_none() {
         bail!("missing, and only root on Debian can install it from here: apt-get install {named}");
     }
-    println!("installing {named}");
+    say(format!("installing {named}"));
     let apt =
         |args: &[&str]| Cmd::new("apt-get").args(args).env("DEBIAN_FRONTEND", "noninteractive").captured();
     apt(&["update"])?;
@@ -85,7 +90,7 @@ pub fn schema_suite(project: &Project) -> Result<PathBuf> {
     if stamp.holds(&inputs) {
         return Ok(dir);
     }
-    println!("fetching the JSON Schema test suite");
+    say("fetching the JSON Schema test suite");
     let formats = ["--no-binary", "jsonschema", "--only-binary", "jsonschema-specifications"];
     pip(&locked, &dir, &formats)?;
     let unpacked = fs::read_dir(dir.join("unpacked"))?.map(|entry| Ok(entry?.path()));

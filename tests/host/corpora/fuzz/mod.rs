@@ -5,7 +5,7 @@
 
 mod properties;
 
-use crate::support::parts::in_full;
+use crate::support::parts::drawn;
 use properties::{TARGETS, Target};
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn replay(name: &str) {
         return;
     }
     corpus.iter().for_each(|bytes| (target.holds)(bytes));
-    let rounds = if in_full() { 200_000 } else { 2_000 };
+    let rounds = drawn(2_000, 200_000) as usize;
     let mut random = fastrand::Rng::with_seed(1);
     for round in 0..rounds {
         let mut bytes = corpus[round % corpus.len()].clone();

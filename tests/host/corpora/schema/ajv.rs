@@ -3,7 +3,7 @@
 
 use super::draw;
 use crate::support::engine::compile;
-use crate::support::parts::in_full;
+use crate::support::parts::drawn;
 use fastrand::Rng;
 use lodger::tools::schema::Schema;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn ajv_judges_the_same() {
         println!("skipped: 1 comparison with ajv, which is not installed in {}", dir.display());
         return;
     }
-    let rounds: usize = if in_full() { 8_000 } else { 1_000 };
+    let rounds = drawn(1_000, 8_000) as usize;
     let cases: Vec<(Value, Schema, Vec<Value>)> = (0..rounds as u64)
         .filter_map(|seed| {
             let mut random = Rng::with_seed(seed);

@@ -2,14 +2,14 @@
 
 use super::draw;
 use crate::support::engine::compile;
-use crate::support::parts::in_full;
+use crate::support::parts::drawn;
 use fastrand::Rng;
 use lodger::tools::schema::Report;
 use serde_json::{Value, json};
 
 #[test]
 fn any_schema_judges_any_value() {
-    let rounds = if in_full() { 100_000 } else { 10_000 };
+    let rounds = drawn(10_000, 100_000);
     let (mut valid, mut invalid, mut refused) = (0, 0, 0);
     for seed in 0..rounds {
         let mut random = Rng::with_seed(seed);

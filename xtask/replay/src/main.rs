@@ -1,4 +1,4 @@
-//! `replay`: an exported session is run again, here.
+//! `cargo xtask replay FILE`: an exported session is run again, here.
 //!
 //! Promises: the same machine as in the browser reads the same file; the first entry that comes out otherwise is shown,
 //! and that is a failure. A line is held at a time.
@@ -10,11 +10,23 @@ use lodger::session::carry::{LINE, Reader};
 use regress::Regex;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::PathBuf;
+use std::process::ExitCode;
 use std::rc::Rc;
 
-pub fn replay(path: &Path) -> Result<()> {
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+fn main() -> ExitCode {
+    match replay() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn replay() -> Result<()> {
+    let path = std::env::args_os().nth(1).map(PathBuf::from).context("which file?")?;
+    let file = File::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
     let mut file = BufReader::new(file);
     let mut reader = Reader::new(&PatternEngine::new(Rc::new(Engine)), true);
     let mut line = Vec::new();

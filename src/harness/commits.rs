@@ -1,0 +1,50 @@
+//! Commits: when the next one goes, and what comes of it.
+//!
+//! Promises: one commit is on its way at a time; heads go with the commit that changes them; a commit that failed ends no
+//! run. Leaves to others: what waits for it (`outbox.rs`), and the commits of pages (`pages.rs`).
+
+use super::Harness;
+use crate::ports::StoreError;
+
+impl Harness {
+    /// Sends the next commit if one is due. `false`: nothing changed.
+    pub(super) fn send_next_commit(&mut self) -> bool {
+        if !self.core.outbox.free() {
+            return false;
+        }
+        let pages_wait = self.runner.pages.has_changes() || self.closing.is_some();
+        if let Some(due) = self.core.outbox.due() {
+            if due > self.core.now && !pages_wait {
+                return false;
+            }
+            self.core.write_heads();
+            let guard = self.core.guard();
+            self.core.outbox.send(self.core.now, guard);
+            return true;
+        }
+        self.runner.pages.send_page_commit(&mut self.core)
+    }
+
+    pub(super) fn committed(&mut self, commit: u64, result: Result<(), StoreError>) {
+        if self.runner.pages.commits(commit) {
+            self.core.outbox.stored(commit);
+            self.runner.pages.page_committed(&mut self.core, result);
+            self.core.tell_growth();
+        } else if self.epoch_commit == Some(commit) {
+            self.epoch_commit = None;
+            self.core.outbox.stored(commit);
+            self.epoch_committed(result);
+        } else if !self.core.outbox.forgotten(commit) {
+            match result {
+                Ok(()) => {
+                    self.core.outbox.stored(commit);
+                    self.core.tell_growth();
+                }
+                Err(error) => {
+                    self.core.outbox.failed(commit);
+                    self.fail(error.info());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Which input is taken when.
+//!
+//! Decides what has to wait: for a change of pages that is on its way, for a conversation that is being erased, for a
+//! start, for a key. Promises: what waits is taken in its order, as soon as nothing stands before it; what follows of
+//! itself comes before it. Leaves to others: what an input leads to.
+
+use super::{After, Harness, Input};
+use crate::ports::Millis;
+use crate::protocol::Command;
+
+impl Harness {
+    /// While a page change and its outcome are on their way as one, and while a conversation or a session is erased,
+    /// nothing may come between.
+    pub(super) fn must_finish(&self) -> bool {
+        self.runner.pages.is_committing()
+            || self
+                .reads
+                .under_way
+                .values()
+                .any(|after| matches!(after, After::Erase { .. } | After::Remains))
+    }
+
+    /// Whether an input can be taken now: it waits for nothing, or is what is waited for.
+    pub(super) fn passes(&self, input: &Input) -> bool {
+        match input {
+            Input::Committed { .. } | Input::LockLost => true,
+            Input::Read { .. } | Input::Signed { .. } => !self.runner.pages.is_committing(),
+            Input::Command { request: Ok(request), .. }
+                if self.start.is_some() && !self.fits_the_start(request.command) =>
+            {
+                false
+            }
+            Input::Command { request: Ok(request), .. }
+                if self.runner.waits_for_a_key(&self.core, request) =>
+            {
+                false
+            }
+            _ => !self.must_finish(),
+        }
+    }
+
+    /// Whether a command can be taken while the workspace is being taken: what stops or clears waits for the start, and
+    /// what starts waits for those before it.
+    pub(super) fn fits_the_start(&self, command: Command) -> bool {
+        let waits = |command: Command| command == Command::StopAgent || command.borrows();
+        let stops = |(_, input): &(Millis, Input)| matches!(input, Input::Command { request: Ok(request), .. } if waits(request.command));
+        match &self.start {
+            Some(start) if command == Command::StartAgent => {
+                !start.borrows() && !self.deferred.iter().any(stops)
+            }
+            _ => !waits(command),
+        }
+    }
+
+    /// Does what follows at once, and takes the inputs that had to wait.
+    pub(super) fn go_on_alone(&mut self) {
+        loop {
+            if let Some(error) = self.core.broken.take() {
+                self.fail(error);
+            }
+            if !self.must_finish()
+                && let Some(next) = self.core.next.pop_front()
+            {
+                self.runner.follow(&mut self.core, next);
+                continue;
+            }
+            let next = self.deferred.iter().position(|(_, input)| self.passes(input));
+            let Some((_, input)) = next.map(|at| self.deferred.remove(at)) else { break };
+            self.take(input);
+        }
+        self.runner.calls.tell_views(&mut self.core, &self.runner.setup);
+    }
+}
