@@ -779,34 +779,7 @@ impl Run {
                 self.on = Some(to.clone());
             }
             OfRun::SentBack { error } => self.turns.last_mut()?.sent_back = Some(error.clone()),
-            OfRun::Interrupted { reason, blocks, .. } => {
-                let late = *reason == StoppedBy::Timeout;
-                if let Some(turn) = self.turns.last_mut() {
-                    match &mut turn.said {
-                        Said::Whole { .. } => {}
-                        Said::Partial(had) | Said::Cut(had) if blocks.is_empty() => {
-                            turn.said = Said::Cut(std::mem::take(had));
-                        }
-                        _ => turn.said = Said::Cut(turn.more(blocks)),
-                    }
-                    for call in &mut turn.calls {
-                        let error = match &call.state {
-                            CallState::Settled(_) => continue,
-                            CallState::Ordered | CallState::Handed | CallState::Delegated => {
-                                interrupted(late)
-                            }
-                            _ => call.refused(not_run(late)),
-                        };
-                        call.state = CallState::Settled(refusal(error));
-                    }
-                }
-                self.held = false;
-                (self.again_at, self.broke) = (None, None);
-                self.ending = Some(match late {
-                    true => (Outcome::Failed, Some(out_of_time())),
-                    false => (Outcome::Interrupted, None),
-                });
-            }
+            OfRun::Interrupted { reason, blocks, .. } => self.cut_off(blocks, *reason == StoppedBy::Timeout),
             OfRun::Lost { blocks } => self.put_aside(blocks, None),
             OfRun::Benched { blocks, calls, .. } => {
                 self.put_aside(blocks, Some(&calls.as_ref().and_then(texts).unwrap_or_default()));
@@ -819,20 +792,7 @@ impl Run {
                     }
                 }
             }
-            OfRun::Ended { outcome, code } => {
-                let mut ended = Run::end_of(at, outcome.known()?, code.as_deref());
-                let broke = self.broke.take().map(|broke| broke.error);
-                let known = self.ending.take().and_then(|(_, error)| error).or(broke);
-                ended.error = ended.error.map(|error| known.unwrap_or_else(|| self.failure(error.code)));
-                self.ended = Some(ended);
-                self.held = false;
-                // Nobody makes the call again that was lost with a page: what it had said is all there is.
-                if let Some(turn) = self.turns.last_mut()
-                    && let Said::Partial(had) = &mut turn.said
-                {
-                    turn.said = Said::Cut(std::mem::take(had));
-                }
-            }
+            OfRun::Ended { outcome, code } => self.close(Run::end_of(at, outcome.known()?, code.as_deref())),
         }
         Some(())
     }
@@ -915,6 +875,48 @@ impl Run {
             OfCall::Delegated { .. } => return None,
         }
         Some(())
+    }
+
+    /// It is to end before its time, and its open calls have. `late`: because its time was over.
+    fn cut_off(&mut self, blocks: &[Block], late: bool) {
+        if let Some(turn) = self.turns.last_mut() {
+            match &mut turn.said {
+                Said::Whole { .. } => {}
+                Said::Partial(had) | Said::Cut(had) if blocks.is_empty() => {
+                    turn.said = Said::Cut(std::mem::take(had));
+                }
+                _ => turn.said = Said::Cut(turn.more(blocks)),
+            }
+            for call in &mut turn.calls {
+                let error = match &call.state {
+                    CallState::Settled(_) => continue,
+                    CallState::Ordered | CallState::Handed | CallState::Delegated => interrupted(late),
+                    _ => call.refused(not_run(late)),
+                };
+                call.state = CallState::Settled(refusal(error));
+            }
+        }
+        self.held = false;
+        (self.again_at, self.broke) = (None, None);
+        self.ending = Some(match late {
+            true => (Outcome::Failed, Some(out_of_time())),
+            false => (Outcome::Interrupted, None),
+        });
+    }
+
+    /// It is over.
+    fn close(&mut self, mut ended: Ended) {
+        let broke = self.broke.take().map(|broke| broke.error);
+        let known = self.ending.take().and_then(|(_, error)| error).or(broke);
+        ended.error = ended.error.map(|error| known.unwrap_or_else(|| self.failure(error.code)));
+        self.ended = Some(ended);
+        self.held = false;
+        // Nobody makes the call again that was lost with a page: what it had said is all there is.
+        if let Some(turn) = self.turns.last_mut()
+            && let Said::Partial(had) = &mut turn.said
+        {
+            turn.said = Said::Cut(std::mem::take(had));
+        }
     }
 
     /// It does nothing until somebody goes on with it. `aborted`: the calls that were stopped on purpose; the others go on
