@@ -6,9 +6,10 @@ export const tests = {
   async "the tool of the example runs, and the conversation is there again"({ page, base }) {
     await page.goto(new URL("/examples/own-tool.html", base).href);
     const box = page.getByLabel("Message");
-    // The form sends once the agent has started.
     await page.waitForFunction(() => document.forms[0].onsubmit);
     await workspace(page, "own-tool");
+    // The form takes a message before the agent has started, which is then refused.
+    await page.waitForFunction(() => ws.status().lifecycle === "Running");
     const idle = () => page.waitForFunction(() => ws.view().getSnapshot().status === "ready");
     for (const sides of [20, 2]) {
       await box.fill(`roll_dice {"sides": ${sides}}`);
