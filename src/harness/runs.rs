@@ -28,7 +28,7 @@ use serde_json::Value;
 use std::rc::Rc;
 
 impl Core {
-    /// Whoever asks after a run, or a task, by its id alone finds its session: the first that has had it.
+    /// A run or a task can be asked for by its id alone: it leads to the first session that has had it.
     pub(super) fn can_be_found(&mut self, session: &str, of: &str) {
         let key = vec!["run".into(), of.into()];
         self.outbox.write(Write::Add { table: Table::Meta, key, value: session.into() });
@@ -76,7 +76,7 @@ impl Core {
 impl Setup {
     /// The request that goes on with a session's conversation, and the tool that stands for the answer, if one does.
     fn request(
-        &mut self,
+        &self,
         core: &mut Core,
         session: &str,
         run: &str,

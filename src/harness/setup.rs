@@ -102,7 +102,7 @@ impl Setup {
         Some(&self.registry.get(&core.call_of(session, run, tool_call)?.name)?.definition)
     }
 
-    pub fn tell_tools(&mut self, core: &mut Core) {
+    pub fn tell_tools(&self, core: &mut Core) {
         let definition =
             |tool: &Definition| tool.to_json(self.policy.offers(tool) && self.policy.missing(tool).is_none());
         let definitions: Value = self.registry.definitions().map(definition).array();

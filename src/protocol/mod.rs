@@ -130,7 +130,7 @@ impl Request {
         ErrorInfo::new(Code::InvalidArguments, [self.command.row().name, " ", what].concat())
     }
 
-    /// The same with what is known of its files, which are read by whoever has them; none: it has none.
+    /// The same with what is known of its files. Their bytes stay with the caller, and a message may have none.
     ///
     /// # Errors
     /// It takes no files.
