@@ -1,4 +1,4 @@
-// What the package exports, for whatever loads the wasm: `index.js` in a browser, `node.js` in Node.
+// What the package exports. The wasm is loaded by `index.js` in a browser, by `node.js` in Node.
 //
 // Decides how long a workspace is kept, and where its host lives: here, or in a worker. Leaves to others: the wasm
 // module (`instance.js`), what a workspace does (`client.js`).
