@@ -376,7 +376,7 @@ impl Pump {
         ["lodger:", &self.0.name].concat()
     }
 
-    /// Held as long as a holder lives: whoever waits for it learns of its death.
+    /// Held as long as a holder lives: a tab that waits for it learns of the holder's death.
     fn alive(&self, epoch: u64) -> String {
         format!("lodger:{}:alive:{epoch}", self.0.name)
     }
