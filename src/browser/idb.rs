@@ -51,7 +51,7 @@ pub(super) struct Idb {
 
 impl Idb {
     pub fn new(name: &str, scope: &Scope, gone: Rc<dyn Fn(bool)>) -> Rc<Idb> {
-        let tables = Table::ALL.iter().map(|table| JsValue::from(table.name())).collect();
+        let tables = Table::ALL.iter().map(|table| JsValue::from(table.name())).collect::<Array>();
         let gone = Closure::<dyn Fn(bool)>::new(move |deleted| gone(deleted));
         Rc::new(Idb { connection: create_connection(scope, name, &tables, gone.as_ref()), _gone: gone })
     }

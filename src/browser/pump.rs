@@ -238,6 +238,7 @@ impl Pump {
         self.0.timer.set(Some((id, deadline)));
     }
 
+    #[expect(clippy::too_many_lines, reason = "what a browser does for each action, side by side")]
     fn act(&self, action: Action) {
         match action {
             Action::Reply { id, result } => {
