@@ -23,6 +23,8 @@ function inOneTask(callback) {
 }
 
 /**
+ * The exported functions. Long because they share the workspaces that are open.
+ *
  * @param {object} glue what wasm-bindgen made, see `lodger_glue.js`
  * @param {() => Promise<unknown> | unknown} locate where the module is, unless the page says
  * @param {() => Worker} [makeWorker] a worker with a host in it (`worker.js`), where there are workers

@@ -1,5 +1,5 @@
-// The web server of the test pages: the right MIME types, the installed package under /lodger/, one page per policy,
-// and `/signal/<name>`, by which a page that must not go on (a synchronous request) tells the test where it stands.
+// The web server of the test pages: the right MIME types, the installed package under /lodger/, one page per policy. By
+// `/signal/<name>`, a synchronous request, a page that must not go on tells the test where it stands.
 import http from "node:http";
 import fs from "node:fs/promises";
 import path from "node:path";

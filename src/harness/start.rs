@@ -250,8 +250,8 @@ impl Harness {
         self.read(vec![all(Table::Heads), all(Table::Keys), all(Table::Files), arriving], After::Around);
     }
 
-    /// Reads the journals that are needed at once: the first session's, those of the runs that have not ended, and those of
-    /// sessions that wait for a key, for it may be there now or come.
+    /// Reads the journals that are needed at once: the first session's, and those of the runs that have not ended. Those of
+    /// sessions that wait for a key too, because the key may be there now or come.
     pub(super) fn looked_around(&mut self, rows: &[Rows]) {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
@@ -341,7 +341,7 @@ impl Harness {
         }
         for session in sessions {
             self.core.answer_waiters(session);
-            // Whoever waited for that one task is gone.
+            // The page that waited for that one task is gone.
             if self.core.session(session).is_some_and(Session::is_once) {
                 self.runner.interrupt_session(&mut self.core, session, StoppedBy::Lost, true);
             }
@@ -355,7 +355,7 @@ impl Harness {
         }
     }
 
-    /// A start that takes the workspace from whoever has it, because a person says so.
+    /// A start that takes the workspace from its holder, because a person says so.
     fn robs(&mut self) -> bool {
         let Some(Start { purpose: Purpose::Run { config, over, .. }, .. }) = &mut self.start else {
             return false;
@@ -388,7 +388,7 @@ impl Harness {
                     self.core.reply_now(command, Err(error.clone()));
                 }
             }
-            // Whoever holds the workspace does it.
+            // The holder of the workspace does it.
             Purpose::Sweep => self.core.sessions.forget_heads(),
         }
     }

@@ -60,7 +60,7 @@ impl Core {
         Ok(())
     }
 
-    /// The answer by a session that is only looked at. `None`: whoever asks waits.
+    /// The answer by a session that is only looked at. `None`: the command waits.
     pub(super) fn answer_or_wait(
         &mut self,
         id: u32,
@@ -105,7 +105,7 @@ impl Core {
         })
     }
 
-    /// The answer, unless it is not there yet, or waits: then whoever asks does.
+    /// The answer. `None`: it is not there yet, or an error that is held back; then the command waits.
     fn keep_waiter(
         &mut self,
         command: u32,

@@ -146,7 +146,7 @@ macro_rules! entries {
             }
         }
 
-        /// The table as data, for the types that are written from it.
+        /// The table as data, of which the types are written.
         #[cfg(test)]
         pub(super) const TABLE: &[Kind] = &[$($( Kind {
             name: $kind,

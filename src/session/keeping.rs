@@ -78,7 +78,7 @@ impl Session {
         self.keeping.record.as_ref()
     }
 
-    /// The name of the provider that it was launched with; `None`: whichever is asked first.
+    /// The name of the provider that it was launched with; `None`: the provider that is asked first.
     pub fn provider(&self) -> Option<&str> {
         self.keeping.provider.as_deref()
     }
@@ -217,7 +217,7 @@ impl Session {
                             let own = args.get("provider").and_then(Value::as_str).map(String::from);
                             let kept = (what == what::FORK).then(|| self.keeping.provider.take()).flatten();
                             self.keeping.provider = own.or(kept);
-                            // It is a copy of what there was, whatever had become of that.
+                            // The copy is a session of its own, also of a removed one or a task of its own.
                             (self.keeping.once, self.keeping.removed) = (false, None);
                         }
                         _ => {}

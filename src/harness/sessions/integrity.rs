@@ -79,7 +79,7 @@ impl Head {
                 break;
             }
         }
-        // What came from elsewhere stays what it was, whoever signs what comes then.
+        // What came from elsewhere keeps its verdict, also when this workspace signs what is added to it.
         match self.value.get("origin").and_then(Value::as_str) {
             Some("unverified") if verdict == Integrity::Verified => Integrity::Unverified,
             Some(_) if verdict == Integrity::Verified => Integrity::Unverifiable,

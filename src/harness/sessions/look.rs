@@ -340,7 +340,7 @@ impl Harness {
         self.answer_whole(waiting, &stored, signatures)
     }
 
-    /// Answers from the rows of a journal, whoever holds the session.
+    /// Answers from the rows of a journal, also where another tab holds the session.
     fn answer_by_rows(
         &mut self,
         mut waiting: Waiting,

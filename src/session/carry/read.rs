@@ -112,8 +112,8 @@ impl Reader {
         self.difference.as_ref()
     }
 
-    /// The rows of the signed events that have come since this was asked, as they are stored. Whether their signatures are
-    /// good is for whoever has the key.
+    /// The rows of the signed events that have come since this was asked, as they are stored. Only a holder of the key can
+    /// say whether their signatures are good.
     pub fn events(&mut self) -> Rows {
         std::mem::take(&mut self.events)
     }

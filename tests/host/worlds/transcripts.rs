@@ -173,7 +173,7 @@ impl Page<'_> {
     fn sends_a_message(&self, place: &dyn Fn() -> String) -> usize {
         let mut page = self.start();
         page.take_up();
-        // A run that waited for a person waits again: whoever does not answer interrupts it.
+        // A run that waited for a person waits again: here it is interrupted, because nobody answers.
         if page.pages[0]
             .harness
             .session(SESSION)
