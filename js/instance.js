@@ -3,12 +3,12 @@
 // Decides how the module is loaded and how long an instance of it counts as alive. Promises: it is loaded when it is first
 // needed; a failed load can be tried again; when an instance panics, all of its hosts end, what they held is freed, and
 // the next call loads a fresh one. Leaves to others: which workspaces are open (`package.js`), what tabs say to each
-// other (`tabs.js`).
+// other (`tabs/tabs.js`).
 
-import { amongTabs, direct } from "./channel.js";
-import { createScope, dispose } from "./env.js";
-import { failure, LodgerError, onlyKnown } from "./error.js";
-import { hasNeighbours } from "./neighbours.js";
+import { amongTabs, direct } from "./tabs/channel.js";
+import { createScope, dispose } from "./host/env.js";
+import { failure, LodgerError, onlyKnown } from "./protocol/error.js";
+import { hasNeighbours } from "./tabs/neighbours.js";
 
 /**
  * Loads and renews the instance. Long because all in it shares that instance.

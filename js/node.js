@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import * as glue from "./lodger_glue.js";
 import { createPackage } from "./package.js";
 
-export { LodgerError } from "./error.js";
+export { LodgerError } from "./protocol/error.js";
 
 export const { init, openWorkspace, deleteWorkspace, invoke } = /* @__PURE__ */ createPackage(glue, () =>
   readFile(new URL("./lodger.wasm", import.meta.url)),

@@ -1,14 +1,14 @@
 // What the package exports. The wasm is loaded by `index.js` in a browser, by `node.js` in Node.
 //
 // Decides how long a workspace is kept, and where its host lives: here, or in a worker. Leaves to others: the wasm
-// module (`instance.js`), what a workspace does (`client.js`).
+// module (`instance.js`), what a workspace does (`client/workspace.js`).
 
-import { overPort } from "./channel.js";
-import { operatorOf, revive, shut, Workspace } from "./client.js";
-import { pageTitle } from "./env.js";
-import { failure, onlyKnown } from "./error.js";
+import { overPort } from "./tabs/channel.js";
+import { operatorOf, revive, shut, Workspace } from "./client/workspace.js";
+import { pageTitle } from "./host/env.js";
+import { failure, onlyKnown } from "./protocol/error.js";
 import { createInstances } from "./instance.js";
-import { commandArguments, noWorkspace, STOPPED } from "./invoke.js";
+import { commandArguments, noWorkspace, STOPPED } from "./client/invoke.js";
 
 const OPTIONS = ["storage", "pageTools", "target", "operator", "host", "now"];
 

@@ -2,7 +2,7 @@
 //
 // The page says what to open by its first message; everything after it is the protocol. Leaves to others: all of it.
 
-import { serveHost } from "./channel.js";
+import { serveHost } from "./tabs/channel.js";
 import { createInstances } from "./instance.js";
 import * as glue from "./lodger_glue.js";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { attach } from "../attach.js";
+import { attach } from "../client/attach.js";
 import { open, refuse, rejection, turns } from "./fake-host.js";
 
 /** A journal that grows, and its reader. */

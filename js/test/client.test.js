@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeHost, LATER, open, refuse, rejection, turns } from "./fake-host.js";
-import { Workspace } from "../client.js";
-import { direct } from "../channel.js";
+import { Workspace } from "../client/workspace.js";
+import { direct } from "../tabs/channel.js";
 
 const TOOL = { name: "add", description: "adds", inputSchema: { type: "object" } };
 const RUNNING = { lifecycle: "Running", is_streaming: false };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asked, replied, Reply, turns, unlessAborted } from "../constrained.js";
+import { asked, replied, Reply, turns, unlessAborted } from "../providers/constrained.js";
 import { rejection } from "./fake-host.js";
 
 const tool = (name, description, parameters) => ({ type: "function", function: { name, description, parameters } });

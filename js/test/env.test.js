@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as env from "../env.js";
+import * as env from "../host/env.js";
 
-/** Web Locks as the standard has them, as far as `env.js` uses them. */
+/** Web Locks as the standard has them, as far as `host/env.js` uses them. */
 function fakeLocks(t) {
   const held = new Map(); // name -> [{ mode, steal() }]
   const waiting = [];

@@ -1,7 +1,7 @@
 // A host that does what a test tells it to, and the two ways a client reaches it.
 
-import { direct, overPort, serveHost } from "../channel.js";
-import { Workspace } from "../client.js";
+import { direct, overPort, serveHost } from "../tabs/channel.js";
+import { Workspace } from "../client/workspace.js";
 
 const error = (code, message = code) => Object.assign(new Error(message), { code });
 export const refuse = (code, message) => {
@@ -139,7 +139,7 @@ export async function open(mode, commands, { target = null, ...options } = {}) {
   };
   const workspace = new Workspace("w", { connect, target, ...options });
   // As openWorkspace does: the host is there before the workspace is handed out.
-  const { revive } = await import("../client.js");
+  const { revive } = await import("../client/workspace.js");
   await revive(workspace);
   await turns();
   return { workspace, hosts, get host() { return hosts.at(-1); }, end: () => ports.forEach((port) => port.close()) };

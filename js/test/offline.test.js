@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { offline, pageIn, pagesIn } from "../offline.js";
+import { offline, pageIn, pagesIn } from "../providers/offline.js";
 import { converse, Pages, slugOf, TOOLS } from "./workspace.js";
 
 const names = (calls) => calls.map(([name]) => name);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { after } from "../env.js";
+import { after } from "../host/env.js";
 import { createPackage } from "../package.js";
 import { FakeHost, LATER, refuse, rejection, turns } from "./fake-host.js";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { availability, promptApi } from "../prompt-api.js";
+import { availability, promptApi } from "../providers/prompt-api.js";
 import { fakeLanguageModel } from "./fake-language-model.js";
 import { rejection } from "./fake-host.js";
 

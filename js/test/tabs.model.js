@@ -2,7 +2,7 @@
 // tabs that crash or freeze, holders that are robbed, scripts that lie. The host in each tab is a small one that keeps the promises of the
 // real one: the epoch fences, a stop is recorded before the lock is let go, what is written is told.
 
-import { Tabs } from "../tabs.js";
+import { Tabs } from "../tabs/tabs.js";
 
 /** Random numbers from a seed (mulberry32). */
 export function random(seed) {

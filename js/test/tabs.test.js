@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Tabs } from "../tabs.js";
+import { Tabs } from "../tabs/tabs.js";
 import { schedule } from "./tabs.model.js";
 
 const SCHEDULES = process.env.LODGER_CAMPAIGN === "1" ? 1_000_000 : process.env.LODGER_QUICK === "1" ? 10_000 : 100_000;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { scriptedModel } from "../testing.js";
+import { scriptedModel } from "../providers/testing.js";
 import { rejection } from "./fake-host.js";
 
 const { signal } = new AbortController();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { share } from "../view.js";
+import { share } from "../client/view.js";
 import { open, turns } from "./fake-host.js";
 
 const USER = { id: "m1", role: "user", parts: [{ type: "text", text: "hi" }], createdAt: 1, status: "complete" };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { wllama } from "../wllama.js";
+import { wllama } from "../providers/wllama.js";
 import { FakeWllama } from "./fake-wllama.js";
 import { rejection } from "./fake-host.js";
 

@@ -1,6 +1,6 @@
 // A small workspace with the page tools that the offline model is asked about, and a loop that runs it to its end.
 
-import { offline } from "../offline.js";
+import { offline } from "../providers/offline.js";
 
 const definition = (name, description, properties = {}, required = []) => ({
   type: "function",

@@ -41,7 +41,7 @@ export async function installPackage(source) {
 }
 
 /**
- * The package's modules as they were written, by file name: from its source maps where it is bundled, else its files.
+ * The package's modules as they were written, by their paths in `js/`: from its source maps where it is bundled, else its files.
  * Only the tests that put a MessageChannel between client and host need them.
  */
 export async function modules(pkg) {
@@ -52,7 +52,7 @@ export async function modules(pkg) {
   for await (const file of files(pkg.dir)) {
     if (!file.endsWith(".js.map")) continue;
     const { sources, sourcesContent } = JSON.parse(await fs.readFile(file, "utf8"));
-    sources.forEach((source, i) => { if (sourcesContent?.[i]) found.set(path.basename(source), sourcesContent[i]); });
+    sources.forEach((source, i) => { if (sourcesContent?.[i]) found.set(source.replace(/^(\.\.\/)*js\//, ""), sourcesContent[i]); });
   }
   return found;
 }

@@ -150,7 +150,7 @@ function versions(on) {
     on(`a tab of version ${version} beside this one: neither obeys the other, both work as alone`, async (t, host) => {
       const a = await begin(await open(t, host));
       const context = await t.context();
-      await context.route("**/modules/tabs.js", async (route) => {
+      await context.route("**/modules/tabs/tabs.js", async (route) => {
         const response = await route.fetch();
         const body = await response.text();
         assert.match(body, /const VERSION = 1;/);

@@ -1,4 +1,4 @@
-//! The functions of `/js/env.js`.
+//! The functions of `/js/host/env.js`.
 
 use js_sys::{Function, Promise};
 use wasm_bindgen::prelude::*;
@@ -11,7 +11,7 @@ extern "C" {
     pub type Scope;
 }
 
-#[wasm_bindgen(module = "/js/env.js")]
+#[wasm_bindgen(module = "/js/host/env.js")]
 extern "C" {
     #[wasm_bindgen(js_name = createScope)]
     fn create_scope() -> Scope;

@@ -2,7 +2,7 @@
 //!
 //! Promises: a file is read before anything is said of it, and its bytes wait here for the commit that puts them, no
 //! longer than their command; they never come into the module's memory. What is interrupted while it is read is not
-//! sent. Leaves to others: what is refused (`harness/`), what the bytes are (`/js/files.js`), where they are kept
+//! sent. Leaves to others: what is refused (`harness/`), what the bytes are (`/js/host/bytes.js`), where they are kept
 //! (`store`).
 
 use super::env;
@@ -17,7 +17,7 @@ use crate::protocol::Request;
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
-#[wasm_bindgen(module = "/js/files.js")]
+#[wasm_bindgen(module = "/js/host/bytes.js")]
 extern "C" {
     fn described(blobs: &Array) -> String;
     #[wasm_bindgen(catch)]

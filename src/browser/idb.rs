@@ -1,6 +1,6 @@
-//! IndexedDB, by `/js/idb.js`: commits and reads as arrays, and back.
+//! IndexedDB, by `/js/host/idb.js`: commits and reads as arrays, and back.
 //!
-//! Promises: what fails comes out typed. Leaves to others: transactions and connections (`/js/idb.js`), what a commit and
+//! Promises: what fails comes out typed. Leaves to others: transactions and connections (`/js/host/idb.js`), what a commit and
 //! a read mean (`ports`).
 
 use super::env::Scope;
@@ -17,7 +17,7 @@ extern "C" {
     type Connection;
 }
 
-#[wasm_bindgen(module = "/js/idb.js")]
+#[wasm_bindgen(module = "/js/host/idb.js")]
 extern "C" {
     #[wasm_bindgen(js_name = createConnection)]
     fn create_connection(scope: &Scope, name: &str, tables: &Array, gone: &JsValue) -> Connection;
@@ -146,7 +146,7 @@ fn row(table: Table, parts: &Key, value: JsValue) -> JsValue {
     Array::of3(&table.name().into(), &key(parts), &value).into()
 }
 
-/// What `/js/idb.js` has thrown.
+/// What `/js/host/idb.js` has thrown.
 fn failed(error: JsValue) -> StoreError {
     let part = |at| error.dyn_ref::<Array>().and_then(|parts| parts.get(at).as_string());
     let why = part(1).unwrap_or_else(|| "for an unknown reason".into());

@@ -2,7 +2,7 @@
 //!
 //! Decides nothing: the [`Pump`] does what the harness says and tells it what came of it. Promises: no borrow
 //! of Rust data lives across an await or a call into JS; a request that nobody wants is aborted; what a dead
-//! module cannot let go (locks, fetches, timers, connections) is held on the JS side (`/js/env.js`), in a
+//! module cannot let go (locks, fetches, timers, connections) is held on the JS side (`/js/host/env.js`), in a
 //! scope that can be disposed without the module. Leaves to others: the shapes of messages (`js/`).
 
 mod account;

@@ -1,7 +1,7 @@
 //! The signer of a workspace: HMAC-SHA-256 under a key that no script can read.
 //!
 //! Promises: the key is made with the first row that is signed, lies in the workspace's own database and goes with it
-//! (`/js/vault.js`); nothing is signed inside a transaction; where a browser signs nothing, rows are stored unsigned.
+//! (`/js/host/vault.js`); nothing is signed inside a transaction; where a browser signs nothing, rows are stored unsigned.
 //! Leaves to others: what is signed, and what a signature says (`harness/`).
 
 use super::idb::Idb;
@@ -12,7 +12,7 @@ use js_sys::Array;
 use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
 
-#[wasm_bindgen(module = "/js/vault.js")]
+#[wasm_bindgen(module = "/js/host/vault.js")]
 extern "C" {
     #[wasm_bindgen(catch, js_name = makeSigningKey)]
     async fn make_signing_key() -> Result<JsValue, JsValue>;

@@ -1,6 +1,6 @@
 //! The vault: keys of providers that the page wants kept.
 //!
-//! Promises: what is stored is encrypted, each key for its name alone (`/js/vault.js`); in memory a key is kept as it is
+//! Promises: what is stored is encrypted, each key for its name alone (`/js/host/vault.js`); in memory a key is kept as it is
 //! and stored nowhere; nothing is encrypted or decrypted inside a transaction; the page is told names only. Leaves to
 //! others: who takes which key (`harness/`).
 
@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
 
-#[wasm_bindgen(module = "/js/vault.js")]
+#[wasm_bindgen(module = "/js/host/vault.js")]
 extern "C" {
     #[wasm_bindgen(js_name = hasCipher)]
     pub(super) fn has_cipher() -> bool;

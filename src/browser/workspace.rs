@@ -1,4 +1,4 @@
-//! A workspace for Rust apps: what `js/client.js` is for JavaScript, without the npm package.
+//! A workspace for Rust apps: what `js/client/workspace.js` is for JavaScript, without the npm package.
 //!
 //! Decides how commands, tools and events look in Rust: commands are async methods, tools are async closures,
 //! events come to closures and, as `CustomEvent`s, to a DOM target. Promises: a listener may call any method;

@@ -344,7 +344,7 @@ impl Harness {
                 let answer = args.get("answer").unwrap_or(&Value::Null);
                 self.runner.resolve_call(&mut self.core, id, args.needed("toolCallId"), answer)?;
             }
-            Command::ToolsGrants => self.list_sessions(id, Listing::Grants),
+            Command::ToolsGrants => self.reads.list_sessions(&mut self.core, id, Listing::Grants),
             Command::ToolsRevoke => self.runner.revoke(&mut self.core, id, session, args.needed("tool")),
             Command::ResolvePermission => {
                 let (asked, answer) = (args.needed("requestId"), args.needed("answer"));
@@ -393,7 +393,11 @@ impl Harness {
             Command::SessionsRunOnce => self.runner.run_once(&mut self.core, id, args, &fresh)?,
             Command::SessionsList => {
                 let verified = args.says("withVerification");
-                self.list_sessions(id, if verified { Listing::Verified } else { Listing::Sessions });
+                self.reads.list_sessions(
+                    &mut self.core,
+                    id,
+                    if verified { Listing::Verified } else { Listing::Sessions },
+                );
             }
             Command::SessionsStop
             | Command::SessionsRestart
@@ -475,7 +479,8 @@ impl Harness {
         if self.core.sessions.is_watched(session) {
             self.runner.calls.tell_history(&mut self.core, session);
         }
-        self.read_after_commit(
+        self.reads.read_after_commit(
+            &mut self.core,
             vec![Read::all(Table::Entries, vec![session.into()]), Read::all(Table::Files, Vec::new())],
             After::Erase { command, session: session.into() },
         );

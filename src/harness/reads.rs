@@ -4,6 +4,7 @@
 //! judged; a read that failed is answered to the command that wanted it. Leaves to others: what is read (`start.rs`,
 //! `sessions/`), and the pages, whose reads are their own (`pages.rs`).
 
+use super::core::Core;
 use super::{Action, Harness, sessions, start};
 use crate::error::ErrorInfo;
 use crate::list::Listed;
@@ -58,17 +59,19 @@ pub(super) enum After {
     Erase { command: u32, session: String },
 }
 
+impl Reads {
+    pub(super) fn read(&mut self, core: &mut Core, reads: Vec<Read>, after: After) {
+        let id = core.read(reads);
+        self.under_way.insert(id, after);
+    }
+
+    pub(super) fn read_after_commit(&mut self, core: &mut Core, reads: Vec<Read>, after: After) {
+        let id = core.read_after_commit(reads);
+        self.under_way.insert(id, after);
+    }
+}
+
 impl Harness {
-    pub(super) fn read(&mut self, reads: Vec<Read>, after: After) {
-        let id = self.core.read(reads);
-        self.reads.under_way.insert(id, after);
-    }
-
-    pub(super) fn read_after_commit(&mut self, reads: Vec<Read>, after: After) {
-        let id = self.core.read_after_commit(reads);
-        self.reads.under_way.insert(id, after);
-    }
-
     pub(super) fn read_done(&mut self, read: u64, result: Result<Vec<Rows>, StoreError>) {
         if self.runner.pages.awaits(read) {
             return self.runner.pages.rows_came(&mut self.core, read, result);
@@ -83,7 +86,7 @@ impl Harness {
 
     /// Has signed again what is signed among these rows, and goes on with them.
     pub(super) fn judge_rows(&mut self, read: u64, after: After, rows: Vec<Rows>) {
-        let texts = Harness::texts_to_judge(&after, &rows);
+        let texts = after.texts_to_judge(&rows);
         if texts.is_empty() {
             return self.rows_read(after, rows, None);
         }

@@ -193,7 +193,11 @@ impl Harness {
         if let Some(start) = &mut self.start {
             start.holder = (!granted).then(String::new);
             let meta = |key: &str| Read::all(Table::Meta, vec![key.into()]);
-            self.read(vec![meta("epoch"), meta("holder"), meta(STOPPED_KEY)], After::Epoch);
+            self.reads.read(
+                &mut self.core,
+                vec![meta("epoch"), meta("holder"), meta(STOPPED_KEY)],
+                After::Epoch,
+            );
         }
     }
 
@@ -247,7 +251,11 @@ impl Harness {
     pub(super) fn look_around(&mut self) {
         let all = |table: Table| Read::all(table, Vec::new());
         let arriving = Read::all(Table::Meta, vec![ARRIVING.into()]);
-        self.read(vec![all(Table::Heads), all(Table::Keys), all(Table::Files), arriving], After::Around);
+        self.reads.read(
+            &mut self.core,
+            vec![all(Table::Heads), all(Table::Keys), all(Table::Files), arriving],
+            After::Around,
+        );
     }
 
     /// Reads the journals that are needed at once: the first session's, and those of the runs that have not ended. Those of
@@ -282,7 +290,7 @@ impl Harness {
         let tables = [Table::Entries, Table::Heads, Table::Drafts];
         let reads = sessions.iter().flat_map(|session| tables.map(|table| of(session, table))).list();
         // What is left of an arrival goes first.
-        self.read_after_commit(reads, After::Load { sessions, files });
+        self.reads.read_after_commit(&mut self.core, reads, After::Load { sessions, files });
     }
 
     pub(super) fn load(&mut self, sessions: &[String], files: &[Key], rows: &[Rows]) {
@@ -317,7 +325,7 @@ impl Harness {
                 self.do_once(*waiting);
             }
             Purpose::Arrival => {}
-            Purpose::Sweep => self.look_for_remains(),
+            Purpose::Sweep => self.reads.look_for_remains(&mut self.core),
         }
     }
 

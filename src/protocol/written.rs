@@ -136,7 +136,7 @@ impl Invoked {
         list.split(", ").filter(|member| !member.is_empty() && *member != "*").map(typed).collect()
     }
 
-    /// The same call as `invoke.js` reads it: types are those of JavaScript, and a text needs none.
+    /// The same call as `client/invoke.js` reads it: types are those of JavaScript, and a text needs none.
     fn for_js(&self) -> String {
         let mut call = self.calls.to_owned();
         for (name, kind) in self.types() {
@@ -163,7 +163,7 @@ fn invoked() -> impl Iterator<Item = Invoked> {
     OF_CLIENT.into_iter().chain(rows().filter_map(|(_, more)| more.invoked))
 }
 
-/// `js/commands.js`.
+/// `js/protocol/commands.js`.
 pub fn module() -> String {
     let mut js = format!("// What tabs do with each command, and what `invoke` calls.\n//\n// {BY}\n");
     js.push_str("\nconst names = (text) => text.split(\" \");\n");
@@ -187,7 +187,7 @@ pub fn module() -> String {
     list("What is answered at the end of a run.", "WAITS", &|more| more.waits);
     list("What is answered by a run that it begins.", "BEGINS", &|more| more.begins);
     js.push_str(
-        "\n/** The commands of `invoke`: the method behind each, with its arguments; `invoke.js` reads them. */\n",
+        "\n/** The commands of `invoke`: the method behind each, with its arguments; `client/invoke.js` reads them. */\n",
     );
     js.push_str("export const INVOKED = {\n");
     for invoked in invoked() {

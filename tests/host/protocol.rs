@@ -205,7 +205,7 @@ fn is_written(file: &str, text: &str) {
 #[test]
 fn files_are_what_the_table_says() {
     let read = |file: &str| fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
-    is_written("js/commands.js", &written::module());
+    is_written("js/protocol/commands.js", &written::module());
     is_written("js/commands.d.ts", &written::types(&read("js/index.d.ts")));
     let [begin, end] = ["<!-- commands -->\n", "<!-- /commands -->"];
     let protocol = read("js/PROTOCOL.md");

@@ -10,6 +10,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::find::beginning;
 use crate::harness::commands::{has_files, no_session};
 use crate::harness::core::Core;
+use crate::harness::reads::Reads;
 use crate::harness::runs::Runner;
 use crate::harness::start::{STOPPED_KEY, stopped_until};
 use crate::harness::{After, DEFAULT_SESSION, Harness, Input, Lifecycle, Listing};
@@ -468,6 +469,24 @@ impl Runner {
     }
 }
 
+impl Reads {
+    /// What there is of all sessions, by their heads.
+    pub(in crate::harness) fn list_sessions(&mut self, core: &mut Core, command: u32, of: Listing) {
+        if core.lifecycle == Lifecycle::Running || of == Listing::Grants {
+            self.read_heads(core, command, of, false);
+        } else {
+            self.peek(core, After::List { command, of, asked: core.now, held: false });
+        }
+    }
+
+    /// Reads them. `held`: another tab works here.
+    pub(super) fn read_heads(&mut self, core: &mut Core, command: u32, of: Listing, held: bool) {
+        let stopped = Read::all(Table::Meta, vec![STOPPED_KEY.into()]);
+        let reads = vec![Read::all(Table::Heads, Vec::new()), stopped];
+        self.read_after_commit(core, reads, After::List { command, of, asked: core.now, held });
+    }
+}
+
 impl Harness {
     /// The session that the prompt of this command still waits for.
     pub(in crate::harness) fn waited_for(&self, command: u64) -> Option<&str> {
@@ -496,22 +515,6 @@ impl Harness {
                 self.core.reply_now(id, Err(ErrorInfo::new(Code::Aborted, message)));
             }
         }
-    }
-
-    /// What there is of all sessions, by their heads.
-    pub(in crate::harness) fn list_sessions(&mut self, command: u32, of: Listing) {
-        if self.core.lifecycle == Lifecycle::Running || of == Listing::Grants {
-            self.read_heads(command, of, false);
-        } else {
-            self.peek(After::List { command, of, asked: self.core.now, held: false });
-        }
-    }
-
-    /// Reads them. `held`: another tab works here.
-    pub(super) fn read_heads(&mut self, command: u32, of: Listing, held: bool) {
-        let stopped = Read::all(Table::Meta, vec![STOPPED_KEY.into()]);
-        let reads = vec![Read::all(Table::Heads, Vec::new()), stopped];
-        self.read_after_commit(reads, After::List { command, of, asked: self.core.now, held });
     }
 }
 

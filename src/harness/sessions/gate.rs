@@ -146,20 +146,21 @@ impl Harness {
             // Which session an earlier run is of, its row says: copies have it too.
             About::Run(run) => self.core.session_of_run(run).unwrap_or_default(),
         };
+        let (by, asked) = (self.core.by.clone(), self.core.now);
         let waiting = || Waiting {
             command: id,
             session: session.clone(),
             request: request.clone(),
             fresh: fresh.into(),
-            by: self.core.by.clone(),
-            asked: self.core.now,
+            by: by.clone(),
+            asked,
             held: None,
             tail: None,
             until: None,
         };
         if session.is_empty() {
             if let About::Run(run) = about {
-                self.look_for_run(run, waiting());
+                self.reads.look_for_run(&mut self.core, run, waiting());
             }
             return Ok(None);
         }
@@ -171,11 +172,11 @@ impl Harness {
         }
         match row.source {
             Source::Rows => {
-                self.look_at_page(waiting());
+                self.reads.look_at_page(&mut self.core, waiting());
                 return Ok(None);
             }
             Source::Journal => {
-                self.look_at_journal(waiting());
+                self.reads.look_at_journal(&mut self.core, waiting());
                 return Ok(None);
             }
             Source::Fold | Source::End => {}
@@ -183,7 +184,7 @@ impl Harness {
         if self.core.sessions.has(&session) {
             self.core.must_own(request, &session)?;
             if row.source == Source::End {
-                self.look_at_stored_end(waiting());
+                self.reads.look_at_stored_end(&mut self.core, waiting());
                 return Ok(None);
             }
             return Ok(Some(session));
@@ -191,7 +192,7 @@ impl Harness {
         match need {
             Need::Work if !running => Ok(Some(session)),
             _ => {
-                self.look_at(waiting());
+                self.reads.look_at(&mut self.core, waiting());
                 Ok(None)
             }
         }

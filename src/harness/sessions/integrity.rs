@@ -10,7 +10,7 @@
 //! have anything signed, and a database that was put back whole is what it was.
 
 use crate::harness::core::Core;
-use crate::harness::{After, DEFAULT_SESSION, Harness};
+use crate::harness::{After, DEFAULT_SESSION};
 use crate::journal::canonical::{Integrity, payload};
 use crate::journal::{Entry, RecordKind, Row};
 use crate::json::{self, json};
@@ -174,20 +174,20 @@ impl Core {
     }
 }
 
-impl Harness {
+impl After {
     /// What is to be signed again to judge rows that were read for this: events, then heads.
-    pub(in crate::harness) fn texts_to_judge(after: &After, rows: &[Rows]) -> Vec<String> {
+    pub(in crate::harness) fn texts_to_judge(&self, rows: &[Rows]) -> Vec<String> {
         let mut texts = Vec::new();
-        let by_events = match after {
+        let by_events = match self {
             // What is only folded has been judged by its head.
             After::Look(waiting) => waiting.request.command.row().source != Source::Fold,
-            _ => matches!(after, After::Arrived { .. }),
+            _ => matches!(self, After::Arrived { .. }),
         };
         if by_events {
             let events = rows.iter().take(1).flatten().filter_map(|(_, text)| event_in(text));
             texts.extend(events.filter_map(|(_, payload, stored)| stored.map(|_| payload)));
         }
-        for (_, row) in heads_among(after, rows) {
+        for (_, row) in heads_among(self, rows) {
             texts.append(&mut Head::parse(row).texts());
         }
         texts

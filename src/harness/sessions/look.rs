@@ -16,6 +16,7 @@ use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::commands::{no_session, no_session_for};
 use crate::harness::core::Core;
+use crate::harness::reads::Reads;
 use crate::harness::runs::Runner;
 use crate::harness::{Action, After, DEFAULT_SESSION, Harness, Lifecycle, start};
 use crate::journal::canonical::Integrity;
@@ -192,26 +193,15 @@ impl Runner {
     }
 }
 
-impl Harness {
+impl Reads {
     /// Reads which session a run belongs to.
-    pub(super) fn look_for_run(&mut self, run: &str, waiting: Waiting) {
+    pub(super) fn look_for_run(&mut self, core: &mut Core, run: &str, waiting: Waiting) {
         let row = Read::all(Table::Meta, vec!["run".into(), run.into()]);
-        self.read_after_commit(vec![row], After::Find(Box::new(waiting)));
-    }
-
-    /// The row that says which session a run belongs to was read.
-    pub(in crate::harness) fn found(&mut self, mut waiting: Waiting, rows: &[Rows]) {
-        let row = rows.first().and_then(|rows| rows.first());
-        waiting.session = row.map_or_else(|| DEFAULT_SESSION.into(), |(_, session)| session.clone());
-        if self.core.sessions.has(&waiting.session) && !waiting.by_rows() {
-            self.look(waiting, &[], None);
-        } else {
-            self.look_at(waiting);
-        }
+        self.read_after_commit(core, vec![row], After::Find(Box::new(waiting)));
     }
 
     /// Reads as many rows of a journal as a command asks for.
-    pub(super) fn look_at_page(&mut self, mut waiting: Waiting) {
+    pub(super) fn look_at_page(&mut self, core: &mut Core, mut waiting: Waiting) {
         let limit = number_in(&waiting.request, "limit");
         // There are other rows between events.
         let rows = match waiting.request.command {
@@ -220,42 +210,69 @@ impl Harness {
             _ => limit.map(|_| EVENT_ROWS),
         };
         waiting.until = rows.map(|rows| rows_from(&waiting.request).saturating_add(rows));
-        self.look_at_rows(waiting);
+        self.look_at_rows(core, waiting);
     }
 
     /// Reads rows of a journal, and its head.
-    fn look_at_rows(&mut self, waiting: Waiting) {
+    fn look_at_rows(&mut self, core: &mut Core, waiting: Waiting) {
         // The row before is what the first one follows.
         let from = rows_from(&waiting.request).saturating_sub(1);
         let until = waiting.until;
-        self.look_at_entries(waiting, Some(from), until);
+        self.look_at_entries(core, waiting, Some(from), until);
     }
 
     /// Reads the whole journal, and its head.
-    pub(super) fn look_at_journal(&mut self, waiting: Waiting) {
-        self.look_at_entries(waiting, None, None);
+    pub(super) fn look_at_journal(&mut self, core: &mut Core, waiting: Waiting) {
+        self.look_at_entries(core, waiting, None, None);
     }
 
     /// Reads what is stored of a session that is in our hands, where its journal ends: how it stands is known; whether
     /// somebody has changed what is stored, is not.
-    pub(super) fn look_at_stored_end(&mut self, waiting: Waiting) {
-        let seq = self.core.session(&waiting.session).map(Session::seq);
-        self.look_at_entries(waiting, seq, None);
+    pub(super) fn look_at_stored_end(&mut self, core: &mut Core, waiting: Waiting) {
+        let seq = core.session(&waiting.session).map(Session::seq);
+        self.look_at_entries(core, waiting, seq, None);
     }
 
     /// What was done before is told with the rest: it is read behind the commits that are on their way.
-    fn look_at_entries(&mut self, waiting: Waiting, from: Option<u64>, until: Option<u64>) {
+    fn look_at_entries(&mut self, core: &mut Core, waiting: Waiting, from: Option<u64>, until: Option<u64>) {
         let of = |table| Read::all(table, vec![waiting.session.as_str().into()]);
         let reads = vec![Read { from, until, ..of(Table::Entries) }, of(Table::Heads)];
-        self.read_after_commit(reads, After::Look(Box::new(waiting)));
+        self.read_after_commit(core, reads, After::Look(Box::new(waiting)));
     }
 
     /// What another tab works on is not lost: where no agent runs here, that is asked first.
-    pub(super) fn peek(&mut self, after: After) {
-        if self.reads.peeking.is_empty() {
-            self.core.outbox.act(Action::Peek);
+    pub(super) fn peek(&mut self, core: &mut Core, after: After) {
+        if self.peeking.is_empty() {
+            core.outbox.act(Action::Peek);
         }
-        self.reads.peeking.push(after);
+        self.peeking.push(after);
+    }
+
+    /// Reads a session that is not in our hands.
+    pub(super) fn look_at(&mut self, core: &mut Core, waiting: Waiting) {
+        if waiting.held.is_none() && core.lifecycle != Lifecycle::Running {
+            return self.peek(core, After::Look(Box::new(waiting)));
+        }
+        if is_a_page(&waiting) {
+            return self.look_at_end(core, waiting);
+        }
+        let of = |table: Table| Read::all(table, vec![waiting.session.as_str().into()]);
+        let arriving = Read::all(Table::Meta, vec![ARRIVING.into()]);
+        let reads = vec![of(Table::Entries), of(Table::Heads), of(Table::Drafts), arriving];
+        self.read(core, reads, After::Look(Box::new(waiting)));
+    }
+}
+
+impl Harness {
+    /// The row that says which session a run belongs to was read.
+    pub(in crate::harness) fn found(&mut self, mut waiting: Waiting, rows: &[Rows]) {
+        let row = rows.first().and_then(|rows| rows.first());
+        waiting.session = row.map_or_else(|| DEFAULT_SESSION.into(), |(_, session)| session.clone());
+        if self.core.sessions.has(&waiting.session) && !waiting.by_rows() {
+            self.look(waiting, &[], None);
+        } else {
+            self.reads.look_at(&mut self.core, waiting);
+        }
     }
 
     /// Whether anybody holds the workspace is known.
@@ -265,26 +282,14 @@ impl Harness {
             match after {
                 After::Look(mut waiting) => {
                     waiting.held = Some(elsewhere);
-                    self.look_at(*waiting);
+                    self.reads.look_at(&mut self.core, *waiting);
                 }
-                After::List { command, of, .. } => self.read_heads(command, of, elsewhere),
+                After::List { command, of, .. } => {
+                    self.reads.read_heads(&mut self.core, command, of, elsewhere)
+                }
                 _ => {}
             }
         }
-    }
-
-    /// Reads a session that is not in our hands.
-    pub(super) fn look_at(&mut self, waiting: Waiting) {
-        if waiting.held.is_none() && self.core.lifecycle != Lifecycle::Running {
-            return self.peek(After::Look(Box::new(waiting)));
-        }
-        if is_a_page(&waiting) {
-            return self.look_at_end(waiting);
-        }
-        let of = |table: Table| Read::all(table, vec![waiting.session.as_str().into()]);
-        let arriving = Read::all(Table::Meta, vec![ARRIVING.into()]);
-        let reads = vec![of(Table::Entries), of(Table::Heads), of(Table::Drafts), arriving];
-        self.read(reads, After::Look(Box::new(waiting)));
     }
 
     /// The session of a command was read.
@@ -375,7 +380,7 @@ impl Harness {
             && (json::items(&told).len() as u64) < limit
         {
             waiting.until = Some(from.saturating_add((until - from).saturating_mul(4)));
-            self.look_at_rows(waiting);
+            self.reads.look_at_rows(&mut self.core, waiting);
             return Ok(());
         }
         self.core.reply_now(*command, Ok(Some(json::json(&told))));

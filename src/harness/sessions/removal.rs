@@ -9,6 +9,7 @@ use super::integrity::Head;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::commands::no_session_for;
 use crate::harness::core::Core;
+use crate::harness::reads::Reads;
 use crate::harness::runs::Runner;
 use crate::harness::start::Purpose;
 use crate::harness::{After, DEFAULT_SESSION, Harness, Lifecycle};
@@ -79,6 +80,14 @@ impl Runner {
     }
 }
 
+impl Reads {
+    /// Reads what has to go besides the rows of the removed sessions themselves.
+    pub(in crate::harness) fn look_for_remains(&mut self, core: &mut Core) {
+        let runs = Read::all(Table::Meta, vec!["run".into()]);
+        self.read_after_commit(core, vec![runs, Read::all(Table::Files, Vec::new())], After::Remains);
+    }
+}
+
 impl Harness {
     /// When the first removed session is to go, if one is.
     pub(in crate::harness) fn removal_due(&self) -> Option<Millis> {
@@ -96,16 +105,10 @@ impl Harness {
             return;
         }
         if self.core.lifecycle == Lifecycle::Running {
-            self.look_for_remains();
+            self.reads.look_for_remains(&mut self.core);
         } else {
             self.begin(Purpose::Sweep);
         }
-    }
-
-    /// Reads what has to go besides the rows of the removed sessions themselves.
-    pub(in crate::harness) fn look_for_remains(&mut self) {
-        let runs = Read::all(Table::Meta, vec!["run".into()]);
-        self.read_after_commit(vec![runs, Read::all(Table::Files, Vec::new())], After::Remains);
     }
 
     /// Nothing is left of the removed sessions. `rows`: which session each run is of, and the files.

@@ -7,6 +7,7 @@
 use super::waiting::{Tail, Waiting};
 use crate::error::ErrorInfo;
 use crate::harness::core::Core;
+use crate::harness::reads::Reads;
 use crate::harness::runs::Runner;
 use crate::harness::{After, Harness, start};
 use crate::journal::{Entry, Row};
@@ -66,16 +67,18 @@ impl Runner {
     }
 }
 
-impl Harness {
+impl Reads {
     /// Reads what a page begins with: where the journal ends.
-    pub(in crate::harness) fn look_at_end(&mut self, mut waiting: Waiting) {
+    pub(in crate::harness) fn look_at_end(&mut self, core: &mut Core, mut waiting: Waiting) {
         let of = |table| Read::all(table, vec![waiting.session.as_str().into()]);
         let none = Read { from: Some(1), until: Some(1), ..of(Table::Entries) };
         let reads = vec![none, of(Table::Heads), of(Table::Drafts)];
         waiting.tail = Some(Tail::default());
-        self.read(reads, After::Look(Box::new(waiting)));
+        self.read(core, reads, After::Look(Box::new(waiting)));
     }
+}
 
+impl Harness {
     /// Answers with what was read, if that is enough; else reads on. `None`: all of it was needed, and is there.
     pub(in crate::harness) fn look_further(
         &mut self,
@@ -105,7 +108,7 @@ impl Harness {
                 let of = Read::all(Table::Entries, vec![waiting.session.as_str().into()]);
                 let more = Read { from: Some(tail.from), until: Some(until), ..of };
                 waiting.tail = Some(tail);
-                self.read(vec![more], After::Look(Box::new(waiting)));
+                self.reads.read(&mut self.core, vec![more], After::Look(Box::new(waiting)));
                 return Ok(None);
             }
         }

@@ -56,7 +56,7 @@ impl Harness {
         }
         self.core.remove_broken(&waiting.session);
         self.core.reply(waiting.command, Ok(None));
-        self.look_for_remains();
+        self.reads.look_for_remains(&mut self.core);
         Ok(())
     }
 

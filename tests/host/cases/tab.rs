@@ -1,5 +1,5 @@
 //! One workspace in several tabs, case by case, as the harness of one of them sees it: who takes over what, who lets go, and
-//! who has given a command. What tabs say to each other is `js/tabs.js`'s.
+//! who has given a command. What tabs say to each other is `js/tabs/tabs.js`'s.
 
 use crate::support::desk::Desk;
 use lodger::error::Code;

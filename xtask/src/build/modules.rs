@@ -12,9 +12,20 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The modules that the package's `exports` name. `node.js` is `index.js` for Node, which reads the wasm from the disk.
-const ENTRIES: [&str; 7] =
-    ["index.js", "node.js", "offline.js", "prompt-api.js", "testing.js", "wllama.js", "worker.js"];
+/// The modules that the package's `exports` name, and the worker's, each by its name there and its file in `js/`.
+/// `node.js` is `index.js` for Node, which reads the wasm from the disk.
+const ENTRIES: [(&str, &str); 7] = [
+    ("index", "index.js"),
+    ("node", "node.js"),
+    ("offline", "providers/offline.js"),
+    ("prompt-api", "providers/prompt-api.js"),
+    ("testing", "providers/testing.js"),
+    ("wllama", "providers/wllama.js"),
+    ("worker", "worker.js"),
+];
+
+/// What stands in `js/` for its own tests.
+const TESTS: [&str; 2] = ["test", "node_modules"];
 
 /// Gives the folder with what goes into the package.
 pub fn bundle(project: &Project, profile: Profile, glue: &str) -> Result<PathBuf> {
@@ -22,11 +33,11 @@ pub fn bundle(project: &Project, profile: Profile, glue: &str) -> Result<PathBuf
     let _ = fs::remove_dir_all(&dir);
     let (sources, out) = (dir.join("js"), dir.join("out"));
     copy(project, glue, &sources)?;
-    for entry in ENTRIES {
-        ensure!(sources.join(entry).is_file(), "js/{entry} is missing: the package's `exports` name it");
+    for (_, file) in ENTRIES {
+        ensure!(sources.join(file).is_file(), "js/{file} is missing: the package's `exports` name it");
     }
     let mut cmd = tool(project, "esbuild")?
-        .args(ENTRIES)
+        .args(ENTRIES.map(|(name, file)| format!("{name}={file}")))
         .args(["--bundle", "--splitting", "--format=esm", "--platform=neutral", "--external:node:*"])
         .args(["--target=es2022", "--chunk-names=lodger-[hash]", "--sourcemap", "--legal-comments=none"])
         .args(["--log-level=warning", "--outdir=../out", "--metafile=../meta.json"])
@@ -40,17 +51,24 @@ pub fn bundle(project: &Project, profile: Profile, glue: &str) -> Result<PathBuf
 
 /// The modules as they were written, with the glue beside them.
 pub fn copy(project: &Project, glue: &str, to: &Path) -> Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(project.root.join("js")).context("the project has no js/")? {
-        let path = entry?.path();
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-        if path.is_file() && name.ends_with(".js") {
-            fs::copy(&path, to.join(name))?;
-        }
-    }
+    copy_folder(&project.root.join("js"), to)?;
     let glue_path = to.join(GLUE).with_extension("js");
     ensure!(!glue_path.exists(), "js/ has a {GLUE}.js of its own: the build makes it");
     fs::write(glue_path, glue)?;
+    Ok(())
+}
+
+fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {
+        let path = entry?.path();
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        if path.is_dir() && !TESTS.contains(&name) {
+            copy_folder(&path, &to.join(name))?;
+        } else if path.is_file() && name.ends_with(".js") {
+            fs::copy(&path, to.join(name))?;
+        }
+    }
     Ok(())
 }
 

@@ -173,14 +173,14 @@ fn short_name(n: usize) -> String {
     format!("{letter}{more}")
 }
 
-/// wasm-bindgen copies each module that the crate imports to `snippets/<hash>/js/<name>.js`. The package has that
+/// wasm-bindgen copies each module that the crate imports to `snippets/<hash>/js/<folder>/<name>.js`. The package has that
 /// module already, and a second copy would be a second `LodgerError` class: everything is pointed at the one.
 fn our_module(project: &Project, path: &str, code: &str) -> Result<String> {
     let name = path.split_once("/js/").map(|(_, name)| name).unwrap_or_default();
     let ours = project.root.join("js").join(name);
     ensure!(
-        !name.contains('/') && fs::read_to_string(ours).is_ok_and(|ours| ours == code),
-        "the crate imports the module {path}, which is no file directly in js/"
+        fs::read_to_string(ours).is_ok_and(|ours| ours == code),
+        "the crate imports the module {path}, which is no file in js/"
     );
     Ok(name.to_owned())
 }

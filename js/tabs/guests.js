@@ -6,7 +6,7 @@
 // called, and who waited for it is answered. Leaves to others: which tab holds (`tabs.js`), how words travel
 // (`neighbours.js`), what they mean (`PROTOCOL.md`).
 
-import { BEGINS } from "./commands.js";
+import { BEGINS } from "../protocol/commands.js";
 
 // The numbers of our own client, and of `tabs.js`, stay below these; a host counts to 2 ** 32.
 const FUNCTIONS = 2 ** 20;

@@ -19,7 +19,7 @@ export const WAITS = names("result wait");
 /** What is answered by a run that it begins. */
 export const BEGINS = names("sendMessage regenerate resume sessions.prompt sessions.runOnce");
 
-/** The commands of `invoke`: the method behind each, with its arguments; `invoke.js` reads them. */
+/** The commands of `invoke`: the method behind each, with its arguments; `client/invoke.js` reads them. */
 export const INVOKED = {
   initialize_workspace: "(name)",
   get_agent_status: "status()",

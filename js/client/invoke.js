@@ -1,10 +1,10 @@
 // Commands by name: the seam that an app shell, a test bridge or a log of prose scenarios calls.
 //
 // Promises: a command never runs with arguments that it does not know or that are of the wrong type. Leaves to others:
-// which workspace is meant (`package.js`), what a command does (`client.js`), and which there are (`commands.js`).
+// which workspace is meant (`package.js`), what a command does (`workspace.js`), and which there are (`protocol/commands.js`).
 
-import { INVOKED } from "./commands.js";
-import { failure } from "./error.js";
+import { INVOKED } from "../protocol/commands.js";
+import { failure } from "../protocol/error.js";
 import { Run } from "./run.js";
 
 /** What `invoke` says without a workspace; the words are fixed. */

@@ -6,13 +6,13 @@
 // Promises: what a host tells is seen in the order it was told. Mirror and views change before the events that speak of
 // it; an event reaches every target before the next event. When the host is gone every promise is settled; after a panic
 // the next call opens a fresh host, with the tools and views of this page. Leaves to others: where the host lives
-// (`channel.js`, `package.js`), how long a workspace is kept (`package.js`).
+// (`tabs/channel.js`, `package.js`), how long a workspace is kept (`package.js`).
 
 import { attach } from "./attach.js";
-import { Calls } from "./calls.js";
-import { LodgerError, errorInfo, failure, onlyKnown } from "./error.js";
+import { Functions } from "./functions.js";
+import { LodgerError, errorInfo, failure, onlyKnown } from "../protocol/error.js";
 import { invokeOn } from "./invoke.js";
-import { checked, isPlain } from "./json.js";
+import { checked, isPlain } from "../protocol/json.js";
 import { Run, RunText } from "./run.js";
 import { SessionView } from "./view.js";
 
@@ -42,7 +42,7 @@ export class Workspace extends EventTarget {
   #opening = null;
   #ended = null; // the error of every later call, once there is no way back
 
-  #calls = new Calls((message) => this.#send(message));
+  #functions = new Functions((message) => this.#send(message));
   #pending = new Map(); // command id -> request
   #lastId = 0;
   #accepting = 0; // commands under way that will give a run
@@ -129,7 +129,7 @@ export class Workspace extends EventTarget {
     try {
       await this.#request("stopAgent").promise;
       const used = new Set(this.#configFunctions.map(({ $fn }) => $fn));
-      for (const fn of old) if (!used.has(fn.$fn)) this.#calls.remove(fn);
+      for (const fn of old) if (!used.has(fn.$fn)) this.#functions.remove(fn);
     } catch (error) {
       this.#configFunctions.push(...old);
       throw error;
@@ -156,16 +156,16 @@ export class Workspace extends EventTarget {
     }
     const standard = schema?.["~standard"] && standardSchema(schema, ANSWER);
     const json = JSON.stringify(checked(standard?.json ?? schema, "schema", "invalid_schema"));
-    const validate = standard && this.#calls.addOnce(standard.wrong);
+    const validate = standard && this.#functions.addOnce(standard.wrong);
     try {
       // As text: models write members in its order, which no map keeps.
       const run = await this.#accept(command, { ...args, schema: { json, validate } }, { blobs, read: standard?.output, signal });
       if (signal && run) this.#bind(signal, run);
       const over = validate && (run ? run.result : Promise.resolve());
-      over?.catch(() => {}).then(() => this.#calls.remove(validate));
+      over?.catch(() => {}).then(() => this.#functions.remove(validate));
       return run;
     } catch (error) {
-      if (validate) this.#calls.remove(validate);
+      if (validate) this.#functions.remove(validate);
       throw error;
     }
   }
@@ -271,7 +271,7 @@ export class Workspace extends EventTarget {
     // As text: models read the properties in their order, which no map keeps.
     if (args.inputSchema) args.inputSchema = JSON.stringify(args.inputSchema);
     // A method keeps its object; without one it is `undefined`, which the host reads as "a person answers".
-    const give = (fn, call) => fn && this.#calls.addOnce((call ?? fn).bind(tool));
+    const give = (fn, call) => fn && this.#functions.addOnce((call ?? fn).bind(tool));
     // What the schema makes of the arguments is never stored: it is made anew for each function that gets them.
     const read = (fn) => (standard && fn ? async (given, context) => fn.call(tool, await standard.output(given), context) : undefined);
     const registration = { args: { ...args, execute: give(execute, read(execute)), lookup: give(lookup, read(lookup)), validate: give(standard?.wrong) } };
@@ -318,7 +318,7 @@ export class Workspace extends EventTarget {
   }
 
   #drop({ args: { execute, lookup, validate } }) {
-    for (const sign of [execute, lookup, validate]) if (sign) this.#calls.remove(sign);
+    for (const sign of [execute, lookup, validate]) if (sign) this.#functions.remove(sign);
   }
 
   #unregister(name) {
@@ -358,11 +358,11 @@ export class Workspace extends EventTarget {
   #makeKeys() {
     // Its functions are needed only as long as it is tried.
     const tried = async (name, provider) => {
-      const [args, functions] = this.#withFunctions({ provider }, (fn) => this.#calls.addOnce(fn));
+      const [args, functions] = this.#withFunctions({ provider }, (fn) => this.#functions.addOnce(fn));
       try {
         return await this.#command(name, args);
       } finally {
-        for (const sign of functions) this.#calls.remove(sign);
+        for (const sign of functions) this.#functions.remove(sign);
       }
     };
     return {
@@ -415,8 +415,8 @@ export class Workspace extends EventTarget {
     const command = (name, args) => this.#command(`sessions.${name}`, args);
     // Few pages need it: it is a module of its own.
     const carried = async (does, ...args) => {
-      const carry = await import("./carry.js");
-      return carry[does](this, (name, args, files) => this.#request(name, args, undefined, files).promise, ...args);
+      const module = await import("./session-files.js");
+      return module[does](this, (name, args, files) => this.#request(name, args, undefined, files).promise, ...args);
     };
     // Each session passes the gate by itself: those of others, and what has changed meanwhile, are left out of "all".
     const each = async (name, target, wanted) => {
@@ -494,7 +494,7 @@ export class Workspace extends EventTarget {
   }
 
   /** A configuration as it crosses, and what stands for its functions. */
-  #withFunctions(config, give = (fn) => this.#calls.add(fn)) {
+  #withFunctions(config, give = (fn) => this.#functions.add(fn)) {
     const { provider, providers } = config;
     if (provider?.kind === "custom") config = { ...config, provider: custom(provider) };
     if (providers && typeof providers === "object") {
@@ -663,9 +663,9 @@ export class Workspace extends EventTarget {
         for (const grown of this.#followers.get(message.sessionId) ?? []) grown(message.seq);
         return;
       case "call":
-        return void this.#calls.handle(message);
+        return void this.#functions.handle(message);
       case "abort":
-        return this.#calls.abort(message.id);
+        return this.#functions.abort(message.id);
       case "closed":
         return this.#lost(message.error);
     }
@@ -762,7 +762,7 @@ export class Workspace extends EventTarget {
     this.#link = this.#channel = this.#opening = null;
     this.#pending.clear();
     this.#runs.clear();
-    for (const sign of this.#configFunctions.splice(0)) this.#calls.remove(sign);
+    for (const sign of this.#configFunctions.splice(0)) this.#functions.remove(sign);
     if (!panicked) this.#ended ??= error;
     this.#status = panicked ? JSON.stringify({ lifecycle: { Error: error.message }, is_streaming: false }) : STOPPED;
 
@@ -773,7 +773,7 @@ export class Workspace extends EventTarget {
       for (const text of texts) text.fail(error);
       // They read again, and hear why they cannot.
       for (const followers of this.#followers.values()) for (const grown of followers) grown(0);
-      this.#calls.abortAll();
+      this.#functions.abortAll();
       this.#holds(false);
       for (const { view } of this.#views.values()) view.state(asked ? { status: "stopped" } : { status: "error", error: errorInfo(error) });
       if (this.#ended) this.#finish();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { exportSession } from "../carry.js";
+import { exportSession } from "../client/session-files.js";
 
 const AT = Date.UTC(2026, 4, 22);
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { described, filled, taken } from "../files.js";
+import { described, filled, taken } from "../host/bytes.js";
 
 const bytes = (...all) => Uint8Array.from(all.flatMap((part) => (typeof part === "string" ? [...Buffer.from(part, "latin1")] : [part])));
 const type = async (content, said = "", name = "x") => JSON.parse((await taken([new File([content], name, { type: said })]))[0])[0].mediaType;

@@ -5,7 +5,7 @@
 // ends too late, just that is told), its signal fires, and its reader or iterator is let go.
 // Leaves to others: what an answer leads to.
 
-import { NotJson, toJson } from "./json.js";
+import { NotJson, toJson } from "../protocol/json.js";
 
 /** What was thrown, as plain data; a page may throw anything. */
 function thrown(error) {
@@ -23,7 +23,7 @@ function thrown(error) {
   }
 }
 
-export class Calls {
+export class Functions {
   #functions = new Map(); // n -> function
   #numbers = new Map(); // function -> n, so that the same function crosses as the same number
   #last = 0;

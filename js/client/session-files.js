@@ -4,7 +4,7 @@
 // transcripts for people. Promises: of a file of any size no more than a few megabytes are held at a time, except a line
 // that is longer; what does not come in whole is taken back. Leaves to others: whether a file is what it says.
 
-import { LodgerError, failure, onlyKnown } from "./error.js";
+import { LodgerError, failure, onlyKnown } from "../protocol/error.js";
 
 /** How long a line may be: what `src/session/carry` takes. */
 const LINE = 32 * 2 ** 20;
@@ -111,7 +111,7 @@ async function write(step, file) {
   return step("done");
 }
 
-// `files.js` has the same; but what this module shared with the main one would be one more request for every page.
+// `host/bytes.js` has the same; but what this module shared with the main one would be one more request for every page.
 function base64(bytes) {
   if (bytes.toBase64) return bytes.toBase64();
   let text = "";

@@ -3,7 +3,7 @@
 // Promises: a tab has a lock of its own exactly as long as it lives, also when it crashes; nothing here outlives its scope.
 // Leaves to others: what tabs say (`tabs.js`), the lock of the writer (`src/browser/pump.rs`).
 
-import { adopt, after, cancel, disown, fresh, hasLocks, lock, waitShared } from "./env.js";
+import { adopt, after, cancel, disown, fresh, hasLocks, lock, waitShared } from "../host/env.js";
 
 /** A holder's lock is called so, with its epoch behind; `src/browser/pump.rs` takes it. */
 const alive = (workspace) => `lodger:${workspace}:alive:`;
