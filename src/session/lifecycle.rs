@@ -6,8 +6,8 @@
 //! writing it all down (`harness/`).
 //!
 //! The order of checks and the texts are held against the cases in `tests/host/origins/craik`. Each change gives an event, an exit
-//! word takes the holder away, a prompt looks for a lost holder too, and the id of a session, stopped ones included, is
-//! given to no other as long as there is any of it.
+//! word takes the holder away, and a prompt looks for a lost holder too. The id of a session, also of a stopped one, is
+//! given to no other as long as anything of it is there.
 
 use super::dates;
 use super::operator::{Action, Operator, may, owner, present};
