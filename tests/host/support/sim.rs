@@ -7,11 +7,11 @@
 //! gives the same world; every step is held against `laws`. It also has a calm side, for tests that say
 //! themselves what happens ([`World::calm`]).
 
-use super::anthropic_rules::{self, Signed};
+use super::anthropic_rules::Signed;
 use super::laws::{Journal, Law, SESSION, Told, law, same};
 use super::media::{self, SAMPLES};
 use super::script::{self, Plan};
-use super::{ollama_rules, openai_responses_rules, openai_rules};
+use super::strict::check_request;
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{
@@ -1408,16 +1408,6 @@ impl World {
         if let Err(broken) = law {
             panic!("broken law: {broken}");
         }
-    }
-}
-
-/// Checks a request by the rules of its wire.
-pub fn check_request(wire: Wire, body: &Value, signed: &Signed, paused: bool) -> Law {
-    match wire {
-        Wire::Anthropic => anthropic_rules::check(body, signed, paused),
-        Wire::Ollama => ollama_rules::check(body, paused),
-        Wire::OpenAiResponses => openai_responses_rules::check(body, signed, paused),
-        Wire::OpenAiChat => openai_rules::check(body, paused),
     }
 }
 
