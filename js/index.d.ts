@@ -299,7 +299,7 @@ export interface Workspace extends EventTarget {
    *
    * With `errorGraceMs` (default 0) the answer of a run that failed waits that long, from the run's end on: if another run
    * goes on with it meanwhile (`resume()`), that one answers in its place, with its own times and outcome under the id that
-   * was asked for; if that fails too, its error waits likewise. Who joins late waits for the rest only; where `timeoutMs` is
+   * was asked for; if that fails too, its error waits likewise. A wait that joins late takes the rest only; where `timeoutMs` is
    * less than that, the answer is `timeout`.
    *
    * @throws {LodgerError} `run_not_found`; `session_not_found`: its session was removed.

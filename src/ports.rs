@@ -132,7 +132,7 @@ pub enum Write {
         value: String,
     },
     /// Puts a row that is signed: its text is `value`, and behind it, each on a line of its own, the signatures of these
-    /// texts. Who stores it signs before the transaction; where nothing can be signed, the row is `value` alone.
+    /// texts. The store signs before the transaction; where nothing can be signed, the row is `value` alone.
     Sign {
         /// Where.
         table: Table,

@@ -86,7 +86,7 @@ export function wllama({ engine: given, model, name = "wllama", contextTokens = 
   return Object.defineProperty(provider, "load", { value: async () => void (await ready()) });
 }
 
-/** The engine's chunks. Who leaves in the middle stops the engine, and it is free when this has ended. */
+/** The engine's chunks. A reader that leaves in the middle stops the engine, which is free when this has ended. */
 async function* pieces(engine, ask, stop, seen) {
   const chunks = (await engine.createChatCompletion(ask))[Symbol.asyncIterator]();
   const next = () => chunks.next().catch((error) => ((over = true), Promise.reject(error)));

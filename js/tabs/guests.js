@@ -158,7 +158,7 @@ export class Guests {
       case "closed":
         return false;
       case "event":
-        // Who has sent what is over need not be known any more.
+        // The sender of a run that is over need not be known any more.
         if (message.type === "agent:lifecycle") {
           const { phase, runId } = JSON.parse(message.json);
           if (phase !== "start") this.#senders.delete(runId);

@@ -299,7 +299,7 @@ export class Tabs {
   /** From here on this tab goes on when the holder dies, or does not. */
   #stand() {
     const { ifRunning = "reject" } = this.#config ?? {};
-    // Who holds now may be another than we know of; who was stopped before is not meant.
+    // The present holder may be another than we know of; a holder that was stopped before is not meant.
     this.#standby = ifRunning === "reject" ? 0 : Infinity;
     this.#world.alive((epoch) => (this.#standby = this.#standby && (epoch || this.#newest + 1)));
   }
@@ -365,7 +365,7 @@ export class Tabs {
     }
     const holder = this.#holder;
     if (holder?.epoch !== epoch || !tab) return;
-    // Who has said so first and answers nothing may have made it up.
+    // The tab that has said so first and answers nothing may have made it up.
     if (holder.tab && (holder.tab === tab || holder.said !== undefined || this.#guests)) return;
     Object.assign(holder, { tab, mute: false });
     this.#stopWaiting();
@@ -509,7 +509,7 @@ export class Tabs {
   fromTab(message) {
     if (!isOurs(message) || message.from === this.#world.id) return;
     const { t, from, epoch } = message;
-    // Who has robbed us has the lock of its epoch.
+    // A tab that has robbed us has the lock of its epoch.
     if (this.#guests && epoch > this.#newest && /^(says|holds)$/.test(t)) return this.#world.alive((real) => real === epoch && this.#found(epoch, from));
     // Only a holder speaks to all.
     if (t === "says" && epoch >= this.#newest) this.#found(epoch, from);

@@ -127,7 +127,7 @@ fn writes(commit: &Commit, files: &Files) -> Array {
                 let file = files.iter().find(|(of, _)| of == key).map(|(_, file)| file.clone());
                 (key, file.unwrap_or_else(|| JsValue::symbol(None)))
             }
-            // Who stores has signed it before.
+            // The store has signed it before.
             Write::Put { key, value, .. }
             | Write::Add { key, value, .. }
             | Write::Sign { key, value, .. } => (key, value.as_str().into()),

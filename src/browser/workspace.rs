@@ -404,7 +404,7 @@ impl Workspace {
 
     /// Stores what is not stored yet and lets everything go; a run at work is held, as if the page had closed.
     pub async fn close(&self) {
-        // Who closes twice has what they want.
+        // A second close fails, and the workspace is closed, as it should be.
         let _ = self.command("close", json!({})).await;
     }
 }

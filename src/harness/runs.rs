@@ -391,7 +391,7 @@ impl Runner {
     fn after_run(&mut self, core: &mut Core, session: &str, run: &str, of: OfRun<'_>, entry: &Entry) {
         match of {
             OfRun::Resumed {} => {
-                // One that was put aside in this epoch has begun in it.
+                // A run that was put aside in this epoch has begun in it.
                 if core.runs.get(run).is_some() {
                     core.outbox.tell_after_commit(core.status_notice());
                     core.status_changed(true);
@@ -412,7 +412,7 @@ impl Runner {
             OfRun::Retrying { .. } | OfRun::FellBack { .. } => {
                 self.calls.tell_notice(core, &self.setup, session, run, entry)
             }
-            // Who watches is told the whole conversation by the start that found the run.
+            // The start that found the run tells the watchers the whole conversation.
             OfRun::Lost { .. } | OfRun::Interrupted { .. } => core.drop_drafts(session, run),
             OfRun::Ended { code, .. } => {
                 // What a run that works for another has done is safe with the end of that one.

@@ -180,7 +180,7 @@ mod tests {
             let clean = secrets.scrubbed(text.clone());
             assert!(clean.contains("[REDACTED]") && !clean.contains("marked"), "{text}: {clean}");
         }
-        // One that looks the same everywhere is looked for once.
+        // A key that looks the same everywhere is looked for once.
         let mut secrets = Secrets::default();
         secrets.keep("sk-plain_0123");
         assert_eq!(secrets.0, ["sk-plain_0123"]);

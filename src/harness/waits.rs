@@ -76,7 +76,7 @@ impl Core {
     fn stands(&self, session: &Session, asked: &Asked<'_>) -> Result<Stands, ErrorInfo> {
         let mut on = asked.run;
         let mut end = session.run_times(on);
-        // One that goes on with another comes after it.
+        // A run that goes on with another comes after it.
         for run in session.all_runs().filter(|_| asked.grace > 0) {
             let failed = end.and_then(|(_, ended)| ended).filter(|ended| ended.outcome == Outcome::Failed);
             let in_time = failed.is_some_and(|ended| run.started_at < held_until(ended, asked.grace));
@@ -89,7 +89,7 @@ impl Core {
                 session.queued(asked.run).map(|_| Stands { on: on.into(), answer: None, failed: None });
             return waits.ok_or_else(|| no_run(asked.run));
         };
-        // One whose message was removed has never begun.
+        // A run whose message was removed has never begun.
         let begun = session.past.get(on).is_none_or(|past| past.begun).then_some(started_at);
         Ok(Stands {
             on: on.into(),

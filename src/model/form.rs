@@ -77,7 +77,7 @@ impl Form {
         while tools.iter().any(|tool| tool.name == name) {
             name.push('_');
         }
-        // Who thinks must not be told which tool to call; these think unless they are told not to.
+        // A model that thinks must not be told which tool to call; these think unless they are told not to.
         let thinks = match reasoning {
             Some(reasoning) => reasoning != Reasoning::Off,
             None => peer.dialect.effort == Effort::Switched,
@@ -231,7 +231,7 @@ impl Narrowing {
             }
         }
         if object {
-            // One without members is one of any.
+            // An object without members is an object of any members.
             self.object(&members, depth, out)?;
         }
         let mut description = members.text("description").into_owned();

@@ -663,7 +663,7 @@ impl Run {
                 capabilities: capabilities.as_ref().and_then(texts),
                 turns: *turns,
             });
-            // Who has failed the one has failed the other.
+            // A provider that has failed the one has failed the other.
             run.on = on;
             call.delegate = Some(Box::new(run));
             call.state = CallState::Delegated;

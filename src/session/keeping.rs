@@ -385,7 +385,7 @@ impl Session {
     fn keep_call(&mut self, run: &str, tool_call: &str, status: &str, at: Millis) {
         let begun = self.keeping.begun.remove(tool_call);
         let Some(call) = self.run(run).and_then(|run| run.call(tool_call)) else { return };
-        // One that is not run again had begun before its page was lost.
+        // A call that is not run again had begun before its page was lost.
         let status = if begun.is_some() && status == "denied" { UNKNOWN } else { status };
         let capability = begun.or_else(|| self.effect_of(&call.name).map(|tool| tool.capability.clone()));
         let Some(capability) = capability else { return };

@@ -534,7 +534,7 @@ pub fn recover(asked: &Asked<'_>, recovery: &Recovery<'_>) -> Outcome {
 /// Something for the model, or an exit word. `files`: something besides the text. `pid`: who holds the session while
 /// the run works. Whether the session works already is not asked here: the harness, which knows, drops what came of it.
 pub fn prompt(asked: &Asked<'_>, text: &str, files: bool, pid: Option<u64>) -> Outcome {
-    // Whose it is comes later: that it takes no prompts is said first.
+    // The owner is checked later: that the session takes no prompts is said first.
     Act::on(asked, Action::Status, None, &mut |act| {
         act.look(asked)?;
         let status = go(act.record.id(), act.record.status(), Cause::Prompt)?;
@@ -753,7 +753,7 @@ struct Failure<'a> {
 }
 
 impl Failure<'_> {
-    /// One of which nothing else is known.
+    /// A failure of which nothing else is known.
     fn plain(reason: Reason) -> Self {
         Failure { reason, detail: None, context: Object::new().done() }
     }

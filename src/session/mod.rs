@@ -241,7 +241,7 @@ impl Session {
         }
     }
 
-    /// What the answers of a provider are recorded under from here on. One that could not open what it had sealed gets
+    /// What the answers of a provider are recorded under from here on. A provider that could not open what it had sealed gets
     /// another name: what it has said so far is a stranger's, and goes to it without what only its author may read.
     pub fn name_of(&self, mut provider: String) -> String {
         if self.unsealed > 0 {
@@ -466,7 +466,7 @@ impl Session {
             // The record is kept apart: `keeping`.
             OfRecord::Commanded { .. } | OfRecord::Recorded { .. } => return,
         };
-        // What was always allowed was allowed there. Who has written what comes from a file, nobody knows.
+        // What was always allowed was allowed there. Nobody knows who has written what comes from a file.
         self.grants.clear();
         self.empty_queue(header.at);
         if what == what::IMPORT || args.get("imported") == Some(&Value::Bool(true)) {

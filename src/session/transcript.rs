@@ -129,7 +129,7 @@ impl Transcript {
             if run.ended.is_none() {
                 return &self.text;
             }
-            // One that has entered it, and was never sent.
+            // A message that has entered the run, and was never sent.
             self.push_steered(run, usize::MAX, refused);
             (self.runs, self.turns, self.prompted, self.steered) = (self.runs + 1, 0, false, 0);
         }

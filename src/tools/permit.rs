@@ -361,7 +361,7 @@ mod tests {
         assert_eq!(case.next(), "ask unknown_outcome");
         case.config["capabilities"] = json!([]);
         assert!(case.next().contains("requires the Mail capability"));
-        // One that may takes the way of every call.
+        // A call that may run twice takes the way of every call.
         let mut case = Case::new(MODEL);
         case.lost = true;
         assert_eq!(case.next(), "inspect 9 {}");

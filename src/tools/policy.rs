@@ -56,7 +56,7 @@ impl Policy {
     /// capabilities no more than these.
     pub fn delegated(&self, process: &str, capabilities: Option<&[String]>) -> Policy {
         let mut policy = self.clone();
-        // Who only reads has nobody who writes.
+        // A run that only reads has no delegate that writes.
         let process = if self.reads_only() { "Researcher" } else { process };
         policy.process = Some(process.into());
         if let Some(names) = capabilities {

@@ -81,7 +81,7 @@ impl Runner {
         let top = run.id.clone();
         let (mut parts, mut begun) = (Vec::new(), Vec::new());
         for part in run.parts() {
-            // One that waits for a person has nothing that could be stopped.
+            // A run that waits for a person has nothing that could be stopped.
             if part.id == top || part.working() {
                 parts.push(part.id.clone());
             }

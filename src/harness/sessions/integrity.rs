@@ -125,7 +125,8 @@ impl Core {
                     After::List { .. } => false,
                     _ => true,
                 };
-                // One that lies in another's place says the truth of another; only the first session is older than records.
+                // A head in another's place says the truth of another session; only the first session is older than
+                // records.
                 let named = head.record().map(|record| record.get("id").and_then(Value::as_str));
                 let moved = named.map_or(id != DEFAULT_SESSION, |named| named != Some(id));
                 let verdict = head.judge(expected.map(|(expected, _)| expected));

@@ -254,7 +254,7 @@ impl Reader {
         self.close_file()?;
         let at = self.missing.iter().position(|missing| missing == id);
         let at = at.ok_or_else(|| corrupt("the conversation has no such file"))?;
-        // One that came twice with messages is kept once.
+        // A file that came twice with messages is kept once.
         let id = self.missing.swap_remove(at);
         self.missing.retain(|missing| *missing != id);
         self.files += 1;

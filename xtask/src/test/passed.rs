@@ -49,7 +49,7 @@ pub fn sources(project: &Project, suite: &Suite) -> Option<String> {
     }
     let mut hasher = DefaultHasher::new();
     for name in names.iter().filter(|name| suite.reads(name)) {
-        // One that is deleted and not yet committed has no content.
+        // A file that is deleted and not yet committed has no content.
         (name, fs::read(project.root.join(name)).ok()).hash(&mut hasher);
     }
     Some(shown(&hasher))
