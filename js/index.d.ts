@@ -185,7 +185,7 @@ export interface WorkspaceOptions {
 // ---------------------------------------------------------------- workspace
 
 /**
- * A person that sessions belong to, as whoever knows them has said: nothing here proves it, and nothing of a login is kept.
+ * A person that sessions belong to, as the page says: nothing here proves it, and nothing of a login is kept.
  */
 export interface Operator {
   /** Who, for the issuer. */
@@ -223,7 +223,7 @@ export interface Workspace extends EventTarget {
   startAgent(config?: AgentConfig): Promise<void>;
   /**
    * Changes the given members, from the next model call on; `null` gives one its default back. What was changed stays so when another
-   * tab that joined goes on: but functions stay in the tab that gave them and fail when it is closed (`not_configured`), and a tab
+   * tab that joined goes on. But functions stay in the tab that gave them and fail when it is closed (`not_configured`); and a tab
    * that goes on has its own `provider`, with `model` and all else that goes with it.
    *
    * @throws {LodgerError} `not_running`
@@ -299,7 +299,7 @@ export interface Workspace extends EventTarget {
    *
    * With `errorGraceMs` (default 0) the answer of a run that failed waits that long, from the run's end on: if another run
    * goes on with it meanwhile (`resume()`), that one answers in its place, with its own times and outcome under the id that
-   * was asked for; if that fails too, its error waits likewise. Who joins late waits for the rest only; where `timeoutMs` is
+   * was asked for; if that fails too, its error waits likewise. A wait that joins late takes the rest only; where `timeoutMs` is
    * less than that, the answer is `timeout`.
    *
    * @throws {LodgerError} `run_not_found`; `session_not_found`: its session was removed.
@@ -364,7 +364,10 @@ export interface ModelFacts {
    * unknown; nothing for a server of one's own (`ollama`, `lmstudio`, `llamacpp`, `vllm`, over plain http).
    */
   price?: readonly number[];
-  /** The first: how many tokens a prompt may have at the prices above. Then, as above, those of a longer one, for all of it. */
+  /**
+   * The first: how many tokens a prompt may have at the prices above. Then, as above, the prices of a longer prompt, which hold
+   * for all of its tokens.
+   */
   long?: readonly number[];
   /**
    * All that it can, of `tools`, `images`, `documents`, `reasoning`, `structured` (it is held to a schema by its provider's
@@ -387,8 +390,8 @@ export interface AgentConfig {
   providers?: Record<string, Provider>;
   /**
    * Names of `providers`; each is asked for a `model` of its own, else for the one above. When one fails that cannot be asked
-   * again, before it has shown anything, the next takes over for the rest of the run, and for what the run delegates from then
-   * on (`agent:notice`): after `auth`, `permission`, `not_found`, `rate_limit`, `quota`, `overloaded`, `server`, `network`,
+   * again, before it has shown anything, the next takes over (`agent:notice`). It does so for the rest of the run, and for what the
+   * run delegates from then on: after `auth`, `permission`, `not_found`, `rate_limit`, `quota`, `overloaded`, `server`, `network`,
    * `timeout`, `stream_broken`, `protocol` and `not_configured`, not where the request itself is at fault or was refused.
    * Once that one is not in this list any more or has no key, the run goes on with `provider`.
    */
@@ -436,8 +439,8 @@ export interface AgentConfig {
    * When the agent runs already: `"reject"` with `already_running`. `"join"`: here that is fine; where another tab runs it, this
    * one follows, and goes on with what it was at when that tab crashes, is closed or is put to sleep, not after `stopAgent()`.
    * `"takeover"`: a person wants it here, as configured here; the other tab is asked to let go, and loses it where it hangs. From
-   * then on it is as joined. Whoever takes over goes on with the runs of its operator. In the tab that runs the agent both change
-   * nothing: `configureAgent` does. Default `"reject"`.
+   * then on it is as joined. A tab that takes over goes on with the runs of its operator. In the tab that runs the agent both
+   * change nothing: `configureAgent` does. Default `"reject"`.
    */
   ifRunning?: "reject" | "join" | "takeover";
 }
@@ -472,7 +475,7 @@ export interface ModelApi {
   credentials?: RequestCredentials;
   /**
    * Called in place of the global `fetch`: with POST, a text body and a signal; for `keys.validate` and `keys.models` with
-   * GET. `redirect` is `"manual"`, for whoever follows takes the key along.
+   * GET. `redirect` is `"manual"`, because a redirect that is followed takes the key along.
    */
   fetch?: typeof globalThis.fetch;
   /** What the official SDK of that API takes. Default: the provider's own. Your proxy goes here; it may need no key. */
@@ -586,7 +589,7 @@ export interface Run<S = unknown> {
   readonly acceptedAt: number;
   /**
    * The answer's text as it comes, complete from its first word however late you read, for any number of readers.
-   * Ends when the run ends, whatever its outcome (`result` tells). After a retry the words already given stay given.
+   * Ends when the run ends, with any outcome (`result` tells which). After a retry the words already given stay given.
    */
   readonly textStream: AsyncIterable<string>;
   /** How the run ended; does not reject for a run that failed. */
@@ -878,9 +881,9 @@ export interface PermissionRequest {
 }
 /**
  * What is allowed without asking. The rule for the tool counts, then that for its capability; without either, what
- * destroys is asked about (denied where `default` is `deny`) and `default` holds for the rest. Whatever it says, once the conversation holds text from
- * outside (`source: "External"`), a tool that can send something out is asked about, unless a person has always allowed
- * it after that text came.
+ * destroys is asked about (denied where `default` is `deny`) and `default` holds for the rest. No rule changes this:
+ * once the conversation holds text from outside (`source: "External"`), a tool that can send something out is asked about,
+ * unless a person has always allowed it after that text came.
  */
 export interface Permissions {
   /** How long a person may think; nobody's answer is a no. Default: as long as it takes. */
@@ -945,7 +948,7 @@ export interface Page {
 }
 export interface PageNode { slug: string; title: string; children: PageNode[] }
 
-/** The workspace's pages: what the agent's page tools do, for the page's own code. Needs no running agent. */
+/** The workspace's pages: here the page's own code does what the agent's page tools do. Needs no running agent. */
 export interface Pages {
   /** @throws {LodgerError} `slug_taken`, `page_not_found` (the parent) */
   create(page: { title: string; content?: string; parentSlug?: string | null; slug?: string }): Promise<Page>;
@@ -1023,9 +1026,9 @@ export type Activity = "streaming" | "waiting" | "broken";
  * has. `unverified`: there is none; it was written without one, or that was taken out. `unverifiable`: the key is gone, or another's.
  * What was one of the last two when the agent, or a write without one, took it stays that.
  *
- * The key lies in the workspace's database, and no script can read it. So signatures tell of changes by whoever reaches the disk or
- * a backup; a script of this origin can have anything signed, and a session, or a database, that was put back whole to what it
- * once was is `verified`.
+ * The key lies in the workspace's database, and no script can read it. So signatures tell of changes by a person or program that
+ * reaches the disk or a backup. A script of this origin can have anything signed, and a session, or a database, that was put
+ * back whole to an earlier state is `verified`.
  */
 export type HmacStatus = "verified" | "tampered" | "unverified" | "unverifiable";
 
@@ -1081,19 +1084,19 @@ export interface Sessions {
    * session is `starting`, and prompts wait, in this page only.
    *
    * `messages`: a conversation that it begins with, from `history()` or elsewhere: up to 10,000 messages and 8 MB of JSON. Texts and
-   * tool calls are taken; thinking is shown, but sent to nobody; files are refused. Messages get ids of their own, answers in a row
-   * become one, a message without an answer gets an empty, interrupted one, and so does a tool call without an end.
+   * tool calls are taken; thinking is shown, but sent to nobody; files are refused. Messages get ids of their own; answers in a row
+   * become one. A message without an answer gets an empty, interrupted one, and so does a tool call without an end.
    *
    * @throws {LodgerError} `session_exists`, `not_running`, `invalid_config`; `invalid_arguments`, of `messages` with the place.
    */
   launch(options?: { id?: string; displayName?: string; projectId?: string; provider?: string; messages?: readonly (Pick<Message, "role" | "parts"> & Partial<Message>)[] }): Promise<SessionState>;
   /** `sendMessage` to a session; `exit`, `quit`, `/exit` and `/quit` stop it instead, and then there is no run. */
   prompt(id: string, input: UserInput, options?: SendOptions): Promise<{ runId: string | null }>;
-  /** How it stands. One that was changed from outside is shown as it is stored. */
+  /** How a session stands. A session that was changed from outside is shown as it is stored. */
   status(id: string): Promise<{ session: SessionState; hmac_status: HmacStatus }>;
   /** Stops an active session; its run is interrupted. */
   stop(id: string, reason?: string): Promise<SessionState>;
-  /** Starts one again that has stopped or failed. */
+  /** Starts a session again that has stopped or failed. */
   restart(id: string, reason?: string): Promise<SessionState>;
   /**
    * With `action`, goes on after a failure: `resume` leaves it idle and a lost run held, `reconnect` goes on with that run, or after a
@@ -1101,16 +1104,16 @@ export interface Sessions {
    * Without, says that it failed: `reason` is `auth_expired`, `provider_unavailable`, `sandbox_failed` or `stale_endpoint`.
    */
   recover(id: string, options: { action?: "reconnect" | "resume"; reason?: string; detail?: string }): Promise<SessionState>;
-  /** All of them, the one that was last changed first. Fails if one was changed from outside; with verification it is shown. */
+  /** All sessions, the last changed first. Fails if a session was changed from outside; with verification it is shown. */
   list(): Promise<SessionState[]>;
   list(options: { withVerification: true }): Promise<{ session: SessionState; hmac_status: HmacStatus }[]>;
   rename(id: string, displayName: string): Promise<SessionState>;
   /**
-   * Removes one, whose run is interrupted: nobody finds it any more, and after ten seconds nothing is left of it. One that was
-   * changed from outside goes at once, whoever asks.
+   * Removes a session, whose run is interrupted: nobody finds it any more, and after ten seconds nothing is left of it. A session
+   * that was changed from outside goes at once, for any operator.
    */
   remove(id: string): Promise<void>;
-  /** Brings one back that was removed within the last ten seconds. */
+  /** Brings a session back that was removed within the last ten seconds. */
   undoRemove(id: string): Promise<SessionState>;
   /** Its journal from the entry `from` on. */
   journal(id: string, options?: { from?: number; limit?: number }): Promise<SessionEvent[]>;
@@ -1123,8 +1126,8 @@ export interface Sessions {
   /** A run by its id, or by its task's (`active_task_id`): `craik.task_run`, with its `outputs`. */
   task(id: string): Promise<TaskRun>;
   /**
-   * One task without a session, to its end, whatever that is (`run.status`): it is in no list, and a page that goes away
-   * interrupts it. Its run, receipts and handoff are kept; `task` reads them.
+   * One task without a session, to its end, which `run.status` tells. It is in no list, and a page that goes away interrupts it.
+   * Its run, receipts and handoff are kept; `task` reads them.
    */
   runOnce<S = undefined>(objective: UserInput, options?: Omit<SendOptions<S>, "sessionId" | "idempotencyKey" | "whenBusy">): Promise<TaskDone & { value?: OutputOf<S> }>;
   /**
@@ -1161,8 +1164,8 @@ export interface Sessions {
    * Puts a session aside, or all of the present operator's that are alive: those that were put aside by this. A model call is
    * aborted, and made again by `play`; a tool that only reads is too; one with an effect comes to its end, and its result is
    * kept; a question to a person waits, and is asked again by `play`. A benched session is kept over everything, costs nothing, and
-   * takes no message (`benched`); `SessionState.suspended` tells it from one that a lost page has left, for a view shows both as
-   * `held`. `sessions.stop` ends that, and an `interrupt` of the run by its id.
+   * takes no message (`benched`); `SessionState.suspended` tells it from one that a lost page has left,
+   * because a view shows both as `held`. `sessions.stop` ends that, and an `interrupt` of the run by its id.
    */
   bench(target: string | "all"): Promise<{ suspended: string[] }>;
   /**
@@ -1174,8 +1177,9 @@ export interface Sessions {
   play(target: string | "all"): Promise<SessionState[]>;
   /**
    * What goes on in a session or a run, at this moment. `broken`: a run that has ended or lost its page, a session that was stopped
-   * or has failed. `waiting`: a session without a run; a run that waits for a person, is benched, is in the queue, has said nothing for
-   * more than 30 seconds, or whose words end like a prompt (`$ `, `% `, `# `, `> `). Else `streaming`. It changes with time alone: ask again.
+   * or has failed. `waiting`: a session without a run; a run that waits for a person, is benched, is in the queue, or has said nothing
+   * for more than 30 seconds; a run whose words end like a prompt (`$ `, `% `, `# `, `> `). Else `streaming`. It changes with
+   * time alone: ask again.
    */
   activity(id: string): Promise<Activity>;
   /**
@@ -1257,9 +1261,9 @@ export interface WorkspaceEvents {
   "agent:session-interrupted": Detail & { endedAt: number; reason: string };
   "agent:error": Detail & ErrorInfo;
   /**
-   * One `start` a run in each page, and one `end` (completed or interrupted) or `error`, whichever tab works and whoever goes
-   * on with it. A page that opens later hears it start when it is gone on with: `detail.epoch` is another. An end that a
-   * holder wrote and could tell nobody is told when the next one is there, without `seq`.
+   * One `start` a run in each page, and one `end` (completed or interrupted) or `error`, also when another tab works
+   * or goes on with it. A page that opens later hears the run start when a holder goes on with it: `detail.epoch` is another. An
+   * end that a holder wrote and could tell nobody is told when the next holder is there, without `seq`.
    */
   "agent:lifecycle": Detail & { phase: "start" | "end" | "error"; startedAt: number; endedAt?: number; error?: ErrorInfo };
   /**

@@ -11,6 +11,8 @@ import { failure, LodgerError, onlyKnown } from "./protocol/error.js";
 import { hasNeighbours } from "./tabs/neighbours.js";
 
 /**
+ * Loads and renews the instance. Long because all in it shares that instance.
+ *
  * @param {object} glue what wasm-bindgen made, see `lodger_glue.js`
  * @param {() => Promise<unknown> | unknown} locate where the module is, unless the page says
  */

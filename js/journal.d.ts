@@ -316,7 +316,7 @@ export interface JournalEntries {
   refused: {
     /** Which tool call. */
     tool_call?: string;
-    /** Why, for the model too. */
+    /** Why: the model reads it too. */
     error?: ErrorInfo;
   };
   /** A tool is to be run. */
@@ -334,7 +334,7 @@ export interface JournalEntries {
     process?: string;
     /** What it has to do. */
     task?: string;
-    /** The names of what it may hold at most; absent: whatever the run that delegates holds. */
+    /** The names of what it may hold at most; absent: all that the run that delegates holds. */
     capabilities?: unknown;
     /** How many model calls it may make. */
     turns?: number;

@@ -1,4 +1,4 @@
-// What the package exports, for whatever loads the wasm: `index.js` in a browser, `node.js` in Node.
+// What the package exports. The wasm is loaded by `index.js` in a browser, by `node.js` in Node.
 //
 // Decides how long a workspace is kept, and where its host lives: here, or in a worker. Leaves to others: the wasm
 // module (`instance.js`), what a workspace does (`client/workspace.js`).
@@ -23,6 +23,8 @@ function inOneTask(callback) {
 }
 
 /**
+ * The exported functions. Long because they share the workspaces that are open.
+ *
  * @param {object} glue what wasm-bindgen made, see `lodger_glue.js`
  * @param {() => Promise<unknown> | unknown} locate where the module is, unless the page says
  * @param {() => Worker} [makeWorker] a worker with a host in it (`worker.js`), where there are workers

@@ -3,7 +3,7 @@ import type { CustomProvider } from "./index.js";
 /** What is used of a `Wllama` of npm `@wllama/wllama` 3.8 or newer. */
 export interface WllamaEngine {
   isModelLoaded(): boolean;
-  /** The model's Jinja template, if the file has one. One that knows `tools` gets them in the model's own form. */
+  /** The model's Jinja template, if the file has one. A template that knows `tools` gets them in the model's own form. */
   getChatTemplate(): string | null;
   loadModelFromUrl(url: string, options: object): Promise<void>;
   loadModel(files: Blob[], options: object): Promise<void>;

@@ -212,7 +212,7 @@ pub struct Provided {
     pub request: Option<String>,
     /// After how many milliseconds it wants to be asked again.
     pub retry_after: Option<u64>,
-    /// Whether it wants to be asked again, whatever the code says.
+    /// Whether it wants to be asked again, where that differs from what the code says.
     pub retry: Option<bool>,
 }
 

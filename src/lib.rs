@@ -82,6 +82,8 @@
 //! assert_eq!(harness.lifecycle(), &Lifecycle::Running);
 //! ```
 
+#![cfg_attr(test, allow(clippy::too_many_lines, reason = "a test tells its story in one piece"))]
+
 #[cfg(target_arch = "wasm32")]
 pub mod browser;
 pub mod error;

@@ -299,7 +299,7 @@ pub fn sorted<T>(items: Vec<T>, key: impl Fn(&T) -> u64) -> Vec<T> {
 
 /// The places of the keys, the smallest first. A heap: the standard library's sorts are four times its size.
 fn order(keys: Vec<u64>) -> Vec<usize> {
-    let heap: BinaryHeap<(u64, usize)> = keys.into_iter().zip(0..).collect();
+    let heap = keys.into_iter().zip(0..).collect::<BinaryHeap<(u64, usize)>>();
     heap.into_sorted_vec().into_iter().map(|(_, place)| place).list()
 }
 

@@ -40,9 +40,8 @@ pub enum Table {
     Changes,
     /// Keys of providers, encrypted, under `[name]`. What decrypts them is no text, and in no table.
     Keys,
-    /// Files that persons have sent, under `[id]`. Their rows have bytes in place of text: what is put there is what
-    /// whoever stores was given under this id, whatever the text says, and a read gives the keys alone, with empty
-    /// texts.
+    /// Files that persons have sent, under `[id]`. Their rows have bytes in place of text: the store puts there what it was
+    /// given under this id, not the text of the write. A read gives the keys alone, with empty texts.
     Files,
 }
 
@@ -133,7 +132,7 @@ pub enum Write {
         value: String,
     },
     /// Puts a row that is signed: its text is `value`, and behind it, each on a line of its own, the signatures of these
-    /// texts. Who stores it signs before the transaction; where nothing can be signed, the row is `value` alone.
+    /// texts. The store signs before the transaction; where nothing can be signed, the row is `value` alone.
     Sign {
         /// Where.
         table: Table,
@@ -271,7 +270,7 @@ impl StoreError {
     }
 }
 
-/// A request for a model API. The secret headers are added by whoever sends it.
+/// A request for a model API. The sender adds the secret headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpRequest {
     /// The absolute address.

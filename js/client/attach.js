@@ -1,4 +1,4 @@
-// A journal as it grows: what is retained, then what comes, for whoever reads it.
+// A journal as it grows: what is retained, then what comes, for its reader.
 //
 // Promises: every entry once and in order, however slowly it is read; a reader has its own place and at most one page of
 // entries in memory; leaving ends it at once, also in the middle of a wait. Leaves to others: reading a page and hearing
@@ -19,7 +19,7 @@ export function attach(id, { from, signal }, read, follow) {
   let page = [];
   let seen = false; // whether the session was there once
   let length = 0; // how far the journal goes, as far as we heard
-  let wake; // of whoever waits for it to grow
+  let wake; // of the reader that waits for it to grow
   let over = false;
   let leave;
   const left = new Promise((resolve) => (leave = resolve));
@@ -53,7 +53,7 @@ export function attach(id, { from, signal }, read, follow) {
         page = await read(next, PAGE);
       } catch (error) {
         if (over) break;
-        stop(); // whoever waits gets the error, not the end
+        stop(); // a reader that waits gets the error, not the end
         if (error.code !== "session_not_found") throw error;
         throw new LodgerError({ ...errorInfo(error), message: seen ? `agent ${id} was removed during attach` : `no active session for agent ${id}` });
       }
@@ -69,7 +69,7 @@ export function attach(id, { from, signal }, read, follow) {
   return {
     next() {
       if (over) return Promise.resolve(done);
-      // One after the other, also for whoever asks twice at once.
+      // Steps go one after the other, also for a reader that asks twice at once.
       const asked = last.then(step);
       last = asked.catch(() => {});
       return Promise.race([asked, left]);

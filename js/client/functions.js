@@ -1,8 +1,9 @@
 // The functions of the page, and the calls that a host makes to them.
 //
 // Decides how each kind of function is called and how its value goes back. Promises: every call that is not aborted
-// is answered exactly once, whatever the function does; an aborted one is not answered (when a tool ends too late, just
-// that is told), its signal fires, and its reader or iterator is let go. Leaves to others: what an answer leads to.
+// is answered exactly once, also when the function throws. An aborted call is not answered (when a tool
+// ends too late, just that is told), its signal fires, and its reader or iterator is let go.
+// Leaves to others: what an answer leads to.
 
 import { NotJson, toJson } from "../protocol/json.js";
 
@@ -125,7 +126,7 @@ const KINDS = {
   },
 
   async fetch(fetch, { url, method, headers, credentials }, signal, send, body) {
-    // Whoever follows a redirect takes the key along.
+    // A redirect that is followed takes the key along.
     const init = { method, headers, body, signal, redirect: "manual" };
     if (credentials !== undefined) init.credentials = credentials;
     // Called as a plain function: the global fetch refuses another `this`.

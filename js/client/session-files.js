@@ -1,8 +1,8 @@
 // Sessions in files, on the page's side: loaded with the first export, import or replay.
 //
 // Decides nothing about what is in a file (`src/session/carry` does): it splits lines and puts pages together, and writes
-// transcripts for people. Promises: of a file no more than a few megabytes are held at a time, whatever its size, but for
-// a line that is longer; what does not come in whole is taken back. Leaves to others: whether a file is what it says.
+// transcripts for people. Promises: of a file of any size no more than a few megabytes are held at a time, except a line
+// that is longer; what does not come in whole is taken back. Leaves to others: whether a file is what it says.
 
 import { LodgerError, failure, onlyKnown } from "../protocol/error.js";
 

@@ -1,11 +1,11 @@
 // The page's side of a workspace: the object that `openWorkspace` gives.
 //
-// Decides nothing about agents: it turns method calls into the messages of `PROTOCOL.md`, keeps a mirror for the
-// methods that answer at once, the promises that are outstanding, the functions of the page, and dispatches events.
-// Which options there are and what they may be is the host's to say.
-// Promises: what a host tells is seen in the order it was told (mirror and views before the events that speak of it,
-// an event on every target before the next event); when the host is gone every promise is settled; after a panic the
-// next call opens a fresh host, with the tools and views of this page. Leaves to others: where the host lives
+// Decides nothing about agents: it turns method calls into the messages of `PROTOCOL.md` and dispatches events. It keeps
+// a mirror for the methods that answer at once, the promises that are outstanding, and the functions of the page.
+// The host says which options there are and what they may be.
+// Promises: what a host tells is seen in the order it was told. Mirror and views change before the events that speak of
+// it; an event reaches every target before the next event. When the host is gone every promise is settled; after a panic
+// the next call opens a fresh host, with the tools and views of this page. Leaves to others: where the host lives
 // (`tabs/channel.js`, `package.js`), how long a workspace is kept (`package.js`).
 
 import { attach } from "./attach.js";
@@ -49,7 +49,7 @@ export class Workspace extends EventTarget {
   #runs = new Map(); // run id -> RunText, until it ends
   #begun = new Map(); // run id -> { sessionId, epoch, asked } of the first that was heard of it, until its end
   #views = new Map(); // session id -> { view, api }
-  #followers = new Map(); // session id -> whoever wants to hear that its journal has grown
+  #followers = new Map(); // session id -> the readers that want to hear that its journal has grown
   #status = STOPPED;
   #told = STOPPED; // the status that the last event told of
   #holder = false; // whether the agent runs in this tab
@@ -70,7 +70,7 @@ export class Workspace extends EventTarget {
       // A worker stands still with its page, and would keep the agent: it is given a moment to let it go.
       for (const until = performance.now() + SLEEP_MS; this.#holder && performance.now() < until; );
     } else if (type === "resume" || (type === "pageshow" && persisted)) this.#send({ t: "life", event: "wake" });
-    // Whoever hides a page may kill it without another word.
+    // A browser that hides a page may kill it without another word.
     else if (type === "pagehide" || (type === "visibilitychange" && globalThis.document.visibilityState === "hidden")) {
       if (this.#holder && this.status().is_streaming) this.#request("draft");
     }
@@ -272,7 +272,7 @@ export class Workspace extends EventTarget {
     if (args.inputSchema) args.inputSchema = JSON.stringify(args.inputSchema);
     // A method keeps its object; without one it is `undefined`, which the host reads as "a person answers".
     const give = (fn, call) => fn && this.#functions.addOnce((call ?? fn).bind(tool));
-    // What the schema makes of the arguments is never stored: it is made anew for whoever gets them.
+    // What the schema makes of the arguments is never stored: it is made anew for each function that gets them.
     const read = (fn) => (standard && fn ? async (given, context) => fn.call(tool, await standard.output(given), context) : undefined);
     const registration = { args: { ...args, execute: give(execute, read(execute)), lookup: give(lookup, read(lookup)), validate: give(standard?.wrong) } };
     const before = this.#registrations.get(name);
@@ -392,7 +392,7 @@ export class Workspace extends EventTarget {
     this.#expire();
   }
 
-  /** Whoever is there now sees what that one may; nobody sees anything. */
+  /** The new operator sees what that operator may see. Without an operator, nothing is seen. */
   #lookAgain(nobody) {
     for (const [id, { view }] of this.#views) {
       if (nobody) view.history([]);
@@ -616,7 +616,7 @@ export class Workspace extends EventTarget {
     this.#again();
   }
 
-  /** Whatever this page follows, it asks for anew: another host tells it from here on. */
+  /** Asks anew for all that this page follows: another host tells it from here on. */
   #again() {
     for (const text of this.#runs.values()) text.again();
     for (const [runId, first] of this.#begun) this.#ends(runId, first).catch(() => (first.asked = false));
@@ -766,7 +766,7 @@ export class Workspace extends EventTarget {
     if (!panicked) this.#ended ??= error;
     this.#status = panicked ? JSON.stringify({ lifecycle: { Error: error.message }, is_streaming: false }) : STOPPED;
 
-    // A panic is told from inside the module: whatever could call it again waits until that stack is gone.
+    // A panic is told from inside the module: calls into it wait until that stack is gone.
     return Promise.resolve().then(() => {
       channel?.close();
       for (const request of pending) request.reject(error);
@@ -864,7 +864,7 @@ function checkSignal(signal) {
   throw failure("invalid_arguments", "signal must be an AbortSignal.");
 }
 
-/** The files of a message, if it has any: as a list of their own, for they cross as they are. */
+/** The files of a message, if it has any: as a list of their own, because they cross as they are. */
 function checkFiles(files) {
   if (files === undefined || files === null) return undefined;
   if (!Array.isArray(files)) throw failure("invalid_arguments", "files must be an array of Blobs or Files.");

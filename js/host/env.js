@@ -29,7 +29,7 @@ const COARSE_MS = 500;
 
 /**
  * Milliseconds since the epoch, for deadlines too: it never goes back. When the wall clock is set back (by a person,
- * NTP, fake timers) it goes on from where it was, and gives back what it is ahead when that is set right again.
+ * NTP, fake timers) this clock goes on from where it was. It gives back its lead when the wall clock is set right again.
  */
 export function now(scope) {
   // Looked up each time: fake timers come and go.
@@ -89,7 +89,7 @@ export function release(scope, name) {
   scope.locks.delete(name);
 }
 
-/** Whether anybody holds the lock, in whichever tab. */
+/** Whether a tab, this or another, holds the lock. */
 export const held = async (name) => (await globalThis.navigator?.locks?.query())?.held.some((lock) => lock.name === name) ?? false;
 
 /** Waits until nobody holds the lock exclusively, and does not keep it. False: the scope was disposed meanwhile. */
@@ -113,7 +113,7 @@ export function after(scope, ms, callback) {
   const due = now(scope) + ms;
   const fire = () => {
     scope.timers.delete(id);
-    // This much time has passed, whatever the clock says.
+    // This much time has passed, even if the clock says otherwise.
     const late = due - now(scope);
     if (late > COARSE_MS) scope.ahead += late;
     callback();
@@ -161,7 +161,7 @@ export function dispose(scope) {
 const RELEASE_MS = 250;
 
 /**
- * Takes the exclusive lock if it is free, or from whoever has it: resolves to whether it was got. `lost` is called when
+ * Takes the exclusive lock if it is free, or from its holder: resolves to whether it was got. `lost` is called when
  * another holder steals it.
  * @param {boolean} steal
  * @param {() => void} lost
@@ -191,7 +191,7 @@ export const hasDatabase = async (name) => (await globalThis.indexedDB?.database
 /** Asks the browser to keep the origin's data when space is short: whether it will. */
 export const persist = async () => (await globalThis.navigator?.storage?.persist?.()) ?? false;
 
-/** What this page is called, for whoever finds the agent running here. */
+/** The name of this page, which a page shows that finds the agent running here. */
 export const pageTitle = () => (globalThis.document?.title || globalThis.location?.pathname || "").slice(0, 60);
 export const title = (scope) => scope.title;
 

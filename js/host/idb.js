@@ -63,7 +63,7 @@ export const commit = (connection, expected, writes, strict) =>
       await ended.catch(() => {});
       throw ["failed", "a request could not be made"];
     }
-    // Drafts must outlive a page that goes away meanwhile; nothing else is written without a question.
+    // Drafts are committed at once, because they must outlive a page that goes away meanwhile.
     if (writes.every(([table]) => table === "drafts")) attemptTo(() => transaction.commit());
     await ended.catch((error) => {
       if (wrong === undefined) throw error;

@@ -70,7 +70,7 @@ export function plain(value, path, { lenient = false, onFunction } = {}) {
       const copy = visit(item, /^[\w$]+$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`);
       if (copy !== undefined) out.push([wellFormed(key), copy]);
     }
-    return Object.fromEntries(out); // own members, whatever their names
+    return Object.fromEntries(out); // own members, also one called `__proto__`
   };
   const inside = (value, path) => {
     if (Array.isArray(value)) return list(value, path);

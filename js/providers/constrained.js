@@ -2,7 +2,7 @@
 // JSON that is either an answer or one call. What `lodger/wllama` and `lodger/prompt-api` have in common.
 //
 // Decides: what such a model is told, to which JSON Schema it is held, what its JSON means. Promises: the words of an
-// answer come out as they come in; a model that answers in plain words is understood as well; whatever a chat request
+// answer come out as they come in; a model that answers in plain words is understood as well; all that a chat request
 // holds becomes messages that take turns, the system's first. Leaves to others: running the model, checking arguments
 // (the schema only gives them their shape).
 
@@ -173,7 +173,7 @@ export class Reply {
 
 /**
  * The model's JSON as chat chunks. `ask` gives the pieces of an answer that is held to a schema, `ended` the reason of its
- * end. A model that asks for what it has just been told is asked again, for its answer: small ones would never end.
+ * end. A model that asks for what it has just been told is asked again, for its answer: small models would never end.
  */
 export async function* replied(ask, { schema, answer = ANSWER, done }, ended = () => "stop") {
   const again = (call) => done.some(({ name, arguments: args }) => name === call.name && same(args, call.arguments));

@@ -443,7 +443,7 @@ export function pagesIn(text) {
   let numbered = false;
   for (const line of text.split("\n")) {
     const { indent, marker, title, slug, rest } = line.match(LINE)?.groups ?? {};
-    // Below a numbered page, whatever is indented is its snippet, even if it looks like another page.
+    // Below a numbered page, an indented line is its snippet, even if it looks like another page.
     if (title && !(numbered && (indent || marker === "-"))) {
       if (/\d/.test(marker)) numbered = true;
       pages.push({ title: title.trim(), slug, snippet: rest.replace(/^[\s:,;.–—-]+/, "").trim(), depth: Math.floor(indent.length / 2) });

@@ -1,7 +1,7 @@
 // `lodger/wllama`: any GGUF, in the page, by llama.cpp (npm `@wllama/wllama`).
 //
-// Decides: when the engine is made and the model loaded (at the first message, or by `load()`), whether the model's own
-// template takes the tools or the answer is held to JSON (`constrained.js`), and what an engine's error means. Promises:
+// Decides: when the engine is made and the model loaded, at the first message or by `load()`; whether the model's own
+// template takes the tools or the answer is held to JSON (`constrained.js`); what an engine's error means. Promises:
 // one answer at a time, in the order of the calls; an abort ends the wait at once, and nobody else's turn begins before the
 // engine has let go; a load goes on when who waited for it has left. Leaves to others: making the engine, so that this
 // module imports nothing of it.
@@ -86,7 +86,7 @@ export function wllama({ engine: given, model, name = "wllama", contextTokens = 
   return Object.defineProperty(provider, "load", { value: async () => void (await ready()) });
 }
 
-/** The engine's chunks. Who leaves in the middle stops the engine, and it is free when this has ended. */
+/** The engine's chunks. A reader that leaves in the middle stops the engine, which is free when this has ended. */
 async function* pieces(engine, ask, stop, seen) {
   const chunks = (await engine.createChatCompletion(ask))[Symbol.asyncIterator]();
   const next = () => chunks.next().catch((error) => ((over = true), Promise.reject(error)));

@@ -1,4 +1,4 @@
-// The other tabs of a workspace, for the one whose host holds the agent.
+// The other tabs of a workspace, as the tab sees them whose host holds the agent.
 //
 // Decides which tab each word of the host is for, and which tab runs a tool that several have. Promises: what the host
 // says reaches every tab in the order it was said, numbered, so that a tab knows when it has missed something; a command
@@ -29,7 +29,7 @@ function renumbered(value, number) {
 /** The arguments of a command for who knows commands by other numbers: a prompt that waits is named by that of its command. */
 export const named = (name, args, number) => (name === "interrupt" && args.command !== undefined ? { ...args, command: number(args.command) ?? 0 } : args);
 
-/** What a tool is, whoever runs it. */
+/** What a tool is, without the tab that runs it. */
 const likeness = (args) => JSON.stringify({ ...args, replace: undefined, ...Object.fromEntries(MEMBERS.map((member) => [member, !!args[member]])) });
 
 export class Guests {
@@ -131,7 +131,7 @@ export class Guests {
         const reply = { ...message, id };
         const taken = guest?.taken.get(id);
         if (taken) taken.reply = reply;
-        // Whoever has begun a run is asked first for its tools.
+        // The tab that has begun a run is asked first for its tools.
         if (BEGINS.includes(name) && message.json) this.#senders.set(JSON.parse(message.json).runId, tab);
         if (name === "configureAgent" && !message.error) this.#configured(args);
         this.#say(tab, reply);
@@ -158,7 +158,7 @@ export class Guests {
       case "closed":
         return false;
       case "event":
-        // Who has sent what is over need not be known any more.
+        // The sender of a run that is over need not be known any more.
         if (message.type === "agent:lifecycle") {
           const { phase, runId } = JSON.parse(message.json);
           if (phase !== "start") this.#senders.delete(runId);
@@ -173,7 +173,7 @@ export class Guests {
     if (this.#guests.size) this.#say(null, message);
   }
 
-  /** Our own client takes a tool away: whoever else has it gives it from here on. */
+  /** Our own client takes a tool away: another tab that has it gives it from here on. */
   ownGone(name) {
     const tool = this.#tools.get(name);
     if (tool?.places.size) this.#give(tool);

@@ -1,7 +1,7 @@
 // How tabs of one origin know of each other: a channel, and locks.
 //
-// Promises: a lock of its own says that a tab lives, as long as it does, whatever ends it; nothing here outlives its scope.
-// Leaves to others: what tabs say (`tabs.js`), the lock of whoever writes (`src/browser/pump.rs`).
+// Promises: a tab has a lock of its own exactly as long as it lives, also when it crashes; nothing here outlives its scope.
+// Leaves to others: what tabs say (`tabs.js`), the lock of the writer (`src/browser/pump.rs`).
 
 import { adopt, after, cancel, disown, fresh, hasLocks, lock, waitShared } from "../host/env.js";
 
@@ -25,7 +25,7 @@ export function neighbours(scope, workspace, heard) {
     if (channel) return;
     adopt(scope, (channel = new BroadcastChannel(`lodger:${workspace}`)));
     channel.onmessage = ({ data }) => {
-      // Whatever it is that another script of this origin has sent.
+      // Another script of this origin may have sent anything.
       if (data !== null && typeof data === "object") heard(data);
     };
   };
@@ -53,7 +53,7 @@ export function neighbours(scope, workspace, heard) {
     now: () => Date.now(),
     alive(then) {
       const prefix = alive(workspace);
-      // Whoever waits for its end has it as well, shared and for a moment.
+      // A tab that waits for the end of another has that lock as well, shared and for a moment.
       const epoch = ({ held }) => Math.max(0, ...held.map(({ name, mode }) => (mode === "exclusive" && name.startsWith(prefix) ? Number(name.slice(prefix.length)) || 0 : 0)));
       const taken = ({ held }) => held.some(({ name }) => name === `lodger:${workspace}`);
       navigator.locks.query().then((locks) => scope.closing.signal.aborted || then(epoch(locks), taken(locks)), failed);

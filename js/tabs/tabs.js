@@ -1,8 +1,8 @@
 // A workspace in several tabs: what stands between this tab's client and the host that holds the agent.
 //
-// Decides which host a command goes to (this tab's, or that of the tab that holds the agent), when this tab takes over
-// from a holder that died, and what becomes of commands that were on their way then. It is a machine without a world:
-// what it knows it was told, what it does goes through `world`, so that a test can play every order of things.
+// Decides which host a command goes to: this tab's, or that of the tab that holds the agent. Decides when this tab takes
+// over from a holder that died, and what becomes of commands that were on their way then. It is a machine without a
+// world: it knows what it was told, and acts through `world`, so that a test can play every order of things.
 // Promises: a client hears one host at a time, whole and in order; a command is carried out at most once, and is answered
 // or refused; a client whose holder changes is told. Leaves to others: who may write (the epoch in the database), which
 // tab a holder's word is for (`guests.js`), locks and channels (`neighbours.js`), which command is of which kind (`protocol/commands.js`).
@@ -71,7 +71,7 @@ export class Tabs {
   #repeating = false;
 
   #config = null; // what the agent was started with here
-  #changes = {}; // what `configureAgent` has changed since the agent was started, wherever: what other tabs can hear of it
+  #changes = {}; // what `configureAgent` has changed since the agent was started, in any tab: what other tabs can hear of it
   #provides = false; // since this tab holds it, the provider as well
   #standby = 0; // since which epoch this tab goes on when the holder dies; 0: it does not
   #robs = false; // it is taken from a holder that does not answer
@@ -127,7 +127,7 @@ export class Tabs {
     else this.#toHost(entry);
   }
 
-  /** Sends a command to whoever holds the agent; as long as that is not known it waits. */
+  /** Sends a command to the holder of the agent; as long as the holder is not known, the command waits. */
   #send(entry) {
     const holder = this.#holder;
     const here = holder ? holder.mute || holder.tab === this.#world.id : !this.#waits;
@@ -138,7 +138,7 @@ export class Tabs {
     else entry.to = NOWHERE;
   }
 
-  /** A wait ends in its time, also where nobody answers; whoever answers is a little faster. */
+  /** A wait ends in its time, also where nobody answers. A holder that answers is a little faster. */
   #limit(entry) {
     const { id, args: { runId, timeoutMs } } = entry.message;
     const ms = timeoutMs ?? WAIT_MS;
@@ -158,7 +158,7 @@ export class Tabs {
     this.#sent.set((entry.number ??= ++this.#lastNumber), entry);
     if (KEYED.includes(name)) args.idempotencyKey ??= `${this.#world.id}:${entry.number}`;
     const known = named(name, args, (command) => this.#pending.get(command)?.number);
-    // Whoever takes it much later would do what nobody waits for any more.
+    // A holder that takes it much later would do what nobody waits for any more.
     const until = this.#world.now() + (TRIES + 1) * ACK_MS;
     this.#post({ t: "command", id: entry.number, name, args: known, files, operator: this.#operator, low: this.#low(), until }, entry.to);
     if (this.#repeating) return;
@@ -205,7 +205,7 @@ export class Tabs {
 
   // ---------------------------------------------------------------- tools
 
-  /** A tool of this tab is our host's, and that of whoever holds the agent. */
+  /** A tool of this tab is our host's, and that of the host that holds the agent. */
   #tool(entry) {
     const { name, args } = entry.message;
     const registers = name === "tools.register";
@@ -213,7 +213,7 @@ export class Tabs {
       if (error) return;
       if (registers) this.#tools.set(args.name, args);
       else if (this.#tools.delete(args.name)) this.#guests?.ownGone(args.name);
-      // Whoever joins says what it has, and may be on the way.
+      // A tab that joins says which tools it has, and may be on the way.
       if (this.#guests || (!this.#holder && !this.#waits)) return;
       this.#ask(name, args, (reply) => void (reply.error?.code === "duplicate_tool" && this.#event("agent:error", reply.error)), true);
     };
@@ -230,7 +230,7 @@ export class Tabs {
     if (this.#guests) this.#change(patch);
   }
 
-  /** The agent that we hold was changed, by whichever tab. */
+  /** The agent that we hold was changed, by this tab or another. */
   #change(patch) {
     this.#provides ||= "provider" in patch || "providers" in patch;
     this.#changes = told({ ...this.#changes, ...patch }, this.#provides);
@@ -284,7 +284,7 @@ export class Tabs {
     if (entry) return this.#world.host({ ...entry.message, name: "standIn", args: { config: entry.message.args } });
     if (this.#going) return;
     this.#going = true;
-    // A holder that was gone before we heard of it was the last, whichever it was.
+    // A holder that was gone before we heard of it was the last, also when we do not know its epoch.
     const after = !this.#newest ? 0 : this.#standby === Infinity ? this.#newest + 1 : Math.max(this.#newest, this.#standby);
     this.#ask("standIn", { config: changed(this.#config, this.#changes), after }, ({ error }) => {
       this.#going = false;
@@ -299,7 +299,7 @@ export class Tabs {
   /** From here on this tab goes on when the holder dies, or does not. */
   #stand() {
     const { ifRunning = "reject" } = this.#config ?? {};
-    // Who holds now may be another than we know of; who was stopped before is not meant.
+    // The present holder may be another than we know of; a holder that was stopped before is not meant.
     this.#standby = ifRunning === "reject" ? 0 : Infinity;
     this.#world.alive((epoch) => (this.#standby = this.#standby && (epoch || this.#newest + 1)));
   }
@@ -340,11 +340,11 @@ export class Tabs {
   #find() {
     this.#post({ t: "who" });
     this.#world.alive((epoch, taken) => {
-      // Whoever spoke of a later one has none: any script of the origin can say something.
+      // A message about a later holder was false: any script of the origin can say something.
       if (taken && epoch && !this.#holder && epoch <= this.#newest) this.#newest = epoch - 1;
       if (epoch > this.#newest) this.#found(epoch);
       else if (this.#holder) return;
-      // Whoever wanted it is gone, too.
+      // The tab that wanted it is gone, too.
       else if (this.#standby) this.#goOn();
       else this.#settle();
     });
@@ -365,7 +365,7 @@ export class Tabs {
     }
     const holder = this.#holder;
     if (holder?.epoch !== epoch || !tab) return;
-    // Who has said so first and answers nothing may have made it up.
+    // The tab that has said so first and answers nothing may have made it up.
     if (holder.tab && (holder.tab === tab || holder.said !== undefined || this.#guests)) return;
     Object.assign(holder, { tab, mute: false });
     this.#stopWaiting();
@@ -413,7 +413,7 @@ export class Tabs {
       this.#stopWaiting();
       this.#newest = epoch;
       this.#holder = { epoch, tab: id };
-      // Whoever starts it anew says all that it is.
+      // The tab that starts it anew says all that it is.
       if (!this.#going) this.#changes = {};
       this.#provides = false;
       this.#own.set("changes", { t: "changes", changes: this.#changes });
@@ -500,7 +500,7 @@ export class Tabs {
         return this.#world.deliver(message);
     }
     if (message.t === "status" || message.t === "tools") this.#own.set(message.t, message);
-    // Whoever follows another host hears that one.
+    // A client that follows another host hears that host.
     if (this.#holder?.said === undefined) this.#world.deliver(message);
   }
 
@@ -509,7 +509,7 @@ export class Tabs {
   fromTab(message) {
     if (!isOurs(message) || message.from === this.#world.id) return;
     const { t, from, epoch } = message;
-    // Who has robbed us has the lock of its epoch.
+    // A tab that has robbed us has the lock of its epoch.
     if (this.#guests && epoch > this.#newest && /^(says|holds)$/.test(t)) return this.#world.alive((real) => real === epoch && this.#found(epoch, from));
     // Only a holder speaks to all.
     if (t === "says" && epoch >= this.#newest) this.#found(epoch, from);

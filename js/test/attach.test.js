@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { attach } from "../client/attach.js";
 import { open, refuse, rejection, turns } from "./fake-host.js";
 
-/** A journal that grows, and whoever follows it. */
+/** A journal that grows, and its reader. */
 function journal(rows = 0) {
   const followers = new Set();
   const it = {

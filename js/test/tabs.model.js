@@ -407,7 +407,7 @@ export class World {
     const holders = this.living.filter(({ host }) => host.epoch);
     law(holders.length <= 1, "two hold the agent");
     law(!holders.length || holders[0].host.epoch === disk.epoch, "who holds the agent has an old epoch");
-    // Whoever has joined goes on, unless the agent was stopped on purpose.
+    // A tab that has joined goes on, unless the agent was stopped on purpose.
     law(holders.length || !this.living.some(({ joined }) => joined > disk.stopped), "nobody goes on, though somebody has joined");
     for (const tab of this.living) {
       for (const [id, { name, args }] of tab.asked) {

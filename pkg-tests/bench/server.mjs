@@ -1,4 +1,5 @@
 // The model server of the benchmark: prepared bodies, nothing else, so that all contenders read the same bytes.
+//
 //   POST /stream/<deltas>/v1/messages   one answer of that many text deltas
 //   POST /wire/<wire>/<deltas>/…        the same on each wire, below the base URL that its SDK takes
 //   POST /argument/<KB>/v1/messages     one tool call whose arguments come in pieces of eight characters; then a word

@@ -12,7 +12,7 @@ const LANES = 3;
 const HANG_MS = 90_000;
 const CLOSE_MS = 30_000;
 const END_MS = 4_000;
-// After that a test is named while it runs, for whoever has to end the whole.
+// After that a test is named while it runs, so that a person who has to end the whole knows it.
 const LONG_MS = 30_000;
 
 class Late extends Error {}

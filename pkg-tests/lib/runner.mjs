@@ -30,7 +30,7 @@ class Context {
   log = [];
   notes = [];
   errors = [];
-  /** Where a long test is, for one that hangs. */
+  /** Where a long test is: a report names it if the test hangs. */
   at = "";
   cleanup = [];
   #allowed = [];

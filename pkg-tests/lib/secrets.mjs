@@ -1,6 +1,6 @@
 // Looking for a secret in texts and bytes, in the forms in which it may have been written down.
 //
-// A form is found anywhere in a text. A part of a key counts too: whoever cuts or masks a key must not leave ten
+// A form is found anywhere in a text. A part of a key counts too: code that cuts or masks a key must not leave ten
 // characters of it.
 
 const PART = 10;

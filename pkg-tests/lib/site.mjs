@@ -1,5 +1,5 @@
-// The web server of the test pages: the right MIME types, the installed package under /lodger/, one page per policy,
-// and `/signal/<name>`, by which a page that must not go on (a synchronous request) tells the test where it stands.
+// The web server of the test pages: the right MIME types, the installed package under /lodger/, one page per policy. By
+// `/signal/<name>`, a synchronous request, a page that must not go on tells the test where it stands.
 import http from "node:http";
 import fs from "node:fs/promises";
 import path from "node:path";
@@ -14,7 +14,8 @@ export const STRICT_CSP = "default-src 'self'; script-src 'self' 'wasm-unsafe-ev
 
 export async function site(pkg) {
   const signals = new Map();
-  const imports = Object.fromEntries([".", "./offline", "./prompt-api", "./testing", "./wllama"].filter((e) => pkg?.manifest.exports[e])
+  // The modules among the exports: the others are files with an ending.
+  const imports = Object.fromEntries(Object.keys(pkg?.manifest.exports ?? {}).filter((e) => !e.slice(1).includes("."))
     .map((e) => [e.replace(/^\./, "lodger"), `/lodger/${pkg.entry(e)}`]));
   const pages = new Map();
   const roots = [["/lodger/", pkg?.dir], ["/consumers/", path.join(ROOT, "consumers")], ["/work/", path.join(ROOT, ".work")], ["/", path.join(ROOT, "pages")]];

@@ -279,7 +279,7 @@ function made(test) {
     const seen = await page.evaluate(async () => {
       const lines = (await (await s.export("docs")).text()).trimEnd().split("\n");
       const sha = async (text) => [...new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)))].map((b) => b.toString(16).padStart(2, "0")).join("");
-      // Whoever has no key leaves the signature of the head out, and can make every hash anew.
+      // A forger without the key leaves the signature of the head out, and can make every hash anew.
       const forged = async (what, change, mac = (mac) => mac) => {
         let before = "";
         let count = 0;

@@ -1,5 +1,5 @@
 // What tabs should never be told: messages that are forged, tabs of other versions, arguments that mean nothing, and a
-// workspace that is closed or deleted under whoever waits.
+// workspace that is closed or deleted under the tabs that wait.
 import assert from "node:assert/strict";
 import { epochs, follows, holds, onBothHosts, open, openIn, RUNNING } from "../lib/tabs.mjs";
 
@@ -107,7 +107,7 @@ function forged(on) {
           for (const of of [0, -1, NaN, "1", null, undefined, epoch - 1, ...later]) post({ v: 1, t, from, epoch: of, ...body });
         }
         // The right epoch, and members that mean nothing.
-        if (t === "yield") continue; // is a person's, whoever says it
+        if (t === "yield") continue; // is a person's, from any tab
         for (const name of names) for (const value of wrong) post({ v: 1, t, from: "foreign", epoch, ...body, [name]: value });
       }
       // A tab that does not exist has tools, and asks for what is nothing.

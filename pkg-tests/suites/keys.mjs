@@ -375,7 +375,7 @@ function redirects(test) {
     }
     assert.equal(trap.requests.length + trap.effects.length, 0, "nothing came through");
 
-    // The trap is one: whoever follows a redirect is caught with the key.
+    // The trap is one: a page that follows a redirect is caught with the key.
     const from = await anything(t, plain(307, "", { location: `${trap.base}/v1/messages` }));
     await page.evaluate((base) => fetch(`${base}/v1/messages`, { method: "POST", headers: { "x-api-key": "sk-test" }, body: "{}" }), from.base);
     assert.deepEqual(sent(trap, "x-api-key"), ["sk-test"]);

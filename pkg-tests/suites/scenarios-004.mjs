@@ -16,7 +16,7 @@ const HISTORIES = [["History of Rome", "Rome was founded on seven hills."], ["Hi
 const CHAPTERS = [["Chapter 1", "Mira finds a brass key in the harbour."], ["Chapter 2", "The key opens the lighthouse cellar."], ["Chapter 3", "In the cellar sleeps an old submarine."]];
 const LARGE = ["Large Page", "Ünïcödé text, again and again. ".repeat(18_000)]; // about 650 KB of UTF-8
 
-/** Tools of the page, for the rows that name them; sent into the page as text. */
+/** Tools of the page, which some rows name; sent into the page as text. */
 const PAGE_TOOLS = `{
   const none = { type: "object", properties: {} };
   globalThis.effects = [];

@@ -243,7 +243,7 @@ function changing(on) {
     // In a tab that did not hear of the function nothing is known of what it replaced.
     assert.deepEqual(seen, next === b ? { system: "Changed in b", model: "claude-b" } : { system: "Begun in 2", model: "claude-sonnet-4-6" });
     assert.equal((await next.evaluate(() => T.refused(() => ws.tools.execute("act", {})))).code, "permission_denied");
-    // Whoever starts it says all that it is.
+    // The tab that starts it says all that it is.
     await next.evaluate(() => ws.stopAgent());
     await start(c, route.base);
     assert.deepEqual(await c.evaluate(() => ws.tools.execute("act", {})), { result: "acted" });

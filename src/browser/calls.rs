@@ -199,7 +199,7 @@ pub(super) fn too_late(pump: &Pump, call: CallKey) {
     }
 }
 
-/// Aborts whatever this call is, and forgets it.
+/// Aborts this call, of any kind, and forgets it.
 pub(super) fn abort(pump: &Pump, call: CallKey) {
     pump.inner().incoming.borrow_mut().remove(call);
     stop(pump, call);

@@ -76,7 +76,7 @@ pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
     }
 }
 
-/// Tries a provider's key, for a command of the page.
+/// Tries a provider's key: a command of the page asks for it.
 pub(super) fn try_key(pump: &Pump, id: u32, http: Rc<Http>, request: HttpRequest, list: bool) {
     let call = next_call(pump);
     let late = pump.clone();
@@ -194,7 +194,7 @@ async fn fetch(
     controller: &AbortController,
 ) -> Result<gloo_net::http::Response, ErrorInfo> {
     let signal = controller.signal();
-    // Whoever followed would take the key along: browsers take `authorization` away on the way, and no other header.
+    // A fetch that followed would take the key along: browsers take `authorization` away on the way, and no other header.
     let mut builder = match request.body() {
         Some(_) => gloo_net::http::Request::post(&request.url),
         None => gloo_net::http::Request::get(&request.url),

@@ -1,7 +1,7 @@
 //! The bytes of files: in with a message, out to a model or to the page.
 //!
 //! Promises: a file is read before anything is said of it, and its bytes wait here for the commit that puts them, no
-//! longer than their command; they come into the module's memory never. What is interrupted while it is read is not
+//! longer than their command; they never come into the module's memory. What is interrupted while it is read is not
 //! sent. Leaves to others: what is refused (`harness/`), what the bytes are (`/js/host/bytes.js`), where they are kept
 //! (`store`).
 
@@ -53,8 +53,8 @@ fn is_awaited(pump: &Pump, id: u32) -> bool {
     reading.len() < before
 }
 
-/// Refuses the messages whose files are still read: whoever interrupts means them too, and the harness does not know of
-/// them yet.
+/// Refuses the messages whose files are still read. An interrupt means them too, and the harness does not know of them
+/// yet.
 pub(super) fn give_up(pump: &Pump) {
     for id in pump.inner().reading.take() {
         let error = ErrorInfo::new(Code::Aborted, "the message was interrupted before it was sent");

@@ -51,7 +51,7 @@ pub(super) struct Idb {
 
 impl Idb {
     pub fn new(name: &str, scope: &Scope, gone: Rc<dyn Fn(bool)>) -> Rc<Idb> {
-        let tables = Table::ALL.iter().map(|table| JsValue::from(table.name())).collect();
+        let tables = Table::ALL.iter().map(|table| JsValue::from(table.name())).collect::<Array>();
         let gone = Closure::<dyn Fn(bool)>::new(move |deleted| gone(deleted));
         Rc::new(Idb { connection: create_connection(scope, name, &tables, gone.as_ref()), _gone: gone })
     }
@@ -127,7 +127,7 @@ fn writes(commit: &Commit, files: &Files) -> Array {
                 let file = files.iter().find(|(of, _)| of == key).map(|(_, file)| file.clone());
                 (key, file.unwrap_or_else(|| JsValue::symbol(None)))
             }
-            // Who stores has signed it before.
+            // The store has signed it before.
             Write::Put { key, value, .. }
             | Write::Add { key, value, .. }
             | Write::Sign { key, value, .. } => (key, value.as_str().into()),

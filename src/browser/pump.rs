@@ -238,6 +238,7 @@ impl Pump {
         self.0.timer.set(Some((id, deadline)));
     }
 
+    #[expect(clippy::too_many_lines, reason = "what a browser does for each action, side by side")]
     fn act(&self, action: Action) {
         match action {
             Action::Reply { id, result } => {
@@ -376,7 +377,7 @@ impl Pump {
         ["lodger:", &self.0.name].concat()
     }
 
-    /// Held as long as a holder lives: whoever waits for it learns of its death.
+    /// Held as long as a holder lives: a tab that waits for it learns of the holder's death.
     fn alive(&self, epoch: u64) -> String {
         format!("lodger:{}:alive:{epoch}", self.0.name)
     }

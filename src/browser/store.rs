@@ -90,7 +90,7 @@ impl Store {
         }
     }
 
-    /// Takes the bytes of a file that came with a command, for the commit that puts it.
+    /// Takes the bytes of a file that came with a command. They wait for the commit that puts them.
     pub(super) fn offer(&self, command: u32, id: String, blob: JsValue) {
         self.files.borrow_mut().offered.push((command, id, blob));
     }

@@ -130,7 +130,7 @@ pub(super) fn ask(pump: &Pump, id: u32, ask: VaultAsk) {
 }
 
 /// Tells the harness the keys that are in these rows, which it has asked for: from its start on they must not appear
-/// anywhere, used or not. One that cannot be read cannot be used either.
+/// anywhere, used or not. A key that cannot be read cannot be used either.
 pub(super) async fn keep_secret(pump: &Pump, reads: &[Read], rows: &[Rows]) {
     let vault = &pump.inner().vault;
     let of_vault = |(read, _): &(&Read, &Rows)| read.table == Table::Keys;

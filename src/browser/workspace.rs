@@ -11,6 +11,7 @@ use super::pump::{Deliver, Pump};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{Action, By, CallKey, Lifecycle, Notice, Options};
 use crate::json;
+use crate::list::Listed;
 use crate::maps::Few;
 use crate::protocol::read;
 use crate::session::operator::Operator;
@@ -262,7 +263,7 @@ impl Workspace {
     /// # Errors
     /// Besides those: a file is empty, too large, cannot be read, or is nothing that the model takes.
     pub async fn send_files(&self, text: &str, files: &[Blob]) -> Result<String, ErrorInfo> {
-        let blobs: js_sys::Array = files.iter().map(JsValue::from).collect();
+        let blobs = files.iter().map(JsValue::from).collect::<js_sys::Array>();
         let args = json!({ "text": text });
         let send = |pump: &Pump, id| pump.command_with(id, read("sendMessage", args), blobs, By::Here);
         self.reply_to(send).await.map(|run| run_id(&run))
@@ -403,7 +404,7 @@ impl Workspace {
 
     /// Stores what is not stored yet and lets everything go; a run at work is held, as if the page had closed.
     pub async fn close(&self) {
-        // Who closes twice has what they want.
+        // A second close fails, and the workspace is closed, as it should be.
         let _ = self.command("close", json!({})).await;
     }
 }
@@ -481,7 +482,7 @@ impl Inner {
                 let reply = self.replies.borrow_mut().remove(id);
                 settle(reply.as_deref(), result);
             }
-            // Whoever wants one asks by `Workspace::file`.
+            // A page that wants a file asks by `Workspace::file`.
             Deliver::File(id, _) => settle(self.replies.borrow_mut().remove(id).as_deref(), Ok(None)),
             Deliver::Call(call, function, _, json, _) => {
                 self.call(call, function, json.and_then(|json| json.as_string()).as_deref());
@@ -529,7 +530,7 @@ impl Inner {
 
     /// Tells the closures, then the DOM. No borrow is held while they are called.
     fn tell(&self, event: &Event<'_>) {
-        let listeners: Vec<_> = self.listeners.borrow().values().cloned().collect();
+        let listeners = self.listeners.borrow().values().cloned().list();
         for listener in listeners {
             listener(event);
         }
@@ -542,7 +543,7 @@ impl Inner {
         }
     }
 
-    /// Whoever hides a page may kill it without another word.
+    /// A browser that hides a page may kill it without another word.
     fn draft_when_hidden(self: &Rc<Self>) {
         let weak = Rc::downgrade(self);
         let draft = Closure::<dyn FnMut()>::new(move || {

@@ -16,9 +16,9 @@ pub type CallKey = u32;
 /// Who gives a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum By {
-    /// The page of this instance, and whoever works there.
+    /// The page of this instance, with the operator who works there.
     Here,
-    /// Another page of the workspace, and whoever works there.
+    /// Another page of the workspace, with the operator who works there.
     There(Option<Operator>),
 }
 
@@ -122,7 +122,7 @@ pub enum Action {
     Lock {
         /// The name.
         name: String,
-        /// Whether it is taken from whoever has it: a person has said so.
+        /// Whether it is taken from its holder: a person has said so.
         steal: bool,
     },
     /// See whether anybody holds the lock of the workspace, then say [`Input::Held`].

@@ -1,8 +1,8 @@
 //! Calls of the page's functions that are on their way.
 //!
 //! Decides whose a result is, how often progress is told, and which calls that have not begun are not wanted any more.
-//! Promises: a function is called once, and what nobody waits for any more is dropped and counted. Leaves to others:
-//! whether a tool may run (`run`, `tools`), and what its result leads to (`runs`).
+//! Promises: a function is called once for each call, and what nobody waits for any more is dropped and counted. Leaves to
+//! others: whether a tool may run (`run`, `tools`), and what its result leads to (`runs`).
 
 use super::core::Core;
 use super::outcome::{failed_call, returned_entry, tool_value};

@@ -316,7 +316,8 @@ impl Holding {
 }
 
 impl Harness {
-    /// Does what a command says, for the session that it is about (empty: for none).
+    /// Does what a command says in the session that it is about (empty: in none).
+    #[expect(clippy::too_many_lines, reason = "the place of each command: an arm says who does it")]
     pub(super) fn dispatch(
         &mut self,
         id: u32,
@@ -332,21 +333,7 @@ impl Harness {
             Command::StartAgent => {
                 self.holding.start_agent(&mut self.core, &mut self.runner, id, args.all(), None)?
             }
-            Command::ConfigureAgent => {
-                let value = args.all();
-                if let Some(name) = ["ifRunning", "resume"].iter().find(|name| value.get(name).is_some()) {
-                    let error =
-                        ErrorInfo::new(Code::InvalidConfig, format!("{name} counts at the start only"));
-                    return Err(error.hint("give it to startAgent"));
-                }
-                let config = self.runner.setup.config.patched(value)?;
-                self.runner.setup.own_tools_fit(&config)?;
-                if config.skills != self.runner.setup.config.skills {
-                    self.reads.give_to_account(&mut self.core, &config.skills, false);
-                }
-                self.runner.take_config(&mut self.core, config);
-                self.core.reply(id, Ok(None));
-            }
+            Command::ConfigureAgent => self.configure_agent(id, args.all())?,
             Command::StandIn => {
                 let config = args.get("config").cloned().unwrap_or_default();
                 self.holding.start_agent(
@@ -367,23 +354,7 @@ impl Harness {
             Command::StopAgent => self.holding.stop_agent(&mut self.core, &mut self.runner, id)?,
             Command::SendMessage => self.runner.send_message(&mut self.core, id, session, args, &fresh)?,
             Command::Regenerate => self.runner.regenerate(&mut self.core, id, session, args, &fresh)?,
-            Command::Interrupt => {
-                let (run, prompt) = (args.text("runId"), args.whole("command"));
-                match run {
-                    Some(run) => self.runner.unqueue(&mut self.core, session, run),
-                    None => self.drop_prompts(session, prompt),
-                }
-                // A run that is named is meant, even if it is held.
-                if prompt.is_none()
-                    && self
-                        .core
-                        .current(session)
-                        .is_some_and(|current| run.is_none_or(|run| run == current.id))
-                {
-                    self.runner.interrupt_session(&mut self.core, session, StoppedBy::User, run.is_some());
-                }
-                self.core.reply(id, Ok(None));
-            }
+            Command::Interrupt => self.interrupt(id, session, args.text("runId"), args.whole("command")),
             Command::Resume => self.runner.resume(&mut self.core, id, session, args.text("runId"), &fresh)?,
             Command::History | Command::SessionsStatus => {
                 if let Some(session) = self.session(session) {
@@ -525,6 +496,36 @@ impl Harness {
             | Command::SessionsFork => return Err(no_session(session)),
         }
         Ok(())
+    }
+
+    /// Changes the configuration of the agent that runs.
+    fn configure_agent(&mut self, id: u32, patch: &Value) -> Result<(), ErrorInfo> {
+        if let Some(name) = ["ifRunning", "resume"].iter().find(|name| patch.get(name).is_some()) {
+            let error = ErrorInfo::new(Code::InvalidConfig, format!("{name} counts at the start only"));
+            return Err(error.hint("give it to startAgent"));
+        }
+        let config = self.runner.setup.config.patched(patch)?;
+        self.runner.setup.own_tools_fit(&config)?;
+        if config.skills != self.runner.setup.config.skills {
+            self.reads.give_to_account(&mut self.core, &config.skills, false);
+        }
+        self.runner.take_config(&mut self.core, config);
+        self.core.reply(id, Ok(None));
+        Ok(())
+    }
+
+    /// Interrupts the run that works in a session, or the one that is named, or drops a prompt that waits.
+    fn interrupt(&mut self, id: u32, session: &str, run: Option<&str>, prompt: Option<u64>) {
+        match run {
+            Some(run) => self.runner.unqueue(&mut self.core, session, run),
+            None => self.drop_prompts(session, prompt),
+        }
+        let is_meant = |current: &Run| run.is_none_or(|run| run == current.id);
+        // A run that is named is meant, even if it is held.
+        if prompt.is_none() && self.core.current(session).is_some_and(is_meant) {
+            self.runner.interrupt_session(&mut self.core, session, StoppedBy::User, run.is_some());
+        }
+        self.core.reply(id, Ok(None));
     }
 }
 

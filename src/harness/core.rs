@@ -37,7 +37,7 @@ pub struct Options {
     pub name: String,
     /// Whether the twelve page tools are there.
     pub page_tools: bool,
-    /// What the page of this instance is called, for those who find the lock taken.
+    /// The name of this instance's page, told to a page that finds the lock taken.
     pub holder: String,
     /// Who works here; `None`: nobody, and then no session can be reached.
     pub operator: Option<Operator>,

@@ -123,7 +123,7 @@ impl Core {
         }
         let Some(call) = self.call_of(session, run, tool_call) else { return };
         let mut part = Object::new();
-        // Whoever answers it gets what a tool would get.
+        // The person or page that answers it gets what a tool would get.
         let args = match call.state {
             CallState::Handed => self.args_of(session, run, tool_call),
             _ => session::arguments(&call.arguments),
@@ -276,7 +276,7 @@ impl Calls {
     fn tell_delegate_end(&mut self, core: &mut Core, session: &str, tool_call: &str, outcome: Outcome) {
         let top = core.current_id(session);
         let status = if outcome == Outcome::Completed { "completed" } else { "failed" };
-        // An interrupt is told when it is stored, and with it whatever it has ended.
+        // An interrupt is told when it is stored, and with it each call that it has ended.
         let barrier = outcome == Outcome::Interrupted;
         core.tell_call(session, &top, tool_call, status, barrier);
         self.tell_message(core, session, &top, false);

@@ -23,14 +23,14 @@ const COUNT: usize = 20;
 const IMAGE_BYTES: u64 = 5 * 1024 * 1024 / 4 * 3;
 /// How many bytes a file of text may have: a quarter of a million tokens, about.
 const TEXT_BYTES: u64 = 1024 * 1024;
-/// How many bytes all files of a conversation may have, for each request has them all: Anthropic takes 32 megabytes of
+/// How many bytes all files of a conversation may have. Each request has them all, and Anthropic takes 32 megabytes of
 /// base64 and text.
 const ALL_BYTES: u64 = 23 * 1024 * 1024;
 /// How long a file's name may be, in characters.
 const NAME: usize = 200;
 
-/// The files among the arguments of `sendMessage`, `{ mediaType, size, name?, id? }` each. Whoever reads the bytes asks
-/// this before.
+/// The files among the arguments of `sendMessage`, `{ mediaType, size, name?, id? }` each. This is asked
+/// before their bytes are read.
 ///
 /// # Errors
 /// `invalid_arguments`, `file_too_large`.
@@ -52,7 +52,7 @@ pub fn files(args: &Value) -> Result<Vec<File>, ErrorInfo> {
             id: file.needed("id").into(),
             media_type: file.needed("mediaType").into(),
             size: file.whole("size").unwrap_or_default(),
-            name: file.needed("name").chars().filter(|c| !c.is_control()).take(NAME).collect(),
+            name: file.needed("name").chars().filter(|c| !c.is_control()).take(NAME).collect::<String>(),
         };
         if file.size == 0 {
             return Err(ErrorInfo::new(Code::InvalidArguments, format!("{} is empty", called(&file))));

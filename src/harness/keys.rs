@@ -72,7 +72,7 @@ impl Runner {
         for secret in provider.secrets() {
             core.secrets.keep(secret);
         }
-        // Whoever sends it looks whether there is one.
+        // The sender of the request looks whether there is one.
         provider.look_in_vault(None, |_| true);
         let value = match provider {
             Provider::Http(http) => {

@@ -95,7 +95,7 @@ impl Harness {
         harness
     }
 
-    /// The present configuration, secrets included: for whoever sends a request.
+    /// The present configuration, secrets included: the sender of a request needs it.
     pub fn config(&self) -> &Config {
         &self.runner.setup.config
     }

@@ -99,7 +99,7 @@ impl Outbox {
         self.writes.is_empty() && self.in_flight.is_none() && self.ordered.is_empty() && self.ready.is_empty()
     }
 
-    /// Aborts a call. One that still waits here was never made, and is not made any more.
+    /// Aborts a call. A call that still waits here was never made, and is not made any more.
     pub fn abort(&mut self, key: CallKey) {
         let is_it = |action: &Action| matches!(action, Action::CallModel { call, .. } | Action::CallPage { call, .. } if *call == key);
         let before = self.ready.len() + self.effects.len();
@@ -186,7 +186,7 @@ impl Outbox {
             commit.mark = self.mark;
             commit.given_up = true;
         }
-        // Who has asked what is stored is told what is, now.
+        // A read is answered with what is stored now.
         for (_, action) in self.effects.drain(..) {
             if matches!(action, Action::Read { .. }) {
                 self.ready.push_back(action);

@@ -39,7 +39,7 @@ impl PageCall {
         PageCall { command, tool: tool.into(), args, answers: Answers::default() }
     }
 
-    /// Its id, for the tool and for a question about it.
+    /// Its id, as the tool and a question about it have it.
     fn id(&self) -> String {
         format!("call-{}", self.command)
     }

@@ -48,7 +48,7 @@ impl Core {
 }
 
 impl Calls {
-    /// Who watches sees that a message has entered its run: before the answer that is there already.
+    /// Tells the watchers that a message has entered its run: before the answer that is there already.
     pub(super) fn tell_entered(&mut self, core: &mut Core, session: &str) {
         if core.sessions.is_watched(session) {
             core.outbox.tell_after_commit(self.history_notice(core, session));

@@ -37,7 +37,7 @@ pub(super) struct Reads {
 /// What a read is for.
 #[derive(Debug)]
 pub(super) enum After {
-    /// The epoch and whoever held it.
+    /// The epoch and its holder.
     Epoch,
     /// The skills of the account; `starting`: a start waits for them.
     Account { starting: bool },

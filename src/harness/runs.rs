@@ -34,7 +34,7 @@ impl Core {
         self.outbox.write(Write::Add { table: Table::Meta, key, value: session.into() });
     }
 
-    /// Whether a run of another session has a call with this id: whoever answers one names it by its id alone.
+    /// Whether a run of another session has a call with this id: an answer names its call by the id alone.
     fn waits_elsewhere(&self, session: &str, tool_call: &str) -> bool {
         let has = |run: &Run| run.parts().iter().any(|part| part.call(tool_call).is_some());
         self.sessions.iter().any(|(other, slot)| other != session && slot.session.current().is_some_and(has))
@@ -112,7 +112,7 @@ impl Setup {
         });
         let tool = form.as_ref().and_then(Form::tool).map(String::from);
         let settings = Settings { form, ..self.config.settings(on, system) };
-        // The conversation is one, over all its runs; whoever works for a run has a conversation of its own.
+        // All runs share one conversation; a run that works for another has a conversation of its own.
         let (key, runs) = match asking.delegate {
             Some(_) => (run, std::slice::from_ref(asking)),
             None => ("", session.runs.as_slice()),
@@ -337,7 +337,7 @@ impl Runner {
                 if !self.ready_to_call(core, session) {
                     return;
                 }
-                // What was recorded just now may have changed the decision: fewer turns, for one.
+                // What was recorded just now may have changed the decision: fewer turns are left, for example.
                 let now = core.session(session).and_then(session::Session::next);
                 if !matches!(now, Some((of, Entry::Called { call: next })) if of == run && next == call) {
                     continue;
@@ -380,7 +380,7 @@ impl Runner {
             OfQueue::Taken { .. } => self.calls.tell_entered(core, session),
             OfQueue::Queued { prompt, .. } => {
                 core.can_be_found(session, run);
-                // Whoever edits or removes it has its id.
+                // A page that edits or removes the message has its id.
                 let message = prompt.get("message").and_then(Value::as_str);
                 core.can_be_found(session, message.unwrap_or_default());
             }
@@ -391,7 +391,7 @@ impl Runner {
     fn after_run(&mut self, core: &mut Core, session: &str, run: &str, of: OfRun<'_>, entry: &Entry) {
         match of {
             OfRun::Resumed {} => {
-                // One that was put aside in this epoch has begun in it.
+                // A run that was put aside in this epoch has begun in it.
                 if core.runs.get(run).is_some() {
                     core.outbox.tell_after_commit(core.status_notice());
                     core.status_changed(true);
@@ -412,7 +412,7 @@ impl Runner {
             OfRun::Retrying { .. } | OfRun::FellBack { .. } => {
                 self.calls.tell_notice(core, &self.setup, session, run, entry)
             }
-            // Who watches is told the whole conversation by the start that found the run.
+            // The start that found the run tells the watchers the whole conversation.
             OfRun::Lost { .. } | OfRun::Interrupted { .. } => core.drop_drafts(session, run),
             OfRun::Ended { code, .. } => {
                 // What a run that works for another has done is safe with the end of that one.
@@ -697,7 +697,7 @@ impl Runner {
         }
         let id = run.id.clone();
         let mut parts: Vec<String> = run.parts().iter().map(|part| part.id.clone()).list();
-        // Whoever works for a run ends before it.
+        // A run that works for another ends before that other.
         parts.reverse();
         let of_part =
             |call: &LiveCall| call.owner.run().is_some_and(|run| parts.iter().any(|part| part == run));

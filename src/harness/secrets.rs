@@ -1,6 +1,6 @@
 //! Keys, kept out of everything but the requests that they are for.
 //!
-//! Decides in which forms a key is looked for, and what stands in its place. Promises: a key that was given once is taken
+//! Decides in which forms a key is looked for, and what stands in its place. Promises: a key of eight bytes or more is taken
 //! out of every text that passes here, as it is, as JSON writes it, and as a URL does; the longer of two is taken out
 //! first, because what is left of it would be half a key. Leaves to others: to hand over every text that comes from
 //! outside before it is stored, told or cut.
@@ -180,7 +180,7 @@ mod tests {
             let clean = secrets.scrubbed(text.clone());
             assert!(clean.contains("[REDACTED]") && !clean.contains("marked"), "{text}: {clean}");
         }
-        // One that looks the same everywhere is looked for once.
+        // A key that looks the same everywhere is looked for once.
         let mut secrets = Secrets::default();
         secrets.keep("sk-plain_0123");
         assert_eq!(secrets.0, ["sk-plain_0123"]);

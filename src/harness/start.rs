@@ -290,7 +290,7 @@ impl Holding {
         }
         for session in sessions {
             core.answer_waiters(session);
-            // Whoever waited for that one task is gone.
+            // The caller that waited for that one task is gone.
             if core.session(session).is_some_and(Session::is_once) {
                 runner.interrupt_session(core, session, StoppedBy::Lost, true);
             }
@@ -304,7 +304,7 @@ impl Holding {
         }
     }
 
-    /// A start that takes the workspace from whoever has it, because a person says so.
+    /// A start that takes the workspace from its holder, because a person says so.
     fn robs(&mut self) -> bool {
         let Some(Start { purpose: Purpose::Run { config, over, .. }, .. }) = &mut self.start else {
             return false;
@@ -337,7 +337,7 @@ impl Holding {
                     core.reply_now(command, Err(error.clone()));
                 }
             }
-            // Whoever holds the workspace does it.
+            // The holder of the workspace does it.
             Purpose::Sweep => core.sessions.forget_heads(),
         }
     }
@@ -396,8 +396,8 @@ impl Holding {
 }
 
 impl Harness {
-    /// Reads the journals that are needed at once: the first session's, those of the runs that have not ended, and those of
-    /// sessions that wait for a key, for it may be there now or come.
+    /// Reads the journals that are needed at once: the first session's, and those of the runs that have not ended. Those of
+    /// sessions that wait for a key too, because the key may be there now or come.
     pub(super) fn looked_around(&mut self, rows: &[Rows]) {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);

@@ -60,7 +60,7 @@ impl Core {
         Ok(())
     }
 
-    /// The answer by a session that is only looked at. `None`: whoever asks waits.
+    /// The answer by a session that is only looked at. `None`: the command waits.
     pub(super) fn answer_or_wait(
         &mut self,
         id: u32,
@@ -76,7 +76,7 @@ impl Core {
     fn stands(&self, session: &Session, asked: &Asked<'_>) -> Result<Stands, ErrorInfo> {
         let mut on = asked.run;
         let mut end = session.run_times(on);
-        // One that goes on with another comes after it.
+        // A run that goes on with another comes after it.
         for run in session.all_runs().filter(|_| asked.grace > 0) {
             let failed = end.and_then(|(_, ended)| ended).filter(|ended| ended.outcome == Outcome::Failed);
             let in_time = failed.is_some_and(|ended| run.started_at < held_until(ended, asked.grace));
@@ -89,7 +89,7 @@ impl Core {
                 session.queued(asked.run).map(|_| Stands { on: on.into(), answer: None, failed: None });
             return waits.ok_or_else(|| no_run(asked.run));
         };
-        // One whose message was removed has never begun.
+        // A run whose message was removed has never begun.
         let begun = session.past.get(on).is_none_or(|past| past.begun).then_some(started_at);
         Ok(Stands {
             on: on.into(),
@@ -105,7 +105,7 @@ impl Core {
         })
     }
 
-    /// The answer, unless it is not there yet, or waits: then whoever asks does.
+    /// The answer. `None`: it is not there yet, or an error that is held back; then the command waits.
     fn keep_waiter(
         &mut self,
         command: u32,

@@ -108,8 +108,8 @@ impl Setup {
         self.config.serving(on)?.timeouts()
     }
 
-    /// When the run of a session has to be over: as whoever it asks now says, else as the provider does that is asked
-    /// first.
+    /// When the run of a session has to be over, by the limit of the provider that it asks now. A provider without a limit
+    /// has that of the provider that is asked first.
     pub(super) fn over_at(&self, core: &Core, session: &str) -> Option<Millis> {
         let run = core.current(session).filter(|run| !run.held)?;
         let limit = |on| self.timeouts(on)?.run;

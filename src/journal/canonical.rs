@@ -166,7 +166,7 @@ impl Integrity {
     /// Whether a plain read may give the record. `what`: `agent session state`, `agent session event`.
     ///
     /// # Errors
-    /// `corrupt`, for one that was changed.
+    /// `corrupt` where it was changed.
     pub fn accept(self, what: &str, id: &str) -> Result<(), ErrorInfo> {
         if self != Integrity::Tampered {
             return Ok(());

@@ -146,7 +146,7 @@ macro_rules! entries {
             }
         }
 
-        /// The table as data, for the types that are written from it.
+        /// The table as data, of which the types are written.
         #[cfg(test)]
         pub(super) const TABLE: &[Kind] = &[$($( Kind {
             name: $kind,
@@ -466,7 +466,7 @@ entries! {
         Decision Refused = "refused" erasable true {
             /// Which tool call.
             tool_call: String,
-            /// Why, for the model too.
+            /// Why: the model reads it too.
             error: ErrorInfo,
         }
         /// A tool is to be run.
@@ -484,7 +484,7 @@ entries! {
             process: String,
             /// What it has to do.
             task: String,
-            /// The names of what it may hold at most; absent: whatever the run that delegates holds.
+            /// The names of what it may hold at most; absent: all that the run that delegates holds.
             capabilities: Option<Value>,
             /// How many model calls it may make.
             turns: u64,

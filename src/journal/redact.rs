@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 /// What stands where a secret stood.
 pub const REDACTED: &str = "[REDACTED]";
 
-/// A member whose name has one of these in it holds a secret, whatever it looks like.
+/// A member whose name has one of these in it holds a secret, even if its value does not look like one.
 const SECRET_NAMES: [&str; 6] = ["secret", "token", "password", "api_key", "apikey", "credential"];
 
 /// Names that only look so.
@@ -96,7 +96,7 @@ pub fn holds_secret(name: &str) -> bool {
 fn is_secret_name(name: &str) -> bool {
     // Names of members are in lower case, mostly.
     let plain = name.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
-    let small: String = if plain { String::new() } else { name.chars().map(folded).collect() };
+    let small = if plain { String::new() } else { name.chars().map(folded).collect::<String>() };
     let name = if plain { name } else { &small };
     holds_secret(name) && !PLAIN_NAMES.contains(&name)
 }

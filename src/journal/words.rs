@@ -96,7 +96,7 @@ macro_rules! words {
             }
         )*
 
-        /// The sets by their names, for the types that are written from them.
+        /// The sets by their names, of which the types are written.
         #[cfg(test)]
         pub(super) const SETS: &[(&str, &[&str])] = &[$( (stringify!($name), &$name::WORDS) ),*];
     };

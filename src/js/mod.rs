@@ -23,7 +23,7 @@ use wasm_bindgen::prelude::*;
 static ALLOCATOR: WasmDynamicTalc = new_wasm_dynamic_allocator();
 
 thread_local! {
-    /// Where the clients of this instance listen, for the one message that follows a panic.
+    /// Where the clients of this instance listen: they get the one message that follows a panic.
     static CLIENTS: RefCell<Vec<Function>> = const { RefCell::new(Vec::new()) };
 }
 

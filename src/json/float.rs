@@ -63,7 +63,7 @@ fn scaled(digits: u64, tens: i64) -> f64 {
             twos += 4;
         }
     }
-    // The smallest floats have fewer digits: what is too much goes here, for no number may be rounded twice.
+    // The smallest floats have fewer digits: what is too much goes here, because no number may be rounded twice.
     let (bits, drop) = (128 - wide.leading_zeros() as i32, SMALLEST - twos);
     if drop > bits - 53 && drop > 0 {
         let kept = wide.unbounded_shr(drop as u32);

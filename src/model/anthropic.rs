@@ -94,21 +94,7 @@ fn write(body: &mut Body<'_>, _: &Dialect, settings: &Settings, tools: &[ToolSpe
     if !tools.is_empty()
         && let Some(out) = body.member("tools")
     {
-        out.push('[');
-        for (at, tool) in tools.iter().enumerate() {
-            out.push_str(if at == 0 { r#"{"name":"# } else { r#",{"name":"# });
-            push_text(out, &tool.name);
-            out.push_str(r#","description":"#);
-            push_text(out, &tool.description);
-            out.push_str(r#","input_schema":"#);
-            out.push_str(&tool.input_schema);
-            if at + 1 == tools.len() {
-                out.push_str(r#","cache_control":"#);
-                out.push_str(CACHE);
-            }
-            out.push('}');
-        }
-        out.push(']');
+        write_tools(out, tools);
     }
     if !settings.system.trim().is_empty()
         && let Some(out) = body.member("system")
@@ -125,6 +111,25 @@ fn write(body: &mut Body<'_>, _: &Dialect, settings: &Settings, tools: &[ToolSpe
         out.push_str(messages);
         out.push(']');
     }
+}
+
+/// Writes the list of the tools, cached up to its end.
+fn write_tools(out: &mut String, tools: &[ToolSpec]) {
+    out.push('[');
+    for (at, tool) in tools.iter().enumerate() {
+        out.push_str(if at == 0 { r#"{"name":"# } else { r#",{"name":"# });
+        push_text(out, &tool.name);
+        out.push_str(r#","description":"#);
+        push_text(out, &tool.description);
+        out.push_str(r#","input_schema":"#);
+        out.push_str(&tool.input_schema);
+        if at + 1 == tools.len() {
+            out.push_str(r#","cache_control":"#);
+            out.push_str(CACHE);
+        }
+        out.push('}');
+    }
+    out.push(']');
 }
 
 /// How many tokens a model may think for that does not choose them itself.
@@ -1041,7 +1046,7 @@ mod tests {
             ("model_context_window_exceeded", StopReason::ContextWindow),
             ("refusal", StopReason::Refusal(None)),
             ("unheard_of", StopReason::EndTurn),
-            // There is no call, whatever it says.
+            // There is no call, even if the reason says so.
             ("tool_use", StopReason::EndTurn),
         ] {
             let [delta, end] = stop(reason);

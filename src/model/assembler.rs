@@ -239,7 +239,7 @@ impl Assembler {
                     let cut = match stop {
                         None => part.open,
                         Some(StopReason::EndTurn | StopReason::ToolUse | StopReason::Pause) => false,
-                        // Whatever cut the answer may have cut the call that came last.
+                        // What cut the answer may have cut the call that came last.
                         Some(_) => last && !is_object(&arguments),
                     };
                     if cut || name.is_empty() {

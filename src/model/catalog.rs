@@ -31,8 +31,8 @@ pub enum Ability {
 /// The words for [`Ability`], in its order.
 const ABILITIES: [&str; 5] = ["tools", "images", "documents", "reasoning", "structured"];
 
-/// Millionths of a millionth of a dollar, for one token of the input, of the output, read from the cache and written
-/// to it. So a price in dollars for a million tokens is whole to its sixth digit.
+/// Millionths of a millionth of a dollar: what one token costs of the input, of the output, read from the cache and
+/// written to it. So a price in dollars for a million tokens is whole to its sixth digit.
 type Prices = [u64; 4];
 
 /// Of [`Prices`], what makes a nano-dollar.
@@ -134,8 +134,9 @@ impl Catalog {
         Some(if free.is_some() { known.free() } else { known })
     }
 
-    /// The same of a model on a server of one's own: it costs nothing where no price is given under its preset or kind,
-    /// whatever its vendor takes for it elsewhere. Not so one that the server only passes on: Ollama's end with `cloud`.
+    /// The same of a model on a server of the user's own. It costs nothing where no price is given under its preset or
+    /// kind, also when its vendor takes money for it elsewhere. A model that the server only passes on has its vendor's
+    /// price: the names of Ollama's end with `cloud`.
     pub fn find_local(&self, kind: &str, preset: &str, id: &str) -> Option<Known> {
         let known = self.find(kind, preset, id);
         let priced =
@@ -352,7 +353,7 @@ mod tests {
         // $2 and $10, no own price for writing where OpenAI bills none: $5, $30, $0.50.
         assert_eq!(cost("openai", "gpt-6.1-sol", usage(1_000, 1_000, 0, 0)), Some(12_000_000));
         assert_eq!(cost("openai", "gpt-5.5", usage(1_000, 100, 1_000, 1_000)), Some(13_500_000));
-        // A prompt of more than 272,000 tokens: twice the input, one and a half times the output, for all of it.
+        // A prompt of more than 272,000 tokens: all of it costs twice the input, one and a half times the output.
         assert_eq!(cost("openai", "gpt-6.1-sol", usage(272_000, 1_000, 0, 0)), Some(554_000_000));
         assert_eq!(cost("openai", "gpt-6.1-sol", usage(272_000, 1_000, 1, 0)), Some(1_103_000_200));
         // From 200,000 tokens on $4, $1 read and $12.

@@ -299,7 +299,7 @@ mod tests {
         }),
     ];
 
-    /// What the readers of JSON were given while this answer came in reads of so many bytes, for each byte of it.
+    /// How many bytes the readers of JSON were given for each byte of this answer, which came in reads of so many bytes.
     fn looked_at(wire: Wire, events: &[Value], read: usize) -> usize {
         let frame = |event: &Value| match wire {
             Wire::Ollama => format!("{event}\n"),

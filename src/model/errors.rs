@@ -88,7 +88,7 @@ impl Told {
     fn stands_for(&self) -> Option<Code> {
         let words = self.message.to_ascii_lowercase();
         let has = |any: &[&str]| any.iter().any(|text| find::has(&words, text));
-        // What is spent or barred is so, whatever it is called besides.
+        // What is spent or barred is so, also where the server calls it something else as well.
         if has(&[
             "credit balance",
             "out of credits",
@@ -263,7 +263,7 @@ pub(super) fn http(status: u16, headers: &[(String, String)], body: &str, now: M
         retry_after: header("retry-after-ms")
             .and_then(|ms| ms.trim().parse().ok())
             .or_else(|| retry_after(header("retry-after")?.trim(), now)),
-        // What is spent is spent and what is locked is locked, whatever a proxy in between thinks of the status.
+        // What is spent is spent and what is locked is locked, also where a proxy in between asks for another try.
         retry: header("x-should-retry")
             .filter(|_| !matches!(code, Code::Quota | Code::Auth | Code::Permission))
             .and_then(|word| word.trim().parse().ok()),
@@ -503,8 +503,8 @@ pub fn check_header(name: &str, value: &str) -> Result<(), ErrorInfo> {
 /// The address of `path` below a base URL.
 ///
 /// # Errors
-/// `invalid_config` where the base is no http(s) URL that a path can be added to. It is not quoted, for it may
-/// hold a password.
+/// `invalid_config` where the base is no http(s) URL that a path can be added to. It is not quoted, because
+/// it may hold a password.
 pub fn join_url(base: &str, path: &str) -> Result<String, ErrorInfo> {
     let wrong = |message: &str| {
         ErrorInfo::new(Code::InvalidConfig, message)

@@ -77,7 +77,7 @@ impl Form {
         while tools.iter().any(|tool| tool.name == name) {
             name.push('_');
         }
-        // Who thinks must not be told which tool to call; these think unless they are told not to.
+        // A model that thinks must not be told which tool to call; these think unless they are told not to.
         let thinks = match reasoning {
             Some(reasoning) => reasoning != Reasoning::Off,
             None => peer.dialect.effort == Effort::Switched,
@@ -155,6 +155,7 @@ struct Narrowing {
 }
 
 impl Narrowing {
+    #[expect(clippy::too_many_lines, reason = "what becomes of each keyword, side by side")]
     fn schema(&mut self, schema: &str, depth: u8, out: &mut String) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         let members = Members::of(schema)?;
@@ -230,7 +231,7 @@ impl Narrowing {
             }
         }
         if object {
-            // One without members is one of any.
+            // An object without members is an object of any members.
             self.object(&members, depth, out)?;
         }
         let mut description = members.text("description").into_owned();

@@ -1,8 +1,9 @@
 //! Ids and names as a provider takes them.
 //!
 //! Decides what stands for an id or a name that a provider would refuse, because another one gave it. Promises: the
-//! same for the same, always, so that a call and its result meet and a cached prefix stays as it is; two that differ
-//! stay different. Leaves to others: which alphabet a provider has (`presets`).
+//! same for the same, always, so that a call and its result meet and a cached prefix stays as it is. Two that differ
+//! stay different, but for a chance of one in 10^12, because a hash stands for what does not fit. Leaves to others: which
+//! alphabet a provider has (`presets`).
 
 use super::Ids;
 use std::borrow::Cow;
@@ -29,7 +30,7 @@ pub(super) fn plain(text: &str, most: usize) -> Cow<'_, str> {
     let mark = digits(text, 8);
     let kept =
         text.chars().map(|c| if allowed(c) { c } else { '_' }).take(most.saturating_sub(mark.len() + 1));
-    Cow::Owned(kept.chain(['_']).chain(mark.chars()).collect())
+    Cow::Owned(kept.chain(['_']).chain(mark.chars()).collect::<String>())
 }
 
 /// So many letters and digits that follow from a text (FNV-1a): nobody's secret, and nothing to protect.
@@ -42,7 +43,7 @@ fn digits(text: &str, count: usize) -> String {
         hash /= 36;
         digit
     };
-    (0..count).map(digit).collect()
+    (0..count).map(digit).collect::<String>()
 }
 
 #[cfg(test)]

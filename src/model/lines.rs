@@ -132,7 +132,7 @@ mod tests {
         check(b"\xEF\xBB\xBF{}\n\n", &["{}"], true);
         check("{\"a\":\"h\u{e9} \u{1f4e6}\"} \n".as_bytes(), &["{\"a\":\"h\u{e9} \u{1f4e6}\"}"], true);
         check(b"{\"a\":\"\xF0\x9F\"}\n", &["{\"a\":\"\u{fffd}\"}"], true);
-        // Once objects come, whatever comes is for the codec to judge.
+        // After the first object, the codec judges each line.
         check(b"{}\nno json\n", &["{}", "no json"], true);
     }
 

@@ -35,7 +35,7 @@ fn key_path(endpoint: &Endpoint, list: bool) -> Option<&'static str> {
     endpoint.dialect.key_path.filter(|_| !list)
 }
 
-/// The request for the list, or without `list` for whatever shows that a key is good.
+/// The request for the list; without `list`, a request that shows whether a key is good.
 pub(super) fn request(of: &Codec, endpoint: &Endpoint, list: bool) -> Result<HttpRequest, ErrorInfo> {
     let url = join_url(&endpoint.base_url, key_path(endpoint, list).unwrap_or(of.list.path))?;
     Ok(HttpRequest { url, headers: of.headers(endpoint), body: String::new() })

@@ -85,25 +85,7 @@ pub(super) struct Shape {
 
 /// Appends a message as one or more, or nothing.
 pub(super) fn encode(shape: &Shape, dialect: &Dialect, message: &Message, out: &mut String) {
-    let begin = |out: &mut String, text: &str| {
-        if !out.is_empty() {
-            out.push(',');
-        }
-        out.push_str(text);
-    };
-    for block in &message.blocks {
-        if let Block::ToolResult { id, name, text, .. } = block {
-            begin(out, r#"{"role":"tool","tool_call_id":"#);
-            push_text(out, &dialect.ids.map(id));
-            if shape.result_names_tool {
-                out.push_str(r#","tool_name":"#);
-                push_text(out, &plain(name, 64));
-            }
-            out.push_str(r#","content":"#);
-            push_text(out, text);
-            out.push('}');
-        }
-    }
+    encode_results(shape, dialect, message, out);
     // Only a person sends files, and with them neither calls nor thoughts.
     if message.blocks.iter().any(|block| matches!(block, Block::File(_))) {
         begin(out, r#"{"role":"user","content":"#);
@@ -172,6 +154,31 @@ pub(super) fn encode(shape: &Shape, dialect: &Dialect, message: &Message, out: &
         out.push(']');
     }
     out.push('}');
+}
+
+/// Begins a message with this text.
+fn begin(out: &mut String, text: &str) {
+    if !out.is_empty() {
+        out.push(',');
+    }
+    out.push_str(text);
+}
+
+/// Appends the results of tools, a message each.
+fn encode_results(shape: &Shape, dialect: &Dialect, message: &Message, out: &mut String) {
+    for block in &message.blocks {
+        if let Block::ToolResult { id, name, text, .. } = block {
+            begin(out, r#"{"role":"tool","tool_call_id":"#);
+            push_text(out, &dialect.ids.map(id));
+            if shape.result_names_tool {
+                out.push_str(r#","tool_name":"#);
+                push_text(out, &plain(name, 64));
+            }
+            out.push_str(r#","content":"#);
+            push_text(out, text);
+            out.push('}');
+        }
+    }
 }
 
 /// Appends what a person says with files.

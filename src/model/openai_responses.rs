@@ -3,7 +3,7 @@
 //! Decides how a conversation is written as items and what each event of the stream means. Promises: nothing is kept
 //! on the provider's side. So what it must know again goes back to it as it came, sealed thinking included, and to no
 //! other provider. Left out is what it refuses: an item's id counts as a reference to something stored, and nothing is.
-//! Pieces find their item by its index, whatever ids a proxy gives them. A piece that never came is made up for by the
+//! Pieces find their item by its index, also where a proxy gives them other ids. A piece that never came is made up for by the
 //! end of its item. Leaves to others: that every tool call has a result (`session/`), keys and sending (`browser/`).
 
 use super::assembler::{Assembler, Body as Content, Part};
@@ -50,13 +50,13 @@ fn write(body: &mut Body<'_>, dialect: &Dialect, settings: &Settings, tools: &[T
         let summary = if effort == Reasoning::Off { r#""}"# } else { r#"","summary":"auto"}"# };
         body.raw("reasoning", &[r#"{"effort":""#, effort.effort(), summary].concat());
     }
-    // Whoever says how hard to think has a model that thinks; most that can do so unasked. One that cannot may refuse
-    // the question, so where nobody knows it is not put.
+    // A configuration that says how hard to think has a model that thinks; most models that can do so unasked. A model
+    // that cannot may refuse the question, so it is not put where nobody knows.
     let thinks = settings.reasoning.is_some() || settings.known.can(Ability::Reasoning) == Some(true);
     if dialect.sealed || thinks {
         body.raw("include", r#"["reasoning.encrypted_content"]"#);
     }
-    // Left out, `strict` means that every argument is asked for, whatever the schema says.
+    // Without `strict`, every argument is asked for, also one that the schema does not require.
     openai::tools(body, tools, r#"{"type":"function","#, r#","strict":false}"#);
     if let Some(name) = settings.forced()
         && let Some(out) = body.member("tool_choice")
@@ -983,7 +983,7 @@ mod tests {
             assert_eq!(shown(1).collect::<String>(), "so\n\nit is");
             assert_eq!(shown(2).collect::<String>(), "x");
         }
-        // What was shown stays, whatever the end says; an item ends once.
+        // What was shown stays, also where the end says something else; an item ends once.
         let other = answer(&[
             text(0, 0, "shown"),
             done(0, message(&["other"])),

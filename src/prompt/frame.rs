@@ -17,7 +17,7 @@ pub fn framed(text: &str, source: Source, mark: &str) -> String {
         }
         Source::Workspace | Source::System => text,
     };
-    // Whoever has seen an earlier turn knows the mark. What stands for it keeps its two sides from becoming one.
+    // A tool that has seen an earlier turn knows the mark. What stands for it keeps its two sides from becoming one.
     let text = find::replace(text, mark, "…");
     ["<result source=\"", source.as_str(), "\" ", mark, ">\n", &text, "\n</result ", mark, ">"].concat()
 }

@@ -150,7 +150,7 @@ impl Skill {
             .done()
     }
 
-    /// The text of it, for a run that may do this.
+    /// Its text, as a run gets it that has this policy.
     fn body(&self, registry: &Registry, policy: &Policy) -> String {
         let tools = if find::has(&self.template, TOOLS) {
             listed(registry, policy, &self.tools)
@@ -208,7 +208,7 @@ pub(super) fn assistant(skills: &[Skill], registry: &Registry, policy: &Policy) 
     }
 }
 
-/// The list of the skills there are, for the first step.
+/// The list of the skills there are, which the first step shows.
 pub(super) fn list(skills: &[Skill]) -> String {
     let lines: Vec<String> =
         offered(skills).map(|skill| ["- ", &skill.name, ": ", &skill.description].concat()).list();

@@ -35,7 +35,7 @@ pub enum Subject {
     Id,
     /// The session that the run, the task or the message `id` is of.
     Run,
-    /// Either of these, whichever `id` is.
+    /// Either of these: what `id` is decides.
     IdOrRun,
 }
 
@@ -52,7 +52,7 @@ pub enum Need {
     Write,
     /// To change it as its owner, by a running agent.
     Work,
-    /// `Work` where `action` is `reconnect`, for what goes on needs somebody who goes on with it; else `Write`.
+    /// `Work` where `action` is `reconnect`, because a run that goes on needs an agent; else `Write`.
     Recover,
 }
 
@@ -61,9 +61,9 @@ pub enum Need {
 pub enum Source {
     /// The session as it is in our hands, or as it folds.
     Fold,
-    /// Rows of its journal, whoever holds it.
+    /// Rows of its journal, also where another tab holds it.
     Rows,
-    /// All rows of its journal, whoever holds it.
+    /// All rows of its journal, also where another tab holds it.
     Journal,
     /// What is in our hands, held against the end of what is stored.
     End,
@@ -155,8 +155,8 @@ impl Request {
         }
     }
 
-    /// Whether it stops what was given before it, whichever that is. Whoever still reads the files of a message gives that
-    /// one up: it would begin after the interrupt that was meant for it.
+    /// Whether it stops what was given before it, without naming it. A message whose files are still read is given up: its
+    /// run would begin after the interrupt that was meant for it.
     pub fn interrupts(&self) -> bool {
         let names = |name: &str| self.args.get(name).is_some_and(|value| !value.is_null());
         // A run or a prompt that is named is another.

@@ -17,7 +17,7 @@ pub struct Budget([Option<u64>; 5]);
 const NANO: f64 = 1e9;
 
 impl Budget {
-    /// Reads a recorded one; whatever is no limit limits nothing.
+    /// Reads a recorded budget; a value that is no limit limits nothing.
     pub fn from_record(record: Option<&Value>) -> Budget {
         Budget(Limit::ALL.map(|limit| {
             let number = record?.get(limit.as_str())?.as_f64().filter(|number| *number >= 0.0)?;

@@ -49,7 +49,7 @@ pub struct Budgets {
 }
 
 impl Budgets {
-    /// Whatever is used up first.
+    /// The first limit that is used up.
     fn exceeded(&self) -> Option<Entry> {
         let over = |of: Spender, (budget, sums, since): &(Budget, Sums, Millis)| {
             let (what, spent, limit) = budget.exceeded(sums, *since)?;
@@ -66,7 +66,7 @@ pub struct Delegate {
     pub tool_call: String,
     /// The process type that it works as.
     pub process: String,
-    /// What it may hold at most; `None`: whatever the run that delegates holds.
+    /// What it may hold at most; `None`: all that the run that delegates holds.
     pub capabilities: Option<Vec<String>>,
     /// How many model calls it may make.
     pub turns: u64,
@@ -324,7 +324,7 @@ impl Turn {
         }
     }
 
-    /// Whichever says more: what came this time, or the last.
+    /// What came this time or what came the last time: the one with more words.
     fn more(&mut self, blocks: &[Block]) -> Vec<Block> {
         let said = |blocks: &[Block]| blocks.iter().map(Block::said_len).sum::<usize>();
         let had = std::mem::take(&mut self.had);
@@ -663,7 +663,7 @@ impl Run {
                 capabilities: capabilities.as_ref().and_then(texts),
                 turns: *turns,
             });
-            // Who has failed the one has failed the other.
+            // A provider that has failed the one has failed the other.
             run.on = on;
             call.delegate = Some(Box::new(run));
             call.state = CallState::Delegated;

@@ -22,7 +22,7 @@ pub struct Output {
     pub schema: String,
     /// The page's function that says whether an answer fits, in place of the schema; gone with its page.
     pub validate: Option<u32>,
-    /// `None`: it cannot be used here, for the want of regular expressions.
+    /// `None`: it cannot be used here, because there are no regular expressions.
     compiled: Option<Schema>,
 }
 

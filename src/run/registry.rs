@@ -122,7 +122,7 @@ impl Runs {
         self.drop_of(of.as_deref());
     }
 
-    /// Something came too late, for this run.
+    /// Something came too late: it was this run's.
     pub fn drop_of(&mut self, run: Option<&str>) {
         self.all_dropped += 1;
         if let Some(run) = run {

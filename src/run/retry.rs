@@ -15,7 +15,7 @@ const TRIES: u64 = 3;
 const FIRST_WAIT: Millis = 500;
 const LONGEST_WAIT: Millis = 8_000;
 
-/// The longest wait that a provider may ask for, in milliseconds: whoever is in front of the page should know sooner.
+/// The longest wait that a provider may ask for, in milliseconds: a person before the page should know sooner.
 const LONGEST_ASKED: Millis = 120_000;
 
 /// A model call that came to nothing.

@@ -84,8 +84,8 @@ pub fn of_session(status: Option<Status>, run: Option<Activity>) -> Activity {
     }
 }
 
-/// Whether an output ends as if somebody was to type now. Newlines behind it do not count; spaces do, for every prompt
-/// ends in one.
+/// Whether an output ends as if somebody was to type now. Newlines behind it do not count; spaces do, because
+/// every prompt ends in one.
 pub fn looks_like_prompt(output: &[u8]) -> bool {
     let from = output.len().saturating_sub(PROMPT_TAIL as usize);
     let text = String::from_utf8_lossy(output.get(from..).unwrap_or_default());

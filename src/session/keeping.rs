@@ -78,7 +78,7 @@ impl Session {
         self.keeping.record.as_ref()
     }
 
-    /// The name of the provider that it was launched with; `None`: whichever is asked first.
+    /// The name of the provider that it was launched with; `None`: the provider that is asked first.
     pub fn provider(&self) -> Option<&str> {
         self.keeping.provider.as_deref()
     }
@@ -217,7 +217,7 @@ impl Session {
                             let own = args.get("provider").and_then(Value::as_str).map(String::from);
                             let kept = (what == what::FORK).then(|| self.keeping.provider.take()).flatten();
                             self.keeping.provider = own.or(kept);
-                            // It is a copy of what there was, whatever had become of that.
+                            // The copy is a session of its own, also of a removed one or a task of its own.
                             (self.keeping.once, self.keeping.removed) = (false, None);
                         }
                         _ => {}
@@ -385,7 +385,7 @@ impl Session {
     fn keep_call(&mut self, run: &str, tool_call: &str, status: &str, at: Millis) {
         let begun = self.keeping.begun.remove(tool_call);
         let Some(call) = self.run(run).and_then(|run| run.call(tool_call)) else { return };
-        // One that is not run again had begun before its page was lost.
+        // A call that is not run again had begun before its page was lost.
         let status = if begun.is_some() && status == "denied" { UNKNOWN } else { status };
         let capability = begun.or_else(|| self.effect_of(&call.name).map(|tool| tool.capability.clone()));
         let Some(capability) = capability else { return };

@@ -6,7 +6,8 @@
 //! writing it all down (`harness/`).
 //!
 //! The order of checks and the texts are held against the cases in `tests/host/origins/craik`. Each change gives an event, an exit
-//! word takes the holder away, a prompt looks for a lost holder too, and an id is never used again.
+//! word takes the holder away, and a prompt looks for a lost holder too. The id of a session, also of a stopped one, is
+//! given to no other as long as anything of it is there.
 
 use super::dates;
 use super::operator::{Action, Operator, may, owner, present};
@@ -121,7 +122,7 @@ impl Act<'_> {
         self.at.max(started.unwrap_or_default())
     }
 
-    /// Changes the status by the table, and whatever else comes with it; and tells of it.
+    /// Changes the status by the table, and the members that go with it, and tells of it.
     fn make(
         &mut self,
         cause: Cause,
@@ -459,7 +460,7 @@ pub struct Copy<'a> {
     pub from: Value,
 }
 
-/// A copy becomes a session of its own, and of whoever made it. Its status stays; nobody holds it.
+/// A copy becomes a session of its own, owned by the operator who made it. Its status stays; nobody holds it.
 pub fn copy(asked: &Asked<'_>, record: &Record, copy: &Copy<'_>) -> Outcome {
     let begun = present(asked.operator, asked.at)
         .and_then(|operator| may(asked.operator, Action::Launch, None, asked.at).map(|()| operator))
@@ -480,7 +481,7 @@ pub fn copy(asked: &Asked<'_>, record: &Record, copy: &Copy<'_>) -> Outcome {
         let note = ["Persistent agent session ", copy.kind, "."].concat();
         let record = act.record.with(changes.done(), Some(&note))?;
         let metadata = Object::new().all(copy.from.clone()).done();
-        // Whoever wrote it need not have looked.
+        // The instance that wrote the original may not have looked.
         let whole = record.json();
         act.keep(record, &whole, copy.kind, at, Object::new().value("metadata", metadata).done())
     })
@@ -531,9 +532,9 @@ pub fn recover(asked: &Asked<'_>, recovery: &Recovery<'_>) -> Outcome {
 }
 
 /// Something for the model, or an exit word. `files`: something besides the text. `pid`: who holds the session while
-/// the run works. Whether the session works already is not asked here: whoever knows drops what came of it.
+/// the run works. Whether the session works already is not asked here: the harness, which knows, drops what came of it.
 pub fn prompt(asked: &Asked<'_>, text: &str, files: bool, pid: Option<u64>) -> Outcome {
-    // Whose it is comes later: that it takes no prompts is said first.
+    // The owner is checked later: that the session takes no prompts is said first.
     Act::on(asked, Action::Status, None, &mut |act| {
         act.look(asked)?;
         let status = go(act.record.id(), act.record.status(), Cause::Prompt)?;
@@ -752,7 +753,7 @@ struct Failure<'a> {
 }
 
 impl Failure<'_> {
-    /// One of which nothing else is known.
+    /// A failure of which nothing else is known.
     fn plain(reason: Reason) -> Self {
         Failure { reason, detail: None, context: Object::new().done() }
     }

@@ -53,7 +53,7 @@ pub const DEFAULT_MAX_TURNS: u64 = 20;
 /// How long the mark of a conversation is, in hexadecimal digits.
 const MARK: usize = 12;
 
-/// A run that is over, for those who still ask after it.
+/// A run that is over, as later questions about it need it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Past {
     /// When it began, or its message was queued.
@@ -241,7 +241,7 @@ impl Session {
         }
     }
 
-    /// What the answers of a provider are recorded under from here on. One that could not open what it had sealed gets
+    /// What the answers of a provider are recorded under from here on. A provider that could not open what it had sealed gets
     /// another name: what it has said so far is a stranger's, and goes to it without what only its author may read.
     pub fn name_of(&self, mut provider: String) -> String {
         if self.unsealed > 0 {
@@ -267,8 +267,8 @@ impl Session {
         for run in current.parts() {
             running += run.calls().iter().filter(|call| call.state == CallState::Ordered).count();
         }
-        // Of a session the part counts that is known, of whatever was configured before; not so of a run, which is followed
-        // by another with a budget of its own.
+        // In a session's budget the known part of the cost counts, because other configurations may have come before. In a
+        // run's budget it does not: the next run has a budget of its own.
         let spent = (!self.uncounted).then_some(self.sums.known_cost);
         let sums = Sums { cost: spent, ..self.sums };
         let next = current.next(&Rules {
@@ -407,7 +407,7 @@ impl Session {
             let Block::ToolCall { id, .. } = block else { continue };
             let mut n = 1;
             let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-            *id = id.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
+            *id = id.chars().map(|c| if allowed(c) { c } else { '_' }).collect::<String>();
             let mut own = id.clone();
             while self.call_ids.contains_key(&own) || fresh.contains(&own) || taken(&own) {
                 n += 1;
@@ -439,7 +439,7 @@ impl Session {
                 if let Some(run) = self.runs.last_mut().filter(|run| run.ended.is_none()) {
                     run.forget_page();
                 }
-                // Whoever takes it over does not send what another one's page has queued.
+                // A holder that takes the session over does not send what the page of another has queued.
                 self.hold_queue(true);
                 self.forget_page_of_queue();
             }
@@ -466,7 +466,7 @@ impl Session {
             // The record is kept apart: `keeping`.
             OfRecord::Commanded { .. } | OfRecord::Recorded { .. } => return,
         };
-        // What was always allowed was allowed there. Who has written what comes from a file, nobody knows.
+        // What was always allowed was allowed there. Nobody knows who has written what comes from a file.
         self.grants.clear();
         self.empty_queue(header.at);
         if what == what::IMPORT || args.get("imported") == Some(&Value::Bool(true)) {
@@ -558,7 +558,7 @@ impl Session {
                 (message.into(), at)
             });
         }
-        // Whoever attaches a file has not read all that it says.
+        // A person who attaches a file may not have read all that it says.
         if !prompt.files.is_empty() {
             self.outside_at = Some(header.seq);
         }

@@ -11,7 +11,7 @@ use crate::ports::Millis;
 /// The person that a session belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operator {
-    /// Who, for whoever has issued it.
+    /// The person, by the name that the issuer uses.
     pub subject: String,
     /// By whom it was issued.
     pub issuer: Option<String>,

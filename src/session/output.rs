@@ -23,7 +23,7 @@ impl Default for Output<'_> {
 }
 
 impl<'a> Output<'a> {
-    /// One of which the last so many bytes can be read.
+    /// An output of which the last so many bytes can be read.
     pub fn with_capacity(capacity: u64) -> Output<'a> {
         Output { pieces: Vec::new(), total: 0, capacity }
     }

@@ -1,9 +1,9 @@
 //! The queue: messages that were sent while a run works, and wait for their turn.
 //!
 //! Decides whose turn it is, and when the queue is held. Promises: a message is taken once, in the order in which it
-//! came, and not before it can be edited and removed; what is held never begins by itself; clearing empties the queue,
-//! and a copy of a session has none, for otherwise two sessions would do the same. Leaves to others: who may queue what
-//! (`harness/`), and where a message that steers enters its run (`run/`).
+//! came, and not before it can be edited and removed; what is held never begins by itself; clearing empties the queue.
+//! A copy of a session has no queue, because otherwise two sessions would do the same. Leaves to others: who may queue
+//! what (`harness/`), and where a message that steers enters its run (`run/`).
 //!
 //! Each message is held by itself. An interrupt, a failure and a new holder hold the messages that wait at that moment.
 //! They are let go by name, or by a run that completes: a person who begins a run, or goes on with one, wants the

@@ -54,7 +54,7 @@ pub fn again(session: &mut Session, row: &Row) -> Result<Option<Difference>, Err
         return Ok(Some(Difference { seq: header.seq, stored: row.clone(), made: None }));
     };
     let (made_header, made) = session.row(header.at, run.as_deref(), &entry);
-    // Who has signed it is not the machine's affair.
+    // The signature is not the machine's affair.
     if made.to_text() != row.to_text() {
         return Ok(Some(Difference { seq: header.seq, stored: row.clone(), made: Some(made) }));
     }

@@ -1,8 +1,8 @@
 //! What the model is sent: the conversation as a view of the runs.
 //!
 //! Promises: only whole things. An answer that broke off gives its text and nothing else, thinking goes back
-//! unchanged or not at all, and every tool call that is sent has exactly one result. The text only ever grows,
-//! so that a provider's prompt cache holds.
+//! unchanged or not at all, and every tool call that is sent has exactly one result. The text grows at its end, so
+//! that a provider's prompt cache holds, until an edit or a refused file takes it back to an earlier place.
 
 use super::Session;
 use crate::error::{Code, ErrorInfo};
@@ -18,7 +18,7 @@ pub struct Transcript {
     generation: u64,
     mark: String,
     text: String,
-    /// How it began with each run that was taken up, for a newer version of what follows.
+    /// How it began with each run that was taken up: a newer version of what follows starts there.
     starts: Vec<Start>,
     runs: usize,
     turns: usize,
@@ -129,7 +129,7 @@ impl Transcript {
             if run.ended.is_none() {
                 return &self.text;
             }
-            // One that has entered it, and was never sent.
+            // A message that has entered the run, and was never sent.
             self.push_steered(run, usize::MAX, refused);
             (self.runs, self.turns, self.prompted, self.steered) = (self.runs + 1, 0, false, 0);
         }

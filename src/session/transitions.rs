@@ -93,7 +93,7 @@ pub enum Cause {
     Stop,
     /// It is told to stop while a run works.
     StopWaiting,
-    /// Whoever looked found that its holder is gone in the middle of a run, or its endpoint.
+    /// A look at it found that its holder is gone in the middle of a run, or its endpoint.
     Stale,
     /// It is restarted.
     Restart,

@@ -76,7 +76,7 @@ pub enum Origin {
     Page,
     /// The function that the client knows by this number.
     Host(u32),
-    /// Whoever answers by `tools.resolve`.
+    /// A person, or code of the page, by `tools.resolve`.
     Person,
     /// Another run.
     Delegate,
@@ -186,6 +186,7 @@ impl Definition {
 
     /// Reads what the client sends for `tools.register`. `replace` is allowed and left to the caller: it is
     /// about the registry, not about the tool.
+    #[expect(clippy::too_many_lines, reason = "the members of a tool, each with its default")]
     pub fn parse(value: &Value) -> Result<Definition, ErrorInfo> {
         let name = value.get("name").and_then(Value::as_str).unwrap_or_default();
         let what = if name.is_empty() { "a tool".to_string() } else { format!("the tool '{name}'") };

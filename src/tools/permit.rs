@@ -142,7 +142,7 @@ pub fn decide<'a>(wanted: &Wanted<'_>, facts: &Facts<'a>) -> Permit<'a> {
     if let Some(definition) = &answers.allowed {
         let changed = *definition != fingerprint(tool);
         return match facts.policy.verdict(tool, false).0 {
-            // To the page's own code, an answer about another tool is none, whatever the rules say.
+            // To the page's own code, an answer about another tool is none, also where the rules allow or deny it.
             _ if changed && by_page => ask(&checked, AskReason::DefinitionChanged),
             Verdict::Deny => Permit::Refuse(not_allowed(tool, by_page)),
             _ if changed => ask(&checked, AskReason::DefinitionChanged),
@@ -351,7 +351,7 @@ mod tests {
         }
     }
 
-    /// Whatever else is to be said of it: it may have taken effect already.
+    /// This comes before all other reasons: it may have taken effect already.
     #[test]
     fn a_lost_call_that_may_not_run_twice_is_asked_about_first() {
         let mut case = Case::new(OUTSIDE).rule("deny");
@@ -361,7 +361,7 @@ mod tests {
         assert_eq!(case.next(), "ask unknown_outcome");
         case.config["capabilities"] = json!([]);
         assert!(case.next().contains("requires the Mail capability"));
-        // One that may takes the way of every call.
+        // A call that may run twice takes the way of every call.
         let mut case = Case::new(MODEL);
         case.lost = true;
         assert_eq!(case.next(), "inspect 9 {}");

@@ -56,7 +56,7 @@ impl Policy {
     /// capabilities no more than these.
     pub fn delegated(&self, process: &str, capabilities: Option<&[String]>) -> Policy {
         let mut policy = self.clone();
-        // Who only reads has nobody who writes.
+        // A run that only reads has no delegate that writes.
         let process = if self.reads_only() { "Researcher" } else { process };
         policy.process = Some(process.into());
         if let Some(names) = capabilities {
@@ -129,7 +129,7 @@ pub fn denied() -> ErrorInfo {
 /// A tool as it was when somebody allowed it: another description or schema is another tool.
 pub fn fingerprint(tool: &Definition) -> String {
     let flags = [tool.read_only, tool.destructive, tool.open_world, tool.source == Source::External];
-    let flags: String = flags.iter().map(|flag| if *flag { '1' } else { '0' }).collect();
+    let flags = flags.iter().map(|flag| if *flag { '1' } else { '0' }).collect::<String>();
     let capability = tool.capability.as_deref().unwrap_or_default();
     sha256(&[&tool.name, "\n", &tool.description, "\n", &tool.input_schema, "\n", capability, "\n", &flags])
 }

@@ -2,7 +2,7 @@
 //!
 //! Decides what is a link, and which pages mention which target. Promises: one pass over a text; the index is
 //! kept up page by page. Leaves to others: which page a target means (`Workspace::resolve`: a title before a
-//! slug, whatever the case).
+//! slug, in upper or lower case).
 
 use super::lists::Lists;
 use super::text::{fold, one_line};

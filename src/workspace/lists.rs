@@ -14,7 +14,7 @@ impl Lists {
         self.0.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Puts a slug into a list. One that is there already stays as it is.
+    /// Puts a slug into a list. A slug that is there already stays as it is.
     pub(super) fn add(&mut self, name: &str, number: u64, slug: &str) {
         self.0.change(name, |list| {
             if let Err(at) = place(list, number, slug) {

@@ -129,7 +129,7 @@ impl Index {
         let pages = self.pages.len() as f64;
         let average = self.total as f64 / pages.max(1.0);
         for word in query_words(query) {
-            // Counted in quarters, so that the sum is exact whatever its order.
+            // Counted in quarters, so that the sum is exact in any order.
             let mut quarters = vec![0_u32; self.pages.numbers()];
             for (found, postings) in self.matching(&word) {
                 let factor = if found == word { 4 } else { 1 };

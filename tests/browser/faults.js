@@ -70,7 +70,7 @@ export const vaultKeys = ({ keys }) => keys.length;
 /** The bytes of a row, as a text of one character each. */
 export const decoded = (row) => atob(row);
 
-/** Closes the connections of a scope behind the back of whoever uses them. */
+/** Closes the connections of a scope behind the back of their users. */
 export const cut = (scope) => scope.closables.forEach((connection) => connection.close());
 
 /** How many connections a scope has. */
@@ -96,7 +96,7 @@ export async function stall(name) {
 }
 
 /**
- * Aborts the next `count` transactions that write, for no reason or with an error of this name. Gives the durabilities
+ * Aborts the next `count` transactions that write, without a reason or with an error of this name. Gives the durabilities
  * of all that began, and `restore`.
  */
 export function watchWrites(count, error) {

@@ -248,7 +248,7 @@ async fn who_is_kept_waiting_by_another_tab_learns_it_in_bounded_time() {
     store.close();
     let other = faults::connect("lodger:blocked", None, true).await.unwrap();
     let hurried = faults::hurried();
-    // The deletion waits for the other tab, and whoever opens waits for the deletion.
+    // The deletion waits for the other tab, and an open waits for the deletion.
     let deleted = browser::delete("blocked").await;
     assert_eq!(deleted, Err(StoreError::Blocked));
     assert_eq!(Host::open("blocked").await.err().unwrap().code, Code::StorageBlocked);

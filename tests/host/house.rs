@@ -1,4 +1,5 @@
-//! The house's rules, kept by reading the sources: who may import whom, and that the core knows no browser.
+//! The house's rules, kept by reading the sources: who may import whom, that the core knows no browser, and how lists
+//! are made.
 
 use lodger::model::Wire;
 use std::collections::BTreeSet;
@@ -84,20 +85,48 @@ fn every_room_is_known() {
 #[test]
 fn a_wire_is_reached_through_its_row_alone() {
     let mut faults = Vec::new();
-    for Source { path, code, .. } in sources() {
-        let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+    for Source { path, code, .. } in product() {
         for wire in Wire::ALL {
             let module = wire.as_str().replace('-', "_");
             if path == Path::new("model/wire.rs") || path == Path::new(&format!("model/{module}.rs")) {
                 continue;
             }
-            let named = path != Path::new("model/presets.rs") && has_word(code, &format!("Wire::{wire:?}"));
+            let named = path != Path::new("model/presets.rs") && has_word(&code, &format!("Wire::{wire:?}"));
             if named || code.contains(&format!("{module}::")) {
                 faults.push(format!("src/{} knows {wire:?}", path.display()));
             }
         }
     }
     assert!(faults.is_empty(), "make it a member of Codec, Dialect or Preset:\n{}", faults.join("\n"));
+}
+
+/// What `collect` may make: nothing that `list()` makes smaller.
+const COLLECTED: [&str; 4] = ["Array", "BinaryHeap<", "String", "js_sys::Array"];
+
+#[test]
+fn lists_are_made_in_one_way() {
+    let mut faults = Vec::new();
+    for Source { path, code, .. } in product() {
+        for (start, _) in code.match_indices(".collect") {
+            let made = code[start + ".collect".len()..].trim_start_matches("::<");
+            if !COLLECTED.iter().any(|name| made.starts_with(name)) {
+                faults.push(format!("src/{}:{}", path.display(), code[..start].lines().count()));
+            }
+        }
+    }
+    assert!(
+        faults.is_empty(),
+        "make lists by `list()`, or name what `collect` makes:\n{}",
+        faults.join("\n")
+    );
+}
+
+#[test]
+fn the_reader_sees_what_is_for_tests() {
+    let text = "mod a;\n#[cfg(test)]\nmod b;\n#[cfg(not(target_arch = \"wasm32\"))]\npub mod c;\nmod d;\n";
+    assert_eq!(tested(Path::new("x/mod.rs"), text), [PathBuf::from("x/b.rs"), PathBuf::from("x/c.rs")]);
+    let text = "a\n#[cfg(test)]\nmod tests {\n    b\n}\n\nc\n#[cfg(test)]\nfn more() {\n}\nd\n";
+    assert_eq!(without_tests(text), "a\n\n\n\n\n\nc\n\n\n\nd\n");
 }
 
 #[test]
@@ -185,6 +214,43 @@ fn sources() -> Vec<Source> {
     }
     assert!(!sources.is_empty(), "src/ has no rooms");
     sources
+}
+
+/// The sources without what is compiled for tests only, or not for a browser.
+fn product() -> Vec<Source> {
+    let mut all = sources();
+    let tests: Vec<PathBuf> = all.iter().flat_map(|source| tested(&source.path, &source.code)).collect();
+    all.retain(|source| !tests.contains(&source.path));
+    for source in &mut all {
+        source.code = without_tests(&source.code);
+    }
+    all
+}
+
+/// The files of modules that are for tests only, or not for a browser.
+fn tested(path: &Path, code: &str) -> Vec<PathBuf> {
+    let folder =
+        if path.ends_with("mod.rs") { path.parent().unwrap().into() } else { path.with_extension("") };
+    let lines: Vec<&str> = code.lines().collect();
+    let declared = lines.windows(2).filter_map(|pair| {
+        let elsewhere = ["#[cfg(test)]", "#[cfg(not(target_arch = \"wasm32\"))]"].contains(&pair[0].trim());
+        let name = pair[1].split_once("mod ")?.1.strip_suffix(';')?;
+        elsewhere.then(|| folder.join(name).with_extension("rs"))
+    });
+    declared.collect()
+}
+
+/// The code without what is for tests only, whose lines are left empty.
+fn without_tests(code: &str) -> String {
+    let mut out = String::new();
+    let (mut lines, mut inside) = (code.lines().peekable(), false);
+    while let Some(line) = lines.next() {
+        inside |= line == "#[cfg(test)]" && lines.peek().is_some_and(|next| next.ends_with('{'));
+        out.push_str(if inside { "" } else { line });
+        out.push('\n');
+        inside &= line != "}";
+    }
+    out
 }
 
 impl Source {

@@ -9,7 +9,8 @@
     clippy::unreachable,
     clippy::indexing_slicing,
     clippy::string_slice,
-    reason = "code of tests: whatever is not as it should be ends them"
+    clippy::too_many_lines,
+    reason = "code of tests: what is not as it should be ends them, and a story is told in one piece"
 )]
 
 /// The rules of the sources: who may import whom.
@@ -18,7 +19,7 @@ mod house;
 /// The table of commands: what is written from it, and that the gate keeps to it.
 mod protocol;
 
-/// The words of the documents and of module headers: plain English, and no file named that does not exist.
+/// The words of the documents and of all comments: plain English, and no file named that does not exist.
 mod words;
 
 /// The work of a turn does not grow with what came before it. Its allocator counts for each thread, and is everybody's.

@@ -1,8 +1,8 @@
-//! The words of the documents and of module headers: plain English, which a reader of any country takes in at once. And
+//! The words of the documents and of all comments: plain English, which a reader of any country takes in at once. And
 //! the files that the documents name: they exist.
 //!
-//! Looked at are `README.md`, `ARCHITECTURE.md`, `CONTRIBUTING.md`, `SECURITY.md`, all of `docs/`, and each `//!` of
-//! `src/`. A sentence ends at `.`, `:`, `;`, `!` or `?`, and with its paragraph or list item. Code, table rows and
+//! Looked at are `README.md`, `ARCHITECTURE.md`, `CONTRIBUTING.md`, `SECURITY.md`, all of `docs/`, and each comment of
+//! the sources. A sentence ends at `.`, `:`, `;`, `!` or `?`, and with its paragraph or list item. Code, table rows and
 //! addresses are left out.
 
 use std::fs;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const WORDS: usize = 30;
 
 /// Words that make a reader look for the noun.
-const REFUSED: [&str; 2] = ["whoever", "whyever"];
+const REFUSED: [&str; 3] = ["whichever", "whoever", "whyever"];
 
 /// What follows `, for` where it means *because*. `, for example` and `, for instance` pass.
 const SUBJECTS: [&str; 15] = [
@@ -41,8 +41,13 @@ const DOCUMENTS: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md",
 /// How the path of a file of ours begins, as documents write it.
 const FOLDERS: [&str; 8] = ["docs/", "fuzz/", "js/", "pkg-tests/", "src/", "tests/", "www/", "xtask/"];
 
+/// The folders with sources, how the names of sources end, and folders in them that are not ours.
+const SOURCES: [&str; 8] = ["examples", "fuzz", "js", "pkg-tests", "src", "tests", "www", "xtask"];
+const ENDINGS: [&str; 5] = ["css", "js", "mjs", "rs", "ts"];
+const FOREIGN: [&str; 4] = ["dist", "node_modules", "pkg", "target"];
+
 #[test]
-fn documents_and_headers_are_plain_english() {
+fn documents_and_comments_are_plain_english() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut faults = Vec::new();
     let mut judge = |path: &Path, text: &str| {
@@ -56,8 +61,8 @@ fn documents_and_headers_are_plain_english() {
     for path in documents() {
         judge(&path, &fs::read_to_string(&path).unwrap());
     }
-    for path in files(&root.join("src"), "rs") {
-        judge(&path, &header(&fs::read_to_string(&path).unwrap()));
+    for path in SOURCES.iter().flat_map(|folder| files(&root.join(folder), &ENDINGS)) {
+        judge(&path, &comments(&fs::read_to_string(&path).unwrap()));
     }
     assert!(faults.is_empty(), "say it plainly:\n{}", faults.join("\n"));
 }
@@ -119,9 +124,32 @@ fn each_fault_is_seen() {
     }
 }
 
+#[test]
+fn every_kind_of_comment_is_read() {
+    let source = [
+        "//! Head",
+        "//! of it.",
+        "",
+        "/// Doc. `a`",
+        "let url = \"http://a // b\"; // beside",
+        "let more = 1; // beside it",
+        "/* One */",
+        "/** Two",
+        " * three",
+        " * @param {x} four */",
+        "const link = `//${a}`; // - five",
+        "//   name   a column",
+        "let far = 6; //7",
+    ];
+    let text = comments(&source.join("\n"));
+    let lines = ["Head", "of it.", "", "Doc. `a`", "- beside", "- beside it", "One", "Two", "three"];
+    let more = ["- @param {x} four", "- - five", "", "- 7"];
+    assert_eq!(text.lines().collect::<Vec<_>>(), [&lines[..], &more[..]].concat());
+}
+
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    DOCUMENTS.iter().map(|name| root.join(name)).chain(files(&root.join("docs"), "md")).collect()
+    DOCUMENTS.iter().map(|name| root.join(name)).chain(files(&root.join("docs"), &["md"])).collect()
 }
 
 /// What is wrong with a sentence, and its beginning.
@@ -205,19 +233,52 @@ fn prose(line: &str) -> String {
     out
 }
 
-/// The comment at the head of a module, with each line where it stands.
-fn header(source: &str) -> String {
-    source.lines().map(|line| line.strip_prefix("//!").unwrap_or("")).collect::<Vec<_>>().join("\n")
+/// The comments of a source as a Markdown text, each line where it stands. A comment behind code is an item of its own.
+fn comments(source: &str) -> String {
+    let mut in_block = false;
+    let lines = source.lines().map(|line| {
+        let line = line.trim();
+        let (text, beside_code) = if in_block {
+            (line.trim_start_matches('*'), false)
+        } else if let Some(rest) = line.strip_prefix("/*") {
+            in_block = true;
+            (rest.trim_start_matches('*'), false)
+        } else {
+            let marks = line.match_indices("//").map(|(at, _)| line.split_at(at));
+            let Some((code, comment)) = marks.into_iter().find(|(code, _)| ends_code(code)) else {
+                return String::new();
+            };
+            (comment.trim_start_matches(['/', '!']), !code.is_empty())
+        };
+        let (text, ends) = text.split_once("*/").map_or((text, false), |(text, _)| (text, true));
+        in_block &= !ends;
+        match text.trim() {
+            // Columns: a table.
+            text if text.contains("   ") => String::new(),
+            text if beside_code || text.starts_with('@') => format!("- {text}"),
+            text => text.into(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a comment can begin behind this code: not inside a text or an address.
+fn ends_code(code: &str) -> bool {
+    let closed = |quote: char| code.matches(quote).count().is_multiple_of(2);
+    (code.is_empty() || code.ends_with(' ')) && closed('"') && closed('`')
 }
 
 /// All files below a directory whose names end so.
-fn files(dir: &Path, extension: &str) -> Vec<PathBuf> {
+fn files(dir: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let mut open = vec![dir.to_path_buf()];
     let mut files = Vec::new();
     while let Some(path) = open.pop() {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
-            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
-        } else if path.extension().is_some_and(|found| found == extension) {
+            if !FOREIGN.contains(&name.as_str()) {
+                open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            }
+        } else if name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending)) {
             files.push(path);
         }
     }

@@ -452,7 +452,7 @@ export class Agent extends Changing {
         } else await aside(config, async () => undefined);
       } catch (error) {
         const info = errorInfo(error);
-        // Whatever else keeps a stopped agent from starting is no fault of the settings.
+        // Any other error that keeps a stopped agent from starting is no fault of the settings.
         if (this.running || info.code === "invalid_config") return info;
       }
       const account = service(choice.provider)?.account;
@@ -617,7 +617,7 @@ export class Agent extends Changing {
       await command();
       return true;
     } catch (error) {
-      // Whoever looks at another session by now is not told here.
+      // A person who looks at another session by now is not told here.
       if (session === this.session) this.problem = errorInfo(error);
       return false;
     } finally {

@@ -24,7 +24,7 @@ export interface Service {
   url: string | null;
   /** The model that is taken when none is named; null: one has to be named. */
   model: string | null;
-  /** A model's name, for the empty field. */
+  /** A model's name, shown in the empty field. */
   example: string;
   /** What a person has to know before it works. */
   help: string;

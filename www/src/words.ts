@@ -1,11 +1,11 @@
-// What goes wrong, in words for whoever sits before the page.
+// What goes wrong, in words for the person before the page.
 //
 // Decides what a failure is called, in a sentence and in a few words, and what a person can do about it. Promises: nothing that
-// only whoever writes a page could do is advised. Leaves to others: where it is shown.
+// only the author of a page could do is advised. Leaves to others: where it is shown.
 import type { ErrorInfo } from "lodger";
 import { service } from "./services.ts";
 
-/** What a person at this page can do, where the package's hint speaks to whoever writes the page or there is none. */
+/** What a person at this page can do, where the package's hint speaks to the author of the page or there is none. */
 const HINTS: Partial<Record<ErrorInfo["code"], string>> = {
   not_configured: "Enter a key in the settings, or take the offline model.",
   already_running: "Take it over, or go on in that tab. Pages can be read and changed in both.",
@@ -58,7 +58,7 @@ export function cause(code: ErrorInfo["code"]): string {
   return REASONS[code] ?? code.replaceAll("_", " ");
 }
 
-/** An error as it is told here: a sentence, and what to do. `provider`: who is asked, for what only it needs. */
+/** An error as it is told here: a sentence, and what to do. `provider`: the name of the one that is asked, which has needs of its own. */
 export function told(error: ErrorInfo, provider = ""): { text: string; hint: string } {
   const { code, hint, retryAfterMs } = error;
   // What support wants to know stands folded below.
@@ -76,7 +76,7 @@ export function told(error: ErrorInfo, provider = ""): { text: string; hint: str
 /** Options that a person finds in the settings under another name. */
 const IN_SETTINGS: readonly [string, string][] = [["the provider's baseUrl", "the address in the settings"], ["the base URL", "the address in the settings"], ["set baseUrl to", "enter in the settings the address of"]];
 
-/** A hint without what only whoever writes the page can do: it names an option or a function. */
+/** A hint without what only the author of the page can do: it names an option or a function. */
 function forPeople(hint: string): string {
   const told = IN_SETTINGS.reduce((text, [option, name]) => text.replaceAll(option, name), hint);
   return told.split(", or ").filter((way) => !/[a-z][A-Z]|\w[._]\w|\b(headers|models|reasoning)\b/.test(way)).join(", or ");
@@ -94,7 +94,7 @@ export function sentence(text: string, alone = false): string {
   return alone ? ended.charAt(0).toUpperCase() + ended.slice(1) : ended;
 }
 
-/** Whatever was thrown, in the shape that is shown. By name and code, not `instanceof`: two copies may be loaded. */
+/** What was thrown, in the shape that is shown. By name and code, not `instanceof`: two copies may be loaded. */
 export function errorInfo(error: unknown): ErrorInfo {
   const e = error as Partial<ErrorInfo> | null;
   const info: ErrorInfo = { code: e?.code ?? ("internal" as ErrorInfo["code"]), message: e?.message ?? String(error), retryable: e?.retryable ?? false };

@@ -76,7 +76,7 @@ export const tests = {
       assert.equal(await tab.getByTestId("elsewhere").count(), 0);
     }
     await page.close();
-    // Nobody goes on with what was stopped on purpose: whoever wants it starts it.
+    // Nobody goes on with what was stopped on purpose: a person starts it again.
     await other.reload();
     await stopped(other);
     await other.getByTestId("start-agent").click();

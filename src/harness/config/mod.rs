@@ -42,7 +42,7 @@ pub enum IfRunning {
     Reject,
     /// Here already is fine.
     Join,
-    /// A person wants it here: whoever has it loses it.
+    /// A person wants it here: its holder loses it.
     TakeOver,
 }
 

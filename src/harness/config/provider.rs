@@ -241,15 +241,7 @@ pub(in crate::harness) fn provider(value: &Value) -> Result<Provider, ErrorInfo>
             "kind" | "preset" => {}
             "apiKey" => http.key = Some(key(value)?),
             "auth" => http.bearer = word(value, &path, &["bearer"])? == 0,
-            "headers" => {
-                for (name, value) in object(value, &path)? {
-                    let name = name.to_ascii_lowercase();
-                    let value = optional(value, &["provider.headers.", &name].concat(), text)?;
-                    let value = value.map(|value| String::from(value.trim_ascii()));
-                    check_header(&name, value.as_deref().unwrap_or_default())?;
-                    http.headers.push((name, value));
-                }
-            }
+            "headers" => http.headers = headers(value, &path)?,
             "credentials" => {
                 word(value, &path, &["omit", "same-origin", "include"])?;
                 http.credentials = value.as_str().map(Into::into);
@@ -287,6 +279,19 @@ pub(in crate::harness) fn provider(value: &Value) -> Result<Provider, ErrorInfo>
         check_header(name, &value)?;
     }
     Ok(Provider::Http(Rc::new(http)))
+}
+
+/// Reads the headers of a provider; `None` takes one of ours away.
+fn headers(value: &Value, path: &str) -> Result<Vec<(String, Option<String>)>, ErrorInfo> {
+    let mut headers = Vec::new();
+    for (name, value) in object(value, path)? {
+        let name = name.to_ascii_lowercase();
+        let value = optional(value, &["provider.headers.", &name].concat(), text)?;
+        let value = value.map(|value| String::from(value.trim_ascii()));
+        check_header(&name, value.as_deref().unwrap_or_default())?;
+        headers.push((name, value));
+    }
+    Ok(headers)
 }
 
 fn is_https(base: &str) -> bool {

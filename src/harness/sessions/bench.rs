@@ -81,7 +81,7 @@ impl Runner {
         let top = run.id.clone();
         let (mut parts, mut begun) = (Vec::new(), Vec::new());
         for part in run.parts() {
-            // One that waits for a person has nothing that could be stopped.
+            // A run that waits for a person has nothing that could be stopped.
             if part.id == top || part.working() {
                 parts.push(part.id.clone());
             }
@@ -90,7 +90,7 @@ impl Runner {
         }
         if let Some(slot) = core.sessions.get_mut(session) {
             slot.begun.append(&mut begun);
-            // Whoever was asked for the instructions is not heard any more.
+            // A function that was asked for the instructions is not heard any more.
             if slot.instructed == Instructed::Asked {
                 slot.instructed = Instructed::No;
             }
@@ -113,7 +113,7 @@ impl Runner {
         let what = match (folded.is_benched(), &held) {
             (true, _) => "play",
             (false, None) => return Err(not_suspended()),
-            // It has failed by that alone: of whatever else fails, the run has ended.
+            // The session has failed because its page was lost. After any other failure the run has ended.
             (false, _) if lost => "recover",
             _ => "",
         };

@@ -54,7 +54,7 @@ pub(in crate::harness) struct Arrival {
     imported: bool,
     /// The rows of a fork.
     rows: Vec<String>,
-    /// Whoever waits for it to be admitted.
+    /// The command that waits for it to be admitted.
     pub waiting: Option<u32>,
     /// Its id here, once it was admitted.
     id: Option<String>,

@@ -82,7 +82,7 @@ impl Core {
             if !removed && !believed.is_some_and(is_once) {
                 heads.push((id.clone(), head));
             } else if removed && self.lifecycle != Lifecycle::Running {
-                // Whoever removed it may be gone: what sees it erases it in time.
+                // The page that removed it may be gone: an instance that sees it erases it in time.
                 self.sessions.set_head(id, head);
             }
         }
@@ -330,7 +330,8 @@ impl Runner {
     /// Whether this command is a prompt for a session that still waits for its provider's key: then it waits with it.
     pub(in crate::harness) fn waits_for_a_key(&self, core: &Core, request: &Request) -> bool {
         let Some(session) = prompted(request) else { return false };
-        // What would be refused is refused at once, whoever is there when the key comes.
+        // What would be refused is refused at once: this operator's rights count, not those of an operator that works
+        // here when the key comes.
         core.is_starting(session)
             && core.removed_at(session).is_none()
             && self
@@ -369,7 +370,7 @@ impl Runner {
         }
     }
 
-    /// The harness's own conversation has a record like any other, and is recovered by whoever works with it.
+    /// The harness's own conversation has a record like any other. A start or a message recovers it.
     pub(in crate::harness) fn tend_default(&mut self, core: &mut Core, starting: bool) {
         let Some(folded) = core.session(DEFAULT_SESSION) else { return };
         let Ok(mut args) = core.as_operator() else { return };

@@ -2,8 +2,8 @@
 //!
 //! Decides, before any command on a session is carried out: whether there is an operator, and whether the session is
 //! theirs; whether the journal is at hand, has to be read first, or the workspace has to be borrowed for one write.
-//! Promises: every command passes here, by whichever method or tab it came. Leaves to others: reading a session for a
-//! command (`look.rs`), taking it (`take.rs`), what the command does (`commands.rs` here and in `harness/`), what a
+//! Promises: every command passes here, by any method and from any tab. Leaves to others: reading a session for a command
+//! (`look.rs`), taking it (`take.rs`), what the command does (`commands.rs` here and in `harness/`), what a
 //! session's record says (`session/`).
 
 use super::waiting::Waiting;
@@ -69,8 +69,8 @@ impl Core {
         }
     }
 
-    /// Whether a session is the operator's own, for all but reading. What is a command on the record itself asks in the
-    /// order of its own checks.
+    /// Whether a session is the operator's own, which all but reading needs. A command on the record itself asks this in
+    /// the order of its own checks.
     fn must_own(&self, request: &Request, session: &str) -> Result<(), ErrorInfo> {
         if request.need() == Need::Read || request.command.row().asks {
             return Ok(());

@@ -79,7 +79,7 @@ impl Head {
                 break;
             }
         }
-        // What came from elsewhere stays what it was, whoever signs what comes then.
+        // What came from elsewhere keeps its verdict, also when this workspace signs what is added to it.
         match self.value.get("origin").and_then(Value::as_str) {
             Some("unverified") if verdict == Integrity::Verified => Integrity::Unverified,
             Some(_) if verdict == Integrity::Verified => Integrity::Unverifiable,
@@ -125,7 +125,8 @@ impl Core {
                     After::List { .. } => false,
                     _ => true,
                 };
-                // One that lies in another's place says the truth of another; only the first session is older than records.
+                // A head in another's place says the truth of another session; only the first session is older than
+                // records.
                 let named = head.record().map(|record| record.get("id").and_then(Value::as_str));
                 let moved = named.map_or(id != DEFAULT_SESSION, |named| named != Some(id));
                 let verdict = head.judge(expected.map(|(expected, _)| expected));

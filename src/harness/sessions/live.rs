@@ -51,7 +51,7 @@ impl Calls {
         let tail = args.whole("tail").map(|bytes| output.total().saturating_sub(bytes));
         let from = args.whole("from").unwrap_or_default().max(tail.unwrap_or_default());
         let (text, before, offset) = output.text_from(from);
-        // JSON has no bytes: whoever gets it cuts off what is before the offset.
+        // JSON has no bytes: the client cuts off what is before the offset.
         Ok(Object::new().text("text", &text).number("before", before as u64).number("offset", offset).done())
     }
 

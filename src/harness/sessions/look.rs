@@ -265,7 +265,7 @@ impl Reads {
 }
 
 impl Reads {
-    /// Answers from the rows of a journal, whoever holds the session.
+    /// Answers from the rows of a journal, also where another tab holds the session.
     fn answer_by_rows(
         &mut self,
         core: &mut Core,

@@ -71,7 +71,7 @@ impl Runner {
             let error = ErrorInfo::new(Code::InvalidArguments, "the first session cannot be removed");
             return Err(error.hint("clearConversation erases what was said in it"));
         }
-        // Whoever may not remove it must not stop its run.
+        // An operator who may not remove it must not stop its run.
         core.must_own_session(session)?;
         self.interrupt_session(core, session, StoppedBy::Removed, true);
         self.unqueue_all(core, session);

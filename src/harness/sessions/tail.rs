@@ -2,7 +2,7 @@
 //!
 //! Decides how far back a page of the conversation reaches. Promises: what is read grows with what is shown, not with
 //! the session; a page says what the whole would say. Leaves to others: what a journal adds up to (`session/`), and
-//! whatever needs all of it (`look.rs`).
+//! questions that need all of it (`look.rs`).
 
 use super::waiting::{Tail, Waiting};
 use crate::error::ErrorInfo;

@@ -25,7 +25,7 @@ pub(in crate::harness) struct Waiting {
 }
 
 impl Waiting {
-    /// Whether it is answered from rows, whoever holds the session.
+    /// Whether it is answered from rows, also where another tab holds the session.
     pub fn by_rows(&self) -> bool {
         self.request.command.row().source == Source::Rows
     }

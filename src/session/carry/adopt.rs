@@ -28,7 +28,7 @@ pub fn adopt(
     args: Value,
 ) -> Result<Vec<Made>, ErrorInfo> {
     let mut copy = Appending { session, at, made: Vec::new() };
-    // What is owed to what has happened comes first, in the name of whoever it happened to.
+    // What the record owes to earlier entries comes first, in the name of the operator of that time.
     copy.settle()?;
     if let Some(refused) = copy.session.ask(what, &args, at).refused {
         return Err(refused);
@@ -37,7 +37,7 @@ pub fn adopt(
     copy.append(None, Entry::Commanded { what: what.into(), args })?;
     copy.settle()?;
     let open = copy.session.current().map(|run| run.parts().iter().map(|part| part.id.clone()).list());
-    // Whoever works for a run ends before it.
+    // A run that works for another ends before that other.
     for part in open.unwrap_or_default().iter().rev() {
         if copy.session.open_run(part).is_some() {
             let (reason, blocks) = (StoppedBy::Copied.into(), Vec::new());

@@ -38,7 +38,7 @@ const FORMAT: &str = "session";
 /// The version of the format. A file with a higher one was written by a newer package.
 const VERSION: u64 = 1;
 
-/// How long a line may be, in bytes. A message of five megabytes fits in, whatever its letters.
+/// How long a line may be, in bytes. A message of five megabytes fits in, also where each letter is an escape.
 pub const LINE: usize = 32 * 1024 * 1024;
 
 /// What the lines so far come to, with this one.

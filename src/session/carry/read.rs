@@ -112,8 +112,8 @@ impl Reader {
         self.difference.as_ref()
     }
 
-    /// The rows of the signed events that have come since this was asked, as they are stored. Whether their signatures are
-    /// good is for whoever has the key.
+    /// The rows of the signed events that have come since this was asked, as they are stored. Only a holder of the key can
+    /// say whether their signatures are good.
     pub fn events(&mut self) -> Rows {
         std::mem::take(&mut self.events)
     }
@@ -254,7 +254,7 @@ impl Reader {
         self.close_file()?;
         let at = self.missing.iter().position(|missing| missing == id);
         let at = at.ok_or_else(|| corrupt("the conversation has no such file"))?;
-        // One that came twice with messages is kept once.
+        // A file that came twice with messages is kept once.
         let id = self.missing.swap_remove(at);
         self.missing.retain(|missing| *missing != id);
         self.files += 1;

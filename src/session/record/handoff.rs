@@ -142,7 +142,7 @@ impl Handoff {
     /// receipts where the draft does not say.
     ///
     /// # Errors
-    /// `corrupt`, for a draft that does not have the shape.
+    /// `corrupt` for a draft that does not have the shape.
     pub fn write(draft: &Draft<'_>) -> Result<Handoff, ErrorInfo> {
         let mut members = draft.members.as_object().cloned().unwrap_or_default();
         for name in SAID {

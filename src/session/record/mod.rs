@@ -81,7 +81,7 @@ records! {
     Event = EVENT, anything;
     /// Something that was done under a policy: `craik.capability_receipt`.
     Receipt = RECEIPT, receipt::hashed;
-    /// What one run leaves for whoever goes on: `craik.handoff`.
+    /// What one run leaves for the next: `craik.handoff`.
     Handoff = HANDOFF, anything;
     /// One run of a task: `craik.task_run`.
     TaskRun = RUN, anything;
@@ -216,7 +216,7 @@ impl Record {
         self.0.get("suspended") == Some(&Value::Bool(true)) || self.0.contains_key("suspendedAt")
     }
 
-    /// The number of whoever holds it while it works.
+    /// The number of its holder while it works.
     pub fn pid(&self) -> Option<u64> {
         self.0.get("pid")?.as_u64()
     }
@@ -261,7 +261,7 @@ impl Event {
     /// An event of a session. `more`: what else it has, by the names of the members.
     ///
     /// # Errors
-    /// `corrupt`, for a member that an event has not.
+    /// `corrupt` for a member that an event has not.
     pub fn of(record: &Record, kind: &str, at: Millis, more: Value) -> Result<Event, ErrorInfo> {
         let mut event = Object::new();
         event.text("id", &event_id(record.id(), kind, at));

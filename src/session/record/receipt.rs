@@ -13,7 +13,7 @@ use crate::session::dates;
 use crate::session::operator::Operator;
 use serde_json::{Map, Value};
 
-/// Members of a deed's metadata that say what went in or came out: they are left out, whatever they hold.
+/// Members of a deed's metadata that say what went in or came out: they are left out unread.
 const LEFT_OUT: [&str; 14] = [
     "command",
     "command_payload",
@@ -121,7 +121,7 @@ impl Receipt {
     /// The receipt of a deed. Texts and metadata are redacted.
     ///
     /// # Errors
-    /// `corrupt`, for a status that is none.
+    /// `corrupt` for a status that is none.
     pub fn of(deed: &Deed<'_>) -> Result<Receipt, ErrorInfo> {
         let clean = |text: &str| redact::cleaned(text, deed.known);
         let mut metadata = Object::new();
@@ -203,7 +203,7 @@ impl Receipt {
     /// One tool call.
     ///
     /// # Errors
-    /// `corrupt`, for a status that is none.
+    /// `corrupt` for a status that is none.
     pub fn of_tool(boundary: &Boundary<'_>, tool: &ToolDeed<'_>) -> Result<Receipt, ErrorInfo> {
         let mut metadata = boundary.metadata();
         metadata.text("tool_call_id", tool.call_id).text("arguments_sha256", tool.arguments);

@@ -75,7 +75,7 @@ pub(super) fn is_endless(pattern: &str) -> bool {
             Some('+') => (1, true),
             Some('?') => (0, false),
             Some('{') => {
-                let bounds: String = chars.clone().skip(1).take_while(|c| *c != '}').collect();
+                let bounds = chars.clone().skip(1).take_while(|c| *c != '}').collect::<String>();
                 let (least, most) =
                     bounds.split_once(',').map_or((&*bounds, Some("1")), |(a, b)| (a, Some(b)));
                 (find::whole(least).unwrap_or(1), most == Some(""))

@@ -127,7 +127,7 @@ struct Scope<'p> {
     outer: Option<&'p Scope<'p>>,
 }
 
-/// What of one value schemas have looked at, for those that ask for the rest.
+/// What of one value schemas have looked at: `unevaluated…` asks for the rest.
 #[derive(Default)]
 struct Seen {
     all_members: bool,

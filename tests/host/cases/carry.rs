@@ -598,7 +598,7 @@ fn an_import_that_is_given_up_leaves_nothing() {
             there.must("sessions.admit", json!({}));
             there.must("sessions.import", json!({ "step": "rows", "lines": file.lines().nth(1).unwrap() }));
             if !runs && goes_on {
-                // One that starts waits for the end of it; so does whoever stops.
+                // A start waits for the end of it; so does a stop.
                 let start = there.command("startAgent", json!({}));
                 assert_eq!(there.answers.get(&start), None);
                 there.must("sessions.import", json!({ "step": "cancel" }));
@@ -766,7 +766,7 @@ fn failed_and_forked() -> (Desk, Value) {
 
 #[test]
 fn a_run_asked_for_by_its_id_alone_is_the_originals_and_a_copy_goes_on_by_its_own() {
-    // Whichever of the two somebody has looked at.
+    // Also where one of the two was looked at, or both.
     for taken in [vec![], vec!["a-2"], vec!["a-2", "a"]] {
         let (desk, run) = failed_and_forked();
         let mut desk = desk.crash("ann");

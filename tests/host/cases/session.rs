@@ -850,7 +850,7 @@ fn one_task_without_a_session() {
     let list = page.must("sessions.list", json!({}));
     assert_eq!(list.as_array().unwrap().len(), 1, "{list}");
 
-    // Whoever waited for it is gone with its page: it is not left to be resumed.
+    // The command that waited for it is gone with its page: it is not left to be resumed.
     let run = page.must("sessions.runOnce", json!({ "text": "again" }))["runId"].clone();
     page.rows("default");
     let mut page = page.crash("ann");

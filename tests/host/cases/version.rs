@@ -2,9 +2,10 @@
 
 use crate::support::anthropic_rules::Signed;
 use crate::support::calm::{history as shown, *};
+use crate::support::laws;
 use crate::support::media::{SAMPLES, given};
 use crate::support::sim::World;
-use crate::support::{anthropic_rules, laws, ollama_rules, openai_responses_rules, openai_rules};
+use crate::support::strict::check_messages;
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
 use lodger::journal::{Entry, Row};
@@ -348,15 +349,7 @@ fn accepted_by_all(session: &Session) {
         let messages = Transcript::new(peer, session).extend(&session.runs).to_owned();
         let messages: Value = serde_json::from_str(&format!("[{messages}]")).unwrap();
         let list = messages.as_array().unwrap();
-        let judged = match wire {
-            Wire::OpenAiChat => openai_rules::check_messages(list, false),
-            Wire::Ollama => ollama_rules::check_messages(list, false),
-            Wire::OpenAiResponses => openai_responses_rules::check_input(list, &Signed::new(), false),
-            Wire::Anthropic => {
-                let body = json!({ "model": "m", "max_tokens": 1, "messages": messages });
-                anthropic_rules::check(&body, &Signed::new(), false)
-            }
-        };
+        let judged = check_messages(wire, list, &Signed::new(), false);
         assert_eq!(judged, Ok(()), "{wire:?}: {messages}");
     }
 }

@@ -144,7 +144,7 @@ fn a_wait_that_times_out_does_not_touch_the_run() {
     assert_eq!(answer(&world, long).unwrap()["status"], "ok");
 }
 
-/// server.agent.test.ts: "agent.wait returns error on lifecycle error": at once, for nobody has asked for a grace.
+/// server.agent.test.ts: "agent.wait returns error on lifecycle error": at once, because nobody has asked for a grace.
 #[test]
 fn a_wait_tells_an_error_at_once() {
     let mut world = started();
@@ -215,7 +215,7 @@ fn a_run_that_goes_on_within_the_grace_answers_in_place_of_the_error() {
     assert_eq!((&told["runId"], &told["status"]), (&json!(run), &json!("ok")));
     assert_eq!((&told["outcome"], times(&told)), (&json!("completed"), (began, began + 20_000)));
     assert_eq!((answer(&world, late), &told.get("error")), (Some(told.clone()), &None));
-    // Whoever does not ask for it hears of the error, and after a reload all is the same.
+    // A wait without it hears of the error, and after a reload all is the same.
     assert_eq!(world.must(0, "wait", json!({ "runId": run }))["status"], "error");
     let mut world = lost(world, json!({}));
     assert_eq!(world.must(0, "wait", args), told);

@@ -209,7 +209,7 @@ fn what_waits_can_be_edited_and_removed_until_its_turn_comes() {
     assert_eq!(world.fails(0, "queue.edit", json!({ "id": two, "text": " " })).code, Code::EmptyMessage);
     world.must(0, "queue.remove", json!({ "id": three }));
     assert_eq!(queue(&world), pairs(&[("queue", "two, but better")]));
-    // Its run will never begin, and whoever waits for it is told so; after a reload too.
+    // Its run will never begin, and the command that waits for it is told so; after a reload too.
     let told = world.pages[0].asked[&waits].answer.clone().unwrap().unwrap();
     assert_eq!(told, json!({ "runId": gone, "outcome": "interrupted", "text": "", "turns": 0 }));
     let told = world.must(0, "wait", json!({ "runId": gone }));
@@ -294,7 +294,7 @@ fn what_waits_is_held_after_an_interrupt_a_failure_and_a_lost_page() {
     }
 }
 
-/// Whoever goes on with what was lost, or has failed, has the rest go on behind it.
+/// When a run goes on that was lost or has failed, the rest goes on behind it.
 #[test]
 fn going_on_lets_go_what_is_held() {
     let mut world = started();

@@ -326,7 +326,7 @@ impl Journal {
 
     /// An entry that is about the queue, held against what waits.
     fn waits(&mut self, entry: &Entry, run: Option<&str>, seq: u64) -> Law {
-        // What was taken stays until the next entry, for whoever looks at what it has done.
+        // What was taken stays until the next entry, so that a law can look at what it has done.
         let taken = &self.taken;
         self.queue.retain(|waits| !taken.contains(&waits.id));
         let of_top = run.is_some() && self.fold.current().map(|top| top.id.as_str()) == run;
@@ -851,7 +851,7 @@ impl Told {
 }
 
 impl RunTold {
-    /// `again`: the answer may be made again in this epoch, for it was put aside.
+    /// `again`: the answer may be made again in this epoch, because it was put aside.
     fn chunk(&mut self, detail: &Value, run: Option<&Run>, again: bool) -> Law {
         if let Some(run) = run {
             law(detail["messageId"] == run.answer_id(), || "the chunk is of another message".into())?;

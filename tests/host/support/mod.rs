@@ -14,3 +14,4 @@ pub mod parts;
 pub mod script;
 pub mod servers;
 pub mod sim;
+pub mod strict;

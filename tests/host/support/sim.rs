@@ -7,11 +7,11 @@
 //! gives the same world; every step is held against `laws`. It also has a calm side, for tests that say
 //! themselves what happens ([`World::calm`]).
 
-use super::anthropic_rules::{self, Signed};
+use super::anthropic_rules::Signed;
 use super::laws::{Journal, Law, SESSION, Told, law, same};
 use super::media::{self, SAMPLES};
 use super::script::{self, Plan};
-use super::{ollama_rules, openai_responses_rules, openai_rules};
+use super::strict::check_request;
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{
@@ -690,7 +690,7 @@ impl World {
         if let Some((_, commit)) = self.pages[page].commit.take() {
             self.note(if lands { "crashes: the commit lands" } else { "crashes: the commit is lost" });
             if lands {
-                // Whoever died is not told whether it went through.
+                // A page that died is not told whether it went through.
                 let _ = self.land(&commit);
             }
         }
@@ -1192,7 +1192,7 @@ impl World {
         };
         // Those of the last times: some are over, and answering them again must be refused.
         let mut waits: Vec<_> = page.told.events.iter().rev().filter_map(asked).take(3).collect();
-        // And one that is not: whoever looks at the page still sees it.
+        // And one that is not: a person who looks at the page still sees it.
         let oldest = page.told.state["permissions"].as_array().and_then(|permissions| permissions.last());
         waits.extend(oldest.map(|asked| (asked["requestId"].as_str().unwrap().to_owned(), true)));
         let run = page.harness.session(SESSION).and_then(|session| session.current());
@@ -1289,7 +1289,7 @@ impl World {
     }
 
     /// Nothing more goes wrong, everything that is under way comes to its end, and all must be in order: every
-    /// command is answered, the writer's state is the fold of the store, and whoever comes next can go on.
+    /// command is answered, the writer's state is the fold of the store, and the next holder can go on.
     pub fn come_to_rest(&mut self) {
         self.log(|| "nothing more goes wrong".into());
         for _ in 0..400 {
@@ -1380,7 +1380,7 @@ impl World {
         let provider = json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" });
         self.must(0, "startAgent", json!({ "provider": provider }));
         self.take_up();
-        // A run that waited for a person waits again: whoever does not answer interrupts it.
+        // A run that waited for a person waits again: here it is interrupted, because nobody answers.
         if self.pages[0].harness.session(SESSION).and_then(Session::current).is_some_and(Run::waiting) {
             self.must(0, "interrupt", json!({}));
         }
@@ -1408,16 +1408,6 @@ impl World {
         if let Err(broken) = law {
             panic!("broken law: {broken}");
         }
-    }
-}
-
-/// Checks a request by the rules of its wire.
-pub fn check_request(wire: Wire, body: &Value, signed: &Signed, paused: bool) -> Law {
-    match wire {
-        Wire::Anthropic => anthropic_rules::check(body, signed, paused),
-        Wire::Ollama => ollama_rules::check(body, paused),
-        Wire::OpenAiResponses => openai_responses_rules::check(body, signed, paused),
-        Wire::OpenAiChat => openai_rules::check(body, paused),
     }
 }
 

@@ -33,7 +33,7 @@ const REFUSALS: [Code; 11] = [
     Code::NothingToResume,
 ];
 
-/// What happened, for a campaign in which something never happens proves nothing of it.
+/// What happened: a campaign in which something never happens proves nothing of it.
 type Seen = BTreeMap<String, usize>;
 
 fn try_to(desk: &mut Desk, seen: &mut Seen, name: &str, args: Value) -> Option<Value> {

@@ -11,7 +11,7 @@ use crate::support::laws::{Journal, SESSION};
 use crate::support::media::{self, SAMPLES};
 use crate::support::parts::{PARTS, Whole, drawn, in_parts, seeds};
 use crate::support::sim::{Faults, World, paused};
-use crate::support::{anthropic_rules, ollama_rules, openai_responses_rules, openai_rules};
+use crate::support::strict::check_messages;
 use fastrand::Rng;
 use lodger::journal::{Entry, Row};
 use lodger::model::{Dialect, Peer, Preset, Wire};
@@ -173,7 +173,7 @@ impl Page<'_> {
     fn sends_a_message(&self, place: &dyn Fn() -> String) -> usize {
         let mut page = self.start();
         page.take_up();
-        // A run that waited for a person waits again: whoever does not answer interrupts it.
+        // A run that waited for a person waits again: here it is interrupted, because nobody answers.
         if page.pages[0]
             .harness
             .session(SESSION)
@@ -251,18 +251,7 @@ impl Page<'_> {
     fn judge(&self, wire: Wire, messages: &str, paused: bool, place: &dyn Fn() -> String) {
         let messages = fill(messages, media::bytes).expect("files that are known");
         let messages: Value = serde_json::from_str(&format!("[{messages}]")).expect("JSON");
-        let judged = match wire {
-            Wire::OpenAiChat => openai_rules::check_messages(messages.as_array().unwrap(), paused),
-            Wire::Anthropic => anthropic_rules::check(
-                &json!({ "model": "m", "max_tokens": 1, "messages": messages }),
-                &self.world.signed,
-                paused,
-            ),
-            Wire::Ollama => ollama_rules::check_messages(messages.as_array().unwrap(), paused),
-            Wire::OpenAiResponses => {
-                openai_responses_rules::check_input(messages.as_array().unwrap(), &self.world.signed, paused)
-            }
-        };
+        let judged = check_messages(wire, messages.as_array().unwrap(), &self.world.signed, paused);
         assert_eq!(judged, Ok(()), "{} on {wire:?}: {messages}", place());
     }
 

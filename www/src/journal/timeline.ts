@@ -115,6 +115,7 @@ export class Timeline {
     return this.#calls.get(call)?.tool ?? call;
   }
 
+  /** An entry in words. Long because each kind has its line here. */
   #tell(entry: SessionEvent, run: string, at: number): Told {
     const call = stringOf(entry["tool_call"]);
     const asked = `${run}/${String(entry["call"])}`;

@@ -1,4 +1,4 @@
-// How a session stands, in words and signs for whoever sits before the page.
+// How a session stands, in words and signs for the person before the page.
 //
 // Decides: what each status, verdict and failure is called, which button is the recommended way on, and what comes first
 // in the list. Promises: an unknown word of a later version is told as it is. Leaves to others: what the buttons do.

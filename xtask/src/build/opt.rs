@@ -42,7 +42,7 @@ const PASSES: [&str; 12] = [
 ];
 
 pub struct Optimised {
-    /// With function names, for the sizes of the rooms.
+    /// With function names, by which the rooms are measured.
     pub named: Vec<u8>,
     /// The same without, written down anew ([`arrange`](super::arrange)): what is published.
     pub stripped: Vec<u8>,

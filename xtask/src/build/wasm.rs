@@ -128,7 +128,7 @@ pub fn bind(project: &Project, profile: Profile, wasm: &Path) -> Result<Bindings
         renames.push((format!("./snippets/{path}"), format!("./{}", our_module(project, path, code)?)));
     }
     // Names that only the module and its glue know: hashes that no compression makes smaller, mangled paths of 150
-    // letters. Who looks for a fault makes a debug build.
+    // letters. A search for a fault uses a debug build.
     if profile == Profile::Release {
         let module = output.wasm();
         let imports = module.imports.iter().map(|import| &import.name);

@@ -37,7 +37,7 @@ fn signal(name: &str, processes: &[u32]) {
         return;
     }
     let ids: Vec<String> = processes.iter().map(u32::to_string).collect();
-    // One that has ended in the meantime is no failure.
+    // A process that has ended in the meantime is no failure.
     let _ = Cmd::new("sh").args(["-c", &format!("kill -{name} {}", ids.join(" "))]).captured();
 }
 

@@ -1,8 +1,8 @@
 //! What did not change since it passed.
 //!
-//! A suite stands on the files of its row in `suites`, the versions of the programs that it is made or run by, and the
-//! variables that mean something to them. Promises: a stamp is set only where nothing failed and the files were the same
-//! before and after; where a file belongs to no row, or there is no git to list the files, nothing stands.
+//! A suite stands on the files of its row in `suites`, on the versions of the programs that make or run it, and on the
+//! variables that they read. Promises: a stamp is set only where nothing failed and the files were the same before and
+//! after. Where a file belongs to no row, or there is no git to list the files, nothing stands.
 
 use super::Effort;
 use super::suites::{Program, SUITES, Suite};
@@ -49,7 +49,7 @@ pub fn sources(project: &Project, suite: &Suite) -> Option<String> {
     }
     let mut hasher = DefaultHasher::new();
     for name in names.iter().filter(|name| suite.reads(name)) {
-        // One that is deleted and not yet committed has no content.
+        // A file that is deleted and not yet committed has no content.
         (name, fs::read(project.root.join(name)).ok()).hash(&mut hasher);
     }
     Some(shown(&hasher))

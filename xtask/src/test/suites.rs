@@ -228,7 +228,7 @@ pub static SUITES: [Suite; 17] = [
         part: Part::Package,
         lane: Lane::Node,
         reads: &[CRATE, PACKAGE],
-        // One that was changed by hand, or is gone, is made anew.
+        // A package that was changed by hand, or is gone, is made anew.
         outside: |project| vec![project.pkg()],
         by: &[Program::Rust, Program::Node],
         work: |project, _| build::package(project, build::Profile::Release, false).map(|()| Work::Done),

@@ -2,9 +2,9 @@
 //! already (a minute instead of four), and Cargo.lock keeps its version equal to the crate's.
 //!
 //! It also sees to it that the page of the tests always loads. The server inside the runner (tiny_http 0.12) has four
-//! threads and gives a connection that comes while one of them waits to that thread, also when it has just been
-//! promised to another connection: that one is answered when a browser lets go of its idle ones, minutes later. Five
-//! modules asked for at once were enough. So no thread is left waiting: each connection then gets one of its own.
+//! threads. While a thread waits, the server gives it the next connection, also when the thread has just been promised to
+//! another. Such a connection is answered when a browser lets go of its idle ones, minutes later. Five modules asked for
+//! at once were enough. So no thread is left waiting: each connection then gets one of its own.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;

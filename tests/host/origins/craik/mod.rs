@@ -100,7 +100,7 @@ fn asked<'a>(record: Option<&'a Record>, operator: &'a Operator, now: Millis) ->
     Asked { id, record, operator: Some(operator), at: now, alive: true, known: &[] }
 }
 
-/// The record that came of it, for what must not be refused.
+/// The record that came of a command that must not be refused.
 fn done(outcome: Outcome) -> Record {
     assert_eq!(outcome.refused, None);
     let record = outcome.record.unwrap();

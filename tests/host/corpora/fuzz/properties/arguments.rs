@@ -13,7 +13,7 @@ pub fn hold(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let random = &mut draws(bytes);
     reads_as_it_is(&text);
-    // So does each beginning of it; a few, for they are many.
+    // So does each beginning of it; a few are tried, because they are many.
     for _ in 0..8 {
         reads_as_it_is(&text[..text.floor_char_boundary(random.usize(..=text.len()))]);
     }

@@ -212,7 +212,7 @@ fn told(mut error: ErrorInfo) {
     assert!(!error.message.is_empty() && error.message.len() < 4500, "{} bytes", error.message.len());
 }
 
-/// An object, for a reader that takes half of a surrogate pair.
+/// An object, as a reader sees it that takes half of a surrogate pair.
 fn is_object(json: &str) -> bool {
     json.starts_with('{') && json.ends_with('}')
 }

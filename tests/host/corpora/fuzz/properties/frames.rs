@@ -18,7 +18,7 @@ pub fn hold(wire: Wire, expected: fn(&[u8]) -> Events, bytes: &[u8]) {
     for pieces in cuts(bytes, random) {
         assert_eq!(read(wire, pieces, usize::MAX).0, whole, "cut");
     }
-    // Whoever has had enough is not asked again, wherever the bytes are cut.
+    // A reader that has had enough is not asked again, wherever the bytes are cut.
     let enough = random.usize(..=whole.len());
     for pieces in cuts(bytes, random) {
         let (got, error) = read(wire, pieces, enough);

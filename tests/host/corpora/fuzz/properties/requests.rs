@@ -3,7 +3,7 @@
 //! The judges are the strict rules of the providers, not our encoders.
 
 use crate::support::anthropic_rules::Signed;
-use crate::support::{anthropic_rules, ollama_rules, openai_responses_rules, openai_rules};
+use crate::support::strict::check_request;
 use lodger::error::ErrorInfo;
 use lodger::model::{
     Answer, Block, Dialect, Endpoint, Message, PRESETS, Replay, Role, Settings, StopReason, Wire,
@@ -36,14 +36,9 @@ pub fn accepted(from: Wire, result: &Result<Answer, (ErrorInfo, Answer)>, random
             }
             let body: Value = serde_json::from_str(&body).unwrap_or_else(|why| panic!("{why}: {body}"));
             let signed = signed(&blocks);
-            let verdict = match preset.wire {
-                Wire::Anthropic => anthropic_rules::check(&body, &signed, false),
-                Wire::OpenAiChat => openai_rules::check(&body, false),
-                Wire::OpenAiResponses => openai_responses_rules::check(&body, &signed, false),
-                Wire::Ollama => ollama_rules::check(&body, false),
-            };
             let name = preset.name();
-            verdict.unwrap_or_else(|why| panic!("{name}, own: {own}: {why}\n{body:#}"));
+            check_request(preset.wire, &body, &signed, false)
+                .unwrap_or_else(|why| panic!("{name}, own: {own}: {why}\n{body:#}"));
         }
     }
 }
