@@ -7,7 +7,7 @@
 //! are bytes, which only their ids stand for here); a commit happens whole or not at all. Leaves to others: IndexedDB,
 //! locks and `fetch` (`browser/`).
 
-pub mod files;
+pub mod marks;
 mod memory;
 
 pub use memory::MemoryStore;

@@ -15,7 +15,7 @@ use crate::json;
 use crate::list::Listed;
 use crate::model::errors::{check_header, no_answer};
 use crate::object::Object;
-use crate::ports::files::has_marks;
+use crate::ports::marks::has_marks;
 use crate::ports::{HttpRequest, Millis};
 use js_sys::{Promise, Reflect, Uint8Array};
 use serde_json::Value;

@@ -12,7 +12,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::harness::{self, By, Input};
 use crate::json;
-use crate::ports::files::{Form, Piece, has_marks, pieces};
+use crate::ports::marks::{Form, Piece, has_marks, pieces};
 use crate::protocol::Request;
 use js_sys::Array;
 use wasm_bindgen::prelude::*;

@@ -18,7 +18,7 @@ use crate::json;
 use crate::list::Listed;
 use crate::model::{Answer, Block, Form, Settings, StopReason, Usage, Wire};
 use crate::ports::PatternEngine;
-use crate::ports::files::has_marks;
+use crate::ports::marks::has_marks;
 use crate::ports::{Expect, Millis, Table, Write};
 use crate::prompt;
 use crate::run::{CallState, Run};

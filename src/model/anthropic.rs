@@ -16,7 +16,7 @@ use super::wire::{self, Codec, Framing};
 use super::{Block, Delta, Dialect, Message, Reasoning, Role, Settings, StopReason, ToolSpec, Usage};
 use crate::error::ErrorInfo;
 use crate::json::{Reader, push_text};
-use crate::ports::files::Form;
+use crate::ports::marks::Form;
 use std::borrow::Cow;
 
 /// What an answer may take when nobody says.

@@ -2,11 +2,11 @@
 //!
 //! Decides what kind of file a media type is, which model takes it, and what is said in place of one that is not taken.
 //! Promises: a file is never lost in silence: a model that cannot have it is told what it was. Leaves to others: how a
-//! wire writes it (the codecs), the bytes (`ports::files`, `browser/`), what is refused at once (`harness/`).
+//! wire writes it (the codecs), the bytes (`ports::marks`, `browser/`), what is refused at once (`harness/`).
 
 use super::{Block, Peer};
 use crate::json::{push_inside, push_text};
-use crate::ports::files::{Form, push_mark};
+use crate::ports::marks::{Form, push_mark};
 
 /// A file, without its bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

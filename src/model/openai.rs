@@ -10,7 +10,7 @@ use super::{Block, Dialect, Message, Reasoning, Replay, Role, ToolSpec, Usage};
 use crate::find;
 use crate::json::push_text;
 use crate::list::Listed;
-use crate::ports::files::Form;
+use crate::ports::marks::Form;
 
 impl Reasoning {
     /// OpenAI's word for it.

@@ -6,7 +6,7 @@
 //! nothing. Leaves to others: who may give the command (`gate.rs`), how far back a page of a conversation reaches
 //! (`tail.rs`), and taking a session to work in it (`take.rs`).
 
-use super::carry::{self, ARRIVING, PAGE};
+use super::arrivals::{self, ARRIVING, PAGE};
 use super::commands::{is_once, left_by, told_rows};
 use super::gate::must_be_shown;
 use super::integrity::{Head, changed_event};
@@ -290,7 +290,7 @@ impl Reads {
         let limit = number_in(request, "limit");
         let told = match request.command {
             Command::SessionsExport => {
-                carry::page(request.args(), shown, stored.head_row().unwrap_or_default())?
+                arrivals::page(request.args(), shown, stored.head_row().unwrap_or_default())?
             }
             Command::SessionsTask | Command::SessionsLeft => core.task(&waiting, shown)?,
             command => told_rows(command, limit, shown)?,

@@ -9,12 +9,12 @@
 //! - `tail`: pages of a conversation, from the end of a journal.
 //! - `integrity`: signatures of heads and events.
 //! - `removal`: removed, until nothing is left.
-//! - `carry`: export, import and fork.
+//! - `arrivals`: export, import and fork.
 //!
 //! What a session's entries add up to is decided in `session/`, without a store or a command.
 
+mod arrivals;
 mod bench;
-mod carry;
 mod commands;
 mod gate;
 mod integrity;
@@ -25,6 +25,6 @@ mod tail;
 mod take;
 mod waiting;
 
-pub(super) use carry::{ARRIVING, Arrival};
+pub(super) use arrivals::{ARRIVING, Arrival};
 pub(super) use integrity::{Head, row_write, signed_head};
 pub(super) use waiting::Waiting;

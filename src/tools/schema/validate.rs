@@ -67,7 +67,7 @@ pub(super) fn validate<'v>(schema: &'v Compiled, value: &'v Value) -> Outcome<'v
     if is_deeper(value, DEEPEST) {
         return Outcome { found: Vec::new(), total: 1, stopped: Some(Stopped::Depth), share: 0 };
     }
-    let mut run = Run {
+    let mut walk = Walk {
         schema,
         work: Work::new(STEPS),
         depth: 0,
@@ -78,14 +78,14 @@ pub(super) fn validate<'v>(schema: &'v Compiled, value: &'v Value) -> Outcome<'v
         total: 0,
     };
     let scope = Scope { resource: 0, outer: None };
-    run.node(0, value, &At { step: Step::Root, above: None }, &scope, None);
-    if run.work.is_over() {
-        run.stopped = Some(Stopped::Work);
+    walk.node(0, value, &At { step: Step::Root, above: None }, &scope, None);
+    if walk.work.is_over() {
+        walk.stopped = Some(Stopped::Work);
     }
-    run.found.truncate(KEPT);
-    let total = if run.stopped.is_some() { 1 } else { run.total };
-    let share = (STEPS - run.work.left()) / (STEPS / 100);
-    Outcome { found: run.found, total, stopped: run.stopped, share }
+    walk.found.truncate(KEPT);
+    let total = if walk.stopped.is_some() { 1 } else { walk.total };
+    let share = (STEPS - walk.work.left()) / (STEPS / 100);
+    Outcome { found: walk.found, total, stopped: walk.stopped, share }
 }
 
 /// Where in the value.
@@ -151,7 +151,7 @@ impl Seen {
     }
 }
 
-struct Run<'v> {
+struct Walk<'v> {
     schema: &'v Compiled,
     work: Work,
     depth: usize,
@@ -172,7 +172,7 @@ struct Here<'v, 'p> {
     scope: &'p Scope<'p>,
 }
 
-impl<'v> Run<'v> {
+impl<'v> Walk<'v> {
     /// Whether a value fits a schema.
     fn node(
         &mut self,
@@ -486,9 +486,9 @@ impl<'v> Run<'v> {
         mut seen: Option<&mut Seen>,
     ) -> bool {
         let mut fits = true;
-        let child = |run: &mut Self, id: Id, name: &str, member: &'v Value| {
+        let child = |walk: &mut Self, id: Id, name: &str, member: &'v Value| {
             let at = At { step: Step::Name(name), above: Some(here.at) };
-            run.node(id, member, &at, here.scope, None)
+            walk.node(id, member, &at, here.scope, None)
         };
         match (rule.key, &rule.arg) {
             (Key::Properties, Arg::NodeByName(by_name)) => {
@@ -574,8 +574,8 @@ impl<'v> Run<'v> {
     /// Whether a member's name fits a schema.
     fn name_fits(&mut self, here: &Here<'v, '_>, id: Id, name: &str) -> bool {
         let name = Value::String(name.into());
-        // A run of its own, because the name lives only here.
-        let mut run = Run {
+        // A walk of its own, because the name lives only here.
+        let mut walk = Walk {
             schema: self.schema,
             work: std::mem::replace(&mut self.work, Work::new(0)),
             depth: self.depth,
@@ -585,8 +585,8 @@ impl<'v> Run<'v> {
             most: 0,
             total: 0,
         };
-        let fits = run.node(id, &name, here.at, here.scope, None);
-        (self.work, self.stopped) = (run.work, run.stopped);
+        let fits = walk.node(id, &name, here.at, here.scope, None);
+        (self.work, self.stopped) = (walk.work, walk.stopped);
         fits
     }
 

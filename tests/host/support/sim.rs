@@ -18,7 +18,7 @@ use lodger::harness::{
     Action, By, CallKey, Harness, Input, Lifecycle, ModelRequest, Notice, Options, Provider,
 };
 use lodger::model::{Answer, Delta, StopReason, Usage, Wire};
-use lodger::ports::files::fill;
+use lodger::ports::marks::fill;
 use lodger::ports::{Commit, MemoryStore, Millis, Read, Rows, StoreError, Table, Write};
 use lodger::protocol::read;
 use lodger::run::{CallState, Run, Said};

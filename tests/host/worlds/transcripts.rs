@@ -15,7 +15,7 @@ use crate::support::strict::check_messages;
 use fastrand::Rng;
 use lodger::journal::{Entry, Row};
 use lodger::model::{Dialect, Peer, Preset, Wire};
-use lodger::ports::files::fill;
+use lodger::ports::marks::fill;
 use lodger::ports::{Commit, MemoryStore, PatternEngine, Table, Write};
 use lodger::run::{Outcome, Run};
 use lodger::session::carry::adopt;
