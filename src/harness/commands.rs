@@ -2,9 +2,11 @@
 
 use super::calls::Calls;
 use super::core::Core;
+use super::holding::Holding;
 use super::keys::VaultAsk;
 use super::page_calls::PageCall;
 use super::queue::{accepted, when_busy};
+use super::reads::Reads;
 use super::runs::Runner;
 use super::start::Over;
 use super::{After, Harness, Lifecycle, Listing, config};
@@ -268,6 +270,51 @@ impl Runner {
     }
 }
 
+impl Holding {
+    /// Erases a conversation: first in the journal's word, then its content in the database.
+    pub(super) fn clear(
+        &mut self,
+        core: &mut Core,
+        runner: &mut Runner,
+        reads: &mut Reads,
+        command: u32,
+        session: &str,
+    ) {
+        runner.interrupt_session(core, session, StoppedBy::Cleared, true);
+        let Some(sums) = core.session(session).map(|session| session.sums) else { return };
+        runner.append(core, session, None, &Entry::Cleared { sums });
+        core.answer_waiters(session);
+        runner.advance(core, session);
+        core.outbox.strictly();
+        if let Some(slot) = core.sessions.get_mut(session) {
+            slot.transcripts.clear();
+        }
+        if core.sessions.is_watched(session) {
+            runner.calls.tell_history(core, session);
+        }
+        reads.read_after_commit(
+            core,
+            vec![Read::all(Table::Entries, vec![session.into()]), Read::all(Table::Files, Vec::new())],
+            After::Erase { command, session: session.into() },
+        );
+    }
+
+    /// A clearing is over. What it could not erase, the next start erases.
+    pub(super) fn erased(
+        &mut self,
+        core: &mut Core,
+        runner: &mut Runner,
+        command: u32,
+        result: Result<Option<String>, ErrorInfo>,
+    ) {
+        core.reply(command, result);
+        // The conversation of a harness that does not run was only borrowed.
+        if core.lifecycle != Lifecycle::Running {
+            self.give_back(core, runner);
+        }
+    }
+}
+
 impl Harness {
     /// Does what a command says in the session that it is about (empty: in none).
     #[expect(clippy::too_many_lines, reason = "the place of each command: an arm says who does it")]
@@ -283,14 +330,28 @@ impl Harness {
             self.core.must_run()?;
         }
         match command {
-            Command::StartAgent => self.start_agent(id, args.all(), None)?,
+            Command::StartAgent => {
+                self.holding.start_agent(&mut self.core, &mut self.runner, id, args.all(), None)?
+            }
             Command::ConfigureAgent => self.configure_agent(id, args.all())?,
             Command::StandIn => {
                 let config = args.get("config").cloned().unwrap_or_default();
-                self.start_agent(id, &config, Some(Over { epoch: args.whole("after") }))?;
+                self.holding.start_agent(
+                    &mut self.core,
+                    &mut self.runner,
+                    id,
+                    &config,
+                    Some(Over { epoch: args.whole("after") }),
+                )?;
             }
-            Command::LetGo => self.step_back(id, args.whole("epoch").unwrap_or_default()),
-            Command::StopAgent => self.stop_agent(id)?,
+            Command::LetGo => self.holding.step_back(
+                &mut self.core,
+                &mut self.runner,
+                &mut self.reads,
+                id,
+                args.whole("epoch").unwrap_or_default(),
+            ),
+            Command::StopAgent => self.holding.stop_agent(&mut self.core, &mut self.runner, id)?,
             Command::SendMessage => self.runner.send_message(&mut self.core, id, session, args, &fresh)?,
             Command::Regenerate => self.runner.regenerate(&mut self.core, id, session, args, &fresh)?,
             Command::Interrupt => self.interrupt(id, session, args.text("runId"), args.whole("command")),
@@ -312,7 +373,9 @@ impl Harness {
                 self.runner.calls.tell_history(&mut self.core, session);
                 self.core.reply(id, Ok(None));
             }
-            Command::ClearConversation => self.clear(id, session),
+            Command::ClearConversation => {
+                self.holding.clear(&mut self.core, &mut self.runner, &mut self.reads, id, session)
+            }
             Command::Wait | Command::Result => {
                 let asked = self.core.awaited(request);
                 self.core.wait(id, session, &asked)?;
@@ -363,7 +426,7 @@ impl Harness {
                 self.runner.calls.draft_at_once(&mut self.core);
                 self.core.reply(id, Ok(None));
             }
-            Command::Close => self.close(Some(id)),
+            Command::Close => self.holding.close(&mut self.core, &mut self.runner, Some(id)),
             Command::SetOperator => {
                 self.runner.set_operator(&mut self.core, args.get("operator"))?;
                 self.core.reply(id, Ok(None));
@@ -417,7 +480,7 @@ impl Harness {
                 self.core.reply_value(id, &state);
             }
             Command::SessionsImport | Command::SessionsReplay => self.carry(id, request)?,
-            Command::SessionsAdmit => self.admit(id)?,
+            Command::SessionsAdmit => self.holding.admit(&mut self.core, &mut self.runner, id)?,
             Command::SessionsAttach => {
                 self.core.attach(args.needed("id"), args.says("on"));
                 self.core.reply_now(id, Ok(None));
@@ -444,7 +507,7 @@ impl Harness {
         let config = self.runner.setup.config.patched(patch)?;
         self.runner.setup.own_tools_fit(&config)?;
         if config.skills != self.runner.setup.config.skills {
-            self.give_to_account(&config.skills, false);
+            self.reads.give_to_account(&mut self.core, &config.skills, false);
         }
         self.runner.take_config(&mut self.core, config);
         self.core.reply(id, Ok(None));
@@ -463,36 +526,6 @@ impl Harness {
             self.runner.interrupt_session(&mut self.core, session, StoppedBy::User, run.is_some());
         }
         self.core.reply(id, Ok(None));
-    }
-
-    /// Erases a conversation: first in the journal's word, then its content in the database.
-    pub(super) fn clear(&mut self, command: u32, session: &str) {
-        self.runner.interrupt_session(&mut self.core, session, StoppedBy::Cleared, true);
-        let Some(sums) = self.core.session(session).map(|session| session.sums) else { return };
-        self.runner.append(&mut self.core, session, None, &Entry::Cleared { sums });
-        self.core.answer_waiters(session);
-        self.runner.advance(&mut self.core, session);
-        self.core.outbox.strictly();
-        if let Some(slot) = self.core.sessions.get_mut(session) {
-            slot.transcripts.clear();
-        }
-        if self.core.sessions.is_watched(session) {
-            self.runner.calls.tell_history(&mut self.core, session);
-        }
-        self.reads.read_after_commit(
-            &mut self.core,
-            vec![Read::all(Table::Entries, vec![session.into()]), Read::all(Table::Files, Vec::new())],
-            After::Erase { command, session: session.into() },
-        );
-    }
-
-    /// A clearing is over. What it could not erase, the next start erases.
-    pub(super) fn erased(&mut self, command: u32, result: Result<Option<String>, ErrorInfo>) {
-        self.core.reply(command, result);
-        // The conversation of a harness that does not run was only borrowed.
-        if self.core.lifecycle != Lifecycle::Running {
-            self.give_back();
-        }
     }
 }
 

@@ -12,7 +12,7 @@ impl Harness {
         if !self.core.outbox.free() {
             return false;
         }
-        let pages_wait = self.runner.pages.has_changes() || self.closing.is_some();
+        let pages_wait = self.runner.pages.has_changes() || self.holding.closing.is_some();
         if let Some(due) = self.core.outbox.due() {
             if due > self.core.now && !pages_wait {
                 return false;
@@ -30,10 +30,10 @@ impl Harness {
             self.core.outbox.stored(commit);
             self.runner.pages.page_committed(&mut self.core, result);
             self.core.tell_growth();
-        } else if self.epoch_commit == Some(commit) {
-            self.epoch_commit = None;
+        } else if self.holding.epoch_commit == Some(commit) {
+            self.holding.epoch_commit = None;
             self.core.outbox.stored(commit);
-            self.epoch_committed(result);
+            self.holding.epoch_committed(&mut self.core, &mut self.runner, &mut self.reads, result);
         } else if !self.core.outbox.forgotten(commit) {
             match result {
                 Ok(()) => {
@@ -42,7 +42,7 @@ impl Harness {
                 }
                 Err(error) => {
                     self.core.outbox.failed(commit);
-                    self.fail(error.info());
+                    self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error.info());
                 }
             }
         }

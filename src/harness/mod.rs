@@ -12,7 +12,9 @@
 //! - `calls`: what is under way outside, and what is told of it (`streaming`, `events`).
 //! - `pages`: operations on pages.
 //! - `runs`: `Runner`, which runs the runs with those three: messages, the queue, permission, limits of time.
-//! - on top: commands (`commands`, `sessions`), starts and ends, and which input is taken when (`order`).
+//! - `reads`: what is read for sessions.
+//! - `holding`: how this page holds the workspace, from its start (`start`) to its end (`ends`).
+//! - on top: commands (`commands`, `sessions`), and which input is taken when (`order`).
 
 mod account;
 mod action;
@@ -24,6 +26,7 @@ mod core;
 mod ends;
 mod events;
 mod files;
+mod holding;
 mod keys;
 mod order;
 mod outbox;
@@ -56,6 +59,7 @@ use crate::model::{Delta, Usage};
 use crate::ports::{Millis, PatternEngine};
 use crate::session::Session;
 use core::Core;
+use holding::Holding;
 use reads::{After, Listing, Reads};
 use runs::Runner;
 
@@ -67,13 +71,8 @@ pub const DEFAULT_SESSION: &str = "default";
 pub struct Harness {
     core: Core,
     runner: Runner,
-    closed: bool,
-    closing: Option<Option<u32>>,
-    /// Until which epoch an agent was stopped on purpose: what was always allowed until then is not any more.
-    stopped: u64,
-    start: Option<start::Start>,
-    epoch_commit: Option<u64>,
     reads: Reads,
+    holding: Holding,
     deferred: Vec<(Millis, Input)>,
 }
 
@@ -88,12 +87,8 @@ impl Harness {
         let mut harness = Harness {
             runner: Runner::new(&options, &engine),
             core: Core::new(options, engine),
-            closed: false,
-            closing: None,
-            stopped: 0,
-            start: None,
-            epoch_commit: None,
             reads: Reads::default(),
+            holding: Holding::default(),
             deferred: Vec::new(),
         };
         harness.runner.setup.tell_tools(&mut harness.core);
@@ -150,7 +145,7 @@ impl Harness {
     pub fn handle(&mut self, now: Millis, input: Input) {
         // A clock that goes backwards must not: entries are in order of time.
         self.core.set_now(now);
-        if self.closed {
+        if self.holding.closed {
             if let Input::Command { id, .. } = input {
                 self.core.reply_now(id, Err(commands::closed()));
             }
@@ -203,7 +198,8 @@ impl Harness {
         if self.must_finish() {
             return None;
         }
-        let due = [self.runner.deadline(&self.core), self.core.outbox.due(), self.removal_due()];
+        let due =
+            [self.runner.deadline(&self.core), self.core.outbox.due(), self.holding.removal_due(&self.core)];
         due.into_iter().flatten().min()
     }
 
@@ -213,16 +209,21 @@ impl Harness {
                 self.core.by = by;
                 self.command(id, request, fresh);
             }
-            Input::Locked(granted) => self.locked(granted),
+            Input::Locked(granted) => self.holding.locked(&mut self.core, &mut self.reads, granted),
             Input::LockFailed(error) => {
-                if let Some(start) = self.start.take() {
-                    self.give_up_start(start, &error);
+                if let Some(start) = self.holding.start.take() {
+                    self.holding.give_up_start(&mut self.core, start, &error);
                 }
             }
-            Input::Held(held) => self.peeked(held),
+            Input::Held(held) => self.holding.peeked(&mut self.core, &mut self.reads, held),
             Input::LockLost => {
                 let error = ErrorInfo::new(Code::OwnershipLost, "another tab has taken this workspace over");
-                self.fail(error.hint("start the agent again to take it back"));
+                self.holding.fail(
+                    &mut self.core,
+                    &mut self.runner,
+                    &mut self.reads,
+                    error.hint("start the agent again to take it back"),
+                );
             }
             Input::Committed { commit, result } => self.committed(commit, result),
             Input::Read { read, result } => self.read_done(read, result),
@@ -231,7 +232,9 @@ impl Harness {
                     self.rows_read(after, rows, signatures);
                 }
             }
-            Input::Account { read, result } => self.account_read(read, result),
+            Input::Account { read, result } => {
+                self.holding.account_read(&mut self.core, &mut self.runner, &mut self.reads, read, result)
+            }
             Input::Vault { name, held } => self.runner.vault_changed(&mut self.core, name, held),
             Input::Answered { call, result } => self.runner.answered(&mut self.core, call, result),
             Input::Returned { call, result } => self.runner.returned(&mut self.core, call, result),
@@ -239,7 +242,7 @@ impl Harness {
             Input::Late(call) => self.core.runs.late(call),
             Input::Tick => {
                 self.runner.tick(&mut self.core);
-                self.end_removals();
+                self.holding.end_removals(&mut self.core, &mut self.reads);
             }
         }
         self.core.by = By::Here;

@@ -26,7 +26,7 @@ impl Harness {
             Input::Committed { .. } | Input::LockLost => true,
             Input::Read { .. } | Input::Signed { .. } => !self.runner.pages.is_committing(),
             Input::Command { request: Ok(request), .. }
-                if self.start.is_some() && !self.fits_the_start(request.command) =>
+                if self.holding.start.is_some() && !self.fits_the_start(request.command) =>
             {
                 false
             }
@@ -44,7 +44,7 @@ impl Harness {
     pub(super) fn fits_the_start(&self, command: Command) -> bool {
         let waits = |command: Command| command == Command::StopAgent || command.borrows();
         let stops = |(_, input): &(Millis, Input)| matches!(input, Input::Command { request: Ok(request), .. } if waits(request.command));
-        match &self.start {
+        match &self.holding.start {
             Some(start) if command == Command::StartAgent => {
                 !start.borrows() && !self.deferred.iter().any(stops)
             }
@@ -56,7 +56,7 @@ impl Harness {
     pub(super) fn go_on_alone(&mut self) {
         loop {
             if let Some(error) = self.core.broken.take() {
-                self.fail(error);
+                self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error);
             }
             if !self.must_finish()
                 && let Some(next) = self.core.next.pop_front()

@@ -99,7 +99,7 @@ impl Harness {
         let signatures = signatures.as_deref();
         self.core.judge(&after, &rows, signatures);
         match after {
-            After::Epoch => self.epoch_read(&rows),
+            After::Epoch => self.holding.epoch_read(&mut self.core, &rows),
             After::Around => self.looked_around(&rows),
             After::Load { sessions, files } => self.load(&sessions, &files, &rows),
             After::Account { .. } => {}
@@ -111,22 +111,24 @@ impl Harness {
             After::List { command, of, asked, held } => {
                 self.core.heads_read(command, of, (asked, held), &rows)
             }
-            After::Arrived { command } => self.arrived(command, &rows, signatures),
-            After::Remains => self.erase_removed(&rows),
+            After::Arrived { command } => self.reads.arrived(&mut self.core, command, &rows, signatures),
+            After::Remains => self.holding.erase_removed(&mut self.core, &mut self.runner, &rows),
             After::Erase { command, session } => {
                 for write in rows.iter().take(1).flat_map(|rows| start::erasures(&session, rows)) {
                     self.core.outbox.write(write);
                 }
                 let files = rows.get(1).into_iter().flatten().map(|(key, _)| key.clone()).list();
                 self.runner.sweep_files(&mut self.core, &files);
-                self.erased(command, Ok(None));
+                self.holding.erased(&mut self.core, &mut self.runner, command, Ok(None));
             }
         }
     }
 
     pub(super) fn read_failed(&mut self, after: After, error: &ErrorInfo) {
         match after {
-            After::Epoch | After::Around | After::Load { .. } | After::Remains => self.fail(error.clone()),
+            After::Epoch | After::Around | After::Load { .. } | After::Remains => {
+                self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error.clone())
+            }
             After::Account { .. } => {}
             After::Look(waiting) | After::Find(waiting) => {
                 self.core.reply_now(waiting.command, Err(error.clone()))
@@ -134,7 +136,9 @@ impl Harness {
             After::List { command, .. } | After::Arrived { command } => {
                 self.core.reply_now(command, Err(error.clone()));
             }
-            After::Erase { command, .. } => self.erased(command, Err(error.clone())),
+            After::Erase { command, .. } => {
+                self.holding.erased(&mut self.core, &mut self.runner, command, Err(error.clone()))
+            }
         }
     }
 }

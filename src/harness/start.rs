@@ -4,6 +4,8 @@
 //! folded and checked against its head; what a lost page left, held; the configuration, recorded.
 
 use super::core::Core;
+use super::holding::Holding;
+use super::reads::Reads;
 use super::runs::Runner;
 use super::sessions::{ARRIVING, Head, Waiting};
 use super::{Action, After, Config, DEFAULT_SESSION, Harness, IfRunning, Lifecycle, outbox};
@@ -136,9 +138,11 @@ impl Runner {
     }
 }
 
-impl Harness {
+impl Holding {
     pub(super) fn start_agent(
         &mut self,
+        core: &mut Core,
+        runner: &mut Runner,
         command: u32,
         args: &Value,
         over: Option<Over>,
@@ -161,47 +165,41 @@ impl Harness {
                 return Ok(());
             }
         }
-        if self.start.is_some() || self.core.lifecycle == Lifecycle::Running {
-            if config.if_running != IfRunning::Reject && self.core.lifecycle == Lifecycle::Running {
-                self.core.reply(command, Ok(None));
+        if self.start.is_some() || core.lifecycle == Lifecycle::Running {
+            if config.if_running != IfRunning::Reject && core.lifecycle == Lifecycle::Running {
+                core.reply(command, Ok(None));
                 return Ok(());
             }
             return Err(already_running("in this page").hint("stop it first, or pass ifRunning: \"join\""));
         }
-        self.runner.setup.own_tools_fit(&config)?;
+        runner.setup.own_tools_fit(&config)?;
         let purpose = Purpose::Run { commands: vec![command], config: Box::new(config), over };
-        self.begin(purpose);
-        self.core.lifecycle = Lifecycle::Starting;
-        self.core.tell_status();
-        self.core.tell_status_changed();
+        self.begin(core, purpose);
+        core.lifecycle = Lifecycle::Starting;
+        core.tell_status();
+        core.tell_status_changed();
         Ok(())
     }
 
-    pub(super) fn begin(&mut self, purpose: Purpose) {
+    pub(super) fn begin(&mut self, core: &mut Core, purpose: Purpose) {
         self.start =
-            Some(Start { purpose, before: self.core.lifecycle.clone(), stored_epoch: None, holder: None });
+            Some(Start { purpose, before: core.lifecycle.clone(), stored_epoch: None, holder: None });
         // The lock may still be ours until a stop before is stored.
-        self.core
-            .outbox
-            .act_after_commit(Action::Lock { name: self.core.options.name.clone(), steal: false });
+        core.outbox.act_after_commit(Action::Lock { name: core.options.name.clone(), steal: false });
     }
 
-    pub(super) fn locked(&mut self, granted: bool) {
+    pub(super) fn locked(&mut self, core: &mut Core, reads: &mut Reads, granted: bool) {
         if !granted && self.robs() {
-            return self.core.outbox.act(Action::Lock { name: self.core.options.name.clone(), steal: true });
+            return core.outbox.act(Action::Lock { name: core.options.name.clone(), steal: true });
         }
         if let Some(start) = &mut self.start {
             start.holder = (!granted).then(String::new);
             let meta = |key: &str| Read::all(Table::Meta, vec![key.into()]);
-            self.reads.read(
-                &mut self.core,
-                vec![meta("epoch"), meta("holder"), meta(STOPPED_KEY)],
-                After::Epoch,
-            );
+            reads.read(core, vec![meta("epoch"), meta("holder"), meta(STOPPED_KEY)], After::Epoch);
         }
     }
 
-    pub(super) fn epoch_read(&mut self, rows: &[Rows]) {
+    pub(super) fn epoch_read(&mut self, core: &mut Core, rows: &[Rows]) {
         let first = |n: usize| rows.get(n).and_then(|rows| rows.first()).map(|(_, text)| text.clone());
         let Some(start) = &mut self.start else { return };
         if start.holder.is_some() {
@@ -211,7 +209,7 @@ impl Harness {
             })
             .hint("pass ifRunning: \"join\" to follow it here and go on when that tab is gone, or \"takeover\" to take it");
             if let Some(start) = self.start.take() {
-                self.give_up_start(start, &error);
+                self.give_up_start(core, start, &error);
             }
             return;
         }
@@ -223,41 +221,181 @@ impl Harness {
         {
             let error = ErrorInfo::new(Code::NotRunning, "the agent was stopped").hint("call startAgent");
             if let Some(start) = self.start.take() {
-                self.give_up_start(start, &error);
+                self.give_up_start(core, start, &error);
             }
-            return self.core.unlock(false);
+            return core.unlock(false);
         }
         start.stored_epoch = stored;
-        self.core.epoch = before + 1;
+        core.epoch = before + 1;
         let expected = outbox::expect(Table::Meta, vec!["epoch".into()], start.stored_epoch.clone());
         let put = |key: &str, value: String| Write::Put { table: Table::Meta, key: vec![key.into()], value };
         let writes = vec![
-            put("epoch", self.core.epoch.to_string()),
-            put("holder", self.core.options.holder.clone()),
+            put("epoch", core.epoch.to_string()),
+            put("holder", core.options.holder.clone()),
             format_write(),
         ];
         let commit = Commit { expect: vec![expected], writes, durability: Durability::Strict };
-        self.epoch_commit = Some(self.core.outbox.send_alone(self.core.now, commit));
+        self.epoch_commit = Some(core.outbox.send_alone(core.now, commit));
     }
 
-    pub(super) fn epoch_committed(&mut self, result: Result<(), StoreError>) {
+    pub(super) fn epoch_committed(
+        &mut self,
+        core: &mut Core,
+        runner: &mut Runner,
+        reads: &mut Reads,
+        result: Result<(), StoreError>,
+    ) {
         if let Err(error) = result {
-            return self.fail(error.info());
+            return self.fail(core, runner, reads, error.info());
         }
-        self.start_with_account();
+        self.start_with_account(core, reads);
     }
 
     /// Looks around in the workspace that was taken.
-    pub(super) fn look_around(&mut self) {
+    pub(super) fn look_around(&mut self, core: &mut Core, reads: &mut Reads) {
         let all = |table: Table| Read::all(table, Vec::new());
         let arriving = Read::all(Table::Meta, vec![ARRIVING.into()]);
-        self.reads.read(
-            &mut self.core,
+        reads.read(
+            core,
             vec![all(Table::Heads), all(Table::Keys), all(Table::Files), arriving],
             After::Around,
         );
     }
 
+    fn started(
+        &mut self,
+        core: &mut Core,
+        runner: &mut Runner,
+        commands: Vec<u32>,
+        config: Config,
+        sessions: &[String],
+        over: bool,
+    ) {
+        let at_work = |id: &&String| over && core.sessions.head(id).is_some_and(Head::is_at_work);
+        let lost: Vec<String> = sessions.iter().filter(at_work).cloned().list();
+        runner.take_config(core, config);
+        runner.setup.instructions = None;
+        core.lifecycle = Lifecycle::Running;
+        core.outbox.act(Action::Announce { epoch: core.epoch });
+        for session in sessions.iter().filter(|session| core.sessions.has(session)).list() {
+            runner.record_start(core, session);
+        }
+        runner.start_those_with_keys(core);
+        runner.tend_default(core, true);
+        core.outbox.tell_after_commit(core.status_notice());
+        core.status_changed(true);
+        runner.calls.tell_histories(core);
+        for command in commands {
+            core.reply(command, Ok(None));
+        }
+        for session in sessions {
+            core.answer_waiters(session);
+            // The page that waited for that one task is gone.
+            if core.session(session).is_some_and(Session::is_once) {
+                runner.interrupt_session(core, session, StoppedBy::Lost, true);
+            }
+            runner.calls.tell_questions_again(core, &runner.setup, session);
+        }
+        for session in &lost {
+            runner.go_on_with(core, session);
+        }
+        if runner.setup.config.resume_auto {
+            runner.go_on_with(core, DEFAULT_SESSION);
+        }
+    }
+
+    /// A start that takes the workspace from its holder, because a person says so.
+    fn robs(&mut self) -> bool {
+        let Some(Start { purpose: Purpose::Run { config, over, .. }, .. }) = &mut self.start else {
+            return false;
+        };
+        let robs = config.if_running == IfRunning::TakeOver && over.is_none();
+        if robs {
+            *over = Some(Over { epoch: None });
+        }
+        robs
+    }
+
+    /// Nothing was taken, so everything is as it was before.
+    pub(super) fn give_up_start(&mut self, core: &mut Core, start: Start, error: &ErrorInfo) {
+        core.lifecycle = start.before.clone();
+        core.tell_status();
+        self.start_failed(core, start, error);
+        core.tell_status_changed();
+    }
+
+    pub(super) fn start_failed(&mut self, core: &mut Core, start: Start, error: &ErrorInfo) {
+        match start.purpose {
+            Purpose::Run { commands, .. } => {
+                for command in commands {
+                    core.reply_now(command, Err(error.clone()));
+                }
+            }
+            Purpose::Once(waiting) => core.reply_now(waiting.command, Err(error.clone())),
+            Purpose::Arrival => {
+                if let Some(command) = core.sessions.arrival.take().and_then(|arrival| arrival.waiting) {
+                    core.reply_now(command, Err(error.clone()));
+                }
+            }
+            // The holder of the workspace does it.
+            Purpose::Sweep => core.sessions.forget_heads(),
+        }
+    }
+
+    pub(super) fn stop_agent(
+        &mut self,
+        core: &mut Core,
+        runner: &mut Runner,
+        command: u32,
+    ) -> Result<(), ErrorInfo> {
+        match core.lifecycle {
+            Lifecycle::Running => {
+                let sessions: Vec<String> = core.sessions.ids();
+                for session in &sessions {
+                    // What is put aside stays where it is.
+                    if !core.sessions.is_benched(session) {
+                        runner.interrupt_session(core, session, StoppedBy::Stop, true);
+                    }
+                }
+                for session in &sessions {
+                    let grants = core.session(session).is_some_and(|session| !session.grants.is_empty());
+                    if grants || session == DEFAULT_SESSION {
+                        runner.append(core, session, None, &Entry::Stopped {});
+                    }
+                }
+                // The others are told when they are next taken.
+                let (key, value) = (vec![STOPPED_KEY.into()], core.epoch.to_string());
+                core.outbox.write(Write::Put { table: Table::Meta, key, value });
+                core.outbox.strictly();
+                self.release(core, runner);
+                core.outbox.tell_after_commit(core.status_notice());
+                core.status_changed(true);
+                // Other tabs hear the rest before they look for somebody else.
+                core.outbox.tell_after_commit(Action::Unlock { epoch: core.epoch, stopped: true });
+            }
+            Lifecycle::Error(_) => {
+                core.lifecycle = Lifecycle::Stopped;
+                core.tell_status();
+                core.tell_status_changed();
+            }
+            Lifecycle::Stopped | Lifecycle::Starting => {}
+        }
+        core.reply(command, Ok(None));
+        Ok(())
+    }
+
+    /// Forgets the sessions: from here on another tab may write them.
+    pub(super) fn release(&mut self, core: &mut Core, runner: &mut Runner) {
+        self.turn_away(core, runner);
+        core.write_heads();
+        runner.abort_all(core);
+        core.lifecycle = Lifecycle::Stopped;
+        core.sessions.let_all_go();
+        core.runs.forget();
+    }
+}
+
+impl Harness {
     /// Reads the journals that are needed at once: the first session's, and those of the runs that have not ended. Those of
     /// sessions that wait for a key too, because the key may be there now or come.
     pub(super) fn looked_around(&mut self, rows: &[Rows]) {
@@ -277,11 +415,11 @@ impl Harness {
         self.runner.vault_read(part(1));
         self.core.sweep_arrival(part(3));
         let files = part(2).iter().map(|(key, _)| key.clone()).list();
-        match self.start.as_ref().map(|start| &start.purpose) {
+        match self.holding.start.as_ref().map(|start| &start.purpose) {
             Some(Purpose::Once(waiting)) => sessions = vec![waiting.session.clone()],
             Some(Purpose::Arrival) => {
                 self.runner.sweep_files(&mut self.core, &files);
-                return self.let_in();
+                return self.holding.let_in(&mut self.core, &mut self.runner);
             }
             Some(Purpose::Sweep) => return self.load(&[], &files, &[]),
             _ => {}
@@ -295,29 +433,37 @@ impl Harness {
 
     pub(super) fn load(&mut self, sessions: &[String], files: &[Key], rows: &[Rows]) {
         for (session, rows) in sessions.iter().zip(rows.chunks(3)) {
-            match self.take_session(session, rows) {
+            match self.holding.take_session(&mut self.core, &mut self.runner, session, rows) {
                 Ok(()) => {}
                 // It is told when somebody asks for it; the others are whole.
                 Err(_) if session != DEFAULT_SESSION && sessions.len() > 1 => {}
                 Err(error) => {
                     let borrows = |start: &mut Start| matches!(start.purpose, Purpose::Once(_));
-                    let Some(Purpose::Once(waiting)) = self.start.take_if(borrows).map(|start| start.purpose)
+                    let Some(Purpose::Once(waiting)) =
+                        self.holding.start.take_if(borrows).map(|start| start.purpose)
                     else {
-                        return self.fail(error);
+                        return self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error);
                     };
-                    if let Err(error) = self.not_taken(&waiting, error) {
+                    if let Err(error) = self.reads.not_taken(&mut self.core, &waiting, error) {
                         self.core.reply_now(waiting.command, Err(error));
-                        self.give_back();
+                        self.holding.give_back(&mut self.core, &mut self.runner);
                     }
                     return;
                 }
             }
         }
         self.runner.sweep_files(&mut self.core, files);
-        let Some(start) = self.start.take() else { return };
+        let Some(start) = self.holding.start.take() else { return };
         match start.purpose {
             Purpose::Run { commands, config, over } => {
-                self.started(commands, *config, sessions, over.is_some());
+                self.holding.started(
+                    &mut self.core,
+                    &mut self.runner,
+                    commands,
+                    *config,
+                    sessions,
+                    over.is_some(),
+                );
             }
             Purpose::Once(waiting) => {
                 // What another tab has said since this one looked is not in its views yet.
@@ -327,125 +473,6 @@ impl Harness {
             Purpose::Arrival => {}
             Purpose::Sweep => self.reads.look_for_remains(&mut self.core),
         }
-    }
-
-    fn started(&mut self, commands: Vec<u32>, config: Config, sessions: &[String], over: bool) {
-        let at_work = |id: &&String| over && self.core.sessions.head(id).is_some_and(Head::is_at_work);
-        let lost: Vec<String> = sessions.iter().filter(at_work).cloned().list();
-        self.runner.take_config(&mut self.core, config);
-        self.runner.setup.instructions = None;
-        self.core.lifecycle = Lifecycle::Running;
-        self.core.outbox.act(Action::Announce { epoch: self.core.epoch });
-        for session in sessions.iter().filter(|session| self.core.sessions.has(session)).list() {
-            self.runner.record_start(&mut self.core, session);
-        }
-        self.runner.start_those_with_keys(&mut self.core);
-        self.runner.tend_default(&mut self.core, true);
-        self.core.outbox.tell_after_commit(self.core.status_notice());
-        self.core.status_changed(true);
-        self.runner.calls.tell_histories(&mut self.core);
-        for command in commands {
-            self.core.reply(command, Ok(None));
-        }
-        for session in sessions {
-            self.core.answer_waiters(session);
-            // The page that waited for that one task is gone.
-            if self.core.session(session).is_some_and(Session::is_once) {
-                self.runner.interrupt_session(&mut self.core, session, StoppedBy::Lost, true);
-            }
-            self.runner.calls.tell_questions_again(&mut self.core, &self.runner.setup, session);
-        }
-        for session in &lost {
-            self.runner.go_on_with(&mut self.core, session);
-        }
-        if self.runner.setup.config.resume_auto {
-            self.runner.go_on_with(&mut self.core, DEFAULT_SESSION);
-        }
-    }
-
-    /// A start that takes the workspace from its holder, because a person says so.
-    fn robs(&mut self) -> bool {
-        let Some(Start { purpose: Purpose::Run { config, over, .. }, .. }) = &mut self.start else {
-            return false;
-        };
-        let robs = config.if_running == IfRunning::TakeOver && over.is_none();
-        if robs {
-            *over = Some(Over { epoch: None });
-        }
-        robs
-    }
-
-    /// Nothing was taken, so everything is as it was before.
-    pub(super) fn give_up_start(&mut self, start: Start, error: &ErrorInfo) {
-        self.core.lifecycle = start.before.clone();
-        self.core.tell_status();
-        self.start_failed(start, error);
-        self.core.tell_status_changed();
-    }
-
-    pub(super) fn start_failed(&mut self, start: Start, error: &ErrorInfo) {
-        match start.purpose {
-            Purpose::Run { commands, .. } => {
-                for command in commands {
-                    self.core.reply_now(command, Err(error.clone()));
-                }
-            }
-            Purpose::Once(waiting) => self.core.reply_now(waiting.command, Err(error.clone())),
-            Purpose::Arrival => {
-                if let Some(command) = self.core.sessions.arrival.take().and_then(|arrival| arrival.waiting) {
-                    self.core.reply_now(command, Err(error.clone()));
-                }
-            }
-            // The holder of the workspace does it.
-            Purpose::Sweep => self.core.sessions.forget_heads(),
-        }
-    }
-
-    pub(super) fn stop_agent(&mut self, command: u32) -> Result<(), ErrorInfo> {
-        match self.core.lifecycle {
-            Lifecycle::Running => {
-                let sessions: Vec<String> = self.core.sessions.ids();
-                for session in &sessions {
-                    // What is put aside stays where it is.
-                    if !self.core.sessions.is_benched(session) {
-                        self.runner.interrupt_session(&mut self.core, session, StoppedBy::Stop, true);
-                    }
-                }
-                for session in &sessions {
-                    let grants = self.core.session(session).is_some_and(|session| !session.grants.is_empty());
-                    if grants || session == DEFAULT_SESSION {
-                        self.runner.append(&mut self.core, session, None, &Entry::Stopped {});
-                    }
-                }
-                // The others are told when they are next taken.
-                let (key, value) = (vec![STOPPED_KEY.into()], self.core.epoch.to_string());
-                self.core.outbox.write(Write::Put { table: Table::Meta, key, value });
-                self.core.outbox.strictly();
-                self.release();
-                self.core.outbox.tell_after_commit(self.core.status_notice());
-                self.core.status_changed(true);
-                // Other tabs hear the rest before they look for somebody else.
-                self.core.outbox.tell_after_commit(Action::Unlock { epoch: self.core.epoch, stopped: true });
-            }
-            Lifecycle::Error(_) => {
-                self.core.lifecycle = Lifecycle::Stopped;
-                self.core.tell_status();
-                self.core.tell_status_changed();
-            }
-            Lifecycle::Stopped | Lifecycle::Starting => {}
-        }
-        self.core.reply(command, Ok(None));
-        Ok(())
-    }
-
-    /// Forgets the sessions: from here on another tab may write them.
-    pub(super) fn release(&mut self) {
-        self.turn_away();
-        self.core.write_heads();
-        self.runner.abort_all(&mut self.core);
-        self.core.lifecycle = Lifecycle::Stopped;
-        self.core.sessions.let_all_go();
-        self.core.runs.forget();
     }
 }
 

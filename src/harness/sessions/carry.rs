@@ -14,6 +14,8 @@ use super::removal::delete;
 use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::core::Core;
+use crate::harness::holding::Holding;
+use crate::harness::reads::Reads;
 use crate::harness::runs::Runner;
 use crate::harness::runs::begun_task;
 use crate::harness::start::Purpose;
@@ -169,6 +171,146 @@ impl Runner {
     }
 }
 
+impl Reads {
+    /// The signatures of events, and of the head behind them, were held against what they should be.
+    pub(in crate::harness) fn arrived(
+        &mut self,
+        core: &mut Core,
+        command: u32,
+        rows: &[Rows],
+        signatures: Option<&[String]>,
+    ) {
+        let (mut accepted, mut signed) = (Ok(()), false);
+        if let Some((_, head)) = rows.iter().skip(1).flatten().next() {
+            let Some(arrival) = &mut core.sessions.arrival else {
+                return core.reply_now(command, Err(nothing_arrives()));
+            };
+            // What is not signed here, nobody here can vouch for.
+            arrival.integrity = match Head::parse(head).judge(signatures) {
+                Integrity::Unverified => Integrity::Unverifiable,
+                judged => judged,
+            };
+            signed = arrival.integrity == Integrity::Verified;
+            accepted = arrival.integrity.accept("agent session state", &arrival.session.id);
+        }
+        if let Some(event) = rows.first().and_then(|events| changed_event(events, signatures, signed)) {
+            accepted = Integrity::Tampered.accept("agent session event", &event);
+        }
+        if accepted.is_err() {
+            self.reader = None;
+            core.sessions.arrival.take_if(|arrival| arrival.id.is_none());
+        }
+        core.reply_now(command, accepted.map(|()| None));
+    }
+}
+
+impl Holding {
+    /// Admits the session that was read: gives it an id, and takes the workspace if no agent has it.
+    pub(in crate::harness) fn admit(
+        &mut self,
+        core: &mut Core,
+        runner: &mut Runner,
+        command: u32,
+    ) -> Result<(), ErrorInfo> {
+        let arrival = core.sessions.arrival.as_mut().filter(|arrival| arrival.id.is_none());
+        arrival.ok_or_else(nothing_arrives)?.waiting = Some(command);
+        if core.lifecycle == Lifecycle::Running {
+            self.let_in(core, runner);
+        } else {
+            self.begin(core, Purpose::Arrival);
+        }
+        Ok(())
+    }
+
+    /// The workspace is ours: the session that arrives gets its place.
+    pub(in crate::harness) fn let_in(&mut self, core: &mut Core, runner: &mut Runner) {
+        let Some(arrival) = &mut core.sessions.arrival else { return };
+        let Some(command) = arrival.waiting.take() else { return };
+        let (rows, own) = (std::mem::take(&mut arrival.rows), arrival.session.id.clone());
+        let id = runner.free_id(core, &own);
+        if let Some(arrival) = &mut core.sessions.arrival {
+            arrival.id = Some(id.clone());
+        }
+        let put = Write::Put { table: Table::Meta, key: vec![ARRIVING.into()], value: id.clone() };
+        core.outbox.write(put);
+        core.outbox.write(delete(Table::Entries, &id));
+        if core.sessions.arrival.as_ref().is_some_and(|arrival| arrival.what == "import") {
+            return core.reply_value(command, &Object::new().text("id", &id).done());
+        }
+        // Its rows are here already, and are those that are stored.
+        for (value, seq) in rows.into_iter().zip(1..) {
+            let key = vec![id.as_str().into(), u64::into(seq)];
+            core.outbox.write(Write::Put { table: Table::Entries, key, value });
+        }
+        if let Err(error) = self.settle_in(core, runner, command) {
+            self.turn_away(core, runner);
+            core.reply_now(command, Err(error));
+        }
+    }
+
+    /// All is written but what makes the copy a session of its own.
+    fn settle_in(&mut self, core: &mut Core, runner: &mut Runner, command: u32) -> Result<(), ErrorInfo> {
+        let mut args = core.as_operator()?;
+        let Some(arrival) = &core.sessions.arrival else { return Err(nothing_arrives()) };
+        let recorded = arrival.session.record().is_some();
+        if !recorded {
+            args.text("projectId", &core.options.name);
+        }
+        match &arrival.provider {
+            Some(provider) => {
+                args.text("provider", provider).text("providerId", provider);
+                args.maybe_text("modelId", runner.setup.config.model_id(Some(provider)));
+            }
+            None if !recorded => _ = args.text("providerId", &runner.setup.provider_name()),
+            // Names of providers are those of a workspace: what comes from a file is answered by the one that is asked first.
+            None if arrival.what == "import" && core.lifecycle == Lifecycle::Running => {
+                args.text("providerId", &runner.setup.provider_name());
+                args.maybe_text("modelId", runner.setup.config.model_id(None));
+            }
+            None => {}
+        }
+        let Some(arrival) = &mut core.sessions.arrival else { return Err(nothing_arrives()) };
+        let id = arrival.id.clone().unwrap_or_default();
+        args.text("id", &id).value("from", arrival.from.clone());
+        if arrival.imported {
+            args.flag("imported", true);
+        }
+        args.maybe_text(
+            "integrity",
+            Some(arrival.integrity.as_str()).filter(|_| arrival.integrity != Integrity::Verified),
+        );
+        let made = adopt(&mut arrival.session, core.now, arrival.what, &id, args.done())?;
+        let Some(arrival) = core.sessions.arrival.take() else { return Err(nothing_arrives()) };
+        for (seq, row, entry) in made {
+            core.outbox.write(row_write(&id, seq, &row, &entry));
+        }
+        let head = Head::of(&arrival.session, core.now);
+        core.outbox.write(signed_head(&id, &head));
+        core.sessions.set_head(&id, head);
+        core.outbox.write(delete(Table::Meta, ARRIVING));
+        core.outbox.strictly();
+        core.reply_value(command, &arrival.session.state().unwrap_or_default());
+        self.leave_workspace(core, runner);
+        Ok(())
+    }
+
+    /// Takes away what was written of a session that does not arrive.
+    pub(in crate::harness) fn turn_away(&mut self, core: &mut Core, runner: &mut Runner) {
+        let admitted = core.sessions.arrival.take_if(|arrival| arrival.id.is_some());
+        let Some(id) = admitted.and_then(|arrival| arrival.id) else { return };
+        core.outbox.write(delete(Table::Entries, &id));
+        core.outbox.write(delete(Table::Meta, ARRIVING));
+        self.leave_workspace(core, runner);
+    }
+
+    /// Lets the workspace go if it was borrowed for an arrival.
+    fn leave_workspace(&mut self, core: &mut Core, runner: &mut Runner) {
+        if self.start.take_if(|start| matches!(start.purpose, Purpose::Arrival)).is_some() {
+            self.give_back(core, runner);
+        }
+    }
+}
+
 impl Harness {
     /// A step of an import, or of a replay.
     pub(in crate::harness) fn carry(&mut self, command: u32, request: &Request) -> Result<(), ErrorInfo> {
@@ -222,11 +364,11 @@ impl Harness {
                 if arrival.hash != arrival.session.hash() || !arrival.files.is_empty() {
                     return Err(changed());
                 }
-                self.settle_in(command)?;
+                self.holding.settle_in(&mut self.core, &mut self.runner, command)?;
             }
             "cancel" => {
                 self.reads.reader = None;
-                self.turn_away();
+                self.holding.turn_away(&mut self.core, &mut self.runner);
                 self.core.sessions.arrival = None;
                 self.core.reply(command, Ok(None));
             }
@@ -257,131 +399,6 @@ impl Harness {
         self.judge_rows(id, After::Arrived { command }, rows);
     }
 
-    /// The signatures of events, and of the head behind them, were held against what they should be.
-    pub(in crate::harness) fn arrived(&mut self, command: u32, rows: &[Rows], signatures: Option<&[String]>) {
-        let (mut accepted, mut signed) = (Ok(()), false);
-        if let Some((_, head)) = rows.iter().skip(1).flatten().next() {
-            let Some(arrival) = &mut self.core.sessions.arrival else {
-                return self.core.reply_now(command, Err(nothing_arrives()));
-            };
-            // What is not signed here, nobody here can vouch for.
-            arrival.integrity = match Head::parse(head).judge(signatures) {
-                Integrity::Unverified => Integrity::Unverifiable,
-                judged => judged,
-            };
-            signed = arrival.integrity == Integrity::Verified;
-            accepted = arrival.integrity.accept("agent session state", &arrival.session.id);
-        }
-        if let Some(event) = rows.first().and_then(|events| changed_event(events, signatures, signed)) {
-            accepted = Integrity::Tampered.accept("agent session event", &event);
-        }
-        if accepted.is_err() {
-            self.reads.reader = None;
-            self.core.sessions.arrival.take_if(|arrival| arrival.id.is_none());
-        }
-        self.core.reply_now(command, accepted.map(|()| None));
-    }
-
-    /// Admits the session that was read: gives it an id, and takes the workspace if no agent has it.
-    pub(in crate::harness) fn admit(&mut self, command: u32) -> Result<(), ErrorInfo> {
-        let arrival = self.core.sessions.arrival.as_mut().filter(|arrival| arrival.id.is_none());
-        arrival.ok_or_else(nothing_arrives)?.waiting = Some(command);
-        if self.core.lifecycle == Lifecycle::Running {
-            self.let_in();
-        } else {
-            self.begin(Purpose::Arrival);
-        }
-        Ok(())
-    }
-
-    /// The workspace is ours: the session that arrives gets its place.
-    pub(in crate::harness) fn let_in(&mut self) {
-        let Some(arrival) = &mut self.core.sessions.arrival else { return };
-        let Some(command) = arrival.waiting.take() else { return };
-        let (rows, own) = (std::mem::take(&mut arrival.rows), arrival.session.id.clone());
-        let id = self.runner.free_id(&self.core, &own);
-        if let Some(arrival) = &mut self.core.sessions.arrival {
-            arrival.id = Some(id.clone());
-        }
-        let put = Write::Put { table: Table::Meta, key: vec![ARRIVING.into()], value: id.clone() };
-        self.core.outbox.write(put);
-        self.core.outbox.write(delete(Table::Entries, &id));
-        if self.core.sessions.arrival.as_ref().is_some_and(|arrival| arrival.what == "import") {
-            return self.core.reply_value(command, &Object::new().text("id", &id).done());
-        }
-        // Its rows are here already, and are those that are stored.
-        for (value, seq) in rows.into_iter().zip(1..) {
-            let key = vec![id.as_str().into(), u64::into(seq)];
-            self.core.outbox.write(Write::Put { table: Table::Entries, key, value });
-        }
-        if let Err(error) = self.settle_in(command) {
-            self.turn_away();
-            self.core.reply_now(command, Err(error));
-        }
-    }
-
-    /// All is written but what makes the copy a session of its own.
-    fn settle_in(&mut self, command: u32) -> Result<(), ErrorInfo> {
-        let mut args = self.core.as_operator()?;
-        let Some(arrival) = &self.core.sessions.arrival else { return Err(nothing_arrives()) };
-        let recorded = arrival.session.record().is_some();
-        if !recorded {
-            args.text("projectId", &self.core.options.name);
-        }
-        match &arrival.provider {
-            Some(provider) => {
-                args.text("provider", provider).text("providerId", provider);
-                args.maybe_text("modelId", self.runner.setup.config.model_id(Some(provider)));
-            }
-            None if !recorded => _ = args.text("providerId", &self.runner.setup.provider_name()),
-            // Names of providers are those of a workspace: what comes from a file is answered by the one that is asked first.
-            None if arrival.what == "import" && self.core.lifecycle == Lifecycle::Running => {
-                args.text("providerId", &self.runner.setup.provider_name());
-                args.maybe_text("modelId", self.runner.setup.config.model_id(None));
-            }
-            None => {}
-        }
-        let Some(arrival) = &mut self.core.sessions.arrival else { return Err(nothing_arrives()) };
-        let id = arrival.id.clone().unwrap_or_default();
-        args.text("id", &id).value("from", arrival.from.clone());
-        if arrival.imported {
-            args.flag("imported", true);
-        }
-        args.maybe_text(
-            "integrity",
-            Some(arrival.integrity.as_str()).filter(|_| arrival.integrity != Integrity::Verified),
-        );
-        let made = adopt(&mut arrival.session, self.core.now, arrival.what, &id, args.done())?;
-        let Some(arrival) = self.core.sessions.arrival.take() else { return Err(nothing_arrives()) };
-        for (seq, row, entry) in made {
-            self.core.outbox.write(row_write(&id, seq, &row, &entry));
-        }
-        let head = Head::of(&arrival.session, self.core.now);
-        self.core.outbox.write(signed_head(&id, &head));
-        self.core.sessions.set_head(&id, head);
-        self.core.outbox.write(delete(Table::Meta, ARRIVING));
-        self.core.outbox.strictly();
-        self.core.reply_value(command, &arrival.session.state().unwrap_or_default());
-        self.leave_workspace();
-        Ok(())
-    }
-
-    /// Takes away what was written of a session that does not arrive.
-    pub(in crate::harness) fn turn_away(&mut self) {
-        let admitted = self.core.sessions.arrival.take_if(|arrival| arrival.id.is_some());
-        let Some(id) = admitted.and_then(|arrival| arrival.id) else { return };
-        self.core.outbox.write(delete(Table::Entries, &id));
-        self.core.outbox.write(delete(Table::Meta, ARRIVING));
-        self.leave_workspace();
-    }
-
-    /// Lets the workspace go if it was borrowed for an arrival.
-    fn leave_workspace(&mut self) {
-        if self.start.take_if(|start| matches!(start.purpose, Purpose::Arrival)).is_some() {
-            self.give_back();
-        }
-    }
-
     /// A session was read to be forked.
     pub(in crate::harness) fn fork(
         &mut self,
@@ -406,7 +423,7 @@ impl Harness {
             }
             None => None,
         };
-        if self.start.is_some() {
+        if self.holding.start.is_some() {
             // The agent was started meanwhile: it is done then.
             self.deferred.push((self.core.now, waiting.input()));
             return Ok(());
@@ -430,7 +447,7 @@ impl Harness {
         let integrity = self.core.integrity(&waiting.session);
         self.core.sessions.arrival =
             Some(Arrival { provider, imported, integrity, rows, ..Arrival::new(copy, "fork") });
-        self.admit(waiting.command)
+        self.holding.admit(&mut self.core, &mut self.runner, waiting.command)
     }
 }
 

@@ -114,7 +114,7 @@ impl Harness {
         request: Result<Request, ErrorInfo>,
         fresh: String,
     ) {
-        if self.closing.is_some() {
+        if self.holding.closing.is_some() {
             return self.core.reply_now(id, Err(crate::harness::commands::closed()));
         }
         let result = request.and_then(|request| match self.route(id, &request, &fresh)? {

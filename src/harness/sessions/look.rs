@@ -16,6 +16,7 @@ use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::commands::{no_session, no_session_for};
 use crate::harness::core::Core;
+use crate::harness::holding::Holding;
 use crate::harness::reads::Reads;
 use crate::harness::runs::Runner;
 use crate::harness::{Action, After, DEFAULT_SESSION, Harness, Lifecycle, start};
@@ -263,6 +264,68 @@ impl Reads {
     }
 }
 
+impl Reads {
+    /// Answers from the rows of a journal, also where another tab holds the session.
+    fn answer_by_rows(
+        &mut self,
+        core: &mut Core,
+        mut waiting: Waiting,
+        stored: &Stored,
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
+        let head = core.must_be_stored(&waiting, stored)?;
+        let Waiting { command, session, request, until, .. } = &waiting;
+        let (rows, from, until) = (stored.entries(), rows_from(request), *until);
+        // What comes before the change can still be read.
+        core.head_integrity(session).accept("agent session state", session)?;
+        let signed = core.must_be_as_signed(&waiting, stored, signatures);
+        if let Err(error) = signed.and_then(|()| check_chain(rows, head, from.saturating_sub(1), until)) {
+            if error.code == Code::Corrupt {
+                core.found_out(session);
+            }
+            return Err(error);
+        }
+        let before = |(key, _): &&(Key, String)| key.get(1) < Some(&Part::Number(from));
+        let shown = rows.get(rows.iter().take_while(before).count()..).unwrap_or_default();
+        let limit = number_in(request, "limit");
+        let told = match request.command {
+            Command::SessionsExport => {
+                carry::page(request.args(), shown, stored.head_row().unwrap_or_default())?
+            }
+            Command::SessionsTask | Command::SessionsLeft => core.task(&waiting, shown)?,
+            command => told_rows(command, limit, shown)?,
+        };
+        // Too few of these rows were events, and there are more.
+        if let (Some(until), Some(limit)) = (until, limit)
+            && until <= head.seq()
+            && (json::items(&told).len() as u64) < limit
+        {
+            waiting.until = Some(from.saturating_add((until - from).saturating_mul(4)));
+            self.look_at_rows(core, waiting);
+            return Ok(());
+        }
+        core.reply_now(*command, Ok(Some(json::json(&told))));
+        Ok(())
+    }
+}
+
+impl Holding {
+    /// Whether anybody holds the workspace is known.
+    pub(in crate::harness) fn peeked(&mut self, core: &mut Core, reads: &mut Reads, held: bool) {
+        let elsewhere = held && self.start.is_none() && core.lifecycle != Lifecycle::Running;
+        for after in std::mem::take(&mut reads.peeking) {
+            match after {
+                After::Look(mut waiting) => {
+                    waiting.held = Some(elsewhere);
+                    reads.look_at(core, *waiting);
+                }
+                After::List { command, of, .. } => reads.read_heads(core, command, of, elsewhere),
+                _ => {}
+            }
+        }
+    }
+}
+
 impl Harness {
     /// The row that says which session a run belongs to was read.
     pub(in crate::harness) fn found(&mut self, mut waiting: Waiting, rows: &[Rows]) {
@@ -272,23 +335,6 @@ impl Harness {
             self.look(waiting, &[], None);
         } else {
             self.reads.look_at(&mut self.core, waiting);
-        }
-    }
-
-    /// Whether anybody holds the workspace is known.
-    pub(in crate::harness) fn peeked(&mut self, held: bool) {
-        let elsewhere = held && self.start.is_none() && self.core.lifecycle != Lifecycle::Running;
-        for after in std::mem::take(&mut self.reads.peeking) {
-            match after {
-                After::Look(mut waiting) => {
-                    waiting.held = Some(elsewhere);
-                    self.reads.look_at(&mut self.core, *waiting);
-                }
-                After::List { command, of, .. } => {
-                    self.reads.read_heads(&mut self.core, command, of, elsewhere)
-                }
-                _ => {}
-            }
         }
     }
 
@@ -317,7 +363,7 @@ impl Harness {
         let once = self.core.believed_head(&waiting, &stored).is_some_and(is_once);
         must_be_shown(&waiting.request, &waiting.session, once)?;
         match waiting.request.command.row().source {
-            Source::Rows => return self.answer_by_rows(waiting, &stored, signatures),
+            Source::Rows => return self.reads.answer_by_rows(&mut self.core, waiting, &stored, signatures),
             Source::Journal => {
                 self.core.must_be_stored(&waiting, &stored)?;
                 let whole = load(&waiting.session, &self.core, &stored)?;
@@ -337,54 +383,12 @@ impl Harness {
             self.core.integrity(&waiting.session).accept("agent session state", &waiting.session)?;
             let removed = self.core.believed_head(&waiting, &stored).and_then(removed_by);
             self.core.must_be_there(waiting.request.command, &waiting.session, removed)?;
-            return match self.look_further(waiting, tail, rows)? {
+            return match self.reads.look_further(&mut self.core, &mut self.runner, waiting, tail, rows)? {
                 Some((waiting, rows)) => self.answer_whole(waiting, &Stored::of(&rows), None),
                 None => Ok(()),
             };
         }
         self.answer_whole(waiting, &stored, signatures)
-    }
-
-    /// Answers from the rows of a journal, also where another tab holds the session.
-    fn answer_by_rows(
-        &mut self,
-        mut waiting: Waiting,
-        stored: &Stored,
-        signatures: Option<&[String]>,
-    ) -> Result<(), ErrorInfo> {
-        let head = self.core.must_be_stored(&waiting, stored)?;
-        let Waiting { command, session, request, until, .. } = &waiting;
-        let (rows, from, until) = (stored.entries(), rows_from(request), *until);
-        // What comes before the change can still be read.
-        self.core.head_integrity(session).accept("agent session state", session)?;
-        let signed = self.core.must_be_as_signed(&waiting, stored, signatures);
-        if let Err(error) = signed.and_then(|()| check_chain(rows, head, from.saturating_sub(1), until)) {
-            if error.code == Code::Corrupt {
-                self.core.found_out(session);
-            }
-            return Err(error);
-        }
-        let before = |(key, _): &&(Key, String)| key.get(1) < Some(&Part::Number(from));
-        let shown = rows.get(rows.iter().take_while(before).count()..).unwrap_or_default();
-        let limit = number_in(request, "limit");
-        let told = match request.command {
-            Command::SessionsExport => {
-                carry::page(request.args(), shown, stored.head_row().unwrap_or_default())?
-            }
-            Command::SessionsTask | Command::SessionsLeft => self.core.task(&waiting, shown)?,
-            command => told_rows(command, limit, shown)?,
-        };
-        // Too few of these rows were events, and there are more.
-        if let (Some(until), Some(limit)) = (until, limit)
-            && until <= head.seq()
-            && (json::items(&told).len() as u64) < limit
-        {
-            waiting.until = Some(from.saturating_add((until - from).saturating_mul(4)));
-            self.reads.look_at_rows(&mut self.core, waiting);
-            return Ok(());
-        }
-        self.core.reply_now(*command, Ok(Some(json::json(&told))));
-        Ok(())
     }
 
     /// All of a session that is not in our hands is there: it is taken to work in it, or only looked at.
@@ -415,21 +419,21 @@ impl Harness {
                     folded.runs.is_empty() && start::erasures(&waiting.session, stored.entries()).is_empty();
                 if waiting.request.command == Command::ClearConversation && empty {
                     self.core.reply_now(waiting.command, Ok(None));
-                } else if self.start.is_some() {
+                } else if self.holding.start.is_some() {
                     // The agent was started meanwhile: it is done then.
                     self.deferred.push((self.core.now, waiting.input()));
                 } else {
-                    self.borrow_for(waiting);
+                    self.holding.borrow_for(&mut self.core, waiting);
                 }
                 Ok(())
             }
             // All that can be done with it is to remove it.
             Err(error)
                 if waiting.request.command == Command::SessionsRemove
-                    && self.start.is_none()
+                    && self.holding.start.is_none()
                     && error.code == Code::Corrupt =>
             {
-                self.borrow_for(waiting);
+                self.holding.borrow_for(&mut self.core, waiting);
                 Ok(())
             }
             Err(error) => self.core.answer_broken(&waiting, stored, error),

@@ -9,10 +9,11 @@ use super::integrity::Head;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::commands::no_session_for;
 use crate::harness::core::Core;
+use crate::harness::holding::Holding;
 use crate::harness::reads::Reads;
 use crate::harness::runs::Runner;
 use crate::harness::start::Purpose;
-use crate::harness::{After, DEFAULT_SESSION, Harness, Lifecycle};
+use crate::harness::{After, DEFAULT_SESSION, Lifecycle};
 use crate::journal::StoppedBy;
 use crate::list::Listed;
 use crate::ports::{Millis, Read, Rows, Table, Write};
@@ -88,55 +89,55 @@ impl Reads {
     }
 }
 
-impl Harness {
+impl Holding {
     /// When the first removed session is to go, if one is.
-    pub(in crate::harness) fn removal_due(&self) -> Option<Millis> {
-        let can = matches!(self.core.lifecycle, Lifecycle::Running | Lifecycle::Stopped);
+    pub(in crate::harness) fn removal_due(&self, core: &Core) -> Option<Millis> {
+        let can = matches!(core.lifecycle, Lifecycle::Running | Lifecycle::Stopped);
         if !can || self.start.is_some() || self.closing.is_some() {
             return None;
         }
-        let removed = self.core.sessions.heads().filter_map(|(session, _)| self.core.removed_at(session));
+        let removed = core.sessions.heads().filter_map(|(session, _)| core.removed_at(session));
         removed.min().map(|at| at.saturating_add(UNDO_MS))
     }
 
     /// Erases what can no longer be brought back; borrows the workspace for it where no agent runs.
-    pub(in crate::harness) fn end_removals(&mut self) {
-        if self.removal_due().is_none_or(|due| due > self.core.now) {
+    pub(in crate::harness) fn end_removals(&mut self, core: &mut Core, reads: &mut Reads) {
+        if self.removal_due(core).is_none_or(|due| due > core.now) {
             return;
         }
-        if self.core.lifecycle == Lifecycle::Running {
-            self.reads.look_for_remains(&mut self.core);
+        if core.lifecycle == Lifecycle::Running {
+            reads.look_for_remains(core);
         } else {
-            self.begin(Purpose::Sweep);
+            self.begin(core, Purpose::Sweep);
         }
     }
 
     /// Nothing is left of the removed sessions. `rows`: which session each run is of, and the files.
-    pub(in crate::harness) fn erase_removed(&mut self, rows: &[Rows]) {
-        let over = |at: Millis| at.saturating_add(UNDO_MS) <= self.core.now;
-        let is_over = |session: &&str| self.core.removed_at(session).is_some_and(over);
+    pub(in crate::harness) fn erase_removed(&mut self, core: &mut Core, runner: &mut Runner, rows: &[Rows]) {
+        let over = |at: Millis| at.saturating_add(UNDO_MS) <= core.now;
+        let is_over = |session: &&str| core.removed_at(session).is_some_and(over);
         let gone: Vec<String> =
-            self.core.sessions.heads().map(|(session, _)| session).filter(is_over).map(Into::into).list();
+            core.sessions.heads().map(|(session, _)| session).filter(is_over).map(Into::into).list();
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
         for (key, session) in part(0) {
             if gone.contains(session) {
-                self.core.outbox.write(Write::DeletePrefix { table: Table::Meta, prefix: key.clone() });
+                core.outbox.write(Write::DeletePrefix { table: Table::Meta, prefix: key.clone() });
             }
         }
         for session in &gone {
             for table in [Table::Entries, Table::Heads, Table::Drafts] {
-                self.core.outbox.write(delete(table, session));
+                core.outbox.write(delete(table, session));
             }
         }
         for session in &gone {
-            self.core.sessions.remove(session);
+            core.sessions.remove(session);
         }
         let files = part(1).iter().map(|(key, _)| key.clone()).list();
-        self.runner.sweep_files(&mut self.core, &files);
-        self.core.outbox.strictly();
-        if self.core.lifecycle != Lifecycle::Running {
-            self.give_back();
+        runner.sweep_files(core, &files);
+        core.outbox.strictly();
+        if core.lifecycle != Lifecycle::Running {
+            self.give_back(core, runner);
         }
     }
 }

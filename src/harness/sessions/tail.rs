@@ -9,7 +9,7 @@ use crate::error::ErrorInfo;
 use crate::harness::core::Core;
 use crate::harness::reads::Reads;
 use crate::harness::runs::Runner;
-use crate::harness::{After, Harness, start};
+use crate::harness::{After, start};
 use crate::journal::{Entry, Row};
 use crate::json;
 use crate::ports::{Read, Rows, Table};
@@ -78,10 +78,12 @@ impl Reads {
     }
 }
 
-impl Harness {
+impl Reads {
     /// Answers with what was read, if that is enough; else reads on. `None`: all of it was needed, and is there.
     pub(in crate::harness) fn look_further(
         &mut self,
+        core: &mut Core,
+        runner: &mut Runner,
         mut waiting: Waiting,
         mut tail: Tail,
         rows: &[Rows],
@@ -97,8 +99,8 @@ impl Harness {
             tail.rows.extend(later);
         }
         if tail.from > 1 || tail.seq == 0 {
-            if let Some(answer) = self.runner.page_of(&self.core, &waiting, &tail) {
-                self.core.reply_now(waiting.command, Ok(Some(json::json(&answer))));
+            if let Some(answer) = runner.page_of(core, &waiting, &tail) {
+                core.reply_now(waiting.command, Ok(Some(json::json(&answer))));
                 return Ok(None);
             }
             if tail.seq > 0 {
@@ -108,7 +110,7 @@ impl Harness {
                 let of = Read::all(Table::Entries, vec![waiting.session.as_str().into()]);
                 let more = Read { from: Some(tail.from), until: Some(until), ..of };
                 waiting.tail = Some(tail);
-                self.reads.read(&mut self.core, vec![more], After::Look(Box::new(waiting)));
+                self.read(core, vec![more], After::Look(Box::new(waiting)));
                 return Ok(None);
             }
         }

@@ -9,6 +9,8 @@ use super::removal::delete;
 use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::core::Core;
+use crate::harness::holding::Holding;
+use crate::harness::reads::Reads;
 use crate::harness::runs::Runner;
 use crate::harness::{Action, DEFAULT_SESSION, Harness, start};
 use crate::journal::Entry;
@@ -32,19 +34,11 @@ impl Runner {
     }
 }
 
-impl Harness {
-    /// Takes the session of a command, and carries it out.
-    pub(super) fn take_for(&mut self, waiting: Waiting, rows: &[Rows]) -> Result<(), ErrorInfo> {
-        if let Err(error) = self.take_session(&waiting.session, rows) {
-            return self.not_taken(&waiting, error);
-        }
-        self.runner.start_session(&mut self.core, &waiting.session);
-        self.dispatch_waiting(waiting)
-    }
-
+impl Reads {
     /// A session that a command is for is not what was written. All that can be done with it is to remove it.
     pub(in crate::harness) fn not_taken(
         &mut self,
+        core: &mut Core,
         waiting: &Waiting,
         error: ErrorInfo,
     ) -> Result<(), ErrorInfo> {
@@ -54,15 +48,71 @@ impl Harness {
         {
             return Err(error);
         }
-        self.core.remove_broken(&waiting.session);
-        self.core.reply(waiting.command, Ok(None));
-        self.reads.look_for_remains(&mut self.core);
+        core.remove_broken(&waiting.session);
+        core.reply(waiting.command, Ok(None));
+        self.look_for_remains(core);
         Ok(())
     }
+}
 
+impl Holding {
     /// Borrows the workspace for one command that writes.
-    pub(super) fn borrow_for(&mut self, waiting: Waiting) {
-        self.begin(start::Purpose::Once(Box::new(waiting)));
+    pub(super) fn borrow_for(&mut self, core: &mut Core, waiting: Waiting) {
+        self.begin(core, start::Purpose::Once(Box::new(waiting)));
+    }
+
+    /// Lets a borrowed workspace go.
+    pub(in crate::harness) fn give_back(&mut self, core: &mut Core, runner: &mut Runner) {
+        self.release(core, runner);
+        core.outbox.tell_after_commit(Action::Unlock { epoch: core.epoch, stopped: false });
+    }
+
+    /// Takes a session's journal into our hands: its entries, head and drafts as they were read.
+    pub(in crate::harness) fn take_session(
+        &mut self,
+        core: &mut Core,
+        runner: &mut Runner,
+        id: &str,
+        rows: &[Rows],
+    ) -> Result<(), ErrorInfo> {
+        let stored = Stored::of(rows);
+        let session = load(id, core, &stored)?;
+        let stopped = session.epoch() <= self.stopped && !session.grants.is_empty();
+        let doubted = session.origin.is_none() && stored.head_row().is_some();
+        core.sessions.take(session);
+        let integrity = core.integrity(id);
+        if doubted && integrity != Integrity::Verified {
+            // What is signed from here on says nothing of what was before.
+            runner.append(core, id, None, &Entry::Found { integrity: integrity.into() });
+        }
+        if stopped {
+            runner.append(core, id, None, &Entry::Stopped {});
+        }
+        for write in start::erasures(id, stored.entries()) {
+            core.outbox.write(write);
+        }
+        // What a lost page wrote past its commits may belong to no run any more.
+        if !stored.drafts().is_empty() {
+            core.outbox.write(delete(Table::Drafts, id));
+        }
+        runner.lose(core, id, stored.drafts());
+        if core.sessions.is_watched(id) {
+            runner.calls.tell_history(core, id);
+        }
+        Ok(())
+    }
+}
+
+impl Harness {
+    /// Takes the session of a command, and carries it out.
+    pub(super) fn take_for(&mut self, waiting: Waiting, rows: &[Rows]) -> Result<(), ErrorInfo> {
+        if let Err(error) =
+            self.holding.take_session(&mut self.core, &mut self.runner, &waiting.session, rows)
+        {
+            return self.reads.not_taken(&mut self.core, &waiting, error);
+        }
+        self.runner.start_session(&mut self.core, &waiting.session);
+        self.dispatch_waiting(waiting)
     }
 
     /// Does the one thing that a workspace was borrowed for, and lets it go.
@@ -75,41 +125,6 @@ impl Harness {
             Ok(()) => {}
             Err(error) => self.core.reply_now(command, Err(error)),
         }
-        self.give_back();
-    }
-
-    /// Lets a borrowed workspace go.
-    pub(in crate::harness) fn give_back(&mut self) {
-        self.release();
-        self.core.outbox.tell_after_commit(Action::Unlock { epoch: self.core.epoch, stopped: false });
-    }
-
-    /// Takes a session's journal into our hands: its entries, head and drafts as they were read.
-    pub(in crate::harness) fn take_session(&mut self, id: &str, rows: &[Rows]) -> Result<(), ErrorInfo> {
-        let stored = Stored::of(rows);
-        let session = load(id, &self.core, &stored)?;
-        let stopped = session.epoch() <= self.stopped && !session.grants.is_empty();
-        let doubted = session.origin.is_none() && stored.head_row().is_some();
-        self.core.sessions.take(session);
-        let integrity = self.core.integrity(id);
-        if doubted && integrity != Integrity::Verified {
-            // What is signed from here on says nothing of what was before.
-            self.runner.append(&mut self.core, id, None, &Entry::Found { integrity: integrity.into() });
-        }
-        if stopped {
-            self.runner.append(&mut self.core, id, None, &Entry::Stopped {});
-        }
-        for write in start::erasures(id, stored.entries()) {
-            self.core.outbox.write(write);
-        }
-        // What a lost page wrote past its commits may belong to no run any more.
-        if !stored.drafts().is_empty() {
-            self.core.outbox.write(delete(Table::Drafts, id));
-        }
-        self.runner.lose(&mut self.core, id, stored.drafts());
-        if self.core.sessions.is_watched(id) {
-            self.runner.calls.tell_history(&mut self.core, id);
-        }
-        Ok(())
+        self.holding.give_back(&mut self.core, &mut self.runner);
     }
 }
