@@ -19,7 +19,7 @@ use crate::harness::runs::begun_task;
 use crate::harness::start::Purpose;
 use crate::harness::{After, Harness, Lifecycle};
 use crate::journal::canonical::Integrity;
-use crate::journal::{Entry, GENESIS, Row};
+use crate::journal::{Ask, Entry, GENESIS, Row};
 use crate::json::items;
 use crate::list::Listed;
 use crate::object::Object;
@@ -41,7 +41,7 @@ pub(in crate::harness) struct Arrival {
     /// What it will be, without what makes it one of its own.
     pub session: Session,
     /// `import` or `fork`.
-    what: &'static str,
+    what: Ask,
     /// What is known of its signature.
     integrity: Integrity,
     /// Where it comes from.
@@ -69,7 +69,7 @@ impl Arrival {
         self.id.as_deref() == Some(id)
     }
 
-    fn new(session: Session, what: &'static str) -> Arrival {
+    fn new(session: Session, what: Ask) -> Arrival {
         let from = Object::new()
             .text("from_session_id", &session.id)
             .number("from_seq", session.seq())
@@ -239,7 +239,7 @@ impl Harness {
     fn check(&mut self, command: u32, reader: Reader) -> Result<(), ErrorInfo> {
         let carried = reader.finish()?;
         self.runner.must_be_alone(&self.core)?;
-        let mut arrival = Arrival::new(carried.session, "import");
+        let mut arrival = Arrival::new(carried.session, Ask::Import);
         for file in arrival.session.files() {
             if !arrival.files.contains(&file.id) {
                 arrival.files.push(file.id.clone());
@@ -306,7 +306,7 @@ impl Harness {
         let put = Write::Put { table: Table::Meta, key: vec![ARRIVING.into()], value: id.clone() };
         self.core.outbox.write(put);
         self.core.outbox.write(delete(Table::Entries, &id));
-        if self.core.sessions.arrival.as_ref().is_some_and(|arrival| arrival.what == "import") {
+        if self.core.sessions.arrival.as_ref().is_some_and(|arrival| arrival.what == Ask::Import) {
             return self.core.reply_value(command, &Object::new().text("id", &id).done());
         }
         // Its rows are here already, and are those that are stored.
@@ -335,7 +335,7 @@ impl Harness {
             }
             None if !recorded => _ = args.text("providerId", &self.runner.setup.provider_name()),
             // Names of providers are those of a workspace: what comes from a file is answered by the one that is asked first.
-            None if arrival.what == "import" && self.core.lifecycle == Lifecycle::Running => {
+            None if arrival.what == Ask::Import && self.core.lifecycle == Lifecycle::Running => {
                 args.text("providerId", &self.runner.setup.provider_name());
                 args.maybe_text("modelId", self.runner.setup.config.model_id(None));
             }
@@ -429,7 +429,7 @@ impl Harness {
         // A copy that ends before it came from a file, or was doubted, is no better for it.
         let integrity = self.core.integrity(&waiting.session);
         self.core.sessions.arrival =
-            Some(Arrival { provider, imported, integrity, rows, ..Arrival::new(copy, "fork") });
+            Some(Arrival { provider, imported, integrity, rows, ..Arrival::new(copy, Ask::Fork) });
         self.admit(waiting.command)
     }
 }
