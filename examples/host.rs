@@ -73,7 +73,7 @@ fn pump(harness: &mut Harness, store: &mut MemoryStore, command: Input) -> Resul
                     let rows = reads.iter().map(|read| store.read(read)).collect();
                     inputs.push_back(Input::Read { read: id, result: Ok(rows) });
                 }
-                Action::CallModel { call, request: ModelRequest::Http { http, request } } => {
+                Action::CallModel { call, request: ModelRequest::Http { http, request, .. } } => {
                     inputs.push_back(call_model(harness, call, http.preset.wire, &request));
                 }
                 Action::CallPage { call, json, .. } => {

@@ -162,6 +162,11 @@ export interface JournalEntries {
     /** Which call of the run, from 1. */
     call: number;
   };
+  /** The provider refuses the key that a function of the page has given. The function is asked for another one, and the same call is made once more. */
+  key_refused: {
+    /** Which call. */
+    call: number;
+  };
   /** The model has answered. */
   answered: {
     /** Which call. */

@@ -23,7 +23,7 @@ pub(super) struct Incoming {
     whole: Option<Whole>,
     /// What was sent; `None`: a custom model answers.
     attempt: Option<Rc<Attempt>>,
-    /// Whether it is tried once more if the key is refused, with another one.
+    /// Whether a command's request is made once more if the key is refused, with another one.
     again: bool,
 }
 

@@ -70,8 +70,8 @@ pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
                 }
             });
         }
-        ModelRequest::Http { http, request } => {
-            begin(pump, call, Rc::new(Attempt { http, request, command: None }), false);
+        ModelRequest::Http { http, request, refused } => {
+            begin(pump, call, Rc::new(Attempt { http, request, command: None }), refused);
         }
     }
 }
@@ -110,7 +110,7 @@ pub(super) fn tried(pump: &Pump, attempt: &Attempt, trial: &Trial, result: Resul
 
 /// Makes a request: `refused` after the key of the same one was.
 pub(super) fn begin(pump: &Pump, call: CallKey, attempt: Rc<Attempt>, refused: bool) {
-    let asks = matches!(attempt.http.key, Some(Given::Ask(_))) && !refused;
+    let asks = attempt.command.is_some() && matches!(attempt.http.key, Some(Given::Ask(_))) && !refused;
     pump.inner().incoming.borrow_mut().insert(call, Incoming::http(Rc::clone(&attempt), asks));
     let pump = pump.clone();
     task::start(async move {

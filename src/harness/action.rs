@@ -1,6 +1,6 @@
 //! What goes into the harness and what comes out of it.
 
-use super::config::{Function, Http};
+use super::config::{Function, Given, Http};
 use super::keys::VaultAsk;
 use crate::error::ErrorInfo;
 use crate::find;
@@ -239,6 +239,8 @@ pub enum ModelRequest {
         http: Rc<Http>,
         /// What to send.
         request: HttpRequest,
+        /// Whether the key was refused that the page's function gave for the same call: then it is asked for another.
+        refused: bool,
     },
     /// By a function of the page.
     Custom {
@@ -256,6 +258,11 @@ impl ModelRequest {
             ModelRequest::Http { request, .. } => &request.body,
             ModelRequest::Custom { json, .. } => json,
         }
+    }
+
+    /// Whether a function of the page gives its key.
+    pub(super) fn asks_for_a_key(&self) -> bool {
+        matches!(self, ModelRequest::Http { http, .. } if matches!(http.key, Some(Given::Ask(_))))
     }
 }
 

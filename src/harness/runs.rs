@@ -124,7 +124,7 @@ impl Setup {
         let request = match provider {
             config::Provider::Http(http) => {
                 let request = http.preset.wire.request(&http.endpoint, &settings, &specs, messages)?;
-                ModelRequest::Http { http: Rc::clone(http), request }
+                ModelRequest::Http { http: Rc::clone(http), request, refused: asking.needs_another_key() }
             }
             config::Provider::Custom { stream, .. } => {
                 let json = Wire::custom_request(&settings, &specs, messages)?;
@@ -428,7 +428,7 @@ impl Runner {
                 }
                 self.calls.tell_end(core, session, run);
             }
-            OfRun::Due {} | OfRun::OverBudget { .. } | OfRun::SentBack { .. } => {}
+            OfRun::KeyRefused { .. } | OfRun::Due {} | OfRun::OverBudget { .. } | OfRun::SentBack { .. } => {}
         }
     }
 
@@ -528,6 +528,7 @@ impl Runner {
                 Ok((_, tool)) => tool.clone(),
                 Err(_) => None,
             },
+            key_is_asked: matches!(&request, Ok((request, _)) if request.asks_for_a_key()),
         };
         let model = LiveModel::new(session, run, call, asked, base, replaces);
         self.calls.models.insert(key, model);
@@ -574,6 +575,16 @@ impl Runner {
                     model: name,
                     id,
                 }
+            }
+            // Nothing has come of it but that.
+            Err((error, None))
+                if model.asked.key_is_asked
+                    && slot
+                        .session
+                        .run(&run)
+                        .is_some_and(|run| run.asks_for_another_key(model.call, &error)) =>
+            {
+                Entry::KeyRefused { call: model.call }
             }
             Err((error, answer)) => {
                 let usage = answer.map_or(model.usage, |answer| answer.usage);

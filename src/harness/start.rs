@@ -290,7 +290,7 @@ impl Holding {
         }
         for session in sessions {
             core.answer_waiters(session);
-            // The page that waited for that one task is gone.
+            // The caller that waited for that one task is gone.
             if core.session(session).is_some_and(Session::is_once) {
                 runner.interrupt_session(core, session, StoppedBy::Lost, true);
             }

@@ -67,6 +67,8 @@ pub(super) struct Asked {
     pub watch: Watch,
     /// The tool that stands for the answer, if one does.
     pub answers_by: Option<String>,
+    /// Whether a function of the page gives the key.
+    pub key_is_asked: bool,
 }
 
 impl Asked {

@@ -310,6 +310,12 @@ entries! {
             /// Which call of the run, from 1.
             call: u64,
         }
+        /// The provider refuses the key that a function of the page has given. The function is asked for another one, and the
+        /// same call is made once more.
+        Input KeyRefused = "key_refused" {
+            /// Which call.
+            call: u64,
+        }
         /// The model has answered.
         Input Answered = "answered" erasable true {
             /// Which call.
@@ -808,6 +814,7 @@ mod tests {
             Entry::Taken { message: "m".into() },
             Entry::SentBack { error: error.clone() },
             Entry::Called { call: 1 },
+            Entry::KeyRefused { call: 1 },
             answered(StopReason::EndTurn),
             answered(StopReason::Refusal(None)),
             answered(StopReason::Refusal(Some("why".into()))),

@@ -2,7 +2,7 @@
 
 use super::budget::{self, Budget};
 use super::output::Output;
-use super::retry::Broke;
+use super::retry::{Broke, refuses_key};
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{
     Answer, AskReason, Entry, OfCall, OfRun, Outcome, Scope, Spender, StoppedBy, Sums, Word,
@@ -269,6 +269,19 @@ pub struct Turn {
     pub sent_back: Option<ErrorInfo>,
     /// What the page's own schema has said of the answer.
     inspection: Inspection,
+    /// How the key has fared that a function of the page has given for the call.
+    key: KeyState,
+}
+
+/// How a key has fared that a function of the page has given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum KeyState {
+    /// Nothing is known against it.
+    First,
+    /// It was refused, and the call is to be made with another one.
+    Refused,
+    /// The call was made with another one.
+    Another,
 }
 
 /// How far a page's own schema has come with an answer.
@@ -293,6 +306,7 @@ impl Turn {
             lost: 0,
             sent_back: None,
             inspection: Inspection::Ahead,
+            key: KeyState::First,
         }
     }
 
@@ -599,6 +613,18 @@ impl Run {
         (self.working() && turn.said == Said::Nothing).then_some(turn.call)
     }
 
+    /// Whether the key of this model call, which came to this error, is asked for once more. It is where a function of the
+    /// page has given it, one time a call.
+    pub fn asks_for_another_key(&self, call: u64, error: &ErrorInfo) -> bool {
+        let awaits = |turn: &Turn| turn.call == call && turn.key == KeyState::First;
+        self.awaited() == Some(call) && self.turns.last().is_some_and(awaits) && refuses_key(error)
+    }
+
+    /// Whether the model call that is awaited needs another key than its first, which was refused.
+    pub fn needs_another_key(&self) -> bool {
+        self.turns.last().is_some_and(|turn| turn.key == KeyState::Another)
+    }
+
     /// How many parts the assistant's message shows before its last turn.
     pub fn shown_before_last(&self) -> usize {
         let before = self.turns.split_last().map(|(_, before)| before).unwrap_or_default();
@@ -730,6 +756,13 @@ impl Run {
     /// Something has happened to the run, or in its model call.
     fn fold_turn(&mut self, at: Millis, entry: OfRun<'_>) -> Option<()> {
         match entry {
+            OfRun::Called { call } if self.makes_again(*call) => {
+                self.turns.last_mut()?.key = KeyState::Another;
+            }
+            OfRun::KeyRefused { call } => {
+                let turn = self.awaited_turn(*call).filter(|turn| turn.key == KeyState::First)?;
+                turn.key = KeyState::Refused;
+            }
             OfRun::Called { call } => {
                 let mut turn = Turn::new(*call);
                 self.calls = *call;
@@ -1059,6 +1092,9 @@ impl Run {
         if self.again_at.is_some() {
             return None;
         }
+        if self.makes_again(self.calls) {
+            return Some(Entry::Called { call: self.calls });
+        }
         let call_model = match rules.budgets.exceeded() {
             Some(over) => over,
             None => Entry::Called { call: self.calls + 1 },
@@ -1303,6 +1339,12 @@ impl Run {
 
     fn awaited_turn(&mut self, call: u64) -> Option<&mut Turn> {
         self.turns.last_mut().filter(|turn| turn.call == call && turn.said == Said::Nothing)
+    }
+
+    /// Whether this model call is to be made once more, because its key was refused.
+    fn makes_again(&self, call: u64) -> bool {
+        let refused = |turn: &Turn| turn.said == Said::Nothing && turn.key == KeyState::Refused;
+        self.turns.last().is_some_and(|turn| turn.call == call && refused(turn))
     }
 
     fn open(&mut self, id: &str) -> Option<&mut Call> {

@@ -4,7 +4,8 @@ use crate::support::calm::*;
 use crate::support::script::{self, answer};
 use crate::support::sim::World;
 use lodger::error::{Code, ErrorInfo};
-use lodger::journal::Row;
+use lodger::harness::Input;
+use lodger::journal::{Entry, Row};
 use lodger::model::{Block, Decoder, Delta, DeltaKind, StopReason, Usage, Wire};
 use serde_json::{Value, json};
 
@@ -170,6 +171,150 @@ fn a_wait_outlives_its_page() {
         world.breaks(0, trouble(Code::Overloaded));
         assert_eq!(last(&world, "agent:error")["code"], "overloaded");
     }
+}
+
+/// A page whose function gives the key, with another provider behind it.
+fn asks_for_its_key() -> Value {
+    json!({ "provider": { "kind": "anthropic", "apiKey": { "$fn": 56 } } })
+}
+
+/// What a provider says of a key that it does not know.
+fn unknown_key() -> ErrorInfo {
+    let mut error = trouble(Code::Auth);
+    error.provider.status = Some(401);
+    error
+}
+
+/// Whether the call in the air asks for another key.
+fn needs_another(world: &World) -> bool {
+    world.model(0).1.refused
+}
+
+#[test]
+fn a_refused_key_is_asked_for_once_more_under_the_same_call() {
+    let mut world = started_with(asks_for_its_key());
+    send(&mut world, "hello");
+    let first = world.model(0).1.body.clone();
+    assert!(!needs_another(&world));
+    world.breaks(0, unknown_key());
+    assert!(needs_another(&world));
+    assert_eq!(world.model(0).1.body, first, "the request is the same");
+    world.answers(0, asks(&[("a", "get_fact")]));
+    returns(&mut world, "a", "42");
+    assert!(!needs_another(&world), "the next call has a key of its own");
+    world.breaks(0, unknown_key());
+    world.answers(0, says("here"));
+    let refused = ["called", "key_refused", "called", "answered"];
+    assert_eq!(rows(&world), [&refused[..], &["ordered", "returned"], &refused, &["ended"]].concat());
+    let calls: Vec<_> = (world.journal.rows.iter().map(|row| Row::from_text(row).unwrap().read().unwrap()))
+        .filter_map(|(_, entry)| match entry? {
+            Entry::Called { call } | Entry::KeyRefused { call } | Entry::Answered { call, .. } => Some(call),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(calls, [1, 1, 1, 1, 2, 2, 2, 2]);
+    assert!(notices(&world).is_empty(), "a page is told nothing of it");
+    let done = last(&world, "agent:session-completed");
+    assert_eq!((&done["text"], &done["turns"]), (&json!("here"), &json!(2)));
+    world.journal.audit(&world.disk).unwrap();
+}
+
+#[test]
+fn a_second_refusal_ends_the_run_or_leads_to_another_provider() {
+    let mut world = started_with(asks_for_its_key());
+    send(&mut world, "hello");
+    world.breaks(0, unknown_key());
+    world.breaks(0, unknown_key());
+    assert_eq!(rows(&world), ["called", "key_refused", "called", "failed", "ended"]);
+    assert_eq!(last(&world, "agent:error")["code"], "auth");
+    world.must(0, "resume", json!({}));
+    assert!(!needs_another(&world), "whoever goes on with it begins anew");
+    world.answers(0, says("here"));
+    world.journal.audit(&world.disk).unwrap();
+
+    let mut config = two_providers();
+    config["provider"] = asks_for_its_key()["provider"].clone();
+    let mut world = started_with(config);
+    send(&mut world, "hello");
+    world.breaks(0, unknown_key());
+    world.breaks(0, unknown_key());
+    assert_eq!(rows(&world)[3..], ["failed", "fell_back", "called"]);
+    assert_eq!(world.model(0).1.wire, Wire::OpenAiChat);
+}
+
+#[test]
+fn only_a_refused_key_of_a_function_is_asked_for_once_more() {
+    let mut world = started_with(json!({ "provider": { "kind": "anthropic", "apiKey": KEY } }));
+    send(&mut world, "hello");
+    world.breaks(0, unknown_key());
+    assert_eq!(rows(&world), ["called", "failed", "ended"]);
+    // A model of the page's own has no key, whatever it throws.
+    let mut world = started();
+    send(&mut world, "hello");
+    world.breaks(0, unknown_key());
+    assert_eq!(rows(&world), ["called", "failed", "ended"]);
+    // The function itself has failed.
+    let mut world = started_with(asks_for_its_key());
+    send(&mut world, "hello");
+    world.breaks(0, trouble(Code::Auth));
+    assert_eq!(rows(&world), ["called", "failed", "ended"]);
+}
+
+#[test]
+fn a_refused_key_is_no_try_of_a_call_that_fails_otherwise() {
+    let mut world = started_with(asks_for_its_key());
+    send(&mut world, "hello");
+    world.breaks(0, unknown_key());
+    for attempt in 2..=3 {
+        world.breaks(0, trouble(Code::Overloaded));
+        assert_eq!(last(&world, "agent:notice")["attempt"], attempt);
+        wait(&mut world);
+        assert!(!needs_another(&world), "a call that is made again has a number and a key of its own");
+    }
+    world.breaks(0, trouble(Code::Overloaded));
+    assert_eq!(last(&world, "agent:error")["code"], "overloaded");
+}
+
+#[test]
+fn a_page_lost_between_two_keys_asks_for_the_first_again() {
+    for lands in [true, false] {
+        let mut world = started_with(asks_for_its_key());
+        send(&mut world, "hello");
+        world.pass(0, 1_000);
+        let (call, _) = world.model(0);
+        world.pages[0].models.clear();
+        world.handle(0, Input::Answered { call, result: Err((unknown_key(), None)) });
+        world.now += 1_000;
+        world.handle(0, Input::Tick);
+        world.crash(0, lands);
+        let stored: &[&str] = if lands { &["called", "key_refused", "called"] } else { &["called"] };
+        assert_eq!(rows(&world), stored);
+        world.equip(0);
+        world.settle(0);
+        start(&mut world, asks_for_its_key());
+        world.must(0, "resume", json!({}));
+        assert!(!needs_another(&world), "another page may have another key");
+        world.breaks(0, unknown_key());
+        assert!(needs_another(&world));
+        world.answers(0, says("here"));
+        assert_eq!(last(&world, "agent:session-completed")["text"], "here");
+        world.journal.audit(&world.disk).unwrap();
+    }
+}
+
+#[test]
+fn a_run_can_be_interrupted_between_two_keys() {
+    let mut world = started_with(asks_for_its_key());
+    send(&mut world, "hello");
+    world.breaks(0, unknown_key());
+    let (late, _) = world.model(0);
+    world.must(0, "interrupt", json!({}));
+    assert!(world.pages[0].models.is_empty());
+    world.handle(0, Input::Answered { call: late, result: Err((unknown_key(), None)) });
+    world.settle(0);
+    assert_eq!(rows(&world), ["called", "key_refused", "called", "interrupted", "ended"]);
+    send(&mut world, "again");
+    assert!(!needs_another(&world));
 }
 
 #[test]

@@ -61,6 +61,8 @@ pub struct Journal {
     pub waited: BTreeSet<String>,
     /// How many entries of each kind there were.
     pub kinds: BTreeMap<String, u64>,
+    /// The model calls of each run that were made, and how often each of their keys was refused.
+    called: BTreeMap<(String, u64), (u64, u64)>,
     /// The latest `cleared`.
     pub cleared: u64,
     /// When the latest entry was written.
@@ -91,6 +93,7 @@ impl Journal {
             lost: BTreeSet::new(),
             waited: BTreeSet::new(),
             kinds: BTreeMap::new(),
+            called: BTreeMap::new(),
             cleared: 0,
             hash: GENESIS.into(),
             at: 0,
@@ -213,6 +216,17 @@ impl Journal {
             let run = header.run.clone().unwrap_or_default();
             match entry {
                 Entry::Prompt { files, .. } if !files.is_empty() => self.outside = header.seq,
+                Entry::Called { call } => {
+                    let (made, refused) = self.called.entry((run.clone(), *call)).or_default();
+                    law(*made == *refused, || format!("call {call} of {run} is made twice with one key"))?;
+                    *made += 1;
+                }
+                Entry::KeyRefused { call } => {
+                    let (made, refused) = self.called.entry((run.clone(), *call)).or_default();
+                    *refused += 1;
+                    let once = (*made, *refused) == (1, 1);
+                    law(once, || format!("{refused} keys are refused in {made} calls {call} of {run}"))?;
+                }
                 Entry::PermissionAsked { tool_call, request, reason, .. } => {
                     self.wait(&run);
                     if *reason == AskReason::UnknownOutcome {

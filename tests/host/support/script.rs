@@ -82,8 +82,13 @@ impl Plan {
         }
         let code = [Code::Overloaded, Code::Network, Code::StreamBroken, Code::Auth][rng.usize(..4)];
         pieces.truncate(rng.usize(..=pieces.len()));
+        let mut error = ErrorInfo::new(code, "the model went away");
+        if code == Code::Auth && rng.bool() {
+            error.provider.status = Some(401);
+            return Plan { pieces: VecDeque::new(), end: Err((error, None)) };
+        }
         let partial = rng.bool().then_some(Answer { stop: None, blocks: Vec::new(), ..answer });
-        Plan { pieces, end: Err((ErrorInfo::new(code, "the model went away"), partial)) }
+        Plan { pieces, end: Err((error, partial)) }
     }
 }
 

@@ -102,6 +102,8 @@ pub struct Model {
     pub wire: Wire,
     /// The request's body.
     pub body: Value,
+    /// Whether the page's function is asked for another key than the one that was refused.
+    pub refused: bool,
     /// What its answer says, while it streams, that it has used up.
     pub told: Usage,
     /// How it will go; decided at the first step.
@@ -200,6 +202,7 @@ const DECIDE: u32 = 52;
 const STREAM: u32 = 50;
 const VALIDATE: u32 = 55;
 const INSTRUCTIONS: u32 = 51;
+const KEY: u32 = 56;
 
 /// Everything there is.
 #[derive(Debug)]
@@ -520,11 +523,11 @@ impl World {
 
     fn called_model(&mut self, at: usize, call: CallKey, request: ModelRequest) -> Law {
         let page = &mut self.pages[at];
-        let (wire, json, name) = match request {
-            ModelRequest::Http { http, request } => {
-                (http.preset.wire, request.body, Provider::Http(http).peer().name)
+        let (wire, json, name, refused) = match request {
+            ModelRequest::Http { http, request, refused } => {
+                (http.preset.wire, request.body, Provider::Http(http).peer().name, refused)
             }
-            ModelRequest::Custom { json, .. } => (Wire::OpenAiChat, json, "custom".to_owned()),
+            ModelRequest::Custom { json, .. } => (Wire::OpenAiChat, json, "custom".to_owned(), false),
         };
         let json = fill(&json, |id| {
             // Only what is stored can be sent.
@@ -541,6 +544,8 @@ impl World {
         // One call for each run that awaits one: this run, and those that work for it.
         let awaited: Vec<&Run> = run.parts().into_iter().filter(|run| run.awaited().is_some()).collect();
         law(page.models.len() < awaited.len(), || "more model calls than are awaited".into())?;
+        let again = awaited.iter().any(|run| run.needs_another_key());
+        law(again || !refused, || "another key is asked for, and none was refused".into())?;
         let delegated = json.contains("Another agent has given you the task");
         let paused = if delegated {
             let parts = awaited.iter().filter(|run| run.delegate.is_some());
@@ -549,7 +554,7 @@ impl World {
             paused(&session.runs, &name)
         };
         check_request(wire, &body, &self.signed, paused).map_err(|why| format!("{why}, in {body}"))?;
-        page.models.insert(call, Model { wire, body, told: Usage::default(), plan: None });
+        page.models.insert(call, Model { wire, body, refused, told: Usage::default(), plan: None });
         self.note("model calls");
         if delegated {
             self.note("delegates: model calls");
@@ -1223,7 +1228,8 @@ impl World {
         let mut config = json!({});
         config["provider"] = match self.rng.u8(..16) {
             0 => Value::Null,
-            1..7 => json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" }),
+            1..4 => json!({ "kind": "anthropic", "apiKey": "sk-ant-0123456789" }),
+            4..7 => json!({ "kind": "anthropic", "apiKey": { "$fn": KEY } }),
             7 | 8 => json!({ "kind": "ollama", "model": "m" }),
             9 | 10 => json!({ "kind": "openai-responses", "apiKey": "sk-0123456789", "model": "m" }),
             _ => json!({ "kind": "custom", "stream": { "$fn": STREAM } }),

@@ -125,6 +125,7 @@ fn everything_happened(parts: &[Seen]) {
         "stopped",
         "prompt",
         "called",
+        "key_refused",
         "answered",
         "failed",
         "refused",
