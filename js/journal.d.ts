@@ -74,8 +74,8 @@ export interface JournalEntries {
   };
   /** An operator does something with the session itself: launches, stops, renames it. */
   commanded: {
-    /** What: a word of `Session::ask`. */
-    what: string;
+    /** What. */
+    what: "launch" | "prompt" | "stop" | "restart" | "rename" | "recover" | "remove" | "undoRemove" | "bench" | "play" | "ready" | "go_on" | "import" | "fork" | "status";
     /** Who, and what else there is to say. */
     args: unknown;
   };

@@ -10,7 +10,7 @@ use super::runs::Runner;
 use super::sessions::{ARRIVING, Head, Waiting};
 use super::{Action, After, Config, DEFAULT_SESSION, Harness, IfRunning, Lifecycle, outbox};
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{Entry, Row, StoppedBy, blocks_from_json};
+use crate::journal::{Ask, Entry, Row, StoppedBy, blocks_from_json};
 use crate::json;
 use crate::list::Listed;
 use crate::model::Block;
@@ -112,7 +112,7 @@ impl Runner {
         }
         if let (true, Ok(mut args)) = (session != DEFAULT_SESSION, core.as_operator()) {
             args.text("action", "reconnect");
-            if self.ask_session(core, session, "recover", &args.done()).is_err() {
+            if self.ask_session(core, session, Ask::Recover, &args.done()).is_err() {
                 return;
             }
         }

@@ -4,7 +4,8 @@
 //! machine drew it from what stood before). Replaying the inputs must give the decisions again.
 
 use super::words::{
-    Answer, AskReason, Integrity, Limit, Mode, Outcome, RecordKind, Spender, StoppedBy, Verdict, Word, Words,
+    Answer, Ask, AskReason, Integrity, Limit, Mode, Outcome, RecordKind, Spender, StoppedBy, Verdict, Word,
+    Words,
 };
 use crate::error::ErrorInfo;
 use crate::list::Listed;
@@ -210,8 +211,8 @@ entries! {
     Record OfRecord {
         /// An operator does something with the session itself: launches, stops, renames it.
         Input Commanded = "commanded" {
-            /// What: a word of `Session::ask`.
-            what: String,
+            /// What.
+            what: Word<Ask>,
             /// Who, and what else there is to say.
             args: Value,
         }

@@ -202,6 +202,39 @@ words! {
         /// It has one, and the key is gone.
         Unverifiable = "unverifiable",
     }
+    /// What is asked of a session itself: `Session::ask` says what comes of it.
+    Ask {
+        /// It begins, and gets its record.
+        Launch = "launch",
+        /// It takes a prompt, or an exit word.
+        Prompt = "prompt",
+        /// It stops.
+        Stop = "stop",
+        /// It starts again.
+        Restart = "restart",
+        /// It gets another name.
+        Rename = "rename",
+        /// It goes on after a failure, or is said to have failed.
+        Recover = "recover",
+        /// It is removed.
+        Remove = "remove",
+        /// It is brought back.
+        UndoRemove = "undoRemove",
+        /// It is put aside.
+        Bench = "bench",
+        /// It is taken up again.
+        Play = "play",
+        /// The key that it waited for is there.
+        Ready = "ready",
+        /// A run of it goes on.
+        GoOn = "go_on",
+        /// A copy from a file becomes a session of its own.
+        Import = "import",
+        /// A copy of another session becomes a session of its own.
+        Fork = "fork",
+        /// How it stands. What is found on the way is written down.
+        Status = "status",
+    }
     /// What is put on record.
     RecordKind {
         /// Something that has happened to the session.

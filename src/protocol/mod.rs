@@ -188,12 +188,6 @@ impl Command {
         Command::ALL.iter().copied().find(|command| command.row().name == name)
     }
 
-    /// The last word of its name, which is what the journal calls what it asks of a session.
-    pub fn word(self) -> &'static str {
-        let name = self.row().name;
-        name.strip_prefix("sessions.").unwrap_or(name)
-    }
-
     /// Whether it writes to the workspace even where no agent runs: then it waits for a start that is on its way.
     pub fn borrows(self) -> bool {
         matches!(self.row().need, Need::Write | Need::Recover)

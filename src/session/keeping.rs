@@ -15,7 +15,7 @@ use super::transitions::{Cause, Status, next};
 use super::{Session, dates};
 use crate::error::{Code, ErrorInfo};
 use crate::find::beginning;
-use crate::journal::{Answer, Entry, Header, RecordKind, Word, redact};
+use crate::journal::{Answer, Ask, Entry, Header, RecordKind, Word, redact};
 use crate::list::Listed;
 use crate::maps::Named;
 use crate::object::Object;
@@ -64,12 +64,6 @@ struct Later {
     receipts: (Option<String>, usize),
     /// How many of its records have come.
     come: usize,
-}
-
-/// What makes a copy a session of its own.
-pub(super) mod what {
-    pub const IMPORT: &str = "import";
-    pub const FORK: &str = "fork";
 }
 
 impl Session {
@@ -124,14 +118,14 @@ impl Session {
         self.current().is_some() || self.past.values().any(|past| past.ended.is_none())
     }
 
-    /// What comes of something that an operator asks of the session itself. Changes nothing.
+    /// What comes of something that is asked of the session itself. Changes nothing.
     ///
-    /// `args`: `{ operator: { subject, issuer? }, … }`, and by `what`: `launch` takes `id`, `providerId`, `modelId`,
+    /// `args`: `{ operator: { subject, issuer? }, … }`, and by the word: `launch` takes `id`, `providerId`, `modelId`,
     /// `projectId`, `displayName`, `provider` (one of its own, by name), `waiting` (for that one's key), `once` (for one task
     /// only); `prompt` takes `text`, `files`; `stop` and `restart` `reason`; `rename` `name`; `recover` `action`, `reason`,
     /// `detail`; `go_on` `run`; `import` and `fork` `id`, `from`, `provider`, `providerId`, `modelId`, `integrity`, `imported`;
     /// `ready`, `bench`, `play` and `status` nothing else.
-    pub fn ask(&self, what: &str, args: &Value, at: Millis) -> Outcome {
+    pub fn ask(&self, what: Ask, args: &Value, at: Millis) -> Outcome {
         let text = |name: &str| args.get(name).and_then(Value::as_str);
         let operator = args.get("operator").and_then(operator_from);
         let record = self.record();
@@ -140,10 +134,10 @@ impl Session {
         let asked = Asked { id, record, operator: operator.as_ref(), at, alive: true, known: &[] };
         let pid = Some(self.keeping.epoch).filter(|epoch| *epoch > 0);
         match (what, record) {
-            (what::IMPORT | what::FORK, Some(record)) => {
+            (Ask::Import | Ask::Fork, Some(record)) => {
                 let copy = Copy {
                     id,
-                    kind: if what == what::FORK { "forked" } else { "imported" },
+                    kind: if what == Ask::Fork { "forked" } else { "imported" },
                     provider_id: text("providerId"),
                     model_id: text("modelId"),
                     from: args.get("from").cloned().unwrap_or_default(),
@@ -151,7 +145,7 @@ impl Session {
                 lifecycle::copy(&asked, record, &copy)
             }
             // A conversation of before there were records gets one.
-            ("launch" | what::IMPORT | what::FORK, _) => {
+            (Ask::Launch | Ask::Import | Ask::Fork, _) => {
                 let launch = Launch {
                     provider_id: text("providerId").unwrap_or("none"),
                     model_id: text("modelId"),
@@ -162,25 +156,25 @@ impl Session {
                 };
                 lifecycle::launch(&asked, &launch)
             }
-            ("prompt", _) => {
+            (Ask::Prompt, _) => {
                 let files = args.get("files") == Some(&Value::Bool(true));
                 lifecycle::prompt(&asked, text("text").unwrap_or_default(), files, pid)
             }
-            ("stop", _) => lifecycle::stop(&asked, text("reason"), self.works()),
-            ("restart", _) => lifecycle::restart(&asked, text("reason"), None, None),
-            ("rename", _) => lifecycle::rename(&asked, text("name").unwrap_or_default()),
-            ("recover", _) => {
+            (Ask::Stop, _) => lifecycle::stop(&asked, text("reason"), self.works()),
+            (Ask::Restart, _) => lifecycle::restart(&asked, text("reason"), None, None),
+            (Ask::Rename, _) => lifecycle::rename(&asked, text("name").unwrap_or_default()),
+            (Ask::Recover, _) => {
                 let (action, reason, detail) = (text("action"), text("reason"), text("detail"));
                 lifecycle::recover(&asked, &Recovery { action, reason, detail, ..Recovery::default() })
             }
-            ("remove", _) => lifecycle::mark(&asked, "removed"),
-            ("undoRemove", _) => lifecycle::mark(&asked, "restored"),
-            ("bench" | "play", _) => lifecycle::bench(&asked, what == "bench"),
-            ("ready", Some(record)) => lifecycle::ready(record, at, &[]),
-            ("go_on", Some(record)) => {
+            (Ask::Remove, _) => lifecycle::mark(&asked, "removed"),
+            (Ask::UndoRemove, _) => lifecycle::mark(&asked, "restored"),
+            (Ask::Bench | Ask::Play, _) => lifecycle::bench(&asked, what == Ask::Bench),
+            (Ask::Ready, Some(record)) => lifecycle::ready(record, at, &[]),
+            (Ask::GoOn, Some(record)) => {
                 lifecycle::go_on(record, text("run").unwrap_or_default(), pid, at, &[])
             }
-            _ => lifecycle::status(&asked),
+            (Ask::Status, _) | (Ask::Ready | Ask::GoOn, None) => lifecycle::status(&asked),
         }
     }
 
@@ -202,20 +196,22 @@ impl Session {
         match entry {
             Some(Entry::Started { epoch, .. }) => self.keeping.epoch = *epoch,
             Some(Entry::Commanded { what, args }) => {
+                // A word of a later version changes nothing that this one knows.
+                let what = what.known().unwrap_or(Ask::Status);
                 let outcome = self.ask(what, args, header.at);
                 if outcome.refused.is_none() {
-                    match what.as_str() {
-                        "launch" => {
+                    match what {
+                        Ask::Launch => {
                             let own = args.get("provider").and_then(Value::as_str);
                             self.keeping.provider = own.map(Into::into);
                             self.keeping.once = args.get("once") == Some(&Value::Bool(true));
                         }
-                        "remove" => self.keeping.removed = Some(header.at),
-                        "undoRemove" => self.keeping.removed = None,
-                        what::IMPORT | what::FORK => {
+                        Ask::Remove => self.keeping.removed = Some(header.at),
+                        Ask::UndoRemove => self.keeping.removed = None,
+                        Ask::Import | Ask::Fork => {
                             // Names of providers are those of a workspace.
                             let own = args.get("provider").and_then(Value::as_str).map(String::from);
-                            let kept = (what == what::FORK).then(|| self.keeping.provider.take()).flatten();
+                            let kept = (what == Ask::Fork).then(|| self.keeping.provider.take()).flatten();
                             self.keeping.provider = own.or(kept);
                             // The copy is a session of its own, also of a removed one or a task of its own.
                             (self.keeping.once, self.keeping.removed) = (false, None);
@@ -299,7 +295,7 @@ impl Session {
         let Some(run) = header.run.as_deref() else { return };
         let at = header.at;
         if let Entry::Resumed {} = entry {
-            let outcome = self.ask("go_on", &Object::new().text("run", run).done(), at);
+            let outcome = self.ask(Ask::GoOn, &Object::new().text("run", run).done(), at);
             return self.take(Some(run), outcome);
         }
         // What was to be told of a run whose content is erased is in the entries behind it.
@@ -312,7 +308,7 @@ impl Session {
                 // A run that goes on with another has no words of its own.
                 let mut args = Object::new();
                 args.text("text", &text).flag("files", true).value("operator", self.owner());
-                let outcome = self.ask("prompt", &args.done(), at);
+                let outcome = self.ask(Ask::Prompt, &args.done(), at);
                 // The record changes with the event: that stays when the text is erased.
                 for event in outcome.events {
                     self.owe(Some(run), RecordKind::Event, event.json());

@@ -31,7 +31,7 @@ pub use view::{answer_of, history, history_of_version, tool_result};
 
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{
-    Answer, Cause, Entry, GENESIS, Header, OfConversation, OfRecord, OfSession, Row, Scope, Sums,
+    Answer, Ask, Cause, Entry, GENESIS, Header, OfConversation, OfRecord, OfSession, Row, Scope, Sums, Word,
 };
 use crate::json::texts;
 use crate::list::Listed;
@@ -42,7 +42,7 @@ use crate::object::Object;
 use crate::ports::{Millis, PatternEngine};
 use crate::run::{Budget, Budgets, CallState, Ended, Outcome, Output, Prompt, Rules, Run};
 use crate::tools::{Caller, Facts, Grant, Policy, Registry, Source};
-use keeping::{Keeping, what};
+use keeping::Keeping;
 use record::Record;
 use serde_json::Value;
 use versions::Versions;
@@ -469,7 +469,7 @@ impl Session {
         // What was always allowed was allowed there. Nobody knows who has written what comes from a file.
         self.grants.clear();
         self.empty_queue(header.at);
-        if what == what::IMPORT || args.get("imported") == Some(&Value::Bool(true)) {
+        if *what == Ask::Import || args.get("imported") == Some(&Value::Bool(true)) {
             self.outside_at = Some(header.seq);
             self.imported_at = header.seq;
         }
@@ -691,8 +691,8 @@ fn granted_by(run: &Run, entry: &Entry, seq: u64) -> Option<Grant> {
 }
 
 /// Whether a command makes a copy of a session one of its own.
-fn is_copy(what: &str) -> bool {
-    matches!(what, what::IMPORT | what::FORK)
+fn is_copy(what: &Word<Ask>) -> bool {
+    matches!(what.known(), Some(Ask::Import | Ask::Fork))
 }
 
 /// Whether an entry is one that came from outside.

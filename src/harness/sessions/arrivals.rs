@@ -21,7 +21,7 @@ use crate::harness::runs::begun_task;
 use crate::harness::start::Purpose;
 use crate::harness::{After, Harness, Lifecycle};
 use crate::journal::canonical::Integrity;
-use crate::journal::{Entry, GENESIS, Row};
+use crate::journal::{Ask, Entry, GENESIS, Row};
 use crate::json::items;
 use crate::list::Listed;
 use crate::object::Object;
@@ -43,7 +43,7 @@ pub(in crate::harness) struct Arrival {
     /// What it will be, without what makes it one of its own.
     pub session: Session,
     /// `import` or `fork`.
-    what: &'static str,
+    what: Ask,
     /// What is known of its signature.
     integrity: Integrity,
     /// Where it comes from.
@@ -71,7 +71,7 @@ impl Arrival {
         self.id.as_deref() == Some(id)
     }
 
-    fn new(session: Session, what: &'static str) -> Arrival {
+    fn new(session: Session, what: Ask) -> Arrival {
         let from = Object::new()
             .text("from_session_id", &session.id)
             .number("from_seq", session.seq())
@@ -234,7 +234,7 @@ impl Holding {
         let put = Write::Put { table: Table::Meta, key: vec![ARRIVING.into()], value: id.clone() };
         core.outbox.write(put);
         core.outbox.write(delete(Table::Entries, &id));
-        if core.sessions.arrival.as_ref().is_some_and(|arrival| arrival.what == "import") {
+        if core.sessions.arrival.as_ref().is_some_and(|arrival| arrival.what == Ask::Import) {
             return core.reply_value(command, &Object::new().text("id", &id).done());
         }
         // Its rows are here already, and are those that are stored.
@@ -263,7 +263,7 @@ impl Holding {
             }
             None if !recorded => _ = args.text("providerId", &runner.setup.provider_name()),
             // Names of providers are those of a workspace: what comes from a file is answered by the one that is asked first.
-            None if arrival.what == "import" && core.lifecycle == Lifecycle::Running => {
+            None if arrival.what == Ask::Import && core.lifecycle == Lifecycle::Running => {
                 args.text("providerId", &runner.setup.provider_name());
                 args.maybe_text("modelId", runner.setup.config.model_id(None));
             }
@@ -381,7 +381,7 @@ impl Harness {
     fn check(&mut self, command: u32, reader: Reader) -> Result<(), ErrorInfo> {
         let carried = reader.finish()?;
         self.runner.must_be_alone(&self.core)?;
-        let mut arrival = Arrival::new(carried.session, "import");
+        let mut arrival = Arrival::new(carried.session, Ask::Import);
         for file in arrival.session.files() {
             if !arrival.files.contains(&file.id) {
                 arrival.files.push(file.id.clone());
@@ -446,7 +446,7 @@ impl Harness {
         // A copy that ends before it came from a file, or was doubted, is no better for it.
         let integrity = self.core.integrity(&waiting.session);
         self.core.sessions.arrival =
-            Some(Arrival { provider, imported, integrity, rows, ..Arrival::new(copy, "fork") });
+            Some(Arrival { provider, imported, integrity, rows, ..Arrival::new(copy, Ask::Fork) });
         self.holding.admit(&mut self.core, &mut self.runner, waiting.command)
     }
 }

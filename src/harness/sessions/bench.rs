@@ -16,7 +16,7 @@ use crate::harness::runs::Runner;
 use crate::harness::runs::not_configured;
 use crate::harness::setup::Setup;
 use crate::harness::slots::Instructed;
-use crate::journal::Entry;
+use crate::journal::{Ask, Entry};
 use crate::object::Object;
 use crate::session::Session;
 use crate::session::lifecycle::not_suspended;
@@ -67,7 +67,7 @@ impl Runner {
         let mut benched = Vec::new();
         if record.status().is_active() && !record.is_suspended() {
             let args = core.as_operator()?.done();
-            self.ask_session(core, session, "bench", &args)?;
+            self.ask_session(core, session, Ask::Bench, &args)?;
             self.put_aside(core, session);
             benched.push(session.into());
         }
@@ -111,11 +111,11 @@ impl Runner {
         let held = folded.current().filter(|run| run.held).map(|run| run.id.clone());
         let lost = folded.record().is_some_and(|record| record.status().is_recoverable());
         let what = match (folded.is_benched(), &held) {
-            (true, _) => "play",
+            (true, _) => Some(Ask::Play),
             (false, None) => return Err(not_suspended()),
             // The session has failed because its page was lost. After any other failure the run has ended.
-            (false, _) if lost => "recover",
-            _ => "",
+            (false, _) if lost => Some(Ask::Recover),
+            _ => None,
         };
         if held.is_some() {
             core.must_run()?;
@@ -123,7 +123,7 @@ impl Runner {
                 return Err(not_configured());
             }
         }
-        if !what.is_empty() {
+        if let Some(what) = what {
             let mut args = core.as_operator()?;
             self.ask_session(core, session, what, &args.text("action", "reconnect").done())?;
         }

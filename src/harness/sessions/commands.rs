@@ -15,7 +15,7 @@ use crate::harness::runs::Runner;
 use crate::harness::start::{STOPPED_KEY, stopped_until};
 use crate::harness::{After, DEFAULT_SESSION, Harness, Input, Lifecycle, Listing};
 use crate::journal::canonical::Integrity;
-use crate::journal::{Entry, RecordKind, Row, StoppedBy, redact};
+use crate::journal::{Ask, Entry, RecordKind, Row, StoppedBy, redact};
 use crate::json;
 use crate::list::Listed;
 use crate::maps::sorted;
@@ -155,14 +155,16 @@ impl Runner {
         request: &Request,
         fresh: &str,
     ) -> Result<(), ErrorInfo> {
-        let (command, what, given) = (request.command, request.command.word(), request.args());
+        let (command, given) = (request.command, request.args());
         let mut args = core.as_operator()?;
-        match command {
+        let what = match command {
             Command::SessionsStop | Command::SessionsRestart => {
                 args.maybe_text("reason", given.text("reason"));
+                if command == Command::SessionsStop { Ask::Stop } else { Ask::Restart }
             }
             Command::SessionsRename => {
                 args.text("name", given.needed("displayName"));
+                Ask::Rename
             }
             Command::SessionsRecover => {
                 if request.need() == Need::Work {
@@ -175,14 +177,15 @@ impl Runner {
                 for member in ["action", "reason", "detail"] {
                     args.maybe_text(member, given.text(member));
                 }
+                Ask::Recover
             }
             Command::SessionsRemove => {
                 self.remove_session(core, session, &args.done())?;
                 core.reply(id, Ok(None));
                 return Ok(());
             }
-            _ => {}
-        }
+            _ => Ask::UndoRemove,
+        };
         let args = args.done();
         if command == Command::SessionsUndoRemove {
             core.must_own_session(session)?;
@@ -221,7 +224,7 @@ impl Runner {
         &mut self,
         core: &mut Core,
         session: &str,
-        what: &str,
+        what: Ask,
         args: &Value,
     ) -> Result<(), ErrorInfo> {
         // It is put on record, word by word.
@@ -230,7 +233,7 @@ impl Runner {
         let Outcome { record, events, refused, .. } = folded.ask(what, &args, core.now);
         if record.is_some() || !events.is_empty() {
             // What was found on the way is another thing than what is refused.
-            let what = if refused.is_some() { "status" } else { what };
+            let what = if refused.is_some() { Ask::Status } else { what };
             self.append(core, session, None, &Entry::Commanded { what: what.into(), args });
             self.advance(core, session);
         }
@@ -284,7 +287,7 @@ impl Runner {
             core.outbox.write(delete(Table::Entries, &session));
             core.sessions.take(Session::with(&session, &core.engine));
         }
-        if let Err(error) = self.ask_session(core, &session, "launch", &args.done()) {
+        if let Err(error) = self.ask_session(core, &session, Ask::Launch, &args.done()) {
             if begins {
                 core.sessions.let_go(&session);
             }
@@ -354,7 +357,7 @@ impl Runner {
         let mut args = core.as_operator()?;
         args.text("text", text).flag("files", files);
         let folded = core.session(session).ok_or_else(|| no_session(session))?;
-        let outcome = folded.ask("prompt", &args.done(), core.now);
+        let outcome = folded.ask(Ask::Prompt, &args.done(), core.now);
         if let (Then::Wait, Some(provider)) = (&outcome.then, folded.provider()) {
             self.setup.must_have_provider(provider)?;
         }
@@ -365,7 +368,7 @@ impl Runner {
     pub(in crate::harness) fn start_those_with_keys(&mut self, core: &mut Core) {
         for session in core.sessions.ids().into_iter().filter(|session| core.is_starting(session)).list() {
             if self.setup.has_key(core.session(&session).and_then(Session::provider)) {
-                let _ = self.ask_session(core, &session, "ready", &Object::new().done());
+                let _ = self.ask_session(core, &session, Ask::Ready, &Object::new().done());
             }
         }
     }
@@ -379,18 +382,18 @@ impl Runner {
                 args.text("id", DEFAULT_SESSION).text("providerId", &self.setup.provider_name());
                 args.text("projectId", &core.options.name);
                 args.maybe_text("modelId", self.setup.config.model_id(None));
-                "launch"
+                Ask::Launch
             }
             Some(record) if record.status().is_active() => return,
             Some(record) if record.text("status") == Some("stopped") => {
                 if !starting {
                     return;
                 }
-                "restart"
+                Ask::Restart
             }
             Some(_) => {
                 args.text("action", "resume");
-                "recover"
+                Ask::Recover
             }
         };
         // It may be another operator's: then the first prompt says so.
@@ -410,16 +413,16 @@ impl Runner {
         args.text("text", given.needed("text")).flag("files", has_files(given));
         let args = core.secrets.scrubbed_value(args.done());
         let Some(folded) = core.session(session) else { return Err(no_session(session)) };
-        let outcome = folded.ask("prompt", &args, core.now);
+        let outcome = folded.ask(Ask::Prompt, &args, core.now);
         match (outcome.refused, outcome.then) {
             (None, Then::Nothing) => {
                 self.interrupt_session(core, session, StoppedBy::Stop, true);
-                self.ask_session(core, session, "prompt", &args)?;
+                self.ask_session(core, session, Ask::Prompt, &args)?;
                 core.reply_value(command, &Object::new().value("runId", Value::Null).done());
                 Ok(())
             }
             (Some(refused), _) => {
-                self.ask_session(core, session, "prompt", &args)?;
+                self.ask_session(core, session, Ask::Prompt, &args)?;
                 Err(refused)
             }
             // A text must be there, be it empty.
@@ -459,11 +462,11 @@ impl Runner {
         args.text("providerId", &self.setup.provider_name()).text("projectId", &core.options.name);
         args.maybe_text("modelId", self.setup.config.model_id(None));
         core.sessions.take(Session::with(&session, &core.engine));
-        self.ask_session(core, &session, "launch", &args.flag("once", true).done())?;
+        self.ask_session(core, &session, Ask::Launch, &args.flag("once", true).done())?;
         self.record_start(core, &session);
         let sent = self.send_message(core, command, &session, given, fresh);
         if sent.is_err() {
-            self.ask_session(core, &session, "remove", &core.as_operator()?.done())?;
+            self.ask_session(core, &session, Ask::Remove, &core.as_operator()?.done())?;
         }
         sent
     }

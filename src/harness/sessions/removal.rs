@@ -14,7 +14,7 @@ use crate::harness::reads::Reads;
 use crate::harness::runs::Runner;
 use crate::harness::start::Purpose;
 use crate::harness::{After, DEFAULT_SESSION, Lifecycle};
-use crate::journal::StoppedBy;
+use crate::journal::{Ask, StoppedBy};
 use crate::list::Listed;
 use crate::ports::{Millis, Read, Rows, Table, Write};
 use crate::protocol::Command;
@@ -75,7 +75,7 @@ impl Runner {
         core.must_own_session(session)?;
         self.interrupt_session(core, session, StoppedBy::Removed, true);
         self.unqueue_all(core, session);
-        self.ask_session(core, session, "remove", args)?;
+        self.ask_session(core, session, Ask::Remove, args)?;
         core.outbox.strictly();
         Ok(())
     }

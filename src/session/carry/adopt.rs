@@ -6,7 +6,7 @@
 //! done.
 
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{Entry, Row, StoppedBy};
+use crate::journal::{Ask, Entry, Row, StoppedBy};
 use crate::list::Listed;
 use crate::ports::Millis;
 use crate::session::Session;
@@ -15,7 +15,7 @@ use serde_json::Value;
 /// A row that is new, with what it says.
 pub type Made = (u64, Row, Entry);
 
-/// Appends what makes a copy a session of its own, and gives the rows. `what`: `import` or `fork`; `args` as
+/// Appends what makes a copy a session of its own, and gives the rows. `what`: [`Ask::Import`] or [`Ask::Fork`]; `args` as
 /// [`Session::ask`] takes them.
 ///
 /// # Errors
@@ -23,7 +23,7 @@ pub type Made = (u64, Row, Entry);
 pub fn adopt(
     session: &mut Session,
     at: Millis,
-    what: &str,
+    what: Ask,
     id: &str,
     args: Value,
 ) -> Result<Vec<Made>, ErrorInfo> {

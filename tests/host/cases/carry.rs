@@ -4,7 +4,7 @@ use crate::support::desk::{Answered, Desk};
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::Input;
-use lodger::journal::{Entry, GENESIS, Header, Row};
+use lodger::journal::{Ask, Entry, GENESIS, Header, Row};
 use lodger::model::{Block, StopReason};
 use lodger::ports::{Key, Part, PatternEngine, Read, Table};
 use lodger::session::carry::{self, Reader};
@@ -907,7 +907,7 @@ fn what_a_person_has_always_allowed_is_not_allowed_to_a_copy() {
     assert_eq!(session.grants.len(), 1);
     let mark = session.mark.clone();
     let args = json!({ "operator": { "subject": "ann" }, "id": "b", "from": {}, "integrity": "unverified" });
-    carry::adopt(&mut session, desk.now, "import", "b", args).unwrap();
+    carry::adopt(&mut session, desk.now, Ask::Import, "b", args).unwrap();
     assert_eq!(session.grants.len(), 0);
     assert_ne!(session.mark, mark, "whoever made the file knows the old one");
 }

@@ -5,7 +5,7 @@
 //! of events, their numbers, one end a run, and nothing before its commit. Promises: a broken law is an `Err`
 //! that names it. Leaves to others: making things happen (`sim`).
 
-use lodger::journal::{Answer, AskReason, Cause, Entry, GENESIS, Mode, RecordKind, Row};
+use lodger::journal::{Answer, Ask, AskReason, Cause, Entry, GENESIS, Mode, RecordKind, Row};
 use lodger::model::Block;
 use lodger::ports::{Commit, Durability, Key, MemoryStore, Part, PatternEngine, Read, Rows, Table, Write};
 use lodger::run::{CallState, Outcome, Run};
@@ -367,7 +367,9 @@ impl Journal {
                 }
             }
             Entry::Cleared { .. } => self.queue.clear(),
-            Entry::Commanded { what, .. } if what == "fork" || what == "import" => self.queue.clear(),
+            Entry::Commanded { what, .. } if matches!(what.known(), Some(Ask::Fork | Ask::Import)) => {
+                self.queue.clear()
+            }
             Entry::Taken { message } => {
                 let steers = self.fold.current().is_some();
                 let next = self.queue.iter().find(|waits| waits.steers == steers);

@@ -13,7 +13,7 @@ use crate::support::parts::{PARTS, Whole, drawn, in_parts, seeds};
 use crate::support::sim::{Faults, World, paused};
 use crate::support::strict::check_messages;
 use fastrand::Rng;
-use lodger::journal::{Entry, Row};
+use lodger::journal::{Ask, Entry, Row};
 use lodger::model::{Dialect, Peer, Preset, Wire};
 use lodger::ports::marks::fill;
 use lodger::ports::{Commit, MemoryStore, PatternEngine, Table, Write};
@@ -201,7 +201,7 @@ impl Page<'_> {
         let mut copy = self.journal.fold.clone();
         let mut machine = copy.clone();
         let args = json!({ "operator": { "subject": "local" }, "id": "copy", "from": {} });
-        let made = adopt(&mut copy, self.journal.at, "fork", "copy", args);
+        let made = adopt(&mut copy, self.journal.at, Ask::Fork, "copy", args);
         for (_, row, _) in made.unwrap_or_else(|error| panic!("{}: {error:?}", place())) {
             assert_eq!(again(&mut machine, &row), Ok(None), "{}", place());
         }
