@@ -37,6 +37,7 @@ async function byHand(response, end, on) {
 }
 
 const WRITE = { type: "object", properties: { content: { type: "string" } }, required: ["content"] };
+const STEP = { type: "object", properties: { number: { type: "number" } } };
 const client = (url) => new Anthropic({ apiKey: "sk-test", baseURL: url, dangerouslyAllowBrowser: true, maxRetries: 0 });
 const aiModel = (url) => createAnthropic({ apiKey: "sk-test", baseURL: `${url}/v1`, headers: { "anthropic-dangerous-direct-browser-access": "true" } })("claude-sonnet-4-6");
 const PI = { id: "claude-sonnet-4-6", name: "m", api: "anthropic-messages", provider: "anthropic", reasoning: false, input: ["text"], cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, contextWindow: 200000, maxTokens: 8192 };
@@ -154,6 +155,20 @@ globalThis.contenders = {
     return turns;
   },
 
+  /** The same loop with pi's provider stream: it keeps nothing and checks nothing. */
+  async piLoop(url) {
+    const tools = [{ name: "step", description: "Takes a step.", parameters: STEP }];
+    const messages = [{ role: "user", content: "Take all steps.", timestamp: 0 }];
+    for (let turns = 1; ; turns++) {
+      let answer;
+      for await (const event of piStream({ ...PI, baseUrl: url }, { messages, tools }, { apiKey: "sk-test" })) if (event.type === "done") answer = event.message;
+      messages.push(answer);
+      const calls = answer.content.filter(({ type }) => type === "toolCall");
+      if (!calls.length) return turns;
+      for (const { id, name, arguments: { number } } of calls) messages.push({ role: "toolResult", toolCallId: id, toolName: name, content: [{ type: "text", text: `Step ${number} is taken.` }], isError: false, timestamp: 0 });
+    }
+  },
+
   /** The same requests, bare. */
   async bareLoop(url) {
     for (const body of bodies) await (await post(url, body)).arrayBuffer();
@@ -166,7 +181,7 @@ let n = 0;
 globalThis.prepare = async (baseUrl, readOnly = false, wire = "anthropic") => {
   await globalThis.ws?.close();
   globalThis.ws = await lodger.openWorkspace(`bench-${++n}`);
-  ws.tools.register({ name: "step", description: "Takes a step.", readOnly, inputSchema: { type: "object", properties: { number: { type: "number" } } }, execute: ({ number }) => `Step ${number} is taken.` });
+  ws.tools.register({ name: "step", description: "Takes a step.", readOnly, inputSchema: STEP, execute: ({ number }) => `Step ${number} is taken.` });
   ws.tools.register({ name: "write", description: "Writes.", inputSchema: WRITE, execute: ({ content }) => { globalThis.written = content.length; return "Written."; } });
   await ws.startAgent({ maxTurns: 1000, provider: { kind: KINDS[wire], model: "claude-sonnet-4-6", apiKey: "sk-test", baseUrl } });
 };

@@ -256,7 +256,7 @@ impl Pump {
             };
             let _ = resolve.call1(&wasm_bindgen::JsValue::UNDEFINED, &value);
         } else if let Some(incoming) = incoming {
-            let failed = |error: ErrorInfo| match incoming {
+            let failed = |error: ErrorInfo| match &incoming {
                 (None, _) => {
                     let own = error.code != Code::ToolFailed;
                     let mut error =
@@ -265,17 +265,27 @@ impl Pump {
                     error.provider.retry = error.provider.retry.or((!own).then_some(false));
                     error
                 }
-                (Some(attempt), false) => {
-                    let Http { preset, endpoint, .. } = &*attempt.http;
-                    thrown(error, no_answer(preset, &endpoint.base_url))
-                }
-                (Some(_), true) => thrown(error, fetch::broken()),
+                (Some(attempt), begun) => thrown(error, failure(attempt, *begun)),
             };
             over(self, call, result.map(|_| ()).map_err(failed));
         } else {
             self.input(Input::Returned { call, result });
         }
     }
+}
+
+/// Why the request of this call has failed.
+pub(super) fn lost(pump: &Pump, call: CallKey) -> ErrorInfo {
+    match pump.inner().incoming.borrow().get(call) {
+        Some(Incoming { attempt: Some(attempt), begun, .. }) => failure(attempt, *begun),
+        _ => fetch::broken(),
+    }
+}
+
+/// Why a request has failed: no answer has come, or only its beginning.
+fn failure(attempt: &Attempt, begun: bool) -> ErrorInfo {
+    let Http { preset, endpoint, .. } = &*attempt.http;
+    if begun { fetch::broken() } else { no_answer(preset, &endpoint.base_url) }
 }
 
 /// What a function of the page threw: with the code it gave itself, or else as this.

@@ -1,36 +1,40 @@
 //! Calling a model API.
 //!
-//! The request goes by gloo-net, or by the page's own `fetch`; either way its bytes come to `calls`. Headers
-//! are checked before anything sees them, and a request is aborted when its call is not wanted any more, up
+//! The request goes by `/js/host/fetch.js`, or by the page's own `fetch`; either way its bytes come to `calls`. That of a
+//! command is made by gloo-net. That of a run is text and bytes, because making the objects here costs more than sending
+//! them. Headers are checked before anything sees them, and a request is aborted when its call is not wanted any more, up
 //! to the last byte of its body.
 
 use super::calls::{self, Incoming, Piece};
 use super::env;
 use super::files;
-use super::pump::{Deliver, Pump};
+use super::pump::{Deliver, Inner, Pump};
 use super::task;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Given, Http, ModelRequest};
 use crate::json;
 use crate::list::Listed;
-use crate::model::errors::{check_header, no_answer};
+use crate::model::errors::check_header;
 use crate::object::Object;
 use crate::ports::marks::has_marks;
 use crate::ports::{HttpRequest, Millis};
-use js_sys::{Promise, Reflect, Uint8Array};
+use js_sys::{Function, Promise, Uint8Array};
 use serde_json::Value;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{AbortController, ReadableStreamDefaultReader, RequestCredentials, RequestRedirect};
+use web_sys::{AbortSignal, RequestCredentials};
 
-#[wasm_bindgen]
+#[wasm_bindgen(module = "/js/host/fetch.js")]
 extern "C" {
-    /// In place of gloo's `send`, which panics where a page has put something else there that gives no `Response` or
-    /// fails with no `Error`.
-    #[wasm_bindgen(js_name = fetch, catch)]
-    fn global_fetch(request: &web_sys::Request) -> Result<Promise, JsValue>;
+    #[wasm_bindgen(js_name = send)]
+    fn send_by_script(heard: &Function, call: CallKey, signal: &AbortSignal, asked: &JsValue, body: &JsValue);
 }
+
+/// What `/js/host/fetch.js` tells where it is not the status of a head.
+const PIECE: i32 = -1;
+const END: i32 = -2;
+const UNMADE: i32 = -4;
 
 /// A request as it is made, with what its headers need.
 pub(super) struct Attempt {
@@ -120,37 +124,31 @@ pub(super) fn begin(pump: &Pump, call: CallKey, attempt: Rc<Attempt>, refused: b
     });
 }
 
-async fn send(pump: &Pump, call: CallKey, attempt: &Attempt, refused: bool) -> Result<(), ErrorInfo> {
-    let Some(response) = respond(pump, call, attempt, refused).await? else { return Ok(()) };
-    let head = response.headers().entries().list();
-    calls::head(pump, call, response.status(), head);
-    let Some(body) = response.body() else {
-        calls::over(pump, call, Ok(()));
-        return Ok(());
+/// What `/js/host/fetch.js` calls with all that it hears, as long as there is anybody who uses it.
+pub(super) fn listener(pump: Weak<Inner>) -> Function {
+    let heard = move |call: CallKey, what: i32, bytes: Vec<u8>| {
+        let Some(pump) = Pump::of(&pump) else { return false };
+        match what {
+            PIECE => return calls::piece(&pump, call, &Piece::Bytes(&bytes)),
+            END => calls::over(&pump, call, Ok(())),
+            UNMADE => calls::over(&pump, call, Err(unmade(&String::from_utf8_lossy(&bytes)))),
+            0.. => calls::head(&pump, call, u16::try_from(what).unwrap_or(500), head(&bytes)),
+            _ => calls::over(&pump, call, Err(calls::lost(&pump, call))),
+        }
+        true
     };
-    let reader: ReadableStreamDefaultReader = body.get_reader().unchecked_into();
-    loop {
-        let read = JsFuture::from(reader.read()).await.map_err(|_| broken())?;
-        if Reflect::get(&read, &"done".into()).is_ok_and(|done| done.is_truthy()) {
-            calls::over(pump, call, Ok(()));
-            return Ok(());
-        }
-        let Ok(value) = Reflect::get(&read, &"value".into()) else { return Err(broken()) };
-        let bytes: Uint8Array = value.unchecked_into();
-        if !calls::piece(pump, call, &Piece::Bytes(&bytes.to_vec())) {
-            let _ = JsFuture::from(reader.cancel()).await;
-            return Ok(());
-        }
-    }
+    Closure::<dyn Fn(CallKey, i32, Vec<u8>) -> bool>::new(heard).into_js_value().unchecked_into()
 }
 
-/// The answer's head. `None`: the page's own `fetch` does it, or nobody wants it any more.
-async fn respond(
-    pump: &Pump,
-    call: CallKey,
-    Attempt { http, request, .. }: &Attempt,
-    refused: bool,
-) -> Result<Option<gloo_net::http::Response>, ErrorInfo> {
+/// Headers from their JSON.
+fn head(bytes: &[u8]) -> Vec<(String, String)> {
+    let pair = |pair: &Value| Some((pair.get(0)?.as_str()?.into(), pair.get(1)?.as_str()?.into()));
+    let pairs = std::str::from_utf8(bytes).ok().and_then(json::parse);
+    pairs.as_ref().and_then(Value::as_array).into_iter().flatten().filter_map(pair).list()
+}
+
+async fn send(pump: &Pump, call: CallKey, attempt: &Attempt, refused: bool) -> Result<(), ErrorInfo> {
+    let Attempt { http, request, .. } = attempt;
     let controller = env::aborter(&pump.inner().scope);
     pump.inner().aborters.borrow_mut().insert(call, controller.clone());
     let key = match &http.key {
@@ -160,46 +158,57 @@ async fn respond(
     };
     let headers = headers(http, &request.headers, key.as_deref())?;
     let body = match request.body() {
+        Some(body) if http.fetch.is_none() && !has_marks(body) => {
+            Some(Uint8Array::from(body.as_bytes()).into())
+        }
         Some(body) => Some(files::fill(pump, body, http.fetch.is_some()).await?),
         None => None,
     };
     // The person may have interrupted while the key and the files were fetched.
     if !is_wanted(pump, call) {
-        return Ok(None);
+        return Ok(());
     }
     if let Some(function) = http.fetch {
-        let pair = |(name, value): &(String, String)| Value::from([name.as_str(), value].as_slice());
-        let json = Object::new()
-            .text("url", &request.url)
-            .text("method", request.method())
-            .value("headers", headers.iter().map(pair).array())
-            .maybe_text("credentials", http.credentials.as_deref())
-            .json();
         calls::forget(pump, call);
+        let json = request_json(http, request, &headers);
         pump.deliver(Deliver::Call(call, function, "fetch", Some(json.into()), body));
-        return Ok(None);
+        return Ok(());
     }
-    fetch(http, request, body, &headers, &controller).await.map(Some)
+    let signal = controller.signal();
+    let (asked, body) = match attempt.command {
+        Some(_) => (made(http, request, body, &headers)?, None),
+        None => (request_json(http, request, &headers).into(), body),
+    };
+    send_by_script(&pump.inner().heard, call, &signal, &asked, &body.into());
+    Ok(())
+}
+
+/// `{ url, method, headers, credentials? }`.
+fn request_json(http: &Http, request: &HttpRequest, headers: &[(String, String)]) -> String {
+    let pair = |(name, value): &(String, String)| Value::from([name.as_str(), value].as_slice());
+    Object::new()
+        .text("url", &request.url)
+        .text("method", request.method())
+        .value("headers", headers.iter().map(pair).array())
+        .maybe_text("credentials", http.credentials.as_deref())
+        .json()
 }
 
 fn is_wanted(pump: &Pump, call: CallKey) -> bool {
     pump.inner().incoming.borrow().get(call).is_some()
 }
 
-async fn fetch(
+/// The same request as an object.
+fn made(
     http: &Http,
     request: &HttpRequest,
     body: Option<JsValue>,
     headers: &[(String, String)],
-    controller: &AbortController,
-) -> Result<gloo_net::http::Response, ErrorInfo> {
-    let signal = controller.signal();
-    // A fetch that followed would take the key along: browsers take `authorization` away on the way, and no other header.
+) -> Result<JsValue, ErrorInfo> {
     let mut builder = match request.body() {
         Some(_) => gloo_net::http::Request::post(&request.url),
         None => gloo_net::http::Request::get(&request.url),
     };
-    builder = builder.abort_signal(Some(&signal)).redirect(RequestRedirect::Manual);
     for (name, value) in headers {
         builder = builder.header(name, value);
     }
@@ -213,15 +222,7 @@ async fn fetch(
         Some(body) => builder.body(body),
         None => builder.build(),
     };
-    let request = made.map_err(|error| {
-        ErrorInfo::new(Code::InvalidConfig, format!("the request cannot be made: {error}"))
-            .hint("check the provider's baseUrl and headers")
-    })?;
-    let answer = async {
-        let response = JsFuture::from(global_fetch(&request.into())?).await?;
-        Ok(response.unchecked_into::<web_sys::Response>().into())
-    };
-    answer.await.map_err(|_: JsValue| no_answer(http.preset, &http.endpoint.base_url))
+    made.map(|made| web_sys::Request::from(made).into()).map_err(|error| unmade(&error.to_string()))
 }
 
 /// The headers as they go out: ours, the key, then the page's own over them.
@@ -291,6 +292,11 @@ async fn ask_key(pump: &Pump, function: u32, refused: bool) -> Result<String, Er
         _ => Err(ErrorInfo::new(Code::Auth, "the function for apiKey gave no key")
             .hint("let it return the key as a text")),
     }
+}
+
+fn unmade(why: &str) -> ErrorInfo {
+    ErrorInfo::new(Code::InvalidConfig, format!("the request cannot be made: {why}"))
+        .hint("check the provider's baseUrl and headers")
 }
 
 pub(super) fn broken() -> ErrorInfo {

@@ -55,6 +55,8 @@ pub(super) struct Inner {
     timer: Cell<Option<(u32, Millis)>>,
     /// Requests of this module that can be aborted.
     pub aborters: RefCell<Few<CallKey, AbortController>>,
+    /// What `/js/host/fetch.js` tells of their answers.
+    pub heard: Function,
     /// Answers of models on their way.
     pub incoming: RefCell<Few<CallKey, Incoming>>,
     /// Questions of the pump itself to the page (an API key), by their call.
@@ -104,10 +106,11 @@ impl Pump {
         let holder = env::title(&scope);
         let options = Options { name: name.clone(), page_tools, holder, operator };
         let inner = Rc::new_cyclic(|weak: &Weak<Inner>| {
+            let heard = fetch::listener(weak.clone());
             let weak = weak.clone();
             let gone = Rc::new(move |deleted: bool| {
-                if let Some(inner) = weak.upgrade() {
-                    Pump(inner).gone(deleted);
+                if let Some(pump) = Pump::of(&weak) {
+                    pump.gone(deleted);
                 }
             });
             let store = Store::new(&name, in_memory, &scope, gone);
@@ -124,6 +127,7 @@ impl Pump {
                 in_the_way: Cell::new(false),
                 timer: Cell::new(None),
                 aborters: RefCell::default(),
+                heard,
                 incoming: RefCell::default(),
                 asked: RefCell::default(),
                 last_ask: Cell::new(CallKey::MAX),
@@ -185,6 +189,11 @@ impl Pump {
         self.run();
     }
 
+    /// The pump that this is of, while anybody uses it.
+    pub(super) fn of(inner: &Weak<Inner>) -> Option<Pump> {
+        inner.upgrade().map(Pump)
+    }
+
     pub(super) fn inner(&self) -> &Inner {
         &self.0
     }
@@ -216,9 +225,11 @@ impl Pump {
         self.set_timer();
     }
 
+    /// A timer that comes too early only looks what is due: it is not armed again for a deadline that has moved back.
     fn set_timer(&self) {
-        let deadline = self.0.harness.borrow().deadline();
-        if self.0.ended.get() || self.0.timer.get().map(|(_, at)| at) == deadline {
+        let deadline = self.0.harness.borrow().deadline().filter(|_| !self.0.ended.get());
+        let armed = self.0.timer.get();
+        if armed.is_some_and(|(_, at)| deadline.is_some_and(|deadline| at <= deadline)) {
             return;
         }
         if let Some((id, _)) = self.0.timer.take() {
@@ -229,9 +240,9 @@ impl Pump {
         let wait = deadline.saturating_sub(self.now()).clamp(1, 0x7FFF_FFFF);
         let pump = Rc::downgrade(&self.0);
         let tick = task::once(move || {
-            if let Some(inner) = pump.upgrade() {
-                inner.timer.take();
-                Pump(inner).input(Input::Tick);
+            if let Some(pump) = Pump::of(&pump) {
+                pump.0.timer.take();
+                pump.input(Input::Tick);
             }
         });
         let id = env::after(&self.0.scope, wait as f64, &tick);
@@ -342,8 +353,8 @@ impl Pump {
         debug_assert_eq!(name, self.0.name);
         let weak = Rc::downgrade(&self.0);
         let lost = task::once(move || {
-            if let Some(inner) = weak.upgrade() {
-                Pump(inner).input(Input::LockLost);
+            if let Some(pump) = Pump::of(&weak) {
+                pump.input(Input::LockLost);
             }
         });
         let promise: Promise = env::hold(&self.0.scope, &self.owner_lock(), steal, Some(&lost));

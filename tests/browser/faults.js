@@ -168,8 +168,9 @@ export const steal = (name) =>
  */
 export function server() {
   const seen = [];
-  const fetch = async (request) => {
-    const { signal } = request;
+  const fetch = async (...asked) => {
+    const request = new Request(...asked);
+    const { signal } = asked[1] ?? request;
     const entry = { url: request.url, headers: [...request.headers], text: await request.text(), aborted: false };
     signal.addEventListener("abort", () => {
       entry.aborted = true;

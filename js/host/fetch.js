@@ -1,0 +1,57 @@
+// A model call's request and answer, told as they come.
+//
+// Decides nothing. Promises: the head is told first, then each piece, then the end or a failure; nothing is told after an
+// abort, or once nobody wants more. What is told crosses into the module as two numbers and bytes, because objects cost
+// more there than the request. Leaves to others: what is asked (`src/browser/fetch.rs`), and what an answer means.
+
+/** What is told where it is not a head: that is told by its status. */
+const PIECE = -1;
+const END = -2;
+const FAILED = -3;
+const UNMADE = -4;
+
+const NOTHING = new Uint8Array();
+const bytesOf = (text) => new TextEncoder().encode(text);
+
+/**
+ * @param {(call: number, what: number, bytes: Uint8Array) => boolean} heard whether more is wanted. With a head come its
+ *   headers as JSON, unless it is a good one, whose headers nobody reads; with `UNMADE` what is wrong with the request
+ * @param {number} call
+ * @param {AbortSignal} signal
+ * @param {string | Request} asked `{ url, method, headers, credentials? }` as JSON, or the whole request
+ * @param {Uint8Array | string | Blob} [body]
+ */
+export function send(heard, call, signal, asked, body) {
+  const { url, ...init } = typeof asked === "string" ? JSON.parse(asked) : { url: asked };
+  // A fetch that followed a redirect would take the key along: browsers take `authorization` away on the way, and nothing else.
+  Object.assign(init, { body, signal, redirect: "manual" });
+  const tell = (what, bytes) => !signal.aborted && heard(call, what, bytes || NOTHING);
+  const begun = ({ status, headers, reader }) => {
+    const next = ({ done, value }) => {
+      if (done) tell(END);
+      else if (tell(PIECE, value)) read();
+      else reader.cancel().catch(() => {});
+    };
+    const read = () => void reader.read().then(next, () => tell(FAILED));
+    if (tell(status, headers)) reader ? read() : tell(END);
+  };
+  answer(url, init).then(begun, () => {
+    const wrong = url !== asked && fault(url, init);
+    tell(wrong ? UNMADE : FAILED, wrong && bytesOf(wrong));
+  });
+}
+
+/** A page may have put something else in the place of `fetch`: what it gives is looked at here, where that may throw. */
+async function answer(url, init) {
+  const { status, ok, headers, body } = await fetch(url, init);
+  return { status, headers: ok ? NOTHING : bytesOf(JSON.stringify([...headers])), reader: body?.getReader() };
+}
+
+/** What is wrong with a request that cannot be made. */
+function fault(url, init) {
+  try {
+    new Request(url, init);
+  } catch (error) {
+    return String(error);
+  }
+}
