@@ -12,6 +12,7 @@ use crate::maps::Few;
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine, Read, StoreError, Table};
 use crate::protocol::Request;
+use crate::rooms::Room;
 use crate::session::operator::Operator;
 use js_sys::{Function, Promise};
 use std::cell::{Cell, RefCell};
@@ -301,6 +302,7 @@ impl Pump {
                     pump.input(Input::Read { read: id, result });
                 });
             }
+            Action::Room(room) => self.room(room),
             Action::CallModel { call, request } => fetch::start(self, call, request),
             Action::CallPage { call, function, kind, json } => {
                 self.deliver(Deliver::Call(call, function, kind, json.as_deref().map(JsValue::from), None));
@@ -356,6 +358,18 @@ impl Pump {
                     pump.input(Input::LockFailed(error));
                 }
             }
+        });
+    }
+
+    /// A room comes by the function that was given for it; without one all are in the module already.
+    fn room(&self, room: Room) {
+        let pump = self.clone();
+        task::start(async move {
+            let result = match env::room(&pump.0.scope, room.as_str()).await {
+                Ok(_) => Ok(()),
+                Err(error) => Err(String::from(js_sys::Error::from(error).message())),
+            };
+            pump.input(Input::Room { room, result });
         });
     }
 

@@ -12,7 +12,8 @@
 //! - `calls`: what is under way outside, and what is told of it (`streaming`, `events`).
 //! - `pages`: operations on pages.
 //! - `runs`: `Runner`, which runs the runs with those three: messages, the queue, permission, limits of time.
-//! - on top: commands (`commands`, `sessions`), starts and ends, and which input is taken when (`order`).
+//! - on top: commands (`commands`, `sessions`), starts and ends, which input is taken when (`order`), and what waits for a
+//!   room (`rooms`).
 
 mod account;
 mod action;
@@ -33,6 +34,7 @@ mod pages;
 mod permission;
 mod queue;
 mod reads;
+mod rooms;
 mod runs;
 mod secrets;
 mod sessions;
@@ -57,6 +59,7 @@ use crate::ports::{Millis, PatternEngine};
 use crate::session::Session;
 use core::Core;
 use reads::{After, Listing, Reads};
+use rooms::Doors;
 use runs::Runner;
 
 /// The session of the harness's own conversation.
@@ -74,6 +77,7 @@ pub struct Harness {
     start: Option<start::Start>,
     epoch_commit: Option<u64>,
     reads: Reads,
+    doors: Doors,
     deferred: Vec<(Millis, Input)>,
 }
 
@@ -94,6 +98,7 @@ impl Harness {
             start: None,
             epoch_commit: None,
             reads: Reads::default(),
+            doors: Doors::default(),
             deferred: Vec::new(),
         };
         harness.runner.setup.tell_tools(&mut harness.core);
@@ -156,7 +161,8 @@ impl Harness {
             }
             return;
         }
-        if !self.passes(&input) {
+        self.ask_for_rooms(&input);
+        if !self.passes(&input, &self.deferred) {
             self.deferred.push((now, input));
             return;
         }
@@ -236,6 +242,7 @@ impl Harness {
             Input::Answered { call, result } => self.runner.answered(&mut self.core, call, result),
             Input::Returned { call, result } => self.runner.returned(&mut self.core, call, result),
             Input::Progress { call, json } => self.runner.calls.progress(&mut self.core, call, &json),
+            Input::Room { room, result } => self.room_came(room, result),
             Input::Late(call) => self.core.runs.late(call),
             Input::Tick => {
                 self.runner.tick(&mut self.core);

@@ -4,8 +4,9 @@
 //! kilobytes more of brotli. What two entries share is in a file of its own, so that there is one `LodgerError` class
 //! and one instance, whichever entries a page imports. Source maps hold the modules as written.
 
+use super::package::{ROOMS, room_file};
 use super::wasm::GLUE;
-use super::{Profile, tool};
+use super::{Profile, parts, tool};
 use crate::project::Project;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -17,11 +18,13 @@ const ENTRIES: [&str; 7] =
     ["index.js", "node.js", "offline.js", "prompt-api.js", "testing.js", "wllama.js", "worker.js"];
 
 /// Gives the folder with what goes into the package.
-pub fn bundle(project: &Project, profile: Profile, glue: &str) -> Result<PathBuf> {
+/// `build`: what is in the names of the module's parts.
+pub fn bundle(project: &Project, profile: Profile, glue: &str, build: &str) -> Result<PathBuf> {
     let dir = project.cache("modules");
     let _ = fs::remove_dir_all(&dir);
     let (sources, out) = (dir.join("js"), dir.join("out"));
     copy(project, glue, &sources)?;
+    name_parts(&sources, build)?;
     for entry in ENTRIES {
         ensure!(sources.join(entry).is_file(), "js/{entry} is missing: the package's `exports` name it");
     }
@@ -52,6 +55,18 @@ pub fn copy(project: &Project, glue: &str, to: &Path) -> Result<()> {
     ensure!(!glue_path.exists(), "js/ has a {GLUE}.js of its own: the build makes it");
     fs::write(glue_path, glue)?;
     Ok(())
+}
+
+/// The modules name the parts as the package has them.
+fn name_parts(modules: &Path, build: &str) -> Result<()> {
+    let at = modules.join("rooms.js");
+    let mut text = fs::read_to_string(&at).context("js/rooms.js is missing")?;
+    for room in parts::names() {
+        let (name, file) = (format!("./{ROOMS}/{room}.wasm"), format!("./{}", room_file(room, build)));
+        ensure!(text.contains(&name), "js/rooms.js does not name {name}");
+        text = text.replace(&name, &file);
+    }
+    Ok(fs::write(at, text)?)
 }
 
 /// A module of the package and all that it imports at once; what it imports later, by `import()`, is not among them.
