@@ -94,6 +94,7 @@ export function createInstances(glue, locate) {
       if (!made.address) throw error;
       return arrived(new URL(`rooms/${place.pathname.split("/").pop()}`, made.address));
     });
+    await made.ready;
     try {
       await WebAssembly.instantiate(isResponse(part) ? await part.arrayBuffer() : part, { "": made.exports, ...glue.imports() });
     } catch (error) {
@@ -117,7 +118,10 @@ export function createInstances(glue, locate) {
   /** A channel to a new host in the current instance, which works with those of other tabs. */
   function connect(name, { storage, pageTools, now, title }) {
     return async (deliver) => {
-      const home = await ensure();
+      const made = ensure();
+      // Which it needs at once, for as long as the module takes.
+      if (pageTools) bring(instance, "pages").catch(() => {});
+      const home = await made;
       const host = { scope: createScope({ now, title, room: (name) => bring(home, name) }), deliver };
       home.hosts.add(host);
       const told = (message) => {

@@ -29,6 +29,10 @@ rooms! {
     Chat = "chat";
     /// OpenAI Responses.
     Responses = "responses";
+    /// The pages of a workspace, and the tools for them.
+    Pages = "pages";
+    /// Export, import, replay and fork.
+    Carry = "carry";
 }
 
 /// Some rooms.

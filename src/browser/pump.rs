@@ -7,7 +7,9 @@ use super::store::Store;
 use super::vault::{self, Vault};
 use super::{account, calls, fetch, files, task};
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{Action, By, CallKey, FORMAT_KEY, Harness, Input, Options, check_format};
+use crate::harness::{
+    Action, By, CallKey, FORMAT_KEY, Harness, Input, Options, check_format, not_there, rooms_of,
+};
 use crate::maps::Few;
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine, Read, StoreError, Table};
@@ -102,6 +104,9 @@ impl Pump {
         scope: Scope,
         sink: Sink,
     ) -> Result<Pump, ErrorInfo> {
+        for room in rooms_of(page_tools).iter() {
+            bring(&scope, room).await.map_err(|why| not_there(&why))?;
+        }
         let holder = env::title(&scope);
         let options = Options { name: name.clone(), page_tools, holder, operator };
         let inner = Rc::new_cyclic(|weak: &Weak<Inner>| {
@@ -365,10 +370,7 @@ impl Pump {
     fn room(&self, room: Room) {
         let pump = self.clone();
         task::start(async move {
-            let result = match env::room(&pump.0.scope, room.as_str()).await {
-                Ok(_) => Ok(()),
-                Err(error) => Err(String::from(js_sys::Error::from(error).message())),
-            };
+            let result = bring(&pump.0.scope, room).await;
             pump.input(Input::Room { room, result });
         });
     }
@@ -441,5 +443,13 @@ impl Pump {
         self.0.store.close();
         env::dispose(&self.0.scope);
         self.deliver(Deliver::Closed(error));
+    }
+}
+
+/// Brings a room, or says why it does not come.
+async fn bring(scope: &Scope, room: Room) -> Result<(), String> {
+    match env::room(scope, room.as_str()).await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(js_sys::Error::from(error).message().into()),
     }
 }

@@ -50,6 +50,7 @@ pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
 pub use core::{Lifecycle, Options};
 pub use files::files;
 pub use keys::VaultAsk;
+pub use rooms::{not_there, rooms_of};
 pub use secrets::Secrets;
 pub use start::{FORMAT_KEY, check_format};
 
@@ -82,7 +83,7 @@ pub struct Harness {
 }
 
 impl Harness {
-    /// The harness of a workspace that was just opened; it does not run yet.
+    /// The harness of a workspace that was just opened; it does not run yet. [`rooms_of`] its options are there.
     pub fn new(options: Options) -> Harness {
         Harness::with(options, PatternEngine::default())
     }
@@ -90,6 +91,7 @@ impl Harness {
     /// The same with regular expressions for the schemas of its tools.
     pub fn with(options: Options, engine: PatternEngine) -> Harness {
         let mut harness = Harness {
+            doors: Doors::new(options.page_tools),
             runner: Runner::new(&options, &engine),
             core: Core::new(options, engine),
             closed: false,
@@ -98,7 +100,6 @@ impl Harness {
             start: None,
             epoch_commit: None,
             reads: Reads::default(),
-            doors: Doors::default(),
             deferred: Vec::new(),
         };
         harness.runner.setup.tell_tools(&mut harness.core);

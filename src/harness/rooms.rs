@@ -14,12 +14,19 @@ use crate::rooms::{Room, Rooms};
 use serde_json::Value;
 
 /// Where the rooms stand.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Doors {
     /// Those that are there.
     here: Rooms,
     /// Those that were asked for and have not come yet.
     asked: Rooms,
+}
+
+impl Doors {
+    /// Those of a workspace that was just opened.
+    pub fn new(page_tools: bool) -> Doors {
+        Doors { here: rooms_of(page_tools), asked: Rooms::NONE }
+    }
 }
 
 impl Harness {
@@ -62,9 +69,7 @@ impl Harness {
             self.doors.here = self.doors.here.and(it);
             return;
         };
-        let message = ["the part \"", room.as_str(), "\" of lodger's wasm module is not available: ", &why];
-        let error = ErrorInfo::new(Code::WasmUnavailable, message.concat())
-            .hint("try again; after a deployment of a new version, reload the page");
+        let error = not_there(&why);
         for (at, input) in std::mem::take(&mut self.deferred) {
             match &input {
                 Input::Command { id, .. } if self.lacks(&input).has(room) => {
@@ -76,15 +81,26 @@ impl Harness {
     }
 }
 
+/// The error that a room does not come.
+pub fn not_there(why: &str) -> ErrorInfo {
+    ErrorInfo::new(Code::WasmUnavailable, why)
+        .hint("try again; after a deployment of a new version, reload the page")
+}
+
 /// The rooms that a command needs: those of its row, and those of the providers that it brings.
 fn needed(request: &Request) -> Rooms {
-    let args = request.args();
+    let (args, row) = (request.args(), request.command.row());
     let config = match request.command {
         Command::StartAgent | Command::ConfigureAgent => Some(args.all()),
         Command::StandIn => args.get("config"),
         _ => None,
     };
-    config.map_or(Rooms::NONE, of_config)
+    config.map_or(Rooms::NONE, of_config).and(row.rooms)
+}
+
+/// The rooms without which no workspace can be opened so. Where its page tools are wanted they are told at once.
+pub fn rooms_of(page_tools: bool) -> Rooms {
+    if page_tools { Rooms::of(Room::Pages) } else { Rooms::NONE }
 }
 
 /// What the providers of a configuration speak. One that is none brings nothing: it is refused when it is read.

@@ -93,6 +93,7 @@ impl Arrival {
 }
 
 /// A page of a session's file. `rows`: those of its journal, and its head.
+#[inline(never)]
 pub(in crate::harness) fn page(
     args: Members<'_>,
     rows: &[(Key, String)],
@@ -171,6 +172,7 @@ impl Runner {
 
 impl Harness {
     /// A step of an import, or of a replay.
+    #[inline(never)]
     pub(in crate::harness) fn carry(&mut self, command: u32, request: &Request) -> Result<(), ErrorInfo> {
         let (args, replays) = (request.args(), request.command == Command::SessionsReplay);
         let lines = || args.needed("lines").split('\n');
@@ -258,6 +260,7 @@ impl Harness {
     }
 
     /// The signatures of events, and of the head behind them, were held against what they should be.
+    #[inline(never)]
     pub(in crate::harness) fn arrived(&mut self, command: u32, rows: &[Rows], signatures: Option<&[String]>) {
         let (mut accepted, mut signed) = (Ok(()), false);
         if let Some((_, head)) = rows.iter().skip(1).flatten().next() {
@@ -283,6 +286,7 @@ impl Harness {
     }
 
     /// Admits the session that was read: gives it an id, and takes the workspace if no agent has it.
+    #[inline(never)]
     pub(in crate::harness) fn admit(&mut self, command: u32) -> Result<(), ErrorInfo> {
         let arrival = self.core.sessions.arrival.as_mut().filter(|arrival| arrival.id.is_none());
         arrival.ok_or_else(nothing_arrives)?.waiting = Some(command);
@@ -295,6 +299,7 @@ impl Harness {
     }
 
     /// The workspace is ours: the session that arrives gets its place.
+    #[inline(never)]
     pub(in crate::harness) fn let_in(&mut self) {
         let Some(arrival) = &mut self.core.sessions.arrival else { return };
         let Some(command) = arrival.waiting.take() else { return };
@@ -383,6 +388,7 @@ impl Harness {
     }
 
     /// A session was read to be forked.
+    #[inline(never)]
     pub(in crate::harness) fn fork(
         &mut self,
         waiting: Waiting,

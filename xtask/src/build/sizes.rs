@@ -13,7 +13,7 @@ use std::io::Write;
 /// docs/measured.md; what comes new is a room or a sub-export.
 const GATES: [(&str, &[&str], usize); 2] = [
     ("with a tool, on Anthropic", &["anthropic"], 315_000),
-    ("with page tools, on any wire", &["anthropic|chat|responses"], 315_000),
+    ("with page tools, on any wire", &["pages", "anthropic|chat|responses"], 315_000),
 ];
 
 pub struct Weight {

@@ -16,7 +16,7 @@ pub use plan::Room;
 use std::hash::{DefaultHasher, Hash};
 
 /// The rooms of `src/rooms.rs`, and where each is entered.
-const ROOMS: [Room; 3] = [
+const ROOMS: [Room; 5] = [
     Room {
         name: "anthropic",
         doors: &["model::anthropic::encode_message", "model::anthropic::write", "model::anthropic::CODEC*"],
@@ -43,6 +43,30 @@ const ROOMS: [Room; 3] = [
             "model::openai_responses::CODEC*",
         ],
         code: &["model::openai_responses::"],
+    },
+    Room {
+        name: "pages",
+        doors: &[
+            "harness::pages::Pages>::page_command",
+            "harness::pages::Pages>::page_tool",
+            "harness::pages::Pages>::rows_came",
+            "harness::pages::Pages>::send_page_commit",
+            "harness::pages::Pages>::page_committed",
+            "tools::pages::definitions",
+        ],
+        code: &["workspace::", "tools::pages::"],
+    },
+    Room {
+        name: "carry",
+        doors: &[
+            "harness::Harness>::carry",
+            "harness::Harness>::admit",
+            "harness::Harness>::arrived",
+            "harness::Harness>::let_in",
+            "harness::Harness>::fork",
+            "harness::sessions::carry::page",
+        ],
+        code: &["harness::sessions::carry::", "session::carry::", "session::replay::"],
     },
 ];
 
