@@ -66,6 +66,7 @@ fn pump(harness: &mut Harness, store: &mut MemoryStore, command: Input) -> Resul
                     inputs.push_back(Input::Signed { id, signatures: Some(store.signatures(&texts)) });
                 }
                 // Nothing is shared with other workspaces.
+                Action::Room(room) => inputs.push_back(Input::Room { room, result: Ok(()) }),
                 Action::Account { id, .. } => {
                     inputs.push_back(Input::Account { read: id, result: Ok(Vec::new()) })
                 }

@@ -26,11 +26,13 @@ function inOneTask(callback) {
  * The exported functions. Long because they share the workspaces that are open.
  *
  * @param {object} glue what wasm-bindgen made, see `lodger_glue.js`
- * @param {() => Promise<unknown> | unknown} locate where the module is, unless the page says
+ * @param {(room?: string) => Promise<unknown> | unknown} locate where the module is, unless the page says; or this part of it
  * @param {() => Worker} [makeWorker] a worker with a host in it (`worker.js`), where there are workers
  */
 export function createPackage(glue, locate, makeWorker) {
-  const { init: load, connect } = createInstances(glue, locate);
+  const { init: load, connect, foresee, foreseen } = createInstances(glue, locate);
+  // On a server nobody needs it; and the page may say first where it is.
+  if (makeWorker && globalThis.document) inOneTask(foresee);
   let source; // where the module is, if the page has said so
 
   async function init(options) {
@@ -48,7 +50,7 @@ export function createPackage(glue, locate, makeWorker) {
 
   /** Where the module is, as a worker can be told. */
   async function sendable() {
-    const given = await source;
+    const given = (await source) ?? (await foreseen());
     if (typeof given === "string" || given instanceof URL) return new URL(given, document.baseURI).href;
     return isResponse(given) ? given.clone().arrayBuffer() : given;
   }

@@ -5,9 +5,10 @@
 import { serveHost } from "./tabs/channel.js";
 import { createInstances } from "./instance.js";
 import * as glue from "./lodger_glue.js";
+import { ROOMS } from "./rooms.js";
 
 // Written so that bundlers find the file.
-const { init, connect } = createInstances(glue, () => new URL("./lodger.wasm", import.meta.url));
+const { init, connect } = createInstances(glue, (room) => (room ? ROOMS[room]() : new URL("./lodger.wasm", import.meta.url)));
 
 self.onmessage = ({ data: { name, source, ...options } }) =>
   serveHost(self, async (deliver) => {

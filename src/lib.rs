@@ -73,6 +73,8 @@
 //!             let signatures = Some(store.signatures(&texts));
 //!             harness.handle(now, Input::Signed { id, signatures });
 //!         }
+//!         // Rooms that arrive when they are needed: outside of the npm package all are there.
+//!         Action::Room(room) => harness.handle(now, Input::Room { room, result: Ok(()) }),
 //!         Action::Reply { result, .. } => answer = Some(result),
 //!         // Events for the page, calls of models and tools: nothing of it is needed to start.
 //!         _ => {}
@@ -100,6 +102,7 @@ pub mod object;
 pub mod ports;
 pub mod prompt;
 pub mod protocol;
+pub mod rooms;
 pub mod run;
 pub mod session;
 pub mod tools;

@@ -6,11 +6,12 @@
 
 /**
  * What one host holds.
- * @param {{ now?: () => number, title?: string }} [options]
+ * @param {{ now?: () => number, title?: string, room?: (name: string) => Promise<unknown> }} [options]
  */
-export const createScope = ({ now = () => Date.now(), title = pageTitle() } = {}) => ({
+export const createScope = ({ now = () => Date.now(), title = pageTitle(), room = async () => {} } = {}) => ({
   now, // function: the wall clock
   title, // what the page is called
+  room, // function: brings a part of the module; without one all are there
   wall: 0, // what it said last
   ticks: 0, // what performance.now() said then
   ahead: 0, // how far our time is ahead of it
@@ -194,6 +195,9 @@ export const persist = async () => (await globalThis.navigator?.storage?.persist
 /** The name of this page, which a page shows that finds the agent running here. */
 export const pageTitle = () => (globalThis.document?.title || globalThis.location?.pathname || "").slice(0, 60);
 export const title = (scope) => scope.title;
+
+/** Brings a part of the module that is needed now. */
+export const room = (scope, name) => scope.room(name);
 
 /** A random text for ids: the time, then chance, so that ids sort by age. */
 export function fresh(scope) {

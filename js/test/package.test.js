@@ -6,9 +6,9 @@ import { FakeHost, LATER, refuse, rejection, turns } from "./fake-host.js";
 
 const STOPPED = { lifecycle: "Stopped", is_streaming: false };
 
-/** A package over fake glue. `glue.fail`: what the next load throws. */
-function fake(commands = {}) {
-  const glue = {
+/** `fail`: what the next load throws. */
+function fakeGlue(commands = {}) {
+  return {
     loads: 0, resets: 0, hosts: [], deleted: [], fail: null, loaded: [],
     async default({ module_or_path }) {
       this.loads++;
@@ -16,7 +16,9 @@ function fake(commands = {}) {
       const { fail } = this;
       this.fail = null;
       if (fail) throw fail;
+      return {};
     },
+    imports: () => ({}),
     reset() { this.resets++; },
     async open_host(name, options, deliver) {
       if (options.storage === "indexeddb" && name === "nodb") throw { code: "storage_unavailable", message: "no", retryable: false, hint: "memory" };
@@ -27,6 +29,11 @@ function fake(commands = {}) {
     },
     async delete_workspace(name, storage) { this.deleted.push([name, storage]); },
   };
+}
+
+/** A package over fake glue. */
+function fake(commands = {}) {
+  const glue = fakeGlue(commands);
   return { glue, ...createPackage(glue, () => new Uint8Array([0])) };
 }
 
@@ -65,6 +72,64 @@ test("a failed load is told and can be tried again", async () => {
   const bytes = new Uint8Array(8);
   await page.init({ module_or_path: bytes });
   assert.equal(page.glue.loaded[0], bytes);
+});
+
+/** A module of WebAssembly that does nothing. */
+const NOTHING = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
+
+test("a part is brought once into each instance, and again when it did not come", async () => {
+  const asked = [];
+  let part = async () => { throw new Error("offline"); };
+  const glue = fakeGlue();
+  const { openWorkspace } = createPackage(glue, (room) => {
+    asked.push(room);
+    return room ? part() : NOTHING;
+  });
+  await Promise.all([openWorkspace("a"), openWorkspace("b")]);
+  assert.deepEqual(asked, [undefined], "no part before it is needed");
+  const [a, b] = glue.hosts.map(({ options }) => options.scope);
+  const offline = await rejection(a.room("chat"));
+  assert.deepEqual([offline.code, offline.retryable], ["wasm_unavailable", true]);
+  assert.match(offline.message, /offline/);
+  part = async () => new Response("", { status: 404 });
+  assert.match((await rejection(a.room("chat"))).message, /answered 404/);
+  // Of another build: it wants what this one has not.
+  part = async () => new Uint8Array([...NOTHING, 2, 7, 1, 0, 1, 0x78, 2, 0, 1]);
+  assert.match((await rejection(a.room("chat"))).message, /"chat" does not fit/);
+  part = async () => new Response(NOTHING, { headers: { "content-type": "application/octet-stream" } });
+  await Promise.all([a.room("chat"), b.room("chat")]);
+  await a.room("chat");
+  assert.deepEqual(asked, [undefined, "chat", "chat", "chat", "chat"]);
+});
+
+test("a page begins to load a task after the import, once; a server does not, nor who says where the module is", async () => {
+  const page = (document) => {
+    const found = { located: 0, ...fakeGlue() };
+    globalThis.document = document;
+    try {
+      return Object.assign(found, createPackage(found, () => { found.located++; return new Response(NOTHING); }, () => {}));
+    } finally {
+      delete globalThis.document;
+    }
+  };
+  const task = () => new Promise((resolve) => setTimeout(resolve, 20));
+  const first = page({});
+  assert.equal(first.located, 0);
+  await task();
+  assert.equal(first.located, 1);
+  await first.init();
+  assert.equal(first.located, 1, "what was begun is used");
+  const server = page(undefined);
+  await task();
+  assert.equal(server.located, 0);
+  const elsewhere = page({});
+  await elsewhere.init({ module_or_path: NOTHING });
+  await task();
+  assert.equal(elsewhere.located, 0);
+  const fast = page({});
+  await fast.init();
+  await task();
+  assert.equal(fast.located, 1);
 });
 
 test("a bad name or option is refused by name, a host's refusal is a LodgerError", async () => {

@@ -18,7 +18,7 @@ export async function site(pkg) {
   const imports = Object.fromEntries(Object.keys(pkg?.manifest.exports ?? {}).filter((e) => !e.slice(1).includes("."))
     .map((e) => [e.replace(/^\./, "lodger"), `/lodger/${pkg.entry(e)}`]));
   const pages = new Map();
-  const roots = [["/lodger/", pkg?.dir], ["/consumers/", path.join(ROOT, "consumers")], ["/work/", path.join(ROOT, ".work")], ["/", path.join(ROOT, "pages")]];
+  const roots = [["/lodger/", pkg?.dir], ["/modules/", pkg?.dir], ["/consumers/", path.join(ROOT, "consumers")], ["/work/", path.join(ROOT, ".work")], ["/", path.join(ROOT, "pages")]];
 
   const server = http.createServer(async (request, response) => {
     const { pathname } = new URL(request.url, "http://x");

@@ -100,13 +100,14 @@ export default function (test) {
     await buy(await t.tab({ base: await vite(t, dir, {}), path: "/", wait: false }));
   });
 
-  test("Vite, build and preview: exactly one .wasm", async (t) => {
+  test("Vite, build and preview: the module and its parts, each once, as files", async (t) => {
     const dir = await consumer(t.env.pkg, "vite");
     const { build, preview } = await import("vite");
     await build({ root: dir, configFile: false, logLevel: "error" });
     const made = [];
     for await (const file of files(path.join(dir, "dist"))) made.push(path.relative(dir, file));
-    assert.equal(made.filter((f) => f.endsWith(".wasm")).length, 1, made.join(" "));
+    const parts = await fs.readdir(path.join(t.env.pkg.dir, "rooms"));
+    assert.equal(made.filter((f) => f.endsWith(".wasm")).length, 1 + parts.length, made.join(" "));
     const inlined = await Promise.all(made.filter((f) => f.endsWith(".js")).map((f) => fs.readFile(path.join(dir, f), "utf8")));
     assert.ok(inlined.every((text) => !text.includes("data:application/wasm")), "the wasm is a file, not inlined");
     const server = await preview({ root: dir, configFile: false, logLevel: "error", preview: { port: 0, host: "127.0.0.1" } });
@@ -174,7 +175,9 @@ export default function (test) {
     assert.match(readme, /^# Lodger\n[^]*## Ten lines for a web app\n/);
     const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, to]) => to).filter((to) => !/^(https?:|#)/.test(to));
     assert.deepEqual(links.filter((to) => !names.includes(to)), [], "the README names files that are not in the package");
-    assert.equal(names.filter((n) => n.endsWith(".wasm")).length, 1);
+    const wasm = names.filter((n) => n.endsWith(".wasm")).sort();
+    assert.equal(wasm[0], "lodger.wasm");
+    assert.ok(wasm.length > 1 && wasm.slice(1).every((n) => /^rooms\/[a-z]+\.[0-9a-f]{8}\.wasm$/.test(n)), wasm.join(" "));
     const entries = [".", "./offline", "./prompt-api", "./testing", "./wllama"];
     for (const entry of [...entries, "./models.json", "./lodger.wasm"]) assert.ok(manifest.exports[entry], `exports has no ${entry}`);
     for (const entry of entries) for (const condition of ["browser", "node"]) assert.ok(names.includes(t.env.pkg.entry(entry, [condition, "import"])), `${entry} under ${condition}`);

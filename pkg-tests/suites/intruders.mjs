@@ -158,9 +158,9 @@ function versions(on) {
       });
       const b = await t.tab();
       await b.evaluate(async () => {
-        const [{ createPackage }, glue] = await Promise.all(["package.js", "lodger_glue.js"].map((file) => import(`/modules/${file}`)));
+        const [{ createPackage }, glue, { ROOMS }] = await Promise.all(["package.js", "lodger_glue.js", "rooms.js"].map((file) => import(`/modules/${file}`)));
         const wasm = new URL("/lodger/lodger.wasm", location.href);
-        globalThis.lodger = createPackage(glue, () => wasm, () => new Worker("/modules/worker.js", { type: "module" }));
+        globalThis.lodger = createPackage(glue, (room) => (room ? ROOMS[room]() : wasm), () => new Worker("/modules/worker.js", { type: "module" }));
         if (!globalThis.Worker) throw new Error("no workers");
         await lodger.init({ module_or_path: wasm });
       });

@@ -23,8 +23,8 @@ export default function (test) {
 
 /** The package from its modules: only there can a test reach into the wasm and break it. */
 const fromModules = (page) => page.evaluate(async () => {
-  const [{ createPackage }, glue] = await Promise.all(["package.js", "lodger_glue.js"].map((file) => import(`/modules/${file}`)));
-  globalThis.lodger = createPackage(glue, () => new URL("/lodger/lodger.wasm", location.href));
+  const [{ createPackage }, glue, { ROOMS }] = await Promise.all(["package.js", "lodger_glue.js", "rooms.js"].map((file) => import(`/modules/${file}`)));
+  globalThis.lodger = createPackage(glue, (room) => (room ? ROOMS[room]() : new URL("/lodger/lodger.wasm", location.href)));
   globalThis.breakDown = glue.break_down;
 });
 

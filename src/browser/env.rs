@@ -33,6 +33,8 @@ extern "C" {
     pub(super) async fn estimate() -> Result<JsValue, JsValue>;
     #[wasm_bindgen(catch)]
     pub(super) async fn persist() -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(catch)]
+    pub(super) async fn room(scope: &Scope, name: &str) -> Result<JsValue, JsValue>;
     pub(super) fn fresh(scope: &Scope) -> String;
     pub(super) fn title(scope: &Scope) -> String;
     pub(super) fn dispose(scope: &Scope);

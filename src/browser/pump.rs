@@ -7,11 +7,14 @@ use super::store::Store;
 use super::vault::{self, Vault};
 use super::{account, calls, fetch, files, task};
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{Action, By, CallKey, FORMAT_KEY, Harness, Input, Options, check_format};
+use crate::harness::{
+    Action, By, CallKey, FORMAT_KEY, Harness, Input, Options, check_format, not_there, rooms_of,
+};
 use crate::maps::Few;
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine, Read, StoreError, Table};
 use crate::protocol::Request;
+use crate::rooms::Room;
 use crate::session::operator::Operator;
 use js_sys::{Function, Promise};
 use std::cell::{Cell, RefCell};
@@ -103,6 +106,9 @@ impl Pump {
         scope: Scope,
         sink: Sink,
     ) -> Result<Pump, ErrorInfo> {
+        for room in rooms_of(page_tools).iter() {
+            bring(&scope, room).await.map_err(|why| not_there(&why))?;
+        }
         let holder = env::title(&scope);
         let options = Options { name: name.clone(), page_tools, holder, operator };
         let inner = Rc::new_cyclic(|weak: &Weak<Inner>| {
@@ -313,6 +319,7 @@ impl Pump {
                     pump.input(Input::Read { read: id, result });
                 });
             }
+            Action::Room(room) => self.room(room),
             Action::CallModel { call, request } => fetch::start(self, call, request),
             Action::CallPage { call, function, kind, json } => {
                 self.deliver(Deliver::Call(call, function, kind, json.as_deref().map(JsValue::from), None));
@@ -368,6 +375,15 @@ impl Pump {
                     pump.input(Input::LockFailed(error));
                 }
             }
+        });
+    }
+
+    /// A room comes by the function that was given for it; without one all are in the module already.
+    fn room(&self, room: Room) {
+        let pump = self.clone();
+        task::start(async move {
+            let result = bring(&pump.0.scope, room).await;
+            pump.input(Input::Room { room, result });
         });
     }
 
@@ -439,5 +455,13 @@ impl Pump {
         self.0.store.close();
         env::dispose(&self.0.scope);
         self.deliver(Deliver::Closed(error));
+    }
+}
+
+/// Brings a room, or says why it does not come.
+async fn bring(scope: &Scope, room: Room) -> Result<(), String> {
+    match env::room(scope, room.as_str()).await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(js_sys::Error::from(error).message().into()),
     }
 }

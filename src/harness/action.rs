@@ -7,6 +7,7 @@ use crate::find;
 use crate::model::Answer;
 use crate::ports::{Commit, HttpRequest, Read, Rows, StoreError, Write};
 use crate::protocol::Request;
+use crate::rooms::Room;
 use crate::session::operator::Operator;
 use std::rc::Rc;
 
@@ -99,6 +100,13 @@ pub enum Input {
         call: CallKey,
         /// JSON.
         json: String,
+    },
+    /// A room is there, or why it does not come.
+    Room {
+        /// Which one.
+        room: Room,
+        /// What came of it.
+        result: Result<(), String>,
     },
     /// A tool has ended whose call nobody waits for any more; what it said is dropped.
     Late(CallKey),
@@ -222,6 +230,8 @@ pub enum Action {
         /// The file's id.
         file: String,
     },
+    /// Bring this room, then say [`Input::Room`]. Where all code is in one module, it is there.
+    Room(Room),
     /// Say how much is stored, as the reply to this command.
     Storage(u32),
     /// Ask the browser to keep the data, as the reply to this command.

@@ -22,7 +22,8 @@ impl Harness {
             self.core.outbox.send(self.core.now, guard);
             return true;
         }
-        self.runner.pages.send_page_commit(&mut self.core)
+        // Without changes nothing says that pages are there at all.
+        self.runner.pages.has_changes() && self.runner.pages.send_page_commit(&mut self.core)
     }
 
     pub(super) fn committed(&mut self, commit: u64, result: Result<(), StoreError>) {

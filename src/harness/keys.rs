@@ -167,6 +167,7 @@ mod tests {
             while let Some(action) = self.harness.poll(self.now) {
                 let input = match action {
                     Action::Lock { .. } => Input::Locked(true),
+                    Action::Room(room) => Input::Room { room, result: Ok(()) },
                     Action::Account { id, .. } => Input::Account { read: id, result: Ok(Vec::new()) },
                     Action::Commit { id, commit } => {
                         Input::Committed { commit: id, result: self.store.commit(&commit) }

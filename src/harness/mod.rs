@@ -14,7 +14,7 @@
 //! - `runs`: `Runner`, which runs the runs with those three: messages, the queue, permission, limits of time.
 //! - `reads`: what is read for sessions.
 //! - `holding`: how this page holds the workspace, from its start (`start`) to its end (`ends`).
-//! - on top: commands (`commands`, `sessions`), and which input is taken when (`order`).
+//! - on top: commands (`commands`, `sessions`), which input is taken when (`order`), and what waits for a room (`rooms`).
 
 mod account;
 mod action;
@@ -36,6 +36,7 @@ mod pages;
 mod permission;
 mod queue;
 mod reads;
+mod rooms;
 mod runs;
 mod secrets;
 mod sessions;
@@ -51,6 +52,7 @@ pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
 pub use core::{Lifecycle, Options};
 pub use files::files;
 pub use keys::VaultAsk;
+pub use rooms::{not_there, rooms_of};
 pub use secrets::Secrets;
 pub use start::{FORMAT_KEY, check_format};
 
@@ -61,6 +63,7 @@ use crate::session::Session;
 use core::Core;
 use holding::Holding;
 use reads::{After, Listing, Reads};
+use rooms::Doors;
 use runs::Runner;
 
 /// The session of the harness's own conversation.
@@ -73,11 +76,12 @@ pub struct Harness {
     runner: Runner,
     reads: Reads,
     holding: Holding,
+    doors: Doors,
     deferred: Vec<(Millis, Input)>,
 }
 
 impl Harness {
-    /// The harness of a workspace that was just opened; it does not run yet.
+    /// The harness of a workspace that was just opened; it does not run yet. [`rooms_of`] its options are there.
     pub fn new(options: Options) -> Harness {
         Harness::with(options, PatternEngine::default())
     }
@@ -85,6 +89,7 @@ impl Harness {
     /// The same with regular expressions for the schemas of its tools.
     pub fn with(options: Options, engine: PatternEngine) -> Harness {
         let mut harness = Harness {
+            doors: Doors::new(options.page_tools),
             runner: Runner::new(&options, &engine),
             core: Core::new(options, engine),
             reads: Reads::default(),
@@ -151,7 +156,8 @@ impl Harness {
             }
             return;
         }
-        if !self.passes(&input) {
+        self.ask_for_rooms(&input);
+        if !self.passes(&input, &self.deferred) {
             self.deferred.push((now, input));
             return;
         }
@@ -239,6 +245,7 @@ impl Harness {
             Input::Answered { call, result } => self.runner.answered(&mut self.core, call, result),
             Input::Returned { call, result } => self.runner.returned(&mut self.core, call, result),
             Input::Progress { call, json } => self.runner.calls.progress(&mut self.core, call, &json),
+            Input::Room { room, result } => self.room_came(room, result),
             Input::Late(call) => self.core.runs.late(call),
             Input::Tick => {
                 self.runner.tick(&mut self.core);

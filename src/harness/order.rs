@@ -1,7 +1,7 @@
 //! Which input is taken when.
 //!
 //! Decides what has to wait, and what for. A change of pages may be on its way, or a conversation is being erased, or a
-//! start or a key has to come first. Promises: what waits is taken in its order, as soon as nothing stands before it.
+//! start, a key or a room has to come first. Promises: what waits is taken in its order, as soon as nothing stands before it.
 //! What follows of itself comes before it. Leaves to others: what an input leads to.
 
 use super::{After, Harness, Input};
@@ -21,10 +21,13 @@ impl Harness {
     }
 
     /// Whether an input can be taken now: it waits for nothing, or is what is waited for.
-    pub(super) fn passes(&self, input: &Input) -> bool {
+    /// `before`: what waits and was given before it.
+    pub(super) fn passes(&self, input: &Input, before: &[(Millis, Input)]) -> bool {
         match input {
             Input::Committed { .. } | Input::LockLost => true,
+            Input::Room { .. } => true,
             Input::Read { .. } | Input::Signed { .. } => !self.runner.pages.is_committing(),
+            Input::Command { .. } if self.waits_for_a_room(input, before) => false,
             Input::Command { request: Ok(request), .. }
                 if self.holding.start.is_some() && !self.fits_the_start(request.command) =>
             {
@@ -64,7 +67,13 @@ impl Harness {
                 self.runner.follow(&mut self.core, next);
                 continue;
             }
-            let next = self.deferred.iter().position(|(_, input)| self.passes(input));
+            let passes = |at: &usize| {
+                self.deferred
+                    .split_at_checked(*at)
+                    .and_then(|(before, rest)| Some(self.passes(&rest.first()?.1, before)))
+                    .unwrap_or_default()
+            };
+            let next = (0..self.deferred.len()).find(passes);
             let Some((_, input)) = next.map(|at| self.deferred.remove(at)) else { break };
             self.take(input);
         }

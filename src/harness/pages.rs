@@ -2,7 +2,8 @@
 //!
 //! Each is worked out against the pages as they are in the database. What other tabs changed is read first, and a
 //! commit that comes too late is worked out again. A page tool of a run
-//! commits its changes and its outcome together, so that it happens exactly once.
+//! commits its changes and its outcome together, so that it happens exactly once. What cannot be inlined here is a door of the
+//! room `pages` (`crate::rooms`): it is passed only where an operation was asked for, for which the room came first.
 
 use super::calls::RunCall;
 use super::core::{Core, Next};
@@ -157,12 +158,14 @@ impl Pages {
     }
 
     /// `pages.<name>` of the page's own code.
+    #[inline(never)]
     pub(super) fn page_command(&mut self, core: &mut Core, command: u32, request: &Request) {
         let what = What::Op(Op::of(request));
         self.page_job(core, Job { owner: Owner::Command(command), what, pending: None });
     }
 
     /// A page tool whose arguments have passed the gate.
+    #[inline(never)]
     pub(super) fn page_tool(&mut self, core: &mut Core, owner: Owner, name: String, args: Value) {
         self.page_job(core, Job { owner, what: What::Tool { name, args }, pending: None });
     }
@@ -225,6 +228,7 @@ impl Pages {
     }
 
     /// Rows were read.
+    #[inline(never)]
     pub(super) fn rows_came(&mut self, core: &mut Core, read: u64, result: Result<Vec<Rows>, StoreError>) {
         match (self.reads.remove(read), result.map_err(|error| error.info())) {
             (Some(After::Pages(refresh)), Ok(rows)) => self.pages_read(core, refresh, rows),
@@ -300,6 +304,7 @@ impl Pages {
     }
 
     /// Sends the next change of pages, in a commit of its own. `false`: nothing changed.
+    #[inline(never)]
     pub(super) fn send_page_commit(&mut self, core: &mut Core) -> bool {
         let Some(job) = self.jobs.pop_front() else { return false };
         if !core.is_wanted(&job) {
@@ -341,6 +346,7 @@ impl Pages {
         true
     }
 
+    #[inline(never)]
     pub(super) fn page_committed(&mut self, core: &mut Core, result: Result<(), StoreError>) {
         let Some((_, job, step)) = self.commit.take() else { return };
         match result {

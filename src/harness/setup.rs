@@ -12,7 +12,7 @@ use crate::json::json;
 use crate::list::Listed;
 use crate::ports::PatternEngine;
 use crate::prompt::{self, Skill};
-use crate::tools::{Definition, Policy, Registry, own};
+use crate::tools::{Definition, Policy, Registry, own, pages};
 use serde_json::Value;
 
 /// What the agent works with.
@@ -38,7 +38,8 @@ impl Setup {
     /// No configuration yet, and the page tools if they are wanted.
     pub fn new(page_tools: bool, engine: &PatternEngine) -> Setup {
         let mut registry = Registry::with(engine.clone());
-        for definition in crate::tools::pages::definitions().into_iter().filter(|_| page_tools) {
+        let definitions = if page_tools { pages::definitions() } else { Vec::new() };
+        for definition in definitions {
             // Their schemas compile and their names differ: a test of `tools/` says so.
             let registered = registry.register(definition, false);
             debug_assert!(registered.is_ok());

@@ -17,6 +17,7 @@ use super::{Block, Delta, Dialect, Message, Reasoning, Role, Settings, StopReaso
 use crate::error::ErrorInfo;
 use crate::json::{Reader, push_text};
 use crate::ports::marks::Form;
+use crate::rooms::Room;
 use std::borrow::Cow;
 
 /// What an answer may take when nobody says.
@@ -41,6 +42,7 @@ pub(super) const CODEC: Codec = Codec {
     encode_message,
     write,
     stream: || Box::new(Stream::default()),
+    room: Room::Anthropic,
 };
 
 /// Writes what follows the model's id.

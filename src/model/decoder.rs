@@ -8,7 +8,7 @@ use super::assembler::Assembler;
 use super::errors::{broken, no_stream, protocol};
 use super::lines::Lines;
 use super::sse::{OnEvent, Sse};
-use super::wire::{CUSTOM, Codec, Framing, Stream};
+use super::wire::{Codec, Framing, Stream, custom};
 use super::{Answer, Delta, DeltaKind, Usage, Wire};
 use crate::error::ErrorInfo;
 
@@ -98,7 +98,7 @@ impl Decoder {
     /// A decoder for what a custom provider yields: chat chunks and plain text. When it has nothing more to
     /// yield, the answer is whole.
     pub fn custom() -> Self {
-        Self::of(CUSTOM, true)
+        Self::of(custom(), true)
     }
 
     fn of(codec: &Codec, custom: bool) -> Self {

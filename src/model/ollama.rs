@@ -13,6 +13,7 @@ use super::openai::{Shape, encode, write_messages};
 use super::wire::{self, Codec, Framing};
 use super::{Delta, DeltaKind, Dialect, Message, Reasoning, Replay, Settings, StopReason, ToolSpec, openai};
 use crate::error::{Code, ErrorInfo};
+use crate::rooms::Room;
 use std::borrow::Cow;
 
 /// The context window in tokens, where the page sets no `num_ctx`. Left to itself the server takes 4k on a card of
@@ -32,6 +33,7 @@ pub(super) const CODEC: Codec = Codec {
     encode_message,
     write,
     stream: || Box::new(Stream::default()),
+    room: Room::Chat,
 };
 
 /// Writes what follows the model's id.

@@ -16,6 +16,7 @@ use super::{Delta, DeltaKind, Dialect, Effort, Message, Reasoning, Settings, Sto
 use crate::error::ErrorInfo;
 use crate::json::push_text;
 use crate::list::Listed;
+use crate::rooms::Room;
 use std::borrow::Cow;
 
 /// The row of this wire.
@@ -29,6 +30,7 @@ pub(super) const CODEC: Codec = Codec {
     encode_message,
     write,
     stream: || Box::new(Stream::default()),
+    room: Room::Chat,
 };
 
 /// The row of a custom provider.

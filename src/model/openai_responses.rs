@@ -21,6 +21,7 @@ use crate::error::ErrorInfo;
 use crate::find;
 use crate::json::{Reader, push_text};
 use crate::list::Listed;
+use crate::rooms::Room;
 use std::borrow::Cow;
 
 /// The row of this wire.
@@ -34,6 +35,7 @@ pub(super) const CODEC: Codec = Codec {
     encode_message,
     write,
     stream: || Box::new(Stream::default()),
+    room: Room::Responses,
 };
 
 /// Writes what follows the model's id.

@@ -9,12 +9,13 @@ use super::errors::{self, check_header, join_url};
 use super::json::Body;
 use super::list::{self, List};
 use super::{
-    Delta, Dialect, Endpoint, Message, Settings, ToolSpec, Usage, anthropic, ollama, openai_chat,
+    Delta, Dialect, Endpoint, Message, Preset, Settings, ToolSpec, Usage, anthropic, ollama, openai_chat,
     openai_responses,
 };
 use crate::error::ErrorInfo;
 use crate::list::Listed;
 use crate::ports::{HttpRequest, Millis};
+use crate::rooms::{Room, Rooms};
 use serde_json::Value;
 
 /// What marks off one event of an answer from the next.
@@ -46,6 +47,8 @@ pub(super) struct Codec {
     pub write: fn(&mut Body<'_>, &Dialect, &Settings, &[ToolSpec], &str),
     /// What reads an answer.
     pub stream: fn() -> Box<dyn Stream>,
+    /// What the last three are in: they may be called when this room is there.
+    pub room: Room,
 }
 
 impl Codec {
@@ -76,8 +79,11 @@ impl Codec {
     }
 }
 
-/// The row of what a function of the page speaks.
-pub(super) const CUSTOM: &Codec = &openai_chat::CUSTOM;
+/// The row of what a function of the page speaks. No caller can see what it calls, and take in what is to arrive with its
+/// room.
+pub(super) fn custom() -> &'static Codec {
+    std::hint::black_box(&openai_chat::CUSTOM)
+}
 
 /// Reads the events of one answer.
 pub(super) trait Stream {
@@ -151,6 +157,19 @@ impl Wire {
     /// How a conversation is written for a function of the page.
     pub const CUSTOM: Wire = Wire::OpenAiChat;
 
+    /// What must be there before it is spoken.
+    pub fn rooms(self) -> Rooms {
+        Rooms::of(self.codec().room)
+    }
+
+    /// What a provider of this kind and preset needs; none where there is no such provider.
+    pub fn rooms_of(kind: &str, preset: &str) -> Rooms {
+        match kind {
+            "custom" => Rooms::of(custom().room),
+            _ => Preset::find(kind, preset).map_or(Rooms::NONE, |row| row.wire.rooms()),
+        }
+    }
+
     /// Appends a message as one or more objects of this wire's list of messages, with commas between them and
     /// to what is there. Nothing when there is nothing that the provider would accept.
     pub fn encode_message(self, dialect: &Dialect, message: &Message, out: &mut String) {
@@ -188,7 +207,7 @@ impl Wire {
         tools: &[ToolSpec],
         messages: &str,
     ) -> Result<String, ErrorInfo> {
-        CUSTOM.body(&Dialect::CUSTOM, settings, tools, messages)
+        custom().body(&Dialect::CUSTOM, settings, tools, messages)
     }
 
     /// Whether a page's `apiVersion` can be sent, on the wires that have a header for it.

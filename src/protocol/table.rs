@@ -7,6 +7,8 @@
 use super::Need::{Operator, Read, Recover, Work, Write};
 use super::Subject::{Id, IdOrRun, Run, Session, SessionOrRun, Worker};
 use super::{Need, Source, Subject};
+use crate::rooms::Room::{Carry, Pages};
+use crate::rooms::{Room, Rooms};
 
 /// What is known of a command.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +30,8 @@ pub struct Row {
     pub files: bool,
     /// Whether it asks whose the session is by itself, in the order of its own checks.
     pub asks: bool,
+    /// The rooms that it needs, whatever its arguments are.
+    pub rooms: Rooms,
     /// Whether it stops what was given before it.
     pub(super) stops: bool,
     /// Whether its arguments are options of a message: one that is unknown may be of a later version.
@@ -47,6 +51,7 @@ const fn row(name: &'static str, spec: &'static str) -> Row {
         runs: false,
         files: false,
         asks: false,
+        rooms: Rooms::NONE,
         stops: false,
         options: false,
         says: false,
@@ -81,6 +86,11 @@ impl Row {
 
     const fn asks(mut self) -> Row {
         self.asks = true;
+        self
+    }
+
+    const fn within(mut self, room: Room) -> Row {
+        self.rooms = Rooms::of(room);
         self
     }
 
@@ -206,31 +216,31 @@ commands! {
     /// What was always allowed is not any more.
     ToolsRevoke = row("tools.revoke", "tool sessionId?").of(Session, Work).runs() => again();
     /// Makes a page.
-    PagesCreate = row("pages.create", "title content? parentSlug? slug?") => own().gives("`Page`");
+    PagesCreate = row("pages.create", "title content? parentSlug? slug?").within(Pages) => own().gives("`Page`");
     /// One page.
-    PagesRead = row("pages.read", "slug") => own().gives("`Page`");
+    PagesRead = row("pages.read", "slug").within(Pages) => own().gives("`Page`");
     /// The tree of pages, or what is below one.
-    PagesTree = row("pages.tree", "rootSlug?") => own().gives("`PageNode[]`");
+    PagesTree = row("pages.tree", "rootSlug?").within(Pages) => own().gives("`PageNode[]`");
     /// The pages that match best.
-    PagesSearch = row("pages.search", "query limit?1") => own().gives("`SearchHit[]`");
+    PagesSearch = row("pages.search", "query limit?1").within(Pages) => own().gives("`SearchHit[]`");
     /// Changes a page's content or metadata.
-    PagesUpdate = row("pages.update", "slug content? metadata?{ expectedVersion?1") => own().gives("`Page`");
+    PagesUpdate = row("pages.update", "slug content? metadata?{ expectedVersion?1").within(Pages) => own().gives("`Page`");
     /// Gives a page another title; links to it follow.
-    PagesRename = row("pages.rename", "slug title") => own().gives("`Page`");
+    PagesRename = row("pages.rename", "slug title").within(Pages) => own().gives("`Page`");
     /// Puts a page elsewhere in the tree. `parentSlug` is `null` for the top.
-    PagesMove = row("pages.move", "slug parentSlug= position?0") => own().gives("`Page`");
+    PagesMove = row("pages.move", "slug parentSlug= position?0").within(Pages) => own().gives("`Page`");
     /// Puts a page into the trash.
-    PagesDelete = row("pages.delete", "slug") => own();
+    PagesDelete = row("pages.delete", "slug").within(Pages) => own();
     /// What is in the trash.
-    PagesTrash = row("pages.trash", "") => own().gives("`Page[]`");
+    PagesTrash = row("pages.trash", "").within(Pages) => own().gives("`Page[]`");
     /// Takes a page out of the trash.
-    PagesRestore = row("pages.restore", "slug") => own().gives("`Page`");
+    PagesRestore = row("pages.restore", "slug").within(Pages) => own().gives("`Page`");
     /// The pages that link to a page.
-    PagesBacklinks = row("pages.backlinks", "slug") => own().gives("`Page[]`");
+    PagesBacklinks = row("pages.backlinks", "slug").within(Pages) => own().gives("`Page[]`");
     /// What a page links to.
-    PagesOutgoingLinks = row("pages.outgoingLinks", "slug") => own().gives("`{ title, slug }[]`");
+    PagesOutgoingLinks = row("pages.outgoingLinks", "slug").within(Pages) => own().gives("`{ title, slug }[]`");
     /// The contents that a page has had.
-    PagesVersions = row("pages.versions", "slug limit?1") => own().gives("`{ version, at, content }[]`");
+    PagesVersions = row("pages.versions", "slug limit?1").within(Pages) => own().gives("`{ version, at, content }[]`");
     /// From here on this operator works here, or (`null`) nobody.
     SetOperator = row("setOperator", "operator?*") => own();
     /// Begins a session.
@@ -299,20 +309,20 @@ commands! {
             .gives("`{ runId, status, acceptedAt }`")
             .invoked("run_once", "sessions.runOnce(objective)", "TaskDone");
     /// A page of a session's file; behind the first with what came before it: `from` is its `next`.
-    SessionsExport = row("sessions.export", "id from?# last?# hash?").of(Id, Read).from(Source::Rows)
+    SessionsExport = row("sessions.export", "id from?# last?# hash?").of(Id, Read).from(Source::Rows).within(Carry)
         => own().gives("`{ lines, hash, last, next?, files? }`")
             .invoked("session_export", "sessions.export(id, {format?: \"journal\" | \"markdown\" | \"json\"})", "Blob");
     /// Takes a file in: `begin`; `lines` as often as it takes (several with `\n` between); `check`; then, behind
     /// `sessions.admit`, `rows` with `lines`, `file` with its `files`, `done`. Or `cancel`. Of `done` the value is there.
-    SessionsImport = row("sessions.import", "step lines? files?*").needs(Operator).files()
+    SessionsImport = row("sessions.import", "step lines? files?*").needs(Operator).files().within(Carry)
         => once().gives("`SessionState`").invoked("session_import", "sessions.import(file: Blob)", "SessionState");
     /// Runs a file again: `begin`; `lines` as often as it takes, which says `true` when it went another way, and no more is
     /// needed; `check`, of which the value is there.
-    SessionsReplay = row("sessions.replay", "step lines? files?*").needs(Operator).files()
+    SessionsReplay = row("sessions.replay", "step lines? files?*").needs(Operator).files().within(Carry)
         => own().gives("`{ same, firstDifference?, package }`")
             .invoked("session_replay", "sessions.replay(file: Blob)", "Replay");
     /// The file that was checked comes in, under this id.
-    SessionsAdmit = row("sessions.admit", "").needs(Write) => once().gives("`{ id }`");
+    SessionsAdmit = row("sessions.admit", "").needs(Write).within(Carry) => once().gives("`{ id }`");
     /// What goes on in a session or a run.
     SessionsActivity = row("sessions.activity", "id").of(IdOrRun, Read)
         => again().gives("`\"streaming\"`, `\"waiting\"` or `\"broken\"`");
@@ -323,7 +333,7 @@ commands! {
     /// From here on `grown` messages come for this session, or no more. They are held back while nobody works here.
     SessionsAttach = row("sessions.attach", "id on?*") => again();
     /// Makes another session of the beginning of one.
-    SessionsFork = row("sessions.fork", "id at?# provider?").of(Id, Write).from(Source::Journal).asks()
+    SessionsFork = row("sessions.fork", "id at?# provider?").of(Id, Write).from(Source::Journal).asks().within(Carry)
         => once().gives("`SessionState`")
             .invoked("session_fork", "sessions.fork(id, {at?: number, provider?})", "SessionState");
     /// Keeps a key in the vault.

@@ -200,6 +200,7 @@ fn update(slug: String, content: Option<String>, metadata: Option<Map<String, Va
 }
 
 /// The twelve, in their order.
+#[inline(never)]
 pub fn definitions() -> Vec<Definition> {
     let define = |tool: &Tool| {
         let Tool { name, title, description, schema, capability, .. } = *tool;

@@ -2,13 +2,15 @@
 //! are made.
 
 use lodger::model::Wire;
+use lodger::rooms::Room;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The rooms from the ground up. Each may import those before it and none after it.
-const ROOMS: [&str; 18] = [
+const ROOMS: [&str; 19] = [
+    "rooms",
     "find",
     "list",
     "maps",
@@ -127,6 +129,22 @@ fn the_reader_sees_what_is_for_tests() {
     assert_eq!(tested(Path::new("x/mod.rs"), text), [PathBuf::from("x/b.rs"), PathBuf::from("x/c.rs")]);
     let text = "a\n#[cfg(test)]\nmod tests {\n    b\n}\n\nc\n#[cfg(test)]\nfn more() {\n}\nd\n";
     assert_eq!(without_tests(text), "a\n\n\n\n\n\nc\n\n\n\nd\n");
+}
+
+/// A room that arrives when it is needed is cut by the build and brought by the loader, each under its name.
+#[test]
+fn the_build_and_the_loader_know_the_rooms_that_arrive() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
+    let names = |text: &str, begin: &str, end: &str| -> Vec<String> {
+        let parts = text.split(begin).skip(1).filter_map(|rest| rest.split_once(end));
+        parts.map(|(name, _)| name.to_owned()).collect()
+    };
+    let rooms: Vec<_> = Room::ALL.iter().map(|room| room.as_str()).collect();
+    assert_eq!(names(&read("js/rooms.js"), "\"./rooms/", ".wasm\""), rooms);
+    let build = read("xtask/src/build/parts/mod.rs");
+    let build = build.split("#[cfg(test)]").next().unwrap();
+    assert_eq!(names(build, "        name: \"", "\""), rooms);
 }
 
 #[test]

@@ -120,6 +120,7 @@ impl Page {
         match action {
             Action::Peek => self.handle(Input::Held(false)),
             Action::Lock { .. } => self.handle(Input::Locked(true)),
+            Action::Room(room) => self.handle(Input::Room { room, result: Ok(()) }),
             Action::Account { id, .. } => self.handle(Input::Account { read: id, result: Ok(Vec::new()) }),
             Action::Commit { id, commit } => {
                 let value = |write: &Write| {

@@ -46,6 +46,8 @@ mod cases {
     mod model;
     /// Answers that have to fit a schema.
     mod output;
+    /// Parts of the module that arrive when they are needed.
+    mod room;
     /// Named sessions.
     mod session;
     /// One workspace in several tabs.

@@ -34,7 +34,6 @@ cargo xtask <command>
   fuzz [target] [--minutes 5]   bytes drawn at random, guided by coverage, for all targets or this one
   replay FILE                   run an exported session again: it must decide what is recorded, byte for byte
   bench [--record]              speed and size beside the peers; --record: and put them into docs/measured.md
-  parts                         what rooms of the house would weigh as parts of the module that arrive later
   screenshots                   the workbench's pictures in www/screenshots/";
 
 fn main() -> ExitCode {
@@ -68,13 +67,12 @@ fn dispatch(args: &[String]) -> Result<()> {
         ("replay", _) => bail!("`replay` takes the file of an exported session\n\n{USAGE}"),
         ("bench", []) => test::bench(&Project::open()?, false),
         ("bench", ["--record"]) => test::bench(&Project::open()?, true),
-        ("parts", []) => build::parts(&Project::open()?),
         ("screenshots", []) => demo::screenshots(&Project::open()?),
         ("help" | "--help" | "-h", _) => {
             println!("{USAGE}");
             Ok(())
         }
-        ("build" | "campaign" | "bench" | "parts" | "screenshots", [unknown, ..]) => {
+        ("build" | "campaign" | "bench" | "screenshots", [unknown, ..]) => {
             bail!("`{command}` has no argument '{unknown}'\n\n{USAGE}")
         }
         _ => bail!("there is no command '{command}'\n\n{USAGE}"),

@@ -95,6 +95,7 @@ impl Arrival {
 }
 
 /// A page of a session's file. `rows`: those of its journal, and its head.
+#[inline(never)]
 pub(in crate::harness) fn page(
     args: Members<'_>,
     rows: &[(Key, String)],
@@ -173,6 +174,7 @@ impl Runner {
 
 impl Reads {
     /// The signatures of events, and of the head behind them, were held against what they should be.
+    #[inline(never)]
     pub(in crate::harness) fn arrived(
         &mut self,
         core: &mut Core,
@@ -206,6 +208,7 @@ impl Reads {
 
 impl Holding {
     /// Admits the session that was read: gives it an id, and takes the workspace if no agent has it.
+    #[inline(never)]
     pub(in crate::harness) fn admit(
         &mut self,
         core: &mut Core,
@@ -223,6 +226,7 @@ impl Holding {
     }
 
     /// The workspace is ours: the session that arrives gets its place.
+    #[inline(never)]
     pub(in crate::harness) fn let_in(&mut self, core: &mut Core, runner: &mut Runner) {
         let Some(arrival) = &mut core.sessions.arrival else { return };
         let Some(command) = arrival.waiting.take() else { return };
@@ -313,6 +317,7 @@ impl Holding {
 
 impl Harness {
     /// A step of an import, or of a replay.
+    #[inline(never)]
     pub(in crate::harness) fn carry(&mut self, command: u32, request: &Request) -> Result<(), ErrorInfo> {
         let (args, replays) = (request.args(), request.command == Command::SessionsReplay);
         let lines = || args.needed("lines").split('\n');
@@ -400,6 +405,7 @@ impl Harness {
     }
 
     /// A session was read to be forked.
+    #[inline(never)]
     pub(in crate::harness) fn fork(
         &mut self,
         waiting: Waiting,

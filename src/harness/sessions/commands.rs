@@ -499,11 +499,8 @@ impl Harness {
         })
     }
 
-    /// Gives up the prompts that wait for a session to start, or the one of this command.
+    /// Gives up the prompts to a session that wait for its start or for a room, or the one of this command.
     pub(in crate::harness) fn drop_prompts(&mut self, session: &str, command: Option<u64>) {
-        if !self.core.is_starting(session) {
-            return;
-        }
         let mut at = 0;
         while let Some((_, input)) = self.deferred.get(at) {
             at += 1;

@@ -21,6 +21,7 @@ use lodger::model::{Answer, Delta, StopReason, Usage, Wire};
 use lodger::ports::marks::fill;
 use lodger::ports::{Commit, MemoryStore, Millis, Read, Rows, StoreError, Table, Write};
 use lodger::protocol::read;
+use lodger::rooms::{Room, Rooms};
 use lodger::run::{CallState, Run, Said};
 use lodger::session::Session;
 use serde_json::{Value, json};
@@ -51,6 +52,8 @@ pub struct Faults {
     pub benches: bool,
     /// The page configures and registers in mid-run.
     pub changes: bool,
+    /// Rooms do not come.
+    pub rooms: bool,
     /// The page tools are there, which makes every start dearer.
     pub page_tools: bool,
 }
@@ -68,6 +71,7 @@ impl Faults {
         queues: true,
         benches: true,
         changes: true,
+        rooms: true,
         page_tools: true,
     };
 
@@ -90,6 +94,7 @@ impl Faults {
         without(|f| &mut f.queues);
         without(|f| &mut f.benches);
         without(|f| &mut f.changes);
+        without(|f| &mut f.rooms);
         without(|f| &mut f.late);
         without(|f| &mut f.page_tools);
         ways
@@ -149,6 +154,9 @@ pub struct Page {
     reads: Vec<OpenRead>,
     /// Exchanges with the account that have come to nothing yet, and what they will give.
     accounts: Vec<(u64, Vec<String>)>,
+    /// Rooms that are on their way, and those that are there.
+    pub awaited: Vec<Room>,
+    rooms: Rooms,
     signing: Vec<(u64, Vec<String>)>,
     wants_lock: bool,
     /// It waits to hear whether anybody holds the lock.
@@ -172,6 +180,7 @@ enum What {
     Commit,
     Read,
     Account,
+    Room,
     Lock,
     Stream,
     Call,
@@ -294,6 +303,8 @@ impl World {
             commit: None,
             reads: Vec::new(),
             accounts: Vec::new(),
+            awaited: Vec::new(),
+            rooms: Rooms::NONE,
             signing: Vec::new(),
             wants_lock: false,
             peeks: false,
@@ -412,6 +423,11 @@ impl World {
                 let rows = self.account.values().cloned().collect();
                 self.pages[at].accounts.push((id, rows));
             }
+            Action::Room(room) => {
+                law(!page.awaited.contains(&room), || "a room is asked for twice".into())?;
+                law(!page.rooms.has(room), || "a room is asked for that is there".into())?;
+                page.awaited.push(room);
+            }
             Action::CallModel { call, request } => self.called_model(at, call, request)?,
             Action::CallPage { call, function, kind, json } => {
                 law(page.calls_seen.insert(call), || "a call has the number of another".into())?;
@@ -529,6 +545,8 @@ impl World {
             }
             ModelRequest::Custom { json, .. } => (Wire::OpenAiChat, json, "custom".to_owned(), false),
         };
+        let lacks = wire.rooms().but(page.rooms);
+        law(lacks.is_empty(), || format!("a model is called without {lacks:?}"))?;
         let json = fill(&json, |id| {
             // Only what is stored can be sent.
             let row = Read::all(Table::Files, vec![id.into()]);
@@ -759,6 +777,17 @@ impl World {
     /// Finishes commits, reads and locks until the page waits for a model, a function, the time or a person.
     pub fn settle(&mut self, page: usize) {
         loop {
+            self.settle_without_rooms(page);
+            if self.pages[page].awaited.is_empty() {
+                return;
+            }
+            self.finish_room(page, 0, Ok(()));
+        }
+    }
+
+    /// The same while rooms are slow.
+    pub fn settle_without_rooms(&mut self, page: usize) {
+        loop {
             if self.pages[page].wants_lock || self.pages[page].peeks {
                 self.answer_lock(page);
             } else if !self.pages[page].reads.is_empty() {
@@ -771,6 +800,16 @@ impl World {
                 return;
             }
         }
+    }
+
+    /// A room comes, or does not.
+    pub fn finish_room(&mut self, page: usize, which: usize, result: Result<(), String>) {
+        let room = self.pages[page].awaited.remove(which);
+        match &result {
+            Ok(()) => self.pages[page].rooms = self.pages[page].rooms.and(Rooms::of(room)),
+            Err(_) => self.note("rooms that do not come"),
+        }
+        self.handle(page, Input::Room { room, result });
     }
 
     /// Time passes, and what is due becomes known.
@@ -895,6 +934,7 @@ impl World {
             (What::Commit, if page.commit.is_some() { 220 } else { 0 }),
             (What::Read, if page.reads.is_empty() { 0 } else { 100 }),
             (What::Account, if page.accounts.is_empty() && page.signing.is_empty() { 0 } else { 100 }),
+            (What::Room, if page.awaited.is_empty() { 0 } else { 40 }),
             (What::Lock, if page.wants_lock || page.peeks { 60 } else { 0 }),
             (What::Stream, if page.models.is_empty() { 0 } else { 200 }),
             (What::Call, if page.called.is_empty() { 0 } else { 140 }),
@@ -923,6 +963,11 @@ impl World {
                 self.finish_read(at, which, fails);
             }
             What::Account => self.finish_account(at),
+            What::Room => {
+                let which = self.rng.usize(..self.pages[at].awaited.len());
+                let fails = faults.rooms && self.rng.u8(..6) == 0;
+                self.finish_room(at, which, if fails { Err("offline".into()) } else { Ok(()) });
+            }
             What::Lock => self.answer_lock(at),
             What::Stream => {
                 let call = *self.pages[at].models.keys().next().unwrap();

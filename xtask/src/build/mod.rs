@@ -1,7 +1,7 @@
 //! `build`: the npm package, from source to `pkg/`.
 //!
-//! compile (`wasm`) -> bindings (`wasm`) -> shrink (`opt`, `arrange`) -> modules (`modules`) -> assemble (`package`) -> measure
-//! (`sizes`, `rooms`).
+//! compile (`wasm`) -> bindings (`wasm`) -> shrink (`opt`) -> divide (`parts`, `arrange`) -> modules (`modules`) -> assemble
+//! (`package`) -> measure (`sizes`, `rooms`).
 //! Promises: `pkg/` is either complete or said to be incomplete; a package above the gate is a failure; nothing is
 //! built again whose sources have not changed.
 
@@ -23,9 +23,6 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// What `import "lodger"` may cost a page, in bytes of brotli. A higher gate needs figures in docs/measured.md.
-const GATE: usize = 315_000;
-
 #[derive(Clone, Copy, PartialEq)]
 pub enum Profile {
     /// What is published: small, without names.
@@ -43,11 +40,11 @@ pub fn package(project: &Project, profile: Profile, record: bool) -> Result<()> 
     if record {
         measured::record(project, "size", &figures)?;
     }
-    if profile == Profile::Release && weight.brotli() > GATE {
+    let too_much = weight.too_much();
+    if profile == Profile::Release && !too_much.is_empty() {
         bail!(
-            "`import \"lodger\"` loads {} bytes of brotli, the gate is {GATE}: \
-             the largest functions are listed in {}",
-            weight.brotli(),
+            "{}: the largest functions are listed in {}",
+            too_much.join("; "),
             project.cache("functions.txt").display()
         );
     }
@@ -68,13 +65,21 @@ fn make(project: &Project, profile: Profile) -> Result<()> {
     stamp(project).clear();
     let built = wasm::compile(project, profile, "npm")?;
     let bindings = wasm::bind(project, profile, &built)?;
-    let small = match profile {
-        Profile::Release => opt::shrink(project, &bindings.wasm)?,
-        Profile::Debug => opt::Optimised::untouched(&bindings.wasm)?,
+    let (named, parts) = match profile {
+        Profile::Release => {
+            let small = opt::shrink(project, &bindings.wasm)?;
+            let parts = parts::divide(&fs::read(&built)?, &small)?;
+            (small, parts)
+        }
+        Profile::Debug => {
+            let whole = fs::read(&bindings.wasm)?;
+            (whole.clone(), parts::undivided(whole))
+        }
     };
-    let modules = modules::bundle(project, profile, &bindings.glue)?;
-    package::assemble(project, &modules, &small.stripped)?;
-    fs::write(report(project), rooms::report(project, &small.named, small.stripped.len())?)?;
+    let modules = modules::bundle(project, profile, &bindings.glue, &parts.build)?;
+    package::assemble(project, &modules, &parts)?;
+    let weight = parts.parts.iter().map(|(_, part)| part.len()).sum::<usize>() + parts.main.len();
+    fs::write(report(project), rooms::report(project, &named, weight)?)?;
     stamp(project).set(&digests(project, profile)?)?;
     say(format!("pkg/ made in {:.0} s", started.elapsed().as_secs_f32()));
     Ok(())
@@ -84,21 +89,12 @@ fn make(project: &Project, profile: Profile) -> Result<()> {
 pub fn bench(project: &Project) -> Result<PathBuf> {
     let built = wasm::compile(project, Profile::Release, "bench")?;
     let bindings = wasm::bind(project, Profile::Release, &built)?;
-    let small = opt::shrink(project, &bindings.wasm)?;
+    let whole = arrange::arranged(&opt::shrink(project, &bindings.wasm)?)?;
     let dir = project.cache("bench");
     let _ = fs::remove_dir_all(&dir);
     modules::copy(project, &bindings.glue, &dir)?;
-    fs::write(dir.join(package::WASM_FILE), &small.stripped)?;
+    fs::write(dir.join(package::WASM_FILE), &whole)?;
     Ok(dir)
-}
-
-/// What rooms of the house would weigh as parts of the module of their own.
-pub fn parts(project: &Project) -> Result<()> {
-    let built = wasm::compile_linked(project)?;
-    let bindings = wasm::bind(project, Profile::Release, &built)?;
-    let small = opt::shrink(project, &bindings.wasm)?;
-    print!("{}", parts::report(&fs::read(&built)?, &small.named)?);
-    Ok(())
 }
 
 /// Rust's standard library for wasm is there, or is put there.

@@ -4,8 +4,9 @@
 //! more of brotli. What two entries share is in a file of its own, so that there is one `LodgerError` class and one
 //! instance for all entries that a page imports. Source maps hold the modules as written.
 
+use super::package::{ROOMS, room_file};
 use super::wasm::GLUE;
-use super::{Profile, tool};
+use super::{Profile, parts, tool};
 use crate::project::Project;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -28,11 +29,13 @@ const ENTRIES: [(&str, &str); 7] = [
 const TESTS: [&str; 2] = ["test", "node_modules"];
 
 /// Gives the folder with what goes into the package.
-pub fn bundle(project: &Project, profile: Profile, glue: &str) -> Result<PathBuf> {
+/// `build`: what is in the names of the module's parts.
+pub fn bundle(project: &Project, profile: Profile, glue: &str, build: &str) -> Result<PathBuf> {
     let dir = project.cache("modules");
     let _ = fs::remove_dir_all(&dir);
     let (sources, out) = (dir.join("js"), dir.join("out"));
     copy(project, glue, &sources)?;
+    name_parts(&sources, build)?;
     for (_, file) in ENTRIES {
         ensure!(sources.join(file).is_file(), "js/{file} is missing: the package's `exports` name it");
     }
@@ -69,6 +72,19 @@ fn copy_folder(from: &Path, to: &Path) -> Result<()> {
             fs::copy(&path, to.join(name))?;
         }
     }
+    Ok(())
+}
+
+/// The modules name the parts as the package has them.
+fn name_parts(modules: &Path, build: &str) -> Result<()> {
+    let at = modules.join("rooms.js");
+    let mut text = fs::read_to_string(&at).context("js/rooms.js is missing")?;
+    for room in parts::names() {
+        let (name, file) = (format!("./{ROOMS}/{room}.wasm"), format!("./{}", room_file(room, build)));
+        ensure!(text.contains(&name), "js/rooms.js does not name {name}");
+        text = text.replace(&name, &file);
+    }
+    fs::write(at, text)?;
     Ok(())
 }
 

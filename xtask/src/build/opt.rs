@@ -4,7 +4,6 @@
 //! 3 173; then wasm-opt `-Oz`, `-Os`, `-O3`, `--converge`, `--gufa` all within 0.3 % of each other, and [`PASSES`] 1.6 %
 //! below.
 
-use super::arrange::arranged;
 use super::tool;
 use crate::project::Project;
 use anyhow::Result;
@@ -41,22 +40,8 @@ const PASSES: [&str; 12] = [
     "-Oz",
 ];
 
-pub struct Optimised {
-    /// With function names, by which the rooms are measured.
-    pub named: Vec<u8>,
-    /// The same without, written down anew ([`arrange`](super::arrange)): what is published.
-    pub stripped: Vec<u8>,
-}
-
-impl Optimised {
-    /// For a debug build: as it is, names and all.
-    pub fn untouched(wasm: &Path) -> Result<Optimised> {
-        let named = fs::read(wasm)?;
-        Ok(Optimised { stripped: named.clone(), named })
-    }
-}
-
-pub fn shrink(project: &Project, wasm: &Path) -> Result<Optimised> {
+/// The module, small, with function names.
+pub fn shrink(project: &Project, wasm: &Path) -> Result<Vec<u8>> {
     let out = wasm.with_extension("small.wasm");
     tool(project, "wasm-opt")?
         .args(PASSES)
@@ -66,6 +51,5 @@ pub fn shrink(project: &Project, wasm: &Path) -> Result<Optimised> {
         .arg("--output")
         .arg(&out)
         .captured()?;
-    let named = fs::read(out)?;
-    Ok(Optimised { stripped: arranged(&named)?, named })
+    Ok(fs::read(out)?)
 }

@@ -1,11 +1,20 @@
 //! What is in the npm package, and its `package.json`.
 
+use super::parts::Parts;
 use crate::project::{Project, files};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::Path;
 
 pub const WASM_FILE: &str = "lodger.wasm";
+
+/// The folder of the module's parts.
+pub const ROOMS: &str = "rooms";
+
+/// Where a part is. A page that has loaded another build finds none, and not one that does not fit.
+pub fn room_file(room: &str, build: &str) -> String {
+    format!("{ROOMS}/{room}.{build}.wasm")
+}
 
 /// What is known of models: compiled into the module, and here to be added to.
 pub const MODELS: &str = "src/model/models.json";
@@ -28,7 +37,7 @@ const TYPES: [&str; 8] = [
     "wllama.d.ts",
 ];
 
-pub fn assemble(project: &Project, modules: &Path, wasm: &[u8]) -> Result<()> {
+pub fn assemble(project: &Project, modules: &Path, parts: &Parts) -> Result<()> {
     let pkg = project.pkg();
     if pkg.exists() {
         fs::remove_dir_all(&pkg).with_context(|| format!("cannot empty {}", pkg.display()))?;
@@ -49,7 +58,11 @@ pub fn assemble(project: &Project, modules: &Path, wasm: &[u8]) -> Result<()> {
         fs::write(pkg.join(text), for_npm(&read))?;
     }
     fs::copy(project.root.join(MODELS), pkg.join("models.json")).context("models.json is missing")?;
-    fs::write(pkg.join(WASM_FILE), wasm)?;
+    fs::write(pkg.join(WASM_FILE), &parts.main)?;
+    fs::create_dir_all(pkg.join(ROOMS))?;
+    for (room, part) in &parts.parts {
+        fs::write(pkg.join(room_file(room, &parts.build)), part)?;
+    }
     fs::write(pkg.join("package.json"), manifest(project))?;
     Ok(())
 }
@@ -91,12 +104,13 @@ fn manifest(project: &Project) -> String {
     "./wllama": {{ "types": "./wllama.d.ts", "default": "./wllama.js" }},
     "./models.json": "./models.json",
     "./lodger.wasm": "./lodger.wasm",
+    "./rooms/*": "./rooms/*",
     "./package.json": "./package.json"
   }},
   "types": "./index.d.ts",
   "peerDependencies": {{ "@wllama/wllama": "^3.8.0" }},
   "peerDependenciesMeta": {{ "@wllama/wllama": {{ "optional": true }} }},
-  "files": ["*.js", "*.js.map", "*.d.ts", "models.json", "lodger.wasm", "LICENSE-MIT", "LICENSE-APACHE"]
+  "files": ["*.js", "*.js.map", "*.d.ts", "models.json", "lodger.wasm", "rooms/*.wasm", "LICENSE-MIT", "LICENSE-APACHE"]
 }}
 "#
     )

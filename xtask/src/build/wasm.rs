@@ -37,23 +37,13 @@ pub struct Bindings {
 }
 
 pub fn compile(project: &Project, profile: Profile, features: &str) -> Result<PathBuf> {
-    compile_with(project, profile, features, &[])
-}
-
-/// The same, with what the linker knows of which function and which data refers to which.
-pub fn compile_linked(project: &Project) -> Result<PathBuf> {
-    compile_with(project, Profile::Release, "npm", &["-Clink-arg=--emit-relocs"])
-}
-
-fn compile_with(project: &Project, profile: Profile, features: &str, more: &[&str]) -> Result<PathBuf> {
     ensure_target()?;
-    // What is compiled with other flags is compiled anew, so it has a folder of its own.
-    let dir = project.cache(if more.is_empty() { "wasm" } else { "wasm-linked" });
+    let dir = project.cache("wasm");
     // `--crate-type cdylib`: Cargo leaves out link-time optimisation where an rlib is made by the same call.
     let mut cmd = Cmd::new(cargo())
         .args(["rustc", "--package", "lodger", "--lib", "--crate-type", "cdylib", "--target", WASM])
         .args(["--features", features])
-        .args(["--config", &rustflags(project, more)])
+        .args(["--config", &rustflags(project)])
         .arg("--target-dir")
         .arg(&dir)
         .in_dir(&project.root);
@@ -70,13 +60,14 @@ fn compile_with(project: &Project, profile: Profile, features: &str, more: &[&st
 
 /// `v0` names keep the types a generic function was made for, so that `rooms` can say who asked for it. Paths of the
 /// building machine end up in panic messages: they are cut to what all machines have in common.
-fn rustflags(project: &Project, more: &[&str]) -> String {
+fn rustflags(project: &Project) -> String {
     let mut flags = vec!["-Csymbol-mangling-version=v0".to_owned()];
     // The loop instead of the unrolled rounds: 7 KB less.
     flags.push("--cfg=sha2_backend_soft=\"compact\"".to_owned());
     flags.push(format!("-Cllvm-args={}", LLVM.join(" ")));
     flags.push(format!("-Clink-arg=-zstack-size={STACK}"));
-    flags.extend(more.iter().map(|flag| (*flag).to_owned()));
+    // What the linker knows of which function and which data refers to which: `parts` cuts by it.
+    flags.push("-Clink-arg=--emit-relocs".to_owned());
     flags.push(format!("--remap-path-prefix={}=", project.root.display()));
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)
@@ -162,6 +153,12 @@ pub fn bind(project: &Project, profile: Profile, wasm: &Path) -> Result<Bindings
         glue.contains("export function __wbg_reset_state"),
         "this wasm-bindgen has no function to reset an instance"
     );
+    ensure!(
+        glue.contains("function __wbg_get_imports()"),
+        "this wasm-bindgen has no function that gives what a module imports"
+    );
+    // A part imports from the same places.
+    let glue = format!("{glue}\nexport {{ __wbg_get_imports as imports }};\n");
     let glue = renames.iter().fold(glue, |glue, (from, to)| glue.replace(from.as_str(), to));
     Ok(Bindings { wasm: out.join(format!("{GLUE}_bg.wasm")), glue })
 }

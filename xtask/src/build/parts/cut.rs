@@ -13,8 +13,8 @@ use std::convert::Infallible;
 use std::ops::Range;
 use wasm_encoder::reencode::{Error, Reencode, RoundtripReencoder};
 use wasm_encoder::{
-    CodeSection, ConstExpr, DataSection, ElementSection, Elements, EntityType, ExportSection, Function,
-    FunctionSection, GlobalSection, ImportSection, MemorySection, Module, TableSection, TableType,
+    CodeSection, ConstExpr, DataSection, ElementSection, Elements, EntityType, ExportKind, ExportSection,
+    Function, FunctionSection, GlobalSection, ImportSection, MemorySection, Module, TableSection, TableType,
     TypeSection,
 };
 use wasmparser::{ExternalKind, Parser, Payload, Validator};
@@ -26,8 +26,6 @@ const HOLE: u32 = 12;
 pub struct Cut {
     pub main: Vec<u8>,
     pub parts: Vec<Vec<u8>>,
-    /// How many functions the main module exports for them.
-    pub exported: usize,
 }
 
 /// Which number something has in the module that is written.
@@ -103,7 +101,8 @@ impl Shared {
 }
 
 /// `wasm` is what `module` was read from.
-pub fn cut(wasm: &[u8], module: &Optimised<'_>, parts: &[Part]) -> Result<Cut> {
+/// The memory is exported for the parts under the name `build`, which is another for each build.
+pub fn cut(wasm: &[u8], module: &Optimised<'_>, parts: &[Part], build: &str) -> Result<Cut> {
     let mut part_of = HashMap::new();
     for (n, part) in parts.iter().enumerate() {
         part_of.extend(part.functions.iter().map(|&function| (function, n)));
@@ -127,7 +126,7 @@ pub fn cut(wasm: &[u8], module: &Optimised<'_>, parts: &[Part]) -> Result<Cut> {
         Ok(ty)
     };
 
-    let (main, shared) = main(wasm, module, parts, &part_of, &slots, &table)?;
+    let (main, shared) = main(wasm, module, parts, &part_of, &slots, &table, build)?;
     let mut written = Vec::new();
     for part in parts {
         written.push(one_part(module, part, &slots, &shared, &table)?);
@@ -135,7 +134,7 @@ pub fn cut(wasm: &[u8], module: &Optimised<'_>, parts: &[Part]) -> Result<Cut> {
     for wasm in std::iter::once(&main).chain(&written) {
         Validator::new().validate_all(wasm).context("a part is no valid module")?;
     }
-    Ok(Cut { main, parts: written, exported: shared.added })
+    Ok(Cut { main, parts: written })
 }
 
 type TableOf<'a> = &'a dyn Fn(&mut Numbers, u32) -> Result<TableType, Error>;
@@ -147,6 +146,7 @@ fn main(
     part_of: &HashMap<usize, usize>,
     slots: &HashMap<usize, u32>,
     table: TableOf<'_>,
+    build: &str,
 ) -> Result<(Vec<u8>, Shared)> {
     let entered: BTreeSet<usize> = parts.iter().flat_map(|part| part.entered.iter().copied()).collect();
     let stays = |n: &usize| !part_of.contains_key(n);
@@ -207,10 +207,13 @@ fn main(
             _ => index,
         };
         shared.exports.export(name, RoundtripReencoder.export_kind(kind)?, now);
-        shared.names.push((kind, index, name.to_owned()));
+        if kind != ExternalKind::Memory {
+            shared.names.push((kind, index, name.to_owned()));
+        }
     }
+    shared.exports.export(build, ExportKind::Memory, 0);
+    shared.names.push((ExternalKind::Memory, 0, build.to_owned()));
     for part in parts {
-        shared.export(ExternalKind::Memory, 0, 0)?;
         shared.export(ExternalKind::Table, module.table, module.table)?;
         for function in part.functions.iter().map(|&n| &module.functions[n]) {
             for &table in &function.tables {

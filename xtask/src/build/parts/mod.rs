@@ -10,73 +10,104 @@ mod optimised;
 mod plan;
 
 use super::arrange::arranged;
-use super::sizes::brotli;
+use crate::stamp::shown;
 use anyhow::Result;
 pub use plan::Room;
-use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash};
 
-/// What could be a part, and where it would be entered. Where a path ends in `*`, the doors are still to be made.
-const CANDIDATES: [Room; 12] = [
+/// The rooms of `src/rooms.rs`, and where each is entered.
+const ROOMS: [Room; 5] = [
     Room {
         name: "anthropic",
-        doors: &[
-            "model::anthropic::encode_message",
-            "model::anthropic::request",
-            "model::anthropic::headers",
-            "model::anthropic::CODEC*",
-        ],
+        doors: &["model::anthropic::encode_message", "model::anthropic::write", "model::anthropic::CODEC*"],
+        code: &["model::anthropic::"],
     },
-    // By the table for a provider's sake, directly for a custom provider's and for Ollama's, which writes as this one.
-    Room { name: "openai-chat", doors: &["model::openai_chat::*"] },
     Room {
-        name: "openai-responses",
+        name: "chat",
+        doors: &[
+            "model::openai_chat::encode_message",
+            "model::openai_chat::write",
+            "model::openai_chat::CODEC*",
+            "model::openai_chat::CUSTOM*",
+            "model::ollama::encode_message",
+            "model::ollama::write",
+            "model::ollama::CODEC*",
+        ],
+        code: &["model::openai_chat::", "model::ollama::"],
+    },
+    Room {
+        name: "responses",
         doors: &[
             "model::openai_responses::encode_message",
-            "model::openai_responses::request",
+            "model::openai_responses::write",
             "model::openai_responses::CODEC*",
         ],
+        code: &["model::openai_responses::"],
     },
     Room {
-        name: "ollama",
-        doors: &["model::ollama::encode_message", "model::ollama::request", "model::ollama::CODEC*"],
+        name: "pages",
+        doors: &[
+            "harness::pages::Pages>::page_command",
+            "harness::pages::Pages>::page_tool",
+            "harness::pages::Pages>::rows_came",
+            "harness::pages::Pages>::send_page_commit",
+            "harness::pages::Pages>::page_committed",
+            "tools::pages::definitions",
+        ],
+        code: &["workspace::", "tools::pages::"],
     },
-    Room { name: "schema", doors: &["tools::schema::*"] },
-    Room { name: "pages", doors: &["workspace::*", "tools::pages::*"] },
     Room {
         name: "carry",
         doors: &[
-            "session::carry::*",
-            "session::replay::*",
-            "harness::sessions::carry::*",
-            "harness::Harness>::carry*",
+            "harness::Harness>::carry",
+            "harness::holding::Holding>::admit",
+            "harness::reads::Reads>::arrived",
+            "harness::holding::Holding>::let_in",
+            "harness::Harness>::fork",
+            "harness::sessions::arrivals::page",
         ],
+        code: &["harness::sessions::arrivals::", "session::carry::", "session::replay::"],
     },
-    Room { name: "output", doors: &["run::output::*", "model::form::*"] },
-    Room { name: "vault", doors: &["browser::vault::*"] },
-    Room { name: "record", doors: &["session::record::*"] },
-    Room { name: "redact", doors: &["journal::redact::*"] },
-    Room { name: "skills", doors: &["prompt::skills::*"] },
 ];
 
-/// What the main module would lose, and what each part would weigh.
-pub fn report(linked: &[u8], optimised: &[u8]) -> Result<String> {
-    let whole = arranged(optimised)?;
+/// What they are called.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ROOMS.iter().map(|room| room.name)
+}
+
+/// The module and its parts, as they are published.
+pub struct Parts {
+    pub main: Vec<u8>,
+    /// By the names of their rooms.
+    pub parts: Vec<(&'static str, Vec<u8>)>,
+    /// What only parts of this build know.
+    pub build: String,
+}
+
+/// Cuts the module, if no room has come out of its doors.
+pub fn divide(linked: &[u8], optimised: &[u8]) -> Result<Parts> {
+    let build = build_of(optimised);
     let module = optimised::read(optimised)?;
-    let parts = plan::plan(&linked::read(linked)?, &module, &CANDIDATES)?;
-    let cut = cut::cut(optimised, &module, &parts)?;
-    let main = arranged(&cut.main)?;
-    let mut text = String::new();
-    writeln!(text, "{:<28}{:>10}{:>10}{:>8}", "could be parts", "raw", "brotli", "doors")?;
-    let mut line = |name: &str, wasm: &[u8], doors: usize| -> Result<()> {
-        Ok(writeln!(text, "  {name:<26}{:>10}{:>10}{doors:>8}", wasm.len(), brotli(wasm)?)?)
-    };
-    line("(all in one)", &whole, 0)?;
-    line("(main)", &main, 0)?;
-    for ((room, part), wasm) in CANDIDATES.iter().zip(&parts).zip(&cut.parts) {
-        line(room.name, &arranged(wasm)?, part.entered.len())?;
+    let parts = plan::plan(&linked::read(linked)?, &module, &ROOMS)?;
+    let cut = cut::cut(optimised, &module, &parts, &build)?;
+    let mut written = Vec::new();
+    for (room, part) in ROOMS.iter().zip(&cut.parts) {
+        written.push((room.name, arranged(part)?));
     }
-    writeln!(text, "  the main module exports {} things for them", cut.exported)?;
-    Ok(text)
+    Ok(Parts { main: arranged(&cut.main)?, parts: written, build })
+}
+
+/// A module that is not cut: each part is one that does nothing.
+pub fn undivided(whole: Vec<u8>) -> Parts {
+    let empty = || wasm_encoder::Module::new().finish();
+    let parts = ROOMS.iter().map(|room| (room.name, empty())).collect();
+    Parts { build: build_of(&whole), parts, main: whole }
+}
+
+fn build_of(wasm: &[u8]) -> String {
+    let mut hasher = DefaultHasher::new();
+    wasm.hash(&mut hasher);
+    shown(&hasher).split_off(8)
 }
 
 #[cfg(test)]
@@ -92,7 +123,7 @@ mod tests {
 
     const NAMES: [&str; 6] =
         ["log", "lodger::start", "lodger::room::door", "inner", "both", "lodger::room::by_table"];
-    const HOUSE: [Room; 1] = [Room { name: "room", doors: &["room::door"] }];
+    const HOUSE: [Room; 1] = [Room { name: "room", doors: &["room::door"], code: &[] }];
 
     /// One import and five functions. The world calls the first, which passes the door; what is behind it takes the
     /// address of the last by a piece of data.
@@ -189,9 +220,27 @@ mod tests {
     }
 
     #[test]
+    fn a_room_that_is_entered_by_another_way_is_refused_and_so_is_a_door_that_is_gone() {
+        let (wasm, mut linked) = (module(), linked());
+        linked.nodes[1].uses.push(5);
+        linked.nodes[1].addresses.push(5);
+        let planned = |room: Room| {
+            let module = optimised::read(&wasm).unwrap();
+            plan::plan(&linked, &module, &[room]).map(drop).map_err(|error| error.to_string())
+        };
+        let room = Room { name: "room", doors: &["room::door"], code: &["room::"] };
+        let refused = planned(room).unwrap_err();
+        assert!(refused.contains("is lodger::room::by_table <- lodger::start"), "{refused}");
+        let room = Room { name: "room", doors: &["room::door", "room::by_table", "room::gone"], code: &[] };
+        assert!(planned(room).unwrap_err().contains("there is no door room::gone"));
+        let room = Room { name: "room", doors: &["room::door", "room::by_table"], code: &["room::"] };
+        assert_eq!(planned(room), Ok(()));
+    }
+
+    #[test]
     fn what_two_rooms_need_is_in_neither() {
-        let by_table = Room { name: "other", doors: &["room::by_*"] };
-        let rooms = [Room { name: "room", doors: &["room::door"] }, by_table];
+        let by_table = Room { name: "other", doors: &["room::by_*"], code: &[] };
+        let rooms = [Room { name: "room", doors: &["room::door"], code: &[] }, by_table];
         // The data is needed by what both need.
         assert_eq!(parts(|_| {}, &rooms), [(vec![2], 0), (vec![5], 0)]);
     }
@@ -229,7 +278,7 @@ mod tests {
         let wasm = module();
         let module = optimised::read(&wasm).unwrap();
         let parts = plan::plan(&linked(), &module, &HOUSE).unwrap();
-        let cut = cut::cut(&wasm, &module, &parts).unwrap();
+        let cut = cut::cut(&wasm, &module, &parts, "1234").unwrap();
         // The first, the door, what both need, and what traps.
         assert_eq!(written(&cut.main), (vec![(1, 2)], 4, vec!["env.log".to_owned()]));
         let main = optimised::read(&cut.main).unwrap();
@@ -238,7 +287,6 @@ mod tests {
         assert_eq!(main.data, [(100, &b"what the main module needs:"[..])]);
         let (segments, bodies, imports) = written(&cut.parts[0]);
         assert_eq!((segments, bodies), (vec![(2, 2)], 3));
-        assert_eq!(imports, ["env.log", ".1", ".0", ".memory"]);
-        assert_eq!(cut.exported, 2);
+        assert_eq!(imports, ["env.log", ".1", ".0", ".1234"]);
     }
 }

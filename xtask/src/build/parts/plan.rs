@@ -6,8 +6,8 @@
 
 use super::linked::Linked;
 use super::optimised::Optimised;
-use anyhow::{Context, Result};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use anyhow::{Context, Result, ensure};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::Range;
 
 /// What may become a part of the module of its own.
@@ -15,6 +15,8 @@ pub struct Room {
     pub name: &'static str,
     /// The functions by which it is entered, as paths in the crate; `model::ollama::*` stands for all that begin so.
     pub doors: &'static [&'static str],
+    /// How the paths begin of what may be in its part only.
+    pub code: &'static [&'static str],
 }
 
 /// What goes into a part.
@@ -36,11 +38,79 @@ const MAIN: Needs = 1;
 impl Room {
     fn has_door(&self, name: &str) -> bool {
         let Some((_, path)) = name.split_once("lodger::") else { return false };
-        self.doors.iter().any(|door| match door.strip_suffix('*') {
-            Some(begin) => path.starts_with(begin),
-            None => path == *door,
-        })
+        self.doors.iter().any(|door| opens(door, path))
     }
+
+    /// Whether a function is this room's: a path of it, or a method of one of its types.
+    fn owns(&self, name: &str) -> bool {
+        let name = name.strip_prefix('<').unwrap_or(name);
+        let Some(path) = name.strip_prefix("lodger::") else { return false };
+        self.code.iter().any(|begin| path.starts_with(begin))
+    }
+}
+
+fn opens(door: &str, path: &str) -> bool {
+    match door.strip_suffix('*') {
+        Some(begin) => path.starts_with(begin),
+        None => path == door,
+    }
+}
+
+/// How the main module comes to a function without a door, backwards: the last functions on the way.
+fn way_to(linked: &Linked, rooms: &[Room], name: &str) -> Vec<String> {
+    let mut from: HashMap<usize, usize> = HashMap::new();
+    let mut next: VecDeque<usize> = linked.roots.iter().copied().collect();
+    let mut way = vec![name.to_owned()];
+    while let Some(node) = next.pop_front() {
+        if linked.nodes[node].name == name {
+            let before = std::iter::successors(from.get(&node), |node| from.get(node));
+            way.extend(before.map(|&node| linked.nodes[node].name.clone()).filter(|name| !name.is_empty()));
+            break;
+        }
+        for &to in &linked.nodes[node].uses {
+            if room_of(&linked.nodes[to].name, rooms).is_none()
+                && !linked.roots.contains(&to)
+                && !from.contains_key(&to)
+            {
+                from.insert(to, node);
+                next.push_back(to);
+            }
+        }
+    }
+    way.truncate(4);
+    way
+}
+
+/// Each door is there, and nothing of a room is left outside of its part.
+fn check(linked: &Linked, module: &Optimised<'_>, rooms: &[Room], needs: &[Needs]) -> Result<()> {
+    let mut faults = Vec::new();
+    for room in rooms {
+        let paths = || linked.nodes.iter().filter_map(|node| node.name.split_once("lodger::"));
+        for door in room.doors {
+            if !paths().any(|(_, path)| opens(door, path)) {
+                faults.push(format!("{}: there is no door {door}", room.name));
+            }
+        }
+        // What two rooms need is a function of both that was equal.
+        for (function, needs) in module.functions.iter().zip(needs) {
+            if room.owns(&function.name) && needs & MAIN != 0 {
+                let way = way_to(linked, rooms, &function.name).join(" <- ");
+                faults.push(format!("{}: outside of its part is {way}", room.name));
+            }
+        }
+    }
+    // The optimiser may merge equal functions, and a place in the table would be another room's.
+    for (slot, &function) in &module.slots {
+        let door = linked.nodes.iter().find(|node| node.slot == Some(*slot));
+        let of = |name: &str| room_of(name, rooms);
+        if let Some(door) = door
+            && of(&door.name).is_some_and(|room| needs[function] & (MAIN | 1 << (room + 1)) == 0)
+        {
+            faults.push(format!("{} has become {}", door.name, module.functions[function].name));
+        }
+    }
+    ensure!(faults.is_empty(), "rooms are entered by other ways than their doors:\n{}", faults.join("\n"));
+    Ok(())
 }
 
 fn room_of(name: &str, rooms: &[Room]) -> Option<usize> {
@@ -101,6 +171,7 @@ pub fn plan(linked: &Linked, module: &Optimised<'_>, rooms: &[Room]) -> Result<V
         }
     }
     let needs = needs(&uses, starts, &doors);
+    check(linked, module, rooms, &needs)?;
 
     let mut parts: Vec<Part> = rooms.iter().map(|_| Part::default()).collect();
     let part_of = |needs: Needs| {

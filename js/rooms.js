@@ -1,0 +1,11 @@
+// Where the parts of the module are that arrive when they are needed (`src/rooms.rs` has them all).
+//
+// Written out so that bundlers find the files. The build puts its number into their names: a part fits its own build only.
+
+export const ROOMS = {
+  anthropic: () => new URL("./rooms/anthropic.wasm", import.meta.url),
+  chat: () => new URL("./rooms/chat.wasm", import.meta.url),
+  responses: () => new URL("./rooms/responses.wasm", import.meta.url),
+  pages: () => new URL("./rooms/pages.wasm", import.meta.url),
+  carry: () => new URL("./rooms/carry.wasm", import.meta.url),
+};

@@ -1,0 +1,161 @@
+//! Rooms that arrive when they are needed.
+//!
+//! Decides which rooms a command needs, by itself and its arguments, and what waits while one is on its way. Promises: a
+//! command is carried out when all rooms that it needs are there, and what was given after it and builds on it comes
+//! after it. A room that does not come rejects the commands that need it, ends no run, and is asked for again by the
+//! next command that needs it. Leaves to others: which wire needs which room (`model/`), and bringing it (the pump).
+
+use super::{Action, Harness, Input};
+use crate::error::{Code, ErrorInfo};
+use crate::model::Wire;
+use crate::ports::Millis;
+use crate::protocol::{Command, Need, Request, Subject};
+use crate::rooms::{Room, Rooms};
+use serde_json::Value;
+
+/// Where the rooms stand.
+#[derive(Debug)]
+pub(super) struct Doors {
+    /// Those that are there.
+    here: Rooms,
+    /// Those that were asked for and have not come yet.
+    asked: Rooms,
+}
+
+impl Doors {
+    /// Those of a workspace that was just opened.
+    pub fn new(page_tools: bool) -> Doors {
+        Doors { here: rooms_of(page_tools), asked: Rooms::NONE }
+    }
+}
+
+impl Harness {
+    /// Asks for the rooms that an input needs and that nobody has asked for.
+    pub(super) fn ask_for_rooms(&mut self, input: &Input) {
+        for room in self.lacks(input).but(self.doors.asked).iter() {
+            self.doors.asked = self.doors.asked.and(Rooms::of(room));
+            self.core.outbox.act(Action::Room(room));
+        }
+    }
+
+    /// The rooms that are not there yet and that this input needs.
+    fn lacks(&self, input: &Input) -> Rooms {
+        match input {
+            Input::Command { request: Ok(request), .. } => needed(request).but(self.doors.here),
+            _ => Rooms::NONE,
+        }
+    }
+
+    /// Whether an input has to wait for a room, for itself or for one of those that were given `before` it.
+    pub(super) fn waits_for_a_room(&self, input: &Input, before: &[(Millis, Input)]) -> bool {
+        if !self.lacks(input).is_empty() {
+            return true;
+        }
+        let Input::Command { request: Ok(request), .. } = input else { return false };
+        let holds = |(_, first): &(Millis, Input)| match first {
+            Input::Command { request: Ok(first_request), .. } => {
+                !self.lacks(first).is_empty() && builds_on(request, first_request)
+            }
+            _ => false,
+        };
+        before.iter().any(holds)
+    }
+
+    /// A room is there, or it does not come.
+    pub(super) fn room_came(&mut self, room: Room, result: Result<(), String>) {
+        let it = Rooms::of(room);
+        self.doors.asked = self.doors.asked.but(it);
+        let Err(why) = result else {
+            self.doors.here = self.doors.here.and(it);
+            return;
+        };
+        let error = not_there(&why);
+        for (at, input) in std::mem::take(&mut self.deferred) {
+            match &input {
+                Input::Command { id, .. } if self.lacks(&input).has(room) => {
+                    self.core.reply_now(*id, Err(error.clone()));
+                }
+                _ => self.deferred.push((at, input)),
+            }
+        }
+    }
+}
+
+/// The error that a room does not come.
+pub fn not_there(why: &str) -> ErrorInfo {
+    ErrorInfo::new(Code::WasmUnavailable, why)
+        .hint("try again; after a deployment of a new version, reload the page")
+}
+
+/// The rooms that a command needs: those of its row, and those of the providers that it brings.
+fn needed(request: &Request) -> Rooms {
+    let (args, row) = (request.args(), request.command.row());
+    let config = match request.command {
+        Command::StartAgent | Command::ConfigureAgent => Some(args.all()),
+        Command::StandIn => args.get("config"),
+        _ => None,
+    };
+    config.map_or(Rooms::NONE, of_config).and(row.rooms)
+}
+
+/// The rooms without which no workspace can be opened so. Where its page tools are wanted they are told at once.
+pub fn rooms_of(page_tools: bool) -> Rooms {
+    if page_tools { Rooms::of(Room::Pages) } else { Rooms::NONE }
+}
+
+/// What the providers of a configuration speak. One that is none brings nothing: it is refused when it is read.
+fn of_config(config: &Value) -> Rooms {
+    let named = config.get("providers").and_then(Value::as_object);
+    let providers =
+        config.get("provider").into_iter().chain(named.into_iter().flat_map(|named| named.values()));
+    let mut rooms = Rooms::NONE;
+    for provider in providers {
+        let text = |name: &str| provider.get(name).and_then(Value::as_str).unwrap_or_default();
+        rooms = rooms.and(Wire::rooms_of(text("kind"), text("preset")));
+    }
+    rooms
+}
+
+/// Whether a command may build on one that was given before it: then it comes after it. What only reads, what a person
+/// answers, and what stops or ends something never waits for another's room.
+fn builds_on(later: &Request, first: &Request) -> bool {
+    let (row, first_row) = (later.command.row(), first.command.row());
+    match later.command {
+        Command::Interrupt
+        | Command::LetGo
+        | Command::Draft
+        | Command::Close
+        | Command::ResolvePermission
+        | Command::ToolsResolve
+        | Command::File
+        | Command::SessionsList
+        | Command::KeysList
+        | Command::Storage
+        | Command::Persist => false,
+        // A configuration that comes later finds no agent.
+        Command::StopAgent => matches!(first.command, Command::StartAgent | Command::StandIn),
+        _ if row.need == Need::Read => false,
+        // The agent itself, its tools and its pages; or else one session.
+        _ => match (row.subject, first_row.subject) {
+            (_, Subject::None) => row.runs || row.subject == Subject::None,
+            (Subject::None, _) => false,
+            _ => same_session(later, first),
+        },
+    }
+}
+
+/// Whether two commands are about one session, as far as they say so; a run may be of any.
+fn same_session(later: &Request, first: &Request) -> bool {
+    let of = |request: &Request| {
+        let text = |name: &str| request.args().all().get(name).and_then(Value::as_str).map(String::from);
+        match request.command.row().subject {
+            Subject::Session => Some(text("sessionId").unwrap_or_else(|| super::DEFAULT_SESSION.into())),
+            Subject::Id => text("id"),
+            _ => None,
+        }
+    };
+    match (of(later), of(first)) {
+        (Some(later), Some(first)) => later == first,
+        _ => true,
+    }
+}

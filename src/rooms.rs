@@ -1,0 +1,91 @@
+//! The rooms of the house that arrive when they are needed.
+//!
+//! Decides which there are. The build makes of each a part of the module of its own, which shares memory and table with
+//! the rest (`xtask/src/build/parts/`). Promises: a set of rooms is a few bits, and can be said in a table. Leaves to
+//! others: what needs a room (the rows of wires and commands, `harness/rooms.rs`), and how it comes (`js/rooms.js`).
+
+macro_rules! rooms {
+    ($( $(#[$doc:meta])* $name:ident = $text:literal ;)*) => {
+        /// A room that arrives when it is needed.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Room { $( $(#[$doc])* $name, )* }
+
+        impl Room {
+            /// All of them.
+            pub const ALL: &'static [Room] = &[ $( Room::$name, )* ];
+
+            /// The stable name, which is also that of its file.
+            pub fn as_str(self) -> &'static str {
+                match self { $( Room::$name => $text, )* }
+            }
+        }
+    };
+}
+
+rooms! {
+    /// Anthropic Messages.
+    Anthropic = "anthropic";
+    /// OpenAI Chat Completions and Ollama's API, whose messages are alike.
+    Chat = "chat";
+    /// OpenAI Responses.
+    Responses = "responses";
+    /// The pages of a workspace, and the tools for them.
+    Pages = "pages";
+    /// Export, import, replay and fork.
+    Carry = "carry";
+}
+
+/// Some rooms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rooms(u16);
+
+impl Rooms {
+    /// None of them.
+    pub const NONE: Rooms = Rooms(0);
+
+    /// This one alone.
+    pub const fn of(room: Room) -> Rooms {
+        Rooms(1 << room as u16)
+    }
+
+    /// These and those.
+    pub const fn and(self, those: Rooms) -> Rooms {
+        Rooms(self.0 | those.0)
+    }
+
+    /// These but for those.
+    pub const fn but(self, those: Rooms) -> Rooms {
+        Rooms(self.0 & !those.0)
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether this one is among them.
+    pub const fn has(self, room: Room) -> bool {
+        self.0 & Rooms::of(room).0 != 0
+    }
+
+    /// One after the other.
+    pub fn iter(self) -> impl Iterator<Item = Room> {
+        Room::ALL.iter().copied().filter(move |room| self.has(*room))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_rooms() {
+        let (one, other) = (Rooms::of(Room::Anthropic), Rooms::of(Room::Responses));
+        let both = one.and(other);
+        assert_eq!(both.iter().collect::<Vec<_>>(), [Room::Anthropic, Room::Responses]);
+        assert!(both.has(Room::Responses) && !both.has(Room::Chat));
+        assert_eq!(both.but(one), other);
+        assert!(one.but(both).is_empty() && Rooms::NONE.is_empty() && !one.is_empty());
+        assert!(Room::ALL.len() <= 16);
+    }
+}

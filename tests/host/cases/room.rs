@@ -1,0 +1,154 @@
+//! Rooms that arrive when they are needed, case by case: what waits for one, and what becomes of it when none comes.
+
+use crate::support::calm;
+use crate::support::sim::World;
+use lodger::error::Code;
+use lodger::rooms::Room;
+use serde_json::{Value, json};
+
+fn provider(kind: &str) -> Value {
+    json!({ "kind": kind, "apiKey": "sk-0123456789abcdef", "model": "m" })
+}
+
+fn config(kind: &str) -> Value {
+    json!({ "provider": provider(kind) })
+}
+
+/// A page that waits for the rooms of its first command.
+fn opened() -> World {
+    let mut world = World::calm();
+    world.equip(0);
+    world.settle(0);
+    world
+}
+
+fn code(world: &World, id: u32) -> Option<Code> {
+    world.pages[0].asked[&id].answer.as_ref()?.as_ref().err().map(|error| error.code)
+}
+
+fn answered(world: &World, id: u32) -> bool {
+    world.pages[0].asked[&id].answer.is_some()
+}
+
+#[test]
+fn a_provider_brings_the_room_of_its_wire_and_each_is_asked_for_once() {
+    let rooms = [
+        ("anthropic", Room::Anthropic),
+        ("openai", Room::Chat),
+        ("ollama", Room::Chat),
+        ("openai-responses", Room::Responses),
+    ];
+    for (kind, room) in rooms {
+        let mut world = opened();
+        let start = world.command(0, "startAgent", config(kind));
+        assert_eq!(world.pages[0].awaited, [room], "{kind}");
+        assert!(!answered(&world, start));
+        world.settle(0);
+        assert!(answered(&world, start));
+        world.command(0, "configureAgent", config(kind));
+        assert!(world.pages[0].awaited.is_empty(), "it is there");
+    }
+    let mut world = opened();
+    let spare =
+        json!({ "a": provider("anthropic"), "b": provider("openai-responses"), "c": provider("anthropic") });
+    world.command(0, "startAgent", json!({ "provider": provider("ollama"), "providers": spare }));
+    assert_eq!(world.pages[0].awaited, [Room::Anthropic, Room::Chat, Room::Responses]);
+    // What is no provider brings nothing, and is refused as ever.
+    let mut world = opened();
+    let refused = world.fails(0, "startAgent", json!({ "provider": { "kind": "nobody" } }));
+    assert_eq!(refused.code, Code::InvalidConfig);
+}
+
+#[test]
+fn what_builds_on_a_start_comes_after_it_and_what_only_reads_does_not_wait() {
+    let mut world = opened();
+    let start = world.command(0, "startAgent", config("anthropic"));
+    let says = world.command(0, "sendMessage", json!({ "text": "hello" }));
+    let reads = world.command(0, "history", json!({}));
+    let stops = world.command(0, "interrupt", json!({ "sessionId": "other" }));
+    world.settle_without_rooms(0);
+    assert!(!answered(&world, start) && !answered(&world, says), "nothing is begun");
+    assert!(answered(&world, reads) && answered(&world, stops));
+    world.finish_room(0, 0, Ok(()));
+    world.settle(0);
+    assert!(answered(&world, start));
+    // The agent was about to start when it was said.
+    assert_eq!(code(&world, says), Some(Code::NotRunning));
+}
+
+#[test]
+fn a_stop_comes_after_the_start_that_waits_and_a_message_is_interrupted_that_waits() {
+    let mut world = opened();
+    let start = world.command(0, "startAgent", config("anthropic"));
+    let stop = world.command(0, "stopAgent", json!({}));
+    assert!(!answered(&world, stop));
+    world.settle(0);
+    assert!(answered(&world, start) && answered(&world, stop));
+    assert_eq!(calm::status(&world)["lifecycle"], "Stopped");
+
+    world.must(0, "startAgent", config("anthropic"));
+    let change = world.command(0, "configureAgent", config("ollama"));
+    let says = world.command(0, "sendMessage", json!({ "text": "hello" }));
+    world.command(0, "interrupt", json!({}));
+    assert_eq!(code(&world, says), Some(Code::Aborted));
+    world.settle(0);
+    assert!(answered(&world, change));
+    assert!(world.pages[0].models.is_empty());
+}
+
+#[test]
+fn a_room_that_does_not_come_rejects_what_needs_it_ends_no_run_and_is_asked_for_again() {
+    let mut world = opened();
+    world.must(0, "startAgent", config("anthropic"));
+    let run = calm::send(&mut world, "hello");
+    let change = world.command(0, "configureAgent", config("ollama"));
+    world.finish_room(0, 0, Err("offline".into()));
+    world.settle(0);
+    let error = world.pages[0].asked[&change].answer.clone().unwrap().unwrap_err();
+    assert_eq!((error.code, error.retryable()), (Code::WasmUnavailable, true));
+    assert!(error.message.contains("offline"), "{error}");
+    // The run is at work, and with whom it was.
+    world.answers(0, calm::says("done"));
+    let result = world.must(0, "result", json!({ "runId": run }));
+    assert_eq!((&result["outcome"], &result["text"]), (&json!("completed"), &json!("done")));
+
+    let change = world.command(0, "configureAgent", config("ollama"));
+    assert_eq!(world.pages[0].awaited, [Room::Chat]);
+    world.settle(0);
+    assert!(answered(&world, change) && code(&world, change).is_none());
+}
+
+#[test]
+fn a_standby_has_its_rooms_before_it_takes_over_and_a_fresh_instance_asks_for_them_again() {
+    let mut world = opened();
+    world.must(0, "startAgent", config("anthropic"));
+    calm::send(&mut world, "hello");
+    let standby = world.open();
+    let mut joins = config("anthropic");
+    joins["ifRunning"] = "join".into();
+    let joined = world.command(standby, "startAgent", joins);
+    assert_eq!(world.pages[standby].awaited, [Room::Anthropic]);
+    world.settle(standby);
+    let refused = world.pages[standby].asked[&joined].answer.clone().unwrap().unwrap_err();
+    assert_eq!(refused.code, Code::AlreadyRunning);
+
+    // The holder dies: nothing has to come first.
+    world.crash(0, true);
+    world.command(standby, "standIn", json!({ "config": config("anthropic"), "after": 1 }));
+    assert!(world.pages[standby].awaited.is_empty());
+    world.settle(standby);
+    assert_eq!(world.pages[standby].models.len(), 1, "the call that was cut is made again");
+
+    // The page that died has come back with a module in which no room is.
+    world.command(0, "startAgent", config("anthropic"));
+    assert_eq!(world.pages[0].awaited, [Room::Anthropic]);
+}
+
+#[test]
+fn who_closes_waits_for_no_room() {
+    let mut world = opened();
+    let start = world.command(0, "startAgent", config("anthropic"));
+    world.command(0, "close", json!({}));
+    assert!(world.pages[0].closed);
+    assert_eq!(code(&world, start), Some(Code::WorkspaceClosed));
+}
