@@ -8,6 +8,7 @@
 //! Its parts, from the ground up. A part owns its state and reaches no part above it:
 //!
 //! - `core`: time, who asks, the outbox, the sessions (`slots`), the secrets.
+//! - `keys`: what commands do with keys, and those that are tried.
 //! - `setup`: configuration, tools and skills.
 //! - `calls`: what is under way outside, and what is told of it (`streaming`, `events`).
 //! - `pages`: operations on pages.
@@ -24,6 +25,7 @@ mod core;
 mod ends;
 mod events;
 mod files;
+mod heard;
 mod keys;
 mod order;
 mod outbox;
@@ -42,6 +44,7 @@ mod start;
 mod streaming;
 mod waits;
 mod watch;
+mod whole;
 
 pub use action::{Action, By, CallKey, Input, ModelRequest, Notice};
 pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
@@ -52,10 +55,10 @@ pub use secrets::Secrets;
 pub use start::{FORMAT_KEY, check_format};
 
 use crate::error::{Code, ErrorInfo};
-use crate::model::{Delta, Usage};
 use crate::ports::{Millis, PatternEngine};
 use crate::session::Session;
 use core::Core;
+use keys::Keys;
 use reads::{After, Listing, Reads};
 use runs::Runner;
 
@@ -71,6 +74,7 @@ pub struct Harness {
     closing: Option<Option<u32>>,
     /// Until which epoch an agent was stopped on purpose: what was always allowed until then is not any more.
     stopped: u64,
+    keys: Keys,
     start: Option<start::Start>,
     epoch_commit: Option<u64>,
     reads: Reads,
@@ -91,6 +95,7 @@ impl Harness {
             closed: false,
             closing: None,
             stopped: 0,
+            keys: Keys::default(),
             start: None,
             epoch_commit: None,
             reads: Reads::default(),
@@ -128,22 +133,6 @@ impl Harness {
     /// How many results and pieces of answers came too late: nobody waited for them any more, and they were dropped.
     pub fn dropped(&self) -> u64 {
         self.core.runs.all_dropped()
-    }
-
-    /// A piece of an answer. `false`: nobody wants it any more.
-    pub fn delta(&mut self, call: CallKey, delta: Delta<'_>) -> bool {
-        self.runner.calls.delta(&mut self.core, call, delta)
-    }
-
-    /// Everything of one network read has come: the page is told, in one event a part. `usage`:
-    /// [`Decoder::usage`](crate::model::Decoder::usage), which counts if the answer comes to no end of its own.
-    pub fn flush(&mut self, now: Millis, call: CallKey, usage: Usage) {
-        self.runner.calls.flush(&mut self.core, &self.runner.setup, now, call, usage);
-    }
-
-    /// Something of an answer has come: bytes of its body, or else its head.
-    pub fn heard(&mut self, now: Millis, call: CallKey, bytes: bool) {
-        self.runner.calls.heard(&mut self.core, now, call, bytes);
     }
 
     /// Something happened, at this time. Follow it by [`Harness::poll`] until that gives nothing more.
@@ -203,7 +192,8 @@ impl Harness {
         if self.must_finish() {
             return None;
         }
-        let due = [self.runner.deadline(&self.core), self.core.outbox.due(), self.removal_due()];
+        let due =
+            [self.runner.deadline(&self.core), self.keys.due(), self.core.outbox.due(), self.removal_due()];
         due.into_iter().flatten().min()
     }
 
@@ -239,6 +229,7 @@ impl Harness {
             Input::Late(call) => self.core.runs.late(call),
             Input::Tick => {
                 self.runner.tick(&mut self.core);
+                self.keys.tick(&mut self.core);
                 self.end_removals();
             }
         }

@@ -528,7 +528,12 @@ impl Runner {
                 Ok((_, tool)) => tool.clone(),
                 Err(_) => None,
             },
-            key_is_asked: matches!(&request, Ok((request, _)) if request.asks_for_a_key()),
+            http: match &request {
+                Ok((ModelRequest::Http { http, request, .. }, _)) => {
+                    Some((Rc::clone(http), request.url.clone()))
+                }
+                _ => None,
+            },
         };
         let model = LiveModel::new(session, run, call, asked, base, replaces);
         self.calls.models.insert(key, model);
@@ -578,7 +583,7 @@ impl Runner {
             }
             // Nothing has come of it but that.
             Err((error, None))
-                if model.asked.key_is_asked
+                if model.asked.asks_for_a_key()
                     && slot
                         .session
                         .run(&run)
