@@ -64,6 +64,8 @@ pub(super) struct LiveModel {
 /// Who was asked; the configuration may change while it answers.
 #[derive(Debug)]
 pub(super) struct Asked {
+    /// Whether the page is told what it says, as it comes.
+    pub told: bool,
     /// What the answer is recorded under.
     pub provider: String,
     /// What is known of the model.
@@ -276,9 +278,7 @@ impl Calls {
             part.told = until;
             model.said_at = now;
         }
-        // What a run says that works for another is told with its call.
-        let of_another = core.sessions.get(&session).and_then(|slot| slot.session.run(&run));
-        if of_another.is_some_and(|run| run.delegate.is_some()) {
+        if !model.asked.told {
             return;
         }
         let replaced = !news.is_empty() && std::mem::take(&mut model.replaces);
