@@ -1,91 +1,47 @@
 //! What comes back in pieces or from the page: answers of models, and answers to the pump's own questions.
 
 use super::env;
-use super::fetch::{self, Attempt, Trial};
+use super::fetch::{self, Attempt};
 use super::pump::{Deliver, Pump, broken_down};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Http, Input};
 use crate::model::Decoder;
-use crate::model::errors::{no_answer, redirected};
-use crate::ports::Millis;
+use crate::model::errors::no_answer;
 use std::rc::Rc;
 
-/// How much of an answer is read that is an error, and of one that answers a command, in bytes.
-const ERROR_BODY: usize = 64 * 1024;
-const COMMAND_BODY: usize = 8 * 1024 * 1024;
-
-/// An answer of a model on its way.
+/// An answer on its way.
 pub(super) struct Incoming {
-    decoder: Decoder,
+    /// What reads it where it streams; else the harness gets it as it is.
+    decoder: Option<Decoder>,
     /// Whether the head of an HTTP answer has come.
     begun: bool,
-    /// The head of an answer that does not stream (an error, or what a command asked for), and its body so far.
-    whole: Option<Whole>,
     /// What was sent; `None`: a custom model answers.
     attempt: Option<Rc<Attempt>>,
-    /// Whether a command's request is made once more if the key is refused, with another one.
-    again: bool,
-}
-
-struct Whole {
-    status: u16,
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
-    /// When its head came.
-    since: Millis,
-}
-
-impl Whole {
-    fn is_good(&self) -> bool {
-        (200..300).contains(&self.status)
-    }
-
-    /// Why it is none of what was asked for. Keys are taken out first: the error has its beginning only, and half of one
-    /// would not be found again.
-    fn error(self, pump: &Pump, attempt: &Attempt) -> ErrorInfo {
-        let harness = pump.inner().harness.borrow();
-        let Whole { status, mut headers, body, .. } = self;
-        for (_, value) in &mut headers {
-            *value = harness.secrets().scrubbed(std::mem::take(value));
-        }
-        // A browser that must not follow tells neither the status nor where to.
-        if status == 0 || (300..400).contains(&status) {
-            let location =
-                headers.iter().find(|(name, _)| name == "location").map(|(_, value)| value.as_str());
-            return redirected(&attempt.request.url, location);
-        }
-        let body = harness.secrets().scrubbed(String::from_utf8_lossy(&body).into_owned());
-        attempt.http.preset.wire.error(status, &headers, &body, pump.now())
-    }
 }
 
 impl Incoming {
-    pub fn http(attempt: Rc<Attempt>, again: bool) -> Incoming {
-        let decoder = Decoder::new(attempt.http.preset.wire);
-        Incoming { decoder, begun: false, whole: None, attempt: Some(attempt), again }
+    /// Over HTTP. `streams`: a model is asked.
+    pub fn http(attempt: Rc<Attempt>, streams: bool) -> Incoming {
+        let decoder = streams.then(|| Decoder::new(attempt.http.preset.wire));
+        Incoming { decoder, begun: false, attempt: Some(attempt) }
     }
 
     pub fn custom() -> Incoming {
-        Incoming { decoder: Decoder::custom(), begun: false, whole: None, attempt: None, again: false }
-    }
-
-    fn command(&self) -> Option<(&Attempt, &Trial)> {
-        let attempt = self.attempt.as_deref()?;
-        Some((attempt, attempt.command.as_ref()?))
+        Incoming { decoder: Some(Decoder::custom()), begun: false, attempt: None }
     }
 }
 
 /// The head of an HTTP answer has come.
 pub(super) fn head(pump: &Pump, call: CallKey, status: u16, headers: Vec<(String, String)>) {
+    if broken_down() {
+        return;
+    }
     let now = pump.now();
+    let streams = pump.inner().harness.borrow_mut().head(now, call, status, headers);
     if let Some(incoming) = pump.inner().incoming.borrow_mut().get_mut(call) {
         incoming.begun = true;
-        let whole = Whole { status, headers, body: Vec::new(), since: now };
-        if !whole.is_good() || incoming.command().is_some() {
-            incoming.whole = Some(whole);
-        }
+        incoming.decoder.take_if(|_| !streams);
     }
-    pump.inner().harness.borrow_mut().heard(now, call, false);
     // The time of the next stage may be shorter.
     pump.run();
 }
@@ -103,37 +59,31 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
         return false;
     }
     let Some(mut incoming) = pump.inner().incoming.borrow_mut().remove(call) else { return false };
-    let most = if incoming.command().is_some() { COMMAND_BODY } else { ERROR_BODY };
-    if let (Some(Whole { body, since, .. }), Piece::Bytes(bytes)) = (&mut incoming.whole, piece) {
-        let patience = incoming.attempt.as_ref().map_or(Millis::MAX, |attempt| attempt.http.timeouts.silence);
-        let room = most.saturating_sub(body.len()).min(bytes.len());
-        body.extend_from_slice(bytes.get(..room).unwrap_or_default());
-        let now = pump.now();
-        // An error need not be read to its end, and may have none.
-        let enough = body.len() >= most || now.saturating_sub(*since) > patience;
+    let Some(decoder) = &mut incoming.decoder else {
         pump.inner().incoming.borrow_mut().insert(call, incoming);
-        if enough {
+        let Piece::Bytes(bytes) = piece else { return true };
+        let now = pump.now();
+        let wanted = pump.inner().harness.borrow_mut().body(now, call, bytes);
+        if !wanted {
             stop(pump, call);
             over(pump, call, Ok(()));
-        } else {
-            pump.inner().harness.borrow_mut().heard(now, call, true);
         }
-        return !enough;
-    }
+        return wanted;
+    };
     let result = {
         let mut harness = pump.inner().harness.borrow_mut();
         let sink = &mut |delta: crate::model::Delta<'_>| {
             harness.delta(call, delta);
         };
         match piece {
-            Piece::Bytes(bytes) => incoming.decoder.push(bytes, sink),
-            Piece::Chunk(json) => incoming.decoder.push_chunk(json, sink),
-            Piece::Text(text) => incoming.decoder.push_text(text, sink),
+            Piece::Bytes(bytes) => decoder.push(bytes, sink),
+            Piece::Chunk(json) => decoder.push_chunk(json, sink),
+            Piece::Text(text) => decoder.push_text(text, sink),
         }
     };
     match result {
         Ok(()) => {
-            let usage = incoming.decoder.usage();
+            let usage = decoder.usage();
             pump.inner().incoming.borrow_mut().insert(call, incoming);
             let now = pump.now();
             pump.inner().harness.borrow_mut().flush(now, call, usage);
@@ -141,7 +91,7 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
             true
         }
         Err(error) => {
-            let answer = incoming.decoder.snapshot();
+            let answer = decoder.snapshot();
             stop(pump, call);
             pump.input(Input::Answered { call, result: Err((error, Some(answer))) });
             false
@@ -151,52 +101,27 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
 
 /// An answer is over: its body has ended, or the request has failed.
 pub(super) fn over(pump: &Pump, call: CallKey, result: Result<(), ErrorInfo>) {
-    let Some(mut incoming) = pump.inner().incoming.borrow_mut().remove(call) else { return };
+    let Some(incoming) = pump.inner().incoming.borrow_mut().remove(call) else { return };
     forget(pump, call);
-    if result.is_ok() && incoming.whole.is_none() {
-        // An error stays in the decoder, which tells it when it finishes.
-        let _ = incoming.decoder.end(&mut |delta| {
-            pump.inner().harness.borrow_mut().delta(call, delta);
-        });
+    if broken_down() {
+        return;
     }
-    let attempt = incoming.attempt.clone();
-    let bad = match (incoming.whole.take_if(|whole| !whole.is_good()), &attempt) {
-        (Some(whole), Some(attempt)) => Some(whole.error(pump, attempt)),
-        _ => None,
+    let Some(mut decoder) = incoming.decoder else {
+        let now = pump.now();
+        pump.inner().harness.borrow_mut().over(now, call, result);
+        return pump.run();
     };
-    // A function may have given a key that has expired.
-    if let (true, Some(attempt), Some(error)) = (incoming.again, &attempt, &bad)
-        && error.code == Code::Auth
-        && error.provider.status == Some(401)
-    {
-        return fetch::begin(pump, call, Rc::clone(attempt), true);
-    }
-    if let Some((attempt, trial)) = incoming.command() {
-        let body = incoming.whole.as_ref().map(|whole| String::from_utf8_lossy(&whole.body).into_owned());
-        let result = bad.map_or(result, Err).map(|()| body.unwrap_or_default());
-        return fetch::tried(pump, attempt, trial, result);
-    }
-    let result = match (bad, result) {
-        (Some(error), _) => Err((error, None)),
-        (None, Err(error)) => Err((error, Some(incoming.decoder.snapshot()))),
-        (None, Ok(())) => incoming.decoder.finish().map_err(|(error, answer)| (error, Some(answer))),
+    let result = match result {
+        Ok(()) => {
+            // An error stays in the decoder, which tells it when it finishes.
+            let _ = decoder.end(&mut |delta| {
+                pump.inner().harness.borrow_mut().delta(call, delta);
+            });
+            decoder.finish().map_err(|(error, answer)| (error, Some(answer)))
+        }
+        Err(error) => Err((error, Some(decoder.snapshot()))),
     };
     pump.input(Input::Answered { call, result });
-}
-
-/// A command's request takes too long.
-pub(super) fn too_late(pump: &Pump, call: CallKey) {
-    let Some(incoming) = pump.inner().incoming.borrow_mut().remove(call) else { return };
-    stop(pump, call);
-    if let Some((attempt, trial)) = incoming.command() {
-        let error = ErrorInfo::new(Code::Timeout, "the provider did not answer in time");
-        fetch::tried(
-            pump,
-            attempt,
-            trial,
-            Err(error.hint("check the provider's baseUrl, or try again in a moment")),
-        );
-    }
 }
 
 /// Aborts this call, of any kind, and forgets it.

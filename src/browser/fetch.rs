@@ -16,8 +16,8 @@ use crate::json;
 use crate::list::Listed;
 use crate::model::errors::check_header;
 use crate::object::Object;
+use crate::ports::HttpRequest;
 use crate::ports::marks::has_marks;
-use crate::ports::{HttpRequest, Millis};
 use js_sys::{Function, Promise, Uint8Array};
 use serde_json::Value;
 use std::rc::{Rc, Weak};
@@ -40,20 +40,7 @@ const UNMADE: i32 = -4;
 pub(super) struct Attempt {
     pub http: Rc<Http>,
     pub request: HttpRequest,
-    /// It answers this command of the page, not a run: by the list of models, or by whether the key is good.
-    pub command: Option<Trial>,
 }
-
-/// A command that tries a key.
-pub(super) struct Trial {
-    pub id: u32,
-    pub list: bool,
-    /// What gives it up.
-    timer: u32,
-}
-
-/// How long a key is tried at most, in milliseconds.
-const TRIAL_MS: Millis = 30_000;
 
 /// Begins a model call.
 pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
@@ -75,50 +62,18 @@ pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
             });
         }
         ModelRequest::Http { http, request, refused } => {
-            begin(pump, call, Rc::new(Attempt { http, request, command: None }), refused);
+            begin(pump, call, Attempt { http, request }, refused, true);
         }
     }
 }
 
-/// Tries a provider's key: a command of the page asks for it.
-pub(super) fn try_key(pump: &Pump, id: u32, http: Rc<Http>, request: HttpRequest, list: bool) {
-    let call = next_call(pump);
-    let late = pump.clone();
-    let give_up = task::once(move || calls::too_late(&late, call));
-    let limit = TRIAL_MS.min(http.timeouts.connect) as f64;
-    let timer = env::after(&pump.inner().scope, limit, &give_up);
-    let command = Some(Trial { id, list, timer });
-    begin(pump, call, Rc::new(Attempt { http, request, command }), false);
-}
-
-/// What came of it: the body of a 2xx answer, or what went wrong.
-pub(super) fn tried(pump: &Pump, attempt: &Attempt, trial: &Trial, result: Result<String, ErrorInfo>) {
-    let inner = pump.inner();
-    env::cancel(&inner.scope, trial.timer);
-    let models =
-        result.and_then(|body| attempt.http.preset.wire.models(&attempt.http.endpoint, trial.list, &body));
-    let models = {
-        let harness = inner.harness.borrow();
-        models
-            .map(|models| harness.secrets().scrubbed_value(models.into()))
-            .map_err(|error| harness.secrets().clean(error))
-    };
-    let result = match models {
-        Ok(models) if trial.list => Ok(models),
-        Err(error) if trial.list => Err(error),
-        Ok(_) => Ok(Object::new().flag("ok", true).done()),
-        Err(error) => Ok(Object::new().flag("ok", false).value("error", error.to_json()).done()),
-    };
-    pump.deliver(Deliver::Reply(trial.id, result.map(|value| Some(json::json(&value)))));
-}
-
-/// Makes a request: `refused` after the key of the same one was.
-pub(super) fn begin(pump: &Pump, call: CallKey, attempt: Rc<Attempt>, refused: bool) {
-    let asks = attempt.command.is_some() && matches!(attempt.http.key, Some(Given::Ask(_))) && !refused;
-    pump.inner().incoming.borrow_mut().insert(call, Incoming::http(Rc::clone(&attempt), asks));
+/// Makes a request. `refused`: the key of the same one was; `streams`: a model is asked, whose answer is read as it comes.
+pub(super) fn begin(pump: &Pump, call: CallKey, attempt: Attempt, refused: bool, streams: bool) {
+    let attempt = Rc::new(attempt);
+    pump.inner().incoming.borrow_mut().insert(call, Incoming::http(Rc::clone(&attempt), streams));
     let pump = pump.clone();
     task::start(async move {
-        if let Err(error) = send(&pump, call, &attempt, refused).await {
+        if let Err(error) = send(&pump, call, &attempt, refused, streams).await {
             calls::over(&pump, call, Err(error));
         }
     });
@@ -147,8 +102,13 @@ fn head(bytes: &[u8]) -> Vec<(String, String)> {
     pairs.as_ref().and_then(Value::as_array).into_iter().flatten().filter_map(pair).list()
 }
 
-async fn send(pump: &Pump, call: CallKey, attempt: &Attempt, refused: bool) -> Result<(), ErrorInfo> {
-    let Attempt { http, request, .. } = attempt;
+async fn send(
+    pump: &Pump,
+    call: CallKey,
+    Attempt { http, request }: &Attempt,
+    refused: bool,
+    streams: bool,
+) -> Result<(), ErrorInfo> {
     let controller = env::aborter(&pump.inner().scope);
     pump.inner().aborters.borrow_mut().insert(call, controller.clone());
     let key = match &http.key {
@@ -175,9 +135,10 @@ async fn send(pump: &Pump, call: CallKey, attempt: &Attempt, refused: bool) -> R
         return Ok(());
     }
     let signal = controller.signal();
-    let (asked, body) = match attempt.command {
-        Some(_) => (made(http, request, body, &headers)?, None),
-        None => (request_json(http, request, &headers).into(), body),
+    let (asked, body) = if streams {
+        (request_json(http, request, &headers).into(), body)
+    } else {
+        (made(http, request, body, &headers)?, None)
     };
     send_by_script(&pump.inner().heard, call, &signal, &asked, &body.into());
     Ok(())

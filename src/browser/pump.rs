@@ -2,6 +2,7 @@
 
 use super::calls::Incoming;
 use super::env::{self, Scope};
+use super::fetch::Attempt;
 use super::patterns::Engine;
 use super::store::Store;
 use super::vault::{self, Vault};
@@ -325,7 +326,9 @@ impl Pump {
                 self.deliver(Deliver::Call(call, function, kind, json.as_deref().map(JsValue::from), None));
             }
             Action::Vault { id, ask } => vault::ask(self, id, ask),
-            Action::TryKey { id, http, request, list } => fetch::try_key(self, id, http, request, list),
+            Action::Send { call, http, request, refused } => {
+                fetch::begin(self, call, Attempt { http, request }, refused, false);
+            }
             Action::Abort(call) => calls::abort(self, call),
             Action::Storage(id) => self.storage(id),
             Action::Persist(id) => {

@@ -1,6 +1,6 @@
 //! What goes into the harness and what comes out of it.
 
-use super::config::{Function, Given, Http};
+use super::config::{Function, Http};
 use super::keys::VaultAsk;
 use crate::error::ErrorInfo;
 use crate::find;
@@ -185,7 +185,9 @@ pub enum Action {
         /// What.
         texts: Vec<String>,
     },
-    /// Call a model; pieces go to [`Harness::delta`](super::Harness::delta), the end is [`Input::Answered`].
+    /// Call a model; pieces go to [`Harness::delta`](super::Harness::delta), the end is [`Input::Answered`]. Of an answer
+    /// over HTTP the head is told first ([`Harness::head`](super::Harness::head)): one that does not stream goes as that
+    /// says.
     CallModel {
         /// The call's number.
         call: CallKey,
@@ -212,16 +214,17 @@ pub enum Action {
         /// What.
         ask: VaultAsk,
     },
-    /// Ask a provider by its key and answer this command, by the models (`list`) or by `{ ok, error? }`.
-    TryKey {
-        /// The command.
-        id: u32,
+    /// Send this request to a provider. Of its answer all goes to [`Harness::head`](super::Harness::head),
+    /// [`body`](super::Harness::body) and [`over`](super::Harness::over).
+    Send {
+        /// The call's number.
+        call: CallKey,
         /// The provider.
         http: Rc<Http>,
         /// What to send.
         request: HttpRequest,
-        /// Whether the list is wanted.
-        list: bool,
+        /// As in [`ModelRequest::Http`].
+        refused: bool,
     },
     /// Give the page the bytes of a file, as the answer to this command.
     File {
@@ -268,11 +271,6 @@ impl ModelRequest {
             ModelRequest::Http { request, .. } => &request.body,
             ModelRequest::Custom { json, .. } => json,
         }
-    }
-
-    /// Whether a function of the page gives its key.
-    pub(super) fn asks_for_a_key(&self) -> bool {
-        matches!(self, ModelRequest::Http { http, .. } if matches!(http.key, Some(Given::Ask(_))))
     }
 }
 

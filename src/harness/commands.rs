@@ -3,7 +3,6 @@
 use super::calls::Calls;
 use super::core::Core;
 use super::holding::Holding;
-use super::keys::VaultAsk;
 use super::page_calls::PageCall;
 use super::queue::{accepted, when_busy};
 use super::reads::Reads;
@@ -431,12 +430,12 @@ impl Harness {
                 self.runner.set_operator(&mut self.core, args.get("operator"))?;
                 self.core.reply(id, Ok(None));
             }
-            Command::KeysSet => self.runner.set_key(&mut self.core, id, request)?,
-            Command::KeysRemove => self.runner.remove_key(&mut self.core, id, request)?,
-            Command::KeysList => self.core.outbox.act(super::Action::Vault { id, ask: VaultAsk::List }),
+            Command::KeysSet => self.keys.set(&mut self.core, id, request)?,
+            Command::KeysRemove => self.keys.remove(&mut self.core, id, request)?,
+            Command::KeysList => self.keys.list(&mut self.core, id),
             Command::KeysValidate | Command::KeysModels => {
                 let provider = config::provider(args.get("provider").unwrap_or(&Value::Null))?;
-                self.runner.try_key(&mut self.core, id, command == Command::KeysModels, provider);
+                self.keys.begin_trial(&mut self.core, id, command == Command::KeysModels, provider);
             }
             Command::PagesCreate
             | Command::PagesRead

@@ -8,6 +8,7 @@
 //! Its parts, from the ground up. A part owns its state and reaches no part above it:
 //!
 //! - `core`: time, who asks, the outbox, the sessions (`slots`), the secrets.
+//! - `keys`: what commands do with keys, and those that are tried.
 //! - `setup`: configuration, tools and skills.
 //! - `calls`: what is under way outside, and what is told of it (`streaming`, `events`).
 //! - `pages`: operations on pages.
@@ -26,6 +27,7 @@ mod core;
 mod ends;
 mod events;
 mod files;
+mod heard;
 mod holding;
 mod keys;
 mod order;
@@ -46,6 +48,7 @@ mod start;
 mod streaming;
 mod waits;
 mod watch;
+mod whole;
 
 pub use action::{Action, By, CallKey, Input, ModelRequest, Notice};
 pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
@@ -57,11 +60,11 @@ pub use secrets::Secrets;
 pub use start::{FORMAT_KEY, check_format};
 
 use crate::error::{Code, ErrorInfo};
-use crate::model::{Delta, Usage};
 use crate::ports::{Millis, PatternEngine};
 use crate::session::Session;
 use core::Core;
 use holding::Holding;
+use keys::Keys;
 use reads::{After, Listing, Reads};
 use rooms::Doors;
 use runs::Runner;
@@ -74,6 +77,7 @@ pub const DEFAULT_SESSION: &str = "default";
 pub struct Harness {
     core: Core,
     runner: Runner,
+    keys: Keys,
     reads: Reads,
     holding: Holding,
     doors: Doors,
@@ -92,6 +96,7 @@ impl Harness {
             doors: Doors::new(options.page_tools),
             runner: Runner::new(&options, &engine),
             core: Core::new(options, engine),
+            keys: Keys::default(),
             reads: Reads::default(),
             holding: Holding::default(),
             deferred: Vec::new(),
@@ -128,22 +133,6 @@ impl Harness {
     /// How many results and pieces of answers came too late: nobody waited for them any more, and they were dropped.
     pub fn dropped(&self) -> u64 {
         self.core.runs.all_dropped()
-    }
-
-    /// A piece of an answer. `false`: nobody wants it any more.
-    pub fn delta(&mut self, call: CallKey, delta: Delta<'_>) -> bool {
-        self.runner.calls.delta(&mut self.core, call, delta)
-    }
-
-    /// Everything of one network read has come: the page is told, in one event a part. `usage`:
-    /// [`Decoder::usage`](crate::model::Decoder::usage), which counts if the answer comes to no end of its own.
-    pub fn flush(&mut self, now: Millis, call: CallKey, usage: Usage) {
-        self.runner.calls.flush(&mut self.core, &self.runner.setup, now, call, usage);
-    }
-
-    /// Something of an answer has come: bytes of its body, or else its head.
-    pub fn heard(&mut self, now: Millis, call: CallKey, bytes: bool) {
-        self.runner.calls.heard(&mut self.core, now, call, bytes);
     }
 
     /// Something happened, at this time. Follow it by [`Harness::poll`] until that gives nothing more.
@@ -204,8 +193,12 @@ impl Harness {
         if self.must_finish() {
             return None;
         }
-        let due =
-            [self.runner.deadline(&self.core), self.core.outbox.due(), self.holding.removal_due(&self.core)];
+        let due = [
+            self.runner.deadline(&self.core),
+            self.keys.due(),
+            self.core.outbox.due(),
+            self.holding.removal_due(&self.core),
+        ];
         due.into_iter().flatten().min()
     }
 
@@ -249,6 +242,7 @@ impl Harness {
             Input::Late(call) => self.core.runs.late(call),
             Input::Tick => {
                 self.runner.tick(&mut self.core);
+                self.keys.tick(&mut self.core);
                 self.holding.end_removals(&mut self.core, &mut self.reads);
             }
         }

@@ -101,7 +101,7 @@ impl Outbox {
 
     /// Aborts a call. A call that still waits here was never made, and is not made any more.
     pub fn abort(&mut self, key: CallKey) {
-        let is_it = |action: &Action| matches!(action, Action::CallModel { call, .. } | Action::CallPage { call, .. } if *call == key);
+        let is_it = |action: &Action| matches!(action, Action::CallModel { call, .. } | Action::CallPage { call, .. } | Action::Send { call, .. } if *call == key);
         let before = self.ready.len() + self.effects.len();
         self.ready.retain(|action| !is_it(action));
         self.effects.retain(|(_, action)| !is_it(action));

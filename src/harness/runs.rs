@@ -16,7 +16,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::journal::{Entry, OfCall, OfConversation, OfQueue, OfRecord, OfRun, RecordKind, Scope, StoppedBy};
 use crate::json;
 use crate::list::Listed;
-use crate::model::{Answer, Block, Form, Settings, StopReason, Usage, Wire};
+use crate::model::{Answer, Block, Form, Peer, Settings, StopReason, ToolSpec, Usage, Wire};
 use crate::ports::PatternEngine;
 use crate::ports::marks::has_marks;
 use crate::ports::{Expect, Millis, Table, Write};
@@ -73,8 +73,18 @@ impl Core {
     }
 }
 
+/// What a model is asked, whoever it is.
+struct Question<'a> {
+    settings: Settings,
+    specs: Vec<ToolSpec>,
+    /// The conversation, as its provider reads it.
+    messages: &'a str,
+    /// Whether the key was refused that the page's function gave for it first.
+    refused: bool,
+}
+
 impl Setup {
-    /// The request that goes on with a session's conversation, and the tool that stands for the answer, if one does.
+    /// The request of a run's next model call, and the tool that stands for the answer, if one does.
     fn request(
         &self,
         core: &mut Core,
@@ -86,7 +96,29 @@ impl Setup {
         let Some(provider) = self.config.serving(on).filter(|provider| provider.configured()) else {
             return Err(not_configured());
         };
-        let mut peer = self.config.peer(on).ok_or_else(not_configured)?;
+        let peer = self.config.peer(on).ok_or_else(not_configured)?;
+        let Question { settings, specs, messages, refused } = self.question(core, session, run, peer)?;
+        let request = match provider {
+            config::Provider::Http(http) => {
+                let request = http.preset.wire.request(&http.endpoint, &settings, &specs, messages)?;
+                ModelRequest::Http { http: Rc::clone(http), request, refused }
+            }
+            config::Provider::Custom { stream, .. } => {
+                let json = Wire::custom_request(&settings, &specs, messages)?;
+                ModelRequest::Custom { stream: *stream, json }
+            }
+        };
+        Ok((request, settings.form.as_ref().and_then(Form::tool).map(String::from)))
+    }
+
+    /// The question that goes on with a session's conversation, as `peer` reads it.
+    fn question<'a>(
+        &self,
+        core: &'a mut Core,
+        session: &str,
+        run: &str,
+        mut peer: Peer,
+    ) -> Result<Question<'a>, ErrorInfo> {
         let system = match &self.config.instructions {
             Some(config::Given::Text(text)) => text.clone(),
             Some(config::Given::Ask(_)) => self.instructions.clone().unwrap_or_default(),
@@ -96,6 +128,7 @@ impl Setup {
         let AtHand { session, transcripts, .. } = core.sessions.get_mut(session).ok_or_else(gone)?;
         peer.name = session.name_of(peer.name);
         let asking = session.run(run).ok_or_else(gone)?;
+        let on = asking.on.as_deref();
         let policy = asking.policy(&session.policy);
         let mut system = prompt::system(&system, &self.skills, &session.tools, &policy, &session.mark);
         if let Some(delegate) = &asking.delegate {
@@ -110,7 +143,6 @@ impl Setup {
             }
             form
         });
-        let tool = form.as_ref().and_then(Form::tool).map(String::from);
         let settings = Settings { form, ..self.config.settings(on, system) };
         // All runs share one conversation; a run that works for another has a conversation of its own.
         let (key, runs) = match asking.delegate {
@@ -121,17 +153,7 @@ impl Setup {
             transcripts.insert(key, Transcript::new(peer, session));
         }
         let messages = transcripts.get_mut(key).ok_or_else(gone)?.extend(runs);
-        let request = match provider {
-            config::Provider::Http(http) => {
-                let request = http.preset.wire.request(&http.endpoint, &settings, &specs, messages)?;
-                ModelRequest::Http { http: Rc::clone(http), request, refused: asking.needs_another_key() }
-            }
-            config::Provider::Custom { stream, .. } => {
-                let json = Wire::custom_request(&settings, &specs, messages)?;
-                ModelRequest::Custom { stream: *stream, json }
-            }
-        };
-        Ok((request, tool))
+        Ok(Question { settings, specs, messages, refused: asking.needs_another_key() })
     }
 }
 
@@ -521,6 +543,8 @@ impl Runner {
         let on = folded.and_then(|run| run.on.as_deref());
         let name = self.setup.config.serving(on).map(|provider| provider.peer().name).unwrap_or_default();
         let asked = Asked {
+            // What a run says that works for another is told with its call.
+            told: folded.is_none_or(|run| run.delegate.is_none()),
             provider: core.sessions.get(session).map(|slot| slot.session.name_of(name)).unwrap_or_default(),
             known: self.setup.config.known(on).copied(),
             watch: self.setup.watch(core, on),
@@ -528,7 +552,12 @@ impl Runner {
                 Ok((_, tool)) => tool.clone(),
                 Err(_) => None,
             },
-            key_is_asked: matches!(&request, Ok((request, _)) if request.asks_for_a_key()),
+            http: match &request {
+                Ok((ModelRequest::Http { http, request, .. }, _)) => {
+                    Some((Rc::clone(http), request.url.clone()))
+                }
+                _ => None,
+            },
         };
         let model = LiveModel::new(session, run, call, asked, base, replaces);
         self.calls.models.insert(key, model);
@@ -578,7 +607,7 @@ impl Runner {
             }
             // Nothing has come of it but that.
             Err((error, None))
-                if model.asked.key_is_asked
+                if model.asked.asks_for_a_key()
                     && slot
                         .session
                         .run(&run)

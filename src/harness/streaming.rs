@@ -8,7 +8,9 @@ use super::calls::Calls;
 use super::core::Core;
 use super::setup::Setup;
 use super::watch::Watch;
-use super::{Action, CallKey};
+use super::whole::{ERROR_BYTES, Whole, is_good};
+use super::{Action, CallKey, Given, Http};
+use crate::error::ErrorInfo;
 use crate::journal::blocks_to_json;
 use crate::json;
 use crate::list::Listed;
@@ -18,6 +20,7 @@ use crate::ports::{Millis, Table, Write};
 use crate::run::Run;
 use crate::session;
 use serde_json::Value;
+use std::rc::Rc;
 
 /// How often the text of an answer is written down while it streams, in milliseconds.
 const DRAFT_MS: Millis = 250;
@@ -46,6 +49,8 @@ pub(super) struct LiveModel {
     pub usage: Usage,
     /// When the last piece of it came; 0: none has.
     pub said_at: Millis,
+    /// The answer where it does not stream, because it is an error.
+    whole: Option<Whole>,
     parts: Vec<Streamed>,
     drafts: u64,
     /// How many shown parts the run had before this answer.
@@ -59,6 +64,8 @@ pub(super) struct LiveModel {
 /// Who was asked; the configuration may change while it answers.
 #[derive(Debug)]
 pub(super) struct Asked {
+    /// Whether the page is told what it says, as it comes.
+    pub told: bool,
     /// What the answer is recorded under.
     pub provider: String,
     /// What is known of the model.
@@ -67,14 +74,19 @@ pub(super) struct Asked {
     pub watch: Watch,
     /// The tool that stands for the answer, if one does.
     pub answers_by: Option<String>,
-    /// Whether a function of the page gives the key.
-    pub key_is_asked: bool,
+    /// Over HTTP: the provider, and the address that was asked.
+    pub http: Option<(Rc<Http>, String)>,
 }
 
 impl Asked {
     /// The price of this, in nano-dollars, if it is known.
     pub fn cost(&self, usage: &Usage) -> Option<u64> {
         self.known.as_ref().and_then(|known| known.cost(usage))
+    }
+
+    /// Whether a function of the page has given the key.
+    pub fn asks_for_a_key(&self) -> bool {
+        self.http.as_ref().is_some_and(|(http, _)| matches!(http.key, Some(Given::Ask(_))))
     }
 }
 
@@ -90,6 +102,7 @@ impl LiveModel {
             asked,
             usage: Usage::default(),
             said_at: 0,
+            whole: None,
             parts: Vec::new(),
             drafts: 0,
             base,
@@ -165,6 +178,39 @@ impl Core {
 }
 
 impl Calls {
+    /// The head of an answer has come. `true`: what follows streams.
+    pub fn head(
+        &mut self,
+        core: &mut Core,
+        call: CallKey,
+        status: u16,
+        headers: Vec<(String, String)>,
+    ) -> bool {
+        self.heard(core, core.now, call, false);
+        let Some(model) = self.models.get_mut(call).filter(|_| !is_good(status)) else { return true };
+        model.whole = Some(Whole::new(core.now, status, headers, ERROR_BYTES));
+        false
+    }
+
+    /// More of an answer that does not stream. `false`: no more of it is wanted.
+    pub fn body(&mut self, core: &mut Core, call: CallKey, bytes: &[u8]) -> bool {
+        let now = core.now;
+        let Some(model) = self.models.get_mut(call) else { return false };
+        let (Some(whole), Some((http, _))) = (&mut model.whole, &model.asked.http) else { return false };
+        let wanted = whole.take(now, bytes, http.timeouts.silence);
+        if wanted {
+            model.asked.watch.heard(now, true);
+        }
+        wanted
+    }
+
+    /// Why an answer that does not stream is none. `None`: nobody waits for it.
+    pub fn error(&mut self, core: &Core, call: CallKey) -> Option<ErrorInfo> {
+        let model = self.models.get_mut(call)?;
+        let (http, url) = model.asked.http.as_ref()?;
+        model.whole.take()?.said(core, http, url).err()
+    }
+
     /// A piece of an answer. `false`: nobody wants it any more.
     pub fn delta(&mut self, core: &mut Core, call: CallKey, delta: Delta<'_>) -> bool {
         let Some(model) = self.models.get_mut(call) else {
@@ -232,9 +278,7 @@ impl Calls {
             part.told = until;
             model.said_at = now;
         }
-        // What a run says that works for another is told with its call.
-        let of_another = core.sessions.get(&session).and_then(|slot| slot.session.run(&run));
-        if of_another.is_some_and(|run| run.delegate.is_some()) {
+        if !model.asked.told {
             return;
         }
         let replaced = !news.is_empty() && std::mem::take(&mut model.replaces);

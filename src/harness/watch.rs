@@ -66,7 +66,7 @@ impl Watch {
     }
 
     /// Something has come. `bytes`: of the answer's body; else its head.
-    fn heard(&mut self, now: Millis, bytes: bool) {
+    pub(super) fn heard(&mut self, now: Millis, bytes: bool) {
         let stage = if bytes { Stage::Streaming } else { Stage::Begun };
         (self.heard, self.listened) = (now, false);
         if stage != self.stage {

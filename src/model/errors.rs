@@ -372,6 +372,11 @@ pub(super) fn no_list(body: &str) -> ErrorInfo {
     }
 }
 
+/// Whether a provider has refused the key. A function may have given one that has expired.
+pub fn refuses_key(error: &ErrorInfo) -> bool {
+    error.code == Code::Auth && error.provider.status == Some(401)
+}
+
 /// Whether a provider cannot open what it had sealed for itself: thinking of another account, or of long ago.
 pub fn is_sealed(error: &ErrorInfo) -> bool {
     error.code == Code::InvalidRequest
@@ -557,6 +562,19 @@ mod tests {
         assert!(error.message.contains(message), "{}", error.message);
         assert!(error.message.contains(&status.to_string()), "{}", error.message);
         assert!(error.hint.is_some(), "{error:?}");
+    }
+
+    #[test]
+    fn a_key_is_refused_by_a_401_that_says_so() {
+        let said = |code, status| {
+            let mut error = ErrorInfo::new(code, "m");
+            error.provider.status = status;
+            refuses_key(&error)
+        };
+        assert!(said(Code::Auth, Some(401)));
+        assert!(!said(Code::Auth, None), "what a function threw has no status");
+        assert!(!said(Code::Auth, Some(403)));
+        assert!(!said(Code::Permission, Some(401)), "it was refused for something else");
     }
 
     #[test]

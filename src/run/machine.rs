@@ -2,13 +2,14 @@
 
 use super::budget::{self, Budget};
 use super::output::Output;
-use super::retry::{Broke, refuses_key};
+use super::retry::Broke;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{
     Answer, AskReason, Entry, OfCall, OfRun, Outcome, Scope, Spender, StoppedBy, Sums, Word,
 };
 use crate::json::{json, texts};
 use crate::list::Listed;
+use crate::model::errors::refuses_key;
 use crate::model::{Block, StopReason};
 use crate::object::Object;
 use crate::ports::Millis;

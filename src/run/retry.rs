@@ -18,11 +18,6 @@ const LONGEST_WAIT: Millis = 8_000;
 /// The longest wait that a provider may ask for, in milliseconds: a person before the page should know sooner.
 const LONGEST_ASKED: Millis = 120_000;
 
-/// Whether a provider has refused the key. A function may have given one that has expired.
-pub(super) fn refuses_key(error: &ErrorInfo) -> bool {
-    error.code == Code::Auth && error.provider.status == Some(401)
-}
-
 /// A model call that came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Broke {
@@ -128,19 +123,6 @@ mod tests {
         let mut odd = broke(Code::InvalidRequest, 0);
         odd.error.provider.retry = Some(true);
         assert_eq!(odd.wait(1), Some(500));
-    }
-
-    #[test]
-    fn a_key_is_refused_by_a_401_that_says_so() {
-        let said = |code, status| {
-            let mut error = ErrorInfo::new(code, "m");
-            error.provider.status = status;
-            refuses_key(&error)
-        };
-        assert!(said(Code::Auth, Some(401)));
-        assert!(!said(Code::Auth, None), "what a function threw has no status");
-        assert!(!said(Code::Auth, Some(403)));
-        assert!(!said(Code::Permission, Some(401)), "it was refused for something else");
     }
 
     #[test]

@@ -33,7 +33,7 @@ const ROOMS: [&str; 19] = [
 
 /// The parts of the harness from the ground up: a method of one may name those before it and none after it. So nothing
 /// that is decided below is decided by what stands above.
-const PARTS: [&str; 8] = ["Core", "Setup", "Calls", "Pages", "Runner", "Reads", "Holding", "Harness"];
+const PARTS: [&str; 9] = ["Core", "Keys", "Setup", "Calls", "Pages", "Runner", "Reads", "Holding", "Harness"];
 
 /// The rooms that live in a browser, and the crates that only they may name.
 const BROWSER_ROOMS: [&str; 2] = ["browser", "js"];

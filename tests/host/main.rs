@@ -42,6 +42,8 @@ mod cases {
     mod file;
     /// Rows that somebody has changed.
     mod integrity;
+    /// Trials of keys.
+    mod key;
     /// Model calls that fail, keep silent or cost too much.
     mod model;
     /// Answers that have to fit a schema.

@@ -185,6 +185,35 @@ fn unknown_key() -> ErrorInfo {
     error
 }
 
+#[test]
+fn a_model_that_refuses_does_not_stream() {
+    let mut world = started_with(json!({ "provider": { "kind": "anthropic", "apiKey": KEY } }));
+    let body = |said: &str| {
+        json!({ "type": "error", "error": { "type": "authentication_error", "message": said } }).to_string()
+    };
+    send(&mut world, "hello");
+    let (call, _) = world.model(0);
+    world.responds(0, call, 401, &body(&format!("who is {KEY}?")));
+    let error = last(&world, "agent:error");
+    assert_eq!((&error["code"], &error["status"]), (&json!("auth"), &json!(401)));
+    assert!(without_key(&mut world).contains("who is [REDACTED]?"));
+
+    send(&mut world, "hello");
+    let (call, _) = world.model(0);
+    assert!(world.pages[0].harness.head(world.now, call, 200, Vec::new()), "a good one streams");
+    world.answers(0, says("here"));
+
+    // An error need not be read to its end, and may have none.
+    send(&mut world, "hello");
+    let (call, _) = world.model(0);
+    let harness = &mut world.pages[0].harness;
+    assert!(!harness.head(world.now, call, 500, Vec::new()));
+    assert!(harness.body(world.now, call, &[b' '; 60 * 1024]));
+    assert!(!harness.body(world.now, call, &[b' '; 10 * 1024]));
+    world.is_over(0, call, Ok(()));
+    assert_eq!(last(&world, "agent:notice")["error"]["code"], "server");
+}
+
 /// Whether the call in the air asks for another key.
 fn needs_another(world: &World) -> bool {
     world.model(0).1.refused

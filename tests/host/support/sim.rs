@@ -15,17 +15,18 @@ use super::strict::check_request;
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{
-    Action, By, CallKey, Harness, Input, Lifecycle, ModelRequest, Notice, Options, Provider,
+    Action, By, CallKey, Harness, Http, Input, Lifecycle, ModelRequest, Notice, Options, Provider,
 };
 use lodger::model::{Answer, Delta, StopReason, Usage, Wire};
 use lodger::ports::marks::fill;
-use lodger::ports::{Commit, MemoryStore, Millis, Read, Rows, StoreError, Table, Write};
+use lodger::ports::{Commit, HttpRequest, MemoryStore, Millis, Read, Rows, StoreError, Table, Write};
 use lodger::protocol::read;
 use lodger::rooms::{Room, Rooms};
 use lodger::run::{CallState, Run, Said};
 use lodger::session::Session;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// What may go wrong.
 #[derive(Clone, Copy, Debug)]
@@ -115,6 +116,15 @@ pub struct Model {
     plan: Option<Plan>,
 }
 
+/// A request to a provider that is on its way.
+#[derive(Debug)]
+pub struct Sent {
+    pub http: Rc<Http>,
+    pub request: HttpRequest,
+    /// Whether the page's function is asked for another key than the one that was refused.
+    pub refused: bool,
+}
+
 /// A function of the page that runs.
 #[derive(Clone, Debug)]
 pub struct Called {
@@ -149,6 +159,7 @@ pub struct Page {
     pub asked: BTreeMap<u32, Asked>,
     pub models: BTreeMap<CallKey, Model>,
     pub called: BTreeMap<CallKey, Called>,
+    pub sent: BTreeMap<CallKey, Sent>,
     pub closed: bool,
     commit: Option<(u64, Commit)>,
     reads: Vec<OpenRead>,
@@ -299,6 +310,7 @@ impl World {
             asked: BTreeMap::new(),
             models: BTreeMap::new(),
             called: BTreeMap::new(),
+            sent: BTreeMap::new(),
             closed: false,
             commit: None,
             reads: Vec::new(),
@@ -438,6 +450,7 @@ impl World {
                 self.pages[at].called.insert(call, Called { function, kind, args });
             }
             Action::Abort(call) => {
+                page.sent.remove(&call);
                 if page.models.remove(&call).is_some() {
                     page.gone_models.push(call);
                 }
@@ -450,7 +463,11 @@ impl World {
             Action::File { id, .. } => self.replied(at, id, Ok(None))?,
             Action::Storage(command) => self.replied(at, command, Ok(Some("{}".into())))?,
             Action::Persist(command) => self.replied(at, command, Ok(Some("true".into())))?,
-            Action::Vault { id, .. } | Action::TryKey { id, .. } => self.replied(at, id, Ok(None))?,
+            Action::Vault { id, .. } => self.replied(at, id, Ok(None))?,
+            Action::Send { call, http, request, refused } => {
+                law(page.calls_seen.insert(call), || "a call has the number of another".into())?;
+                page.sent.insert(call, Sent { http, request, refused });
+            }
             Action::Close => {
                 page.closed = true;
                 page.called.clear();
@@ -882,6 +899,25 @@ impl World {
         self.pages[page].models.get_mut(&call).unwrap().plan = Some(Plan::whole(answer));
         self.stream(page, call, usize::MAX);
         self.stream(page, call, 1);
+        self.settle(page);
+    }
+
+    /// A provider answers over HTTP with an answer that does not stream: a request of the page's, or a model call.
+    pub fn responds(&mut self, page: usize, call: CallKey, status: u16, body: &str) {
+        let now = self.now;
+        let harness = &mut self.pages[page].harness;
+        assert!(!harness.head(now, call, status, Vec::new()), "it streams");
+        let wanted = harness.body(now, call, body.as_bytes());
+        assert!(wanted, "nobody wants a body of {} bytes", body.len());
+        self.is_over(page, call, Ok(()));
+    }
+
+    /// Such an answer is over.
+    pub fn is_over(&mut self, page: usize, call: CallKey, result: Result<(), ErrorInfo>) {
+        self.pages[page].sent.remove(&call);
+        self.pages[page].models.remove(&call);
+        self.pages[page].harness.over(self.now, call, result);
+        self.pump(page);
         self.settle(page);
     }
 

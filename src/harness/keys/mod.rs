@@ -1,20 +1,20 @@
-//! The vault's keys, and trying one.
+//! Keys: those of the vault, and those that are tried.
 //!
 //! Decides what the page may ask of the vault, and that a provider without a key takes the vault's. Promises:
 //! no entry, event or error has a key in it; of the vault this harness knows the names. Leaves to others: keeping keys,
 //! and sending them (`browser/`).
 
-use super::config::Provider;
+mod trials;
+
 use super::core::Core;
 use super::runs::Runner;
-use super::{Action, Lifecycle};
+use super::{Action, CallKey, Lifecycle};
 use crate::error::{Code, ErrorInfo};
-use crate::json;
-use crate::list::Listed;
+use crate::maps::Few;
 use crate::model::errors::check_header;
-use crate::object::Object;
 use crate::ports::{Part, Rows};
 use crate::protocol::Request;
+use trials::Trial;
 
 /// How long a name in the vault may be, and how long a key, in bytes.
 const NAME_BYTES: usize = 200;
@@ -40,9 +40,16 @@ impl std::fmt::Debug for VaultAsk {
     }
 }
 
-impl Runner {
+/// What commands do with keys.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    /// The trials under way.
+    tried: Few<CallKey, Trial>,
+}
+
+impl Keys {
     /// Keeps a key in the vault.
-    pub(super) fn set_key(&mut self, core: &mut Core, id: u32, request: &Request) -> Result<(), ErrorInfo> {
+    pub fn set(&self, core: &mut Core, id: u32, request: &Request) -> Result<(), ErrorInfo> {
         let (of, key) = (named(request)?, request.args().needed("key").trim_ascii());
         if key.trim().is_empty() || key.len() > KEY_BYTES {
             return Err(request.invalid("needs a key"));
@@ -57,39 +64,18 @@ impl Runner {
     }
 
     /// Takes a key out of the vault.
-    pub(super) fn remove_key(
-        &mut self,
-        core: &mut Core,
-        id: u32,
-        request: &Request,
-    ) -> Result<(), ErrorInfo> {
+    pub fn remove(&self, core: &mut Core, id: u32, request: &Request) -> Result<(), ErrorInfo> {
         core.outbox.act(Action::Vault { id, ask: VaultAsk::Remove(named(request)?) });
         Ok(())
     }
 
-    /// Asks a provider for its models (`list`), or only whether its key is good.
-    pub(super) fn try_key(&mut self, core: &mut Core, id: u32, list: bool, mut provider: Provider) {
-        for secret in provider.secrets() {
-            core.secrets.keep(secret);
-        }
-        // The sender of the request looks whether there is one.
-        provider.look_in_vault(None, |_| true);
-        let value = match provider {
-            Provider::Http(http) => {
-                match http.preset.wire.ask(&http.endpoint, list) {
-                    Ok(request) => core.outbox.act(Action::TryKey { id, http, request, list }),
-                    Err(error) => core.reply_now(id, Err(error)),
-                }
-                return;
-            }
-            Provider::Custom { model, .. } if list => {
-                model.iter().map(|model| Object::new().text("id", model).done()).array()
-            }
-            Provider::Custom { .. } => Object::new().flag("ok", true).done(),
-        };
-        core.reply_now(id, Ok(Some(json::json(&value))));
+    /// Says which names the vault has.
+    pub fn list(&self, core: &mut Core, id: u32) {
+        core.outbox.act(Action::Vault { id, ask: VaultAsk::List });
     }
+}
 
+impl Runner {
     /// The vault as a start finds it.
     pub(super) fn vault_read(&mut self, rows: &Rows) {
         self.setup.vault.clear();
@@ -330,32 +316,5 @@ mod tests {
             }
         }
         assert!(world.asked.is_empty(), "{:?}", world.asked);
-    }
-
-    #[test]
-    fn a_key_is_tried_without_a_running_agent() {
-        let mut world = World::new(&[]);
-        let provider =
-            json!({ "kind": "anthropic", "apiKey": "sk-marked-key", "baseUrl": "https://p.example" });
-        assert_eq!(world.command("keys.validate", json!({ "provider": provider })), None);
-        let [Action::TryKey { id: 1, http, request, list: false }] = &world.asked[..] else {
-            panic!("{:?}", world.asked)
-        };
-        assert_eq!((request.method(), http.vault.as_deref()), ("GET", None));
-        assert!(!format!("{:?}", world.asked).contains("marked"));
-        assert_eq!(world.harness.secrets().scrubbed("sk-marked-key".into()), "[REDACTED]");
-        world.asked.clear();
-        world.command("keys.models", json!({ "provider": { "kind": "openai" } }));
-        let [Action::TryKey { http, list: true, .. }] = &world.asked[..] else { panic!("{:?}", world.asked) };
-        assert_eq!(http.vault.as_deref(), Some("openai"), "whoever sends it looks");
-        assert_eq!(world.journal(), "");
-    }
-
-    #[test]
-    fn a_custom_model_needs_no_key() {
-        let mut world = World::new(&[]);
-        let custom = json!({ "provider": { "kind": "custom", "stream": { "$fn": 1 }, "model": "mine" } });
-        assert_eq!(world.command("keys.validate", custom.clone()), Some(Ok(json!({ "ok": true }))));
-        assert_eq!(world.command("keys.models", custom), Some(Ok(json!([{ "id": "mine" }]))));
     }
 }

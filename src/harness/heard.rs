@@ -1,0 +1,53 @@
+//! Answers on their way, as a pump hears them: piece by piece, beside the inputs.
+//!
+//! Decides whose an answer is, and whether it streams. Promises: what nobody waits for is dropped. Leaves to others: what a
+//! model says (`streaming`), errors (`whole`), and keys that are tried (`keys`).
+
+use super::{CallKey, Harness, Input};
+use crate::error::ErrorInfo;
+use crate::model::{Delta, Usage};
+use crate::ports::Millis;
+
+impl Harness {
+    /// A piece of an answer. `false`: nobody wants it any more.
+    pub fn delta(&mut self, call: CallKey, delta: Delta<'_>) -> bool {
+        self.runner.calls.delta(&mut self.core, call, delta)
+    }
+
+    /// Everything of one network read has come: the page is told, in one event a part. `usage`:
+    /// [`Decoder::usage`](crate::model::Decoder::usage), which counts if the answer comes to no end of its own.
+    pub fn flush(&mut self, now: Millis, call: CallKey, usage: Usage) {
+        self.runner.calls.flush(&mut self.core, &self.runner.setup, now, call, usage);
+    }
+
+    /// The head of an answer over HTTP has come. `true`: a model streams what follows, which goes to a decoder. `false`: it
+    /// goes to [`Harness::body`] as it is.
+    pub fn head(&mut self, now: Millis, call: CallKey, status: u16, headers: Vec<(String, String)>) -> bool {
+        self.core.set_now(now);
+        if self.keys.tries(call) {
+            self.keys.head(self.core.now, call, status, headers);
+            return false;
+        }
+        self.runner.calls.head(&mut self.core, call, status, headers)
+    }
+
+    /// More of an answer that does not stream. `false`: no more of it is wanted, so it is over.
+    pub fn body(&mut self, now: Millis, call: CallKey, bytes: &[u8]) -> bool {
+        self.core.set_now(now);
+        match self.keys.tries(call) {
+            true => self.keys.body(self.core.now, call, bytes),
+            false => self.runner.calls.body(&mut self.core, call, bytes),
+        }
+    }
+
+    /// Such an answer is over, or its request has failed.
+    pub fn over(&mut self, now: Millis, call: CallKey, result: Result<(), ErrorInfo>) {
+        self.core.set_now(now);
+        if self.keys.tries(call) {
+            return self.keys.over(&mut self.core, call, result);
+        }
+        if let Some(error) = self.runner.calls.error(&self.core, call).or(result.err()) {
+            self.handle(now, Input::Answered { call, result: Err((error, None)) });
+        }
+    }
+}
