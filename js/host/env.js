@@ -37,7 +37,8 @@ export function now(scope) {
   const [wall, ticks] = [scope.now(), performance.now()];
   const step = wall - scope.wall;
   const passed = Math.max(0, ticks - scope.ticks);
-  Object.assign(scope, { wall, ticks });
+  scope.wall = wall;
+  scope.ticks = ticks;
   if (step < 0) scope.ahead += passed - step;
   else if (step > passed + LEAP_MS) scope.ahead = Math.max(0, scope.ahead + passed - step);
   const time = Math.floor(wall + scope.ahead);

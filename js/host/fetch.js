@@ -43,8 +43,9 @@ export function send(heard, call, signal, asked, body) {
 
 /** A page may have put something else in the place of `fetch`: what it gives is looked at here, where that may throw. */
 async function answer(url, init) {
-  const { status, ok, headers, body } = await fetch(url, init);
-  return { status, headers: ok ? NOTHING : bytesOf(JSON.stringify([...headers])), reader: body?.getReader() };
+  const response = await fetch(url, init);
+  const headers = response.ok ? NOTHING : bytesOf(JSON.stringify([...response.headers]));
+  return { status: response.status, headers, reader: response.body?.getReader() };
 }
 
 /** What is wrong with a request that cannot be made. */

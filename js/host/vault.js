@@ -22,13 +22,17 @@ export const makeSigningKey = () => crypto.subtle.generateKey({ name: "HMAC", ha
 const hex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
 const mac = async (key, text) => hex(await crypto.subtle.sign("HMAC", key, bytes(text)));
 
+/** What keys are called that have signed here. */
+const names = new WeakMap();
+
 /**
  * The signatures of texts, each with which key has made it: the key cannot be told by anything else.
  * @param {CryptoKey} key
  * @param {string[]} texts
  */
 export async function signatures(key, texts) {
-  const name = (await mac(key, "lodger")).slice(0, 8);
+  if (!names.has(key)) names.set(key, (await mac(key, "lodger")).slice(0, 8));
+  const name = names.get(key);
   return Promise.all(texts.map(async (text) => `${await mac(key, text)} ${name}`));
 }
 

@@ -43,7 +43,7 @@ pub(super) fn head(pump: &Pump, call: CallKey, status: u16, headers: Vec<(String
         incoming.decoder.take_if(|_| !streams);
     }
     // The time of the next stage may be shorter.
-    pump.run();
+    pump.run(now);
 }
 
 /// One piece of an answer.
@@ -87,7 +87,7 @@ pub(super) fn piece(pump: &Pump, call: CallKey, piece: &Piece<'_>) -> bool {
             pump.inner().incoming.borrow_mut().insert(call, incoming);
             let now = pump.now();
             pump.inner().harness.borrow_mut().flush(now, call, usage);
-            pump.run();
+            pump.run(now);
             true
         }
         Err(error) => {

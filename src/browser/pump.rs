@@ -149,7 +149,7 @@ impl Pump {
             return Err(error.info());
         }
         let pump = Pump(inner);
-        pump.run();
+        pump.run(pump.now());
         Ok(pump)
     }
 
@@ -193,7 +193,7 @@ impl Pump {
         if let Ok(mut harness) = self.0.harness.try_borrow_mut() {
             harness.handle(now, input);
         }
-        self.run();
+        self.run(now);
     }
 
     /// The pump that this is of, while anybody uses it.
@@ -215,18 +215,17 @@ impl Pump {
 
     /// Does everything that can be done now. What the page calls meanwhile is taken up in its turn: the loop
     /// that runs already does it, so that what the page is told stays in order.
-    pub(super) fn run(&self) {
+    pub(super) fn run(&self, mut now: Millis) {
         if self.0.ended.get() || self.0.pumping.replace(true) {
             return;
         }
         loop {
-            // The clock may be the page's own function: it is asked before anything is borrowed.
-            let now = self.now();
             let action = self.0.harness.borrow_mut().poll(now);
-            match action {
-                Some(action) => self.act(action),
-                None => break,
-            }
+            let Some(action) = action else { break };
+            self.act(action);
+            // What the page was told may have taken its time. The clock may be the page's own function: it is asked before
+            // anything is borrowed.
+            now = self.now();
         }
         self.0.pumping.set(false);
         self.set_timer();
@@ -447,7 +446,7 @@ impl Pump {
             let now = self.now();
             self.0.in_the_way.set(true);
             self.0.harness.borrow_mut().make_way(now);
-            self.run();
+            self.run(now);
         }
     }
 

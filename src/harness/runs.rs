@@ -522,12 +522,14 @@ impl Runner {
     /// Records configuration and tools where they are not as the journal has them.
     pub(super) fn record(&mut self, core: &mut Core, session: &str) {
         let (config, tools) = (self.setup.config_record(core), self.setup.registry.record());
-        let Some(slot) = core.sessions.get(session) else { return };
-        let changed = |now: Value, then: &Value| (now != *then).then_some(now);
-        let entry = Entry::Configured {
-            config: changed(config, &slot.session.config),
-            tools: changed(tools, &slot.session.tools_record),
-        };
+        let Some(slot) = core.sessions.get_mut(session) else { return };
+        let known = &mut slot.session.tools_record;
+        // It is asked each turn: what is the very same record is not compared member by member.
+        if !Rc::ptr_eq(&tools, known) && tools == *known {
+            *known = Rc::clone(&tools);
+        }
+        let tools = (!Rc::ptr_eq(&tools, known)).then(|| (*tools).clone());
+        let entry = Entry::Configured { config: (config != slot.session.config).then_some(config), tools };
         if !matches!(entry, Entry::Configured { config: None, tools: None }) {
             self.append(core, session, None, &entry);
         }

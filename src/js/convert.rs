@@ -2,11 +2,34 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::json;
-use js_sys::{Object, Reflect};
+use js_sys::{Function, Object, Reflect};
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
-/// A message for the client, while it is put together.
+#[wasm_bindgen(module = "/js/host/messages.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = tellText)]
+    pub(super) fn tell_text(client: &Function, kind: &str, json: &str);
+    #[wasm_bindgen(js_name = tellEvent)]
+    pub(super) fn tell_event(client: &Function, name: &str, json: &str);
+    #[wasm_bindgen(js_name = tellSession)]
+    pub(super) fn tell_session(client: &Function, kind: &str, session: &str, json: &str);
+    #[wasm_bindgen(js_name = tellMessage)]
+    pub(super) fn tell_message(client: &Function, session: &str, from: u32, json: &str);
+    #[wasm_bindgen(js_name = tellReply)]
+    pub(super) fn tell_reply(client: &Function, id: u32, json: Option<&str>);
+    #[wasm_bindgen(js_name = tellCall)]
+    pub(super) fn tell_call(
+        client: &Function,
+        id: u32,
+        function: u32,
+        kind: &str,
+        json: &JsValue,
+        body: &JsValue,
+    );
+}
+
+/// A rare message for the client, while it is put together.
 pub(super) struct Message(Object);
 
 /// A message of this type.
@@ -23,13 +46,6 @@ impl Message {
 
     pub fn text(self, name: &str, text: &str) -> Message {
         self.value(name, &text.into())
-    }
-
-    pub fn maybe(self, name: &str, text: Option<&str>) -> Message {
-        match text {
-            Some(text) => self.text(name, text),
-            None => self,
-        }
     }
 
     pub fn number(self, name: &str, number: u32) -> Message {

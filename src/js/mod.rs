@@ -27,6 +27,20 @@ thread_local! {
     static CLIENTS: RefCell<Vec<Function>> = const { RefCell::new(Vec::new()) };
 }
 
+#[wasm_bindgen]
+extern "C" {
+    /// A message of the client. Its members may be anything.
+    pub type Received;
+    #[wasm_bindgen(method, getter)]
+    fn t(this: &Received) -> JsValue;
+    #[wasm_bindgen(method, getter)]
+    fn id(this: &Received) -> JsValue;
+    #[wasm_bindgen(method, getter)]
+    fn json(this: &Received) -> JsValue;
+    #[wasm_bindgen(method, getter)]
+    fn error(this: &Received) -> JsValue;
+}
+
 /// A host: one workspace in this instance of the module.
 #[wasm_bindgen]
 #[derive(Debug)]
@@ -37,34 +51,36 @@ pub struct Host {
 #[wasm_bindgen]
 impl Host {
     /// Takes a message of the client.
-    pub fn receive(&self, value: &JsValue) {
-        let text = |name: &str| convert::text(value, name);
-        let id = convert::number(value, "id").unwrap_or_default();
-        match text("t").as_deref() {
+    pub fn receive(&self, message: &Received) {
+        let id = message.id().as_f64().map(|id| id as u32).unwrap_or_default();
+        match message.t().as_string().as_deref() {
             Some("command") => {
-                let args = Reflect::get(value, &"args".into()).unwrap_or(JsValue::UNDEFINED);
-                let files = Reflect::get(value, &"files".into()).unwrap_or(JsValue::UNDEFINED);
+                let value: &JsValue = message.as_ref();
+                let member = |name: &str| Reflect::get(value, &name.into()).unwrap_or(JsValue::UNDEFINED);
                 let by = match self.by(value) {
                     Ok(by) => by,
                     Err(error) => return self.pump.refuse(id, error),
                 };
-                let request = match convert::plain(&args) {
-                    Some(args) => read(&text("name").unwrap_or_default(), args),
+                let request = match convert::plain(&member("args")) {
+                    Some(args) => read(&convert::text(value, "name").unwrap_or_default(), args),
                     None => Err(ErrorInfo::new(Code::InvalidArguments, "the arguments are no plain data")
                         .hint("give what JSON can hold")),
                 };
-                match files.dyn_into::<Array>() {
+                match member("files").dyn_into::<Array>() {
                     Ok(files) => self.pump.command_with(id, request, files, by),
                     Err(_) => self.pump.command(id, request, by),
                 }
             }
-            Some("feed") => self.feed(id, value),
-            Some("progress") => self.pump.progress(id, text("json").unwrap_or_default()),
+            Some("feed") => self.feed(id, message.as_ref()),
+            Some("progress") => self.pump.progress(id, message.json().as_string().unwrap_or_default()),
             Some("late") => self.pump.late(id),
             Some("answer") => {
-                let thrown = Reflect::get(value, &"error".into()).unwrap_or(JsValue::UNDEFINED);
-                let result =
-                    if thrown.is_object() { Err(convert::thrown(&thrown)) } else { Ok(text("json")) };
+                let thrown = message.error();
+                let result = if thrown.is_object() {
+                    Err(convert::thrown(&thrown))
+                } else {
+                    Ok(message.json().as_string())
+                };
                 self.pump.answer(id, result);
             }
             _ => {}
@@ -167,19 +183,14 @@ pub fn start() {
 /// Gives a client one message. A client that throws has only itself to blame: it must not stop the pump.
 fn tell(client: &Function, deliver: &Deliver<'_>) {
     let message: Message = match deliver {
-        Deliver::Reply(id, Ok(json)) => message("reply").number("id", *id).maybe("json", json.as_deref()),
+        Deliver::Reply(id, Ok(json)) => return convert::tell_reply(client, *id, json.as_deref()),
         Deliver::Reply(id, Err(error)) => {
             message("reply").number("id", *id).value("error", &error_object(error))
         }
         Deliver::File(id, file) => message("reply").number("id", *id).value("file", file),
         Deliver::Call(id, function, kind, json, body) => {
-            let mut call = message("call").number("id", *id).number("fn", *function).text("kind", kind);
-            for (name, text) in [("json", json), ("body", body)] {
-                if let Some(text) = text {
-                    call = call.value(name, text);
-                }
-            }
-            call
+            let [json, body] = [json, body].map(|text| text.clone().unwrap_or_default());
+            return convert::tell_call(client, *id, *function, kind, &json, &body);
         }
         Deliver::Abort(id) => message("abort").number("id", *id),
         Deliver::Closed(error) => {
@@ -187,18 +198,18 @@ fn tell(client: &Function, deliver: &Deliver<'_>) {
             message("closed").value("error", &error)
         }
         Deliver::Action(Action::Tell(notice)) => match notice {
-            Notice::Status(json) => message("status").text("json", json),
-            Notice::Tools(json) => message("tools").text("json", json),
-            Notice::Event(name, json) => message("event").text("type", name).text("json", json),
+            Notice::Status(json) => return convert::tell_text(client, "status", json),
+            Notice::Tools(json) => return convert::tell_text(client, "tools", json),
+            Notice::Event(name, json) => return convert::tell_event(client, name, json),
             Notice::History(session, json) => {
-                message("history").text("sessionId", session).text("json", json)
+                return convert::tell_session(client, "history", session, json);
             }
+            Notice::View(session, json) => return convert::tell_session(client, "view", session, json),
             Notice::Message(session, from, json) => {
                 let from = u32::try_from(*from).unwrap_or_default();
-                message("message").text("sessionId", session).number("from", from).text("json", json)
+                return convert::tell_message(client, session, from, json);
             }
             Notice::Gone(session, id) => message("gone").text("sessionId", session).text("messageId", id),
-            Notice::View(session, json) => message("view").text("sessionId", session).text("json", json),
             Notice::Grown(session, seq) => message("grown")
                 .text("sessionId", session)
                 .number("seq", u32::try_from(*seq).unwrap_or(u32::MAX)),

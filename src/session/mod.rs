@@ -45,6 +45,7 @@ use crate::tools::{Caller, Facts, Grant, Policy, Registry, Source};
 use keeping::Keeping;
 use record::Record;
 use serde_json::Value;
+use std::rc::Rc;
 use versions::Versions;
 
 /// How many model calls a run may make where the page does not say.
@@ -118,8 +119,8 @@ pub struct Session {
     uncounted: bool,
     /// The tools that decisions go by, as recorded.
     pub tools: Registry,
-    /// The tools' record, to see whether it has changed.
-    pub tools_record: Value,
+    /// The tools' record, to see whether it has changed: the registry's own where it has not.
+    pub tools_record: Rc<Value>,
     /// How often the conversation was cleared: a transcript of an earlier one is of no use.
     pub generation: u64,
     /// What frames the results of tools in this conversation.
@@ -159,7 +160,7 @@ impl Session {
             budgets: Default::default(),
             uncounted: false,
             tools: Registry::default(),
-            tools_record: Value::Null,
+            tools_record: Rc::default(),
             generation: 0,
             mark: String::new(),
             origin: None,
@@ -662,7 +663,7 @@ impl Session {
         }
         if let Some(tools) = tools {
             self.tools = Registry::from_record(tools, &self.engine).ok()?;
-            self.tools_record = tools.clone();
+            self.tools_record = Rc::new(tools.clone());
         }
         Some(())
     }

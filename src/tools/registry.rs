@@ -12,6 +12,8 @@ use crate::list::Listed;
 use crate::model::ToolSpec;
 use crate::ports::PatternEngine;
 use serde_json::Value;
+use std::cell::OnceCell;
+use std::rc::Rc;
 
 /// A tool that can be called.
 #[derive(Clone, Debug)]
@@ -34,6 +36,8 @@ impl Tool {
 pub struct Registry {
     tools: Vec<Tool>,
     engine: PatternEngine,
+    /// Its record, made when somebody asks; a change takes it away.
+    record: OnceCell<Rc<Value>>,
 }
 
 impl Registry {
@@ -43,13 +47,14 @@ impl Registry {
     }
 
     /// What the journal keeps of the tools: enough to make every decision again.
-    pub fn record(&self) -> Value {
-        self.definitions().map(Definition::to_record).array()
+    pub fn record(&self) -> Rc<Value> {
+        let made = || Rc::new(self.definitions().map(Definition::to_record).array());
+        Rc::clone(self.record.get_or_init(made))
     }
 
     /// None, with regular expressions for the schemas to come.
     pub fn with(engine: PatternEngine) -> Self {
-        Registry { tools: Vec::new(), engine }
+        Registry { engine, ..Registry::default() }
     }
 
     /// The tools of a record; functions of the page are not in it.
@@ -63,6 +68,7 @@ impl Registry {
 
     /// Adds a tool at the end, or, with `replace`, puts it in place of the one of its name.
     pub fn register(&mut self, definition: Definition, replace: bool) -> Result<(), ErrorInfo> {
+        self.record.take();
         let options =
             Options { patterns: self.engine.patterns(), formats: definition.formats, documents: &[] };
         let schema = json::parse(&definition.input_schema).unwrap_or_default();
@@ -92,6 +98,7 @@ impl Registry {
 
     /// Takes a tool of the page away; whether there was one of this name.
     pub fn unregister(&mut self, name: &str) -> bool {
+        self.record.take();
         let before = self.tools.len();
         self.tools.retain(|tool| tool.is_own() || tool.definition.name != name);
         self.tools.len() < before
@@ -107,6 +114,7 @@ impl Registry {
         match definition {
             Some(definition) => self.register(definition, true),
             None => {
+                self.record.take();
                 self.tools.retain(|tool| !tool.is_own() || tool.definition.name != name);
                 Ok(())
             }
@@ -154,6 +162,32 @@ mod tests {
 
     fn names(registry: &Registry) -> Vec<(&str, &str)> {
         registry.definitions().map(|tool| (tool.name.as_str(), tool.description.as_str())).collect()
+    }
+
+    #[test]
+    fn the_record_is_made_once_and_anew_after_each_change() {
+        let mut registry = Registry::new();
+        let mut seen = vec![registry.record()];
+        let mut see = |registry: &Registry| {
+            let record = registry.record();
+            assert!(Rc::ptr_eq(&record, &registry.record()));
+            assert_eq!(*record, registry.definitions().map(Definition::to_record).array());
+            assert!(seen.last().is_some_and(|last| *last != record));
+            seen.push(record);
+        };
+        registry.register(tool("a", "first"), false).unwrap();
+        see(&registry);
+        registry.register(tool("a", "second"), true).unwrap();
+        see(&registry);
+        registry.register(tool("b", "first"), false).unwrap();
+        see(&registry);
+        assert!(registry.unregister("a"));
+        see(&registry);
+        let own = Definition { origin: Origin::Skill, ..tool("skill", "own") };
+        registry.set_own("skill", Some(own)).unwrap();
+        see(&registry);
+        registry.set_own("skill", None).unwrap();
+        see(&registry);
     }
 
     #[test]

@@ -30,6 +30,7 @@ impl Runner {
     /// From here on this holder writes the journal, and decisions go by its configuration.
     pub(in crate::harness) fn record_start(&mut self, core: &mut Core, session: &str) {
         let (config, tools) = (self.setup.config_record(core), self.setup.registry.record());
+        let tools = (*tools).clone();
         self.append(core, session, None, &Entry::Started { epoch: core.epoch, config, tools });
     }
 }
