@@ -109,7 +109,7 @@ pub(super) fn over(pump: &Pump, call: CallKey, result: Result<(), ErrorInfo>) {
     let Some(mut decoder) = incoming.decoder else {
         let now = pump.now();
         pump.inner().harness.borrow_mut().over(now, call, result);
-        return pump.run();
+        return pump.run(now);
     };
     let result = match result {
         Ok(()) => {

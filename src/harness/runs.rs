@@ -73,7 +73,7 @@ impl Core {
     }
 }
 
-/// What a model is asked, whoever it is.
+/// What a model is asked, of each kind.
 struct Question<'a> {
     settings: Settings,
     specs: Vec<ToolSpec>,
