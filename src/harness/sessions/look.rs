@@ -341,6 +341,7 @@ impl Harness {
     }
 
     /// Answers from the rows of a journal, whoever holds the session.
+    #[inline(never)]
     fn answer_by_rows(
         &mut self,
         mut waiting: Waiting,

@@ -447,7 +447,12 @@ impl World {
             Action::File { id, .. } => self.replied(at, id, Ok(None))?,
             Action::Storage(command) => self.replied(at, command, Ok(Some("{}".into())))?,
             Action::Persist(command) => self.replied(at, command, Ok(Some("true".into())))?,
-            Action::Vault { id, .. } | Action::TryKey { id, .. } => self.replied(at, id, Ok(None))?,
+            Action::Vault { id, .. } => self.replied(at, id, Ok(None))?,
+            Action::TryKey { id, http, .. } => {
+                let lacks = http.preset.wire.rooms().but(page.rooms);
+                law(lacks.is_empty(), || format!("a key is tried without {lacks:?}"))?;
+                self.replied(at, id, Ok(None))?;
+            }
             Action::Close => {
                 page.closed = true;
                 page.called.clear();
