@@ -14,7 +14,11 @@ export type * from "./record.js";
 
 /**
  * Loads the wasm module, once. `openWorkspace` calls it, so you need it only to say where the module is, or to
- * load it early. In Node the file beside the package is read.
+ * begin anew what has failed. In a page its loading begins a task after the import, unless `init` has been called with an
+ * address by then. In Node the file beside the package is read.
+ *
+ * Parts of the module come when they are needed: a provider's wire, page tools, export, and others (`rooms/`). A command
+ * whose part does not come is rejected with `wasm_unavailable`, which can be tried again.
  *
  * @throws {LodgerError} `wasm_unavailable`: it could not be fetched or is no wasm. A later call tries again.
  */
@@ -22,7 +26,8 @@ export function init(options?: InitOptions): Promise<void>;
 export default init;
 
 export interface InitOptions {
-  /** Where the module is, or the module itself. Counts for the first call only. */
+  /** Where the module is, or the module itself. Counts for the first call only. `rooms/` is looked for beside the scripts,
+   * then beside this address. */
   module_or_path?: string | URL | Response | BufferSource | WebAssembly.Module | Promise<Response>;
 }
 

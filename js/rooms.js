@@ -8,4 +8,5 @@ export const ROOMS = {
   responses: () => new URL("./rooms/responses.wasm", import.meta.url),
   pages: () => new URL("./rooms/pages.wasm", import.meta.url),
   carry: () => new URL("./rooms/carry.wasm", import.meta.url),
+  more: () => new URL("./rooms/more.wasm", import.meta.url),
 };

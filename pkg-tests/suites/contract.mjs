@@ -65,6 +65,60 @@ function module(test) {
     assert.deepEqual(loaded, ["/lodger/lodger.wasm", "/lodger/rooms/pages.wasm"], "each is loaded once");
   });
 
+  test("a first answer loads the module and the parts that it needs, each once", async (t) => {
+    for (const [pageTools, kinds, parts] of [[false, ["anthropic"], ["anthropic"]], [true, ["anthropic"], ["anthropic", "pages"]], [false, ["anthropic", "scripted"], ["anthropic", "chat"]]]) {
+      const requests = [];
+      const route = await t.raw(message("Here."));
+      const page = await t.tab();
+      page.on("request", (r) => requests.push(new URL(r.url()).pathname));
+      await page.evaluate(async ([base, pageTools, kinds]) => {
+        const ws = await lodger.openWorkspace(`first-${pageTools}-${kinds.length}`, { pageTools });
+        ws.tools.register({ name: "add", description: "Adds.", inputSchema: { type: "object", properties: { id: { type: "string" } }, required: ["id"] }, execute: () => "added" });
+        await ws.startAgent({ provider: T.anthropic(base) });
+        if ((await ws.run("Hello")).text !== "Here.") throw new Error("no answer");
+        await ws.history();
+        if (kinds.includes("scripted")) await ws.configureAgent({ provider: scriptedModel(["There."]) });
+        await ws.close();
+      }, [route.base, pageTools, kinds]);
+      const loaded = requests.filter((p) => p.startsWith("/lodger/rooms/")).map((p) => p.replace(/^\/lodger\/rooms\/(\w+)\.[0-9a-f]{8}\.wasm$/, "$1"));
+      assert.deepEqual(loaded.sort(), parts);
+    }
+  });
+
+  test("a part that does not come rejects the command that needs it, ends nothing, and the next one asks again", async (t) => {
+    const route = await t.raw(message("Here."));
+    const page = await t.tab();
+    t.allowError(/./);
+    const seen = [];
+    for (const answer of [(r) => r.abort(), (r) => r.fulfill({ status: 404 }), (r) => r.fulfill({ contentType: "text/html", body: "<!doctype html>" }), (r) => r.fulfill({ contentType: "application/wasm", body: Buffer.from("0061736d01000000020701000178020001", "hex") })]) {
+      await page.route("**/rooms/anthropic.*", answer);
+      seen.push(await page.evaluate(async (base) => {
+        globalThis.ws ??= await lodger.openWorkspace("parts");
+        const { code, retryable } = await T.refused(() => ws.startAgent({ provider: T.anthropic(base) }));
+        return [code, retryable, ws.status().lifecycle];
+      }, route.base));
+      await page.unroute("**/rooms/anthropic.*");
+    }
+    assert.deepEqual(seen, Array(4).fill(["wasm_unavailable", true, "Stopped"]));
+    const text = await page.evaluate(async (base) => {
+      await ws.startAgent({ provider: T.anthropic(base) });
+      return (await ws.run("Hello")).text;
+    }, route.base);
+    assert.equal(text, "Here.");
+  });
+
+  test("what a page names to be loaded sooner is loaded once", async (t) => {
+    const entry = t.env.site.imports.lodger;
+    t.env.site.serve("/preload.html", `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">
+<link rel="modulepreload" href="${entry}"><link rel="preload" href="/lodger/lodger.wasm" as="fetch" type="application/wasm" crossorigin>
+<script type="module">import { init } from "${entry}"; await init(); document.body.dataset.ready = "yes";</script><body>`);
+    const page = await (await t.context()).newPage();
+    await page.goto(`${t.env.site.url}/preload.html`);
+    await page.waitForFunction(() => document.body?.dataset.ready);
+    const entries = await page.evaluate(() => performance.getEntriesByType("resource").filter((e) => e.name.endsWith(".wasm") && e.transferSize > 0).length);
+    assert.equal(entries, 1);
+  });
+
   test("init: a module that cannot be loaded is told, and a later call tries again", async (t) => {
     const page = await t.tab();
     t.env.site.serve("/html.wasm", "<!doctype html>", {}, "text/html");

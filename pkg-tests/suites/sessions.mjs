@@ -52,9 +52,10 @@ function providers(test) {
       const route = await t.raw(...faults, message("Well again."));
       const page = await tab(t, route.base);
       const offline = async (is) => what === "network" && (await t.context()).setOffline(is);
+      // With its first command the page has the part of the module that works with sessions.
+      await page.evaluate(() => s.launch({ id: "a" }));
       await offline(true);
       const failed = await page.evaluate(async () => {
-        await s.launch({ id: "a" });
         const waited = await says("a", "Hi.");
         const { session } = await s.status("a");
         return T.plain({ waited, session, refused: await code(s.prompt("a", "Again.")), other: (await s.status("default")).session.status });

@@ -16,6 +16,7 @@ use crate::object::Object;
 use crate::ports::{Read, Table};
 use crate::protocol::args::shortened;
 use crate::protocol::{Command, Members, Request};
+use crate::rooms::Room;
 use crate::run::{Output, Run};
 use crate::session::{self, Session};
 use crate::tools::Definition;
@@ -328,6 +329,9 @@ impl Harness {
         if command.row().runs {
             self.core.must_run()?;
         }
+        if command.row().rooms.has(Room::More) {
+            return self.dispatch_more(id, request, fresh, session);
+        }
         match command {
             Command::StartAgent => {
                 self.holding.start_agent(&mut self.core, &mut self.runner, id, args.all(), None)?
@@ -350,9 +354,11 @@ impl Harness {
                 id,
                 args.whole("epoch").unwrap_or_default(),
             ),
+            Command::ClearConversation => {
+                self.holding.clear(&mut self.core, &mut self.runner, &mut self.reads, id, session)
+            }
             Command::StopAgent => self.holding.stop_agent(&mut self.core, &mut self.runner, id)?,
             Command::SendMessage => self.runner.send_message(&mut self.core, id, session, args, &fresh)?,
-            Command::Regenerate => self.runner.regenerate(&mut self.core, id, session, args, &fresh)?,
             Command::Interrupt => self.interrupt(id, session, args.text("runId"), args.whole("command")),
             Command::Resume => self.runner.resume(&mut self.core, id, session, args.text("runId"), &fresh)?,
             Command::History | Command::SessionsStatus => {
@@ -361,29 +367,15 @@ impl Harness {
                     self.core.reply_value(id, &answer);
                 }
             }
-            Command::SessionsActivity | Command::SessionsOutput => {
-                let folded = self.session(session).ok_or_else(|| no_session(session))?;
-                let answer = json(&self.runner.calls.read_of(&self.core, folded, request)?);
-                // It is as it is now, whether that is stored or not.
-                self.core.reply_now(id, Ok(Some(answer)));
-            }
             Command::Watch => {
                 self.core.sessions.watch(session, String::new());
                 self.runner.calls.tell_history(&mut self.core, session);
                 self.core.reply(id, Ok(None));
             }
-            Command::ClearConversation => {
-                self.holding.clear(&mut self.core, &mut self.runner, &mut self.reads, id, session)
-            }
             Command::Wait | Command::Result => {
                 let asked = self.core.awaited(request);
                 self.core.wait(id, session, &asked)?;
             }
-            Command::QueueEdit => {
-                self.runner.edit_queued(&mut self.core, id, args.needed("id"), args.needed("text"))?
-            }
-            Command::QueueRemove => self.runner.remove_queued(&mut self.core, id, args.needed("id"))?,
-            Command::QueueRelease => self.runner.release_queue(&mut self.core, id, session)?,
             Command::ToolsRegister => {
                 let definition = Definition::parse(args.all())?;
                 self.runner.setup.registry.register(definition, args.says("replace"))?;
@@ -397,17 +389,10 @@ impl Harness {
                 self.runner.setup.tell_tools(&mut self.core);
                 self.core.reply_now(id, Ok(Some(gone.to_string())));
             }
-            Command::ToolsExecute => {
-                let given = args.get("args").cloned().unwrap_or_else(|| Object::new().done());
-                let call = PageCall::new(id, args.needed("name"), given);
-                self.runner.page_call(&mut self.core, call);
-            }
             Command::ToolsResolve => {
                 let answer = args.get("answer").unwrap_or(&Value::Null);
                 self.runner.resolve_call(&mut self.core, id, args.needed("toolCallId"), answer)?;
             }
-            Command::ToolsGrants => self.reads.list_sessions(&mut self.core, id, Listing::Grants),
-            Command::ToolsRevoke => self.runner.revoke(&mut self.core, id, session, args.needed("tool")),
             Command::ResolvePermission => {
                 let (asked, answer) = (args.needed("requestId"), args.needed("answer"));
                 self.runner.resolve_permission(&mut self.core, id, asked, answer, args.text("reason"))?;
@@ -430,13 +415,6 @@ impl Harness {
                 self.runner.set_operator(&mut self.core, args.get("operator"))?;
                 self.core.reply(id, Ok(None));
             }
-            Command::KeysSet => self.keys.set(&mut self.core, id, request)?,
-            Command::KeysRemove => self.keys.remove(&mut self.core, id, request)?,
-            Command::KeysList => self.keys.list(&mut self.core, id),
-            Command::KeysValidate | Command::KeysModels => {
-                let provider = config::provider(args.get("provider").unwrap_or(&Value::Null))?;
-                self.keys.begin_trial(&mut self.core, id, command == Command::KeysModels, provider);
-            }
             Command::PagesCreate
             | Command::PagesRead
             | Command::PagesTree
@@ -450,6 +428,51 @@ impl Harness {
             | Command::PagesBacklinks
             | Command::PagesOutgoingLinks
             | Command::PagesVersions => self.runner.pages.page_command(&mut self.core, id, request),
+            Command::SessionsImport | Command::SessionsReplay => self.carry(id, request)?,
+            Command::SessionsAdmit => self.holding.admit(&mut self.core, &mut self.runner, id)?,
+            // The others are not reached here: the gate has them answered from rows.
+            _ => return Err(no_session(session)),
+        }
+        Ok(())
+    }
+
+    /// The same for what a plain conversation does without: the door of the room `more`.
+    #[inline(never)]
+    fn dispatch_more(
+        &mut self,
+        id: u32,
+        request: &Request,
+        fresh: String,
+        session: &str,
+    ) -> Result<(), ErrorInfo> {
+        let (command, args) = (request.command, request.args());
+        match command {
+            Command::Regenerate => self.runner.regenerate(&mut self.core, id, session, args, &fresh)?,
+            Command::SessionsActivity | Command::SessionsOutput => {
+                let folded = self.session(session).ok_or_else(|| no_session(session))?;
+                let answer = json(&self.runner.calls.read_of(&self.core, folded, request)?);
+                // It is as it is now, whether that is stored or not.
+                self.core.reply_now(id, Ok(Some(answer)));
+            }
+            Command::QueueEdit => {
+                self.runner.edit_queued(&mut self.core, id, args.needed("id"), args.needed("text"))?
+            }
+            Command::QueueRemove => self.runner.remove_queued(&mut self.core, id, args.needed("id"))?,
+            Command::QueueRelease => self.runner.release_queue(&mut self.core, id, session)?,
+            Command::ToolsExecute => {
+                let given = args.get("args").cloned().unwrap_or_else(|| Object::new().done());
+                let call = PageCall::new(id, args.needed("name"), given);
+                self.runner.page_call(&mut self.core, call);
+            }
+            Command::ToolsGrants => self.reads.list_sessions(&mut self.core, id, Listing::Grants),
+            Command::ToolsRevoke => self.runner.revoke(&mut self.core, id, session, args.needed("tool")),
+            Command::KeysSet => self.keys.set(&mut self.core, id, request)?,
+            Command::KeysRemove => self.keys.remove(&mut self.core, id, request)?,
+            Command::KeysList => self.keys.list(&mut self.core, id),
+            Command::KeysValidate | Command::KeysModels => {
+                let provider = config::provider(args.get("provider").unwrap_or(&Value::Null))?;
+                self.keys.begin_trial(&mut self.core, id, command == Command::KeysModels, provider);
+            }
             Command::SessionsLaunch => self.runner.launch(&mut self.core, id, args, &fresh)?,
             Command::SessionsPrompt => self.runner.prompt(&mut self.core, id, session, args, &fresh)?,
             Command::SessionsRunOnce => self.runner.run_once(&mut self.core, id, args, &fresh)?,
@@ -478,21 +501,11 @@ impl Harness {
                 let state = self.session(session).and_then(Session::state).unwrap_or_default();
                 self.core.reply_value(id, &state);
             }
-            Command::SessionsImport | Command::SessionsReplay => self.carry(id, request)?,
-            Command::SessionsAdmit => self.holding.admit(&mut self.core, &mut self.runner, id)?,
             Command::SessionsAttach => {
                 self.core.attach(args.needed("id"), args.says("on"));
                 self.core.reply_now(id, Ok(None));
             }
-            // The gate has them answered from rows.
-            Command::SessionsJournal
-            | Command::SessionsEvents
-            | Command::SessionsReceipts
-            | Command::SessionsHandoffs
-            | Command::SessionsTask
-            | Command::SessionsLeft
-            | Command::SessionsExport
-            | Command::SessionsFork => return Err(no_session(session)),
+            _ => return Err(no_session(session)),
         }
         Ok(())
     }

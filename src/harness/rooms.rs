@@ -91,7 +91,9 @@ pub fn not_there(why: &str) -> ErrorInfo {
 fn needed(request: &Request) -> Rooms {
     let (args, row) = (request.args(), request.command.row());
     let config = match request.command {
-        Command::StartAgent | Command::ConfigureAgent => Some(args.all()),
+        Command::StartAgent | Command::ConfigureAgent | Command::KeysValidate | Command::KeysModels => {
+            Some(args.all())
+        }
         Command::StandIn => args.get("config"),
         _ => None,
     };
@@ -127,6 +129,8 @@ fn builds_on(later: &Request, first: &Request) -> bool {
         | Command::Close
         | Command::ResolvePermission
         | Command::ToolsResolve
+        // What is read meanwhile must not be read for the operator of before.
+        | Command::SetOperator
         | Command::File
         | Command::SessionsList
         | Command::KeysList

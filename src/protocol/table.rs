@@ -7,7 +7,7 @@
 use super::Need::{Operator, Read, Recover, Work, Write};
 use super::Subject::{Id, IdOrRun, Run, Session, SessionOrRun, Worker};
 use super::{Need, Source, Subject};
-use crate::rooms::Room::{Carry, Pages};
+use crate::rooms::Room::{Carry, More, Pages};
 use crate::rooms::{Room, Rooms};
 
 /// What is known of a command.
@@ -90,7 +90,7 @@ impl Row {
     }
 
     const fn within(mut self, room: Room) -> Row {
-        self.rooms = Rooms::of(room);
+        self.rooms = self.rooms.and(Rooms::of(room));
         self
     }
 
@@ -162,7 +162,7 @@ commands! {
             .invoked("send_agent_message", "sendMessage(message, {replaces?})", ACCEPTED)
             .says("Resolves once the message is accepted; the answer comes by events.");
     /// Makes an answer anew, with what its message was sent with but for what is said here.
-    Regenerate = row("regenerate", "messageId? metadata?* context? sessionId? idempotencyKey? schema?*")
+    Regenerate = row("regenerate", "messageId? metadata?* context? sessionId? idempotencyKey? schema?*").within(More)
             .of(Session, Work).runs().asks().options()
         => keyed().begins().gives("`{ runId, status, acceptedAt }`")
             .invoked("regenerate_agent_message", "regenerate(messageId?)", ACCEPTED);
@@ -190,11 +190,11 @@ commands! {
         => again().waits().gives("`WaitResult`")
             .invoked("agent.wait", "wait(runId, {timeoutMs?: number, errorGraceMs?: number})", "WaitResult");
     /// Gives a message that waits another text.
-    QueueEdit = row("queue.edit", "id text").of(Run, Work).runs() => again();
+    QueueEdit = row("queue.edit", "id text").within(More).of(Run, Work).runs() => again();
     /// A message does not wait any more; it was never sent.
-    QueueRemove = row("queue.remove", "id").of(Run, Work).runs() => again();
+    QueueRemove = row("queue.remove", "id").within(More).of(Run, Work).runs() => again();
     /// What is held in a session's queue goes on.
-    QueueRelease = row("queue.release", "sessionId?").of(Session, Work).runs() => again();
+    QueueRelease = row("queue.release", "sessionId?").within(More).of(Session, Work).runs() => again();
     /// Answers a question; it finds its session by the question, and asks whose that is.
     ResolvePermission = row("resolvePermission", "requestId answer reason?")
         => again().invoked("respond_permission_request",
@@ -206,15 +206,15 @@ commands! {
     /// Takes a tool away. Whether there was one.
     ToolsUnregister = row("tools.unregister", "name") => once().gives("`boolean`");
     /// Runs a tool for the page's own code.
-    ToolsExecute = row("tools.execute", "name args?*")
+    ToolsExecute = row("tools.execute", "name args?*").within(More)
         => once().gives("`ToolResult`")
             .invoked("execute_tool", "tools.execute(tool, arguments?: object)", "ToolResult");
     /// Answers a call that was handed to a person; it finds its session by the call, and asks whose that is.
     ToolsResolve = row("tools.resolve", "toolCallId answer?*") => again();
     /// What is always allowed, in which session.
-    ToolsGrants = row("tools.grants", "").needs(Operator) => again().gives("`{ tool, sessionId }[]`");
+    ToolsGrants = row("tools.grants", "").within(More).needs(Operator) => again().gives("`{ tool, sessionId }[]`");
     /// What was always allowed is not any more.
-    ToolsRevoke = row("tools.revoke", "tool sessionId?").of(Session, Work).runs() => again();
+    ToolsRevoke = row("tools.revoke", "tool sessionId?").within(More).of(Session, Work).runs() => again();
     /// Makes a page.
     PagesCreate = row("pages.create", "title content? parentSlug? slug?").within(Pages) => own().gives("`Page`");
     /// One page.
@@ -244,11 +244,11 @@ commands! {
     /// From here on this operator works here, or (`null`) nobody.
     SetOperator = row("setOperator", "operator?*") => own();
     /// Begins a session.
-    SessionsLaunch = row("sessions.launch", "id? displayName? projectId?~ provider? messages?*").needs(Operator).runs()
+    SessionsLaunch = row("sessions.launch", "id? displayName? projectId?~ provider? messages?*").within(More).needs(Operator).runs()
         => once().gives("`SessionState`").invoked("session_launch", "sessions.launch(*)", "SessionState")
             .takes_all("NonNullable<Parameters<Sessions[\"launch\"]>[0]>");
     /// `sendMessage` to a session, but exit words stop it: then there is no run.
-    SessionsPrompt = row("sessions.prompt", "id text? sessionId?* ...").of(Id, Work).runs().files().asks().says()
+    SessionsPrompt = row("sessions.prompt", "id text? sessionId?* ...").within(More).of(Id, Work).runs().files().asks().says()
         => keyed().begins().takes("`{ id, text, … }`, as `sendMessage`")
             .gives("`{ runId, status, acceptedAt }`, or `{ runId: null }`")
             .invoked("session_prompt", "sessions.prompt(id, prompt)", "{ runId: string | null }");
@@ -256,60 +256,60 @@ commands! {
     SessionsStatus = row("sessions.status", "id").of(Id, Read).from(Source::End)
         => again().gives(VERIFIED_STATE).invoked("session_status", "sessions.status(id)", VERIFIED);
     /// Stops a session; its run is interrupted.
-    SessionsStop = row("sessions.stop", "id reason?~").of(Id, Write).asks()
+    SessionsStop = row("sessions.stop", "id reason?~").within(More).of(Id, Write).asks()
         => once().gives("`SessionState`").invoked("session_stop", "sessions.stop(id, reason?)", "SessionState");
     /// Starts a session again that has stopped or failed.
-    SessionsRestart = row("sessions.restart", "id reason?~").of(Id, Write).asks()
+    SessionsRestart = row("sessions.restart", "id reason?~").within(More).of(Id, Write).asks()
         => once().gives("`SessionState`").invoked("session_restart", "sessions.restart(id, reason?)", "SessionState");
     /// Goes on after a failure, or says that there was one. With the action `reconnect` an agent must run.
-    SessionsRecover = row("sessions.recover", "id action?~ reason?~ detail?~").of(Id, Recover).asks()
+    SessionsRecover = row("sessions.recover", "id action?~ reason?~ detail?~").within(More).of(Id, Recover).asks()
         => once().gives("`SessionState`")
             .invoked("session_recover", "sessions.recover(id, {action?, reason?, detail?})", "SessionState");
     /// Puts one session aside; "all" is many of these.
-    SessionsBench = row("sessions.bench", "id").of(Id, Write).asks()
+    SessionsBench = row("sessions.bench", "id").within(More).of(Id, Write).asks()
         => again().gives("`{ suspended: string[] }`")
             .invoked("session_bench", "sessions.bench(target)", "{ suspended: string[] }");
     /// Takes one session up again; "all" is many of these.
-    SessionsPlay = row("sessions.play", "id").of(Id, Write).asks()
+    SessionsPlay = row("sessions.play", "id").within(More).of(Id, Write).asks()
         => again().gives("`SessionState`").invoked("session_play", "sessions.play(target)", "SessionState[]");
     /// All sessions, the one that was last changed first.
-    SessionsList = row("sessions.list", "withVerification?*").needs(Operator)
+    SessionsList = row("sessions.list", "withVerification?*").within(More).needs(Operator)
         => again().gives("`SessionState[]`, or `{ session, hmac_status }[]`")
             .invoked("session_list", "sessions.list()", "SessionState[]");
     /// Gives a session another name.
-    SessionsRename = row("sessions.rename", "id displayName").of(Id, Write).asks()
+    SessionsRename = row("sessions.rename", "id displayName").within(More).of(Id, Write).asks()
         => again().gives("`SessionState`")
             .invoked("session_rename", "sessions.rename(id, displayName)", "SessionState");
     /// Removes a session, whose run is interrupted.
-    SessionsRemove = row("sessions.remove", "id").of(Id, Write).asks()
+    SessionsRemove = row("sessions.remove", "id").within(More).of(Id, Write).asks()
         => once().invoked("session_remove", "sessions.remove(id)", "void");
     /// Brings a session back that was removed within the last ten seconds.
-    SessionsUndoRemove = row("sessions.undoRemove", "id").of(Id, Write).asks()
+    SessionsUndoRemove = row("sessions.undoRemove", "id").within(More).of(Id, Write).asks()
         => once().gives("`SessionState`").invoked("session_undo_remove", "sessions.undoRemove(id)", "SessionState");
     /// A session's journal.
-    SessionsJournal = row("sessions.journal", "id from?# limit?#").of(Id, Read).from(Source::Rows)
+    SessionsJournal = row("sessions.journal", "id from?# limit?#").within(More).of(Id, Read).from(Source::Rows)
         => again().gives("`SessionEvent[]`");
     /// A session's events.
-    SessionsEvents = row("sessions.events", "id from?# limit?#").of(Id, Read).from(Source::Rows)
+    SessionsEvents = row("sessions.events", "id from?# limit?#").within(More).of(Id, Read).from(Source::Rows)
         => again().gives("`SessionRecordEvent[]`");
     /// What was done in a session.
-    SessionsReceipts = row("sessions.receipts", "id").of(Id, Read).from(Source::Rows) => again().gives("`Receipt[]`");
+    SessionsReceipts = row("sessions.receipts", "id").within(More).of(Id, Read).from(Source::Rows) => again().gives("`Receipt[]`");
     /// What a session's runs have left.
-    SessionsHandoffs = row("sessions.handoffs", "id").of(Id, Read).from(Source::Rows) => again().gives("`Handoff[]`");
+    SessionsHandoffs = row("sessions.handoffs", "id").within(More).of(Id, Read).from(Source::Rows) => again().gives("`Handoff[]`");
     /// A run by its id, or by its task's.
-    SessionsTask = row("sessions.task", "id").of(Run, Read).from(Source::Rows)
+    SessionsTask = row("sessions.task", "id").within(More).of(Run, Read).from(Source::Rows)
         => again().gives("`TaskRun`").invoked("session_task", "sessions.task(id)", "TaskRun");
     /// All that a run has left which has ended, by its id or its task's.
-    SessionsLeft = row("sessions.left", "id").of(Run, Read).from(Source::Rows)
+    SessionsLeft = row("sessions.left", "id").within(More).of(Run, Read).from(Source::Rows)
         => again().gives("`{ run, receipts, handoff }`");
     /// One task without a session.
-    SessionsRunOnce = row("sessions.runOnce", "text?* files?* metadata?* context?* schema?*")
+    SessionsRunOnce = row("sessions.runOnce", "text?* files?* metadata?* context?* schema?*").within(More)
             .needs(Operator).runs().files().says()
         => once().begins().takes("as `sendMessage`: `{ text, metadata?, context?, schema?, files? }`")
             .gives("`{ runId, status, acceptedAt }`")
             .invoked("run_once", "sessions.runOnce(objective)", "TaskDone");
     /// A page of a session's file; behind the first with what came before it: `from` is its `next`.
-    SessionsExport = row("sessions.export", "id from?# last?# hash?").of(Id, Read).from(Source::Rows).within(Carry)
+    SessionsExport = row("sessions.export", "id from?# last?# hash?").within(More).of(Id, Read).from(Source::Rows).within(Carry)
         => own().gives("`{ lines, hash, last, next?, files? }`")
             .invoked("session_export", "sessions.export(id, {format?: \"journal\" | \"markdown\" | \"json\"})", "Blob");
     /// Takes a file in: `begin`; `lines` as often as it takes (several with `\n` between); `check`; then, behind
@@ -324,28 +324,28 @@ commands! {
     /// The file that was checked comes in, under this id.
     SessionsAdmit = row("sessions.admit", "").needs(Write).within(Carry) => once().gives("`{ id }`");
     /// What goes on in a session or a run.
-    SessionsActivity = row("sessions.activity", "id").of(IdOrRun, Read)
+    SessionsActivity = row("sessions.activity", "id").within(More).of(IdOrRun, Read)
         => again().gives("`\"streaming\"`, `\"waiting\"` or `\"broken\"`");
     /// What was said in a session or a run, as bytes. The text begins with the letter that the first byte is in, `before` so
     /// many bytes before it.
-    SessionsOutput = row("sessions.output", "id from?# tail?#").of(IdOrRun, Read)
+    SessionsOutput = row("sessions.output", "id from?# tail?#").within(More).of(IdOrRun, Read)
         => again().gives("`{ text, before, offset }`");
     /// From here on `grown` messages come for this session, or no more. They are held back while nobody works here.
-    SessionsAttach = row("sessions.attach", "id on?*") => again();
+    SessionsAttach = row("sessions.attach", "id on?*").within(More) => again();
     /// Makes another session of the beginning of one.
     SessionsFork = row("sessions.fork", "id at?# provider?").of(Id, Write).from(Source::Journal).asks().within(Carry)
         => once().gives("`SessionState`")
             .invoked("session_fork", "sessions.fork(id, {at?: number, provider?})", "SessionState");
     /// Keeps a key in the vault.
-    KeysSet = row("keys.set", "provider key") => once();
+    KeysSet = row("keys.set", "provider key").within(More) => once();
     /// Forgets a key.
-    KeysRemove = row("keys.remove", "provider") => once();
+    KeysRemove = row("keys.remove", "provider").within(More) => once();
     /// The names of the keys that there are.
-    KeysList = row("keys.list", "") => own().gives("`string[]`");
+    KeysList = row("keys.list", "").within(More) => own().gives("`string[]`");
     /// Tries a provider's key.
-    KeysValidate = row("keys.validate", "provider?*") => own().takes("`{ provider: { kind, … } }`").gives("`{ ok, error? }`");
+    KeysValidate = row("keys.validate", "provider?*").within(More) => own().takes("`{ provider: { kind, … } }`").gives("`{ ok, error? }`");
     /// The models that a provider offers.
-    KeysModels = row("keys.models", "provider?*") => own().takes("`{ provider: { kind, … } }`").gives("`{ id, name? }[]`");
+    KeysModels = row("keys.models", "provider?*").within(More) => own().takes("`{ provider: { kind, … } }`").gives("`{ id, name? }[]`");
     /// What the agent is configured to ask.
     Settings = row("settings", "")
         => again().gives("`{ api_key_configured, provider, model }`")

@@ -266,6 +266,7 @@ impl Reads {
 
 impl Reads {
     /// Answers from the rows of a journal, also where another tab holds the session.
+    #[inline(never)]
     fn answer_by_rows(
         &mut self,
         core: &mut Core,

@@ -24,6 +24,8 @@ fn anthropic(key: Value) -> Value {
 /// Gives a command that tries a key: its number, and that of the only request in the air.
 fn tries(world: &mut World, name: &str, args: Value) -> (u32, CallKey) {
     let id = world.command(0, name, args);
+    // Its wire arrives first.
+    world.settle(0);
     assert_eq!(answer(world, id), None);
     (id, sent(world).0)
 }

@@ -53,6 +53,10 @@ fn a_provider_brings_the_room_of_its_wire_and_each_is_asked_for_once() {
         json!({ "a": provider("anthropic"), "b": provider("openai-responses"), "c": provider("anthropic") });
     world.command(0, "startAgent", json!({ "provider": provider("ollama"), "providers": spare }));
     assert_eq!(world.pages[0].awaited, [Room::Anthropic, Room::Chat, Room::Responses]);
+    // A key is tried on its wire, without an agent.
+    let mut world = opened();
+    world.command(0, "keys.validate", json!({ "provider": provider("openai-responses") }));
+    assert_eq!(world.pages[0].awaited, [Room::Responses, Room::More]);
     // What is no provider brings nothing, and is refused as ever.
     let mut world = opened();
     let refused = world.fails(0, "startAgent", json!({ "provider": { "kind": "nobody" } }));

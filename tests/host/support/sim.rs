@@ -466,6 +466,8 @@ impl World {
             Action::Vault { id, .. } => self.replied(at, id, Ok(None))?,
             Action::Send { call, http, request, refused } => {
                 law(page.calls_seen.insert(call), || "a call has the number of another".into())?;
+                let lacks = http.preset.wire.rooms().but(page.rooms);
+                law(lacks.is_empty(), || format!("a key is tried without {lacks:?}"))?;
                 page.sent.insert(call, Sent { http, request, refused });
             }
             Action::Close => {

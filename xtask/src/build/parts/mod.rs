@@ -16,7 +16,7 @@ pub use plan::Room;
 use std::hash::{DefaultHasher, Hash};
 
 /// The rooms of `src/rooms.rs`, and where each is entered.
-const ROOMS: [Room; 5] = [
+const ROOMS: [Room; 6] = [
     Room {
         name: "anthropic",
         doors: &["model::anthropic::encode_message", "model::anthropic::write", "model::anthropic::CODEC*"],
@@ -67,6 +67,15 @@ const ROOMS: [Room; 5] = [
             "harness::sessions::arrivals::page",
         ],
         code: &["harness::sessions::arrivals::", "session::carry::", "session::replay::"],
+    },
+    Room {
+        name: "more",
+        doors: &[
+            "harness::Harness>::dispatch_more",
+            "harness::reads::Reads>::answer_by_rows",
+            "harness::core::Core>::heads_read",
+        ],
+        code: &["harness::sessions::bench::"],
     },
 ];
 
