@@ -389,6 +389,11 @@ impl Harness {
                 self.runner.setup.tell_tools(&mut self.core);
                 self.core.reply_now(id, Ok(Some(gone.to_string())));
             }
+            Command::ToolsExecute => {
+                let given = args.get("args").cloned().unwrap_or_else(|| Object::new().done());
+                let call = PageCall::new(id, args.needed("name"), given);
+                self.runner.page_call(&mut self.core, call);
+            }
             Command::ToolsResolve => {
                 let answer = args.get("answer").unwrap_or(&Value::Null);
                 self.runner.resolve_call(&mut self.core, id, args.needed("toolCallId"), answer)?;
@@ -459,11 +464,6 @@ impl Harness {
             }
             Command::QueueRemove => self.runner.remove_queued(&mut self.core, id, args.needed("id"))?,
             Command::QueueRelease => self.runner.release_queue(&mut self.core, id, session)?,
-            Command::ToolsExecute => {
-                let given = args.get("args").cloned().unwrap_or_else(|| Object::new().done());
-                let call = PageCall::new(id, args.needed("name"), given);
-                self.runner.page_call(&mut self.core, call);
-            }
             Command::ToolsGrants => self.reads.list_sessions(&mut self.core, id, Listing::Grants),
             Command::ToolsRevoke => self.runner.revoke(&mut self.core, id, session, args.needed("tool")),
             Command::KeysSet => self.keys.set(&mut self.core, id, request)?,

@@ -206,7 +206,7 @@ commands! {
     /// Takes a tool away. Whether there was one.
     ToolsUnregister = row("tools.unregister", "name") => once().gives("`boolean`");
     /// Runs a tool for the page's own code.
-    ToolsExecute = row("tools.execute", "name args?*").within(More)
+    ToolsExecute = row("tools.execute", "name args?*")
         => once().gives("`ToolResult`")
             .invoked("execute_tool", "tools.execute(tool, arguments?: object)", "ToolResult");
     /// Answers a call that was handed to a person; it finds its session by the call, and asks whose that is.
