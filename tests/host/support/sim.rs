@@ -934,7 +934,7 @@ impl World {
             (What::Commit, if page.commit.is_some() { 220 } else { 0 }),
             (What::Read, if page.reads.is_empty() { 0 } else { 100 }),
             (What::Account, if page.accounts.is_empty() && page.signing.is_empty() { 0 } else { 100 }),
-            (What::Room, if page.awaited.is_empty() { 0 } else { 40 }),
+            (What::Room, if page.awaited.is_empty() { 0 } else { 100 }),
             (What::Lock, if page.wants_lock || page.peeks { 60 } else { 0 }),
             (What::Stream, if page.models.is_empty() { 0 } else { 200 }),
             (What::Call, if page.called.is_empty() { 0 } else { 140 }),
