@@ -85,7 +85,7 @@ test("a part is brought once into each instance, and again when it did not come"
     asked.push(room);
     return room ? part() : NOTHING;
   });
-  await Promise.all([openWorkspace("a"), openWorkspace("b")]);
+  await Promise.all([openWorkspace("a", { pageTools: false }), openWorkspace("b", { pageTools: false })]);
   assert.deepEqual(asked, [undefined], "no part before it is needed");
   const [a, b] = glue.hosts.map(({ options }) => options.scope);
   const offline = await rejection(a.room("chat"));
@@ -100,6 +100,8 @@ test("a part is brought once into each instance, and again when it did not come"
   await Promise.all([a.room("chat"), b.room("chat")]);
   await a.room("chat");
   assert.deepEqual(asked, [undefined, "chat", "chat", "chat", "chat"]);
+  await openWorkspace("c", { pageTools: true });
+  assert.deepEqual(asked.slice(5), ["pages"], "page tools are needed at once");
 });
 
 test("a page begins to load a task after the import, once; a server does not, nor who says where the module is", async () => {
