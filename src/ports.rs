@@ -277,7 +277,7 @@ pub struct HttpRequest {
     pub url: String,
     /// Names in lower case, and values, both checked.
     pub headers: Vec<(String, String)>,
-    /// The body; empty: there is none. Where it has the mark of a file ([`files`]), that goes.
+    /// The body; empty: there is none. Where it has the mark of a file ([`marks`]), that goes.
     pub body: String,
 }
 
