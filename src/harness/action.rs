@@ -1,9 +1,9 @@
 //! What goes into the harness and what comes out of it.
 
-use super::config::{Function, Http};
-use super::keys::VaultAsk;
 use crate::error::ErrorInfo;
 use crate::find;
+use crate::harness::keys::VaultAsk;
+use crate::harness::setup::config::{Function, Http};
 use crate::model::Answer;
 use crate::ports::{Commit, HttpRequest, Read, Rows, StoreError, Write};
 use crate::protocol::Request;

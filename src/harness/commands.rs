@@ -1,15 +1,16 @@
 //! What the page can ask for.
 
-use super::calls::Calls;
-use super::core::Core;
-use super::holding::Holding;
-use super::page_calls::PageCall;
-use super::queue::{accepted, when_busy};
-use super::reads::Reads;
-use super::runs::Runner;
-use super::start::Over;
-use super::{After, Harness, Lifecycle, Listing, config};
 use crate::error::{Code, ErrorInfo};
+use crate::harness::calls::Calls;
+use crate::harness::core::Core;
+use crate::harness::holding::Holding;
+use crate::harness::holding::start::Over;
+use crate::harness::runner::Runner;
+use crate::harness::runner::page_calls::PageCall;
+use crate::harness::runner::queue::{accepted, when_busy};
+use crate::harness::sessions::reads::Reads;
+use crate::harness::setup::config;
+use crate::harness::{After, Harness, Lifecycle, Listing};
 use crate::journal::{Entry, StoppedBy};
 use crate::json::json;
 use crate::object::Object;
@@ -231,7 +232,7 @@ impl Runner {
             return Err(error.hint("send a message instead"));
         };
         if !self.setup.config.answers(core.session(session).and_then(Session::provider)) {
-            return Err(super::runs::not_configured());
+            return Err(super::runner::not_configured());
         }
         let (mut run, held, has_ended) = (last.id.clone(), last.held, last.ended.is_some());
         let schema = last.prompt.output.as_ref().map(Output::record);

@@ -1,9 +1,9 @@
 //! Commits: when the next one goes, and what comes of it.
 //!
 //! Promises: one commit is on its way at a time; heads go with the commit that changes them; a commit that failed ends no
-//! run. Leaves to others: what waits for it (`outbox.rs`), and the commits of pages (`pages.rs`).
+//! run. Leaves to others: what waits for it (`core/outbox.rs`), and the commits of pages (`pages/`).
 
-use super::Harness;
+use crate::harness::Harness;
 use crate::ports::StoreError;
 
 impl Harness {

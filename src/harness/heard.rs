@@ -3,8 +3,8 @@
 //! Decides whose an answer is, and whether it streams. Promises: what nobody waits for is dropped. Leaves to others: what a
 //! model says (`streaming`), errors (`whole`), and keys that are tried (`keys`).
 
-use super::{CallKey, Harness, Input};
 use crate::error::ErrorInfo;
+use crate::harness::{CallKey, Harness, Input};
 use crate::model::{Delta, Usage};
 use crate::ports::Millis;
 

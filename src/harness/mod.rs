@@ -5,59 +5,42 @@
 //! A failed commit ends no run, and at most one harness writes a workspace. Leaves to others: acting (`browser/`, or the
 //! simulator of the tests), one run's decisions (`run/`), what a journal adds up to (`session/`).
 //!
-//! Its parts, from the ground up. A part owns its state and reaches no part above it:
+//! Its parts, from the ground up. A part owns its state and reaches no part above it. A file is about one subject. It
+//! lies in the folder of the part that decides about it:
 //!
-//! - `core`: time, who asks, the outbox, the sessions (`slots`), the secrets.
-//! - `keys`: what commands do with keys, and those that are tried.
+//! - `core`: time, who asks, the outbox, the sessions (`slots`), who waits (`waits`), the secrets.
+//! - `keys`: the vault and trials of keys.
 //! - `setup`: configuration, tools and skills.
 //! - `calls`: what is under way outside, and what is told of it (`streaming`, `events`).
 //! - `pages`: operations on pages.
-//! - `runs`: `Runner`, which runs the runs with those three: messages, the queue, permission, limits of time.
-//! - `reads`: what is read for sessions.
+//! - `runner`: runs the runs with those three: messages, the queue, permission, files, limits of time.
+//! - `sessions`: what is read for sessions (`reads`), and what is done with them.
 //! - `holding`: how this page holds the workspace, from its start (`start`) to its end (`ends`).
-//! - on top: commands (`commands`, `sessions`), which input is taken when (`order`), and what waits for a room (`rooms`).
+//! - here: commands, which input is taken when (`order`), what waits for a room (`rooms`), commits, answers of HTTP (`heard`).
 
-mod account;
 mod action;
 mod calls;
 mod commands;
 mod commits;
-mod config;
 mod core;
-mod ends;
-mod events;
-mod files;
 mod heard;
 mod holding;
 mod keys;
 mod order;
-mod outbox;
-mod outcome;
-mod page_calls;
 mod pages;
-mod permission;
-mod queue;
-mod reads;
 mod rooms;
-mod runs;
-mod secrets;
+mod runner;
 mod sessions;
 mod setup;
-mod slots;
-mod start;
-mod streaming;
-mod waits;
-mod watch;
-mod whole;
 
 pub use action::{Action, By, CallKey, Input, ModelRequest, Notice};
-pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
+pub use core::secrets::Secrets;
 pub use core::{Lifecycle, Options};
-pub use files::files;
+pub use holding::start::{FORMAT_KEY, check_format};
 pub use keys::VaultAsk;
 pub use rooms::{not_there, rooms_of};
-pub use secrets::Secrets;
-pub use start::{FORMAT_KEY, check_format};
+pub use runner::files::files;
+pub use setup::config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
 
 use crate::error::{Code, ErrorInfo};
 use crate::ports::{Millis, PatternEngine};
@@ -65,9 +48,9 @@ use crate::session::Session;
 use core::Core;
 use holding::Holding;
 use keys::Keys;
-use reads::{After, Listing, Reads};
 use rooms::Doors;
-use runs::Runner;
+use runner::Runner;
+use sessions::reads::{After, Listing, Reads};
 
 /// The session of the harness's own conversation.
 pub const DEFAULT_SESSION: &str = "default";

@@ -5,8 +5,8 @@
 //! after it. A room that does not come rejects the commands that need it, ends no run, and is asked for again by the
 //! next command that needs it. Leaves to others: which wire needs which room (`model/`), and bringing it (the pump).
 
-use super::{Action, Harness, Input};
 use crate::error::{Code, ErrorInfo};
+use crate::harness::{Action, Harness, Input};
 use crate::model::Wire;
 use crate::ports::Millis;
 use crate::protocol::{Command, Need, Request, Subject};

@@ -6,10 +6,10 @@
 
 mod trials;
 
-use super::core::Core;
-use super::runs::Runner;
-use super::{Action, CallKey, Lifecycle};
 use crate::error::{Code, ErrorInfo};
+use crate::harness::core::Core;
+use crate::harness::runner::Runner;
+use crate::harness::{Action, CallKey, Lifecycle};
 use crate::maps::Few;
 use crate::model::errors::check_header;
 use crate::ports::{Part, Rows};
@@ -112,8 +112,8 @@ fn named(request: &Request) -> Result<String, ErrorInfo> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{By, Given, Harness, Input, ModelRequest, Options};
     use super::*;
+    use crate::harness::{By, Given, Harness, Input, ModelRequest, Options};
     use crate::ports::{Commit, MemoryStore, Table, Write};
     use crate::protocol::read;
     use serde_json::{Value, json};

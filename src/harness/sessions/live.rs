@@ -8,9 +8,9 @@
 
 use crate::error::ErrorInfo;
 use crate::harness::calls::Calls;
+use crate::harness::calls::streaming::LiveModel;
 use crate::harness::commands::no_agent;
 use crate::harness::core::Core;
-use crate::harness::streaming::LiveModel;
 use crate::harness::{Action, Notice};
 use crate::list::Listed;
 use crate::maps::sorted;

@@ -20,6 +20,7 @@ mod gate;
 mod integrity;
 mod live;
 mod look;
+pub(super) mod reads;
 mod removal;
 mod tail;
 mod take;

@@ -6,10 +6,11 @@
 
 use super::waiting::{Tail, Waiting};
 use crate::error::ErrorInfo;
+use crate::harness::After;
 use crate::harness::core::Core;
-use crate::harness::reads::Reads;
-use crate::harness::runs::Runner;
-use crate::harness::{After, start};
+use crate::harness::holding::start;
+use crate::harness::runner::Runner;
+use crate::harness::sessions::reads::Reads;
 use crate::journal::{Entry, Row};
 use crate::json;
 use crate::ports::{Read, Rows, Table};

@@ -2,7 +2,7 @@
 //!
 //! Decides what is put on record when a session is taken: that this holder writes from here on, that a page was lost with
 //! its run, that what was found was not verified. Promises: a workspace that is borrowed for one write is given back.
-//! Leaves to others: what is read for it (`look.rs`), and how a workspace is got (`start.rs`).
+//! Leaves to others: what is read for it (`look.rs`), and how a workspace is got (`holding/start.rs`).
 
 use super::look::{Stored, load};
 use super::removal::delete;
@@ -10,9 +10,10 @@ use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::core::Core;
 use crate::harness::holding::Holding;
-use crate::harness::reads::Reads;
-use crate::harness::runs::Runner;
-use crate::harness::{Action, DEFAULT_SESSION, Harness, start};
+use crate::harness::holding::start;
+use crate::harness::runner::Runner;
+use crate::harness::sessions::reads::Reads;
+use crate::harness::{Action, DEFAULT_SESSION, Harness};
 use crate::journal::Entry;
 use crate::journal::canonical::Integrity;
 use crate::ports::{Rows, Table};

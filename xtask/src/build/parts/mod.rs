@@ -61,7 +61,7 @@ const ROOMS: [Room; 6] = [
         doors: &[
             "harness::Harness>::carry",
             "harness::holding::Holding>::admit",
-            "harness::reads::Reads>::arrived",
+            "harness::sessions::reads::Reads>::arrived",
             "harness::holding::Holding>::let_in",
             "harness::Harness>::fork",
             "harness::sessions::arrivals::page",
@@ -72,7 +72,7 @@ const ROOMS: [Room; 6] = [
         name: "more",
         doors: &[
             "harness::Harness>::dispatch_more",
-            "harness::reads::Reads>::answer_by_rows",
+            "harness::sessions::reads::Reads>::answer_by_rows",
             "harness::core::Core>::heads_read",
         ],
         code: &["harness::sessions::bench::"],

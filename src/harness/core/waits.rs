@@ -9,10 +9,10 @@
 //! it. The grace counts from the time that the journal has, so all waiters are told the same. Of a cleared conversation
 //! it is only known how each run has ended.
 
-use super::Action;
-use super::core::Core;
-use super::events::run_result;
 use crate::error::{Code, ErrorInfo};
+use crate::harness::Action;
+use crate::harness::calls::events::run_result;
+use crate::harness::core::Core;
 use crate::json::json;
 use crate::list::Listed;
 use crate::object::Object;
@@ -28,7 +28,7 @@ const WAIT_MS: u64 = 30_000;
 
 /// Which run is waited for, and how.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked<'a> {
+pub(in crate::harness) struct Asked<'a> {
     pub run: &'a str,
     /// `None`: however long it takes, and the answer is a `RunResult`.
     pub until: Option<Millis>,
@@ -38,7 +38,7 @@ pub(super) struct Asked<'a> {
 
 impl Core {
     /// Which run `wait` and `result` are for, and until when.
-    pub(super) fn awaited<'a>(&self, request: &'a Request) -> Asked<'a> {
+    pub(in crate::harness) fn awaited<'a>(&self, request: &'a Request) -> Asked<'a> {
         let args = request.args();
         let run = args.needed("runId");
         if request.command == Command::Result {
@@ -51,7 +51,12 @@ impl Core {
         }
     }
 
-    pub(super) fn wait(&mut self, id: u32, session: &str, asked: &Asked<'_>) -> Result<(), ErrorInfo> {
+    pub(in crate::harness) fn wait(
+        &mut self,
+        id: u32,
+        session: &str,
+        asked: &Asked<'_>,
+    ) -> Result<(), ErrorInfo> {
         let no_run = || no_run(asked.run);
         let found = self.session(session).map(|session| self.stands(session, asked)).ok_or_else(no_run)??;
         if let Some(answer) = self.keep_waiter(id, session, asked, found) {
@@ -61,7 +66,7 @@ impl Core {
     }
 
     /// The answer by a session that is only looked at. `None`: the command waits.
-    pub(super) fn answer_or_wait(
+    pub(in crate::harness) fn answer_or_wait(
         &mut self,
         id: u32,
         session: &Session,
@@ -125,7 +130,7 @@ impl Core {
     }
 
     /// Answers those who waited since before this start for runs of a session that have ended meanwhile.
-    pub(super) fn answer_waiters(&mut self, id: &str) {
+    pub(in crate::harness) fn answer_waiters(&mut self, id: &str) {
         let Some(session) = self.session(id) else { return };
         let ended = |waiter: &Waiter| {
             let of = (waiter.session == id).then(|| session.run_times(&waiter.on)).flatten();
@@ -142,7 +147,7 @@ impl Core {
     }
 
     /// Answers who waits for a run that has ended, with its `RunResult` or with what `wait` gives.
-    pub(super) fn tell_waiters(
+    pub(in crate::harness) fn tell_waiters(
         &mut self,
         (session, run): (&str, &str),
         started_at: Millis,
@@ -172,7 +177,7 @@ impl Core {
     }
 
     /// Answers those who have waited long enough.
-    pub(super) fn end_waits(&mut self) {
+    pub(in crate::harness) fn end_waits(&mut self) {
         for waiter in self.runs.due(self.now) {
             let timeout = Object::new().text("runId", &waiter.run).text("status", "timeout").json();
             let id = waiter.command;

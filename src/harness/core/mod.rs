@@ -3,11 +3,16 @@
 //! Promises: time never runs backwards; numbers of reads and calls are given once. Leaves to others: every decision. It
 //! knows no part, so that no part is reached through it.
 
-use super::action::{Action, By, CallKey};
-use super::outbox::Outbox;
-use super::secrets::Secrets;
-use super::slots::Sessions;
+pub(in crate::harness) mod outbox;
+pub(in crate::harness) mod secrets;
+pub(in crate::harness) mod slots;
+mod waits;
+
 use crate::error::{Code, ErrorInfo};
+use crate::harness::action::{Action, By, CallKey};
+use crate::harness::core::outbox::Outbox;
+use crate::harness::core::secrets::Secrets;
+use crate::harness::core::slots::Sessions;
 use crate::journal::Entry;
 use crate::json::json;
 use crate::ports::{Millis, PatternEngine, Read};
@@ -52,7 +57,7 @@ impl Options {
 
 /// Something that follows at once, without the world: a part says so, and who stands above it does it.
 #[derive(Debug)]
-pub(super) enum Next {
+pub(in crate::harness) enum Next {
     /// A model call that could not even be made.
     NotCalled(CallKey, ErrorInfo),
     /// An entry of a run that is known already.
@@ -63,7 +68,7 @@ pub(super) enum Next {
 
 /// What every part works with.
 #[derive(Debug)]
-pub(super) struct Core {
+pub(in crate::harness) struct Core {
     pub options: Options,
     pub now: Millis,
     /// Who has given the command that is carried out now.

@@ -3,18 +3,25 @@
 //! Promises: no run ends by any of these, and nothing that was not stored has happened; a command that waits is told why;
 //! a close waits until everything is stored. Leaves to others: a stop on purpose (`start.rs`).
 
-use super::core::Core;
-use super::holding::Holding;
-use super::reads::Reads;
-use super::runs::Runner;
-use super::{Action, After, Harness, Input, Lifecycle, commands};
 use crate::error::{Code, ErrorInfo};
+use crate::harness::commands;
+use crate::harness::core::Core;
+use crate::harness::holding::Holding;
+use crate::harness::runner::Runner;
+use crate::harness::sessions::reads::Reads;
+use crate::harness::{Action, After, Harness, Input, Lifecycle};
 use crate::ports::Millis;
 
 impl Holding {
     /// The harness itself cannot go on: nothing in flight is wanted any more, and nothing that was not stored
     /// has happened. No run ends by this; the next start folds what is stored.
-    pub(super) fn fail(&mut self, core: &mut Core, runner: &mut Runner, reads: &mut Reads, error: ErrorInfo) {
+    pub(in crate::harness) fn fail(
+        &mut self,
+        core: &mut Core,
+        runner: &mut Runner,
+        reads: &mut Reads,
+        error: ErrorInfo,
+    ) {
         self.drop_all(core, runner, reads, &error);
         core.lifecycle = Lifecycle::Error(error.message.clone());
         core.failure = Some(error.clone());
@@ -30,7 +37,7 @@ impl Holding {
 
     /// Another page is to go on with what runs here in this epoch, now: this one may stand still before another commit is
     /// through. What is not stored has not happened, and no run ends by this.
-    pub(super) fn step_back(
+    pub(in crate::harness) fn step_back(
         &mut self,
         core: &mut Core,
         runner: &mut Runner,
@@ -52,7 +59,7 @@ impl Holding {
     }
 
     /// Gives up all that is under way, and the workspace: those who wait are told why.
-    pub(super) fn drop_all(
+    pub(in crate::harness) fn drop_all(
         &mut self,
         core: &mut Core,
         runner: &mut Runner,
@@ -92,7 +99,7 @@ impl Holding {
         core.unlock(false);
     }
 
-    pub(super) fn close(&mut self, core: &mut Core, runner: &mut Runner, command: Option<u32>) {
+    pub(in crate::harness) fn close(&mut self, core: &mut Core, runner: &mut Runner, command: Option<u32>) {
         runner.calls.write_drafts(core);
         self.turn_away(core, runner);
         runner.abort_all(core);
@@ -108,7 +115,7 @@ impl Harness {
     }
 
     /// Closes once everything is stored. `false`: nothing changed.
-    pub(super) fn finish_closing(&mut self) -> bool {
+    pub(in crate::harness) fn finish_closing(&mut self) -> bool {
         if !self.core.outbox.is_idle() || self.runner.pages.is_committing() {
             return false;
         }

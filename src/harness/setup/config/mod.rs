@@ -6,13 +6,13 @@
 mod provider;
 mod read;
 
-pub(super) use provider::provider;
+pub(in crate::harness) use provider::provider;
 pub use provider::{Http, Provider, Timeouts};
 pub(crate) use read::function;
 pub use read::{Function, Given};
 
 use crate::error::ErrorInfo;
-use crate::harness::secrets::SECRET_BYTES;
+use crate::harness::core::secrets::SECRET_BYTES;
 use crate::journal::{Limit, redact};
 use crate::json::json;
 use crate::list::Listed;
@@ -347,7 +347,7 @@ impl Config {
     }
 
     /// Lets providers without a key take the vault's, which has keys of these names.
-    pub(super) fn look_in_vault(&mut self, names: &[String]) {
+    pub(in crate::harness) fn look_in_vault(&mut self, names: &[String]) {
         let held = |name: &str| names.iter().any(|held| held == name);
         if let Some(provider) = &mut self.provider {
             provider.look_in_vault(None, held);

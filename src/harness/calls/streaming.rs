@@ -4,13 +4,13 @@
 //! passes a run's machine; one event a part and network read; what was shown survives its page. Leaves to others: the whole
 //! answer (`runs`).
 
-use super::calls::Calls;
-use super::core::Core;
-use super::setup::Setup;
-use super::watch::Watch;
-use super::whole::{ERROR_BYTES, Whole, is_good};
-use super::{Action, CallKey, Given, Http};
 use crate::error::ErrorInfo;
+use crate::harness::calls::Calls;
+use crate::harness::calls::whole::{ERROR_BYTES, Whole, is_good};
+use crate::harness::core::Core;
+use crate::harness::runner::watch::Watch;
+use crate::harness::setup::Setup;
+use crate::harness::{Action, CallKey, Given, Http};
 use crate::journal::blocks_to_json;
 use crate::json;
 use crate::list::Listed;
@@ -39,7 +39,7 @@ struct Streamed {
 
 /// A model call in the air.
 #[derive(Debug)]
-pub(super) struct LiveModel {
+pub(in crate::harness) struct LiveModel {
     pub session: String,
     pub run: String,
     pub call: u64,
@@ -63,7 +63,7 @@ pub(super) struct LiveModel {
 
 /// Who was asked; the configuration may change while it answers.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(in crate::harness) struct Asked {
     /// Whether the page is told what it says, as it comes.
     pub told: bool,
     /// What the answer is recorded under.
@@ -171,7 +171,7 @@ fn block(kind: DeltaKind, text: &str) -> Option<Block> {
 }
 
 impl Core {
-    pub(super) fn drop_drafts(&mut self, session: &str, run: &str) {
+    pub(in crate::harness) fn drop_drafts(&mut self, session: &str, run: &str) {
         self.outbox
             .write(Write::DeletePrefix { table: Table::Drafts, prefix: vec![session.into(), run.into()] });
     }
@@ -249,19 +249,25 @@ impl Calls {
     }
 
     /// When the text that streams is to be written down, if some is not.
-    pub(super) fn draft_due(&self) -> Option<Millis> {
+    pub(in crate::harness) fn draft_due(&self) -> Option<Millis> {
         self.models.values().any(LiveModel::has_news).then_some(self.last_draft + DRAFT_MS)
     }
 
     /// Writes it down if that time has come.
-    pub(super) fn draft_if_due(&mut self, core: &mut Core) {
+    pub(in crate::harness) fn draft_if_due(&mut self, core: &mut Core) {
         if self.draft_due().is_some_and(|due| due <= core.now) {
             self.write_drafts(core);
         }
     }
 
     /// Tells what of an answer was not told. `last`: nothing more comes of it.
-    pub(super) fn tell_news(&mut self, core: &mut Core, setup: &Setup, call: CallKey, last: bool) {
+    pub(in crate::harness) fn tell_news(
+        &mut self,
+        core: &mut Core,
+        setup: &Setup,
+        call: CallKey,
+        last: bool,
+    ) {
         let now = core.now;
         let Some(model) = self.models.get_mut(call) else { return };
         let (session, run) = (model.session.clone(), model.run.clone());
@@ -303,7 +309,7 @@ impl Calls {
     }
 
     /// The parts of a run's answer that stream and are in no entry yet.
-    pub(super) fn streaming_parts(&self, session: &str, run: &str) -> Vec<Value> {
+    pub(in crate::harness) fn streaming_parts(&self, session: &str, run: &str) -> Vec<Value> {
         let model = self.models.values().find(|model| model.session == session && model.run == run);
         let parts = model.map(|model| model.parts.as_slice()).unwrap_or_default();
         let told = |part: &Streamed| part.text.get(..part.told).unwrap_or_default().to_owned();
@@ -322,12 +328,12 @@ impl Calls {
     }
 
     /// Whether a run has shown anything of the answer that it awaits.
-    pub(super) fn has_shown(&self, session: &str, run: &str) -> bool {
+    pub(in crate::harness) fn has_shown(&self, session: &str, run: &str) -> bool {
         self.models.values().any(|m| m.session == session && m.run == run && !m.parts.is_empty())
     }
 
     /// Writes down the text that streams and is in no draft yet.
-    pub(super) fn write_drafts(&mut self, core: &mut Core) {
+    pub(in crate::harness) fn write_drafts(&mut self, core: &mut Core) {
         self.last_draft = core.now;
         for write in self.drafts(core, false) {
             core.outbox.write(write);
@@ -336,7 +342,7 @@ impl Calls {
     }
 
     /// Writes down all that streams, at once: the page may be gone before a commit that waits for its turn.
-    pub(super) fn draft_at_once(&mut self, core: &mut Core) {
+    pub(in crate::harness) fn draft_at_once(&mut self, core: &mut Core) {
         self.last_draft = core.now;
         let writes = self.drafts(core, true);
         if !writes.is_empty() {

@@ -5,7 +5,7 @@
 //! what the page is told comes in the order in which it happened. Leaves to others: what is written, and what
 //! follows from a commit that failed (`harness/`).
 
-use super::action::{Action, CallKey};
+use crate::harness::action::{Action, CallKey};
 use crate::list::Listed;
 use crate::ports::{Commit, Durability, Expect, Key, Millis, Table, Write};
 use std::collections::VecDeque;
@@ -25,7 +25,7 @@ struct InFlight {
 
 /// The queue between the machine and the world.
 #[derive(Debug, Default)]
-pub(super) struct Outbox {
+pub(in crate::harness) struct Outbox {
     writes: Vec<Write>,
     /// How much has been written, in marks; every write raises it.
     mark: u64,
@@ -197,6 +197,6 @@ impl Outbox {
 }
 
 /// The row under one key.
-pub(super) fn expect(table: Table, key: Key, value: Option<String>) -> Expect {
+pub(in crate::harness) fn expect(table: Table, key: Key, value: Option<String>) -> Expect {
     Expect { table, key, value }
 }

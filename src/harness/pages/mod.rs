@@ -5,12 +5,13 @@
 //! commits its changes and its outcome together, so that it happens exactly once. What cannot be inlined here is a door of the
 //! room `pages` (`crate::rooms`): it is passed only where an operation was asked for, for which the room came first.
 
-use super::calls::RunCall;
-use super::core::{Core, Next};
-use super::outcome::{failed_call, returned_entry, tool_value};
-use super::sessions::{Head, signed_head};
-use super::{Action, start};
 use crate::error::ErrorInfo;
+use crate::harness::Action;
+use crate::harness::calls::RunCall;
+use crate::harness::calls::outcome::{failed_call, returned_entry, tool_value};
+use crate::harness::core::{Core, Next};
+use crate::harness::holding::start;
+use crate::harness::sessions::{Head, signed_head};
 use crate::journal::{Entry, Header, Row};
 use crate::json::json;
 use crate::list::Listed;
@@ -24,7 +25,7 @@ use std::collections::VecDeque;
 
 /// For whom it is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(in crate::harness) enum Owner {
     /// A command of the page.
     Command(u32),
     /// A tool call of a run.
@@ -101,7 +102,7 @@ struct Step {
 
 /// The pages, and the operations on them that are under way.
 #[derive(Debug, Default)]
-pub(super) struct Pages {
+pub(in crate::harness) struct Pages {
     /// As they were read last.
     workspace: Option<Workspace>,
     /// What is to be committed.
@@ -159,14 +160,14 @@ impl Pages {
 
     /// `pages.<name>` of the page's own code.
     #[inline(never)]
-    pub(super) fn page_command(&mut self, core: &mut Core, command: u32, request: &Request) {
+    pub(in crate::harness) fn page_command(&mut self, core: &mut Core, command: u32, request: &Request) {
         let what = What::Op(Op::of(request));
         self.page_job(core, Job { owner: Owner::Command(command), what, pending: None });
     }
 
     /// A page tool whose arguments have passed the gate.
     #[inline(never)]
-    pub(super) fn page_tool(&mut self, core: &mut Core, owner: Owner, name: String, args: Value) {
+    pub(in crate::harness) fn page_tool(&mut self, core: &mut Core, owner: Owner, name: String, args: Value) {
         self.page_job(core, Job { owner, what: What::Tool { name, args }, pending: None });
     }
 
@@ -223,13 +224,18 @@ impl Pages {
     }
 
     /// Whether these rows are for pages.
-    pub(super) fn awaits(&self, read: u64) -> bool {
+    pub(in crate::harness) fn awaits(&self, read: u64) -> bool {
         self.reads.get(read).is_some()
     }
 
     /// Rows were read.
     #[inline(never)]
-    pub(super) fn rows_came(&mut self, core: &mut Core, read: u64, result: Result<Vec<Rows>, StoreError>) {
+    pub(in crate::harness) fn rows_came(
+        &mut self,
+        core: &mut Core,
+        read: u64,
+        result: Result<Vec<Rows>, StoreError>,
+    ) {
         match (self.reads.remove(read), result.map_err(|error| error.info())) {
             (Some(After::Pages(refresh)), Ok(rows)) => self.pages_read(core, refresh, rows),
             (Some(After::Pages(refresh)), Err(error)) => self.refresh_failed(core, refresh, &error),
@@ -305,7 +311,7 @@ impl Pages {
 
     /// Sends the next change of pages, in a commit of its own. `false`: nothing changed.
     #[inline(never)]
-    pub(super) fn send_page_commit(&mut self, core: &mut Core) -> bool {
+    pub(in crate::harness) fn send_page_commit(&mut self, core: &mut Core) -> bool {
         let Some(job) = self.jobs.pop_front() else { return false };
         if !core.is_wanted(&job) {
             return true;
@@ -347,7 +353,7 @@ impl Pages {
     }
 
     #[inline(never)]
-    pub(super) fn page_committed(&mut self, core: &mut Core, result: Result<(), StoreError>) {
+    pub(in crate::harness) fn page_committed(&mut self, core: &mut Core, result: Result<(), StoreError>) {
         let Some((_, job, step)) = self.commit.take() else { return };
         match result {
             Ok(()) => {

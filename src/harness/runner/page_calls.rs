@@ -4,15 +4,15 @@
 //! of them; only that call waits, the agent does not. Such a call goes with its page, so no journal holds it, and it needs
 //! no running harness. Leaves to others: what a question says, and who answers (`permission`).
 
-use super::DEFAULT_SESSION;
-use super::calls::Calls;
-use super::calls::{About, CallOwner};
-use super::core::Core;
-use super::pages::Owner;
-use super::permission::{not_asked, request_of};
-use super::runs::Runner;
-use super::setup::Setup;
 use crate::error::{Code, ErrorInfo};
+use crate::harness::DEFAULT_SESSION;
+use crate::harness::calls::Calls;
+use crate::harness::calls::{About, CallOwner};
+use crate::harness::core::Core;
+use crate::harness::pages::Owner;
+use crate::harness::runner::Runner;
+use crate::harness::runner::permission::{not_asked, request_of};
+use crate::harness::setup::Setup;
 use crate::journal::{Answer, AskReason, Entry};
 use crate::json::json;
 use crate::object::Object;
@@ -22,7 +22,7 @@ use serde_json::Value;
 
 /// A call.
 #[derive(Clone, Debug)]
-pub(super) struct PageCall {
+pub(in crate::harness) struct PageCall {
     /// Who is answered.
     pub command: u32,
     /// The tool's name.
@@ -47,7 +47,7 @@ impl PageCall {
 
 /// A call that waits for a person.
 #[derive(Debug)]
-pub(super) struct PageQuestion {
+pub(in crate::harness) struct PageQuestion {
     call: PageCall,
     definition: String,
     reason: AskReason,
@@ -64,7 +64,12 @@ impl PageQuestion {
 
 impl Calls {
     /// `PermissionRequest` of the contract.
-    pub(super) fn told_page_question(&self, core: &Core, setup: &Setup, asked: &PageQuestion) -> Value {
+    pub(in crate::harness) fn told_page_question(
+        &self,
+        core: &Core,
+        setup: &Setup,
+        asked: &PageQuestion,
+    ) -> Value {
         let tool = setup.registry.get(&asked.call.tool).map(|tool| &tool.definition);
         let args = core.secrets.scrubbed_value(asked.call.args.clone());
         request_about(&asked.call, tool, &args, &asked.id(), asked.reason).done()
@@ -73,7 +78,7 @@ impl Calls {
 
 impl Runner {
     /// Goes on with a call: it runs, somebody is asked, or it is refused.
-    pub(super) fn page_call(&mut self, core: &mut Core, call: PageCall) {
+    pub(in crate::harness) fn page_call(&mut self, core: &mut Core, call: PageCall) {
         let command = call.command;
         if let Err(error) = self.next_of_page_call(core, call) {
             core.reply_now(command, Err(core.secrets.scrubbed_error(error)));
@@ -159,7 +164,7 @@ impl Runner {
     }
 
     /// A person answers. `false`: this question is none of the page's own code.
-    pub(super) fn answer_page_question(
+    pub(in crate::harness) fn answer_page_question(
         &mut self,
         core: &mut Core,
         request: &str,

@@ -4,11 +4,11 @@
 //! refers to any more. Promises: the bytes of a message are put with the entry that accepts it, in one commit. Leaves to
 //! others: reading the bytes and what they are called by (`browser/`), what a model is sent (`model/`).
 
-use super::core::Core;
-use super::runs::Runner;
-use super::sessions::{Arrival, Head};
-use super::setup::Setup;
 use crate::error::{Code, ErrorInfo};
+use crate::harness::core::Core;
+use crate::harness::runner::Runner;
+use crate::harness::sessions::{Arrival, Head};
+use crate::harness::setup::Setup;
 use crate::json;
 use crate::list::Listed;
 use crate::model::{Block, File, FileKind, Peer};
@@ -114,7 +114,7 @@ impl Runner {
     ///
     /// # Errors
     /// `unsupported_file`, and those of [`files`].
-    pub(super) fn accepted_files(
+    pub(in crate::harness) fn accepted_files(
         &self,
         core: &Core,
         session: &str,
@@ -139,7 +139,7 @@ impl Runner {
     }
 
     /// Writes the bytes of a message's files, with the next commit. Those that a conversation refers to are there.
-    pub(super) fn write_files(&mut self, core: &mut Core, files: &[Block]) {
+    pub(in crate::harness) fn write_files(&mut self, core: &mut Core, files: &[Block]) {
         for file in files {
             if let Block::File(file) = file
                 && !self.is_file_used(core, &file.id)
@@ -151,7 +151,7 @@ impl Runner {
     }
 
     /// Deletes the files among these that no conversation refers to.
-    pub(super) fn sweep_files(&mut self, core: &mut Core, files: &[Key]) {
+    pub(in crate::harness) fn sweep_files(&mut self, core: &mut Core, files: &[Key]) {
         for key in files {
             if !matches!(key.first(), Some(Part::Text(id)) if self.is_file_used(core, id)) {
                 core.outbox.write(Write::DeletePrefix { table: Table::Files, prefix: key.clone() });

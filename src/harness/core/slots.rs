@@ -5,14 +5,14 @@
 //! are at hand, which are looked at, whether one is put aside) costs nothing for the sessions that nobody works with.
 //! Leaves to others: what the facts mean (`sessions/`), and what a session's entries add up to (`session/`).
 
-use super::sessions::{Arrival, Head};
+use crate::harness::sessions::{Arrival, Head};
 use crate::journal::canonical::Integrity;
 use crate::maps::Named;
 use crate::session::{Session, Transcript};
 
 /// All that is known of a session.
 #[derive(Debug, Default)]
-pub(super) struct Slot {
+pub(in crate::harness) struct Slot {
     at_hand: Option<AtHand>,
     /// Its head as it was read or written last, while the workspace is in our hands.
     pub head: Option<Head>,
@@ -33,7 +33,7 @@ impl Slot {
 
 /// A session whose journal this harness writes.
 #[derive(Debug)]
-pub(super) struct AtHand {
+pub(in crate::harness) struct AtHand {
     pub session: Session,
     /// What the models of the present run, and of those that work for it, were sent.
     pub transcripts: Named<Transcript>,
@@ -47,7 +47,7 @@ pub(super) struct AtHand {
 
 /// Whether a function that gives the instructions was asked, this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Instructed {
+pub(in crate::harness) enum Instructed {
     No,
     Asked,
     Yes,
@@ -55,7 +55,7 @@ pub(super) enum Instructed {
 
 /// The sessions of the workspace.
 #[derive(Debug, Default)]
-pub(super) struct Sessions {
+pub(in crate::harness) struct Sessions {
     slots: Named<Slot>,
     /// The ids of those at hand, in order.
     at_hand: Vec<String>,

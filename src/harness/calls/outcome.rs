@@ -8,7 +8,7 @@ use crate::tools::ToolText;
 use serde_json::Value;
 
 /// The entry of a tool that has ended.
-pub(super) fn returned_entry(tool_call: &str, text: ToolText, json: bool) -> Entry {
+pub(in crate::harness) fn returned_entry(tool_call: &str, text: ToolText, json: bool) -> Entry {
     Entry::Returned {
         tool_call: tool_call.into(),
         cut: text.truncated.map(|bytes| bytes as u64),
@@ -19,7 +19,7 @@ pub(super) fn returned_entry(tool_call: &str, text: ToolText, json: bool) -> Ent
 }
 
 /// The entry of a tool that has failed.
-pub(super) fn failed_call(tool_call: &str, error: ErrorInfo) -> Entry {
+pub(in crate::harness) fn failed_call(tool_call: &str, error: ErrorInfo) -> Entry {
     let text = ToolText::new(error.for_model());
     Entry::Returned {
         tool_call: tool_call.into(),
@@ -31,7 +31,7 @@ pub(super) fn failed_call(tool_call: &str, error: ErrorInfo) -> Entry {
 }
 
 /// `ToolResult` of the contract.
-pub(super) fn tool_value(text: &ToolText, json: bool) -> Value {
+pub(in crate::harness) fn tool_value(text: &ToolText, json: bool) -> Value {
     let truncated = text.truncated.map(|bytes| Object::new().number("bytes", bytes as u64).done());
     let result = session::tool_result(&text.text, json);
     Object::new().value("result", result).maybe("truncated", truncated).done()

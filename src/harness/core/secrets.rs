@@ -19,7 +19,7 @@ use serde_json::Value;
 const REDACTED: &str = "[REDACTED]";
 
 /// The shortest text that is taken for a secret: a shorter one would be found everywhere.
-pub(super) const SECRET_BYTES: usize = 8;
+pub(in crate::harness) const SECRET_BYTES: usize = 8;
 
 /// Every key that was ever given: what is on its way may still name an earlier one.
 #[derive(Debug, Default)]

@@ -3,13 +3,14 @@
 //! The steps of a start: the lock; the epoch, raised in one commit that expects the former one; the journal,
 //! folded and checked against its head; what a lost page left, held; the configuration, recorded.
 
-use super::core::Core;
-use super::holding::Holding;
-use super::reads::Reads;
-use super::runs::Runner;
-use super::sessions::{ARRIVING, Head, Waiting};
-use super::{Action, After, Config, DEFAULT_SESSION, Harness, IfRunning, Lifecycle, outbox};
 use crate::error::{Code, ErrorInfo};
+use crate::harness::core::Core;
+use crate::harness::core::outbox;
+use crate::harness::holding::Holding;
+use crate::harness::runner::Runner;
+use crate::harness::sessions::reads::Reads;
+use crate::harness::sessions::{ARRIVING, Head, Waiting};
+use crate::harness::{Action, After, Config, DEFAULT_SESSION, Harness, IfRunning, Lifecycle};
 use crate::journal::{Ask, Entry, Row, StoppedBy, blocks_from_json};
 use crate::json;
 use crate::list::Listed;
@@ -24,10 +25,10 @@ use serde_json::Value;
 pub const FORMAT_KEY: &str = "format";
 
 /// The row that says until which epoch an agent was stopped on purpose.
-pub(super) const STOPPED_KEY: &str = "stopped";
+pub(in crate::harness) const STOPPED_KEY: &str = "stopped";
 
 /// What that row says.
-pub(super) fn stopped_until(row: Option<&str>) -> u64 {
+pub(in crate::harness) fn stopped_until(row: Option<&str>) -> u64 {
     row.and_then(|row| row.parse().ok()).unwrap_or_default()
 }
 
@@ -44,13 +45,13 @@ pub fn check_format(stored: Option<&str>) -> Result<(), StoreError> {
 }
 
 /// The write that says so.
-pub(super) fn format_write() -> Write {
+pub(in crate::harness) fn format_write() -> Write {
     Write::Put { table: Table::Meta, key: vec![FORMAT_KEY.into()], value: FORMAT.to_string() }
 }
 
 /// That a start goes on with what another holder was at.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Over {
+pub(in crate::harness) struct Over {
     /// It happens only if the holder of this epoch, or where it is 0 the last one, was not stopped on purpose; `None`: a
     /// person wants it.
     pub epoch: Option<u64>,
@@ -58,7 +59,7 @@ pub(super) struct Over {
 
 /// What a start is for.
 #[derive(Debug)]
-pub(super) enum Purpose {
+pub(in crate::harness) enum Purpose {
     /// To run. Those who joined are answered too.
     Run { commands: Vec<u32>, config: Box<Config>, over: Option<Over> },
     /// To do one thing to a session while nothing runs.
@@ -71,7 +72,7 @@ pub(super) enum Purpose {
 
 /// A start on its way.
 #[derive(Debug)]
-pub(super) struct Start {
+pub(in crate::harness) struct Start {
     pub purpose: Purpose,
     before: Lifecycle,
     /// The epoch's row as it was read.
@@ -88,7 +89,7 @@ impl Start {
 
 impl Core {
     /// What there is of sessions.
-    pub(super) fn take_heads(&mut self, rows: &Rows) {
+    pub(in crate::harness) fn take_heads(&mut self, rows: &Rows) {
         self.sessions.forget_heads();
         for (key, head) in rows {
             if let Some(Part::Text(id)) = key.first() {
@@ -120,7 +121,7 @@ impl Runner {
     }
 
     /// A run that was at work when its page went away is held, with what the drafts kept of its answer.
-    pub(super) fn lose(&mut self, core: &mut Core, session: &str, drafts: &Rows) {
+    pub(in crate::harness) fn lose(&mut self, core: &mut Core, session: &str, drafts: &Rows) {
         let Some(run) = core.current(session).filter(|run| run.held || run.working()) else { return };
         // Of a run that was put aside, the tools were waited for that have an effect.
         let is_lost = |part: &&Run| if run.held { part.hangs() } else { part.working() };
@@ -139,7 +140,7 @@ impl Runner {
 }
 
 impl Holding {
-    pub(super) fn start_agent(
+    pub(in crate::harness) fn start_agent(
         &mut self,
         core: &mut Core,
         runner: &mut Runner,
@@ -181,14 +182,14 @@ impl Holding {
         Ok(())
     }
 
-    pub(super) fn begin(&mut self, core: &mut Core, purpose: Purpose) {
+    pub(in crate::harness) fn begin(&mut self, core: &mut Core, purpose: Purpose) {
         self.start =
             Some(Start { purpose, before: core.lifecycle.clone(), stored_epoch: None, holder: None });
         // The lock may still be ours until a stop before is stored.
         core.outbox.act_after_commit(Action::Lock { name: core.options.name.clone(), steal: false });
     }
 
-    pub(super) fn locked(&mut self, core: &mut Core, reads: &mut Reads, granted: bool) {
+    pub(in crate::harness) fn locked(&mut self, core: &mut Core, reads: &mut Reads, granted: bool) {
         if !granted && self.robs() {
             return core.outbox.act(Action::Lock { name: core.options.name.clone(), steal: true });
         }
@@ -199,7 +200,7 @@ impl Holding {
         }
     }
 
-    pub(super) fn epoch_read(&mut self, core: &mut Core, rows: &[Rows]) {
+    pub(in crate::harness) fn epoch_read(&mut self, core: &mut Core, rows: &[Rows]) {
         let first = |n: usize| rows.get(n).and_then(|rows| rows.first()).map(|(_, text)| text.clone());
         let Some(start) = &mut self.start else { return };
         if start.holder.is_some() {
@@ -238,7 +239,7 @@ impl Holding {
         self.epoch_commit = Some(core.outbox.send_alone(core.now, commit));
     }
 
-    pub(super) fn epoch_committed(
+    pub(in crate::harness) fn epoch_committed(
         &mut self,
         core: &mut Core,
         runner: &mut Runner,
@@ -252,7 +253,7 @@ impl Holding {
     }
 
     /// Looks around in the workspace that was taken.
-    pub(super) fn look_around(&mut self, core: &mut Core, reads: &mut Reads) {
+    pub(in crate::harness) fn look_around(&mut self, core: &mut Core, reads: &mut Reads) {
         let all = |table: Table| Read::all(table, Vec::new());
         let arriving = Read::all(Table::Meta, vec![ARRIVING.into()]);
         reads.read(
@@ -317,14 +318,14 @@ impl Holding {
     }
 
     /// Nothing was taken, so everything is as it was before.
-    pub(super) fn give_up_start(&mut self, core: &mut Core, start: Start, error: &ErrorInfo) {
+    pub(in crate::harness) fn give_up_start(&mut self, core: &mut Core, start: Start, error: &ErrorInfo) {
         core.lifecycle = start.before.clone();
         core.tell_status();
         self.start_failed(core, start, error);
         core.tell_status_changed();
     }
 
-    pub(super) fn start_failed(&mut self, core: &mut Core, start: Start, error: &ErrorInfo) {
+    pub(in crate::harness) fn start_failed(&mut self, core: &mut Core, start: Start, error: &ErrorInfo) {
         match start.purpose {
             Purpose::Run { commands, .. } => {
                 for command in commands {
@@ -342,7 +343,7 @@ impl Holding {
         }
     }
 
-    pub(super) fn stop_agent(
+    pub(in crate::harness) fn stop_agent(
         &mut self,
         core: &mut Core,
         runner: &mut Runner,
@@ -385,7 +386,7 @@ impl Holding {
     }
 
     /// Forgets the sessions: from here on another tab may write them.
-    pub(super) fn release(&mut self, core: &mut Core, runner: &mut Runner) {
+    pub(in crate::harness) fn release(&mut self, core: &mut Core, runner: &mut Runner) {
         self.turn_away(core, runner);
         core.write_heads();
         runner.abort_all(core);
@@ -398,7 +399,7 @@ impl Holding {
 impl Harness {
     /// Reads the journals that are needed at once: the first session's, and those of the runs that have not ended. Those of
     /// sessions that wait for a key too, because the key may be there now or come.
-    pub(super) fn looked_around(&mut self, rows: &[Rows]) {
+    pub(in crate::harness) fn looked_around(&mut self, rows: &[Rows]) {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
         let mut sessions = vec![DEFAULT_SESSION.to_owned()];
@@ -431,7 +432,7 @@ impl Harness {
         self.reads.read_after_commit(&mut self.core, reads, After::Load { sessions, files });
     }
 
-    pub(super) fn load(&mut self, sessions: &[String], files: &[Key], rows: &[Rows]) {
+    pub(in crate::harness) fn load(&mut self, sessions: &[String], files: &[Key], rows: &[Rows]) {
         for (session, rows) in sessions.iter().zip(rows.chunks(3)) {
             match self.holding.take_session(&mut self.core, &mut self.runner, session, rows) {
                 Ok(()) => {}
@@ -477,7 +478,7 @@ impl Harness {
 }
 
 /// What the drafts of a run kept, as blocks: those of its last holder.
-pub(super) fn from_drafts(run: &str, drafts: &Rows) -> Vec<Block> {
+pub(in crate::harness) fn from_drafts(run: &str, drafts: &Rows) -> Vec<Block> {
     let mut blocks: Vec<(u64, Block)> = Vec::new();
     let of_run = || drafts.iter().filter(|(key, _)| key.get(1) == Some(&Part::from(run)));
     let epoch = of_run().filter_map(|(key, _)| key.get(2)).max();
@@ -509,7 +510,7 @@ pub(super) fn from_drafts(run: &str, drafts: &Rows) -> Vec<Block> {
 }
 
 /// The writes that erase what a cleared conversation still holds.
-pub(super) fn erasures(session: &str, rows: &Rows) -> Vec<Write> {
+pub(in crate::harness) fn erasures(session: &str, rows: &Rows) -> Vec<Write> {
     let parsed: Vec<_> = rows.iter().filter_map(|(_, text)| Some((text, Row::from_text(text).ok()?))).list();
     let read = |row: &Row| row.read().ok();
     let Some(until) =

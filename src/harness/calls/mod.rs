@@ -4,15 +4,20 @@
 //! Promises: a function is called once for each call, and what nobody waits for any more is dropped and counted. Leaves to
 //! others: whether a tool may run (`run`, `tools`), and what its result leads to (`runs`).
 
-use super::core::Core;
-use super::outcome::{failed_call, returned_entry, tool_value};
-use super::page_calls::{PageCall, PageQuestion};
-use super::pages::Owner;
-use super::runs::Runner;
-use super::setup::Setup;
-use super::streaming::LiveModel;
-use super::{Action, CallKey};
+pub(in crate::harness) mod events;
+pub(in crate::harness) mod outcome;
+pub(in crate::harness) mod streaming;
+pub(in crate::harness) mod whole;
+
 use crate::error::{Code, ErrorInfo};
+use crate::harness::calls::outcome::{failed_call, returned_entry, tool_value};
+use crate::harness::calls::streaming::LiveModel;
+use crate::harness::core::Core;
+use crate::harness::pages::Owner;
+use crate::harness::runner::Runner;
+use crate::harness::runner::page_calls::{PageCall, PageQuestion};
+use crate::harness::setup::Setup;
+use crate::harness::{Action, CallKey};
 use crate::journal::StoppedBy;
 use crate::json;
 use crate::maps::Few;
@@ -23,7 +28,7 @@ use serde_json::Value;
 
 /// What is under way outside: calls of models and of the page's functions, and questions to a person.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(in crate::harness) struct Calls {
     pub models: Few<CallKey, LiveModel>,
     pub functions: Few<CallKey, LiveCall>,
     /// When the text that streams was last written down.
@@ -38,7 +43,7 @@ pub(super) struct Calls {
 
 /// A function of the page that was called.
 #[derive(Debug)]
-pub(super) struct LiveCall {
+pub(in crate::harness) struct LiveCall {
     pub owner: CallOwner,
     /// `None`: it waits for its commit and was not called yet.
     pub deadline: Option<Millis>,
@@ -66,7 +71,7 @@ const PROGRESS_MS: Millis = 100;
 
 /// Who wants the result of a function.
 #[derive(Clone, Debug)]
-pub(super) enum CallOwner {
+pub(in crate::harness) enum CallOwner {
     /// A tool call.
     Tool(Owner),
     /// The instructions of a session's run.
@@ -81,7 +86,7 @@ pub(super) enum CallOwner {
 
 /// The call that the page is asked about.
 #[derive(Clone, Debug)]
-pub(super) enum About {
+pub(in crate::harness) enum About {
     /// A call of the page's own code.
     Page(PageCall),
     /// A call of a run.
@@ -90,7 +95,7 @@ pub(super) enum About {
 
 /// A tool call of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RunCall {
+pub(in crate::harness) struct RunCall {
     pub session: String,
     pub run: String,
     pub tool_call: String,
@@ -157,7 +162,7 @@ impl Calls {
     }
 
     /// Calls a tool of the page.
-    pub(super) fn call_tool(
+    pub(in crate::harness) fn call_tool(
         &mut self,
         core: &mut Core,
         owner: Owner,
@@ -185,7 +190,7 @@ impl Calls {
     }
 
     /// What a tool of the page returned, as text for the model, and whether that is JSON.
-    pub(super) fn tool_text(&self, core: &Core, json: Option<String>) -> (ToolText, bool) {
+    pub(in crate::harness) fn tool_text(&self, core: &Core, json: Option<String>) -> (ToolText, bool) {
         let json = json.unwrap_or_default();
         let (text, json) = match json::parse(&json) {
             Some(Value::String(text)) => (text, false),
@@ -198,7 +203,7 @@ impl Calls {
     }
 
     /// A call says how far it is. What comes sooner than the page is to hear of it takes the place of what waits.
-    pub(super) fn progress(&mut self, core: &mut Core, call: CallKey, json: &str) {
+    pub(in crate::harness) fn progress(&mut self, core: &mut Core, call: CallKey, json: &str) {
         let progress = json::parse(&core.secrets.scrubbed(json.into())).unwrap_or_default();
         let now = core.now;
         let Some(live) = self.functions.get_mut(call) else { return core.runs.late(call) };
@@ -210,7 +215,7 @@ impl Calls {
     }
 
     /// Tells of the progress that waited.
-    pub(super) fn tell_late_progress(&mut self, core: &mut Core) {
+    pub(in crate::harness) fn tell_late_progress(&mut self, core: &mut Core) {
         let now = core.now;
         for call in self.functions.keys(&|call| call.progress_due().is_some_and(|due| due <= now)) {
             self.tell_progress_of(core, call);
@@ -229,7 +234,7 @@ impl Calls {
 }
 
 impl Runner {
-    pub(super) fn returned(
+    pub(in crate::harness) fn returned(
         &mut self,
         core: &mut Core,
         call: CallKey,
@@ -264,7 +269,7 @@ impl Runner {
     }
 
     /// Calls that wait for their commit are not made if they would be refused, or asked about, by what holds now.
-    pub(super) fn drop_what_may_not_run(&mut self, core: &mut Core, before: &Policy) {
+    pub(in crate::harness) fn drop_what_may_not_run(&mut self, core: &mut Core, before: &Policy) {
         for key in self.calls.functions.keys(&|live| live.ahead().is_some()) {
             let Some(of) = self.calls.functions.get(key).and_then(LiveCall::ahead).cloned() else { continue };
             let RunCall { session, run, tool_call } = of;
@@ -291,7 +296,7 @@ impl Runner {
 }
 
 /// The function of a tool call: the tool may have been registered anew while the call waited for its commit.
-pub(super) fn present_function(setup: &Setup, live: &LiveCall) -> Option<u32> {
+pub(in crate::harness) fn present_function(setup: &Setup, live: &LiveCall) -> Option<u32> {
     match setup.registry.get(&live.tool)?.definition.origin {
         Origin::Host(function) => Some(function),
         _ => None,

@@ -1,12 +1,14 @@
 //! Reads that are under way for sessions, and what is done with their rows.
 //!
 //! Decides which rows are signed again before anything is made of them. Promises: rows go on to what they were read for,
-//! judged; a read that failed is answered to the command that wanted it. Leaves to others: what is read (`start.rs`,
-//! `sessions/`), and the pages, whose reads are their own (`pages.rs`).
+//! judged; a read that failed is answered to the command that wanted it. Leaves to others: what is read (`holding/`,
+//! and the files beside this one), and the pages, whose reads are their own (`pages/`).
 
-use super::core::Core;
-use super::{Action, Harness, sessions, start};
 use crate::error::ErrorInfo;
+use crate::harness::core::Core;
+use crate::harness::holding::start;
+use crate::harness::sessions;
+use crate::harness::{Action, Harness};
 use crate::list::Listed;
 use crate::maps::Few;
 use crate::ports::{Key, Millis, Read, Rows, StoreError};
@@ -14,7 +16,7 @@ use crate::session::carry::Reader;
 
 /// What a list of all sessions is to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Listing {
+pub(in crate::harness) enum Listing {
     Sessions,
     /// With what is known of each one's signature.
     Verified,
@@ -24,7 +26,7 @@ pub(super) enum Listing {
 
 /// What is read for sessions, and what is known of it so far.
 #[derive(Debug, Default)]
-pub(super) struct Reads {
+pub(in crate::harness) struct Reads {
     pub under_way: Few<u64, After>,
     /// Rows whose signatures are worked out again.
     pub judged: Few<u64, (After, Vec<Rows>)>,
@@ -36,7 +38,7 @@ pub(super) struct Reads {
 
 /// What a read is for.
 #[derive(Debug)]
-pub(super) enum After {
+pub(in crate::harness) enum After {
     /// The epoch and its holder.
     Epoch,
     /// The skills of the account; `starting`: a start waits for them.
@@ -60,19 +62,19 @@ pub(super) enum After {
 }
 
 impl Reads {
-    pub(super) fn read(&mut self, core: &mut Core, reads: Vec<Read>, after: After) {
+    pub(in crate::harness) fn read(&mut self, core: &mut Core, reads: Vec<Read>, after: After) {
         let id = core.read(reads);
         self.under_way.insert(id, after);
     }
 
-    pub(super) fn read_after_commit(&mut self, core: &mut Core, reads: Vec<Read>, after: After) {
+    pub(in crate::harness) fn read_after_commit(&mut self, core: &mut Core, reads: Vec<Read>, after: After) {
         let id = core.read_after_commit(reads);
         self.under_way.insert(id, after);
     }
 }
 
 impl Harness {
-    pub(super) fn read_done(&mut self, read: u64, result: Result<Vec<Rows>, StoreError>) {
+    pub(in crate::harness) fn read_done(&mut self, read: u64, result: Result<Vec<Rows>, StoreError>) {
         if self.runner.pages.awaits(read) {
             return self.runner.pages.rows_came(&mut self.core, read, result);
         }
@@ -85,7 +87,7 @@ impl Harness {
     }
 
     /// Has signed again what is signed among these rows, and goes on with them.
-    pub(super) fn judge_rows(&mut self, read: u64, after: After, rows: Vec<Rows>) {
+    pub(in crate::harness) fn judge_rows(&mut self, read: u64, after: After, rows: Vec<Rows>) {
         let texts = after.texts_to_judge(&rows);
         if texts.is_empty() {
             return self.rows_read(after, rows, None);
@@ -95,7 +97,12 @@ impl Harness {
     }
 
     /// Rows are there, and what the signed ones among them sign to now; `None`: nothing can be signed.
-    pub(super) fn rows_read(&mut self, after: After, rows: Vec<Rows>, signatures: Option<Vec<String>>) {
+    pub(in crate::harness) fn rows_read(
+        &mut self,
+        after: After,
+        rows: Vec<Rows>,
+        signatures: Option<Vec<String>>,
+    ) {
         let signatures = signatures.as_deref();
         self.core.judge(&after, &rows, signatures);
         match after {
@@ -124,7 +131,7 @@ impl Harness {
         }
     }
 
-    pub(super) fn read_failed(&mut self, after: After, error: &ErrorInfo) {
+    pub(in crate::harness) fn read_failed(&mut self, after: After, error: &ErrorInfo) {
         match after {
             After::Epoch | After::Around | After::Load { .. } | After::Remains => {
                 self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error.clone())

@@ -4,15 +4,15 @@
 //! told after its entry is stored and answered once; the first answer counts, for just the arguments and the definition
 //! it was asked about. Leaves to others: whether to ask at all (`tools::permit`).
 
-use super::calls::Calls;
-use super::calls::{About, CallOwner, LiveCall, RunCall};
-use super::core::Core;
-use super::outcome::failed_call;
-use super::runs::Runner;
-use super::sessions::Head;
-use super::setup::Setup;
-use super::{Action, DEFAULT_SESSION};
 use crate::error::{Code, ErrorInfo};
+use crate::harness::calls::Calls;
+use crate::harness::calls::outcome::failed_call;
+use crate::harness::calls::{About, CallOwner, LiveCall, RunCall};
+use crate::harness::core::Core;
+use crate::harness::runner::Runner;
+use crate::harness::sessions::Head;
+use crate::harness::setup::Setup;
+use crate::harness::{Action, DEFAULT_SESSION};
 use crate::journal::{Answer, AskReason, Entry, Verdict, Word};
 use crate::json::texts;
 use crate::list::Listed;
@@ -46,7 +46,7 @@ impl Core {
     }
 
     /// The arguments of a call of a run, as its tool gets them.
-    pub(super) fn args_of(&self, session: &str, run: &str, tool_call: &str) -> Value {
+    pub(in crate::harness) fn args_of(&self, session: &str, run: &str, tool_call: &str) -> Value {
         let found = self.session(session).and_then(|folded| {
             let run = folded.run(run)?;
             Some(self.repaired(folded, run, run.call(tool_call)?))
@@ -61,7 +61,7 @@ impl Core {
     }
 
     /// What is always allowed in these sessions, whose agent was last stopped at the end of this epoch.
-    pub(super) fn granted(&self, heads: Vec<(String, Head)>, stopped: u64) -> Value {
+    pub(in crate::harness) fn granted(&self, heads: Vec<(String, Head)>, stopped: u64) -> Value {
         let mut all = Vec::new();
         for (id, head) in heads {
             let by_head = head.value.get("grants").filter(|grants| {
@@ -78,14 +78,14 @@ impl Core {
 }
 
 impl Setup {
-    pub(super) fn question_deadline(&self, core: &Core) -> Option<Millis> {
+    pub(in crate::harness) fn question_deadline(&self, core: &Core) -> Option<Millis> {
         self.config.question_ms.map(|limit| core.now.saturating_add(limit))
     }
 }
 
 impl Calls {
     /// Calls a function of the page about a call.
-    pub(super) fn ask_page(
+    pub(in crate::harness) fn ask_page(
         &mut self,
         core: &mut Core,
         setup: &Setup,
@@ -101,7 +101,7 @@ impl Calls {
     }
 
     /// A question of a run is stored: everyone is told.
-    pub(super) fn tell_question(
+    pub(in crate::harness) fn tell_question(
         &mut self,
         core: &mut Core,
         setup: &Setup,
@@ -120,7 +120,13 @@ impl Calls {
     }
 
     /// A call waits for `tools.resolve`: as long as it takes, or as its tool says.
-    pub(super) fn tell_handed(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
+    pub(in crate::harness) fn tell_handed(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        run: &str,
+        tool_call: &str,
+    ) {
         if let Some(limit) = core.limit_of(session, run, tool_call) {
             let deadline = core.now.saturating_add(limit);
             self.question_deadlines.push((deadline, session.into(), tool_call.into()));
@@ -131,7 +137,7 @@ impl Calls {
     }
 
     /// A run that waited for a person waits again after a reload.
-    pub(super) fn tell_questions_again(&mut self, core: &mut Core, setup: &Setup, session: &str) {
+    pub(in crate::harness) fn tell_questions_again(&mut self, core: &mut Core, setup: &Setup, session: &str) {
         if core.current(session).is_some_and(Run::waiting) {
             let run = core.current_id(session);
             self.tell_begin(core, session, &run);
@@ -140,7 +146,7 @@ impl Calls {
     }
 
     /// All calls that wait for a person, and those that other runs carry out.
-    pub(super) fn tell_waiting_calls(&mut self, core: &mut Core, setup: &Setup, session: &str) {
+    pub(in crate::harness) fn tell_waiting_calls(&mut self, core: &mut Core, setup: &Setup, session: &str) {
         let Some(run) = core.current(session) else { return };
         let mut waiting = Vec::new();
         for part in run.parts() {
@@ -160,7 +166,7 @@ impl Calls {
     }
 
     /// All questions of a session that nobody has answered.
-    pub(super) fn questions(&self, core: &Core, setup: &Setup, session: &str) -> Vec<Value> {
+    pub(in crate::harness) fn questions(&self, core: &Core, setup: &Setup, session: &str) -> Vec<Value> {
         let mut questions = Vec::new();
         if let Some(folded) = core.session(session) {
             let parts = folded.current().filter(|run| !run.held).map(Run::parts).unwrap_or_default();
@@ -179,7 +185,7 @@ impl Calls {
     }
 
     /// An answer is stored.
-    pub(super) fn answered_question(
+    pub(in crate::harness) fn answered_question(
         &mut self,
         core: &mut Core,
         session: &str,
@@ -199,20 +205,20 @@ impl Calls {
     }
 
     /// When the first question or call is not waited for any longer.
-    pub(super) fn first_deadline(&self) -> Option<Millis> {
+    pub(in crate::harness) fn first_deadline(&self) -> Option<Millis> {
         let of_runs = self.question_deadlines.iter().map(|(deadline, ..)| *deadline);
         self.page_questions.iter().filter_map(|asked| asked.deadline).chain(of_runs).min()
     }
 
     fn returned_value(&self, core: &Core, tool_call: &str, result: &Value) -> Entry {
         let (text, json): (ToolText, bool) = self.tool_text(core, Some(crate::json::json(result)));
-        super::outcome::returned_entry(tool_call, text, json)
+        crate::harness::calls::outcome::returned_entry(tool_call, text, json)
     }
 }
 
 impl Runner {
     /// `decide` is asked about a call of a run.
-    pub(super) fn consult(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
+    pub(in crate::harness) fn consult(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
         let about = About::Run(RunCall::new(session, run, tool_call));
         let Some(tool) = self.setup.tool_of(core, session, run, tool_call) else {
             // It has gone since: a person is asked.
@@ -226,7 +232,7 @@ impl Runner {
     }
 
     /// Asks the page's `decide`, or a person where it has gone since.
-    pub(super) fn ask_decide(&mut self, core: &mut Core, about: About, request: Object) {
+    pub(in crate::harness) fn ask_decide(&mut self, core: &mut Core, about: About, request: Object) {
         match self.setup.config.decide {
             Some(function) => {
                 self.calls.ask_page(core, &self.setup, CallOwner::Decide(about), function, "decide", request);
@@ -236,7 +242,7 @@ impl Runner {
     }
 
     /// What `decide` says. When it throws, says something else or nothing, a person is asked.
-    pub(super) fn judged(
+    pub(in crate::harness) fn judged(
         &mut self,
         core: &mut Core,
         about: About,
@@ -257,7 +263,7 @@ impl Runner {
     }
 
     /// The page's own schema is asked about the arguments of a call of a run, or about the run's answer.
-    pub(super) fn inspect(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
+    pub(in crate::harness) fn inspect(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
         let about = About::Run(RunCall::new(session, run, tool_call));
         let (function, args) = if tool_call.is_empty() {
             let run = core.run(session, run);
@@ -278,7 +284,7 @@ impl Runner {
     }
 
     /// What it says: what is wrong with them, or nothing.
-    pub(super) fn validated(
+    pub(in crate::harness) fn validated(
         &mut self,
         core: &mut Core,
         about: About,
@@ -308,7 +314,7 @@ impl Runner {
     }
 
     /// The tool is asked what became of a call that was lost.
-    pub(super) fn look_up(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
+    pub(in crate::harness) fn look_up(&mut self, core: &mut Core, session: &str, run: &str, tool_call: &str) {
         let of = RunCall::new(session, run, tool_call);
         let Some(function) = self.setup.tool_of(core, session, run, tool_call).and_then(|tool| tool.lookup)
         else {
@@ -320,7 +326,7 @@ impl Runner {
     }
 
     /// What the tool knows of it: `{ result }`, or nothing.
-    pub(super) fn looked_up(
+    pub(in crate::harness) fn looked_up(
         &mut self,
         core: &mut Core,
         of: RunCall,
@@ -336,7 +342,7 @@ impl Runner {
     }
 
     /// `resolvePermission`: the answer of a person.
-    pub(super) fn resolve_permission(
+    pub(in crate::harness) fn resolve_permission(
         &mut self,
         core: &mut Core,
         command: u32,
@@ -390,7 +396,7 @@ impl Runner {
     }
 
     /// Nobody has answered in time: that is a no.
-    pub(super) fn expire_questions(&mut self, core: &mut Core) {
+    pub(in crate::harness) fn expire_questions(&mut self, core: &mut Core) {
         let now = core.now;
         let due = |deadline: Option<Millis>| deadline.is_some_and(|deadline| deadline <= now);
         while let Some(asked) = self.calls.page_questions.iter().find(|asked| due(asked.deadline)) {
@@ -430,7 +436,7 @@ impl Runner {
     }
 
     /// `tools.resolve`: the answer to a call that has no function.
-    pub(super) fn resolve_call(
+    pub(in crate::harness) fn resolve_call(
         &mut self,
         core: &mut Core,
         command: u32,
@@ -464,7 +470,7 @@ impl Runner {
     }
 
     /// `tools.revoke`: a tool is asked about again.
-    pub(super) fn revoke(&mut self, core: &mut Core, command: u32, session: &str, tool: &str) {
+    pub(in crate::harness) fn revoke(&mut self, core: &mut Core, command: u32, session: &str, tool: &str) {
         if core.session(session).is_some_and(|s| s.grants.iter().any(|grant| grant.tool == tool)) {
             self.append(core, session, None, &Entry::Revoked { tool: tool.into() });
         }
@@ -473,7 +479,7 @@ impl Runner {
 }
 
 /// `PermissionRequest` of the contract; `decide` gets it before there is a question.
-pub(super) fn request_of(
+pub(in crate::harness) fn request_of(
     tool_call: &str,
     tool: &str,
     capability: Option<&str>,
@@ -514,7 +520,7 @@ fn granted_in<'a>(session: &str, tools: impl Iterator<Item = &'a str>) -> Vec<Va
     tools.map(|tool| Object::new().text("tool", tool).text("sessionId", session).done()).list()
 }
 
-pub(super) fn not_asked(id: &str) -> ErrorInfo {
+pub(in crate::harness) fn not_asked(id: &str) -> ErrorInfo {
     let id = shortened(id);
     ErrorInfo::new(Code::RequestNotFound, format!("nothing called \"{id}\" waits for an answer"))
         .hint("it was answered already, or the run has ended")

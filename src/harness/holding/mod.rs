@@ -3,11 +3,15 @@
 //! Promises: at most one start is on its way. Leaves to others: how a workspace is got (`start.rs`), and how it is let go
 //! (`ends.rs`).
 
-use super::start::Start;
+mod account;
+mod ends;
+pub(in crate::harness) mod start;
+
+use crate::harness::holding::start::Start;
 
 /// How this page holds its workspace.
 #[derive(Debug, Default)]
-pub(super) struct Holding {
+pub(in crate::harness) struct Holding {
     pub closed: bool,
     /// What is closed once everything is stored; within it the command that is answered then.
     pub closing: Option<Option<u32>>,

@@ -1,18 +1,26 @@
 //! Runs: what each journal entry sets going, and what comes back.
 
-use super::Options;
-use super::calls::Calls;
-use super::calls::{CallOwner, LiveCall, RunCall};
-use super::core::{Core, Next};
-use super::outcome::{failed_call, returned_entry};
-use super::pages::Owner;
-use super::pages::Pages;
-use super::sessions::row_write;
-use super::setup::Setup;
-use super::slots::{AtHand, Instructed};
-use super::streaming::{Asked, LiveModel};
-use super::{Action, CallKey, Config, Lifecycle, ModelRequest, Notice, config, outbox};
+pub(in crate::harness) mod files;
+pub(in crate::harness) mod page_calls;
+pub(in crate::harness) mod permission;
+pub(in crate::harness) mod queue;
+pub(in crate::harness) mod watch;
+
 use crate::error::{Code, ErrorInfo};
+use crate::harness::Options;
+use crate::harness::calls::Calls;
+use crate::harness::calls::outcome::{failed_call, returned_entry};
+use crate::harness::calls::streaming::{Asked, LiveModel};
+use crate::harness::calls::{CallOwner, LiveCall, RunCall};
+use crate::harness::core::outbox;
+use crate::harness::core::slots::{AtHand, Instructed};
+use crate::harness::core::{Core, Next};
+use crate::harness::pages::Owner;
+use crate::harness::pages::Pages;
+use crate::harness::sessions::row_write;
+use crate::harness::setup::Setup;
+use crate::harness::setup::config;
+use crate::harness::{Action, CallKey, Config, Lifecycle, ModelRequest, Notice};
 use crate::journal::{Entry, OfCall, OfConversation, OfQueue, OfRecord, OfRun, RecordKind, Scope, StoppedBy};
 use crate::json;
 use crate::list::Listed;
@@ -29,7 +37,7 @@ use std::rc::Rc;
 
 impl Core {
     /// A run or a task can be asked for by its id alone: it leads to the first session that has had it.
-    pub(super) fn can_be_found(&mut self, session: &str, of: &str) {
+    pub(in crate::harness) fn can_be_found(&mut self, session: &str, of: &str) {
         let key = vec!["run".into(), of.into()];
         self.outbox.write(Write::Add { table: Table::Meta, key, value: session.into() });
     }
@@ -41,7 +49,7 @@ impl Core {
     }
 
     /// The runs that wait before they ask their model again: session, run, and until when.
-    pub(super) fn retries(&self) -> Vec<(String, String, Millis)> {
+    pub(in crate::harness) fn retries(&self) -> Vec<(String, String, Millis)> {
         let mut retries = Vec::new();
         for (session, slot) in self.sessions.iter() {
             let Some(current) = slot.session.current().filter(|run| !run.held) else { continue };
@@ -63,12 +71,12 @@ impl Core {
         (hash >> 20) % 1000
     }
 
-    pub(super) fn is_open(&self, session: &str, run: &str, tool_call: &str) -> bool {
+    pub(in crate::harness) fn is_open(&self, session: &str, run: &str, tool_call: &str) -> bool {
         self.call_of(session, run, tool_call).is_some_and(|call| call.state == CallState::Ordered)
     }
 
     /// The row that says whose journals these are.
-    pub(super) fn guard(&self) -> Expect {
+    pub(in crate::harness) fn guard(&self) -> Expect {
         outbox::expect(Table::Meta, vec!["epoch".into()], Some(self.epoch.to_string()))
     }
 }
@@ -197,7 +205,7 @@ impl Calls {
     }
 
     /// Aborts the model call of a run, if there is one: what had come of it, what that has used up, and its price.
-    pub(super) fn cut_model(
+    pub(in crate::harness) fn cut_model(
         &mut self,
         core: &mut Core,
         setup: &Setup,
@@ -220,7 +228,7 @@ impl Calls {
 
 /// What runs the runs: the agent's equipment, the calls under way, and the pages.
 #[derive(Debug)]
-pub(super) struct Runner {
+pub(in crate::harness) struct Runner {
     pub setup: Setup,
     pub calls: Calls,
     pub pages: Pages,
@@ -232,7 +240,7 @@ impl Runner {
         Runner { setup, calls: Calls::default(), pages: Pages::default() }
     }
 
-    pub(super) fn take_config(&mut self, core: &mut Core, config: Config) {
+    pub(in crate::harness) fn take_config(&mut self, core: &mut Core, config: Config) {
         let before = self.setup.take(core, config);
         self.drop_what_may_not_run(core, &before);
         if core.lifecycle == Lifecycle::Running {
@@ -241,7 +249,7 @@ impl Runner {
     }
 
     /// Does what a part has found to follow.
-    pub(super) fn follow(&mut self, core: &mut Core, next: Next) {
+    pub(in crate::harness) fn follow(&mut self, core: &mut Core, next: Next) {
         match next {
             Next::NotCalled(call, error) => self.answered(core, call, Err((error, None))),
             Next::Settle { session, run, entry } => self.settle(core, &session, &run, &entry),
@@ -252,7 +260,7 @@ impl Runner {
         }
     }
 
-    pub(super) fn abort_all(&mut self, core: &mut Core) {
+    pub(in crate::harness) fn abort_all(&mut self, core: &mut Core) {
         for key in self.calls.models.keys(&|_| true) {
             self.calls.let_go(core, key);
             self.calls.models.remove(key);
@@ -309,7 +317,13 @@ impl Runner {
     }
 
     /// Appends an entry, writes it, and sets going what follows from it alone.
-    pub(super) fn append(&mut self, core: &mut Core, session: &str, run: Option<&str>, entry: &Entry) {
+    pub(in crate::harness) fn append(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        run: Option<&str>,
+        entry: &Entry,
+    ) {
         if self.store(core, session, run, entry) {
             self.after(core, session, run, entry);
         }
@@ -332,7 +346,7 @@ impl Runner {
     }
 
     /// Makes every decision that can be made now.
-    pub(super) fn advance(&mut self, core: &mut Core, session: &str) {
+    pub(in crate::harness) fn advance(&mut self, core: &mut Core, session: &str) {
         self.decide_all(core, session);
         core.let_go_of_once(session);
         // It began to wait for a person, or the person has answered.
@@ -370,7 +384,13 @@ impl Runner {
     }
 
     /// What follows from an entry that was just folded.
-    pub(super) fn after(&mut self, core: &mut Core, session: &str, run: Option<&str>, entry: &Entry) {
+    pub(in crate::harness) fn after(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        run: Option<&str>,
+        entry: &Entry,
+    ) {
         let run = run.unwrap_or_default();
         match entry.scope() {
             // Only the next decision goes by it.
@@ -520,7 +540,7 @@ impl Runner {
     }
 
     /// Records configuration and tools where they are not as the journal has them.
-    pub(super) fn record(&mut self, core: &mut Core, session: &str) {
+    pub(in crate::harness) fn record(&mut self, core: &mut Core, session: &str) {
         let (config, tools) = (self.setup.config_record(core), self.setup.registry.record());
         let Some(slot) = core.sessions.get_mut(session) else { return };
         let known = &mut slot.session.tools_record;
@@ -573,7 +593,7 @@ impl Runner {
         }
     }
 
-    pub(super) fn answered(
+    pub(in crate::harness) fn answered(
         &mut self,
         core: &mut Core,
         call: CallKey,
@@ -634,7 +654,7 @@ impl Runner {
     }
 
     /// Takes up an input entry of a run, and everything that follows.
-    pub(super) fn settle(&mut self, core: &mut Core, session: &str, run: &str, entry: &Entry) {
+    pub(in crate::harness) fn settle(&mut self, core: &mut Core, session: &str, run: &str, entry: &Entry) {
         if core.session(session).and_then(|session| session.open_run(run)).is_none() {
             return core.runs.drop_of(Some(run));
         }
@@ -690,7 +710,7 @@ impl Runner {
         }
     }
 
-    pub(super) fn instructed(
+    pub(in crate::harness) fn instructed(
         &mut self,
         core: &mut Core,
         session: &str,
@@ -726,7 +746,7 @@ impl Runner {
     }
 
     /// Stops the run of a session, if it has one. A held one too where `held` says so.
-    pub(super) fn interrupt_session(
+    pub(in crate::harness) fn interrupt_session(
         &mut self,
         core: &mut Core,
         session: &str,
@@ -783,7 +803,7 @@ impl Runner {
     }
 
     /// A held run goes on.
-    pub(super) fn go_on(&mut self, core: &mut Core, session: &str, run: &str) {
+    pub(in crate::harness) fn go_on(&mut self, core: &mut Core, session: &str, run: &str) {
         self.settle(core, session, run, &Entry::Resumed {});
     }
 }
@@ -805,13 +825,13 @@ fn after_record(core: &mut Core, session: &str, of: OfRecord<'_>) {
 }
 
 /// The task that begins with this event.
-pub(super) fn begun_task(event: &Value) -> Option<&str> {
+pub(in crate::harness) fn begun_task(event: &Value) -> Option<&str> {
     let text = |name: &str| event.get(name).and_then(Value::as_str);
     text("task_id").filter(|_| text("event_type") == Some("prompt_received"))
 }
 
 /// There is nobody to ask.
-pub(super) fn not_configured() -> ErrorInfo {
+pub(in crate::harness) fn not_configured() -> ErrorInfo {
     ErrorInfo::new(Code::NotConfigured, "LLM provider not configured")
         .hint("give startAgent a provider with its key: {kind: \"anthropic\", apiKey}, a key by keys.set, or offline() from lodger/offline")
 }

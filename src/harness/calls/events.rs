@@ -4,11 +4,11 @@
 //! event, lifecycle, status, all of them after its commit; `seq` counts a run's events one by one. The page's
 //! mirror of the status always changes before the events that tell of it.
 
-use super::calls::Calls;
-use super::core::Core;
-use super::setup::Setup;
-use super::{Action, Lifecycle, Notice, Provider};
 use crate::error::ErrorInfo;
+use crate::harness::calls::Calls;
+use crate::harness::core::Core;
+use crate::harness::setup::Setup;
+use crate::harness::{Action, Lifecycle, Notice, Provider};
 use crate::journal::{Entry, StoppedBy};
 use crate::json::json;
 use crate::list::Listed;
@@ -19,7 +19,7 @@ use crate::session;
 use serde_json::Value;
 
 /// `RunResult` of a run that has ended.
-pub(super) fn run_result(run: &Run) -> Value {
+pub(in crate::harness) fn run_result(run: &Run) -> Value {
     let ended = run.ended.as_ref();
     Object::new()
         .text("runId", &run.id)
@@ -34,7 +34,7 @@ pub(super) fn run_result(run: &Run) -> Value {
 
 impl Core {
     /// What every detail has.
-    pub(super) fn detail(&self, session: &str) -> Object {
+    pub(in crate::harness) fn detail(&self, session: &str) -> Object {
         let mut detail = Object::new();
         detail.text("workspace", &self.options.name);
         detail.text("sessionId", session);
@@ -42,7 +42,7 @@ impl Core {
     }
 
     /// The same for a run, with the event's number. `None`: the run is over, and nothing comes after its end.
-    pub(super) fn detail_of(&mut self, session: &str, run: &str) -> Option<Object> {
+    pub(in crate::harness) fn detail_of(&mut self, session: &str, run: &str) -> Option<Object> {
         let open = self.session(session).and_then(|folded| folded.open_run(run));
         if let Some(started_at) = open.map(|run| run.started_at) {
             self.runs.begin(run, session, started_at);
@@ -55,13 +55,13 @@ impl Core {
         Some(detail)
     }
 
-    pub(super) fn send(&mut self, name: &'static str, mut detail: Object, barrier: bool) {
+    pub(in crate::harness) fn send(&mut self, name: &'static str, mut detail: Object, barrier: bool) {
         let action = Action::Tell(Notice::Event(name, detail.json()));
         if barrier { self.outbox.tell_after_commit(action) } else { self.outbox.tell(action) }
     }
 
     /// `{ lifecycle, is_streaming }` as it is now.
-    pub(super) fn status(&self) -> Value {
+    pub(in crate::harness) fn status(&self) -> Value {
         let lifecycle = match &self.lifecycle {
             Lifecycle::Stopped => "Stopped".into(),
             Lifecycle::Starting => "Starting".into(),
@@ -74,7 +74,7 @@ impl Core {
     }
 
     /// Whether nothing streams, and something waits for a person or is put aside.
-    pub(super) fn is_suspended(&self) -> bool {
+    pub(in crate::harness) fn is_suspended(&self) -> bool {
         !self.any_run(Run::working) && (self.any_run(Run::waiting) || self.sessions.any_benched())
     }
 
@@ -82,19 +82,19 @@ impl Core {
         self.sessions.iter().any(|(_, slot)| slot.session.current().is_some_and(of))
     }
 
-    pub(super) fn status_notice(&self) -> Action {
+    pub(in crate::harness) fn status_notice(&self) -> Action {
         Action::Tell(Notice::Status(json(&self.status())))
     }
 
-    pub(super) fn tell_status(&mut self) {
+    pub(in crate::harness) fn tell_status(&mut self) {
         self.outbox.tell(self.status_notice());
     }
 
-    pub(super) fn tell_status_changed(&mut self) {
+    pub(in crate::harness) fn tell_status_changed(&mut self) {
         self.status_changed(false);
     }
 
-    pub(super) fn status_changed(&mut self, barrier: bool) {
+    pub(in crate::harness) fn status_changed(&mut self, barrier: bool) {
         let mut detail = Object::new();
         detail.text("workspace", &self.options.name);
         detail.all(self.status());
@@ -103,14 +103,14 @@ impl Core {
     }
 
     /// The harness itself has failed.
-    pub(super) fn tell_error(&mut self, error: &ErrorInfo) {
+    pub(in crate::harness) fn tell_error(&mut self, error: &ErrorInfo) {
         let mut detail = Object::new();
         detail.text("workspace", &self.options.name);
         detail.all(error.to_json());
         self.send("agent:error", detail, false);
     }
 
-    pub(super) fn tell_call(
+    pub(in crate::harness) fn tell_call(
         &mut self,
         session: &str,
         run: &str,
@@ -148,7 +148,13 @@ impl Core {
         self.sessions.get(session).is_some_and(|slot| slot.begun.iter().any(|begun| begun == tool_call))
     }
 
-    pub(super) fn tell_progress(&mut self, session: &str, run: &str, tool_call: &str, progress: Value) {
+    pub(in crate::harness) fn tell_progress(
+        &mut self,
+        session: &str,
+        run: &str,
+        tool_call: &str,
+        progress: Value,
+    ) {
         let Some(call) = self.call_of(session, run, tool_call) else { return };
         let (name, arguments) = (call.name.clone(), session::arguments(&call.arguments));
         let Some(mut detail) = self.detail_of(session, run) else { return };
@@ -163,7 +169,7 @@ impl Core {
 
 impl Calls {
     /// Tells of something that no journal holds: it waits for nothing, and goes with no commit.
-    pub(super) fn send_now(
+    pub(in crate::harness) fn send_now(
         &mut self,
         core: &mut Core,
         setup: &Setup,
@@ -175,7 +181,7 @@ impl Calls {
     }
 
     /// The same provider is asked again, or another one: the page is told who, when and why.
-    pub(super) fn tell_notice(
+    pub(in crate::harness) fn tell_notice(
         &mut self,
         core: &mut Core,
         setup: &Setup,
@@ -202,7 +208,7 @@ impl Calls {
     }
 
     /// A run begins, or goes on in this epoch.
-    pub(super) fn tell_begin(&mut self, core: &mut Core, session: &str, run: &str) {
+    pub(in crate::harness) fn tell_begin(&mut self, core: &mut Core, session: &str, run: &str) {
         let Some(started_at) = core.run(session, run).map(|run| run.started_at) else { return };
         core.outbox.tell_after_commit(core.status_notice());
         let Some(mut detail) = core.detail_of(session, run) else { return };
@@ -217,7 +223,7 @@ impl Calls {
     }
 
     /// A run has ended. Nothing of it comes after this.
-    pub(super) fn tell_end(&mut self, core: &mut Core, session: &str, id: &str) {
+    pub(in crate::harness) fn tell_end(&mut self, core: &mut Core, session: &str, id: &str) {
         let Some(run) = core.run(session, id) else { return };
         let Some(ended) = run.ended.clone() else { return };
         let (started_at, result) = (run.started_at, run_result(run));
@@ -283,7 +289,7 @@ impl Calls {
     }
 
     /// The messages of a run, to those who watch its session. The person's only where `both` says so.
-    pub(super) fn tell_message(&mut self, core: &mut Core, session: &str, run: &str, both: bool) {
+    pub(in crate::harness) fn tell_message(&mut self, core: &mut Core, session: &str, run: &str, both: bool) {
         if !core.sessions.is_watched(session) {
             return;
         }
@@ -318,7 +324,7 @@ impl Calls {
     }
 
     /// A session's conversation, with what streams.
-    pub(super) fn history_of(
+    pub(in crate::harness) fn history_of(
         &self,
         folded: &session::Session,
         limit: Option<usize>,
@@ -334,25 +340,25 @@ impl Calls {
     }
 
     /// The conversation of a session in our hands, whole.
-    pub(super) fn history_notice(&self, core: &Core, session: &str) -> Action {
+    pub(in crate::harness) fn history_notice(&self, core: &Core, session: &str) -> Action {
         let folded = core.session(session);
         let history = folded.and_then(|folded| self.history_of(folded, None, None)).unwrap_or_default();
         Action::Tell(Notice::History(session.into(), json(&Value::from(history))))
     }
 
-    pub(super) fn tell_history(&mut self, core: &mut Core, session: &str) {
+    pub(in crate::harness) fn tell_history(&mut self, core: &mut Core, session: &str) {
         core.outbox.tell(self.history_notice(core, session));
     }
 
     /// Tells those who watch what the sessions say that are in our hands now; of the others they know already.
-    pub(super) fn tell_histories(&mut self, core: &mut Core) {
+    pub(in crate::harness) fn tell_histories(&mut self, core: &mut Core) {
         for session in core.sessions.watched().into_iter().filter(|id| core.sessions.has(id)).list() {
             self.tell_history(core, &session);
         }
     }
 
     /// Tells those who watch what changed in the state of a session's view.
-    pub(super) fn tell_views(&mut self, core: &mut Core, setup: &Setup) {
+    pub(in crate::harness) fn tell_views(&mut self, core: &mut Core, setup: &Setup) {
         for session in core.sessions.watched() {
             let view = json(&self.view_of(core, setup, &session));
             if core.sessions.told_state(&session) != Some(&view) {
@@ -362,7 +368,7 @@ impl Calls {
         }
     }
 
-    pub(super) fn view_of(&self, core: &Core, setup: &Setup, session: &str) -> Value {
+    pub(in crate::harness) fn view_of(&self, core: &Core, setup: &Setup, session: &str) -> Value {
         let run = core.session(session).and_then(|s| s.runs.last());
         let (status, error) = match &core.lifecycle {
             Lifecycle::Error(_) => ("error", core.failure.as_ref()),

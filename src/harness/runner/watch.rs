@@ -5,12 +5,12 @@
 //! is right too; a page that was asleep hears what has come meanwhile, once, before the model is given up; nothing of a
 //! run begins after its time. Leaves to others: aborting, and whether the call is made again (`run`).
 
-use super::calls::Calls;
-use super::core::Core;
-use super::runs::Runner;
-use super::setup::Setup;
-use super::{CallKey, Timeouts};
 use crate::error::{Code, ErrorInfo};
+use crate::harness::calls::Calls;
+use crate::harness::core::Core;
+use crate::harness::runner::Runner;
+use crate::harness::setup::Setup;
+use crate::harness::{CallKey, Timeouts};
 use crate::journal::StoppedBy;
 use crate::ports::Millis;
 
@@ -28,7 +28,7 @@ enum Stage {
 
 /// The watch over one model call.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Watch {
+pub(in crate::harness) struct Watch {
     timeouts: Option<Timeouts>,
     stage: Stage,
     heard: Millis,
@@ -61,12 +61,12 @@ impl Watch {
     }
 
     /// When it is to be looked at.
-    pub(super) fn due(&self) -> Option<Millis> {
+    pub(in crate::harness) fn due(&self) -> Option<Millis> {
         self.timeouts.map(|_| self.look)
     }
 
     /// Something has come. `bytes`: of the answer's body; else its head.
-    pub(super) fn heard(&mut self, now: Millis, bytes: bool) {
+    pub(in crate::harness) fn heard(&mut self, now: Millis, bytes: bool) {
         let stage = if bytes { Stage::Streaming } else { Stage::Begun };
         (self.heard, self.listened) = (now, false);
         if stage != self.stage {
@@ -100,7 +100,7 @@ impl Watch {
 
 impl Setup {
     /// The watch over a call that goes to the provider of this name.
-    pub(super) fn watch(&self, core: &Core, on: Option<&str>) -> Watch {
+    pub(in crate::harness) fn watch(&self, core: &Core, on: Option<&str>) -> Watch {
         Watch::new(core.now, self.timeouts(on))
     }
 
@@ -110,7 +110,7 @@ impl Setup {
 
     /// When the run of a session has to be over, by the limit of the provider that it asks now. A provider without a limit
     /// has that of the provider that is asked first.
-    pub(super) fn over_at(&self, core: &Core, session: &str) -> Option<Millis> {
+    pub(in crate::harness) fn over_at(&self, core: &Core, session: &str) -> Option<Millis> {
         let run = core.current(session).filter(|run| !run.held)?;
         let limit = |on| self.timeouts(on)?.run;
         Some(run.after(limit(run.on.as_deref()).or_else(|| limit(None))?))
@@ -129,7 +129,7 @@ impl Calls {
 
 impl Runner {
     /// Ends the run of a session if its time is over. `false`: it has time, or there is none.
-    pub(super) fn end_overdue(&mut self, core: &mut Core, session: &str) -> bool {
+    pub(in crate::harness) fn end_overdue(&mut self, core: &mut Core, session: &str) -> bool {
         let over = self.setup.over_at(core, session).is_some_and(|at| at <= core.now);
         if over {
             self.interrupt_session(core, session, StoppedBy::Timeout, false);
@@ -138,14 +138,14 @@ impl Runner {
     }
 
     /// The same with every session.
-    pub(super) fn end_all_overdue(&mut self, core: &mut Core) {
+    pub(in crate::harness) fn end_all_overdue(&mut self, core: &mut Core) {
         for session in core.sessions.ids() {
             self.end_overdue(core, &session);
         }
     }
 
     /// Gives up the answers that have kept silent too long.
-    pub(super) fn give_up_silent(&mut self, core: &mut Core) {
+    pub(in crate::harness) fn give_up_silent(&mut self, core: &mut Core) {
         let now = core.now;
         for call in self.calls.models.keys(&|model| model.asked.watch.due().is_some_and(|due| due <= now)) {
             let Some(error) = self.calls.models.get_mut(call).and_then(|model| model.asked.watch.look(now))

@@ -3,18 +3,18 @@
 //! Decides how much of such an answer is read, for how long, and what it says. Promises: keys are out of an error before it
 //! is cut, because half a key is not found again. Leaves to others: answers that stream (`streaming`), and what follows.
 
-use super::config::Http;
-use super::core::Core;
 use crate::error::ErrorInfo;
+use crate::harness::core::Core;
+use crate::harness::setup::config::Http;
 use crate::model::errors::redirected;
 use crate::ports::Millis;
 
 /// How much is read of an error, in bytes.
-pub(super) const ERROR_BYTES: usize = 64 * 1024;
+pub(in crate::harness) const ERROR_BYTES: usize = 64 * 1024;
 
 /// The head of an answer, and its body so far.
 #[derive(Debug)]
-pub(super) struct Whole {
+pub(in crate::harness) struct Whole {
     status: u16,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
@@ -25,7 +25,7 @@ pub(super) struct Whole {
 }
 
 /// Whether an answer with this status is what was asked for.
-pub(super) fn is_good(status: u16) -> bool {
+pub(in crate::harness) fn is_good(status: u16) -> bool {
     (200..300).contains(&status)
 }
 

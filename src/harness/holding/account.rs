@@ -3,19 +3,19 @@
 //! Promises: what a workspace gives is what its configuration says now; what it gives no longer is gone for all. Leaves
 //! to others: where they are kept (`browser/`), what a skill is (`prompt/`).
 
-use super::core::Core;
-use super::holding::Holding;
-use super::reads::Reads;
-use super::runs::Runner;
-use super::start::Purpose;
-use super::{Action, After};
+use crate::harness::core::Core;
+use crate::harness::holding::Holding;
+use crate::harness::holding::start::Purpose;
+use crate::harness::runner::Runner;
+use crate::harness::sessions::reads::Reads;
+use crate::harness::{Action, After};
 use crate::list::Listed;
 use crate::ports::StoreError;
 use crate::prompt::{self, Scope, Skill};
 
 impl Reads {
     /// Gives the skills of this configuration to the account, and asks for those of the others.
-    pub(super) fn give_to_account(&mut self, core: &mut Core, skills: &[Skill], starting: bool) {
+    pub(in crate::harness) fn give_to_account(&mut self, core: &mut Core, skills: &[Skill], starting: bool) {
         let given = skills.iter().filter(|skill| skill.scope == Scope::Account);
         let skills = given.map(|skill| (skill.name.clone(), prompt::to_row(skill))).list();
         let (id, workspace) = (core.read_key(), core.options.name.clone());
@@ -26,7 +26,7 @@ impl Reads {
 
 impl Holding {
     /// The same for a start that has the workspace.
-    pub(super) fn start_with_account(&mut self, core: &mut Core, reads: &mut Reads) {
+    pub(in crate::harness) fn start_with_account(&mut self, core: &mut Core, reads: &mut Reads) {
         let skills = match self.start.as_ref().map(|start| &start.purpose) {
             Some(Purpose::Run { config, .. }) => config.skills.clone(),
             _ => return self.look_around(core, reads),
@@ -35,7 +35,7 @@ impl Holding {
     }
 
     /// The account's skills have come.
-    pub(super) fn account_read(
+    pub(in crate::harness) fn account_read(
         &mut self,
         core: &mut Core,
         runner: &mut Runner,

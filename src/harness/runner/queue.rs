@@ -4,10 +4,10 @@
 //! nor removed; a command that waits for a run that will never begin is told so. Leaves to others: whose turn it is,
 //! and what is held (`session/queue`); where a message enters its run (`run/`); who may do it (`sessions/gate`).
 
-use super::calls::Calls;
-use super::core::Core;
-use super::runs::Runner;
 use crate::error::{Code, ErrorInfo};
+use crate::harness::calls::Calls;
+use crate::harness::core::Core;
+use crate::harness::runner::Runner;
 use crate::journal::{Entry, Mode};
 use crate::list::Listed;
 use crate::object::Object;
@@ -27,12 +27,12 @@ impl Core {
     }
 
     /// Whether a message would have to wait: a run works in its session, or waits for a person.
-    pub(super) fn is_busy(&self, session: &str) -> bool {
+    pub(in crate::harness) fn is_busy(&self, session: &str) -> bool {
         self.current(session).is_some_and(|run| !run.held)
     }
 
     /// What a message with this idempotency key was answered, where it waits or has entered a run.
-    pub(super) fn same_queued(&self, session: &str, key: Option<&str>) -> Option<Value> {
+    pub(in crate::harness) fn same_queued(&self, session: &str, key: Option<&str>) -> Option<Value> {
         let folded = self.session(session)?;
         let waits = folded.queue().iter().find(|queued| key.is_some() && queued.idempotency() == key);
         if let Some(Queued { run, at, steers, .. }) = waits {
@@ -49,7 +49,7 @@ impl Core {
 
 impl Calls {
     /// Tells the watchers that a message has entered its run: before the answer that is there already.
-    pub(super) fn tell_entered(&mut self, core: &mut Core, session: &str) {
+    pub(in crate::harness) fn tell_entered(&mut self, core: &mut Core, session: &str) {
         if core.sessions.is_watched(session) {
             core.outbox.tell_after_commit(self.history_notice(core, session));
         }
@@ -58,7 +58,12 @@ impl Calls {
 
 impl Runner {
     /// What is held in a session's queue goes on.
-    pub(super) fn release_queue(&mut self, core: &mut Core, id: u32, session: &str) -> Result<(), ErrorInfo> {
+    pub(in crate::harness) fn release_queue(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        session: &str,
+    ) -> Result<(), ErrorInfo> {
         self.may_prompt(core, session, "-", false)?;
         if core.session(session).is_some_and(|folded| folded.queue().iter().any(|queued| queued.held)) {
             self.append(core, session, None, &Entry::Released {});
@@ -69,7 +74,12 @@ impl Runner {
     }
 
     /// A message that waits does not wait any more.
-    pub(super) fn remove_queued(&mut self, core: &mut Core, id: u32, message: &str) -> Result<(), ErrorInfo> {
+    pub(in crate::harness) fn remove_queued(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        message: &str,
+    ) -> Result<(), ErrorInfo> {
         let (session, _) = core.queued_message(message)?;
         self.unqueue(core, &session, message);
         core.reply(id, Ok(None));
@@ -77,7 +87,7 @@ impl Runner {
     }
 
     /// A message that waits gets another text.
-    pub(super) fn edit_queued(
+    pub(in crate::harness) fn edit_queued(
         &mut self,
         core: &mut Core,
         id: u32,
@@ -96,7 +106,7 @@ impl Runner {
     }
 
     /// A message waits. The reply has its run: the one that it will begin, or the one that it is to enter.
-    pub(super) fn enqueue(
+    pub(in crate::harness) fn enqueue(
         &mut self,
         core: &mut Core,
         id: u32,
@@ -118,7 +128,7 @@ impl Runner {
     }
 
     /// A message, by its id or its run's, does not wait any more; it was never sent.
-    pub(super) fn unqueue(&mut self, core: &mut Core, session: &str, id: &str) {
+    pub(in crate::harness) fn unqueue(&mut self, core: &mut Core, session: &str, id: &str) {
         let Some(queued) = core.session(session).and_then(|folded| folded.queued(id)) else { return };
         let (run, message) = (queued.run.clone(), queued.message().into());
         let files = files_of_prompt(queued.files()).map(|file| vec![file.id.as_str().into()]).list();
@@ -128,7 +138,7 @@ impl Runner {
     }
 
     /// The same of all that wait in a session.
-    pub(super) fn unqueue_all(&mut self, core: &mut Core, session: &str) {
+    pub(in crate::harness) fn unqueue_all(&mut self, core: &mut Core, session: &str) {
         let queue = core.session(session).map(|folded| folded.queue()).unwrap_or_default();
         for message in queue.iter().map(|queued| queued.message().to_owned()).list() {
             self.unqueue(core, session, &message);
@@ -140,7 +150,7 @@ impl Runner {
 ///
 /// # Errors
 /// `invalid_config`
-pub(super) fn when_busy(args: Members<'_>) -> Result<Option<Mode>, ErrorInfo> {
+pub(in crate::harness) fn when_busy(args: Members<'_>) -> Result<Option<Mode>, ErrorInfo> {
     let invalid = |what: &str| Err(ErrorInfo::new(Code::InvalidConfig, ["sendMessage ", what].concat()));
     match args.text("whenBusy") {
         None | Some("reject") => Ok(None),
@@ -158,7 +168,7 @@ pub(super) fn when_busy(args: Members<'_>) -> Result<Option<Mode>, ErrorInfo> {
 }
 
 /// What a message is answered that was accepted.
-pub(super) fn accepted(run: &str, at: u64) -> Value {
+pub(in crate::harness) fn accepted(run: &str, at: u64) -> Value {
     Object::new().text("runId", run).text("status", "accepted").number("acceptedAt", at).done()
 }
 

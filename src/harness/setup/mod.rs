@@ -2,12 +2,14 @@
 //!
 //! Decides which tools there are beside the page's own, and whether everything is recorded that a decision may depend on.
 //! Promises: nothing of it is decided without the journal; what changes is recorded before the next decision. Leaves to
-//! others: reading a configuration (`config/`), keys (`keys.rs`), and when to record (`runs.rs`).
+//! others: reading a configuration (`config/`), keys (`keys/`), and when to record (`runner/`).
 
-use super::config::Config;
-use super::core::Core;
-use super::{Action, Notice, config};
+pub(in crate::harness) mod config;
+
 use crate::error::{Code, ErrorInfo};
+use crate::harness::core::Core;
+use crate::harness::setup::config::Config;
+use crate::harness::{Action, Notice};
 use crate::json::json;
 use crate::list::Listed;
 use crate::ports::PatternEngine;
@@ -17,7 +19,7 @@ use serde_json::Value;
 
 /// What the agent works with.
 #[derive(Debug)]
-pub(super) struct Setup {
+pub(in crate::harness) struct Setup {
     pub config: Config,
     pub registry: Registry,
     /// What may be done and what is asked about, by the present configuration.
