@@ -40,7 +40,7 @@ export const tests = {
     assert.deepEqual(wrongs, []);
   },
 
-  async "no network: told where the model needs one, and only there"({ page, base, model, visit, context }) {
+  async "no network: told where the model needs one, and only there"({ page, base, model, visit, context, wrongs }) {
     await open(page, base);
     // The browser still fetches the page's icon behind its load, and says on the console when that is cut off.
     await page.waitForLoadState("networkidle");
@@ -51,7 +51,10 @@ export const tests = {
     await page.getByTestId("warnings").getByRole("button", { name: "Settings" }).click();
     await page.getByTestId("key").waitFor();
     await page.keyboard.press("Escape");
+    // What this service needs of the module does not come. The settings are kept all the same, and it comes with the network.
+    assert.deepEqual(wrongs.splice(0), ["console: Failed to load resource: net::ERR_INTERNET_DISCONNECTED"]);
     await context.setOffline(false);
     await page.locator("[data-warning=offline]").waitFor({ state: "detached" });
+    await start(page);
   },
 };
