@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { kept, open, running, say, settled, start, streaming, useModel, withoutStorage, workspace } from "./browser.mjs";
+import { kept, open, running, save, say, settled, start, streaming, useModel, withoutStorage, workspace } from "./browser.mjs";
 import { launchSession } from "./sessions.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -222,7 +222,7 @@ const STATES = {
   async "error"({ page }) {
     await page.getByTestId("open-settings").click();
     await page.getByLabel("Anthropic", { exact: false }).check();
-    await page.getByTestId("save-settings").click();
+    await save(page);
     await start(page);
     await say(page, "Hello");
     await page.getByTestId("system-message").waitFor();

@@ -1,6 +1,6 @@
 // A run from question to end: one growing message, and an end that says how it ended.
 import assert from "node:assert/strict";
-import { open, say, settled, start, streaming, useModel } from "./browser.mjs";
+import { open, save, say, settled, start, streaming, useModel } from "./browser.mjs";
 
 export const tests = {
   async "one message grows, with a caret, and keeps its nodes"({ page, base, model, visit }) {
@@ -62,7 +62,7 @@ export const tests = {
     await open(page, base);
     await page.getByTestId("open-settings").click();
     await page.getByLabel("Anthropic", { exact: false }).check();
-    await page.getByTestId("save-settings").click();
+    await save(page);
     await start(page);
     await say(page, "What is in my workspace?");
     const note = page.getByTestId("system-message").filter({ hasText: "Error: LLM provider not configured." });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { hang, plain, rawServer, stream } from "../../pkg-tests/servers/raw.mjs";
 import { errorBody, message } from "../../pkg-tests/servers/sse.mjs";
-import { open, say, settled, start, useModel, workspace } from "./browser.mjs";
+import { open, save, say, settled, start, useModel, workspace } from "./browser.mjs";
 
 export const tests = {
   async "a wait counts down without moving anything, and Cancel ends it"({ page, base, model, visit }) {
@@ -163,7 +163,7 @@ export const tests = {
     await page.getByTestId("limits").locator("summary").click();
     await page.getByTestId("limit-session-turns").fill("1");
     await page.getByTestId("limit-run-wallMs").fill("2.5");
-    await page.getByTestId("save-settings").click();
+    await save(page);
     await start(page);
     await say(page, "Hello");
     await page.getByTestId("assistant-message").filter({ hasText: "nobody has read" }).waitFor();
@@ -177,7 +177,7 @@ export const tests = {
     // Shown as it was entered, and unfolded because there is one.
     assert.equal(await page.getByTestId("limit-run-wallMs").inputValue(), "2.5");
     await page.getByTestId("limit-session-turns").fill("");
-    await page.getByTestId("save-settings").click();
+    await save(page);
     await note.getByRole("button", { name: "Continue" }).click();
     await page.getByTestId("assistant-message").last().filter({ hasText: "nobody has read" }).waitFor();
     await settled(page);
@@ -192,7 +192,7 @@ export const tests = {
     await page.getByTestId("variant").selectOption("LM Studio");
     await page.getByLabel("Model", { exact: true }).fill("tiny");
     await page.getByLabel("Address").fill(model.address);
-    await page.getByTestId("save-settings").click();
+    await save(page);
     await page.route(`${model.address}/**`, (route) => route.abort());
     await start(page);
     await say(page, "Hello");

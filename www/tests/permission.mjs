@@ -1,6 +1,6 @@
 // What waits for the person: the docked card, its answers, and that nothing else is one.
 import assert from "node:assert/strict";
-import { open, running, say, settled, start, useModel, workspace } from "./browser.mjs";
+import { open, running, save, say, settled, start, useModel, workspace } from "./browser.mjs";
 
 const DELETE = 'call delete_page {"slug":"chapter-1"}';
 const EDIT = 'call update_page_content {"slug":"dragon-lore","content":"Dragons breathe fire and hoard treasure.\\n\\nThey are gone."}';
@@ -327,7 +327,7 @@ export const tests = {
     await ready({ page, base, model, visit });
     await page.getByTestId("open-settings").click();
     await page.getByTestId("process-type").selectOption("Orchestrator");
-    await page.getByTestId("save-settings").click();
+    await save(page);
     await say(page, `call delegate ${JSON.stringify({ process: "Worker", task: DELETE })}`);
     await card(page).getByText("“Chapter 1” goes to the trash").waitFor();
     await answer(page, "allow_once");

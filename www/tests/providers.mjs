@@ -58,7 +58,7 @@ export const tests = {
     await page.getByTestId("variant").selectOption("Another server");
     await page.getByLabel("Model", { exact: true }).fill("some-model");
     await page.getByLabel("Address").fill(`${model.address}/v1`);
-    await page.getByTestId("save-settings").click();
+    await save(page);
     await start(page);
     await say(page, "Hello");
     await page.getByTestId("assistant-message").filter({ hasText: "Said by chat." }).waitFor();
@@ -70,7 +70,7 @@ export const tests = {
     await choose(page, "Anthropic");
     await page.getByText("••••7431").first().waitFor();
     assert.equal(await page.getByLabel("Address").inputValue(), model.address);
-    await page.getByTestId("save-settings").click();
+    await save(page);
     await say(page, "Hello again");
     await page.getByTestId("assistant-message").nth(1).filter({ hasText: "nobody has read" }).waitFor();
     await settled(page);
@@ -299,7 +299,7 @@ export const tests = {
     await page.getByLabel("Model", { exact: true }).fill("some-model");
     await page.getByTestId("key").fill("sk-or-test");
     await page.getByLabel("Address").fill(`${model.address}/v1`);
-    await page.getByTestId("save-settings").click();
+    await save(page);
     await say(page, "Hello again");
     await page.getByTestId("message-facts").filter({ hasText: "some-model · 1.2k tokens in · 30 out" }).waitFor();
     const line = page.getByTestId("session-usage").filter({ hasText: "This conversation: 1.21k tokens in · 70 out" });

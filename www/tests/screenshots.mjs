@@ -2,7 +2,7 @@
 // (empty, streaming, tool card, a question, tools, sessions with a journal, dark, narrow), into screenshots/.
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { launch, open, say, settled, start, visitor } from "./browser.mjs";
+import { launch, open, save, say, settled, start, visitor } from "./browser.mjs";
 import { entry } from "./journal.mjs";
 import { rule } from "./permission.mjs";
 import { launchSession } from "./sessions.mjs";
@@ -61,7 +61,7 @@ const PICTURES = {
       // Slow enough to be caught in the middle: a page that stands still shows no streaming.
       await page.getByTestId("open-settings").click();
       await page.getByLabel("Pause between words").fill("150");
-      await page.getByTestId("save-settings").click();
+      await save(page);
       await say(page, "Read the content of all three chapter pages and summarize them together.");
       await page.locator(".is-open").filter({ hasText: "lighthouse" }).waitFor();
     },

@@ -1,6 +1,6 @@
 // The key: where it is, where it is not.
 import assert from "node:assert/strict";
-import { open, say, settled, start, useModel } from "./browser.mjs";
+import { open, save, say, settled, start, useModel } from "./browser.mjs";
 
 const KEY = "sk-ant-test-key-7431";
 
@@ -48,7 +48,7 @@ export const tests = {
     await page.getByTestId("settings").getByLabel("Look").selectOption("dark");
     await page.getByLabel("Anthropic", { exact: false }).check();
     await page.getByLabel("Model", { exact: true }).fill("claude-test");
-    await page.getByTestId("save-settings").click();
+    await save(page);
     await page.reload();
     await page.getByTestId("composer").waitFor();
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");

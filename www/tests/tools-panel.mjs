@@ -1,6 +1,6 @@
 // The tools panel: what there is, who may use it, a form for each, and rules that count.
 import assert from "node:assert/strict";
-import { open, say, settled, start, useModel, workspace } from "./browser.mjs";
+import { open, save, say, settled, start, useModel, workspace } from "./browser.mjs";
 import { rule } from "./permission.mjs";
 
 export const tests = {
@@ -159,6 +159,5 @@ async function settings(page, change) {
   const dialog = page.getByTestId("settings");
   await dialog.getByTestId("process-type").waitFor();
   await change(dialog);
-  await page.getByTestId("save-settings").click();
-  await dialog.locator("visible=true").waitFor({ state: "hidden" });
+  await save(page);
 }
