@@ -13,6 +13,7 @@ mod machine;
 mod output;
 mod registry;
 mod retry;
+mod waiters;
 
 pub use crate::journal::Outcome;
 pub use budget::Budget;
@@ -22,4 +23,5 @@ pub use machine::{
     Steered, Turn,
 };
 pub use output::Output;
-pub use registry::{Live, Runs, Waiter};
+pub use registry::{Live, Runs};
+pub use waiters::{Waiter, Waiters};

@@ -3,9 +3,8 @@
 //! Decides the number of a run's next event, and what comes too late for one. Promises: the events of a run are
 //! numbered one by one; after its end there is none: what still comes is dropped, and counted for the run that it was
 //! of. Leaves to others: what a run has come to (its journal, also after its end); the text of an answer on its way,
-//! which lies with its model call (`harness/streaming`); what waiters are told (`harness/waits`).
+//! which lies with its model call (`harness/streaming`); the commands that wait for a run's end (`waiters`).
 
-use crate::list::Listed;
 use crate::maps::Named;
 use crate::ports::Millis;
 
@@ -23,50 +22,10 @@ pub struct Live {
     pub last_seq: u64,
 }
 
-/// Who waits for the end of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiter {
-    /// The command that is answered.
-    pub command: u32,
-    /// The session that the run is of: a copy of it has the run as well.
-    pub session: String,
-    /// The run that was asked for.
-    pub run: String,
-    /// The run whose end is awaited: that one, or one that goes on with it.
-    pub on: String,
-    /// `None`: however long it takes, and the answer is a `RunResult`.
-    pub until: Option<Millis>,
-    /// How long the answer waits for another try where the run has failed.
-    pub grace: Millis,
-    /// It has failed: until when the answer waits, and the answer.
-    pub failed: Option<(Millis, String)>,
-}
-
-impl Waiter {
-    /// Whether it waits for the end of this run of this session.
-    pub fn is_on(&self, session: &str, run: &str) -> bool {
-        self.on == run && self.session == session
-    }
-
-    /// When it is answered at the latest.
-    pub fn due(&self) -> Option<Millis> {
-        let failed = self.failed.as_ref().map(|(at, _)| *at);
-        self.until.into_iter().chain(failed).min()
-    }
-
-    /// What it is told when that time has come; `None`: that it was over.
-    pub fn answer(self) -> Option<String> {
-        let (at, answer) = self.failed?;
-        self.until.is_none_or(|until| until >= at).then_some(answer)
-    }
-}
-
 /// The runs under way.
 #[derive(Debug, Default)]
 pub struct Runs {
     live: Named<Live>,
-    /// Who waits, the one that came first at the beginning.
-    pub waiters: Vec<Waiter>,
     /// The calls that nobody waits for any more, each with its run, the oldest first.
     let_go: Vec<(u32, String)>,
     /// How much came too late, by run.
@@ -139,20 +98,6 @@ impl Runs {
     pub fn all_dropped(&self) -> u64 {
         self.all_dropped
     }
-
-    /// Those who have waited long enough.
-    pub fn due(&mut self, now: Millis) -> Vec<Waiter> {
-        self.waiters.extract_if(.., |waiter| waiter.due().is_some_and(|due| due <= now)).list()
-    }
-
-    /// A run goes on with a failed run. The waiters whose grace for the failed run is not over wait for this run now.
-    pub fn goes_on(&mut self, session: &str, failed: &str, run: &str, now: Millis) {
-        for waiter in &mut self.waiters {
-            if waiter.is_on(session, failed) && waiter.failed.as_ref().is_some_and(|(at, _)| now < *at) {
-                (waiter.on, waiter.failed) = (run.into(), None);
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -200,27 +145,5 @@ mod tests {
         runs.late(0);
         runs.late(1);
         assert_eq!((runs.dropped("run-1"), runs.let_go.len()), (1, LET_GO));
-    }
-
-    #[test]
-    fn a_wait_is_over_by_its_own_time_or_by_that_of_the_error() {
-        let waiter = |until: Option<Millis>, failed: Option<Millis>| Waiter {
-            command: 1,
-            session: "s".into(),
-            run: "r".into(),
-            on: "r".into(),
-            until,
-            grace: 0,
-            failed: failed.map(|at| (at, "failed".into())),
-        };
-        let both = |until, failed| {
-            let waiter = waiter(until, failed);
-            (waiter.due(), waiter.answer().is_some())
-        };
-        assert_eq!(both(Some(10), None), (Some(10), false));
-        assert_eq!(both(Some(10), Some(20)), (Some(10), false));
-        assert_eq!(both(Some(20), Some(20)), (Some(20), true));
-        assert_eq!(both(Some(30), Some(20)), (Some(20), true));
-        assert_eq!(both(None, None), (None, false));
     }
 }

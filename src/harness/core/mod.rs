@@ -16,7 +16,7 @@ use crate::harness::core::slots::Sessions;
 use crate::journal::Entry;
 use crate::json::json;
 use crate::ports::{Millis, PatternEngine, Read};
-use crate::run::{Call, Run, Runs};
+use crate::run::{Call, Run, Runs, Waiters};
 use crate::session::Session;
 use crate::session::operator::Operator;
 use serde_json::Value;
@@ -82,6 +82,8 @@ pub(in crate::harness) struct Core {
     pub sessions: Sessions,
     /// The runs under way.
     pub runs: Runs,
+    /// The commands that wait for the end of a run.
+    pub waiters: Waiters,
     pub secrets: Secrets,
     /// Whether the page was last told that it waits for a person.
     pub told_suspended: bool,
@@ -106,6 +108,7 @@ impl Core {
             outbox: Outbox::default(),
             sessions: Sessions::default(),
             runs: Runs::default(),
+            waiters: Waiters::default(),
             secrets: Secrets::default(),
             told_suspended: false,
             next: VecDeque::new(),

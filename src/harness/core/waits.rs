@@ -14,7 +14,6 @@ use crate::harness::Action;
 use crate::harness::calls::events::run_result;
 use crate::harness::core::Core;
 use crate::json::json;
-use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Millis;
 use crate::protocol::args::shortened;
@@ -125,20 +124,16 @@ impl Core {
         }
         let Asked { run, until, grace } = *asked;
         let (session, run) = (session.into(), run.into());
-        self.runs.waiters.push(Waiter { command, session, run, on: found.on, until, grace, failed });
+        self.waiters.push(Waiter { command, session, run, on: found.on, until, grace, failed });
         None
     }
 
     /// Answers those who waited since before this start for runs of a session that have ended meanwhile.
     pub(in crate::harness) fn answer_waiters(&mut self, id: &str) {
-        let Some(session) = self.session(id) else { return };
-        let ended = |waiter: &Waiter| {
-            let of = (waiter.session == id).then(|| session.run_times(&waiter.on)).flatten();
-            of.is_some_and(|(_, ended)| ended.is_some())
-        };
-        let over: Vec<bool> = self.runs.waiters.iter().map(ended).list();
-        let mut over = over.into_iter();
-        let over = self.runs.waiters.extract_if(.., |_| over.next() == Some(true)).list();
+        let Some(slot) = self.sessions.get(id) else { return };
+        let times = |run: &str| slot.session.run_times(run);
+        let is_over = |run: &str| times(run).is_some_and(|(_, ended)| ended.is_some());
+        let over = self.waiters.take_over(id, is_over);
         for Waiter { command, run, until, grace, .. } in over {
             if let Err(error) = self.wait(command, id, &Asked { run: &run, until, grace }) {
                 self.reply_now(command, Err(error));
@@ -155,18 +150,11 @@ impl Core {
         result: &Value,
     ) {
         let failed = ended.outcome == Outcome::Failed;
-        for waiter in &mut self.runs.waiters {
-            if waiter.is_on(session, run) && failed && waiter.grace > 0 {
-                let answer = wait_result(&waiter.run, Some(started_at), ended, None);
-                waiter.failed = Some((held_until(ended, waiter.grace), json(&answer)));
-            }
-        }
-        for waiter in self
-            .runs
-            .waiters
-            .extract_if(.., |waiter| waiter.is_on(session, run) && waiter.failed.is_none())
-            .list()
-        {
+        let answer = |waiter: &Waiter| {
+            let answer = || json(&wait_result(&waiter.run, Some(started_at), ended, None));
+            (failed && waiter.grace > 0).then(|| (held_until(ended, waiter.grace), answer()))
+        };
+        for waiter in self.waiters.take_ended(session, run, answer) {
             let told = match waiter.until {
                 Some(_) => wait_result(&waiter.run, Some(started_at), ended, result.get("value").cloned()),
                 None => result.clone(),
@@ -178,7 +166,7 @@ impl Core {
 
     /// Answers those who have waited long enough.
     pub(in crate::harness) fn end_waits(&mut self) {
-        for waiter in self.runs.due(self.now) {
+        for waiter in self.waiters.take_due(self.now) {
             let timeout = Object::new().text("runId", &waiter.run).text("status", "timeout").json();
             let id = waiter.command;
             match waiter.answer() {

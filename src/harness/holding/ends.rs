@@ -72,7 +72,7 @@ impl Holding {
                 core.outbox.act(Action::Reply { id, result: result.and(Err(error.clone())) });
             }
         }
-        for waiter in std::mem::take(&mut core.runs.waiters) {
+        for waiter in core.waiters.take_all() {
             core.reply_now(waiter.command, Err(error.clone()));
         }
         // What was read for this holding of the workspace must not serve the next one.

@@ -171,7 +171,7 @@ impl Calls {
         let Some(prompt) = core.run(session, run).map(|run| &run.prompt) else { return };
         let (continues, replaces) = (prompt.continues.clone(), prompt.replaces.clone());
         if let Some(failed) = continues {
-            core.runs.goes_on(session, &failed, run, core.now);
+            core.waiters.goes_on(session, &failed, run, core.now);
         }
         if let Some(message) = replaces {
             self.replaced(core, session, &message);
@@ -274,13 +274,10 @@ impl Runner {
 
     /// When [`tick`](Runner::tick) is wanted at the latest.
     pub fn deadline(&self, core: &Core) -> Option<Millis> {
-        let mut due = vec![self.calls.draft_due(), self.calls.first_deadline()];
+        let mut due = vec![self.calls.draft_due(), self.calls.first_deadline(), core.waiters.first_due()];
         for call in self.calls.functions.values() {
             due.push(call.deadline);
             due.push(call.progress_due());
-        }
-        for waiter in &core.runs.waiters {
-            due.push(waiter.due());
         }
         for model in self.calls.models.values() {
             due.push(model.asked.watch.due());
