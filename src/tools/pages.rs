@@ -13,7 +13,7 @@ use crate::json::json;
 use crate::list::Listed;
 use crate::ports::{Millis, Read, Rows};
 use crate::protocol::args::whole;
-use crate::workspace::{self, MAX_DEPTH, Op, Outcome, Plan, SEARCH_LIMIT, Workspace};
+use crate::workspace::{self, MAX_DEPTH, Op, Outcome, PageTree, Plan, SEARCH_LIMIT};
 use serde_json::{Map, Value};
 
 /// How many versions `read_page_history` gives unless told: each comes with its whole text.
@@ -232,7 +232,7 @@ pub enum Run {
 pub struct Done {
     /// What the tool says, not cut yet.
     pub text: String,
-    /// What to commit with the call's outcome, then give to `Workspace::accept`.
+    /// What to commit with the call's outcome, then give to `PageTree::accept`.
     pub plan: Plan,
 }
 
@@ -260,14 +260,14 @@ impl Pending {
 }
 
 /// Works out a call whose arguments have passed the gate. Changes nothing.
-pub fn run(name: &str, args: &Value, workspace: &Workspace, now: Millis) -> Result<Run, ErrorInfo> {
+pub fn run(name: &str, args: &Value, tree: &PageTree, now: Millis) -> Result<Run, ErrorInfo> {
     let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
         return Err(ErrorInfo::new(Code::ToolNotFound, format!("no page tool is called '{name}'")));
     };
     let args = Given(args);
-    let named = |name: &str| args.text(name).map(|slug| named(workspace, &slug)).unwrap_or_default();
+    let named = |name: &str| args.text(name).map(|slug| named(tree, &slug)).unwrap_or_default();
     let page = named("slug");
-    let plan = match workspace.plan(&(tool.op)(args.said("slug"), args), now)? {
+    let plan = match tree.plan(&(tool.op)(args.said("slug"), args), now)? {
         Outcome::Done(plan) => plan,
         Outcome::Read(pending) => return Ok(Run::Read(Pending { pending, tool, page })),
     };
@@ -290,8 +290,8 @@ fn shown(value: &Value) -> String {
 }
 
 /// The same of a page by its slug.
-fn named(workspace: &Workspace, slug: &str) -> String {
-    let title = workspace.page(slug).map_or(slug, |page| page.title.as_str());
+fn named(tree: &PageTree, slug: &str) -> String {
+    let title = tree.page(slug).map_or(slug, |page| page.title.as_str());
     format!("\"{title}\" (slug: {slug})")
 }
 
@@ -506,7 +506,7 @@ mod tests {
     /// A workspace with the tools in front of it, as a run uses them.
     struct Desk {
         registry: Registry,
-        workspace: Workspace,
+        tree: PageTree,
         store: MemoryStore,
     }
 
@@ -516,12 +516,12 @@ mod tests {
             for definition in definitions() {
                 registry.register(definition, false).unwrap();
             }
-            Desk { registry, workspace: Workspace::default(), store: MemoryStore::new() }
+            Desk { registry, tree: PageTree::default(), store: MemoryStore::new() }
         }
 
         fn call(&mut self, name: &str, args: Value) -> Result<String, ErrorInfo> {
             let checked = gate(&self.registry, &crate::tools::Policy::default(), name, &args.to_string())?;
-            let done = match run(name, &checked.args, &self.workspace, 1_795_292_100_000)? {
+            let done = match run(name, &checked.args, &self.tree, 1_795_292_100_000)? {
                 Run::Done(done) => done,
                 Run::Read(pending) => {
                     let rows = self.store.read(pending.read());
@@ -536,7 +536,7 @@ mod tests {
                 ..Commit::default()
             };
             self.store.commit(&commit).unwrap();
-            self.workspace.accept(done.plan);
+            self.tree.accept(done.plan);
             Ok(done.text)
         }
 
@@ -688,7 +688,7 @@ mod tests {
             desk.ok("move_page", json!({"slug": "a", "parent_slug": "b"})),
             "Moved \"A\" (slug: a) below \"B\" (slug: b), position 0."
         );
-        assert_eq!(desk.workspace.page("a").unwrap().parent.as_deref(), Some("b"));
+        assert_eq!(desk.tree.page("a").unwrap().parent.as_deref(), Some("b"));
         assert_eq!(
             desk.ok("move_page", json!({"slug": "a", "parent_slug": "b"})),
             "\"A\" (slug: a) stands there already: below \"B\" (slug: b), position 0."
@@ -709,7 +709,7 @@ mod tests {
             desk.ok("rename_page", json!({"slug": "b", "title": "Bee"})),
             "Renamed \"B\" (slug: b) to \"Bee\"; the slug stays. Links to it were changed in 1 page."
         );
-        assert_eq!(desk.workspace.page("c").unwrap().content, "[[Bee]]");
+        assert_eq!(desk.tree.page("c").unwrap().content, "[[Bee]]");
         assert_eq!(
             desk.ok("rename_page", json!({"slug": "b", "title": "Bee"})),
             "\"Bee\" (slug: b) has this title already; nothing was changed."
@@ -726,7 +726,7 @@ mod tests {
             desk.ok("delete_page", json!({"slug": "b"})),
             "Moved \"Bee\" (slug: b) to the trash. The page below it moved up to its place."
         );
-        assert_eq!(desk.workspace.page("a").unwrap().parent, None);
+        assert_eq!(desk.tree.page("a").unwrap().parent, None);
         assert_eq!(desk.ok("delete_page", json!({"slug": "c"})), "Moved \"C\" (slug: c) to the trash.");
     }
 
@@ -781,7 +781,7 @@ mod tests {
             assert_eq!(error.code, code, "{name}");
             assert!(error.message.contains(message), "{}", error.message);
         }
-        let error = run("restore", &json!({}), &desk.workspace, 0).unwrap_err();
+        let error = run("restore", &json!({}), &desk.tree, 0).unwrap_err();
         assert_eq!(error.code, Code::ToolNotFound);
     }
 

@@ -1,7 +1,7 @@
 //! Links between pages: `[[Title]]`, `[[Title|shown]]`, `[[slug]]`.
 //!
 //! Decides what is a link, and which pages mention which target. Promises: one pass over a text; the index is
-//! kept up page by page. Leaves to others: which page a target means (`Workspace::resolve`: a title before a
+//! kept up page by page. Leaves to others: which page a target means (`PageTree::resolve`: a title before a
 //! slug, in upper or lower case).
 
 use super::lists::Lists;

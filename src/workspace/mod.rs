@@ -1,15 +1,15 @@
 //! The pages of a workspace: a tree with order, links, earlier contents, a trash, a search.
 //!
-//! Decides what every operation on pages means, and what it writes. Everything is a pure value: [`Workspace`]
+//! Decides what every operation on pages means, and what it writes. Everything is a pure value: [`PageTree`]
 //! holds all present pages (those in the trash too) and four indexes over them; earlier contents are only in
 //! the store.
 //!
 //! Promises:
-//! - [`Workspace::plan`] changes nothing. The caller commits the plan's writes under its expectations, then
-//!   calls [`Workspace::accept`]. An operation that fails has changed nothing.
+//! - [`PageTree::plan`] changes nothing. The caller commits the plan's writes under its expectations, then
+//!   calls [`PageTree::accept`]. An operation that fails has changed nothing.
 //! - Every change of the pages takes the next number (`rev`) and expects that no one else has taken it. So two
-//!   tabs never overwrite each other: on a conflict the caller reads [`Workspace::missed`], then the pages that
-//!   [`Missed`] names, calls [`Workspace::apply_rows`] and plans again.
+//!   tabs never overwrite each other: on a conflict the caller reads [`PageTree::missed`], then the pages that
+//!   [`Missed`] names, calls [`PageTree::apply_rows`] and plans again.
 //! - An index is kept up page by page; a change costs what the changed pages cost.
 //!
 //! Leaves to others: committing (`browser/`), the tools that a model sees (`tools/pages.rs`).
@@ -48,7 +48,7 @@ const REV: &str = "pages_rev";
 
 /// All pages, and what is known about them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Workspace {
+pub struct PageTree {
     rev: u64,
     pages: Named<Page>,
     /// Of each page, and of the top under the empty name, the live pages below with their ranks.
@@ -61,22 +61,22 @@ pub struct Workspace {
     search: Index,
 }
 
-impl Workspace {
-    /// The reads whose rows [`Workspace::load`] takes, in this order: a page written between the two is then
+impl PageTree {
+    /// The reads whose rows [`PageTree::load`] takes, in this order: a page written between the two is then
     /// newer than the number, which the next commit finds out.
     pub fn reads() -> [Read; 2] {
         [Read::all(Table::Meta, vec![REV.into()]), Read::all(Table::Pages, Vec::new())]
     }
 
-    /// From the rows of the two [`Workspace::reads`].
-    pub fn load(rev: &Rows, pages: &Rows) -> Result<Workspace, ErrorInfo> {
+    /// From the rows of the two [`PageTree::reads`].
+    pub fn load(rev: &Rows, pages: &Rows) -> Result<PageTree, ErrorInfo> {
         let rev = match rev.first() {
             None => 0,
             Some((_, text)) => text.parse().map_err(|_| page::corrupt("the pages", REV))?,
         };
-        let mut workspace = Workspace::default();
-        workspace.apply_rows(rev, pages)?;
-        Ok(workspace)
+        let mut tree = PageTree::default();
+        tree.apply_rows(rev, pages)?;
+        Ok(tree)
     }
 
     /// The number of the last change that is known here; 0: nothing was ever written.
@@ -102,7 +102,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Takes over a plan whose commit went through. A plan that has come in by [`Workspace::apply_rows`]
+    /// Takes over a plan whose commit went through. A plan that has come in by [`PageTree::apply_rows`]
     /// already is left.
     pub fn accept(&mut self, plan: Plan) {
         if plan.rev > self.rev {

@@ -7,7 +7,7 @@
 //! Leaves to others: the indexes it reads (`mod.rs`).
 
 use super::page::{Page, corrupt};
-use super::{MAX_DEPTH, Op, REV, Workspace, links, search, slug, text};
+use super::{MAX_DEPTH, Op, PageTree, REV, links, search, slug, text};
 use crate::error::{Code, ErrorInfo};
 use crate::json::{self, json};
 use crate::list::Listed;
@@ -113,12 +113,12 @@ impl Pending {
 pub struct Missed {
     /// The number of the last of them.
     pub rev: u64,
-    /// The pages to read, each once; their rows go to `Workspace::apply_rows`.
+    /// The pages to read, each once; their rows go to `PageTree::apply_rows`.
     pub reads: Vec<Read>,
 }
 
 impl Missed {
-    /// From the rows of `Workspace::missed`; `None`: nothing was missed.
+    /// From the rows of `PageTree::missed`; `None`: nothing was missed.
     pub fn from_rows(rows: &Rows) -> Result<Option<Missed>, ErrorInfo> {
         let mut slugs = Named::default();
         let mut last = None;
@@ -141,15 +141,15 @@ const GAP: u64 = 1 << 20;
 
 /// A change in the making: copies of the pages that it touches.
 struct Draft<'a> {
-    workspace: &'a Workspace,
+    tree: &'a PageTree,
     now: Millis,
     changed: Named<Page>,
     former: Vec<Write>,
 }
 
 impl<'a> Draft<'a> {
-    fn new(workspace: &'a Workspace, now: Millis) -> Self {
-        Draft { workspace, now, changed: Named::default(), former: Vec::new() }
+    fn new(tree: &'a PageTree, now: Millis) -> Self {
+        Draft { tree, now, changed: Named::default(), former: Vec::new() }
     }
 
     fn put(&mut self, page: Page) {
@@ -159,7 +159,7 @@ impl<'a> Draft<'a> {
     /// The page of this slug, to be changed; `None`: there is none.
     fn edit(&mut self, slug: &str) -> Option<&mut Page> {
         if !self.changed.contains_key(slug) {
-            self.put(self.workspace.pages.get(slug)?.clone());
+            self.put(self.tree.pages.get(slug)?.clone());
         }
         self.changed.get_mut(slug)
     }
@@ -183,7 +183,7 @@ impl<'a> Draft<'a> {
         if slugs.is_empty() {
             return;
         }
-        let siblings = self.workspace.siblings(parent);
+        let siblings = self.tree.siblings(parent);
         let sibling =
             |at: usize| siblings.get(at + usize::from(leaving.is_some_and(|leaving| at >= leaving)));
         let low = index.checked_sub(1).and_then(sibling).map_or(0, |(rank, _)| *rank);
@@ -226,7 +226,7 @@ impl<'a> Draft<'a> {
     fn show(&self, slug: &str, position: usize) -> Value {
         self.changed
             .get(slug)
-            .or_else(|| self.workspace.pages.get(slug))
+            .or_else(|| self.tree.pages.get(slug))
             .map_or(Value::Null, |page| page.to_json(position))
     }
 
@@ -234,7 +234,7 @@ impl<'a> Draft<'a> {
         if self.changed.is_empty() {
             return Plan::answer(value);
         }
-        let known = self.workspace.rev;
+        let known = self.tree.rev;
         let rev = known + 1;
         let slugs: Vec<&str> = self.changed.keys().list();
         let mut writes = vec![
@@ -269,7 +269,7 @@ fn checked_title(title: &str) -> Result<String, ErrorInfo> {
     if title.is_empty() { Err(invalid("the title is empty")) } else { Ok(title) }
 }
 
-impl Workspace {
+impl PageTree {
     /// What an operation leads to. Changes nothing.
     pub fn plan(&self, op: &Op, now: Millis) -> Result<Outcome, ErrorInfo> {
         let value = match op {

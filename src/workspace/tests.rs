@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 
 /// A tab: a workspace in memory and the store that it shares with others.
 struct Tab {
-    workspace: Workspace,
+    tree: PageTree,
     now: Millis,
 }
 
-fn load(store: &MemoryStore) -> Workspace {
-    let [rev, pages] = Workspace::reads();
-    Workspace::load(&store.read(&rev), &store.read(&pages)).unwrap()
+fn load(store: &MemoryStore) -> PageTree {
+    let [rev, pages] = PageTree::reads();
+    PageTree::load(&store.read(&rev), &store.read(&pages)).unwrap()
 }
 
 fn commit(plan: &Plan) -> Commit {
@@ -26,11 +26,11 @@ fn op(name: &str, args: &Value) -> Result<Op, ErrorInfo> {
 
 impl Tab {
     fn new() -> Tab {
-        Tab { workspace: Workspace::default(), now: 1000 }
+        Tab { tree: PageTree::default(), now: 1000 }
     }
 
     fn plan(&self, store: &MemoryStore, name: &str, args: &Value) -> Result<Plan, ErrorInfo> {
-        match self.workspace.plan(&op(name, args)?, self.now)? {
+        match self.tree.plan(&op(name, args)?, self.now)? {
             Outcome::Done(plan) => Ok(plan),
             Outcome::Read(pending) => {
                 let rows = store.read(pending.read());
@@ -40,9 +40,9 @@ impl Tab {
     }
 
     fn catch_up(&mut self, store: &MemoryStore) {
-        if let Some(missed) = Missed::from_rows(&store.read(&self.workspace.missed())).unwrap() {
+        if let Some(missed) = Missed::from_rows(&store.read(&self.tree.missed())).unwrap() {
             let rows: Rows = missed.reads.iter().flat_map(|read| store.read(read)).collect();
-            self.workspace.apply_rows(missed.rev, &rows).unwrap();
+            self.tree.apply_rows(missed.rev, &rows).unwrap();
         }
     }
 
@@ -54,7 +54,7 @@ impl Tab {
             match store.commit(&commit(&plan)) {
                 Ok(()) => {
                     let value = plan.value.clone();
-                    self.workspace.accept(plan);
+                    self.tree.accept(plan);
                     return Ok(value);
                 }
                 Err(StoreError::Conflict(Table::Meta, _)) => self.catch_up(store),
@@ -89,9 +89,9 @@ impl Desk {
 
     /// The error, after making sure that nothing has changed.
     fn err(&mut self, name: &str, args: Value) -> ErrorInfo {
-        let before = (self.tab.workspace.clone(), self.store.clone());
+        let before = (self.tab.tree.clone(), self.store.clone());
         let error = self.tab.try_do(&mut self.store, name, args).unwrap_err();
-        assert_eq!((&self.tab.workspace, &self.store), (&before.0, &before.1));
+        assert_eq!((&self.tab.tree, &self.store), (&before.0, &before.1));
         error
     }
 
@@ -233,7 +233,7 @@ fn reading_versions_asks_for_no_more_rows_than_it_gives() {
         desk.ok("update", json!({ "slug": "a", "content": n.to_string() }));
     }
     let op = Op::Versions { slug: "a".into(), limit: 4 };
-    let Outcome::Read(pending) = desk.tab.workspace.plan(&op, 0).unwrap() else { panic!("no read") };
+    let Outcome::Read(pending) = desk.tab.tree.plan(&op, 0).unwrap() else { panic!("no read") };
     assert_eq!(desk.store.read(pending.read()).len(), 3);
     // Another tab has written on before the rows were read: the answer is still of the moment it was asked.
     desk.ok("update", json!({ "slug": "a", "content": "later" }));
@@ -295,7 +295,7 @@ fn a_plan_writes_exactly_what_changed() {
     assert_eq!(rows[2], (Table::Versions, 2, "{\"at\":1001,\"content\":\"\"}"));
     assert_eq!((rows[3].0, rows[3].1), (Table::Pages, 1));
     assert_eq!(plan.changed().collect::<Vec<_>>(), ["a"]);
-    let first = Workspace::default()
+    let first = PageTree::default()
         .plan(&Op::Create { title: "x".into(), content: String::new(), parent: None, slug: None }, 0)
         .unwrap();
     let Outcome::Done(first) = first else { panic!("no plan") };
@@ -328,7 +328,7 @@ fn there_is_always_room_between_two_pages() {
         expected.insert(1, slug);
     }
     assert_eq!(desk.tree(), expected.join(" "));
-    assert_eq!(load(&desk.store), desk.tab.workspace);
+    assert_eq!(load(&desk.store), desk.tab.tree);
 }
 
 #[test]
@@ -497,8 +497,8 @@ fn two_tabs_never_overwrite_each_other() {
     two.try_do(&mut store, "update", json!({ "slug": "a", "content": "two" })).unwrap();
     let stale = json!({ "slug": "a", "content": "one", "expectedVersion": 1 });
     assert_eq!(one.try_do(&mut store, "update", stale).unwrap_err().code, Code::VersionConflict);
-    assert_eq!(one.workspace, two.workspace);
-    assert_eq!(one.workspace, load(&store));
+    assert_eq!(one.tree, two.tree);
+    assert_eq!(one.tree, load(&store));
 }
 
 #[test]
@@ -511,30 +511,30 @@ fn a_plan_that_came_in_from_the_store_first_is_not_taken_over_again() {
     two.catch_up(&store);
     two.try_do(&mut store, "update", json!({ "slug": "a", "content": "two" })).unwrap();
     one.catch_up(&store);
-    one.workspace.accept(plan);
-    assert_eq!(one.workspace, load(&store));
+    one.tree.accept(plan);
+    assert_eq!(one.tree, load(&store));
     // Old rows that arrive late are left as well.
-    let old = one.workspace.clone();
-    one.workspace.apply_rows(1, &vec![]).unwrap();
-    assert_eq!(one.workspace, old);
+    let old = one.tree.clone();
+    one.tree.apply_rows(1, &vec![]).unwrap();
+    assert_eq!(one.tree, old);
 }
 
 #[test]
 fn rows_that_cannot_be_read_are_refused_and_change_nothing() {
     let row = |text: &str| vec![(vec!["x".into()], text.to_string())];
-    assert_eq!(Workspace::load(&row("many"), &vec![]).unwrap_err().code, Code::Corrupt);
-    assert_eq!(Workspace::load(&vec![], &row("{}")).unwrap_err().code, Code::Corrupt);
+    assert_eq!(PageTree::load(&row("many"), &vec![]).unwrap_err().code, Code::Corrupt);
+    assert_eq!(PageTree::load(&vec![], &row("{}")).unwrap_err().code, Code::Corrupt);
     let mut desk = Desk::with(&["A"]);
-    let before = desk.tab.workspace.clone();
-    assert!(desk.tab.workspace.apply_rows(9, &row("[]")).is_err());
-    assert_eq!(desk.tab.workspace, before);
+    let before = desk.tab.tree.clone();
+    assert!(desk.tab.tree.apply_rows(9, &row("[]")).is_err());
+    assert_eq!(desk.tab.tree, before);
     for text in ["{", "{}", "[1]"] {
         let rows = vec![(vec![3.into()], text.to_string())];
         assert_eq!(Missed::from_rows(&rows).unwrap_err().code, Code::Corrupt);
     }
     desk.ok("update", json!({ "slug": "a", "content": "x" }));
     let op = Op::Versions { slug: "a".into(), limit: 5 };
-    let Outcome::Read(pending) = desk.tab.workspace.plan(&op, 0).unwrap() else { panic!("no read") };
+    let Outcome::Read(pending) = desk.tab.tree.plan(&op, 0).unwrap() else { panic!("no read") };
     let rows = vec![(vec!["a".into(), 1.into()], "[]".to_string())];
     assert_eq!(pending.finish(&rows).unwrap_err().code, Code::Corrupt);
 }
@@ -545,12 +545,11 @@ fn a_circle_in_half_read_rows_stops_no_one() {
     let rows: Rows = [("a", "b"), ("b", "a")]
         .iter()
         .map(|(slug, parent)| {
-            let page =
-                Page { parent: Some((*parent).into()), ..desk.tab.workspace.page(slug).unwrap().clone() };
+            let page = Page { parent: Some((*parent).into()), ..desk.tab.tree.page(slug).unwrap().clone() };
             (vec![(*slug).into()], page.to_stored())
         })
         .collect();
-    desk.tab.workspace.apply_rows(3, &rows).unwrap();
+    desk.tab.tree.apply_rows(3, &rows).unwrap();
     assert_eq!(desk.tree(), "c");
     assert!(line(&desk.ok("tree", json!({ "rootSlug": "a" }))).starts_with("a(b(a"));
     // The walk up from "a" never ends by itself.
@@ -559,17 +558,17 @@ fn a_circle_in_half_read_rows_stops_no_one() {
 }
 
 /// Checks everything that must hold of a workspace, each against the plainest way to work it out.
-fn check(workspace: &Workspace) {
-    let live: Vec<&Page> = workspace.pages.values().filter(|page| page.is_live()).collect();
+fn check(tree: &PageTree) {
+    let live: Vec<&Page> = tree.pages.values().filter(|page| page.is_live()).collect();
     // The tree holds every live page once, and nothing else.
-    let whole = workspace.tree(workspace.siblings(None), 1);
+    let whole = tree.tree(tree.siblings(None), 1);
     let mut found = Vec::new();
     let mut queue: Vec<&Value> = whole.as_array().unwrap().iter().collect();
     while let Some(node) = queue.pop() {
         found.push(node["slug"].as_str().unwrap());
         let below = node["children"].as_array().unwrap();
         for child in below {
-            let parent = workspace.page(child["slug"].as_str().unwrap()).unwrap().parent.as_deref();
+            let parent = tree.page(child["slug"].as_str().unwrap()).unwrap().parent.as_deref();
             assert_eq!(parent, node["slug"].as_str());
         }
         queue.extend(below);
@@ -577,9 +576,9 @@ fn check(workspace: &Workspace) {
     found.sort_unstable();
     assert_eq!(found, live.iter().map(|page| page.slug.as_str()).collect::<Vec<_>>());
     // Positions are indexes.
-    for siblings in workspace.children.values() {
+    for siblings in tree.children.values() {
         for (index, (_, slug)) in siblings.iter().enumerate() {
-            assert_eq!(workspace.position(workspace.pages.get(slug).unwrap()), index);
+            assert_eq!(tree.position(tree.pages.get(slug).unwrap()), index);
         }
     }
     // Links, by reading every text again.
@@ -603,13 +602,13 @@ fn check(workspace: &Workspace) {
             .map(|from| from.slug.as_str())
             .collect();
         expected.sort_unstable();
-        let backlinks: Vec<&str> = workspace.backlinks(page).map(|from| from.slug.as_str()).collect();
+        let backlinks: Vec<&str> = tree.backlinks(page).map(|from| from.slug.as_str()).collect();
         assert_eq!(backlinks, expected, "{}", page.slug);
     }
     // Every index is as one built anew.
-    let mut anew = Workspace { rev: workspace.rev, ..Workspace::default() };
-    anew.put(workspace.pages.values().cloned().collect());
-    assert_eq!(&anew, workspace);
+    let mut anew = PageTree { rev: tree.rev, ..PageTree::default() };
+    anew.put(tree.pages.values().cloned().collect());
+    assert_eq!(&anew, tree);
 }
 
 #[test]
@@ -654,7 +653,7 @@ fn random_operations_keep_every_promise() {
         for step in 0..150 {
             let at = random.usize(..2);
             let tab = &mut tabs[at];
-            let known: Vec<String> = tab.workspace.pages.keys().map(String::from).collect();
+            let known: Vec<String> = tab.tree.pages.keys().map(String::from).collect();
             let mut pick = || match known.len() {
                 0 => "nowhere".to_string(),
                 _ if random.u8(..20) == 0 => "nowhere".into(),
@@ -679,7 +678,7 @@ fn random_operations_keep_every_promise() {
                 "trash" => json!({}),
                 _ => json!({ "slug": slug }),
             };
-            let before = tab.workspace.clone();
+            let before = tab.tree.clone();
             match tab.try_do(&mut store, name, args) {
                 Ok(value) => {
                     done += 1;
@@ -692,7 +691,7 @@ fn random_operations_keep_every_promise() {
                             .map(|row| row["content"].as_str().unwrap())
                             .collect();
                         let expected = &history[&slug];
-                        let seen = tab.workspace.page(&slug).unwrap().version as usize;
+                        let seen = tab.tree.page(&slug).unwrap().version as usize;
                         let from = seen.saturating_sub(VERSIONS_LIMIT);
                         assert_eq!(contents, expected[from..seen]);
                     }
@@ -700,12 +699,12 @@ fn random_operations_keep_every_promise() {
                 Err(error) => {
                     refused += 1;
                     assert!(matches!(error.code, Code::PageNotFound | Code::PageCycle), "{error:?}");
-                    if before.rev == tab.workspace.rev {
-                        assert_eq!(tab.workspace, before);
+                    if before.rev == tab.tree.rev {
+                        assert_eq!(tab.tree, before);
                     }
                 }
             }
-            for page in tab.workspace.pages.values() {
+            for page in tab.tree.pages.values() {
                 let contents = history.entry(page.slug.clone()).or_default();
                 // A tab that lags behind knows fewer contents.
                 if contents.len() < page.version as usize {
@@ -714,13 +713,13 @@ fn random_operations_keep_every_promise() {
                 }
             }
             if step % 5 == 0 {
-                check(&tab.workspace);
+                check(&tab.tree);
             }
         }
         for tab in &mut tabs {
             tab.catch_up(&store);
-            check(&tab.workspace);
-            assert_eq!(tab.workspace, load(&store));
+            check(&tab.tree);
+            assert_eq!(tab.tree, load(&store));
         }
     }
     assert!(done > 2500 && refused > 200, "{done} {refused}");

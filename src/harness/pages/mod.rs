@@ -19,7 +19,7 @@ use crate::maps::Few;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use crate::protocol::Request;
 use crate::tools::{ToolText, pages};
-use crate::workspace::{Missed, Op, Outcome, Pending, Plan, Workspace};
+use crate::workspace::{Missed, Op, Outcome, PageTree, Pending, Plan};
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -104,7 +104,7 @@ struct Step {
 #[derive(Debug, Default)]
 pub(in crate::harness) struct Pages {
     /// As they were read last.
-    workspace: Option<Workspace>,
+    tree: Option<PageTree>,
     /// What is to be committed.
     jobs: VecDeque<Job>,
     commit: Option<(u64, Job, Step)>,
@@ -185,9 +185,9 @@ impl Pages {
             return;
         }
         self.refreshing = true;
-        let reads = match &self.workspace {
-            None => Workspace::reads().to_vec(),
-            Some(workspace) => vec![workspace.missed()],
+        let reads = match &self.tree {
+            None => PageTree::reads().to_vec(),
+            Some(tree) => vec![tree.missed()],
         };
         let read = core.read(reads);
         self.reads.insert(read, After::Pages(Refresh { jobs, rev: None }));
@@ -196,14 +196,14 @@ impl Pages {
     fn pages_read(&mut self, core: &mut Core, refresh: Refresh, rows: Vec<Rows>) {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
-        let result = match (&mut self.workspace, refresh.rev) {
-            (None, _) => Workspace::load(part(0), part(1)).map(|workspace| {
-                self.workspace = Some(workspace);
+        let result = match (&mut self.tree, refresh.rev) {
+            (None, _) => PageTree::load(part(0), part(1)).map(|tree| {
+                self.tree = Some(tree);
                 None
             }),
-            (Some(workspace), Some(rev)) => {
+            (Some(tree), Some(rev)) => {
                 let all: Rows = rows.iter().flatten().cloned().list();
-                workspace.apply_rows(rev, &all).map(|()| None)
+                tree.apply_rows(rev, &all).map(|()| None)
             }
             (Some(_), None) => Missed::from_rows(part(0)),
         };
@@ -265,13 +265,13 @@ impl Pages {
 
     /// What a job leads to with the pages as they are known now. Changes nothing.
     fn plan_of(&self, core: &Core, what: &What) -> Option<Result<Planned, ErrorInfo>> {
-        let workspace = self.workspace.as_ref()?;
+        let tree = self.tree.as_ref()?;
         Some(match what {
-            What::Op(op) => workspace.plan(op, core.now).map(|outcome| match outcome {
+            What::Op(op) => tree.plan(op, core.now).map(|outcome| match outcome {
                 Outcome::Done(plan) => Planned::Done(done(plan)),
                 Outcome::Read(pending) => Planned::Wait(Wait::Op(pending)),
             }),
-            What::Tool { name, args } => pages::run(name, args, workspace, core.now).map(|run| match run {
+            What::Tool { name, args } => pages::run(name, args, tree, core.now).map(|run| match run {
                 pages::Run::Done(tool) => Planned::Done(done_tool(tool)),
                 pages::Run::Read(pending) => Planned::Wait(Wait::Tool(pending)),
             }),
@@ -357,8 +357,8 @@ impl Pages {
         let Some((_, job, step)) = self.commit.take() else { return };
         match result {
             Ok(()) => {
-                if let Some(workspace) = &mut self.workspace {
-                    workspace.accept(step.done.plan);
+                if let Some(tree) = &mut self.tree {
+                    tree.accept(step.done.plan);
                 }
                 match step.row {
                     None => core.page_job_answer(&job, Ok(step.done.value)),
