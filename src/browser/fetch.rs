@@ -5,9 +5,9 @@
 //! them. Headers are checked before anything sees them, and a request is aborted when its call is not wanted any more, up
 //! to the last byte of its body.
 
-use super::calls::{self, Incoming, Piece};
+use super::answers::{self, Incoming, Piece};
+use super::bytes;
 use super::env;
-use super::files;
 use super::pump::{Deliver, Inner, Pump};
 use super::task;
 use crate::error::{Code, ErrorInfo};
@@ -52,8 +52,8 @@ pub(super) fn start(pump: &Pump, call: CallKey, request: ModelRequest) {
             }
             let pump = pump.clone();
             task::start(async move {
-                match files::fill(&pump, &json, true).await {
-                    Err(error) => calls::over(&pump, call, Err(error)),
+                match bytes::fill(&pump, &json, true).await {
+                    Err(error) => answers::over(&pump, call, Err(error)),
                     Ok(json) if is_wanted(&pump, call) => {
                         pump.deliver(Deliver::Call(call, stream, "stream", Some(json), None));
                     }
@@ -74,7 +74,7 @@ pub(super) fn begin(pump: &Pump, call: CallKey, attempt: Attempt, refused: bool,
     let pump = pump.clone();
     task::start(async move {
         if let Err(error) = send(&pump, call, &attempt, refused, streams).await {
-            calls::over(&pump, call, Err(error));
+            answers::over(&pump, call, Err(error));
         }
     });
 }
@@ -84,11 +84,11 @@ pub(super) fn listener(pump: Weak<Inner>) -> Function {
     let heard = move |call: CallKey, what: i32, bytes: Vec<u8>| {
         let Some(pump) = Pump::of(&pump) else { return false };
         match what {
-            PIECE => return calls::piece(&pump, call, &Piece::Bytes(&bytes)),
-            END => calls::over(&pump, call, Ok(())),
-            UNMADE => calls::over(&pump, call, Err(unmade(&String::from_utf8_lossy(&bytes)))),
-            0.. => calls::head(&pump, call, u16::try_from(what).unwrap_or(500), head(&bytes)),
-            _ => calls::over(&pump, call, Err(calls::lost(&pump, call))),
+            PIECE => return answers::piece(&pump, call, &Piece::Bytes(&bytes)),
+            END => answers::over(&pump, call, Ok(())),
+            UNMADE => answers::over(&pump, call, Err(unmade(&String::from_utf8_lossy(&bytes)))),
+            0.. => answers::head(&pump, call, u16::try_from(what).unwrap_or(500), head(&bytes)),
+            _ => answers::over(&pump, call, Err(answers::lost(&pump, call))),
         }
         true
     };
@@ -121,7 +121,7 @@ async fn send(
         Some(body) if http.fetch.is_none() && !has_marks(body) => {
             Some(Uint8Array::from(body.as_bytes()).into())
         }
-        Some(body) => Some(files::fill(pump, body, http.fetch.is_some()).await?),
+        Some(body) => Some(bytes::fill(pump, body, http.fetch.is_some()).await?),
         None => None,
     };
     // The person may have interrupted while the key and the files were fetched.
@@ -129,7 +129,7 @@ async fn send(
         return Ok(());
     }
     if let Some(function) = http.fetch {
-        calls::forget(pump, call);
+        answers::forget(pump, call);
         let json = request_json(http, request, &headers);
         pump.deliver(Deliver::Call(call, function, "fetch", Some(json.into()), body));
         return Ok(());
@@ -248,7 +248,7 @@ async fn ask_key(pump: &Pump, function: u32, refused: bool) -> Result<String, Er
         // An object is what it threw.
         Some(error @ Value::Object(_)) => {
             let error = ErrorInfo::from_json(&error);
-            Err(calls::thrown(error, ErrorInfo::new(Code::Network, "the function for apiKey failed")))
+            Err(answers::thrown(error, ErrorInfo::new(Code::Network, "the function for apiKey failed")))
         }
         _ => Err(ErrorInfo::new(Code::Auth, "the function for apiKey gave no key")
             .hint("let it return the key as a text")),

@@ -6,10 +6,10 @@
 //! scope that can be disposed without the module. Leaves to others: the shapes of messages (`js/`).
 
 mod account;
-mod calls;
+mod answers;
+mod bytes;
 mod env;
 mod fetch;
-mod files;
 mod idb;
 mod patterns;
 mod pump;

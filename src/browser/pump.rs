@@ -1,12 +1,12 @@
 //! The pump: does what the harness says and tells it what came of it. It decides nothing.
 
-use super::calls::Incoming;
+use super::answers::Incoming;
 use super::env::{self, Scope};
 use super::fetch::Attempt;
 use super::patterns::Engine;
 use super::store::Store;
 use super::vault::{self, Vault};
-use super::{account, calls, fetch, files, task};
+use super::{account, answers, bytes, fetch, task};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{
     Action, By, CallKey, FORMAT_KEY, Harness, Input, Options, check_format, not_there, rooms_of,
@@ -155,7 +155,7 @@ impl Pump {
 
     /// A command of the page, with the `Blob`s that come with it.
     pub fn command_with(&self, id: u32, request: Result<Request, ErrorInfo>, blobs: js_sys::Array, by: By) {
-        files::send(self, id, request, blobs, by);
+        bytes::send(self, id, request, blobs, by);
     }
 
     /// A command of the page.
@@ -163,7 +163,7 @@ impl Pump {
         // Of files there is more to know than what somebody says of them.
         let request = request.and_then(|request| request.with_files(None));
         if request.as_ref().is_ok_and(Request::interrupts) {
-            files::give_up(self);
+            bytes::give_up(self);
         }
         let fresh = env::fresh(&self.0.scope);
         self.input(Input::Command { id, request, fresh, by });
@@ -328,7 +328,7 @@ impl Pump {
             Action::Send { call, http, request, refused } => {
                 fetch::begin(self, call, Attempt { http, request }, refused, false);
             }
-            Action::Abort(call) => calls::abort(self, call),
+            Action::Abort(call) => answers::abort(self, call),
             Action::Storage(id) => self.storage(id),
             Action::Persist(id) => {
                 let pump = self.clone();
@@ -416,7 +416,7 @@ impl Pump {
     /// # Errors
     /// There is no such file, or the database fails.
     pub async fn file(&self, id: &str) -> Result<JsValue, ErrorInfo> {
-        files::file(self, id).await
+        bytes::file(self, id).await
     }
 
     fn storage(&self, id: u32) {
