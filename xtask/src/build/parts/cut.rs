@@ -103,10 +103,6 @@ impl Shared {
 /// `wasm` is what `module` was read from.
 /// The memory is exported for the parts under the name `build`, which is another for each build.
 pub fn cut(wasm: &[u8], module: &Optimised<'_>, parts: &[Part], build: &str) -> Result<Cut> {
-    let mut part_of = HashMap::new();
-    for (n, part) in parts.iter().enumerate() {
-        part_of.extend(part.functions.iter().map(|&function| (function, n)));
-    }
     // What is called from outside of a part gets a place in the table, if it has none.
     let mut slots: HashMap<usize, u32> =
         module.slots.iter().map(|(&slot, &function)| (function, slot)).collect();
@@ -126,7 +122,8 @@ pub fn cut(wasm: &[u8], module: &Optimised<'_>, parts: &[Part], build: &str) -> 
         Ok(ty)
     };
 
-    let (main, shared) = main(wasm, module, parts, &part_of, &slots, &table, build)?;
+    let mut main = Main::of(module, parts, &slots);
+    let (main, shared) = main.written(wasm, &table, build)?;
     let mut written = Vec::new();
     for part in parts {
         written.push(one_part(module, part, &slots, &shared, &table)?);
@@ -139,126 +136,156 @@ pub fn cut(wasm: &[u8], module: &Optimised<'_>, parts: &[Part], build: &str) -> 
 
 type TableOf<'a> = &'a dyn Fn(&mut Numbers, u32) -> Result<TableType, Error>;
 
-fn main(
-    wasm: &[u8],
-    module: &Optimised<'_>,
-    parts: &[Part],
-    part_of: &HashMap<usize, usize>,
-    slots: &HashMap<usize, u32>,
-    table: TableOf<'_>,
-    build: &str,
-) -> Result<(Vec<u8>, Shared)> {
-    let entered: BTreeSet<usize> = parts.iter().flat_map(|part| part.entered.iter().copied()).collect();
-    let stays = |n: &usize| !part_of.contains_key(n);
-    let all = 0..module.functions.len();
-    let imports: Vec<usize> = all.clone().filter(|&n| module.functions[n].import.is_some()).collect();
-    let own: Vec<usize> =
-        all.filter(|n| module.functions[*n].import.is_none() && (stays(n) || entered.contains(n))).collect();
-    let whole: Vec<usize> = own.iter().copied().filter(stays).collect();
-    let known: Vec<usize> = imports.iter().chain(&own).copied().collect();
-    let mut numbers = Numbers::default();
-    numbers.functions.extend(known.iter().copied().zip(0..));
-    numbers.tables.extend((0..).zip(0..module.tables.len() as u32));
-    numbers.globals.extend((0..).zip(0..module.globals.len() as u32));
-    let mut types = numbers.types(module, &known, &whole)?;
-    let (nothing, trap) = (types.len(), known.len() as u32);
-    types.ty().function([], []);
+/// The main module: the whole without what is of a part.
+struct Main<'a> {
+    module: &'a Optimised<'a>,
+    parts: &'a [Part],
+    slots: &'a HashMap<usize, u32>,
+    /// The functions of parts.
+    gone: BTreeSet<usize>,
+    imports: Vec<usize>,
+    /// Its functions, with those in whose place a call by the table stands.
+    own: Vec<usize>,
+    numbers: Numbers,
+}
 
-    let mut written = Module::new();
-    written.section(&types);
-    let mut section = ImportSection::new();
-    for &n in &imports {
-        let function = &module.functions[n];
-        let (from, name) = function.import.unwrap_or_default();
-        section.import(from, name, EntityType::Function(numbers.types[&function.ty]));
-    }
-    written.section(&section);
-    let mut section = FunctionSection::new();
-    own.iter().for_each(|&n| {
-        section.function(numbers.types[&module.functions[n].ty]);
-    });
-    section.function(nothing);
-    written.section(&section);
-    let mut section = TableSection::new();
-    for n in 0..module.tables.len() as u32 {
-        section.table(table(&mut numbers, n)?);
-    }
-    written.section(&section);
-    for payload in Parser::new(0).parse_all(wasm) {
-        match payload? {
-            Payload::MemorySection(memories) => {
-                let mut section = MemorySection::new();
-                numbers.parse_memory_section(&mut section, memories)?;
-                written.section(&section);
-            }
-            Payload::GlobalSection(globals) => {
-                let mut section = GlobalSection::new();
-                numbers.parse_global_section(&mut section, globals)?;
-                written.section(&section);
-            }
-            _ => {}
-        }
+impl<'a> Main<'a> {
+    fn of(module: &'a Optimised<'a>, parts: &'a [Part], slots: &'a HashMap<usize, u32>) -> Main<'a> {
+        let gone: BTreeSet<usize> = parts.iter().flat_map(|part| part.functions.iter().copied()).collect();
+        let entered: BTreeSet<usize> = parts.iter().flat_map(|part| part.entered.iter().copied()).collect();
+        let (imports, own): (Vec<usize>, Vec<usize>) = (0..module.functions.len())
+            .filter(|n| !gone.contains(n) || entered.contains(n))
+            .partition(|&n| module.functions[n].import.is_some());
+        let mut numbers = Numbers::default();
+        numbers.functions.extend(imports.iter().chain(&own).copied().zip(0..));
+        numbers.tables.extend((0..).zip(0..module.tables.len() as u32));
+        numbers.globals.extend((0..).zip(0..module.globals.len() as u32));
+        Main { module, parts, slots, gone, imports, own, numbers }
     }
 
-    let mut shared = Shared { names: Vec::new(), exports: ExportSection::new(), added: 0 };
-    for &(name, kind, index) in &module.exports {
-        let now = match kind {
-            ExternalKind::Func => numbers.functions[&(index as usize)],
-            _ => index,
-        };
-        shared.exports.export(name, RoundtripReencoder.export_kind(kind)?, now);
-        if kind != ExternalKind::Memory {
-            shared.names.push((kind, index, name.to_owned()));
+    fn written(&mut self, wasm: &[u8], table: TableOf<'_>, build: &str) -> Result<(Vec<u8>, Shared)> {
+        let known: Vec<usize> = self.imports.iter().chain(&self.own).copied().collect();
+        let whole: Vec<usize> = self.own.iter().copied().filter(|n| !self.gone.contains(n)).collect();
+        let mut types = self.numbers.types(self.module, &known, &whole)?;
+        // The function that traps is the last.
+        let (nothing, trap) = (types.len(), known.len() as u32);
+        types.ty().function([], []);
+        let mut written = Module::new();
+        written.section(&types).section(&self.imported()).section(&self.declared(nothing));
+        let mut tables = TableSection::new();
+        for n in 0..self.module.tables.len() as u32 {
+            tables.table(table(&mut self.numbers, n)?);
         }
+        written.section(&tables);
+        self.unchanged(wasm, &mut written)?;
+        let shared = self.shared(build)?;
+        written.section(&shared.exports);
+        let place = |n: &usize| if self.gone.contains(n) { trap } else { self.numbers.functions[n] };
+        let in_table = self.module.slots.iter().map(|(&slot, n)| (slot, place(n)));
+        let mut elements = ElementSection::new();
+        fill(&mut elements, Some(self.module.table).filter(|table| *table != 0), in_table);
+        written.section(&elements).section(&self.code()?).section(&data_left(self.module, self.parts));
+        Ok((written.finish(), shared))
     }
-    shared.exports.export(build, ExportKind::Memory, 0);
-    shared.names.push((ExternalKind::Memory, 0, build.to_owned()));
-    for part in parts {
-        shared.export(ExternalKind::Table, module.table, module.table)?;
-        for function in part.functions.iter().map(|&n| &module.functions[n]) {
-            for &table in &function.tables {
-                shared.export(ExternalKind::Table, table, table)?;
-            }
-            for &global in &function.globals {
-                shared.export(ExternalKind::Global, global, global)?;
-            }
-        }
-        for called in outside(module, part) {
-            if module.functions[called].import.is_none() {
-                shared.export(ExternalKind::Func, called as u32, numbers.functions[&called])?;
-            }
-        }
-    }
-    written.section(&shared.exports);
 
-    let in_table =
-        module.slots.iter().map(|(&slot, n)| (slot, if stays(n) { numbers.functions[n] } else { trap }));
-    let mut section = ElementSection::new();
-    fill(&mut section, Some(module.table).filter(|table| *table != 0), in_table);
-    written.section(&section);
-    let mut section = CodeSection::new();
-    for &n in &own {
-        let function = &module.functions[n];
-        match function.body.clone().filter(|_| stays(&n)) {
-            Some(body) => numbers.parse_function_body(&mut section, body)?,
-            None => {
-                let mut door = Function::new([]);
-                let mut code = door.instructions();
-                for param in 0..module.types[function.ty as usize].params().len() as u32 {
-                    code.local_get(param);
+    fn imported(&self) -> ImportSection {
+        let mut section = ImportSection::new();
+        for &n in &self.imports {
+            let function = &self.module.functions[n];
+            let (from, name) = function.import.unwrap_or_default();
+            section.import(from, name, EntityType::Function(self.numbers.types[&function.ty]));
+        }
+        section
+    }
+
+    fn declared(&self, nothing: u32) -> FunctionSection {
+        let mut section = FunctionSection::new();
+        for &n in &self.own {
+            section.function(self.numbers.types[&self.module.functions[n].ty]);
+        }
+        section.function(nothing);
+        section
+    }
+
+    /// Memory and globals are as they were.
+    fn unchanged(&mut self, wasm: &[u8], written: &mut Module) -> Result<()> {
+        for payload in Parser::new(0).parse_all(wasm) {
+            match payload? {
+                Payload::MemorySection(memories) => {
+                    let mut section = MemorySection::new();
+                    self.numbers.parse_memory_section(&mut section, memories)?;
+                    written.section(&section);
                 }
-                code.i32_const(slots[&n] as i32);
-                code.call_indirect(module.table, numbers.types[&function.ty]).end();
-                section.function(&door);
+                Payload::GlobalSection(globals) => {
+                    let mut section = GlobalSection::new();
+                    self.numbers.parse_global_section(&mut section, globals)?;
+                    written.section(&section);
+                }
+                _ => {}
             }
         }
+        Ok(())
     }
-    let mut trapping = Function::new([]);
-    trapping.instructions().unreachable().end();
-    section.function(&trapping);
-    written.section(&section);
-    written.section(&data_left(module, parts));
-    Ok((written.finish(), shared))
+
+    /// The exports of the whole, and what its parts need.
+    fn shared(&self, build: &str) -> Result<Shared> {
+        let (module, functions) = (self.module, &self.numbers.functions);
+        let mut shared = Shared { names: Vec::new(), exports: ExportSection::new(), added: 0 };
+        for &(name, kind, index) in &module.exports {
+            let now = match kind {
+                ExternalKind::Func => functions[&(index as usize)],
+                _ => index,
+            };
+            shared.exports.export(name, RoundtripReencoder.export_kind(kind)?, now);
+            if kind != ExternalKind::Memory {
+                shared.names.push((kind, index, name.to_owned()));
+            }
+        }
+        shared.exports.export(build, ExportKind::Memory, 0);
+        shared.names.push((ExternalKind::Memory, 0, build.to_owned()));
+        for part in self.parts {
+            shared.export(ExternalKind::Table, module.table, module.table)?;
+            for function in part.functions.iter().map(|&n| &module.functions[n]) {
+                for &table in &function.tables {
+                    shared.export(ExternalKind::Table, table, table)?;
+                }
+                for &global in &function.globals {
+                    shared.export(ExternalKind::Global, global, global)?;
+                }
+            }
+            for called in outside(module, part) {
+                if module.functions[called].import.is_none() {
+                    shared.export(ExternalKind::Func, called as u32, functions[&called])?;
+                }
+            }
+        }
+        Ok(shared)
+    }
+
+    /// The bodies, and in the place of those that are gone a call by the table.
+    fn code(&mut self) -> Result<CodeSection> {
+        let mut section = CodeSection::new();
+        for &n in &self.own {
+            let function = &self.module.functions[n];
+            match function.body.clone().filter(|_| !self.gone.contains(&n)) {
+                Some(body) => self.numbers.parse_function_body(&mut section, body)?,
+                None => {
+                    let mut door = Function::new([]);
+                    let mut code = door.instructions();
+                    for param in 0..self.module.types[function.ty as usize].params().len() as u32 {
+                        code.local_get(param);
+                    }
+                    code.i32_const(self.slots[&n] as i32);
+                    code.call_indirect(self.module.table, self.numbers.types[&function.ty]).end();
+                    section.function(&door);
+                }
+            }
+        }
+        let mut trapping = Function::new([]);
+        trapping.instructions().unreachable().end();
+        section.function(&trapping);
+        Ok(section)
+    }
 }
 
 fn one_part(
@@ -322,6 +349,12 @@ fn one_part(
         numbers.parse_function_body(&mut section, function.body.clone().context("no body")?)?;
     }
     written.section(&section);
+    written.section(&data_of(module, part));
+    Ok(written.finish())
+}
+
+/// The data that is of a part.
+fn data_of(module: &Optimised<'_>, part: &Part) -> DataSection {
     let mut section = DataSection::new();
     for range in &part.data {
         for (at, bytes) in &module.data {
@@ -332,8 +365,7 @@ fn one_part(
             }
         }
     }
-    written.section(&section);
-    Ok(written.finish())
+    section
 }
 
 /// What a part calls that is not of it.

@@ -3,13 +3,12 @@
 //! Decides nothing. A number in the code may be an address, a place in the table or just a number: only the relocations
 //! tell, and only the linker's own output has them (`--emit-relocs`). Every later step drops them.
 
+use super::sections;
 use anyhow::{Context, Result, bail, ensure};
-use rustc_demangle::demangle;
 use std::collections::HashMap;
 use std::ops::Range;
 use wasmparser::{
-    ConstExpr, DataKind, ElementItems, ElementKind, ExternalKind, KnownCustom, Linking, Name, Operator,
-    Parser, Payload, RelocationEntry, RelocationType, SymbolInfo, TypeRef,
+    ExternalKind, KnownCustom, Linking, Parser, Payload, RelocationEntry, RelocationType, SymbolInfo, TypeRef,
 };
 
 /// A function, or a piece of data.
@@ -32,14 +31,6 @@ pub struct Linked {
     pub nodes: Vec<Node>,
     /// The functions that the world calls.
     pub roots: Vec<usize>,
-}
-
-/// The address that an active segment begins at.
-pub fn begin(offset: &ConstExpr) -> Result<u32> {
-    match offset.get_operators_reader().read()? {
-        Operator::I32Const { value } => Ok(value as u32),
-        other => bail!("a segment begins at {other:?}, which is no constant"),
-    }
 }
 
 /// Of which function, or of which piece of data, a relocation is.
@@ -74,41 +65,17 @@ pub fn read(wasm: &[u8]) -> Result<Linked> {
             }
             Payload::StartSection { func, .. } => roots.push(func as usize),
             Payload::ElementSection(elements) => {
-                for element in elements {
-                    let element = element?;
-                    let (ElementKind::Active { offset_expr, .. }, ElementItems::Functions(items)) =
-                        (element.kind, element.items)
-                    else {
-                        bail!("the table is filled in a way that no linker does");
-                    };
-                    for (slot, function) in (begin(&offset_expr)?..).zip(items) {
-                        slots.insert(function? as usize, slot);
-                    }
-                }
+                let filled = sections::in_table(elements)?;
+                slots.extend(filled.slots.into_iter().map(|(slot, function)| (function, slot)));
             }
             Payload::CodeSectionStart { range, .. } => places.code = range.start,
             Payload::CodeSectionEntry(body) => places.bodies.push(body.range()),
             Payload::DataSection(segments) => {
                 places.data = segments.range().start;
-                for segment in segments {
-                    let segment = segment?;
-                    let DataKind::Active { offset_expr, .. } = segment.kind else {
-                        bail!("data that is put nowhere");
-                    };
-                    let bytes = segment.range.end - segment.data.len()..segment.range.end;
-                    places.segments.push((begin(&offset_expr)?, bytes));
-                }
+                let segments = sections::segments(segments)?;
+                places.segments = segments.into_iter().map(|segment| (segment.address, segment.at)).collect();
             }
             Payload::CustomSection(section) => match section.as_known() {
-                KnownCustom::Name(subsections) => {
-                    for subsection in subsections {
-                        let Name::Function(functions) = subsection? else { continue };
-                        for function in functions {
-                            let function = function?;
-                            names.insert(function.index as usize, format!("{:#}", demangle(function.name)));
-                        }
-                    }
-                }
                 KnownCustom::Linking(linking) => {
                     for subsection in linking.subsections() {
                         let Linking::SymbolTable(table) = subsection? else { continue };
@@ -118,34 +85,20 @@ pub fn read(wasm: &[u8]) -> Result<Linked> {
                 KnownCustom::Reloc(section) => {
                     relocations.extend(section.entries().into_iter().collect::<Result<Vec<_>, _>>()?);
                 }
-                _ => {}
+                _ => names.extend(sections::names(&section)?),
             },
             _ => {}
         }
     }
     ensure!(!relocations.is_empty(), "the module has no relocations: was it linked with --emit-relocs?");
 
-    for function in 0..imported + places.bodies.len() {
+    let functions = imported + places.bodies.len();
+    for function in 0..functions {
         let (name, slot) = (names.remove(&function).unwrap_or_default(), slots.get(&function).copied());
         nodes.push(Node { name, slot, ..Node::default() });
     }
-    let mut of_symbol = HashMap::new();
-    for (n, symbol) in symbols.iter().enumerate() {
-        match symbol {
-            SymbolInfo::Func { index, .. } => {
-                of_symbol.insert(n, *index as usize);
-            }
-            SymbolInfo::Data { symbol: Some(data), .. } => {
-                let (address, _) =
-                    places.segments.get(data.index as usize).context("a symbol is in no segment")?;
-                let begin = address + data.offset;
-                of_symbol.insert(n, nodes.len());
-                nodes.push(Node { data: begin..begin + data.size, ..Node::default() });
-            }
-            _ => {}
-        }
-    }
-    let mut data: Vec<usize> = (imported + places.bodies.len()..nodes.len()).collect();
+    let of_symbol = places.defined(&symbols, &mut nodes)?;
+    let mut data: Vec<usize> = (functions..nodes.len()).collect();
     data.sort_by_key(|&node| (nodes[node].data.start, nodes[node].data.end));
     for relocation in &relocations {
         let Some(target) = target(relocation, &of_symbol)? else { continue };
@@ -183,6 +136,27 @@ fn target(relocation: &RelocationEntry, of_symbol: &HashMap<usize, usize>) -> Re
 }
 
 impl Places {
+    /// The node of each symbol that is defined. Data gets one.
+    fn defined(&self, symbols: &[SymbolInfo<'_>], nodes: &mut Vec<Node>) -> Result<HashMap<usize, usize>> {
+        let mut of_symbol = HashMap::new();
+        for (n, symbol) in symbols.iter().enumerate() {
+            match symbol {
+                SymbolInfo::Func { index, .. } => {
+                    of_symbol.insert(n, *index as usize);
+                }
+                SymbolInfo::Data { symbol: Some(data), .. } => {
+                    let (address, _) =
+                        self.segments.get(data.index as usize).context("a symbol is in no segment")?;
+                    let begin = address + data.offset;
+                    of_symbol.insert(n, nodes.len());
+                    nodes.push(Node { data: begin..begin + data.size, ..Node::default() });
+                }
+                _ => {}
+            }
+        }
+        Ok(of_symbol)
+    }
+
     /// The function that a relocation is in, or all pieces of data: one may lie within another.
     fn holders(
         &self,

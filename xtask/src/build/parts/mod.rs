@@ -8,6 +8,7 @@ mod cut;
 mod linked;
 mod optimised;
 mod plan;
+mod sections;
 
 use super::arrange::arranged;
 use crate::stamp::shown;
@@ -272,7 +273,7 @@ mod tests {
                         let wasmparser::ElementKind::Active { offset_expr, .. } = element.kind else {
                             panic!()
                         };
-                        segments.push((linked::begin(&offset_expr).unwrap(), items.count() as usize));
+                        segments.push((sections::begin(&offset_expr).unwrap(), items.count() as usize));
                     }
                 }
                 Payload::CodeSectionEntry(_) => bodies += 1,

@@ -1,12 +1,11 @@
 //! The optimised module, as far as it is taken apart.
 
-use super::linked::begin;
+use super::sections;
 use anyhow::{Context, Result, bail, ensure};
-use rustc_demangle::demangle;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wasmparser::{
-    BlockType, DataKind, ElementItems, ElementKind, ExternalKind, FuncType, FunctionBody, GlobalType,
-    KnownCustom, MemoryType, Name, Operator, Parser, Payload, TableType, TypeRef,
+    BlockType, ExternalKind, FuncType, FunctionBody, GlobalType, MemoryType, Operator, Parser, Payload,
+    TableType, TypeRef,
 };
 
 #[derive(Default)]
@@ -82,43 +81,20 @@ pub fn read(wasm: &[u8]) -> Result<Optimised<'_>> {
                 }
             }
             Payload::ElementSection(elements) => {
-                for element in elements {
-                    let element = element?;
-                    let (ElementKind::Active { offset_expr, table_index }, ElementItems::Functions(items)) =
-                        (element.kind, element.items)
-                    else {
-                        bail!("the table is filled in a way that is not known here");
-                    };
-                    module.table = table_index.unwrap_or(0);
-                    for (slot, function) in (begin(&offset_expr)?..).zip(items) {
-                        module.slots.insert(slot, function? as usize);
-                    }
-                }
+                let filled = sections::in_table(elements)?;
+                module.table = filled.table;
+                module.slots.extend(filled.slots);
             }
             Payload::CodeSectionEntry(body) => {
                 let function = module.functions.get_mut(own).context("a body of no function")?;
                 function.read(body)?;
                 own += 1;
             }
-            Payload::DataSection(segments) => {
-                for segment in segments {
-                    let segment = segment?;
-                    let DataKind::Active { offset_expr, .. } = segment.kind else {
-                        bail!("data that is put nowhere");
-                    };
-                    module.data.push((begin(&offset_expr)?, segment.data));
-                }
+            Payload::DataSection(data) => {
+                let segments = sections::segments(data)?;
+                module.data.extend(segments.into_iter().map(|segment| (segment.address, segment.bytes)));
             }
-            Payload::CustomSection(section) => {
-                let KnownCustom::Name(subsections) = section.as_known() else { continue };
-                for subsection in subsections {
-                    let Name::Function(functions) = subsection? else { continue };
-                    for function in functions {
-                        let function = function?;
-                        names.insert(function.index as usize, format!("{:#}", demangle(function.name)));
-                    }
-                }
-            }
+            Payload::CustomSection(section) => names.extend(sections::names(&section)?),
             Payload::StartSection { .. } => bail!("a module that starts by itself"),
             _ => {}
         }
