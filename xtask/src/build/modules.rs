@@ -13,16 +13,32 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The modules that the package's `exports` name, and the worker's, each by its name there and its file in `js/`.
+/// A module of the package that pages or the package itself import by its name.
+pub struct Entry {
+    pub name: &'static str,
+    /// Its file in `js/`.
+    file: &'static str,
+    /// Whether it is a sub-export: `lodger/NAME`, with its types in `js/NAME.d.ts`.
+    pub is_sub_export: bool,
+}
+
+const fn own(name: &'static str, file: &'static str) -> Entry {
+    Entry { name, file, is_sub_export: false }
+}
+
+const fn sub_export(name: &'static str, file: &'static str) -> Entry {
+    Entry { name, file, is_sub_export: true }
+}
+
 /// `node.js` is `index.js` for Node, which reads the wasm from the disk.
-const ENTRIES: [(&str, &str); 7] = [
-    ("index", "index.js"),
-    ("node", "node.js"),
-    ("offline", "providers/offline.js"),
-    ("prompt-api", "providers/prompt-api.js"),
-    ("testing", "providers/testing.js"),
-    ("wllama", "providers/wllama.js"),
-    ("worker", "worker.js"),
+pub const ENTRIES: [Entry; 7] = [
+    own("index", "index.js"),
+    own("node", "node.js"),
+    own("worker", "worker.js"),
+    sub_export("offline", "providers/offline.js"),
+    sub_export("prompt-api", "providers/prompt-api.js"),
+    sub_export("testing", "providers/testing.js"),
+    sub_export("wllama", "providers/wllama.js"),
 ];
 
 /// What stands in `js/` for its own tests.
@@ -36,11 +52,11 @@ pub fn bundle(project: &Project, profile: Profile, glue: &str, build: &str) -> R
     let (sources, out) = (dir.join("js"), dir.join("out"));
     copy(project, glue, &sources)?;
     name_parts(&sources, build)?;
-    for (_, file) in ENTRIES {
+    for Entry { file, .. } in ENTRIES {
         ensure!(sources.join(file).is_file(), "js/{file} is missing: the package's `exports` name it");
     }
     let mut cmd = tool(project, "esbuild")?
-        .args(ENTRIES.map(|(name, file)| format!("{name}={file}")))
+        .args(ENTRIES.map(|Entry { name, file, .. }| format!("{name}={file}")))
         .args(["--bundle", "--splitting", "--format=esm", "--platform=neutral", "--external:node:*"])
         .args(["--target=es2022", "--chunk-names=lodger-[hash]", "--sourcemap", "--legal-comments=none"])
         .args(["--log-level=warning", "--outdir=../out", "--metafile=../meta.json"])

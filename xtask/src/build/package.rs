@@ -1,10 +1,11 @@
 //! What is in the npm package, and its `package.json`.
 
+use super::modules::ENTRIES;
 use super::parts::Parts;
 use crate::project::{Project, files};
 use anyhow::{Context, Result, ensure};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub const WASM_FILE: &str = "lodger.wasm";
 
@@ -25,32 +26,23 @@ pub const TEXTS: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 /// What stands between these in the README is about the repository: it links to files that the package has not.
 const ONLY_HERE: [&str; 2] = ["<!-- only here, not in the npm package -->\n", "<!-- end -->\n"];
 
-/// The types that `exports` names, and those that they take in.
-const TYPES: [&str; 8] = [
-    "index.d.ts",
-    "commands.d.ts",
-    "journal.d.ts",
-    "offline.d.ts",
-    "prompt-api.d.ts",
-    "record.d.ts",
-    "testing.d.ts",
-    "wllama.d.ts",
-];
-
 pub fn assemble(project: &Project, modules: &Path, parts: &Parts) -> Result<()> {
     let pkg = project.pkg();
     if pkg.exists() {
         fs::remove_dir_all(&pkg).with_context(|| format!("cannot empty {}", pkg.display()))?;
     }
     fs::create_dir_all(&pkg)?;
-    let types = files(&project.root.join("js"))?.into_iter().filter(|path| {
-        path.to_string_lossy().ends_with(".d.ts") && path.parent() == Some(&project.root.join("js"))
-    });
+    let is_type = |path: &PathBuf| path.to_string_lossy().ends_with(".d.ts");
+    let types = fs::read_dir(project.root.join("js"))?.map(|entry| Ok(entry?.path()));
+    let types = types.collect::<Result<Vec<_>>>()?.into_iter().filter(is_type);
     for path in files(modules)?.into_iter().chain(types) {
         fs::copy(&path, pkg.join(path.file_name().unwrap_or_default()))?;
     }
-    for name in TYPES {
-        ensure!(pkg.join(name).is_file(), "js/{name} is missing: the package's `exports` name it");
+    for name in std::iter::once("index").chain(sub_exports()) {
+        ensure!(
+            pkg.join(name).with_extension("d.ts").is_file(),
+            "js/{name}.d.ts is missing: the package's `exports` name it"
+        );
     }
     for text in TEXTS {
         let read =
@@ -76,11 +68,18 @@ fn for_npm(text: &str) -> String {
     std::iter::once(first).chain(kept).collect()
 }
 
+fn sub_exports() -> impl Iterator<Item = &'static str> {
+    ENTRIES.into_iter().filter(|entry| entry.is_sub_export).map(|entry| entry.name)
+}
+
 /// A text and not a JSON value: the order of conditions in `exports` has a meaning (the first that fits is taken).
 fn manifest(project: &Project) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let (version, description, license) =
         (quoted(&project.version), quoted(&project.description), quoted(&project.license));
+    let sub_export =
+        |name: &str| format!(r#""./{name}": {{ "types": "./{name}.d.ts", "default": "./{name}.js" }}"#);
+    let sub_exports = sub_exports().map(sub_export).collect::<Vec<_>>().join(",\n    ");
     format!(
         r#"{{
   "name": "lodger",
@@ -98,10 +97,7 @@ fn manifest(project: &Project) -> String {
       "browser": "./index.js",
       "default": "./index.js"
     }},
-    "./offline": {{ "types": "./offline.d.ts", "default": "./offline.js" }},
-    "./prompt-api": {{ "types": "./prompt-api.d.ts", "default": "./prompt-api.js" }},
-    "./testing": {{ "types": "./testing.d.ts", "default": "./testing.js" }},
-    "./wllama": {{ "types": "./wllama.d.ts", "default": "./wllama.js" }},
+    {sub_exports},
     "./models.json": "./models.json",
     "./lodger.wasm": "./lodger.wasm",
     "./rooms/*": "./rooms/*",
