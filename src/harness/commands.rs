@@ -317,7 +317,8 @@ impl Holding {
 }
 
 impl Harness {
-    /// Does what a command says in the session that it is about (empty: in none).
+    /// Does what a command says in the session that it is about (empty: in none). An arm that is missing is found by
+    /// `tests/host/protocol.rs`.
     #[expect(clippy::too_many_lines, reason = "the place of each command: an arm says who does it")]
     pub(super) fn dispatch(
         &mut self,
@@ -330,8 +331,13 @@ impl Harness {
         if command.row().runs {
             self.core.must_run()?;
         }
-        if command.row().rooms.has(Room::More) {
+        let rooms = command.row().rooms;
+        if rooms.has(Room::More) {
             return self.dispatch_more(id, request, fresh, session);
+        }
+        if rooms.has(Room::Pages) {
+            self.runner.pages.page_command(&mut self.core, id, request);
+            return Ok(());
         }
         match command {
             Command::StartAgent => {
@@ -421,19 +427,6 @@ impl Harness {
                 self.runner.set_operator(&mut self.core, args.get("operator"))?;
                 self.core.reply(id, Ok(None));
             }
-            Command::PagesCreate
-            | Command::PagesRead
-            | Command::PagesTree
-            | Command::PagesSearch
-            | Command::PagesUpdate
-            | Command::PagesRename
-            | Command::PagesMove
-            | Command::PagesDelete
-            | Command::PagesTrash
-            | Command::PagesRestore
-            | Command::PagesBacklinks
-            | Command::PagesOutgoingLinks
-            | Command::PagesVersions => self.runner.pages.page_command(&mut self.core, id, request),
             Command::SessionsImport | Command::SessionsReplay => self.carry(id, request)?,
             Command::SessionsAdmit => self.holding.admit(&mut self.core, &mut self.runner, id)?,
             // The others are not reached here: the gate has them answered from rows.
