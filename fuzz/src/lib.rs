@@ -18,6 +18,7 @@ mod support {
     pub mod ollama_rules;
     pub mod openai_responses_rules;
     pub mod openai_rules;
+    pub mod streams;
     pub mod strict;
 }
 

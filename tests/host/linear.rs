@@ -8,6 +8,7 @@
 //! Nor does the work of a piece of an answer grow with what came of it before. What is read again without being
 //! copied is counted where JSON is read (`src/model/decoder.rs`).
 
+use crate::support::streams::{framed, one_call};
 use lodger::error::ErrorInfo;
 use lodger::harness::{Action, By, CallKey, Harness, Input, ModelRequest, Notice, Options};
 use lodger::journal::{Entry, Row};
@@ -355,57 +356,12 @@ fn records_that_are_missing_are_made_as_they_were() {
     }
 }
 
-/// How an answer begins, one piece of it, and how it ends.
-type Events = (Vec<Value>, fn(&str) -> Value, Vec<Value>);
-
 /// The body of an answer that is one call with these arguments, in pieces of eight bytes.
 fn body(wire: Wire, arguments: &str) -> String {
     let pieces = arguments.as_bytes().chunks(8).map(|piece| std::str::from_utf8(piece).unwrap());
-    let item = |arguments: &str| json!({ "type": "function_call", "call_id": "c", "name": "get_fact", "arguments": arguments });
-    let (begin, piece, end): Events = match wire {
-        Wire::Anthropic => {
-            let block = json!({ "type": "tool_use", "id": "c", "name": "get_fact", "input": {} });
-            let piece = |text: &str| {
-                let delta = json!({ "type": "input_json_delta", "partial_json": text });
-                json!({ "type": "content_block_delta", "index": 0, "delta": delta })
-            };
-            let start = json!({ "type": "message_start", "message": {} });
-            let begin = json!({ "type": "content_block_start", "index": 0, "content_block": block });
-            (vec![start, begin], piece, vec![json!({ "type": "message_stop" })])
-        }
-        Wire::OpenAiChat => {
-            let first = json!({ "index": 0, "id": "c", "function": { "name": "get_fact" } });
-            let piece = |text: &str| {
-                let call = json!({ "index": 0, "function": { "arguments": text } });
-                json!({ "choices": [{ "delta": { "tool_calls": [call] } }] })
-            };
-            let begin = json!({ "choices": [{ "delta": { "tool_calls": [first] } }] });
-            let end = json!({ "choices": [{ "delta": {}, "finish_reason": "tool_calls" }] });
-            (vec![begin], piece, vec![end])
-        }
-        Wire::OpenAiResponses => {
-            let piece = |text: &str| {
-                let kind = "response.function_call_arguments.delta";
-                json!({ "type": kind, "output_index": 0, "delta": text })
-            };
-            let event = |kind: &str, item: Value| json!({ "type": kind, "output_index": 0, "item": item });
-            let end = [
-                event("response.output_item.done", item(arguments)),
-                json!({ "type": "response.completed", "response": {} }),
-            ];
-            (vec![event("response.output_item.added", item(""))], piece, end.into())
-        }
-        Wire::Ollama => {
-            // Its calls come whole; the network cuts them.
-            let arguments: Value = serde_json::from_str(arguments).unwrap();
-            let call = json!({ "function": { "name": "get_fact", "arguments": arguments } });
-            let lines =
-                [json!({ "message": { "tool_calls": [call] } }), json!({ "message": {}, "done": true })];
-            return lines.map(|line| format!("{line}\n")).concat();
-        }
-    };
-    let events = begin.into_iter().chain(pieces.map(piece)).chain(end);
-    events.map(|event| format!("data: {event}\n\n")).collect()
+    let pieces: Vec<&str> = pieces.collect();
+    let answer = one_call(wire, "get_fact", &pieces, serde_json::from_str(arguments).unwrap());
+    answer.events.iter().map(|event| framed(wire, event)).collect()
 }
 
 /// The allocations, and the bytes of them, while a watched page gets such an answer in network reads of this size.

@@ -14,4 +14,5 @@ pub mod parts;
 pub mod script;
 pub mod servers;
 pub mod sim;
+pub mod streams;
 pub mod strict;

@@ -5,6 +5,7 @@
 //! server reads.
 
 use super::draws;
+use crate::support::streams::{OneCall, framed, one_call};
 use lodger::json;
 use lodger::model::{Answer, Block, Decoder, Delta, DeltaKind, Dialect, Message, Role, Wire};
 use serde_json::{Value, json};
@@ -29,7 +30,7 @@ pub fn hold(bytes: &[u8]) {
         rest = tail;
     }
     for &wire in Wire::ALL {
-        arrive(wire, &text, &stream(wire, &text, &pieces));
+        arrive(wire, &text, &one_call(wire, "t", &pieces, json!(text)));
     }
 }
 
@@ -43,83 +44,23 @@ fn reads_as_it_is(text: &str) {
     }
 }
 
-/// The events of an answer that is one call with these arguments; the number says after how many of them the call is whole.
-fn stream(wire: Wire, whole: &str, pieces: &[&str]) -> (Vec<Value>, usize) {
-    let mut events = Vec::new();
-    match wire {
-        Wire::Anthropic => {
-            events.push(json!({ "type": "message_start", "message": { "id": "m", "content": [] } }));
-            let block = json!({ "type": "tool_use", "id": "c", "name": "t", "input": {} });
-            events.push(json!({ "type": "content_block_start", "index": 0, "content_block": block }));
-            for piece in pieces {
-                let delta = json!({ "type": "input_json_delta", "partial_json": piece });
-                events.push(json!({ "type": "content_block_delta", "index": 0, "delta": delta }));
-            }
-            events.push(json!({ "type": "content_block_stop", "index": 0 }));
-            let calls = events.len();
-            events.push(json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" } }));
-            events.push(json!({ "type": "message_stop" }));
-            (events, calls)
-        }
-        Wire::OpenAiChat => {
-            let chunk =
-                |call: Value| json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] } }] });
-            events
-                .push(chunk(json!({ "index": 0, "id": "c", "function": { "name": "t", "arguments": "" } })));
-            for piece in pieces {
-                events.push(chunk(json!({ "index": 0, "function": { "arguments": piece } })));
-            }
-            events.push(json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] }));
-            let calls = events.len();
-            (events, calls)
-        }
-        Wire::OpenAiResponses => {
-            let item = |arguments: &str| json!({ "type": "function_call", "call_id": "c", "name": "t", "arguments": arguments });
-            let event = |kind: &str| json!({ "type": format!("response.{kind}"), "output_index": 0 });
-            let with = |kind: &str, name: &str, value: Value| {
-                let mut event = event(kind);
-                event[name] = value;
-                event
-            };
-            events.push(with("output_item.added", "item", item("")));
-            for piece in pieces {
-                events.push(with("function_call_arguments.delta", "delta", json!(piece)));
-            }
-            events.push(with("function_call_arguments.done", "arguments", json!(whole)));
-            let calls = events.len();
-            events.push(with("output_item.done", "item", item(whole)));
-            events.push(with("completed", "response", json!({ "status": "completed" })));
-            (events, calls)
-        }
-        Wire::Ollama => {
-            let call = json!({ "id": "c", "function": { "name": "t", "arguments": whole } });
-            events.push(json!({ "message": { "content": "", "tool_calls": [call] }, "done": false }));
-            events.push(json!({ "message": { "content": "" }, "done": true, "done_reason": "stop" }));
-            (events, 1)
-        }
-    }
-}
-
 /// Reads the events one by one; after each the answer may break off.
-fn arrive(wire: Wire, arguments: &str, (events, calls): &(Vec<Value>, usize)) {
+fn arrive(wire: Wire, arguments: &str, answer: &OneCall) {
+    let events = &answer.events;
     let mut decoder = Decoder::new(wire);
     let mut begun = 0;
     let expected = if arguments.trim().is_empty() { "{}" } else { arguments };
     let call = Block::ToolCall { id: "c".into(), name: "t".into(), arguments: expected.into() };
     for (at, event) in events.iter().enumerate() {
-        let text = match wire {
-            Wire::Ollama => format!("{event}\n"),
-            _ => format!("data: {event}\n\n"),
-        };
         let mut sink = |delta: Delta<'_>| {
             assert_eq!((delta.part, delta.kind, delta.text), (0, DeltaKind::ToolCall, "t"));
             begun += 1;
         };
-        decoder.push(text.as_bytes(), &mut sink).unwrap();
+        decoder.push(framed(wire, event).as_bytes(), &mut sink).unwrap();
         // A few of them: each looks at all that has come.
         if at < 3 || at + 3 > events.len() || at.is_power_of_two() {
             let blocks = decoder.snapshot().blocks;
-            let whole = at + 1 >= *calls && (wire != Wire::OpenAiChat || !blocks.is_empty());
+            let whole = at + 1 >= answer.whole_after && (wire != Wire::OpenAiChat || !blocks.is_empty());
             assert_eq!(blocks, if whole { vec![call.clone()] } else { vec![] }, "{wire:?}, event {at}");
         }
     }
