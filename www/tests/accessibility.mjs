@@ -322,7 +322,7 @@ export const tests = {
 for (const [state, reach] of Object.entries(STATES)) {
   for (const [colorScheme, width] of [["light", 1280], ["dark", 1280], ["light", 320], ["dark", 320]]) {
     tests[`${state}, ${colorScheme}, ${width} px`] = {
-      visitor: { width, height: 800, colorScheme, reducedMotion: "reduce" },
+      visitor: { width, height: 800, colorScheme },
       async run(t) {
         await open(t.page, t.base);
         await reach(t);

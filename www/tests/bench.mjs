@@ -34,9 +34,10 @@ export const tests = {
     assert.match(await dot(page, "Works", "streaming").getAttribute("title"), /^Streaming: /);
     assert.match(await row(page, "Over").getByTestId("open-session").textContent(), /Broken: stopped, failed, or lost with its page/);
     const motion = () => dot(page, "Works", "streaming").evaluate((at) => getComputedStyle(at).animationName);
+    assert.equal(await motion(), "none");
+    await page.emulateMedia({ reducedMotion: "no-preference" });
     assert.equal(await motion(), "pulse");
     await page.emulateMedia({ reducedMotion: "reduce" });
-    assert.equal(await motion(), "none");
     assert.equal(await dot(page, "Main conversation", "waiting").evaluate((at) => getComputedStyle(at).animationName), "none");
     model.release();
     for (const tab of [page, other]) await dot(tab, "Works", "waiting").waitFor();
