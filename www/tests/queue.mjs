@@ -8,8 +8,14 @@ import { another, two } from "./tabs.mjs";
 const box = (page) => page.getByTestId("composer");
 const queued = (page) => page.getByTestId("queued");
 const texts = (page) => page.locator(".queued-text").allTextContents();
-const said = (page) => page.getByTestId("user-message").locator(".said").allTextContents();
 const waits = (page, text) => queued(page).filter({ hasText: text }).waitFor();
+
+/** The person has said this and nothing else, as soon as the last of it is shown. */
+async function hasSaid(page, texts) {
+  const messages = page.getByTestId("user-message").locator(".said");
+  await messages.nth(texts.length - 1).waitFor();
+  assert.deepEqual(await messages.allTextContents(), texts);
+}
 
 /** An answer that does not end before the test lets it. */
 async function busy({ page, base, model, visit }) {
@@ -42,7 +48,7 @@ export const tests = {
       await tab.getByTestId("assistant-message").nth(2).waitFor();
       await settled(tab);
       await tab.getByTestId("queue").waitFor({ state: "detached" });
-      assert.deepEqual(await said(tab), ["never end", "the first", "the second"]);
+      await hasSaid(tab, ["never end", "the first", "the second"]);
     }
     assert.equal(model.requests, 3);
   },
@@ -62,8 +68,8 @@ export const tests = {
     assert.deepEqual(await page.locator(".queued-mode").allTextContents(), ["Steers", "Steers"]);
     model.release();
     await page.getByTestId("queue").waitFor({ state: "detached" });
+    await hasSaid(page, ["never end", "and in June?", "only the fixes"]);
     await settled(page);
-    assert.deepEqual(await said(page), ["never end", "and in June?", "only the fixes"]);
     // One run: each call has what was said before it.
     assert.equal(model.requests, 3);
     assert.match(JSON.stringify(model.bodies[1]), /and in June\?/);
@@ -98,8 +104,8 @@ export const tests = {
     assert.equal(await other.evaluate(() => document.activeElement?.id), "message");
     model.release();
     await page.getByTestId("queue").waitFor({ state: "detached" });
+    await hasSaid(page, ["never end", "two and a half", "three"]);
     await settled(page);
-    assert.deepEqual(await said(page), ["never end", "two and a half", "three"]);
   },
 
   async "whose turn comes while it is changed: what was written is in the composer"(t) {
@@ -112,7 +118,7 @@ export const tests = {
     await page.getByTestId("queue").waitFor({ state: "detached" });
     await settled(page);
     assert.equal(await box(page).inputValue(), "a better one");
-    assert.deepEqual(await said(page), ["never end", "a first draft"]);
+    await hasSaid(page, ["never end", "a first draft"]);
   },
 
   async "after a stop what waits is held, over a reload, and sent when somebody says so"(t) {
@@ -130,8 +136,8 @@ export const tests = {
     model.release();
     await page.getByTestId("queue-release").click();
     await page.getByTestId("queue").waitFor({ state: "detached" });
+    await hasSaid(page, ["never end", "held back"]);
     await settled(page);
-    assert.deepEqual(await said(page), ["never end", "held back"]);
     await page.getByTestId("assistant-message").nth(1).waitFor();
   },
 
