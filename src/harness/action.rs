@@ -2,8 +2,7 @@
 
 use crate::error::ErrorInfo;
 use crate::find;
-use crate::harness::keys::VaultAsk;
-use crate::harness::setup::config::{Function, Http};
+use crate::harness::config::{Function, Http};
 use crate::model::Answer;
 use crate::ports::{Commit, HttpRequest, Read, Rows, StoreError, Write};
 use crate::protocol::Request;
@@ -21,6 +20,26 @@ pub enum By {
     Here,
     /// Another page of the workspace, with the operator who works there.
     There(Option<Operator>),
+}
+
+/// What is to be done with the vault.
+#[derive(Clone, PartialEq, Eq)]
+pub enum VaultAsk {
+    /// Keep this key under this name.
+    Set(String, String),
+    /// Forget the key of this name.
+    Remove(String),
+    /// Say which names there are.
+    List,
+}
+
+impl std::fmt::Debug for VaultAsk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            VaultAsk::Set(name, _) | VaultAsk::Remove(name) => name,
+            VaultAsk::List => "list",
+        })
+    }
 }
 
 /// Something that happened outside.

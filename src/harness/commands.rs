@@ -2,15 +2,16 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::calls::Calls;
-use crate::harness::core::Core;
+use crate::harness::calls::page_call::PageCall;
+use crate::harness::core::refused::no_session;
+use crate::harness::core::{Core, Lifecycle};
 use crate::harness::holding::Holding;
 use crate::harness::holding::start::Over;
+use crate::harness::reads::{After, Listing, Reads};
 use crate::harness::runner::Runner;
-use crate::harness::runner::page_calls::PageCall;
+use crate::harness::runner::files::has_files;
 use crate::harness::runner::queue::{accepted, when_busy};
-use crate::harness::sessions::reads::Reads;
-use crate::harness::setup::config;
-use crate::harness::{After, Harness, Lifecycle, Listing};
+use crate::harness::{Harness, config};
 use crate::journal::{Entry, StoppedBy};
 use crate::json::json;
 use crate::object::Object;
@@ -535,15 +536,6 @@ impl Harness {
     }
 }
 
-/// Whether files come with a message.
-pub(super) fn has_files(args: Members<'_>) -> bool {
-    args.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty())
-}
-
-pub(super) fn closed() -> ErrorInfo {
-    ErrorInfo::new(Code::WorkspaceClosed, "the workspace is closed").hint("open it again with openWorkspace")
-}
-
 /// How many runs stand before the person's message with this id, which another takes the place of.
 fn edited(session: &Session, message: &str) -> Result<usize, ErrorInfo> {
     let begun = session.place_of(message);
@@ -577,30 +569,6 @@ fn wrong_message(session: &Session, member: &str, message: &str, is: Option<&str
     });
     let id = shortened(message);
     ErrorInfo::new(Code::InvalidArguments, [member, "\"", id, "\" is ", is].concat())
-}
-
-pub(super) fn no_session(id: &str) -> ErrorInfo {
-    not_there("unknown agent session: ", id)
-}
-
-/// The same as this command says it: those that look on or put aside speak of an agent.
-pub(super) fn no_session_for(command: Command, id: &str) -> ErrorInfo {
-    match command {
-        Command::SessionsBench
-        | Command::SessionsPlay
-        | Command::SessionsActivity
-        | Command::SessionsOutput => no_agent(id),
-        _ => no_session(id),
-    }
-}
-
-pub(super) fn no_agent(id: &str) -> ErrorInfo {
-    not_there("no active session for agent ", id)
-}
-
-fn not_there(what: &str, id: &str) -> ErrorInfo {
-    ErrorInfo::new(Code::SessionNotFound, [what, shortened(id)].concat())
-        .hint("sessions.launch begins one; leave sessionId out to mean the first")
 }
 
 fn no_message(id: Option<&str>) -> ErrorInfo {

@@ -4,7 +4,8 @@
 //! model says (`streaming`), errors (`whole`), and keys that are tried (`keys`).
 
 use crate::error::ErrorInfo;
-use crate::harness::{CallKey, Harness, Input};
+use crate::harness::Harness;
+use crate::harness::action::{CallKey, Input};
 use crate::model::{Delta, Usage};
 use crate::ports::Millis;
 

@@ -8,39 +8,45 @@
 //! Its parts, from the ground up. A part owns its state and reaches no part above it. A file is about one subject. It
 //! lies in the folder of the part that decides about it:
 //!
-//! - `core`: time, who asks, the outbox, the sessions (`slots`), who waits (`waits`), the secrets.
+//! - `config`: what a page configures, as values; `action`: what goes in and what comes out.
+//! - `core`: time, who asks, the outbox, the sessions (`slots`), signatures (`integrity`), who waits (`waits`), the secrets.
+//! - `setup`: what the agent works with: its configuration, its tools and its skills.
 //! - `keys`: the vault and trials of keys.
-//! - `setup`: configuration, tools and skills.
 //! - `calls`: what is under way outside, and what is told of it (`streaming`, `events`).
 //! - `pages`: operations on pages.
-//! - `runner`: runs the runs with those three: messages, the queue, permission, files, limits of time.
-//! - `sessions`: what is read for sessions (`reads`), and what is done with them.
+//! - `runner`: runs the runs with those four: messages, the queue, permission, files, limits of time.
+//! - `reads`: what is read for sessions.
 //! - `holding`: how this page holds the workspace, from its start (`start`) to its end (`ends`).
-//! - here: commands, which input is taken when (`order`), what waits for a room (`rooms`), commits, answers of HTTP (`heard`).
+//! - `sessions`: what is done with a session. It stands above the parts, because most of it needs several.
+//! - here: commands, which input is taken when (`order`), what waits for a room (`rooms`), what rows lead to (`rows`,
+//!   `takes`), commits, answers of HTTP (`heard`).
 
 mod action;
 mod calls;
 mod commands;
 mod commits;
+mod config;
 mod core;
 mod heard;
 mod holding;
 mod keys;
 mod order;
 mod pages;
+mod reads;
 mod rooms;
+mod rows;
 mod runner;
 mod sessions;
 mod setup;
+mod takes;
 
-pub use action::{Action, By, CallKey, Input, ModelRequest, Notice};
+pub use action::{Action, By, CallKey, Input, ModelRequest, Notice, VaultAsk};
+pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
 pub use core::secrets::Secrets;
-pub use core::{Lifecycle, Options};
-pub use holding::start::{FORMAT_KEY, check_format};
-pub use keys::VaultAsk;
+pub use core::stored::{FORMAT_KEY, check_format};
+pub use core::{DEFAULT_SESSION, Lifecycle, Options};
 pub use rooms::{not_there, rooms_of};
 pub use runner::files::files;
-pub use setup::config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
 
 use crate::error::{Code, ErrorInfo};
 use crate::ports::{Millis, PatternEngine};
@@ -48,12 +54,9 @@ use crate::session::Session;
 use core::Core;
 use holding::Holding;
 use keys::Keys;
+use reads::Reads;
 use rooms::Doors;
 use runner::Runner;
-use sessions::reads::{After, Listing, Reads};
-
-/// The session of the harness's own conversation.
-pub const DEFAULT_SESSION: &str = "default";
 
 /// The harness of one workspace, running or not.
 #[derive(Debug)]
@@ -124,7 +127,7 @@ impl Harness {
         self.core.set_now(now);
         if self.holding.closed {
             if let Input::Command { id, .. } = input {
-                self.core.reply_now(id, Err(commands::closed()));
+                self.core.reply_now(id, Err(core::refused::closed()));
             }
             return;
         }

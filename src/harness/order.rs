@@ -4,7 +4,9 @@
 //! start, a key or a room has to come first. Promises: what waits is taken in its order, as soon as nothing stands before it.
 //! What follows of itself comes before it. Leaves to others: what an input leads to.
 
-use crate::harness::{After, Harness, Input};
+use crate::harness::Harness;
+use crate::harness::action::Input;
+use crate::harness::reads::After;
 use crate::ports::Millis;
 use crate::protocol::Command;
 

@@ -6,7 +6,8 @@
 //! next command that needs it. Leaves to others: which wire needs which room (`model/`), and bringing it (the pump).
 
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{Action, Harness, Input};
+use crate::harness::Harness;
+use crate::harness::action::{Action, Input};
 use crate::model::Wire;
 use crate::ports::Millis;
 use crate::protocol::{Command, Need, Request, Subject};

@@ -3,7 +3,7 @@
 //! Decides the number of a run's next event, and what comes too late for one. Promises: the events of a run are
 //! numbered one by one; after its end there is none: what still comes is dropped, and counted for the run that it was
 //! of. Leaves to others: what a run has come to (its journal, also after its end); the text of an answer on its way,
-//! which lies with its model call (`harness/streaming`); the commands that wait for a run's end (`waiters`).
+//! which lies with its model call (`harness/calls/streaming`); the commands that wait for a run's end (`waiters`).
 
 use crate::maps::Named;
 use crate::ports::Millis;

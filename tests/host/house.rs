@@ -33,7 +33,7 @@ const ROOMS: [&str; 19] = [
 
 /// The parts of the harness from the ground up: a method of one may name those before it and none after it. So nothing
 /// that is decided below is decided by what stands above.
-const PARTS: [&str; 9] = ["Core", "Keys", "Setup", "Calls", "Pages", "Runner", "Reads", "Holding", "Harness"];
+const PARTS: [&str; 9] = ["Core", "Setup", "Keys", "Calls", "Pages", "Runner", "Reads", "Holding", "Harness"];
 
 /// The rooms that live in a browser, and the crates that only they may name.
 const BROWSER_ROOMS: [&str; 2] = ["browser", "js"];
@@ -66,6 +66,32 @@ fn no_part_of_the_harness_reaches_up() {
     }
     assert!(faults.is_empty(), "against the direction of the harness:\n{}", faults.join("\n"));
     assert_eq!(seen.len(), PARTS.len(), "a part has gone: {seen:?}");
+}
+
+/// The folders of the harness from the ground up; a file there imports from its own folder and those before it. The rest
+/// is above them: `sessions`, which is about what is done with a session, and the files at the top.
+const FOLDERS: [&str; 10] =
+    ["config", "action", "core", "setup", "keys", "calls", "pages", "runner", "reads", "holding"];
+
+#[test]
+fn no_folder_of_the_harness_imports_from_above() {
+    let (mut faults, mut seen) = (Vec::new(), BTreeSet::new());
+    for source in product().iter().filter(|source| source.room == "harness") {
+        let at = source.path.iter().nth(1).and_then(|at| at.to_str()).unwrap_or_default();
+        let folder = at.strip_suffix(".rs").unwrap_or(at);
+        let Some(place) = FOLDERS.iter().position(|known| *known == folder) else { continue };
+        seen.insert(FOLDERS[place]);
+        for (at, _) in source.code.match_indices("crate::harness::") {
+            for name in heads(&source.code[at + "crate::harness::".len()..]) {
+                // Of the other names the lower ones have folders of their own: a file says which.
+                if !FOLDERS[..=place].contains(&name.as_str()) {
+                    faults.push(format!("{} -> {name} in src/{}", FOLDERS[place], source.path.display()));
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "against the direction of the harness:\n{}", faults.join("\n"));
+    assert_eq!(seen.len(), FOLDERS.len(), "a folder has gone: {seen:?}");
 }
 
 #[test]

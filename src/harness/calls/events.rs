@@ -5,10 +5,12 @@
 //! mirror of the status always changes before the events that tell of it.
 
 use crate::error::ErrorInfo;
+use crate::harness::action::{Action, Notice};
 use crate::harness::calls::Calls;
-use crate::harness::core::Core;
+use crate::harness::config::Provider;
+use crate::harness::core::waits::run_result;
+use crate::harness::core::{Core, Lifecycle};
 use crate::harness::setup::Setup;
-use crate::harness::{Action, Lifecycle, Notice, Provider};
 use crate::journal::{Entry, StoppedBy};
 use crate::json::json;
 use crate::list::Listed;
@@ -17,20 +19,6 @@ use crate::ports::Millis;
 use crate::run::{CallState, Ended, Outcome, Run};
 use crate::session;
 use serde_json::Value;
-
-/// `RunResult` of a run that has ended.
-pub(in crate::harness) fn run_result(run: &Run) -> Value {
-    let ended = run.ended.as_ref();
-    Object::new()
-        .text("runId", &run.id)
-        .value("outcome", ended.map(|ended| ended.outcome.as_str()).into())
-        .text("text", &run.text())
-        .number("turns", run.turns.len() as u64)
-        .maybe("value", run.value())
-        .maybe("usage", session::usage(&run.sums))
-        .maybe("error", ended.and_then(|ended| ended.error.as_ref()).map(ErrorInfo::to_json))
-        .done()
-}
 
 impl Core {
     /// What every detail has.

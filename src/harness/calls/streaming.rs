@@ -5,20 +5,20 @@
 //! answer (`runs`).
 
 use crate::error::ErrorInfo;
+use crate::harness::action::{Action, CallKey};
 use crate::harness::calls::Calls;
-use crate::harness::calls::whole::{ERROR_BYTES, Whole, is_good};
+use crate::harness::calls::watch::Watch;
+use crate::harness::config::{Given, Http};
 use crate::harness::core::Core;
-use crate::harness::runner::watch::Watch;
+use crate::harness::core::whole::{ERROR_BYTES, Whole, is_good};
 use crate::harness::setup::Setup;
-use crate::harness::{Action, CallKey, Given, Http};
 use crate::journal::blocks_to_json;
-use crate::json;
 use crate::list::Listed;
 use crate::model::{Block, Delta, DeltaKind, Known, Usage};
 use crate::object::Object;
 use crate::ports::{Millis, Table, Write};
 use crate::run::Run;
-use crate::session;
+use crate::{json, session};
 use serde_json::Value;
 use std::rc::Rc;
 

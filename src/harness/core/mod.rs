@@ -3,10 +3,15 @@
 //! Promises: time never runs backwards; numbers of reads and calls are given once. Leaves to others: every decision. It
 //! knows no part, so that no part is reached through it.
 
+pub(in crate::harness) mod arrival;
+pub(in crate::harness) mod integrity;
 pub(in crate::harness) mod outbox;
+pub(in crate::harness) mod refused;
 pub(in crate::harness) mod secrets;
 pub(in crate::harness) mod slots;
-mod waits;
+pub(in crate::harness) mod stored;
+pub(in crate::harness) mod waits;
+pub(in crate::harness) mod whole;
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::{Action, By, CallKey};
@@ -21,6 +26,9 @@ use crate::session::Session;
 use crate::session::operator::Operator;
 use serde_json::Value;
 use std::collections::VecDeque;
+
+/// The session of the harness's own conversation.
+pub const DEFAULT_SESSION: &str = "default";
 
 /// Where the harness stands.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,20 +6,17 @@
 //! outside before it is stored, told or cut.
 
 use crate::error::{ErrorInfo, Provided, Told};
-use crate::find;
-use crate::json;
+use crate::harness::config::SECRET_BYTES;
 use crate::list::Listed;
 use crate::model::Block;
 use crate::model::errors::shorten;
 use crate::object::Object;
 use crate::tools::ToolText;
+use crate::{find, json};
 use serde_json::Value;
 
 /// What stands in place of a key.
 const REDACTED: &str = "[REDACTED]";
-
-/// The shortest text that is taken for a secret: a shorter one would be found everywhere.
-pub(in crate::harness) const SECRET_BYTES: usize = 8;
 
 /// Every key that was ever given: what is on its way may still name an earlier one.
 #[derive(Debug, Default)]

@@ -5,7 +5,8 @@
 //! are at hand, which are looked at, whether one is put aside) costs nothing for the sessions that nobody works with.
 //! Leaves to others: what the facts mean (`sessions/`), and what a session's entries add up to (`session/`).
 
-use crate::harness::sessions::{Arrival, Head};
+use crate::harness::core::arrival::Arrival;
+use crate::harness::core::integrity::Head;
 use crate::journal::canonical::Integrity;
 use crate::maps::Named;
 use crate::session::{Session, Transcript};

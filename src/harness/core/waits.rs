@@ -10,8 +10,7 @@
 //! it is only known how each run has ended.
 
 use crate::error::{Code, ErrorInfo};
-use crate::harness::Action;
-use crate::harness::calls::events::run_result;
+use crate::harness::action::Action;
 use crate::harness::core::Core;
 use crate::json::json;
 use crate::object::Object;
@@ -19,6 +18,7 @@ use crate::ports::Millis;
 use crate::protocol::args::shortened;
 use crate::protocol::{Command, Request};
 use crate::run::{Ended, Outcome, Run, Waiter};
+use crate::session;
 use crate::session::Session;
 use serde_json::Value;
 
@@ -190,6 +190,20 @@ struct Stands {
 
 fn held_until(ended: &Ended, grace: Millis) -> Millis {
     ended.at.saturating_add(grace)
+}
+
+/// `RunResult` of a run that has ended.
+pub(in crate::harness) fn run_result(run: &Run) -> Value {
+    let ended = run.ended.as_ref();
+    Object::new()
+        .text("runId", &run.id)
+        .value("outcome", ended.map(|ended| ended.outcome.as_str()).into())
+        .text("text", &run.text())
+        .number("turns", run.turns.len() as u64)
+        .maybe("value", run.value())
+        .maybe("usage", session::usage(&run.sums))
+        .maybe("error", ended.and_then(|ended| ended.error.as_ref()).map(ErrorInfo::to_json))
+        .done()
 }
 
 /// `WaitResult` of a run that has ended. `value`: its answer's, where that has a schema.

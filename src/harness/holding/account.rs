@@ -3,12 +3,12 @@
 //! Promises: what a workspace gives is what its configuration says now; what it gives no longer is gone for all. Leaves
 //! to others: where they are kept (`browser/`), what a skill is (`prompt/`).
 
+use crate::harness::action::Action;
 use crate::harness::core::Core;
 use crate::harness::holding::Holding;
 use crate::harness::holding::start::Purpose;
+use crate::harness::reads::{After, Reads};
 use crate::harness::runner::Runner;
-use crate::harness::sessions::reads::Reads;
-use crate::harness::{Action, After};
 use crate::list::Listed;
 use crate::ports::StoreError;
 use crate::prompt::{self, Scope, Skill};

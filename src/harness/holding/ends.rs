@@ -4,13 +4,11 @@
 //! a close waits until everything is stored. Leaves to others: a stop on purpose (`start.rs`).
 
 use crate::error::{Code, ErrorInfo};
-use crate::harness::commands;
-use crate::harness::core::Core;
+use crate::harness::action::Action;
+use crate::harness::core::{Core, Lifecycle};
 use crate::harness::holding::Holding;
+use crate::harness::reads::{After, Reads};
 use crate::harness::runner::Runner;
-use crate::harness::sessions::reads::Reads;
-use crate::harness::{Action, After, Harness, Input, Lifecycle};
-use crate::ports::Millis;
 
 impl Holding {
     /// The harness itself cannot go on: nothing in flight is wanted any more, and nothing that was not stored
@@ -104,34 +102,5 @@ impl Holding {
         self.turn_away(core, runner);
         runner.abort_all(core);
         self.closing = Some(command);
-    }
-}
-
-impl Harness {
-    /// A newer version wants the database: what is written is stored, a run at work is held, then all is let go.
-    pub fn make_way(&mut self, now: Millis) {
-        self.core.set_now(now);
-        self.holding.close(&mut self.core, &mut self.runner, None);
-    }
-
-    /// Closes once everything is stored. `false`: nothing changed.
-    pub(in crate::harness) fn finish_closing(&mut self) -> bool {
-        if !self.core.outbox.is_idle() || self.runner.pages.is_committing() {
-            return false;
-        }
-        let Some(command) = self.holding.closing.take() else { return false };
-        self.holding.closed = true;
-        for (_, input) in std::mem::take(&mut self.deferred) {
-            if let Input::Command { id, .. } = input {
-                self.core.reply_now(id, Err(commands::closed()));
-            }
-        }
-        self.core.lifecycle = Lifecycle::Stopped;
-        self.core.unlock(false);
-        if let Some(command) = command {
-            self.core.reply_now(command, Ok(None));
-        }
-        self.core.outbox.act(Action::Close);
-        true
     }
 }

@@ -4,50 +4,21 @@
 //! folded and checked against its head; what a lost page left, held; the configuration, recorded.
 
 use crate::error::{Code, ErrorInfo};
-use crate::harness::core::Core;
-use crate::harness::core::outbox;
+use crate::harness::action::Action;
+use crate::harness::config::{Config, IfRunning};
+use crate::harness::core::arrival::ARRIVING;
+use crate::harness::core::integrity::Head;
+use crate::harness::core::stored::{STOPPED_KEY, format_write, from_drafts, stopped_until};
+use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle, outbox};
 use crate::harness::holding::Holding;
+use crate::harness::reads::{After, Reads, Waiting};
 use crate::harness::runner::Runner;
-use crate::harness::sessions::reads::Reads;
-use crate::harness::sessions::{ARRIVING, Head, Waiting};
-use crate::harness::{Action, After, Config, DEFAULT_SESSION, Harness, IfRunning, Lifecycle};
-use crate::journal::{Ask, Entry, Row, StoppedBy, blocks_from_json};
-use crate::json;
+use crate::journal::{Ask, Entry, StoppedBy};
 use crate::list::Listed;
-use crate::model::Block;
-use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
+use crate::ports::{Commit, Durability, Part, Read, Rows, StoreError, Table, Write};
 use crate::run::Run;
 use crate::session::Session;
-use crate::session::transitions::Status;
 use serde_json::Value;
-
-/// The row of the table `meta` that says in which format the database is.
-pub const FORMAT_KEY: &str = "format";
-
-/// The row that says until which epoch an agent was stopped on purpose.
-pub(in crate::harness) const STOPPED_KEY: &str = "stopped";
-
-/// What that row says.
-pub(in crate::harness) fn stopped_until(row: Option<&str>) -> u64 {
-    row.and_then(|row| row.parse().ok()).unwrap_or_default()
-}
-
-/// The version of the database's format.
-const FORMAT: u64 = crate::journal::FORMAT;
-
-/// Whether a database in this format (the text of the row, if there is one) can be used.
-pub fn check_format(stored: Option<&str>) -> Result<(), StoreError> {
-    match stored.map(str::parse::<u64>) {
-        None => Ok(()),
-        Some(Ok(version)) if version <= FORMAT => Ok(()),
-        Some(_) => Err(StoreError::Newer),
-    }
-}
-
-/// The write that says so.
-pub(in crate::harness) fn format_write() -> Write {
-    Write::Put { table: Table::Meta, key: vec![FORMAT_KEY.into()], value: FORMAT.to_string() }
-}
 
 /// That a start goes on with what another holder was at.
 #[derive(Clone, Copy, Debug)]
@@ -263,7 +234,7 @@ impl Holding {
         );
     }
 
-    fn started(
+    pub(in crate::harness) fn started(
         &mut self,
         core: &mut Core,
         runner: &mut Runner,
@@ -394,141 +365,6 @@ impl Holding {
         core.sessions.let_all_go();
         core.runs.forget();
     }
-}
-
-impl Harness {
-    /// Reads the journals that are needed at once: the first session's, and those of the runs that have not ended. Those of
-    /// sessions that wait for a key too, because the key may be there now or come.
-    pub(in crate::harness) fn looked_around(&mut self, rows: &[Rows]) {
-        let empty = Rows::new();
-        let part = |n: usize| rows.get(n).unwrap_or(&empty);
-        let mut sessions = vec![DEFAULT_SESSION.to_owned()];
-        self.core.take_heads(part(0));
-        for (id, head) in self.core.sessions.heads().filter(|(id, _)| *id != DEFAULT_SESSION) {
-            let starts = head.record().and_then(|record| record.get("status")?.as_str())
-                == Some(Status::Starting.as_str());
-            // A view of it shows what waits in it.
-            let queue = head.value.get("queue").is_some();
-            if starts || queue || head.value.get("run").is_some_and(|run| !run.is_null()) {
-                sessions.push(id.into());
-            }
-        }
-        self.runner.vault_read(part(1));
-        self.core.sweep_arrival(part(3));
-        let files = part(2).iter().map(|(key, _)| key.clone()).list();
-        match self.holding.start.as_ref().map(|start| &start.purpose) {
-            Some(Purpose::Once(waiting)) => sessions = vec![waiting.session.clone()],
-            Some(Purpose::Arrival) => {
-                self.runner.sweep_files(&mut self.core, &files);
-                return self.holding.let_in(&mut self.core, &mut self.runner);
-            }
-            Some(Purpose::Sweep) => return self.load(&[], &files, &[]),
-            _ => {}
-        }
-        let of = |session: &String, table| Read::all(table, vec![session.as_str().into()]);
-        let tables = [Table::Entries, Table::Heads, Table::Drafts];
-        let reads = sessions.iter().flat_map(|session| tables.map(|table| of(session, table))).list();
-        // What is left of an arrival goes first.
-        self.reads.read_after_commit(&mut self.core, reads, After::Load { sessions, files });
-    }
-
-    pub(in crate::harness) fn load(&mut self, sessions: &[String], files: &[Key], rows: &[Rows]) {
-        for (session, rows) in sessions.iter().zip(rows.chunks(3)) {
-            match self.holding.take_session(&mut self.core, &mut self.runner, session, rows) {
-                Ok(()) => {}
-                // It is told when somebody asks for it; the others are whole.
-                Err(_) if session != DEFAULT_SESSION && sessions.len() > 1 => {}
-                Err(error) => {
-                    let borrows = |start: &mut Start| matches!(start.purpose, Purpose::Once(_));
-                    let Some(Purpose::Once(waiting)) =
-                        self.holding.start.take_if(borrows).map(|start| start.purpose)
-                    else {
-                        return self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error);
-                    };
-                    if let Err(error) = self.reads.not_taken(&mut self.core, &waiting, error) {
-                        self.core.reply_now(waiting.command, Err(error));
-                        self.holding.give_back(&mut self.core, &mut self.runner);
-                    }
-                    return;
-                }
-            }
-        }
-        self.runner.sweep_files(&mut self.core, files);
-        let Some(start) = self.holding.start.take() else { return };
-        match start.purpose {
-            Purpose::Run { commands, config, over } => {
-                self.holding.started(
-                    &mut self.core,
-                    &mut self.runner,
-                    commands,
-                    *config,
-                    sessions,
-                    over.is_some(),
-                );
-            }
-            Purpose::Once(waiting) => {
-                // What another tab has said since this one looked is not in its views yet.
-                self.runner.calls.tell_histories(&mut self.core);
-                self.do_once(*waiting);
-            }
-            Purpose::Arrival => {}
-            Purpose::Sweep => self.reads.look_for_remains(&mut self.core),
-        }
-    }
-}
-
-/// What the drafts of a run kept, as blocks: those of its last holder.
-pub(in crate::harness) fn from_drafts(run: &str, drafts: &Rows) -> Vec<Block> {
-    let mut blocks: Vec<(u64, Block)> = Vec::new();
-    let of_run = || drafts.iter().filter(|(key, _)| key.get(1) == Some(&Part::from(run)));
-    let epoch = of_run().filter_map(|(key, _)| key.get(2)).max();
-    for (_, text) in of_run().filter(|(key, _)| key.get(2) == epoch) {
-        let pieces = json::parse(text).unwrap_or_default();
-        for piece in json::items(&pieces) {
-            let number = |n: usize| piece.get(n).and_then(Value::as_u64).unwrap_or_default();
-            let (part, start) = (number(0), usize::try_from(number(1)).unwrap_or_default());
-            let news = piece
-                .get(2)
-                .cloned()
-                .map(|block| Value::Array(vec![block]))
-                .as_ref()
-                .and_then(blocks_from_json);
-            for block in news.unwrap_or_default() {
-                let had = blocks.iter_mut().find(|(other, _)| *other == part).map(|(_, block)| block);
-                match (had, block) {
-                    (Some(Block::Text(had)), Block::Text(more))
-                    | (Some(Block::Thinking { text: had, .. }), Block::Thinking { text: more, .. }) => {
-                        had.truncate(had.floor_char_boundary(start));
-                        had.push_str(&more);
-                    }
-                    (_, block) => blocks.push((part, block)),
-                }
-            }
-        }
-    }
-    blocks.into_iter().map(|(_, block)| block).list()
-}
-
-/// The writes that erase what a cleared conversation still holds.
-pub(in crate::harness) fn erasures(session: &str, rows: &Rows) -> Vec<Write> {
-    let parsed: Vec<_> = rows.iter().filter_map(|(_, text)| Some((text, Row::from_text(text).ok()?))).list();
-    let read = |row: &Row| row.read().ok();
-    let Some(until) =
-        parsed.iter().rposition(|(_, row)| read(row).is_some_and(|(header, _)| header.kind == "cleared"))
-    else {
-        return Vec::new();
-    };
-    let before = parsed.into_iter().take(until);
-    let full = before.filter_map(|(_, row)| match row.read() {
-        Ok((header, Some(_))) if Entry::erasable(&header.kind) => Some((header.seq, row)),
-        _ => None,
-    });
-    let erase = |(seq, row): (u64, Row)| Write::Put {
-        table: Table::Entries,
-        key: vec![session.into(), seq.into()],
-        value: row.erased().to_text(),
-    };
-    full.map(erase).list()
 }
 
 fn already_running(place: &str) -> ErrorInfo {

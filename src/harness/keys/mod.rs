@@ -7,38 +7,16 @@
 mod trials;
 
 use crate::error::{Code, ErrorInfo};
+use crate::harness::action::{Action, CallKey, VaultAsk};
 use crate::harness::core::Core;
-use crate::harness::runner::Runner;
-use crate::harness::{Action, CallKey, Lifecycle};
 use crate::maps::Few;
 use crate::model::errors::check_header;
-use crate::ports::{Part, Rows};
 use crate::protocol::Request;
 use trials::Trial;
 
 /// How long a name in the vault may be, and how long a key, in bytes.
 const NAME_BYTES: usize = 200;
 const KEY_BYTES: usize = 8 * 1024;
-
-/// What is to be done with the vault.
-#[derive(Clone, PartialEq, Eq)]
-pub enum VaultAsk {
-    /// Keep this key under this name.
-    Set(String, String),
-    /// Forget the key of this name.
-    Remove(String),
-    /// Say which names there are.
-    List,
-}
-
-impl std::fmt::Debug for VaultAsk {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            VaultAsk::Set(name, _) | VaultAsk::Remove(name) => name,
-            VaultAsk::List => "list",
-        })
-    }
-}
 
 /// What commands do with keys.
 #[derive(Debug, Default)]
@@ -72,32 +50,6 @@ impl Keys {
     /// Says which names the vault has.
     pub fn list(&self, core: &mut Core, id: u32) {
         core.outbox.act(Action::Vault { id, ask: VaultAsk::List });
-    }
-}
-
-impl Runner {
-    /// The vault as a start finds it.
-    pub(super) fn vault_read(&mut self, rows: &Rows) {
-        self.setup.vault.clear();
-        for (key, _) in rows {
-            if let Some(Part::Text(name)) = key.first() {
-                self.setup.vault.push(name.clone());
-            }
-        }
-    }
-
-    /// The vault has, or has no longer, a key of this name.
-    pub(super) fn vault_changed(&mut self, core: &mut Core, name: String, held: bool) {
-        self.setup.vault.retain(|other| *other != name);
-        if held {
-            self.setup.vault.push(name);
-        }
-        if core.lifecycle == Lifecycle::Running {
-            self.setup.config.look_in_vault(&self.setup.vault);
-            // Recorded before the next decision, if it makes a difference.
-            self.setup.changed = true;
-            self.start_those_with_keys(core);
-        }
     }
 }
 

@@ -4,12 +4,12 @@
 //! trial is answered once; nothing of it is stored, and no key is in its answer. Leaves to others: what a provider is asked
 //! and how its answer reads (`model/`), and sending.
 
-use super::Keys;
 use crate::error::{Code, ErrorInfo};
-use crate::harness::calls::whole::Whole;
+use crate::harness::action::{Action, CallKey};
+use crate::harness::config::{Given, Http, Provider};
 use crate::harness::core::Core;
-use crate::harness::setup::config::{Given, Http, Provider};
-use crate::harness::{Action, CallKey};
+use crate::harness::core::whole::Whole;
+use crate::harness::keys::Keys;
 use crate::json;
 use crate::list::Listed;
 use crate::model::errors::refuses_key;

@@ -6,12 +6,11 @@
 //! room `pages` (`crate::rooms`): it is passed only where an operation was asked for, for which the room came first.
 
 use crate::error::ErrorInfo;
-use crate::harness::Action;
-use crate::harness::calls::RunCall;
+use crate::harness::action::Action;
 use crate::harness::calls::outcome::{failed_call, returned_entry, tool_value};
-use crate::harness::core::{Core, Next};
-use crate::harness::holding::start;
-use crate::harness::sessions::{Head, signed_head};
+use crate::harness::calls::{Owner, RunCall};
+use crate::harness::core::integrity::{Head, signed_head};
+use crate::harness::core::{Core, Next, stored};
 use crate::journal::{Entry, Header, Row};
 use crate::json::json;
 use crate::list::Listed;
@@ -22,15 +21,6 @@ use crate::tools::{ToolText, pages};
 use crate::workspace::{Missed, Op, Outcome, PageTree, Pending, Plan};
 use serde_json::Value;
 use std::collections::VecDeque;
-
-/// For whom it is done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::harness) enum Owner {
-    /// A command of the page.
-    Command(u32),
-    /// A tool call of a run.
-    Run(RunCall),
-}
 
 /// What is to be done.
 #[derive(Clone, Debug)]
@@ -333,7 +323,7 @@ impl Pages {
         let mut writes = done.plan.writes.clone();
         let mut row = None;
         match &job.owner {
-            Owner::Command(_) => writes.push(start::format_write()),
+            Owner::Command(_) => writes.push(stored::format_write()),
             Owner::Run(RunCall { session, run, tool_call }) => {
                 let entry = outcome_entry(tool_call, &done.value);
                 let Some(slot) = core.sessions.get(session) else { return true };

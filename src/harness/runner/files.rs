@@ -6,14 +6,15 @@
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::core::Core;
+use crate::harness::core::arrival::Arrival;
+use crate::harness::core::integrity::Head;
 use crate::harness::runner::Runner;
-use crate::harness::sessions::{Arrival, Head};
 use crate::harness::setup::Setup;
 use crate::json;
 use crate::list::Listed;
 use crate::model::{Block, File, FileKind, Peer};
 use crate::ports::{Key, Part, Table, Write};
-use crate::protocol::Args;
+use crate::protocol::{Args, Members};
 use crate::session::{Session, files_of};
 use serde_json::Value;
 
@@ -170,4 +171,9 @@ impl Runner {
             || core.sessions.iter().any(|(_, slot)| slot.session.files().any(|file| file.id == id))
             || core.sessions.heads().any(by_head)
     }
+}
+
+/// Whether files come with a message.
+pub(in crate::harness) fn has_files(args: Members<'_>) -> bool {
+    args.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty())
 }

@@ -1,37 +1,34 @@
 //! Runs: what each journal entry sets going, and what comes back.
 
 pub(in crate::harness) mod files;
+mod keys;
+mod overdue;
 pub(in crate::harness) mod page_calls;
 pub(in crate::harness) mod permission;
 pub(in crate::harness) mod queue;
-pub(in crate::harness) mod watch;
+mod returned;
 
 use crate::error::{Code, ErrorInfo};
-use crate::harness::Options;
-use crate::harness::calls::Calls;
+use crate::harness::action::{Action, CallKey, ModelRequest, Notice};
 use crate::harness::calls::outcome::{failed_call, returned_entry};
 use crate::harness::calls::streaming::{Asked, LiveModel};
-use crate::harness::calls::{CallOwner, LiveCall, RunCall};
-use crate::harness::core::outbox;
+use crate::harness::calls::{CallOwner, Calls, LiveCall, Owner, RunCall};
+use crate::harness::config;
+use crate::harness::config::Config;
+use crate::harness::core::integrity::row_write;
 use crate::harness::core::slots::{AtHand, Instructed};
-use crate::harness::core::{Core, Next};
-use crate::harness::pages::Owner;
+use crate::harness::core::{Core, Lifecycle, Next, Options, outbox};
 use crate::harness::pages::Pages;
-use crate::harness::sessions::row_write;
 use crate::harness::setup::Setup;
-use crate::harness::setup::config;
-use crate::harness::{Action, CallKey, Config, Lifecycle, ModelRequest, Notice};
 use crate::journal::{Entry, OfCall, OfConversation, OfQueue, OfRecord, OfRun, RecordKind, Scope, StoppedBy};
-use crate::json;
 use crate::list::Listed;
 use crate::model::{Answer, Block, Form, Peer, Settings, StopReason, ToolSpec, Usage, Wire};
-use crate::ports::PatternEngine;
 use crate::ports::marks::has_marks;
-use crate::ports::{Expect, Millis, Table, Write};
-use crate::prompt;
+use crate::ports::{Expect, Millis, PatternEngine, Table, Write};
 use crate::run::{CallState, Run};
 use crate::session::{self, Transcript};
 use crate::tools::{OnResume, Origin, ToolText, gate};
+use crate::{json, prompt};
 use serde_json::Value;
 use std::rc::Rc;
 

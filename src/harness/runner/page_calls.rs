@@ -5,76 +5,16 @@
 //! no running harness. Leaves to others: what a question says, and who answers (`permission`).
 
 use crate::error::{Code, ErrorInfo};
-use crate::harness::DEFAULT_SESSION;
-use crate::harness::calls::Calls;
-use crate::harness::calls::{About, CallOwner};
-use crate::harness::core::Core;
-use crate::harness::pages::Owner;
+use crate::harness::calls::page_call::{PageCall, PageQuestion, request_about};
+use crate::harness::calls::{About, CallOwner, Owner};
+use crate::harness::core::{Core, DEFAULT_SESSION};
 use crate::harness::runner::Runner;
-use crate::harness::runner::permission::{not_asked, request_of};
-use crate::harness::setup::Setup;
+use crate::harness::runner::permission::not_asked;
 use crate::journal::{Answer, AskReason, Entry};
 use crate::json::json;
 use crate::object::Object;
-use crate::ports::Millis;
-use crate::tools::{Answers, Caller, Checked, Definition, Facts, Origin, Permit, Wanted, decide, policy};
+use crate::tools::{Caller, Checked, Definition, Facts, Origin, Permit, Wanted, decide, policy};
 use serde_json::Value;
-
-/// A call.
-#[derive(Clone, Debug)]
-pub(in crate::harness) struct PageCall {
-    /// Who is answered.
-    pub command: u32,
-    /// The tool's name.
-    pub tool: String,
-    /// The arguments as they were given.
-    pub args: Value,
-    /// What has been answered about it.
-    pub answers: Answers,
-}
-
-impl PageCall {
-    /// A call that nobody was asked about.
-    pub fn new(command: u32, tool: &str, args: Value) -> PageCall {
-        PageCall { command, tool: tool.into(), args, answers: Answers::default() }
-    }
-
-    /// Its id, as the tool and a question about it have it.
-    fn id(&self) -> String {
-        format!("call-{}", self.command)
-    }
-}
-
-/// A call that waits for a person.
-#[derive(Debug)]
-pub(in crate::harness) struct PageQuestion {
-    call: PageCall,
-    definition: String,
-    reason: AskReason,
-    /// When nobody's answer counts any more.
-    pub deadline: Option<Millis>,
-}
-
-impl PageQuestion {
-    /// Its id.
-    pub fn id(&self) -> String {
-        ["ask_", &self.call.id()].concat()
-    }
-}
-
-impl Calls {
-    /// `PermissionRequest` of the contract.
-    pub(in crate::harness) fn told_page_question(
-        &self,
-        core: &Core,
-        setup: &Setup,
-        asked: &PageQuestion,
-    ) -> Value {
-        let tool = setup.registry.get(&asked.call.tool).map(|tool| &tool.definition);
-        let args = core.secrets.scrubbed_value(asked.call.args.clone());
-        request_about(&asked.call, tool, &args, &asked.id(), asked.reason).done()
-    }
-}
 
 impl Runner {
     /// Goes on with a call: it runs, somebody is asked, or it is refused.
@@ -195,15 +135,4 @@ impl Runner {
         self.page_call(core, call);
         true
     }
-}
-
-fn request_about(
-    call: &PageCall,
-    tool: Option<&Definition>,
-    args: &Value,
-    request: &str,
-    reason: AskReason,
-) -> Object {
-    let capability = tool.and_then(|tool| tool.capability.as_deref());
-    request_of(&call.id(), &call.tool, capability, args, request, &reason.into())
 }

@@ -5,15 +5,15 @@
 //! it was asked about. Leaves to others: whether to ask at all (`tools::permit`).
 
 use crate::error::{Code, ErrorInfo};
-use crate::harness::calls::Calls;
+use crate::harness::action::Action;
 use crate::harness::calls::outcome::failed_call;
-use crate::harness::calls::{About, CallOwner, LiveCall, RunCall};
-use crate::harness::core::Core;
+use crate::harness::calls::page_call::request_of;
+use crate::harness::calls::{About, CallOwner, Calls, LiveCall, RunCall};
+use crate::harness::core::integrity::Head;
+use crate::harness::core::{Core, DEFAULT_SESSION};
 use crate::harness::runner::Runner;
-use crate::harness::sessions::Head;
 use crate::harness::setup::Setup;
-use crate::harness::{Action, DEFAULT_SESSION};
-use crate::journal::{Answer, AskReason, Entry, Verdict, Word};
+use crate::journal::{Answer, Entry, Verdict};
 use crate::json::texts;
 use crate::list::Listed;
 use crate::object::Object;
@@ -475,43 +475,6 @@ impl Runner {
             self.append(core, session, None, &Entry::Revoked { tool: tool.into() });
         }
         core.reply(command, Ok(None));
-    }
-}
-
-/// `PermissionRequest` of the contract; `decide` gets it before there is a question.
-pub(in crate::harness) fn request_of(
-    tool_call: &str,
-    tool: &str,
-    capability: Option<&str>,
-    args: &Value,
-    request: &str,
-    reason: &Word<AskReason>,
-) -> Object {
-    let mut object = Object::new();
-    object
-        .text("requestId", request)
-        .text("toolCallId", tool_call)
-        .text("tool", tool)
-        .maybe_text("capability", capability)
-        .value("arguments", args.clone())
-        .text("explanation", explanation(reason.known()))
-        .text("reason", reason.as_str());
-    object
-}
-
-/// Why a person is asked, in words.
-fn explanation(reason: Option<AskReason>) -> &'static str {
-    match reason {
-        Some(AskReason::Destructive) => "It can destroy something.",
-        Some(AskReason::ExternalText) => {
-            "The conversation holds text from outside, and this tool can send something out."
-        }
-        Some(AskReason::Decide) => "The app wants you to decide.",
-        Some(AskReason::UnknownOutcome) => {
-            "The page went away while it ran. It may have taken effect already; allowing runs it again."
-        }
-        Some(AskReason::DefinitionChanged) => "The tool has changed since it was allowed.",
-        Some(AskReason::Policy) | None => "The app asks before it uses this tool.",
     }
 }
 

@@ -9,19 +9,18 @@
 //! What a page sees as one `import` is a conversation of commands: `begin` and `lines` of `sessions.import`, `check` at
 //! their end, `sessions.admit`, `rows` and `file` as often as it takes, `done`; or `cancel`.
 
-use super::integrity::{Head, changed_event, row_write, signed_head};
-use super::removal::delete;
-use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
-use crate::harness::core::Core;
+use crate::harness::Harness;
+use crate::harness::core::arrival::{ARRIVING, Arrival};
+use crate::harness::core::integrity::{Head, changed_event, row_write, signed_head};
+use crate::harness::core::{Core, Lifecycle};
 use crate::harness::holding::Holding;
 use crate::harness::holding::start::Purpose;
-use crate::harness::runner::Runner;
-use crate::harness::runner::begun_task;
-use crate::harness::sessions::reads::Reads;
-use crate::harness::{After, Harness, Lifecycle};
+use crate::harness::reads::{After, Reads, Waiting};
+use crate::harness::runner::{Runner, begun_task};
+use crate::harness::sessions::removal::delete;
 use crate::journal::canonical::Integrity;
-use crate::journal::{Ask, Entry, GENESIS, Row};
+use crate::journal::{Ask, Entry, Row};
 use crate::json::items;
 use crate::list::Listed;
 use crate::object::Object;
@@ -33,66 +32,6 @@ use serde_json::Value;
 
 /// How many rows an export gives at once.
 pub(in crate::harness) const PAGE: u64 = 32;
-
-/// The row of the table `meta` that names the session that arrives.
-pub(in crate::harness) const ARRIVING: &str = "arriving";
-
-/// A session that arrives.
-#[derive(Debug)]
-pub(in crate::harness) struct Arrival {
-    /// What it will be, without what makes it one of its own.
-    pub session: Session,
-    /// `import` or `fork`.
-    what: Ask,
-    /// What is known of its signature.
-    integrity: Integrity,
-    /// Where it comes from.
-    from: Value,
-    /// The name of a fork's own provider.
-    provider: Option<String>,
-    /// Whether a fork has of a file what its own rows do not tell of.
-    imported: bool,
-    /// The rows of a fork.
-    rows: Vec<String>,
-    /// The command that waits for it to be admitted.
-    pub waiting: Option<u32>,
-    /// Its id here, once it was admitted.
-    id: Option<String>,
-    /// How many rows are written, and the hash of the last one.
-    written: u64,
-    hash: String,
-    /// The files that are not written yet.
-    files: Vec<String>,
-}
-
-impl Arrival {
-    /// Whether this is the id that it gets.
-    pub fn is_called(&self, id: &str) -> bool {
-        self.id.as_deref() == Some(id)
-    }
-
-    fn new(session: Session, what: Ask) -> Arrival {
-        let from = Object::new()
-            .text("from_session_id", &session.id)
-            .number("from_seq", session.seq())
-            .text("from_hash", session.hash())
-            .done();
-        Arrival {
-            session,
-            what,
-            integrity: Integrity::Verified,
-            from,
-            provider: None,
-            imported: false,
-            rows: Vec::new(),
-            waiting: None,
-            id: None,
-            written: 0,
-            hash: GENESIS.into(),
-            files: Vec::new(),
-        }
-    }
-}
 
 /// A page of a session's file. `rows`: those of its journal, and its head.
 #[inline(never)]

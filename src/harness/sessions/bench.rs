@@ -7,14 +7,11 @@
 //! through the gate by itself).
 
 use crate::error::ErrorInfo;
-use crate::harness::calls::CallOwner;
-use crate::harness::calls::Calls;
-use crate::harness::commands::no_agent;
+use crate::harness::calls::{CallOwner, Calls, Owner};
 use crate::harness::core::Core;
+use crate::harness::core::refused::no_agent;
 use crate::harness::core::slots::Instructed;
-use crate::harness::pages::Owner;
-use crate::harness::runner::Runner;
-use crate::harness::runner::not_configured;
+use crate::harness::runner::{Runner, not_configured};
 use crate::harness::setup::Setup;
 use crate::journal::{Ask, Entry};
 use crate::object::Object;

@@ -4,16 +4,18 @@
 //! was lost) is written down even where the command is refused. Leaves to others: which status follows which and what
 //! may be asked (`session/lifecycle`), whose session it is (`gate.rs`) and how it comes here (`take.rs`).
 
-use super::integrity::{Head, bare};
-use super::removal::{delete, removed_by};
 use crate::error::{Code, ErrorInfo};
 use crate::find::beginning;
-use crate::harness::commands::{has_files, no_session};
-use crate::harness::core::Core;
-use crate::harness::holding::start::{STOPPED_KEY, stopped_until};
+use crate::harness::Harness;
+use crate::harness::action::Input;
+use crate::harness::core::integrity::{Head, bare};
+use crate::harness::core::refused::no_session;
+use crate::harness::core::stored::{STOPPED_KEY, stopped_until};
+use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle};
+use crate::harness::reads::{After, Listing, Reads};
 use crate::harness::runner::Runner;
-use crate::harness::sessions::reads::Reads;
-use crate::harness::{After, DEFAULT_SESSION, Harness, Input, Lifecycle, Listing};
+use crate::harness::runner::files::has_files;
+use crate::harness::sessions::removal::{delete, removed_by};
 use crate::journal::canonical::Integrity;
 use crate::journal::{Ask, Entry, RecordKind, Row, StoppedBy, redact};
 use crate::json;

@@ -6,13 +6,14 @@
 //! (`look.rs`), taking it (`take.rs`), what the command does (`commands.rs` here and in `harness/`), what a
 //! session's record says (`session/`).
 
-use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
-use crate::harness::commands::no_session;
-use crate::harness::core::Core;
+use crate::harness::Harness;
+use crate::harness::action::By;
+use crate::harness::core::refused::no_session;
 use crate::harness::core::slots::AtHand;
+use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle};
+use crate::harness::reads::Waiting;
 use crate::harness::runner::Runner;
-use crate::harness::{By, DEFAULT_SESSION, Harness, Lifecycle};
 use crate::journal::redact;
 use crate::protocol::{Args, Need, Request, Source, Subject};
 use crate::session::Session;
@@ -115,7 +116,7 @@ impl Harness {
         fresh: String,
     ) {
         if self.holding.closing.is_some() {
-            return self.core.reply_now(id, Err(crate::harness::commands::closed()));
+            return self.core.reply_now(id, Err(crate::harness::core::refused::closed()));
         }
         let result = request.and_then(|request| match self.route(id, &request, &fresh)? {
             Some(session) => self.dispatch(id, &request, fresh, &session),

@@ -7,11 +7,11 @@
 //! those who do not ask. Leaves to others: the words (`session/activity`) and the bytes (`session/output`).
 
 use crate::error::ErrorInfo;
+use crate::harness::action::{Action, Notice};
 use crate::harness::calls::Calls;
 use crate::harness::calls::streaming::LiveModel;
-use crate::harness::commands::no_agent;
 use crate::harness::core::Core;
-use crate::harness::{Action, Notice};
+use crate::harness::core::refused::no_agent;
 use crate::list::Listed;
 use crate::maps::sorted;
 use crate::model::Block;

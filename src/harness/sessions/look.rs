@@ -6,21 +6,22 @@
 //! nothing. Leaves to others: who may give the command (`gate.rs`), how far back a page of a conversation reaches
 //! (`tail.rs`), and taking a session to work in it (`take.rs`).
 
-use super::arrivals::{self, ARRIVING, PAGE};
-use super::commands::{is_once, left_by, told_rows};
-use super::gate::must_be_shown;
-use super::integrity::{Head, changed_event};
-use super::removal::removed_by;
-use super::tail::is_a_page;
-use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
-use crate::harness::commands::{no_session, no_session_for};
-use crate::harness::core::Core;
+use crate::harness::Harness;
+use crate::harness::action::Action;
+use crate::harness::core::arrival::ARRIVING;
+use crate::harness::core::integrity::{Head, changed_event};
+use crate::harness::core::refused::{no_session, no_session_for};
+use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle, stored};
 use crate::harness::holding::Holding;
-use crate::harness::holding::start;
+use crate::harness::reads::{After, Reads, Waiting};
 use crate::harness::runner::Runner;
-use crate::harness::sessions::reads::Reads;
-use crate::harness::{Action, After, DEFAULT_SESSION, Harness, Lifecycle};
+use crate::harness::sessions::arrivals;
+use crate::harness::sessions::arrivals::PAGE;
+use crate::harness::sessions::commands::{is_once, left_by, told_rows};
+use crate::harness::sessions::gate::must_be_shown;
+use crate::harness::sessions::removal::removed_by;
+use crate::harness::sessions::tail::is_a_page;
 use crate::journal::canonical::Integrity;
 use crate::journal::{Entry, GENESIS, Row};
 use crate::json;
@@ -188,7 +189,7 @@ impl Runner {
         // What a lost page left reads as it will once the agent is started; here it is only looked at.
         let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
         if let Some(run) = working.map(|run| run.id.clone()) {
-            let blocks = start::from_drafts(&run, stored.drafts());
+            let blocks = stored::from_drafts(&run, stored.drafts());
             folded.append(core.now, Some(&run), &Entry::Lost { blocks })?;
         }
         self.calls.answer_look(core, *command, &folded, request)
@@ -418,7 +419,7 @@ impl Harness {
             Ok(folded) => {
                 self.core.must_be_there(waiting.request.command, &waiting.session, folded.removed_at())?;
                 let empty =
-                    folded.runs.is_empty() && start::erasures(&waiting.session, stored.entries()).is_empty();
+                    folded.runs.is_empty() && stored::erasures(&waiting.session, stored.entries()).is_empty();
                 if waiting.request.command == Command::ClearConversation && empty {
                     self.core.reply_now(waiting.command, Ok(None));
                 } else if self.holding.start.is_some() {

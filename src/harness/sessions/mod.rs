@@ -7,7 +7,6 @@
 //! - `bench`: put aside, and taken up again.
 //! - `live`: what goes on, and what was said so far.
 //! - `tail`: pages of a conversation, from the end of a journal.
-//! - `integrity`: signatures of heads and events.
 //! - `removal`: removed, until nothing is left.
 //! - `arrivals`: export, import and fork.
 //!
@@ -17,15 +16,8 @@ mod arrivals;
 mod bench;
 mod commands;
 mod gate;
-mod integrity;
 mod live;
 mod look;
-pub(super) mod reads;
 mod removal;
 mod tail;
 mod take;
-mod waiting;
-
-pub(super) use arrivals::{ARRIVING, Arrival};
-pub(super) use integrity::{Head, row_write, signed_head};
-pub(super) use waiting::Waiting;

@@ -5,15 +5,14 @@
 //! at a later start. Leaves to others: who may remove (`session/`), and to ask for each command whether its session was
 //! removed (`gate.rs`, `look.rs`).
 
-use super::integrity::Head;
 use crate::error::{Code, ErrorInfo};
-use crate::harness::commands::no_session_for;
-use crate::harness::core::Core;
+use crate::harness::core::integrity::Head;
+use crate::harness::core::refused::no_session_for;
+use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle};
 use crate::harness::holding::Holding;
 use crate::harness::holding::start::Purpose;
+use crate::harness::reads::{After, Reads};
 use crate::harness::runner::Runner;
-use crate::harness::sessions::reads::Reads;
-use crate::harness::{After, DEFAULT_SESSION, Lifecycle};
 use crate::journal::{Ask, StoppedBy};
 use crate::list::Listed;
 use crate::ports::{Millis, Read, Rows, Table, Write};

@@ -4,13 +4,10 @@
 //! the session; a page says what the whole would say. Leaves to others: what a journal adds up to (`session/`), and
 //! questions that need all of it (`look.rs`).
 
-use super::waiting::{Tail, Waiting};
 use crate::error::ErrorInfo;
-use crate::harness::After;
-use crate::harness::core::Core;
-use crate::harness::holding::start;
+use crate::harness::core::{Core, stored};
+use crate::harness::reads::{After, Reads, Tail, Waiting};
 use crate::harness::runner::Runner;
-use crate::harness::sessions::reads::Reads;
 use crate::journal::{Entry, Row};
 use crate::json;
 use crate::ports::{Read, Rows, Table};
@@ -60,7 +57,7 @@ impl Runner {
         let mut folded = core.fold_end(&waiting.session, tail)?;
         let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
         if let Some(run) = working.map(|run| run.id.clone()) {
-            let blocks = start::from_drafts(&run, &tail.drafts);
+            let blocks = stored::from_drafts(&run, &tail.drafts);
             folded.append(core.now, Some(&run), &Entry::Lost { blocks }).ok()?;
         }
         let page = self.calls.read_of(core, &folded, &waiting.request).ok()?;

@@ -4,16 +4,15 @@
 //! its run, that what was found was not verified. Promises: a workspace that is borrowed for one write is given back.
 //! Leaves to others: what is read for it (`look.rs`), and how a workspace is got (`holding/start.rs`).
 
-use super::look::{Stored, load};
-use super::removal::delete;
-use super::waiting::Waiting;
 use crate::error::{Code, ErrorInfo};
-use crate::harness::core::Core;
-use crate::harness::holding::Holding;
-use crate::harness::holding::start;
+use crate::harness::Harness;
+use crate::harness::action::Action;
+use crate::harness::core::{Core, DEFAULT_SESSION, stored};
+use crate::harness::holding::{Holding, start};
+use crate::harness::reads::{Reads, Waiting};
 use crate::harness::runner::Runner;
-use crate::harness::sessions::reads::Reads;
-use crate::harness::{Action, DEFAULT_SESSION, Harness};
+use crate::harness::sessions::look::{Stored, load};
+use crate::harness::sessions::removal::delete;
 use crate::journal::Entry;
 use crate::journal::canonical::Integrity;
 use crate::ports::{Rows, Table};
@@ -90,7 +89,7 @@ impl Holding {
         if stopped {
             runner.append(core, id, None, &Entry::Stopped {});
         }
-        for write in start::erasures(id, stored.entries()) {
+        for write in stored::erasures(id, stored.entries()) {
             core.outbox.write(write);
         }
         // What a lost page wrote past its commits may belong to no run any more.

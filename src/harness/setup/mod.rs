@@ -4,12 +4,11 @@
 //! Promises: nothing of it is decided without the journal; what changes is recorded before the next decision. Leaves to
 //! others: reading a configuration (`config/`), keys (`keys/`), and when to record (`runner/`).
 
-pub(in crate::harness) mod config;
-
 use crate::error::{Code, ErrorInfo};
+use crate::harness::action::{Action, Notice};
+use crate::harness::config;
+use crate::harness::config::Config;
 use crate::harness::core::Core;
-use crate::harness::setup::config::Config;
-use crate::harness::{Action, Notice};
 use crate::json::json;
 use crate::list::Listed;
 use crate::ports::PatternEngine;
@@ -133,11 +132,11 @@ impl Setup {
 
     /// The name of the provider that is asked first, for a record.
     pub fn provider_name(&self) -> String {
-        self.config.provider.as_ref().map_or_else(|| "none".into(), crate::harness::Provider::name)
+        self.config.provider.as_ref().map_or_else(|| "none".into(), config::Provider::name)
     }
 
     /// Whether the provider of this name can be asked, as far as its key goes.
     pub fn has_key(&self, on: Option<&str>) -> bool {
-        self.config.serving(on).is_some_and(crate::harness::Provider::configured)
+        self.config.serving(on).is_some_and(config::Provider::configured)
     }
 }

@@ -62,7 +62,7 @@ const ROOMS: [Room; 6] = [
         doors: &[
             "harness::Harness>::carry",
             "harness::holding::Holding>::admit",
-            "harness::sessions::reads::Reads>::arrived",
+            "harness::reads::Reads>::arrived",
             "harness::holding::Holding>::let_in",
             "harness::Harness>::fork",
             "harness::sessions::arrivals::page",
@@ -73,7 +73,7 @@ const ROOMS: [Room; 6] = [
         name: "more",
         doors: &[
             "harness::Harness>::dispatch_more",
-            "harness::sessions::reads::Reads>::answer_by_rows",
+            "harness::reads::Reads>::answer_by_rows",
             "harness::core::Core>::heads_read",
         ],
         code: &["harness::sessions::bench::"],

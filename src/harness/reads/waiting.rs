@@ -2,7 +2,7 @@
 //!
 //! Leaves to others: what is read for them, and what they do.
 
-use crate::harness::{By, Input};
+use crate::harness::action::{By, Input};
 use crate::ports::{Millis, Rows};
 use crate::protocol::{Request, Source};
 

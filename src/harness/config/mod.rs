@@ -12,7 +12,6 @@ pub(crate) use read::function;
 pub use read::{Function, Given};
 
 use crate::error::ErrorInfo;
-use crate::harness::core::secrets::SECRET_BYTES;
 use crate::journal::{Limit, redact};
 use crate::json::json;
 use crate::list::Listed;
@@ -27,6 +26,9 @@ use crate::tools::Verdict;
 use crate::tools::policy::PROCESS_TYPES;
 use read::{given, invalid, number, object, optional, text, texts, unknown, whole, word};
 use serde_json::Value;
+
+/// The shortest text that is taken for a secret: a shorter one would be found everywhere.
+pub(in crate::harness) const SECRET_BYTES: usize = 8;
 
 /// The model where nobody names one.
 pub const DEFAULT_MODEL: &str = "claude-sonnet-4-6";

@@ -4,8 +4,8 @@
 //! is cut, because half a key is not found again. Leaves to others: answers that stream (`streaming`), and what follows.
 
 use crate::error::ErrorInfo;
+use crate::harness::config::Http;
 use crate::harness::core::Core;
-use crate::harness::setup::config::Http;
 use crate::model::errors::redirected;
 use crate::ports::Millis;
 

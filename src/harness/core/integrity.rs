@@ -10,13 +10,11 @@
 //! have anything signed, and a database that was put back whole is what it was.
 
 use crate::harness::core::Core;
-use crate::harness::{After, DEFAULT_SESSION};
 use crate::journal::canonical::{Integrity, payload};
 use crate::journal::{Entry, RecordKind, Row};
 use crate::json::{self, json};
 use crate::list::Listed;
-use crate::ports::{Key, Millis, Part, Rows, Table, Write};
-use crate::protocol::Source;
+use crate::ports::{Millis, Rows, Table, Write};
 use crate::session::Session;
 use serde_json::Value;
 
@@ -54,7 +52,7 @@ impl Head {
     }
 
     /// What is signed of it.
-    fn texts(&self) -> Vec<String> {
+    pub fn texts(&self) -> Vec<String> {
         let mut texts = vec![self.text.clone()];
         texts.extend(self.record().map(payload));
         texts
@@ -102,42 +100,6 @@ impl Core {
         }
     }
 
-    /// Holds the heads among these rows against what their texts sign to.
-    pub(in crate::harness) fn judge(&mut self, after: &After, rows: &[Rows], signatures: Option<&[String]>) {
-        if matches!(after, After::Arrived { .. }) {
-            return;
-        }
-        let heads = heads_among(after, rows).into_iter().map(|(key, row)| (key, Head::parse(row))).list();
-        let mut rest = signatures.map(|signatures| {
-            let count: usize = heads.iter().map(|(_, head)| head.texts().len()).sum();
-            signatures.get(signatures.len().saturating_sub(count)..).unwrap_or_default()
-        });
-        for (key, head) in heads {
-            let expected = rest.map(|rest| rest.split_at_checked(head.texts().len()).unwrap_or_default());
-            rest = expected.map(|(_, rest)| rest);
-            if let Some(Part::Text(id)) = key.first() {
-                // What rows gave away counts until all of them are read again.
-                let whole = match after {
-                    After::Look(waiting) => {
-                        let page = waiting.by_rows() || waiting.tail.is_some();
-                        !page && !self.sessions.has(id)
-                    }
-                    After::List { .. } => false,
-                    _ => true,
-                };
-                // A head in another's place says the truth of another session; only the first session is older than
-                // records.
-                let named = head.record().map(|record| record.get("id").and_then(Value::as_str));
-                let moved = named.map_or(id != DEFAULT_SESSION, |named| named != Some(id));
-                let verdict = head.judge(expected.map(|(expected, _)| expected));
-                self.sessions.change(id, |slot| {
-                    slot.verdict = Some(if moved { Integrity::Tampered } else { verdict });
-                    slot.tampered &= !whole;
-                });
-            }
-        }
-    }
-
     /// Whether a session's head, that was `asked` for then, is the one that was written last. What was written since may not
     /// have been read: then its signature decides.
     pub(in crate::harness) fn is_as_written(&self, session: &str, read: &Head, asked: Millis) -> bool {
@@ -153,7 +115,7 @@ impl Core {
     }
 
     /// Somebody has changed a session: that counts for all that is told of it later.
-    pub(super) fn found_out(&mut self, session: &str) {
+    pub(in crate::harness) fn found_out(&mut self, session: &str) {
         self.sessions.change(session, |slot| slot.tampered = true);
     }
 
@@ -164,49 +126,14 @@ impl Core {
     }
 
     /// What is known of a session's head alone.
-    pub(super) fn head_integrity(&self, session: &str) -> Integrity {
+    pub(in crate::harness) fn head_integrity(&self, session: &str) -> Integrity {
         let verdict = self.sessions.slot(session).and_then(|slot| slot.verdict);
         verdict.unwrap_or(Integrity::Unverified)
     }
 
     /// Nothing is known of a session that is gone.
-    pub(super) fn forget_integrity(&mut self, session: &str) {
+    pub(in crate::harness) fn forget_integrity(&mut self, session: &str) {
         self.sessions.change(session, |slot| (slot.verdict, slot.tampered) = (None, false));
-    }
-}
-
-impl After {
-    /// What is to be signed again to judge rows that were read for this: events, then heads.
-    pub(in crate::harness) fn texts_to_judge(&self, rows: &[Rows]) -> Vec<String> {
-        let mut texts = Vec::new();
-        let by_events = match self {
-            // What is only folded has been judged by its head.
-            After::Look(waiting) => waiting.request.command.row().source != Source::Fold,
-            _ => matches!(self, After::Arrived { .. }),
-        };
-        if by_events {
-            let events = rows.iter().take(1).flatten().filter_map(|(_, text)| event_in(text));
-            texts.extend(events.filter_map(|(_, payload, stored)| stored.map(|_| payload)));
-        }
-        for (_, row) in heads_among(self, rows) {
-            texts.append(&mut Head::parse(row).texts());
-        }
-        texts
-    }
-}
-
-/// The heads among rows that were read for this.
-fn heads_among<'a>(after: &After, rows: &'a [Rows]) -> Vec<&'a (Key, String)> {
-    match after {
-        After::Look(_) | After::Arrived { .. } => rows.iter().skip(1).take(1).flatten().list(),
-        After::Load { .. } => rows.chunks(3).filter_map(|rows| rows.get(1)).flatten().list(),
-        After::List { .. } => rows.iter().take(1).flatten().list(),
-        // Nothing is erased on the word of a head that somebody has changed; the others are judged when they are taken.
-        After::Around => {
-            let removed = |(_, head): &&(Key, String)| head.contains("\"removed\"");
-            rows.iter().take(1).flatten().filter(removed).list()
-        }
-        _ => Vec::new(),
     }
 }
 
@@ -247,7 +174,7 @@ pub(in crate::harness) fn changed_event(
 }
 
 /// Of a row that is an event: its id, what is signed of it, and the signature.
-fn event_in(text: &str) -> Option<(String, String, Option<String>)> {
+pub(in crate::harness) fn event_in(text: &str) -> Option<(String, String, Option<String>)> {
     let row = Row::from_text(text).ok().filter(Row::is_recorded)?;
     let Some(Entry::Recorded { what, record }) = row.read().ok()?.1 else { return None };
     let id = record.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();

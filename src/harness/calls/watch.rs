@@ -6,12 +6,11 @@
 //! run begins after its time. Leaves to others: aborting, and whether the call is made again (`run`).
 
 use crate::error::{Code, ErrorInfo};
+use crate::harness::action::CallKey;
 use crate::harness::calls::Calls;
+use crate::harness::config::Timeouts;
 use crate::harness::core::Core;
-use crate::harness::runner::Runner;
 use crate::harness::setup::Setup;
-use crate::harness::{CallKey, Timeouts};
-use crate::journal::StoppedBy;
 use crate::ports::Millis;
 
 /// How late a timer may be before it is taken for one that was held up, and how long what came meanwhile may take to be
@@ -76,7 +75,7 @@ impl Watch {
     }
 
     /// Why it is given up, if it is.
-    fn look(&mut self, now: Millis) -> Option<ErrorInfo> {
+    pub fn look(&mut self, now: Millis) -> Option<ErrorInfo> {
         let until = self.until()?;
         if until > now {
             self.look = until;
@@ -123,37 +122,6 @@ impl Calls {
         core.set_now(now);
         if let Some(model) = self.models.get_mut(call) {
             model.asked.watch.heard(core.now, bytes);
-        }
-    }
-}
-
-impl Runner {
-    /// Ends the run of a session if its time is over. `false`: it has time, or there is none.
-    pub(in crate::harness) fn end_overdue(&mut self, core: &mut Core, session: &str) -> bool {
-        let over = self.setup.over_at(core, session).is_some_and(|at| at <= core.now);
-        if over {
-            self.interrupt_session(core, session, StoppedBy::Timeout, false);
-        }
-        over
-    }
-
-    /// The same with every session.
-    pub(in crate::harness) fn end_all_overdue(&mut self, core: &mut Core) {
-        for session in core.sessions.ids() {
-            self.end_overdue(core, &session);
-        }
-    }
-
-    /// Gives up the answers that have kept silent too long.
-    pub(in crate::harness) fn give_up_silent(&mut self, core: &mut Core) {
-        let now = core.now;
-        for call in self.calls.models.keys(&|model| model.asked.watch.due().is_some_and(|due| due <= now)) {
-            let Some(error) = self.calls.models.get_mut(call).and_then(|model| model.asked.watch.look(now))
-            else {
-                continue;
-            };
-            self.calls.let_go(core, call);
-            self.answered(core, call, Err((error, None)));
         }
     }
 }

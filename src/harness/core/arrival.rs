@@ -1,0 +1,70 @@
+//! A session that arrives: what is known of it until it is one of the workspace.
+//!
+//! Leaves to others: how it comes (`sessions/arrivals`).
+
+use crate::journal::canonical::Integrity;
+use crate::journal::{Ask, GENESIS};
+use crate::object::Object;
+use crate::session::Session;
+use serde_json::Value;
+
+/// The row of the table `meta` that names the session that arrives.
+pub(in crate::harness) const ARRIVING: &str = "arriving";
+
+/// A session that arrives.
+#[derive(Debug)]
+pub(in crate::harness) struct Arrival {
+    /// What it will be, without what makes it one of its own.
+    pub session: Session,
+    /// `import` or `fork`.
+    pub what: Ask,
+    /// What is known of its signature.
+    pub integrity: Integrity,
+    /// Where it comes from.
+    pub from: Value,
+    /// The name of a fork's own provider.
+    pub provider: Option<String>,
+    /// Whether a fork has of a file what its own rows do not tell of.
+    pub imported: bool,
+    /// The rows of a fork.
+    pub rows: Vec<String>,
+    /// The command that waits for it to be admitted.
+    pub waiting: Option<u32>,
+    /// Its id here, once it was admitted.
+    pub id: Option<String>,
+    /// How many rows are written, and the hash of the last one.
+    pub written: u64,
+    pub hash: String,
+    /// The files that are not written yet.
+    pub files: Vec<String>,
+}
+
+impl Arrival {
+    /// Whether this is the id that it gets.
+    pub fn is_called(&self, id: &str) -> bool {
+        self.id.as_deref() == Some(id)
+    }
+
+    /// What will be this session.
+    pub fn new(session: Session, what: Ask) -> Arrival {
+        let from = Object::new()
+            .text("from_session_id", &session.id)
+            .number("from_seq", session.seq())
+            .text("from_hash", session.hash())
+            .done();
+        Arrival {
+            session,
+            what,
+            integrity: Integrity::Verified,
+            from,
+            provider: None,
+            imported: false,
+            rows: Vec::new(),
+            waiting: None,
+            id: None,
+            written: 0,
+            hash: GENESIS.into(),
+            files: Vec::new(),
+        }
+    }
+}

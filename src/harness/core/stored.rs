@@ -1,0 +1,91 @@
+//! What stored rows say that no session reads: the database's format, that an agent was stopped, drafts, and what a
+//! clearing still has to erase.
+
+use crate::journal::{Entry, Row, blocks_from_json};
+use crate::json;
+use crate::list::Listed;
+use crate::model::Block;
+use crate::ports::{Part, Rows, StoreError, Table, Write};
+use serde_json::Value;
+
+/// The row of the table `meta` that says in which format the database is.
+pub const FORMAT_KEY: &str = "format";
+
+/// The row that says until which epoch an agent was stopped on purpose.
+pub(in crate::harness) const STOPPED_KEY: &str = "stopped";
+
+/// What that row says.
+pub(in crate::harness) fn stopped_until(row: Option<&str>) -> u64 {
+    row.and_then(|row| row.parse().ok()).unwrap_or_default()
+}
+
+/// The version of the database's format.
+const FORMAT: u64 = crate::journal::FORMAT;
+
+/// Whether a database in this format (the text of the row, if there is one) can be used.
+pub fn check_format(stored: Option<&str>) -> Result<(), StoreError> {
+    match stored.map(str::parse::<u64>) {
+        None => Ok(()),
+        Some(Ok(version)) if version <= FORMAT => Ok(()),
+        Some(_) => Err(StoreError::Newer),
+    }
+}
+
+/// The write that says so.
+pub(in crate::harness) fn format_write() -> Write {
+    Write::Put { table: Table::Meta, key: vec![FORMAT_KEY.into()], value: FORMAT.to_string() }
+}
+
+/// What the drafts of a run kept, as blocks: those of its last holder.
+pub(in crate::harness) fn from_drafts(run: &str, drafts: &Rows) -> Vec<Block> {
+    let mut blocks: Vec<(u64, Block)> = Vec::new();
+    let of_run = || drafts.iter().filter(|(key, _)| key.get(1) == Some(&Part::from(run)));
+    let epoch = of_run().filter_map(|(key, _)| key.get(2)).max();
+    for (_, text) in of_run().filter(|(key, _)| key.get(2) == epoch) {
+        let pieces = json::parse(text).unwrap_or_default();
+        for piece in json::items(&pieces) {
+            let number = |n: usize| piece.get(n).and_then(Value::as_u64).unwrap_or_default();
+            let (part, start) = (number(0), usize::try_from(number(1)).unwrap_or_default());
+            let news = piece
+                .get(2)
+                .cloned()
+                .map(|block| Value::Array(vec![block]))
+                .as_ref()
+                .and_then(blocks_from_json);
+            for block in news.unwrap_or_default() {
+                let had = blocks.iter_mut().find(|(other, _)| *other == part).map(|(_, block)| block);
+                match (had, block) {
+                    (Some(Block::Text(had)), Block::Text(more))
+                    | (Some(Block::Thinking { text: had, .. }), Block::Thinking { text: more, .. }) => {
+                        had.truncate(had.floor_char_boundary(start));
+                        had.push_str(&more);
+                    }
+                    (_, block) => blocks.push((part, block)),
+                }
+            }
+        }
+    }
+    blocks.into_iter().map(|(_, block)| block).list()
+}
+
+/// The writes that erase what a cleared conversation still holds.
+pub(in crate::harness) fn erasures(session: &str, rows: &Rows) -> Vec<Write> {
+    let parsed: Vec<_> = rows.iter().filter_map(|(_, text)| Some((text, Row::from_text(text).ok()?))).list();
+    let read = |row: &Row| row.read().ok();
+    let Some(until) =
+        parsed.iter().rposition(|(_, row)| read(row).is_some_and(|(header, _)| header.kind == "cleared"))
+    else {
+        return Vec::new();
+    };
+    let before = parsed.into_iter().take(until);
+    let full = before.filter_map(|(_, row)| match row.read() {
+        Ok((header, Some(_))) if Entry::erasable(&header.kind) => Some((header.seq, row)),
+        _ => None,
+    });
+    let erase = |(seq, row): (u64, Row)| Write::Put {
+        table: Table::Entries,
+        key: vec![session.into(), seq.into()],
+        value: row.erased().to_text(),
+    };
+    full.map(erase).list()
+}

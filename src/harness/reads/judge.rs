@@ -1,0 +1,85 @@
+//! The signatures among rows that were read: which are worked out again, and what comes of the heads.
+//!
+//! Leaves to others: what a signature says (`core/integrity`).
+
+use crate::harness::core::integrity::{Head, event_in};
+use crate::harness::core::{Core, DEFAULT_SESSION};
+use crate::harness::reads::After;
+use crate::journal::canonical::Integrity;
+use crate::list::Listed;
+use crate::ports::{Key, Part, Rows};
+use crate::protocol::Source;
+use serde_json::Value;
+
+impl Core {
+    /// Holds the heads among these rows against what their texts sign to.
+    pub(in crate::harness) fn judge(&mut self, after: &After, rows: &[Rows], signatures: Option<&[String]>) {
+        if matches!(after, After::Arrived { .. }) {
+            return;
+        }
+        let heads = heads_among(after, rows).into_iter().map(|(key, row)| (key, Head::parse(row))).list();
+        let mut rest = signatures.map(|signatures| {
+            let count: usize = heads.iter().map(|(_, head)| head.texts().len()).sum();
+            signatures.get(signatures.len().saturating_sub(count)..).unwrap_or_default()
+        });
+        for (key, head) in heads {
+            let expected = rest.map(|rest| rest.split_at_checked(head.texts().len()).unwrap_or_default());
+            rest = expected.map(|(_, rest)| rest);
+            if let Some(Part::Text(id)) = key.first() {
+                // What rows gave away counts until all of them are read again.
+                let whole = match after {
+                    After::Look(waiting) => {
+                        let page = waiting.by_rows() || waiting.tail.is_some();
+                        !page && !self.sessions.has(id)
+                    }
+                    After::List { .. } => false,
+                    _ => true,
+                };
+                // A head in another's place says the truth of another session; only the first session is older than
+                // records.
+                let named = head.record().map(|record| record.get("id").and_then(Value::as_str));
+                let moved = named.map_or(id != DEFAULT_SESSION, |named| named != Some(id));
+                let verdict = head.judge(expected.map(|(expected, _)| expected));
+                self.sessions.change(id, |slot| {
+                    slot.verdict = Some(if moved { Integrity::Tampered } else { verdict });
+                    slot.tampered &= !whole;
+                });
+            }
+        }
+    }
+}
+
+impl After {
+    /// What is to be signed again to judge rows that were read for this: events, then heads.
+    pub(in crate::harness) fn texts_to_judge(&self, rows: &[Rows]) -> Vec<String> {
+        let mut texts = Vec::new();
+        let by_events = match self {
+            // What is only folded has been judged by its head.
+            After::Look(waiting) => waiting.request.command.row().source != Source::Fold,
+            _ => matches!(self, After::Arrived { .. }),
+        };
+        if by_events {
+            let events = rows.iter().take(1).flatten().filter_map(|(_, text)| event_in(text));
+            texts.extend(events.filter_map(|(_, payload, stored)| stored.map(|_| payload)));
+        }
+        for (_, row) in heads_among(self, rows) {
+            texts.append(&mut Head::parse(row).texts());
+        }
+        texts
+    }
+}
+
+/// The heads among rows that were read for this.
+fn heads_among<'a>(after: &After, rows: &'a [Rows]) -> Vec<&'a (Key, String)> {
+    match after {
+        After::Look(_) | After::Arrived { .. } => rows.iter().skip(1).take(1).flatten().list(),
+        After::Load { .. } => rows.chunks(3).filter_map(|rows| rows.get(1)).flatten().list(),
+        After::List { .. } => rows.iter().take(1).flatten().list(),
+        // Nothing is erased on the word of a head that somebody has changed; the others are judged when they are taken.
+        After::Around => {
+            let removed = |(_, head): &&(Key, String)| head.contains("\"removed\"");
+            rows.iter().take(1).flatten().filter(removed).list()
+        }
+        _ => Vec::new(),
+    }
+}
