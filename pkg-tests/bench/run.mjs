@@ -1,7 +1,8 @@
 // Lodger beside a bare drain, a hand-written loop, the Anthropic SDK, pi and the AI SDK: one page, one server, one run,
-// medians. Streams of text, the same on each wire, a call with long arguments, loops of tools; sessions and tabs, by themselves.
-//   node bench/run.mjs [--package DIR|TGZ] [--runs 5] [--deltas 20000,100000] [--argument 128] [--turns 200] [--json FILE] [--gate DIR] [--loops]
-// `--loops`: the loops of tools and nothing else, which takes a minute.
+// medians. The first text of a page that was never loaded, streams of text, the same on each wire, a call with long arguments,
+// loops of tools; sessions and tabs, by themselves.
+//   node bench/run.mjs [--package DIR|TGZ] [--runs 5] [--deltas 20000,100000] [--argument 128] [--turns 200] [--json FILE] [--gate DIR] [--loops | --first]
+// `--loops`: the loops of tools and nothing else, which takes a minute. `--first`: the time to the first text, the same.
 // The peers are installed in `bench/peers`.
 // `--gate`: the module with what only the benchmark calls, as `cargo xtask bench` builds it; then the gate is measured too.
 // CPU is the main thread's, by the browser's own counter (`ThreadTime` of Performance.getMetrics in thread ticks).
@@ -14,13 +15,14 @@ import { build } from "esbuild";
 import { launch } from "../lib/browser.mjs";
 import { installPackage, ROOT, WORK } from "../lib/package.mjs";
 import { site } from "../lib/site.mjs";
+import { firstBench } from "./first.mjs";
 import { gateBench } from "./gate.mjs";
 import { fill, sessionsBench } from "./sessions.mjs";
 import { benchServer, contentOf, textOf, WIRE_NAMES } from "./server.mjs";
 import { tabsBench } from "./tabs.mjs";
 
 const { values } = parseArgs({ options: { package: { type: "string", default: path.join(ROOT, "..", "pkg") }, runs: { type: "string", default: "5" }, deltas: { type: "string", default: "20000,100000" },
-  argument: { type: "string", default: "128" }, turns: { type: "string", default: "200" }, json: { type: "string", default: path.join(WORK, "bench.json") }, gate: { type: "string" }, loops: { type: "boolean" } } });
+  argument: { type: "string", default: "128" }, turns: { type: "string", default: "200" }, json: { type: "string", default: path.join(WORK, "bench.json") }, gate: { type: "string" }, loops: { type: "boolean" }, first: { type: "boolean" } } });
 const RUNS = Math.max(1, Number(values.runs));
 const DELTAS = values.deltas.split(",").map(Number);
 const TURNS = Number(values.turns);
@@ -87,8 +89,13 @@ async function compare(names, url, expected, { wire, prepare }) {
   return Object.fromEntries(Object.entries(samples).map(([name, list]) => [name, { ...middle(list), once: list.once }]));
 }
 
-const results = { runs: RUNS, streams: {}, wires: {}, argument: {}, toolLoop: {}, sizes: {} };
-if (!values.loops) {
+const NAMES = { drain: "drain the bytes", loop: "hand-written loop", sdk: "Anthropic SDK", pi: "pi-ai", ai: "AI SDK, streamText", lodger: "Lodger, journal and events",
+  argumentLoop: "hand-written loop", argumentSdk: "Anthropic SDK", argumentPi: "pi-ai", argumentAi: "AI SDK, streamText", argumentAiChat: "AI SDK, as useChat reads", argumentLodger: "Lodger, the whole run" };
+/** Whether this part is measured. */
+const wanted = (part) => values[part] || !(values.loops || values.first);
+const results = { runs: RUNS, first: {}, streams: {}, wires: {}, argument: {}, toolLoop: {}, sizes: {} };
+if (wanted("first")) results.first = await firstBench({ browser, pkg, server, runs: RUNS, median });
+if (wanted("the rest")) {
   for (const deltas of DELTAS) {
     const url = `${server.url}/stream/${deltas}`;
     const names = ["drain", "loop", "sdk", "pi", "ai", "lodger"];
@@ -106,7 +113,7 @@ if (!values.loops) {
 }
 
 const loop = `${server.url}/loop/${TURNS}`;
-for (const kind of ["reads", "changes"]) {
+for (const kind of wanted("loops") ? ["reads", "changes"] : []) {
   const samples = { lodger: [], bare: [], pi: [] };
   for (let run = 0; run <= RUNS; run++) {
     await page.evaluate(([u, readOnly]) => prepare(u, readOnly), [loop, kind === "reads"]);
@@ -122,6 +129,18 @@ for (const kind of ["reads", "changes"]) {
 
 const ms = (x) => x.toFixed(x < 100 ? 1 : 0).padStart(9);
 const times = (a, b) => (a / b).toFixed(2).padStart(9);
+/** How much longer than the AI SDK Lodger may take to the first text. */
+const firstGoals = () => Object.entries(results.first).map(([network, { ai, lodger, limit }]) => [`first text at ${network}: at most ${limit} times the AI SDK`, lodger.first / ai.first, limit]);
+function reportFirst() {
+  const networks = Object.values(results.first);
+  if (!networks.length) return;
+  console.log(`${"to the first text, ms".padEnd(29)}${Object.keys(results.first).map((name) => name.padStart(20)).join("")}   loads, KB`);
+  for (const name of ["sdk", "pi", "ai", "lodger"]) console.log(`  ${NAMES[name].padEnd(27)}${networks.map((row) => row[name].first.toFixed(0).padStart(20)).join("")}${(networks[0][name].bytes / 1024).toFixed(0).padStart(12)}`);
+  console.log("  A page that was never loaded before, its files by brotli; the model answers at once.\n");
+}
+function reportGoals(goals) {
+  for (const [goal, value, limit] of goals) console.log(`${value <= limit ? "reached" : "MISSED "}  ${goal}: ${value.toFixed(2)}`);
+}
 function reportLoops() {
   for (const [kind, { lodger, bare, pi }] of Object.entries(results.toolLoop)) {
     console.log(`${TURNS} turns, a tool that ${kind.padEnd(7)}   CPU     wall`);
@@ -130,8 +149,10 @@ function reportLoops() {
     console.log();
   }
 }
-if (values.loops) {
+if (!wanted("the rest")) {
+  reportFirst();
   reportLoops();
+  reportGoals(firstGoals());
   await Promise.all([browser, web, server].map((one) => one.close()));
   process.exit();
 }
@@ -151,9 +172,8 @@ const total = { raw: sum("raw"), gzip: sum("gzip"), brotli: sum("brotli") };
 
 // ------------------------------------------------------------------ the report
 
-const NAMES = { drain: "drain the bytes", loop: "hand-written loop", sdk: "Anthropic SDK", pi: "pi-ai", ai: "AI SDK, streamText", lodger: "Lodger, journal and events",
-  argumentLoop: "hand-written loop", argumentSdk: "Anthropic SDK", argumentPi: "pi-ai", argumentAi: "AI SDK, streamText", argumentAiChat: "AI SDK, as useChat reads", argumentLodger: "Lodger, the whole run" };
 console.log(`medians of ${RUNS} (* one run only: it took more than ${PATIENCE / 1000} s); ms; main-thread CPU by the browser's counter; loads before: ${os.loadavg().map((x) => x.toFixed(1)).join(" ")}\n`);
+reportFirst();
 for (const [deltas, row] of Object.entries(results.streams)) {
   console.log(`${deltas} text deltas${" ".repeat(Math.max(1, 24 - String(deltas).length - 12))}      CPU     wall  CPU/drain  CPU/loop`);
   for (const [name, { wall, cpu, once }] of Object.entries(row)) console.log(`  ${NAMES[name].padEnd(26)} ${ms(cpu)}${ms(wall)}${times(cpu, row.drain.cpu)}${times(cpu, row.loop.cpu)}${once ? " *" : ""}`);
@@ -197,7 +217,7 @@ console.log("what import and openWorkspace load        raw     gzip   brotli");
 for (const [name, s] of Object.entries(results.sizes)) console.log(`  ${name.padEnd(36)} ${String(s.raw).padStart(8)} ${String(s.gzip).padStart(8)} ${String(s.brotli).padStart(8)}`);
 console.log(`  ${"together".padEnd(36)} ${String(total.raw).padStart(8)} ${String(total.gzip).padStart(8)} ${String(total.brotli).padStart(8)}\n`);
 
-const goals = [];
+const goals = firstGoals();
 for (const [deltas, row] of Object.entries(results.streams)) goals.push([`${deltas} deltas: not slower than the hand-written loop`, row.lodger.cpu / row.loop.cpu, 1]);
 const [small, large] = [DELTAS[0], DELTAS.at(-1)];
 for (const [wire, row] of Object.entries(results.wires)) goals.push([`${small} deltas of ${wire}: not slower than the hand-written loop`, row.lodger.cpu / row.wireLoop.cpu, 1]);
@@ -214,7 +234,7 @@ goals.push(["tabs, worker: the page's longest task while 100,000 deltas come, at
 goals.push(["tabs, worker: a busy page slows a loop of tools at most 1.1 times", tabs.busy.worker.busy / tabs.busy.worker.calm, 1.1]);
 goals.push(["size: at most 150 KB brotli", total.brotli / 1024, 150]);
 if (results.gate) for (const [group, title] of [["pages", "page tools"], ["wild", "50 schemas"]]) goals.push([`the gate, ${title}: at most 1.5 times JSON.parse and ajv`, results.gate[group].ratio, 1.5]);
-for (const [goal, value, limit] of goals) console.log(`${value <= limit ? "reached" : "MISSED "}  ${goal}: ${value.toFixed(2)}`);
+reportGoals(goals);
 
 results.total = total;
 results.goals = goals.map(([goal, value, limit]) => ({ goal, value, limit, reached: value <= limit }));

@@ -57,11 +57,11 @@ export async function modules(pkg) {
   return found;
 }
 
-/** A copy of `consumers/<name>` with the package in its own `node_modules`, as an app has it. */
-export async function consumer(pkg, name) {
+/** A copy of `consumers/<name>`, or of these folders in one, with the package in its own `node_modules`, as an app has it. */
+export async function consumer(pkg, name, folders = [name]) {
   const dir = path.join(WORK, "consumers", name);
   await fs.rm(dir, { recursive: true, force: true });
-  await fs.cp(path.join(ROOT, "consumers", name), dir, { recursive: true });
+  for (const folder of folders) await fs.cp(path.join(ROOT, "consumers", folder), dir, { recursive: true });
   await fs.cp(pkg.dir, path.join(dir, "node_modules", "lodger"), { recursive: true });
   return dir;
 }

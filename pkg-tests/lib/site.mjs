@@ -14,6 +14,7 @@ export const STRICT_CSP = "default-src 'self'; script-src 'self' 'wasm-unsafe-ev
 
 export async function site(pkg) {
   const signals = new Map();
+  const asked = [];
   // The modules among the exports: the others are files with an ending.
   const imports = Object.fromEntries(Object.keys(pkg?.manifest.exports ?? {}).filter((e) => !e.slice(1).includes("."))
     .map((e) => [e.replace(/^\./, "lodger"), `/lodger/${pkg.entry(e)}`]));
@@ -22,6 +23,7 @@ export async function site(pkg) {
 
   const server = http.createServer(async (request, response) => {
     const { pathname } = new URL(request.url, "http://x");
+    asked.push(pathname);
     try {
       if (pathname.startsWith("/signal/")) {
         let body = "";
@@ -48,6 +50,8 @@ export async function site(pkg) {
     /** The same server under a name that is not loopback: no secure context (the browser maps *.test here). */
     insecureUrl: `http://lodger.test:${port}`,
     imports,
+    /** What has been asked for so far, one after the other. */
+    asked,
     serve(at, body, headers = {}, type) { pages.set(at, { body, headers, type }); return at; },
     signal(name, handler) { signals.set(name, handler); return `/signal/${name}`; },
     async close() { server.closeAllConnections(); await new Promise((done) => server.close(done)); },

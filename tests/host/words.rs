@@ -44,7 +44,7 @@ const FOLDERS: [&str; 8] = ["docs/", "fuzz/", "js/", "pkg-tests/", "src/", "test
 /// The folders with sources, how the names of sources end, and folders in them that are not ours.
 const SOURCES: [&str; 8] = ["examples", "fuzz", "js", "pkg-tests", "src", "tests", "www", "xtask"];
 const ENDINGS: [&str; 5] = ["css", "js", "mjs", "rs", "ts"];
-const FOREIGN: [&str; 4] = ["dist", "node_modules", "pkg", "target"];
+const FOREIGN: [&str; 5] = [".work", "dist", "node_modules", "pkg", "target"];
 
 #[test]
 fn documents_and_comments_are_plain_english() {

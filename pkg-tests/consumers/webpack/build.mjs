@@ -1,0 +1,9 @@
+// webpack finds the module, its parts and the worker by itself. By their own names, the page can ask for them early.
+import fs from "node:fs";
+import webpack from "webpack";
+
+const output = { filename: "main.js", assetModuleFilename: "[name][ext]" };
+webpack({ mode: "production", context: import.meta.dirname, entry: "./main.js", output, performance: { hints: false } }, (error, stats) => {
+  if (error ?? stats.hasErrors()) throw error ?? new Error(stats.toString());
+  fs.copyFileSync("index.html", "dist/index.html");
+});
