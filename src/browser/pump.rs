@@ -155,7 +155,17 @@ impl Pump {
 
     /// A command of the page, with the `Blob`s that come with it.
     pub fn command_with(&self, id: u32, request: Result<Request, ErrorInfo>, blobs: js_sys::Array, by: By) {
-        files::send(self, id, request, blobs, by);
+        self.0.reading.borrow_mut().push(id);
+        let pump = self.clone();
+        task::start(async move {
+            match bring(&pump.0.scope, Room::Past).await {
+                Ok(()) => files::send(&pump, id, request, blobs, by),
+                Err(why) if files::is_awaited(&pump, id) => {
+                    pump.deliver(Deliver::Reply(id, Err(not_there(&why))));
+                }
+                Err(_) => {}
+            }
+        });
     }
 
     /// A command of the page.
@@ -262,15 +272,7 @@ impl Pump {
                 self.0.store.withdraw(id);
                 self.deliver(Deliver::Reply(id, result));
             }
-            Action::File { id, file } => {
-                let pump = self.clone();
-                task::start(async move {
-                    pump.deliver(match pump.file(&file).await {
-                        Ok(blob) => Deliver::File(id, blob),
-                        Err(error) => Deliver::Reply(id, Err(error)),
-                    });
-                });
-            }
+            Action::File { id, file } => files::give(self, id, file),
             Action::Tell(_) => self.deliver(Deliver::Action(&action)),
             Action::Lock { name, steal } => self.lock(name, steal),
             Action::Peek => self.peek(),
@@ -419,6 +421,8 @@ impl Pump {
         files::file(self, id).await
     }
 
+    /// How much is stored. A door of the room `more`.
+    #[inline(never)]
     fn storage(&self, id: u32) {
         let pump = self.clone();
         task::start(async move {

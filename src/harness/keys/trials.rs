@@ -128,7 +128,8 @@ impl Keys {
 }
 
 impl Trial {
-    /// Answers its command by what came of it: the body of the answer, or what went wrong.
+    /// Answers its command by what came of it: the body of the answer, or what went wrong. A door of the room `more`.
+    #[inline(never)]
     fn answer(self, core: &mut Core, said: Result<String, ErrorInfo>) {
         let Trial { command, list, http, .. } = self;
         let models = said.and_then(|body| http.preset.wire.models(&http.endpoint, list, &body));

@@ -18,6 +18,7 @@ use crate::list::Listed;
 use crate::maps::Few;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use crate::protocol::Request;
+use crate::rooms::{Room, enter};
 use crate::tools::{ToolText, pages};
 use crate::workspace::{Missed, Op, Outcome, Pending, Plan, Workspace};
 use serde_json::Value;
@@ -161,6 +162,7 @@ impl Pages {
     /// `pages.<name>` of the page's own code.
     #[inline(never)]
     pub(in crate::harness) fn page_command(&mut self, core: &mut Core, command: u32, request: &Request) {
+        enter(Room::Pages);
         let what = What::Op(Op::of(request));
         self.page_job(core, Job { owner: Owner::Command(command), what, pending: None });
     }
@@ -168,6 +170,7 @@ impl Pages {
     /// A page tool whose arguments have passed the gate.
     #[inline(never)]
     pub(in crate::harness) fn page_tool(&mut self, core: &mut Core, owner: Owner, name: String, args: Value) {
+        enter(Room::Pages);
         self.page_job(core, Job { owner, what: What::Tool { name, args }, pending: None });
     }
 
@@ -236,6 +239,7 @@ impl Pages {
         read: u64,
         result: Result<Vec<Rows>, StoreError>,
     ) {
+        enter(Room::Pages);
         match (self.reads.remove(read), result.map_err(|error| error.info())) {
             (Some(After::Pages(refresh)), Ok(rows)) => self.pages_read(core, refresh, rows),
             (Some(After::Pages(refresh)), Err(error)) => self.refresh_failed(core, refresh, &error),
@@ -312,6 +316,7 @@ impl Pages {
     /// Sends the next change of pages, in a commit of its own. `false`: nothing changed.
     #[inline(never)]
     pub(in crate::harness) fn send_page_commit(&mut self, core: &mut Core) -> bool {
+        enter(Room::Pages);
         let Some(job) = self.jobs.pop_front() else { return false };
         if !core.is_wanted(&job) {
             return true;
@@ -354,6 +359,7 @@ impl Pages {
 
     #[inline(never)]
     pub(in crate::harness) fn page_committed(&mut self, core: &mut Core, result: Result<(), StoreError>) {
+        enter(Room::Pages);
         let Some((_, job, step)) = self.commit.take() else { return };
         match result {
             Ok(()) => {

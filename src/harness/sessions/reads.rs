@@ -1,17 +1,21 @@
 //! Reads that are under way for sessions, and what is done with their rows.
 //!
-//! Decides which rows are signed again before anything is made of them. Promises: rows go on to what they were read for,
+//! Decides which rows are signed again before anything is made of them, and which say nothing at all: the others are for
+//! the room `past` (`crate::rooms`), which comes first. Promises: rows go on to what they were read for,
 //! judged; a read that failed is answered to the command that wanted it. Leaves to others: what is read (`holding/`,
 //! and the files beside this one), and the pages, whose reads are their own (`pages/`).
 
 use crate::error::ErrorInfo;
 use crate::harness::core::Core;
 use crate::harness::holding::start;
-use crate::harness::sessions;
-use crate::harness::{Action, Harness};
+use crate::harness::sessions::Waiting;
+use crate::harness::{Action, DEFAULT_SESSION, Harness};
+use crate::journal::canonical::Integrity;
 use crate::list::Listed;
 use crate::maps::Few;
 use crate::ports::{Key, Millis, Read, Rows, StoreError};
+use crate::protocol::{Need, Source};
+use crate::rooms::{Room, enter};
 use crate::session::carry::Reader;
 
 /// What a list of all sessions is to show.
@@ -48,9 +52,9 @@ pub(in crate::harness) enum After {
     /// The journals, heads and drafts of sessions that are taken over.
     Load { sessions: Vec<String>, files: Vec<Key> },
     /// The journal of a session that a command is about.
-    Look(Box<sessions::Waiting>),
+    Look(Box<Waiting>),
     /// Which session the run is of that a command is about.
-    Find(Box<sessions::Waiting>),
+    Find(Box<Waiting>),
     /// All heads, to list the sessions.
     List { command: u32, of: Listing, asked: Millis, held: bool },
     /// The head of a session that arrives; nothing was read for it.
@@ -79,15 +83,52 @@ impl Harness {
             return self.runner.pages.rows_came(&mut self.core, read, result);
         }
         let Some(after) = self.reads.under_way.remove(read) else { return };
-        let rows = match result {
-            Ok(rows) => rows,
-            Err(error) => return self.read_failed(after, &error.info()),
-        };
-        self.judge_rows(read, after, rows);
+        match result {
+            Err(error) => self.read_failed(after, &error.info()),
+            Ok(rows) if self.tells_of_the_past(&after, &rows) => self.judge_rows(read, after, rows),
+            Ok(rows) => self.read_plainly(after, &rows),
+        }
     }
 
-    /// Has signed again what is signed among these rows, and goes on with them.
+    /// Whether these rows say something of sessions: then they are for the room `past`. A workspace in which nothing has
+    /// happened yet does without.
+    pub(in crate::harness) fn tells_of_the_past(&self, after: &After, rows: &[Rows]) -> bool {
+        let is_new = |session: &str| {
+            rows.iter().all(Vec::is_empty) && self.core.integrity(session) != Integrity::Tampered
+        };
+        match after {
+            After::Epoch | After::Account { .. } | After::Find(_) => false,
+            After::Around | After::Load { .. } => !(self.holding.runs_next() && is_new(DEFAULT_SESSION)),
+            After::Look(waiting) => {
+                let Waiting { session, request, .. } = &**waiting;
+                let reads = request.need() == Need::Read && request.command.row().source == Source::Fold;
+                !(reads && is_new(session))
+            }
+            _ => true,
+        }
+    }
+
+    /// What was read says nothing of them.
+    fn read_plainly(&mut self, after: After, rows: &[Rows]) {
+        match after {
+            After::Epoch => self.holding.epoch_read(&mut self.core, rows),
+            After::Around => self.reads.load_first(&mut self.core),
+            After::Load { sessions, .. } => self.begin_first(&sessions),
+            After::Find(waiting) => self.found(*waiting, rows),
+            After::Look(waiting) => {
+                let command = waiting.command;
+                if let Err(error) = self.look_at_nothing(*waiting) {
+                    self.core.reply_now(command, Err(error));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Has signed again what is signed among these rows, and goes on with them: a door of the room `past`.
+    #[inline(never)]
     pub(in crate::harness) fn judge_rows(&mut self, read: u64, after: After, rows: Vec<Rows>) {
+        enter(Room::Past);
         let texts = after.texts_to_judge(&rows);
         if texts.is_empty() {
             return self.rows_read(after, rows, None);
@@ -96,7 +137,8 @@ impl Harness {
         self.core.outbox.act(Action::Sign { id: read, texts });
     }
 
-    /// Rows are there, and what the signed ones among them sign to now; `None`: nothing can be signed.
+    /// Rows are there, and what the signed ones among them sign to now; `None`: nothing can be signed. The other door.
+    #[inline(never)]
     pub(in crate::harness) fn rows_read(
         &mut self,
         after: After,
@@ -106,15 +148,14 @@ impl Harness {
         let signatures = signatures.as_deref();
         self.core.judge(&after, &rows, signatures);
         match after {
-            After::Epoch => self.holding.epoch_read(&mut self.core, &rows),
+            // They are for no room.
+            After::Epoch | After::Account { .. } | After::Find(_) => {}
             After::Around => self.looked_around(&rows),
             After::Load { sessions, files } => self.load(&sessions, &files, &rows),
-            After::Account { .. } => {}
             After::Look(waiting) => {
                 self.core.by = waiting.by.clone();
                 self.look(*waiting, &rows, signatures);
             }
-            After::Find(waiting) => self.found(*waiting, &rows),
             After::List { command, of, asked, held } => {
                 self.core.heads_read(command, of, (asked, held), &rows)
             }
@@ -128,6 +169,16 @@ impl Harness {
                 self.runner.sweep_files(&mut self.core, &files);
                 self.holding.erased(&mut self.core, &mut self.runner, command, Ok(None));
             }
+        }
+    }
+
+    /// The room does not come that rows are for which were read. No run ends by that, and nothing is taken.
+    pub(in crate::harness) fn not_understood(&mut self, after: After, error: &ErrorInfo) {
+        match after {
+            After::Around | After::Load { .. } | After::Account { starting: true } => {
+                self.holding.begin_not(&mut self.core, &mut self.runner, error);
+            }
+            after => self.read_failed(after, error),
         }
     }
 
