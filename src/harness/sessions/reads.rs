@@ -112,7 +112,10 @@ impl Harness {
     fn read_plainly(&mut self, after: After, rows: &[Rows]) {
         match after {
             After::Epoch => self.holding.epoch_read(&mut self.core, rows),
-            After::Around => self.reads.load_first(&mut self.core),
+            After::Around => {
+                self.runner.vault_read(&Rows::new());
+                self.reads.load_first(&mut self.core);
+            }
             After::Load { sessions, .. } => self.begin_first(&sessions),
             After::Find(waiting) => self.found(*waiting, rows),
             After::Look(waiting) => {
@@ -145,6 +148,7 @@ impl Harness {
         rows: Vec<Rows>,
         signatures: Option<Vec<String>>,
     ) {
+        enter(Room::Past);
         let signatures = signatures.as_deref();
         self.core.judge(&after, &rows, signatures);
         match after {

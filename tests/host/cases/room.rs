@@ -172,10 +172,47 @@ fn a_first_conversation_needs_no_more_than_its_wire() {
     assert_eq!(world.pages[0].awaited, [Room::Past]);
     world.settle(0);
     assert_eq!(calm::status(&world)["lifecycle"], "Running");
-    // So has what waits in a queue.
+}
+
+#[test]
+fn what_is_given_says_which_rooms_are_needed() {
+    let skilled = |mut config: Value| {
+        config["skills"] = json!([{ "name": "greet", "description": "Greets.", "template": "Hello." }]);
+        config
+    };
+    let needs = [
+        ("sendMessage", json!({ "text": "hello", "whenBusy": "queue" }), vec![Room::Past]),
+        ("sendMessage", json!({ "text": "hello", "schema": { "json": "{}" } }), vec![Room::Past]),
+        ("sendMessage", json!({ "text": "hello", "metadata": { "schema": 1 } }), vec![]),
+        ("startAgent", skilled(config("anthropic")), vec![Room::Anthropic, Room::More]),
+        ("tools.execute", json!({ "name": "look" }), vec![Room::More]),
+        ("sessions.launch", json!({ "id": "a", "messages": [] }), vec![Room::More, Room::Past]),
+        ("sessions.list", json!({}), vec![Room::More, Room::Past]),
+        ("sessions.journal", json!({ "id": "default" }), vec![Room::Past]),
+        ("sessions.fork", json!({ "id": "default" }), vec![Room::Carry, Room::Past]),
+    ];
+    for (command, args, rooms) in needs {
+        let mut world = opened();
+        world.command(0, command, args);
+        assert_eq!(world.pages[0].awaited, rooms, "{command}");
+    }
+}
+
+#[test]
+fn skills_of_the_account_bring_their_room_and_a_start_that_does_not_get_it_is_given_up() {
     let mut world = opened();
-    world.command(0, "sendMessage", json!({ "text": "hello", "whenBusy": "queue" }));
-    assert_eq!(world.pages[0].awaited, [Room::Past]);
+    let skill =
+        json!({ "name": "greet", "description": "Greets.", "template": "Hello.", "scope": "account" });
+    world.account.insert(("another workspace".into(), "greet".into()), skill.to_string());
+    let start = world.command(0, "startAgent", config("anthropic"));
+    world.finish_room(0, 0, Ok(()));
+    world.settle_without_rooms(0);
+    assert_eq!(world.pages[0].awaited, [Room::More]);
+    world.finish_room(0, 0, Err("offline".into()));
+    world.settle_without_rooms(0);
+    assert_eq!(code(&world, start), Some(Code::WasmUnavailable));
+    assert_eq!(calm::status(&world)["lifecycle"], "Stopped");
+    world.must(0, "startAgent", config("anthropic"));
 }
 
 #[test]
