@@ -9,4 +9,5 @@ export const ROOMS = {
   pages: () => new URL("./rooms/pages.wasm", import.meta.url),
   carry: () => new URL("./rooms/carry.wasm", import.meta.url),
   more: () => new URL("./rooms/more.wasm", import.meta.url),
+  past: () => new URL("./rooms/past.wasm", import.meta.url),
 };

@@ -33,8 +33,30 @@ rooms! {
     Pages = "pages";
     /// Export, import, replay and fork.
     Carry = "carry";
-    /// Commands that a plain conversation does without: named sessions and their record, the queue, keys, new versions.
+    /// Commands that a plain conversation does without: named sessions, keys, new versions, tools for the page's own code.
     More = "more";
+    /// What a first conversation of plain text has none of: sessions that are read back, and their record; the queue; files;
+    /// answers of a form.
+    Past = "past";
+}
+
+/// A door is passed into this room. On the host, where all of them are in the module, it is noted.
+pub fn enter(room: Room) {
+    #[cfg(not(target_arch = "wasm32"))]
+    ENTERED.set(ENTERED.get().and(Rooms::of(room)));
+    #[cfg(target_arch = "wasm32")]
+    let _ = room;
+}
+
+/// The rooms that were entered in this thread since this was last asked.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn entered() -> Rooms {
+    ENTERED.take()
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+thread_local! {
+    static ENTERED: std::cell::Cell<Rooms> = const { std::cell::Cell::new(Rooms::NONE) };
 }
 
 /// Some rooms.
@@ -48,6 +70,11 @@ impl Rooms {
     /// This one alone.
     pub const fn of(room: Room) -> Rooms {
         Rooms(1 << room as u16)
+    }
+
+    /// This one, if that is so.
+    pub const fn given(so: bool, room: Room) -> Rooms {
+        if so { Rooms::of(room) } else { Rooms::NONE }
     }
 
     /// These and those.

@@ -12,7 +12,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::find;
 use crate::harness::{self, By, Input};
 use crate::json;
-use crate::ports::marks::{Form, Piece, has_marks, pieces};
+use crate::ports::marks::{Form, Piece, pieces};
 use crate::protocol::Request;
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
@@ -26,9 +26,10 @@ extern "C" {
     async fn filled(pieces: &Array, whole: bool) -> Result<JsValue, JsValue>;
 }
 
-/// Reads the files of a message, then gives the command to the harness, if nobody has interrupted it meanwhile.
+/// Reads the files of a message, then gives the command to the harness, if nobody has interrupted it meanwhile. A door of
+/// the room `past`.
+#[inline(never)]
 pub(super) fn send(pump: &Pump, id: u32, request: Result<Request, ErrorInfo>, blobs: Array, by: By) {
-    pump.inner().reading.borrow_mut().push(id);
     let pump = pump.clone();
     task::start(async move {
         let taken = take(&pump, id, request, &blobs).await;
@@ -46,7 +47,7 @@ pub(super) fn send(pump: &Pump, id: u32, request: Result<Request, ErrorInfo>, bl
 }
 
 /// Whether a command still waits for its files, which are read: from here on it waits no more.
-fn is_awaited(pump: &Pump, id: u32) -> bool {
+pub(super) fn is_awaited(pump: &Pump, id: u32) -> bool {
     let mut reading = pump.inner().reading.borrow_mut();
     let before = reading.len();
     reading.retain(|other| *other != id);
@@ -88,11 +89,9 @@ async fn take(
     Ok(request)
 }
 
-/// A text with the files in their places: a string, or a `Blob` where it need not be one.
+/// A text with the files in their places: a string, or a `Blob` where it need not be one. A door of the room `past`, in
+/// which all files of a conversation come.
 pub(super) async fn fill(pump: &Pump, text: &str, whole: bool) -> Result<JsValue, ErrorInfo> {
-    if !has_marks(text) {
-        return Ok(text.into());
-    }
     let list = Array::new();
     for piece in pieces(text) {
         list.push(&match piece {
@@ -107,6 +106,18 @@ pub(super) async fn fill(pump: &Pump, text: &str, whole: bool) -> Result<JsValue
         ErrorInfo::new(Code::StorageFailed, "a file of the conversation cannot be read")
             .hint("try again, or clear the conversation")
     })
+}
+
+/// Gives the page the bytes of a file. A door of the room `past`.
+#[inline(never)]
+pub(super) fn give(pump: &Pump, id: u32, name: String) {
+    let pump = pump.clone();
+    task::start(async move {
+        pump.deliver(match file(&pump, &name).await {
+            Ok(blob) => Deliver::File(id, blob),
+            Err(error) => Deliver::Reply(id, Err(error)),
+        });
+    });
 }
 
 /// The bytes of a file, as a `Blob`.

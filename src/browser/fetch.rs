@@ -121,7 +121,8 @@ async fn send(
         Some(body) if http.fetch.is_none() && !has_marks(body) => {
             Some(Uint8Array::from(body.as_bytes()).into())
         }
-        Some(body) => Some(bytes::fill(pump, body, http.fetch.is_some()).await?),
+        Some(body) if has_marks(body) => Some(bytes::fill(pump, body, http.fetch.is_some()).await?),
+        Some(body) => Some(body.into()),
         None => None,
     };
     // The person may have interrupted while the key and the files were fetched.
@@ -159,7 +160,8 @@ fn is_wanted(pump: &Pump, call: CallKey) -> bool {
     pump.inner().incoming.borrow().get(call).is_some()
 }
 
-/// The same request as an object.
+/// The same request as an object: what a key is tried with. A door of the room `more`.
+#[inline(never)]
 fn made(
     http: &Http,
     request: &HttpRequest,

@@ -112,7 +112,8 @@ impl Vault {
     }
 }
 
-/// Does what the page asks of the vault, and answers its command.
+/// Does what the page asks of the vault, and answers its command. A door of the room `more`.
+#[inline(never)]
 pub(super) fn ask(pump: &Pump, id: u32, ask: VaultAsk) {
     let pump = pump.clone();
     task::start(async move {

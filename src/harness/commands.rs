@@ -18,7 +18,7 @@ use crate::object::Object;
 use crate::ports::{Read, Table};
 use crate::protocol::args::shortened;
 use crate::protocol::{Command, Members, Request};
-use crate::rooms::Room;
+use crate::rooms::{Room, enter};
 use crate::run::{Output, Run};
 use crate::session::{self, Session};
 use crate::tools::Definition;
@@ -273,7 +273,8 @@ impl Runner {
 }
 
 impl Holding {
-    /// Erases a conversation: first in the journal's word, then its content in the database.
+    /// Erases a conversation: first in the journal's word, then its content in the database. A door of the room `past`.
+    #[inline(never)]
     pub(super) fn clear(
         &mut self,
         core: &mut Core,
@@ -282,6 +283,7 @@ impl Holding {
         command: u32,
         session: &str,
     ) {
+        enter(Room::Past);
         runner.interrupt_session(core, session, StoppedBy::Cleared, true);
         let Some(sums) = core.session(session).map(|session| session.sums) else { return };
         runner.append(core, session, None, &Entry::Cleared { sums });
@@ -397,11 +399,6 @@ impl Harness {
                 self.runner.setup.tell_tools(&mut self.core);
                 self.core.reply_now(id, Ok(Some(gone.to_string())));
             }
-            Command::ToolsExecute => {
-                let given = args.get("args").cloned().unwrap_or_else(|| Object::new().done());
-                let call = PageCall::new(id, args.needed("name"), given);
-                self.runner.page_call(&mut self.core, call);
-            }
             Command::ToolsResolve => {
                 let answer = args.get("answer").unwrap_or(&Value::Null);
                 self.runner.resolve_call(&mut self.core, id, args.needed("toolCallId"), answer)?;
@@ -417,7 +414,6 @@ impl Harness {
             Command::File => {
                 self.core.outbox.act(super::Action::File { id, file: args.needed("fileId").into() });
             }
-            Command::Storage => self.core.outbox.act(super::Action::Storage(id)),
             Command::Persist => self.core.outbox.act(super::Action::Persist(id)),
             Command::Draft => {
                 self.runner.calls.draft_at_once(&mut self.core);
@@ -445,6 +441,7 @@ impl Harness {
         fresh: String,
         session: &str,
     ) -> Result<(), ErrorInfo> {
+        enter(Room::More);
         let (command, args) = (request.command, request.args());
         match command {
             Command::Regenerate => self.runner.regenerate(&mut self.core, id, session, args, &fresh)?,
@@ -459,6 +456,12 @@ impl Harness {
             }
             Command::QueueRemove => self.runner.remove_queued(&mut self.core, id, args.needed("id"))?,
             Command::QueueRelease => self.runner.release_queue(&mut self.core, id, session)?,
+            Command::ToolsExecute => {
+                let given = args.get("args").cloned().unwrap_or_else(|| Object::new().done());
+                let call = PageCall::new(id, args.needed("name"), given);
+                self.runner.page_call(&mut self.core, call);
+            }
+            Command::Storage => self.core.outbox.act(super::Action::Storage(id)),
             Command::ToolsGrants => self.reads.list_sessions(&mut self.core, id, Listing::Grants),
             Command::ToolsRevoke => self.runner.revoke(&mut self.core, id, session, args.needed("tool")),
             Command::KeysSet => self.keys.set(&mut self.core, id, request)?,

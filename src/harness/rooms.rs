@@ -1,9 +1,9 @@
 //! Rooms that arrive when they are needed.
 //!
-//! Decides which rooms a command needs, by itself and its arguments, and what waits while one is on its way. Promises: a
-//! command is carried out when all rooms that it needs are there, and what was given after it and builds on it comes
-//! after it. A room that does not come rejects the commands that need it, ends no run, and is asked for again by the
-//! next command that needs it. Leaves to others: which wire needs which room (`model/`), and bringing it (the pump).
+//! Decides which rooms a command needs, by itself and its arguments, and which one rows need that were read for it; and
+//! what waits while one is on its way. Promises: a command is carried out when all rooms that it needs are there, and what
+//! was given after it and builds on it comes after it. A room that does not come rejects the commands that need it, ends
+//! no run, and is asked for again by the next command that needs it. Leaves to others: which wire needs which room (`model/`), and bringing it (the pump).
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::Harness;
@@ -42,14 +42,26 @@ impl Harness {
     /// The rooms that are not there yet and that this input needs.
     fn lacks(&self, input: &Input) -> Rooms {
         match input {
-            Input::Command { request: Ok(request), .. } => needed(request).but(self.doors.here),
+            Input::Command { request: Ok(request), .. } => needed(request),
+            Input::Read { read, result: Ok(rows) } => {
+                let after = self.reads.under_way.get(*read);
+                let past = after.is_some_and(|after| self.tells_of_the_past(after, rows));
+                Rooms::given(past, Room::Past)
+            }
+            Input::Account { result: Ok(skills), .. } => Rooms::given(!skills.is_empty(), Room::More),
             _ => Rooms::NONE,
         }
+        .but(self.doors.here)
     }
 
-    /// Whether an input has to wait for a room, for itself or for one of those that were given `before` it.
+    /// Whether a room has to come before this input can be taken.
+    pub(super) fn lacks_a_room(&self, input: &Input) -> bool {
+        !self.lacks(input).is_empty()
+    }
+
+    /// Whether a command has to wait for a room, for itself or for one of those that were given `before` it.
     pub(super) fn waits_for_a_room(&self, input: &Input, before: &[(Millis, Input)]) -> bool {
-        if !self.lacks(input).is_empty() {
+        if self.lacks_a_room(input) {
             return true;
         }
         let Input::Command { request: Ok(request), .. } = input else { return false };
@@ -72,11 +84,15 @@ impl Harness {
         };
         let error = not_there(&why);
         for (at, input) in std::mem::take(&mut self.deferred) {
-            match &input {
-                Input::Command { id, .. } if self.lacks(&input).has(room) => {
-                    self.core.reply_now(*id, Err(error.clone()));
+            match input {
+                _ if !self.lacks(&input).has(room) => self.deferred.push((at, input)),
+                Input::Command { id, .. } => self.core.reply_now(id, Err(error.clone())),
+                Input::Read { read, .. } | Input::Account { read, .. } => {
+                    if let Some(after) = self.reads.under_way.remove(read) {
+                        self.not_understood(after, &error);
+                    }
                 }
-                _ => self.deferred.push((at, input)),
+                _ => {}
             }
         }
     }
@@ -98,20 +114,27 @@ fn needed(request: &Request) -> Rooms {
         Command::StandIn => args.get("config"),
         _ => None,
     };
-    config.map_or(Rooms::NONE, of_config).and(row.rooms)
+    // What comes with a message besides its text, the queue, and messages of elsewhere are of the room `past`.
+    let says = row.files || row.options || request.command == Command::SessionsLaunch;
+    let has = |name: &&str| says && args.all().get(*name).is_some_and(|given| !given.is_null());
+    let past = ["whenBusy", "schema", "files", "messages"].iter().any(has);
+    config.map_or(Rooms::NONE, of_config).and(row.rooms).and(Rooms::given(past, Room::Past))
 }
 
 /// The rooms without which no workspace can be opened so. Where its page tools are wanted they are told at once.
 pub fn rooms_of(page_tools: bool) -> Rooms {
-    if page_tools { Rooms::of(Room::Pages) } else { Rooms::NONE }
+    Rooms::given(page_tools, Room::Pages)
 }
 
-/// What the providers of a configuration speak. One that is none brings nothing: it is refused when it is read.
+/// What a configuration needs. A provider that is none brings nothing: it is refused when it is read.
 fn of_config(config: &Value) -> Rooms {
     let named = config.get("providers").and_then(Value::as_object);
     let providers =
         config.get("provider").into_iter().chain(named.into_iter().flat_map(|named| named.values()));
-    let mut rooms = Rooms::NONE;
+    // Who may take over from another goes on with what that one has left.
+    let follows = config.get("ifRunning").and_then(Value::as_str).is_some_and(|is| is != "reject");
+    let skills = config.get("skills").is_some_and(|skills| !skills.is_null());
+    let mut rooms = Rooms::given(follows, Room::Past).and(Rooms::given(skills, Room::More));
     for provider in providers {
         let text = |name: &str| provider.get(name).and_then(Value::as_str).unwrap_or_default();
         rooms = rooms.and(Wire::rooms_of(text("kind"), text("preset")));

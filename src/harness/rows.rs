@@ -1,16 +1,20 @@
 //! What is done with the rows that were read for sessions.
 //!
-//! Decides which rows are signed again before anything is made of them. Promises: rows go on to what they were read for,
+//! Decides which rows are signed again before anything is made of them, and which say nothing at all: the others are for
+//! the room `past` (`crate::rooms`), which comes first. Promises: rows go on to what they were read for,
 //! judged; a read that failed is answered to the command that wanted it. Leaves to others: what is read (`reads/`), and
 //! the pages, whose reads are their own (`pages/`).
 
 use crate::error::ErrorInfo;
 use crate::harness::Harness;
 use crate::harness::action::Action;
-use crate::harness::core::stored;
-use crate::harness::reads::After;
+use crate::harness::core::{DEFAULT_SESSION, stored};
+use crate::harness::reads::{After, Waiting};
+use crate::journal::canonical::Integrity;
 use crate::list::Listed;
 use crate::ports::{Rows, StoreError};
+use crate::protocol::{Need, Source};
+use crate::rooms::{Room, enter};
 
 impl Harness {
     pub(in crate::harness) fn read_done(&mut self, read: u64, result: Result<Vec<Rows>, StoreError>) {
@@ -18,15 +22,55 @@ impl Harness {
             return self.runner.pages.rows_came(&mut self.core, read, result);
         }
         let Some(after) = self.reads.under_way.remove(read) else { return };
-        let rows = match result {
-            Ok(rows) => rows,
-            Err(error) => return self.read_failed(after, &error.info()),
-        };
-        self.judge_rows(read, after, rows);
+        match result {
+            Err(error) => self.read_failed(after, &error.info()),
+            Ok(rows) if self.tells_of_the_past(&after, &rows) => self.judge_rows(read, after, rows),
+            Ok(rows) => self.read_plainly(after, &rows),
+        }
     }
 
-    /// Has signed again what is signed among these rows, and goes on with them.
+    /// Whether these rows say something of sessions: then they are for the room `past`. A workspace in which nothing has
+    /// happened yet does without.
+    pub(in crate::harness) fn tells_of_the_past(&self, after: &After, rows: &[Rows]) -> bool {
+        let is_new = |session: &str| {
+            rows.iter().all(Vec::is_empty) && self.core.integrity(session) != Integrity::Tampered
+        };
+        match after {
+            After::Epoch | After::Account { .. } | After::Find(_) => false,
+            After::Around | After::Load { .. } => !(self.holding.runs_next() && is_new(DEFAULT_SESSION)),
+            After::Look(waiting) => {
+                let Waiting { session, request, .. } = &**waiting;
+                let reads = request.need() == Need::Read && request.command.row().source == Source::Fold;
+                !(reads && is_new(session))
+            }
+            _ => true,
+        }
+    }
+
+    /// What was read says nothing of them.
+    fn read_plainly(&mut self, after: After, rows: &[Rows]) {
+        match after {
+            After::Epoch => self.holding.epoch_read(&mut self.core, rows),
+            After::Around => {
+                self.runner.vault_read(&Rows::new());
+                self.reads.load_first(&mut self.core);
+            }
+            After::Load { sessions, .. } => self.begin_first(&sessions),
+            After::Find(waiting) => self.found(*waiting, rows),
+            After::Look(waiting) => {
+                let command = waiting.command;
+                if let Err(error) = self.look_at_nothing(*waiting) {
+                    self.core.reply_now(command, Err(error));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Has signed again what is signed among these rows, and goes on with them: a door of the room `past`.
+    #[inline(never)]
     pub(in crate::harness) fn judge_rows(&mut self, read: u64, after: After, rows: Vec<Rows>) {
+        enter(Room::Past);
         let texts = after.texts_to_judge(&rows);
         if texts.is_empty() {
             return self.rows_read(after, rows, None);
@@ -35,25 +79,26 @@ impl Harness {
         self.core.outbox.act(Action::Sign { id: read, texts });
     }
 
-    /// Rows are there, and what the signed ones among them sign to now; `None`: nothing can be signed.
+    /// Rows are there, and what the signed ones among them sign to now; `None`: nothing can be signed. The other door.
+    #[inline(never)]
     pub(in crate::harness) fn rows_read(
         &mut self,
         after: After,
         rows: Vec<Rows>,
         signatures: Option<Vec<String>>,
     ) {
+        enter(Room::Past);
         let signatures = signatures.as_deref();
         self.core.judge(&after, &rows, signatures);
         match after {
-            After::Epoch => self.holding.epoch_read(&mut self.core, &rows),
+            // They are for no room.
+            After::Epoch | After::Account { .. } | After::Find(_) => {}
             After::Around => self.looked_around(&rows),
             After::Load { sessions, files } => self.load(&sessions, &files, &rows),
-            After::Account { .. } => {}
             After::Look(waiting) => {
                 self.core.by = waiting.by.clone();
                 self.look(*waiting, &rows, signatures);
             }
-            After::Find(waiting) => self.found(*waiting, &rows),
             After::List { command, of, asked, held } => {
                 self.core.heads_read(command, of, (asked, held), &rows)
             }
@@ -67,6 +112,16 @@ impl Harness {
                 self.runner.sweep_files(&mut self.core, &files);
                 self.holding.erased(&mut self.core, &mut self.runner, command, Ok(None));
             }
+        }
+    }
+
+    /// The room does not come that rows are for which were read. No run ends by that, and nothing is taken.
+    pub(in crate::harness) fn not_understood(&mut self, after: After, error: &ErrorInfo) {
+        match after {
+            After::Around | After::Load { .. } | After::Account { starting: true } => {
+                self.holding.begin_not(&mut self.core, &mut self.runner, error);
+            }
+            after => self.read_failed(after, error),
         }
     }
 

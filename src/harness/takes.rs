@@ -7,12 +7,33 @@ use crate::harness::action::{Action, Input};
 use crate::harness::core::refused::closed;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle};
 use crate::harness::holding::start::{Purpose, Start};
-use crate::harness::reads::After;
 use crate::list::Listed;
-use crate::ports::{Key, Millis, Read, Rows, Table};
+use crate::ports::{Key, Millis, Rows};
+use crate::session::Session;
 use crate::session::transitions::Status;
 
 impl Harness {
+    /// Begins with a session of which nothing is stored.
+    pub(in crate::harness) fn begin_first(&mut self, sessions: &[String]) {
+        self.core.sessions.take(Session::with(DEFAULT_SESSION, &self.core.engine));
+        if self.core.sessions.is_watched(DEFAULT_SESSION) {
+            self.runner.calls.tell_history(&mut self.core, DEFAULT_SESSION);
+        }
+        self.run_started(sessions);
+    }
+
+    /// An agent runs from here on, if that is what the start was for.
+    fn run_started(&mut self, sessions: &[String]) -> Option<Purpose> {
+        match self.holding.start.take()?.purpose {
+            Purpose::Run { commands, config, over } => {
+                let over = over.is_some();
+                self.holding.started(&mut self.core, &mut self.runner, commands, *config, sessions, over);
+                None
+            }
+            purpose => Some(purpose),
+        }
+    }
+
     /// Reads the journals that are needed at once: the first session's, and those of the runs that have not ended. Those of
     /// sessions that wait for a key too, because the key may be there now or come.
     pub(in crate::harness) fn looked_around(&mut self, rows: &[Rows]) {
@@ -41,11 +62,7 @@ impl Harness {
             Some(Purpose::Sweep) => return self.load(&[], &files, &[]),
             _ => {}
         }
-        let of = |session: &String, table| Read::all(table, vec![session.as_str().into()]);
-        let tables = [Table::Entries, Table::Heads, Table::Drafts];
-        let reads = sessions.iter().flat_map(|session| tables.map(|table| of(session, table))).list();
-        // What is left of an arrival goes first.
-        self.reads.read_after_commit(&mut self.core, reads, After::Load { sessions, files });
+        self.reads.load(&mut self.core, sessions, files);
     }
 
     pub(in crate::harness) fn load(&mut self, sessions: &[String], files: &[Key], rows: &[Rows]) {
@@ -70,25 +87,14 @@ impl Harness {
             }
         }
         self.runner.sweep_files(&mut self.core, files);
-        let Some(start) = self.holding.start.take() else { return };
-        match start.purpose {
-            Purpose::Run { commands, config, over } => {
-                self.holding.started(
-                    &mut self.core,
-                    &mut self.runner,
-                    commands,
-                    *config,
-                    sessions,
-                    over.is_some(),
-                );
-            }
-            Purpose::Once(waiting) => {
+        match self.run_started(sessions) {
+            Some(Purpose::Once(waiting)) => {
                 // What another tab has said since this one looked is not in its views yet.
                 self.runner.calls.tell_histories(&mut self.core);
                 self.do_once(*waiting);
             }
-            Purpose::Arrival => {}
-            Purpose::Sweep => self.reads.look_for_remains(&mut self.core),
+            Some(Purpose::Sweep) => self.reads.look_for_remains(&mut self.core),
+            _ => {}
         }
     }
 }

@@ -11,6 +11,7 @@ use super::{Ability, Effort, Known, Peer, Reasoning, Structured, ToolSpec};
 use crate::find;
 use crate::json::{Reader, push_text};
 use crate::list::Listed;
+use crate::rooms::{Room, enter};
 
 /// What the answer to one request has to be, and how the model is held to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +46,8 @@ const TOOL: &str = "final_answer";
 
 impl Form {
     /// How this provider's model is held to a schema (JSON text). `tools`: what the model is offered; a tool that stands
-    /// for the answer comes to it.
+    /// for the answer comes to it. A door of the room `past`.
+    #[inline(never)]
     pub fn of(
         peer: &Peer,
         known: Option<&Known>,
@@ -53,6 +55,7 @@ impl Form {
         schema: &str,
         tools: &mut Vec<ToolSpec>,
     ) -> Form {
+        enter(Room::Past);
         let can = known.and_then(|known| known.can(Ability::Structured));
         let narrowed = |all: bool| narrow(schema, all).map(|(schema, _)| schema);
         let own = match peer.dialect.structured {

@@ -10,6 +10,7 @@ use crate::json::json;
 use crate::list::Listed;
 use crate::object::Object;
 use crate::protocol::Args;
+use crate::rooms::{Room, enter};
 use crate::tools::definition::check_name;
 use crate::tools::{Policy, Registry};
 use serde_json::Value;
@@ -68,8 +69,10 @@ impl Skill {
         Ok(all)
     }
 
-    /// Reads one; it is also how an account's skills read back.
+    /// Reads one; it is also how an account's skills read back. A door of the room `more`.
+    #[inline(never)]
     pub fn parse(value: &Value) -> Result<Skill, ErrorInfo> {
+        enter(Room::More);
         let name = value.get("name").and_then(Value::as_str).unwrap_or_default();
         let what = if name.is_empty() { "a skill".to_owned() } else { format!("the skill '{name}'") };
         let known = ["name", "description", "template", "variables", "tools", "scope"];

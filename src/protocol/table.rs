@@ -7,7 +7,7 @@
 use super::Need::{Operator, Read, Recover, Work, Write};
 use super::Subject::{Id, IdOrRun, Run, Session, SessionOrRun, Worker};
 use super::{Need, Source, Subject};
-use crate::rooms::Room::{Carry, More, Pages};
+use crate::rooms::Room::{Carry, More, Pages, Past};
 use crate::rooms::{Room, Rooms};
 
 /// What is known of a command.
@@ -35,7 +35,7 @@ pub struct Row {
     /// Whether it stops what was given before it.
     pub(super) stops: bool,
     /// Whether its arguments are options of a message: one that is unknown may be of a later version.
-    pub(super) options: bool,
+    pub options: bool,
     /// Whether its arguments go on to `sendMessage`.
     pub(super) says: bool,
 }
@@ -148,7 +148,7 @@ commands! {
     ConfigureAgent = row("configureAgent", "*").runs() => again().takes("the patch");
     /// `startAgent` that goes on with what the last holder was at, unless the one of the epoch `after` (0: the last) was
     /// stopped on purpose (`not_running`).
-    StandIn = row("standIn", "config?* after?#") => own();
+    StandIn = row("standIn", "config?* after?#").within(Past) => own();
     /// The agent that runs in this epoch is left as if the page had closed, at once.
     LetGo = row("letGo", "epoch?#") => own();
     /// Interrupts every run, and stops the agent.
@@ -179,12 +179,12 @@ commands! {
     History = row("history", "sessionId? limit?# before? version?").of(Session, Read)
         => again().gives("`Message[]`").invoked("get_conversation_history", "history({version?})", "Message[]");
     /// Interrupts a session's run, and erases what was said.
-    ClearConversation = row("clearConversation", "sessionId?").of(Session, Write).stops()
+    ClearConversation = row("clearConversation", "sessionId?").within(Past).of(Session, Write).stops()
         => once().invoked("clear_conversation", "clearConversation()", "void");
     /// From here on `history`, `message` and `view` messages come for this session.
     Watch = row("watch", "sessionId?").of(Session, Read) => again();
     /// The bytes of a file of a message.
-    File = row("file", "fileId").needs(Operator) => own().gives("a `Blob`");
+    File = row("file", "fileId").within(Past).needs(Operator) => own().gives("a `Blob`");
     /// Answers when the run has ended, or the time is over.
     Wait = row("wait", "runId timeoutMs?# errorGraceMs?#").of(SessionOrRun, Read)
         => again().waits().gives("`WaitResult`")
@@ -206,13 +206,13 @@ commands! {
     /// Takes a tool away. Whether there was one.
     ToolsUnregister = row("tools.unregister", "name") => once().gives("`boolean`");
     /// Runs a tool for the page's own code.
-    ToolsExecute = row("tools.execute", "name args?*")
+    ToolsExecute = row("tools.execute", "name args?*").within(More)
         => once().gives("`ToolResult`")
             .invoked("execute_tool", "tools.execute(tool, arguments?: object)", "ToolResult");
     /// Answers a call that was handed to a person; it finds its session by the call, and asks whose that is.
     ToolsResolve = row("tools.resolve", "toolCallId answer?*") => again();
     /// What is always allowed, in which session.
-    ToolsGrants = row("tools.grants", "").within(More).needs(Operator) => again().gives("`{ tool, sessionId }[]`");
+    ToolsGrants = row("tools.grants", "").within(More).within(Past).needs(Operator) => again().gives("`{ tool, sessionId }[]`");
     /// What was always allowed is not any more.
     ToolsRevoke = row("tools.revoke", "tool sessionId?").within(More).of(Session, Work).runs() => again();
     /// Makes a page.
@@ -253,7 +253,7 @@ commands! {
             .gives("`{ runId, status, acceptedAt }`, or `{ runId: null }`")
             .invoked("session_prompt", "sessions.prompt(id, prompt)", "{ runId: string | null }");
     /// How a session stands.
-    SessionsStatus = row("sessions.status", "id").of(Id, Read).from(Source::End)
+    SessionsStatus = row("sessions.status", "id").within(Past).of(Id, Read).from(Source::End)
         => again().gives(VERIFIED_STATE).invoked("session_status", "sessions.status(id)", VERIFIED);
     /// Stops a session; its run is interrupted.
     SessionsStop = row("sessions.stop", "id reason?~").within(More).of(Id, Write).asks()
@@ -273,7 +273,7 @@ commands! {
     SessionsPlay = row("sessions.play", "id").within(More).of(Id, Write).asks()
         => again().gives("`SessionState`").invoked("session_play", "sessions.play(target)", "SessionState[]");
     /// All sessions, the one that was last changed first.
-    SessionsList = row("sessions.list", "withVerification?*").within(More).needs(Operator)
+    SessionsList = row("sessions.list", "withVerification?*").within(More).within(Past).needs(Operator)
         => again().gives("`SessionState[]`, or `{ session, hmac_status }[]`")
             .invoked("session_list", "sessions.list()", "SessionState[]");
     /// Gives a session another name.
@@ -281,26 +281,26 @@ commands! {
         => again().gives("`SessionState`")
             .invoked("session_rename", "sessions.rename(id, displayName)", "SessionState");
     /// Removes a session, whose run is interrupted.
-    SessionsRemove = row("sessions.remove", "id").within(More).of(Id, Write).asks()
+    SessionsRemove = row("sessions.remove", "id").within(More).within(Past).of(Id, Write).asks()
         => once().invoked("session_remove", "sessions.remove(id)", "void");
     /// Brings a session back that was removed within the last ten seconds.
-    SessionsUndoRemove = row("sessions.undoRemove", "id").within(More).of(Id, Write).asks()
+    SessionsUndoRemove = row("sessions.undoRemove", "id").within(More).within(Past).of(Id, Write).asks()
         => once().gives("`SessionState`").invoked("session_undo_remove", "sessions.undoRemove(id)", "SessionState");
     /// A session's journal.
-    SessionsJournal = row("sessions.journal", "id from?# limit?#").within(More).of(Id, Read).from(Source::Rows)
+    SessionsJournal = row("sessions.journal", "id from?# limit?#").within(Past).of(Id, Read).from(Source::Rows)
         => again().gives("`SessionEvent[]`");
     /// A session's events.
-    SessionsEvents = row("sessions.events", "id from?# limit?#").within(More).of(Id, Read).from(Source::Rows)
+    SessionsEvents = row("sessions.events", "id from?# limit?#").within(Past).of(Id, Read).from(Source::Rows)
         => again().gives("`SessionRecordEvent[]`");
     /// What was done in a session.
-    SessionsReceipts = row("sessions.receipts", "id").within(More).of(Id, Read).from(Source::Rows) => again().gives("`Receipt[]`");
+    SessionsReceipts = row("sessions.receipts", "id").within(Past).of(Id, Read).from(Source::Rows) => again().gives("`Receipt[]`");
     /// What a session's runs have left.
-    SessionsHandoffs = row("sessions.handoffs", "id").within(More).of(Id, Read).from(Source::Rows) => again().gives("`Handoff[]`");
+    SessionsHandoffs = row("sessions.handoffs", "id").within(Past).of(Id, Read).from(Source::Rows) => again().gives("`Handoff[]`");
     /// A run by its id, or by its task's.
-    SessionsTask = row("sessions.task", "id").within(More).of(Run, Read).from(Source::Rows)
+    SessionsTask = row("sessions.task", "id").within(Past).of(Run, Read).from(Source::Rows)
         => again().gives("`TaskRun`").invoked("session_task", "sessions.task(id)", "TaskRun");
     /// All that a run has left which has ended, by its id or its task's.
-    SessionsLeft = row("sessions.left", "id").within(More).of(Run, Read).from(Source::Rows)
+    SessionsLeft = row("sessions.left", "id").within(Past).of(Run, Read).from(Source::Rows)
         => again().gives("`{ run, receipts, handoff }`");
     /// One task without a session.
     SessionsRunOnce = row("sessions.runOnce", "text?* files?* metadata?* context?* schema?*").within(More)
@@ -309,20 +309,20 @@ commands! {
             .gives("`{ runId, status, acceptedAt }`")
             .invoked("run_once", "sessions.runOnce(objective)", "TaskDone");
     /// A page of a session's file; behind the first with what came before it: `from` is its `next`.
-    SessionsExport = row("sessions.export", "id from?# last?# hash?").within(More).of(Id, Read).from(Source::Rows).within(Carry)
+    SessionsExport = row("sessions.export", "id from?# last?# hash?").within(Past).of(Id, Read).from(Source::Rows).within(Carry)
         => own().gives("`{ lines, hash, last, next?, files? }`")
             .invoked("session_export", "sessions.export(id, {format?: \"journal\" | \"markdown\" | \"json\"})", "Blob");
     /// Takes a file in: `begin`; `lines` as often as it takes (several with `\n` between); `check`; then, behind
     /// `sessions.admit`, `rows` with `lines`, `file` with its `files`, `done`. Or `cancel`. Of `done` the value is there.
-    SessionsImport = row("sessions.import", "step lines? files?*").needs(Operator).files().within(Carry)
+    SessionsImport = row("sessions.import", "step lines? files?*").needs(Operator).files().within(Past).within(Carry)
         => once().gives("`SessionState`").invoked("session_import", "sessions.import(file: Blob)", "SessionState");
     /// Runs a file again: `begin`; `lines` as often as it takes, which says `true` when it went another way, and no more is
     /// needed; `check`, of which the value is there.
-    SessionsReplay = row("sessions.replay", "step lines? files?*").needs(Operator).files().within(Carry)
+    SessionsReplay = row("sessions.replay", "step lines? files?*").needs(Operator).files().within(Past).within(Carry)
         => own().gives("`{ same, firstDifference?, package }`")
             .invoked("session_replay", "sessions.replay(file: Blob)", "Replay");
     /// The file that was checked comes in, under this id.
-    SessionsAdmit = row("sessions.admit", "").needs(Write).within(Carry) => once().gives("`{ id }`");
+    SessionsAdmit = row("sessions.admit", "").needs(Write).within(Past).within(Carry) => once().gives("`{ id }`");
     /// What goes on in a session or a run.
     SessionsActivity = row("sessions.activity", "id").within(More).of(IdOrRun, Read)
         => again().gives("`\"streaming\"`, `\"waiting\"` or `\"broken\"`");
@@ -333,7 +333,7 @@ commands! {
     /// From here on `grown` messages come for this session, or no more. They are held back while nobody works here.
     SessionsAttach = row("sessions.attach", "id on?*").within(More) => again();
     /// Makes another session of the beginning of one.
-    SessionsFork = row("sessions.fork", "id at?# provider?").of(Id, Write).from(Source::Journal).asks().within(Carry)
+    SessionsFork = row("sessions.fork", "id at?# provider?").of(Id, Write).from(Source::Journal).asks().within(Past).within(Carry)
         => once().gives("`SessionState`")
             .invoked("session_fork", "sessions.fork(id, {at?: number, provider?})", "SessionState");
     /// Keeps a key in the vault.
@@ -351,7 +351,7 @@ commands! {
         => again().gives("`{ api_key_configured, provider, model }`")
             .invoked("get_agent_settings", "settings()", "AgentSettings");
     /// How much is stored.
-    Storage = row("storage", "") => own().gives("`{ kind, bytes, quota, persisted }`");
+    Storage = row("storage", "").within(More) => own().gives("`{ kind, bytes, quota, persisted }`");
     /// Asks the browser to keep what is stored.
     Persist = row("persist", "") => own().gives("`boolean`");
     /// Writes what has streamed so far at once (`hidden`, `pagehide`).

@@ -40,6 +40,7 @@ use crate::model::errors::is_sealed;
 use crate::model::{Block, File};
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine};
+use crate::rooms::{Room, enter};
 use crate::run::{Budget, Budgets, CallState, Ended, Outcome, Output, Prompt, Rules, Run};
 use crate::tools::{Caller, Facts, Grant, Policy, Registry, Source};
 use keeping::Keeping;
@@ -491,36 +492,47 @@ impl Session {
             OfConversation::Prompt { .. } => {
                 self.fold_prompt(header, entry)?;
             }
-            OfConversation::Adopted { .. } => {
-                let run = adopted::run_of(header, entry)?;
-                if run.outside {
-                    self.outside_at = Some(header.seq);
-                }
-                for call in run.turns.iter().flat_map(|turn| &turn.calls) {
-                    self.call_ids.insert(&call.id, ());
-                }
-                self.runs.push(run);
-            }
-            OfConversation::Cleared { sums } => {
-                let mut past = std::mem::take(&mut self.past);
-                for run in self.all_runs().flat_map(Run::all) {
-                    past.insert(&run.id, Past::of(run));
-                }
-                self.past = past;
-                self.empty_queue(header.at);
-                self.runs.clear();
-                self.versions = Versions::default();
-                self.sums = *sums;
-                self.call_ids.clear();
-                self.grants.clear();
-                self.outside_at = None;
-                self.unsealed = 0;
-                self.uncounted = false;
-                self.generation += 1;
-                self.blank = false;
-            }
+            OfConversation::Adopted { .. } => self.fold_adopted(header, entry)?,
+            OfConversation::Cleared { sums } => self.fold_cleared(header, *sums),
         }
         Some(())
+    }
+
+    /// A run that was not made here. A door of the room `past`.
+    #[inline(never)]
+    fn fold_adopted(&mut self, header: &Header, entry: &Entry) -> Option<()> {
+        enter(Room::Past);
+        let run = adopted::run_of(header, entry)?;
+        if run.outside {
+            self.outside_at = Some(header.seq);
+        }
+        for call in run.turns.iter().flat_map(|turn| &turn.calls) {
+            self.call_ids.insert(&call.id, ());
+        }
+        self.runs.push(run);
+        Some(())
+    }
+
+    /// The conversation begins anew. A door of the room `past`.
+    #[inline(never)]
+    fn fold_cleared(&mut self, header: &Header, sums: Sums) {
+        enter(Room::Past);
+        let mut past = std::mem::take(&mut self.past);
+        for run in self.all_runs().flat_map(Run::all) {
+            past.insert(&run.id, Past::of(run));
+        }
+        self.past = past;
+        self.empty_queue(header.at);
+        self.runs.clear();
+        self.versions = Versions::default();
+        self.sums = sums;
+        self.call_ids.clear();
+        self.grants.clear();
+        self.outside_at = None;
+        self.unsealed = 0;
+        self.uncounted = false;
+        self.generation += 1;
+        self.blank = false;
     }
 
     /// What a `prompt` says, as the run keeps it.

@@ -15,6 +15,7 @@ use crate::list::Listed;
 use crate::model::{Block, File};
 use crate::object::Object;
 use crate::ports::Millis;
+use crate::rooms::{Room, enter};
 use crate::run::{Ended, Outcome, Steered};
 use serde_json::Value;
 
@@ -93,8 +94,10 @@ impl Session {
         Some((Some(first.run.clone()), Entry::Taken { message: first.message().into() }))
     }
 
-    /// What happens to the queue. `None`: it does not fit.
+    /// What happens to the queue. `None`: it does not fit. A door of the room `past`.
+    #[inline(never)]
     pub(super) fn fold_queue(&mut self, header: &Header, entry: OfQueue<'_>) -> Option<()> {
+        enter(Room::Past);
         match entry {
             OfQueue::Queued { mode, prompt } => {
                 let (at, run) = (header.at, header.run.clone()?);
@@ -160,8 +163,10 @@ impl Session {
     }
 
     /// Nothing waits any more. The runs that now never begin are over. The runs of messages that have entered another run
-    /// are over too, because the rows that say so are erased.
+    /// are over too, because the rows that say so are erased. A door of the room `past`.
+    #[inline(never)]
     pub(super) fn empty_queue(&mut self, at: Millis) {
+        enter(Room::Past);
         let waiting = std::mem::take(&mut self.queue).into_iter().map(|queued| (queued.run, queued.at));
         let entered = self.all_runs().flat_map(|run| &run.steered).map(|steered| steered.queued.clone());
         for (run, started_at) in entered.list().into_iter().chain(waiting) {

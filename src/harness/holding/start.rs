@@ -15,7 +15,7 @@ use crate::harness::reads::{After, Reads, Waiting};
 use crate::harness::runner::Runner;
 use crate::journal::{Ask, Entry, StoppedBy};
 use crate::list::Listed;
-use crate::ports::{Commit, Durability, Part, Read, Rows, StoreError, Table, Write};
+use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use crate::run::Run;
 use crate::session::Session;
 use serde_json::Value;
@@ -364,6 +364,36 @@ impl Holding {
         core.lifecycle = Lifecycle::Stopped;
         core.sessions.let_all_go();
         core.runs.forget();
+    }
+
+    /// Whether what is on its way is the start of an agent.
+    pub(in crate::harness) fn runs_next(&self) -> bool {
+        self.start.as_ref().is_some_and(|start| !start.borrows())
+    }
+
+    /// The workspace is given back before anything in it was touched.
+    pub(in crate::harness) fn begin_not(&mut self, core: &mut Core, runner: &mut Runner, error: &ErrorInfo) {
+        self.give_back(core, runner);
+        if let Some(start) = self.start.take() {
+            self.give_up_start(core, start, error);
+        }
+    }
+}
+
+impl Reads {
+    /// Reads the first session of a workspace in which there is none yet: somebody may have begun it meanwhile.
+    pub(in crate::harness) fn load_first(&mut self, core: &mut Core) {
+        core.sessions.forget_heads();
+        self.load(core, vec![DEFAULT_SESSION.into()], Vec::new());
+    }
+
+    /// Reads these journals.
+    pub(in crate::harness) fn load(&mut self, core: &mut Core, sessions: Vec<String>, files: Vec<Key>) {
+        let of = |session: &String, table| Read::all(table, vec![session.as_str().into()]);
+        let tables = [Table::Entries, Table::Heads, Table::Drafts];
+        let reads = sessions.iter().flat_map(|session| tables.map(|table| of(session, table))).list();
+        // What is left of an arrival goes first.
+        self.read_after_commit(core, reads, After::Load { sessions, files });
     }
 }
 

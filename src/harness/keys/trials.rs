@@ -15,6 +15,7 @@ use crate::list::Listed;
 use crate::model::errors::refuses_key;
 use crate::object::Object;
 use crate::ports::{HttpRequest, Millis};
+use crate::rooms::{Room, enter};
 use serde_json::Value;
 use std::rc::Rc;
 
@@ -128,8 +129,10 @@ impl Keys {
 }
 
 impl Trial {
-    /// Answers its command by what came of it: the body of the answer, or what went wrong.
+    /// Answers its command by what came of it: the body of the answer, or what went wrong. A door of the room `more`.
+    #[inline(never)]
     fn answer(self, core: &mut Core, said: Result<String, ErrorInfo>) {
+        enter(Room::More);
         let Trial { command, list, http, .. } = self;
         let models = said.and_then(|body| http.preset.wire.models(&http.endpoint, list, &body));
         let models = models

@@ -17,6 +17,7 @@ use crate::list::Listed;
 use crate::maps::Few;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
 use crate::protocol::Request;
+use crate::rooms::{Room, enter};
 use crate::tools::{ToolText, pages};
 use crate::workspace::{Missed, Op, Outcome, PageTree, Pending, Plan};
 use serde_json::Value;
@@ -151,6 +152,7 @@ impl Pages {
     /// `pages.<name>` of the page's own code.
     #[inline(never)]
     pub(in crate::harness) fn page_command(&mut self, core: &mut Core, command: u32, request: &Request) {
+        enter(Room::Pages);
         let what = What::Op(Op::of(request));
         self.page_job(core, Job { owner: Owner::Command(command), what, pending: None });
     }
@@ -158,6 +160,7 @@ impl Pages {
     /// A page tool whose arguments have passed the gate.
     #[inline(never)]
     pub(in crate::harness) fn page_tool(&mut self, core: &mut Core, owner: Owner, name: String, args: Value) {
+        enter(Room::Pages);
         self.page_job(core, Job { owner, what: What::Tool { name, args }, pending: None });
     }
 
@@ -226,6 +229,7 @@ impl Pages {
         read: u64,
         result: Result<Vec<Rows>, StoreError>,
     ) {
+        enter(Room::Pages);
         match (self.reads.remove(read), result.map_err(|error| error.info())) {
             (Some(After::Pages(refresh)), Ok(rows)) => self.pages_read(core, refresh, rows),
             (Some(After::Pages(refresh)), Err(error)) => self.refresh_failed(core, refresh, &error),
@@ -302,6 +306,7 @@ impl Pages {
     /// Sends the next change of pages, in a commit of its own. `false`: nothing changed.
     #[inline(never)]
     pub(in crate::harness) fn send_page_commit(&mut self, core: &mut Core) -> bool {
+        enter(Room::Pages);
         let Some(job) = self.jobs.pop_front() else { return false };
         if !core.is_wanted(&job) {
             return true;
@@ -344,6 +349,7 @@ impl Pages {
 
     #[inline(never)]
     pub(in crate::harness) fn page_committed(&mut self, core: &mut Core, result: Result<(), StoreError>) {
+        enter(Room::Pages);
         let Some((_, job, step)) = self.commit.take() else { return };
         match result {
             Ok(()) => {

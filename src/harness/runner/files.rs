@@ -15,6 +15,7 @@ use crate::list::Listed;
 use crate::model::{Block, File, FileKind, Peer};
 use crate::ports::{Key, Part, Table, Write};
 use crate::protocol::{Args, Members};
+use crate::rooms::{Room, enter};
 use crate::session::{Session, files_of};
 use serde_json::Value;
 
@@ -122,6 +123,22 @@ impl Runner {
         kept: usize,
         args: &Value,
     ) -> Result<Vec<Block>, ErrorInfo> {
+        if args.get("files").is_none_or(Value::is_null) {
+            return Ok(Vec::new());
+        }
+        self.looked_at_files(core, session, kept, args)
+    }
+
+    /// The same where there are any. A door of the room `past`.
+    #[inline(never)]
+    fn looked_at_files(
+        &self,
+        core: &Core,
+        session: &str,
+        kept: usize,
+        args: &Value,
+    ) -> Result<Vec<Block>, ErrorInfo> {
+        enter(Room::Past);
         let mut files = files(args)?;
         let runs = core.session(session).and_then(|session| session.runs.get(..kept)).unwrap_or_default();
         let waiting = core.session(session).into_iter().flat_map(Session::queued_files);
@@ -160,8 +177,10 @@ impl Runner {
         }
     }
 
-    /// A session that is not in our hands says it by its head.
+    /// A session that is not in our hands says it by its head. A door of the room `past`.
+    #[inline(never)]
     fn is_file_used(&self, core: &Core, id: &str) -> bool {
+        enter(Room::Past);
         let by_head = |(session, head): (&str, &Head)| {
             let files = head.value.get("files").unwrap_or(&Value::Null);
             !core.sessions.has(session) && json::items(files).iter().any(|file| file.as_str() == Some(id))

@@ -13,12 +13,15 @@ use crate::harness::runner::permission::not_asked;
 use crate::journal::{Answer, AskReason, Entry};
 use crate::json::json;
 use crate::object::Object;
+use crate::rooms::{Room, enter};
 use crate::tools::{Caller, Checked, Definition, Facts, Origin, Permit, Wanted, decide, policy};
 use serde_json::Value;
 
 impl Runner {
-    /// Goes on with a call: it runs, somebody is asked, or it is refused.
+    /// Goes on with a call: it runs, somebody is asked, or it is refused. A door of the room `more`.
+    #[inline(never)]
     pub(in crate::harness) fn page_call(&mut self, core: &mut Core, call: PageCall) {
+        enter(Room::More);
         let command = call.command;
         if let Err(error) = self.next_of_page_call(core, call) {
             core.reply_now(command, Err(core.secrets.scrubbed_error(error)));
@@ -111,9 +114,23 @@ impl Runner {
         answer: Answer,
         word: Option<&str>,
     ) -> bool {
-        let Some(at) = self.calls.page_questions.iter().position(|asked| asked.id() == request) else {
-            return false;
-        };
+        let asked = self.calls.page_questions.iter().position(|asked| asked.id() == request);
+        if let Some(at) = asked {
+            self.go_on_with_page_call(core, at, request, answer, word);
+        }
+        asked.is_some()
+    }
+
+    /// The other door.
+    #[inline(never)]
+    fn go_on_with_page_call(
+        &mut self,
+        core: &mut Core,
+        at: usize,
+        request: &str,
+        answer: Answer,
+        word: Option<&str>,
+    ) {
         let PageQuestion { mut call, definition, .. } = self.calls.page_questions.remove(at);
         let mut event = core.detail(DEFAULT_SESSION);
         event.text("requestId", request).text("answer", answer.as_str());
@@ -123,8 +140,7 @@ impl Runner {
             if let Some(word) = word {
                 error = error.hint(word);
             }
-            core.reply_now(call.command, Err(error));
-            return true;
+            return core.reply_now(call.command, Err(error));
         }
         // Where no agent runs there is no session that it could hold for.
         if answer == Answer::AlwaysAllow && core.session(DEFAULT_SESSION).is_some() {
@@ -133,6 +149,5 @@ impl Runner {
         }
         call.answers.allowed = Some(definition);
         self.page_call(core, call);
-        true
     }
 }

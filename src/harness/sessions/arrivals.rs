@@ -26,6 +26,7 @@ use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::{Key, Rows, Table, Write};
 use crate::protocol::{Command, Members, Request};
+use crate::rooms::{Room, enter};
 use crate::session::carry::{self, Reader, adopt};
 use crate::session::{Session, operator};
 use serde_json::Value;
@@ -40,6 +41,7 @@ pub(in crate::harness) fn page(
     rows: &[(Key, String)],
     head: &str,
 ) -> Result<Value, ErrorInfo> {
+    enter(Room::Carry);
     let from = args.whole("from").unwrap_or_default();
     let mut sum = args.needed("hash").to_owned();
     let mut page = Object::new();
@@ -121,6 +123,7 @@ impl Reads {
         rows: &[Rows],
         signatures: Option<&[String]>,
     ) {
+        enter(Room::Carry);
         let (mut accepted, mut signed) = (Ok(()), false);
         if let Some((_, head)) = rows.iter().skip(1).flatten().next() {
             let Some(arrival) = &mut core.sessions.arrival else {
@@ -154,6 +157,7 @@ impl Holding {
         runner: &mut Runner,
         command: u32,
     ) -> Result<(), ErrorInfo> {
+        enter(Room::Carry);
         let arrival = core.sessions.arrival.as_mut().filter(|arrival| arrival.id.is_none());
         arrival.ok_or_else(nothing_arrives)?.waiting = Some(command);
         if core.lifecycle == Lifecycle::Running {
@@ -167,6 +171,7 @@ impl Holding {
     /// The workspace is ours: the session that arrives gets its place.
     #[inline(never)]
     pub(in crate::harness) fn let_in(&mut self, core: &mut Core, runner: &mut Runner) {
+        enter(Room::Carry);
         let Some(arrival) = &mut core.sessions.arrival else { return };
         let Some(command) = arrival.waiting.take() else { return };
         let (rows, own) = (std::mem::take(&mut arrival.rows), arrival.session.id.clone());
@@ -258,6 +263,7 @@ impl Harness {
     /// A step of an import, or of a replay.
     #[inline(never)]
     pub(in crate::harness) fn carry(&mut self, command: u32, request: &Request) -> Result<(), ErrorInfo> {
+        enter(Room::Carry);
         let (args, replays) = (request.args(), request.command == Command::SessionsReplay);
         let lines = || args.needed("lines").split('\n');
         match args.needed("step") {
@@ -351,6 +357,7 @@ impl Harness {
         entries: &Rows,
         whole: Session,
     ) -> Result<(), ErrorInfo> {
+        enter(Room::Carry);
         let (request, args) = (&waiting.request, waiting.request.args());
         operator::may(self.core.operator(), operator::Action::Fork, whole.record(), self.core.now)?;
         let at = args.whole("at").unwrap_or(whole.seq());

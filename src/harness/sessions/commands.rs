@@ -60,7 +60,6 @@ impl Core {
     }
 
     /// The heads were read for a list. When it was asked for, and whether another tab works here.
-    #[inline(never)]
     pub(in crate::harness) fn heads_read(
         &mut self,
         command: u32,

@@ -18,6 +18,7 @@ use crate::model::Block;
 use crate::object::Object;
 use crate::ports::Millis;
 use crate::protocol::Members;
+use crate::rooms::{Room, enter};
 use crate::run::Run;
 use crate::session::Session;
 use crate::session::activity::{Activity, Facts, PROMPT_TAIL, of_run, of_session};
@@ -41,12 +42,15 @@ impl Core {
 }
 
 impl Calls {
-    /// What `sessions.output` says of a session, in our hands or only looked at, or of a run in it.
+    /// What `sessions.output` says of a session, in our hands or only looked at, or of a run in it. A door of the room
+    /// `more`.
+    #[inline(never)]
     pub(in crate::harness) fn output_of(
         &self,
         session: &Session,
         args: Members<'_>,
     ) -> Result<Value, ErrorInfo> {
+        enter(Room::More);
         let output = self.output(session, args.needed("id"))?;
         let tail = args.whole("tail").map(|bytes| output.total().saturating_sub(bytes));
         let from = args.whole("from").unwrap_or_default().max(tail.unwrap_or_default());
@@ -55,13 +59,15 @@ impl Calls {
         Ok(Object::new().text("text", &text).number("before", before as u64).number("offset", offset).done())
     }
 
-    /// What goes on in a session, or in a run of it.
+    /// What goes on in a session, or in a run of it. The other door.
+    #[inline(never)]
     pub(in crate::harness) fn activity(
         &self,
         core: &Core,
         session: &Session,
         id: &str,
     ) -> Result<Activity, ErrorInfo> {
+        enter(Room::More);
         if waits_for_its_turn(session, id) {
             return Ok(Activity::Waiting);
         }

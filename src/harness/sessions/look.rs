@@ -268,7 +268,6 @@ impl Reads {
 
 impl Reads {
     /// Answers from the rows of a journal, also where another tab holds the session.
-    #[inline(never)]
     fn answer_by_rows(
         &mut self,
         core: &mut Core,
@@ -334,11 +333,28 @@ impl Harness {
     pub(in crate::harness) fn found(&mut self, mut waiting: Waiting, rows: &[Rows]) {
         let row = rows.first().and_then(|rows| rows.first());
         waiting.session = row.map_or_else(|| DEFAULT_SESSION.into(), |(_, session)| session.clone());
-        if self.core.sessions.has(&waiting.session) && !waiting.by_rows() {
-            self.look(waiting, &[], None);
-        } else {
-            self.reads.look_at(&mut self.core, waiting);
+        if !self.core.sessions.has(&waiting.session) || waiting.by_rows() {
+            return self.reads.look_at(&mut self.core, waiting);
         }
+        let command = waiting.command;
+        if let Err(error) = self.dispatch_waiting(waiting) {
+            self.core.reply_now(command, Err(error));
+        }
+    }
+
+    /// Nothing is stored of the session that a command would read.
+    pub(in crate::harness) fn look_at_nothing(&mut self, waiting: Waiting) -> Result<(), ErrorInfo> {
+        self.core.by = waiting.by.clone();
+        let Waiting { command, session, request, .. } = &waiting;
+        // A start may have come first.
+        if self.core.sessions.has(session) {
+            return self.dispatch_waiting(waiting);
+        }
+        if session != DEFAULT_SESSION {
+            return Err(no_session_for(request.command, session));
+        }
+        let none = Session::with(session, &self.core.engine);
+        self.runner.calls.answer_look(&mut self.core, *command, &none, request)
     }
 
     /// The session of a command was read.

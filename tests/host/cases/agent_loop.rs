@@ -1002,6 +1002,7 @@ fn a_clearing_that_was_cut_short_is_finished_by_the_next_start() {
     send(&mut world, "my secret garden");
     world.answers(0, says("roses"));
     world.command(0, "clearConversation", json!({}));
+    world.finish_room(0, 0, Ok(()));
     world.finish_commit(0, Ok(()));
     let mut world = lost(world, json!({}));
     let rows = world.disk.read(&Read::all(Table::Entries, Vec::new()));

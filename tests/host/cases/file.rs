@@ -140,6 +140,7 @@ fn a_page_that_is_lost_leaves_both_or_nothing() {
     for lands in [false, true] {
         let mut world = with("custom");
         world.command(0, "sendMessage", json!({ "text": "look", "files": files(&[1]) }));
+        world.finish_room(0, 0, Ok(()));
         world.crash(0, lands);
         assert_eq!(stored(&world).len(), usize::from(lands));
         world.equip(0);

@@ -3,6 +3,7 @@
 use crate::support::calm;
 use crate::support::sim::World;
 use lodger::error::Code;
+use lodger::protocol::Command;
 use lodger::rooms::Room;
 use serde_json::{Value, json};
 
@@ -131,7 +132,7 @@ fn a_standby_has_its_rooms_before_it_takes_over_and_a_fresh_instance_asks_for_th
     let mut joins = config("anthropic");
     joins["ifRunning"] = "join".into();
     let joined = world.command(standby, "startAgent", joins);
-    assert_eq!(world.pages[standby].awaited, [Room::Anthropic]);
+    assert_eq!(world.pages[standby].awaited, [Room::Anthropic, Room::Past]);
     world.settle(standby);
     let refused = world.pages[standby].asked[&joined].answer.clone().unwrap().unwrap_err();
     assert_eq!(refused.code, Code::AlreadyRunning);
@@ -146,6 +147,105 @@ fn a_standby_has_its_rooms_before_it_takes_over_and_a_fresh_instance_asks_for_th
     // The page that died has come back with a module in which no room is.
     world.command(0, "startAgent", config("anthropic"));
     assert_eq!(world.pages[0].awaited, [Room::Anthropic]);
+}
+
+#[test]
+fn a_first_conversation_needs_no_more_than_its_wire() {
+    let mut world = opened();
+    assert_eq!(world.must(0, "history", json!({})), json!([]));
+    let start = world.command(0, "startAgent", config("anthropic"));
+    world.finish_room(0, 0, Ok(()));
+    world.settle_without_rooms(0);
+    assert!(answered(&world, start));
+    let run = calm::send(&mut world, "hello");
+    world.answers(0, calm::says("done"));
+    let result = world.command(0, "result", json!({ "runId": run }));
+    let history = world.command(0, "history", json!({}));
+    world.settle_without_rooms(0);
+    assert!(answered(&world, result) && answered(&world, history));
+    world.command(0, "stopAgent", json!({}));
+    world.settle_without_rooms(0);
+    assert!(world.pages[0].awaited.is_empty());
+    // The second one has a past.
+    world.command(0, "startAgent", config("anthropic"));
+    world.settle_without_rooms(0);
+    assert_eq!(world.pages[0].awaited, [Room::Past]);
+    world.settle(0);
+    assert_eq!(calm::status(&world)["lifecycle"], "Running");
+}
+
+#[test]
+fn what_is_given_says_which_rooms_are_needed() {
+    let skilled = |mut config: Value| {
+        config["skills"] = json!([{ "name": "greet", "description": "Greets.", "template": "Hello." }]);
+        config
+    };
+    let needs = [
+        ("sendMessage", json!({ "text": "hello", "whenBusy": "queue" }), vec![Room::Past]),
+        ("sendMessage", json!({ "text": "hello", "schema": { "json": "{}" } }), vec![Room::Past]),
+        ("sendMessage", json!({ "text": "hello", "metadata": { "schema": 1 } }), vec![]),
+        ("startAgent", skilled(config("anthropic")), vec![Room::Anthropic, Room::More]),
+        ("tools.execute", json!({ "name": "look" }), vec![Room::More]),
+        ("sessions.launch", json!({ "id": "a", "messages": [] }), vec![Room::More, Room::Past]),
+        ("sessions.list", json!({}), vec![Room::More, Room::Past]),
+        ("sessions.journal", json!({ "id": "default" }), vec![Room::Past]),
+        ("sessions.fork", json!({ "id": "default" }), vec![Room::Carry, Room::Past]),
+    ];
+    for (command, args, rooms) in needs {
+        let mut world = opened();
+        world.command(0, command, args);
+        assert_eq!(world.pages[0].awaited, rooms, "{command}");
+    }
+}
+
+#[test]
+fn skills_of_the_account_bring_their_room_and_a_start_that_does_not_get_it_is_given_up() {
+    let mut world = opened();
+    let skill =
+        json!({ "name": "greet", "description": "Greets.", "template": "Hello.", "scope": "account" });
+    world.account.insert(("another workspace".into(), "greet".into()), skill.to_string());
+    let start = world.command(0, "startAgent", config("anthropic"));
+    world.finish_room(0, 0, Ok(()));
+    world.settle_without_rooms(0);
+    assert_eq!(world.pages[0].awaited, [Room::More]);
+    world.finish_room(0, 0, Err("offline".into()));
+    world.settle_without_rooms(0);
+    assert_eq!(code(&world, start), Some(Code::WasmUnavailable));
+    assert_eq!(calm::status(&world)["lifecycle"], "Stopped");
+    world.must(0, "startAgent", config("anthropic"));
+}
+
+#[test]
+fn a_past_that_nobody_can_read_gives_the_workspace_back_and_is_asked_for_again() {
+    let mut world = opened();
+    world.must(0, "startAgent", config("anthropic"));
+    calm::send(&mut world, "hello");
+    world.crash(0, true);
+    world.equip(0);
+    let start = world.command(0, "startAgent", config("anthropic"));
+    let reads = world.command(0, "history", json!({ "sessionId": "default" }));
+    world.finish_room(0, 0, Ok(()));
+    world.settle_without_rooms(0);
+    assert_eq!(world.pages[0].awaited, [Room::Past]);
+    world.finish_room(0, 0, Err("offline".into()));
+    world.settle_without_rooms(0);
+    assert_eq!(code(&world, start), Some(Code::WasmUnavailable));
+    assert_eq!(calm::status(&world)["lifecycle"], "Stopped");
+    assert!(answered(&world, reads));
+    // What a page may have of it is looked at when it is asked for again; the run is there.
+    let other = world.open();
+    world.command(other, "startAgent", config("anthropic"));
+    world.settle(other);
+    assert!(world.must(other, "history", json!({})).to_string().contains("hello"));
+    assert_eq!(world.must(other, "resume", json!({}))["status"], "accepted");
+}
+
+#[test]
+fn what_carries_sessions_reads_them_too() {
+    for command in Command::ALL {
+        let rooms = command.row().rooms;
+        assert!(!rooms.has(Room::Carry) || rooms.has(Room::Past), "{command:?}");
+    }
 }
 
 #[test]

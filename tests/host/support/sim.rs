@@ -15,13 +15,13 @@ use super::strict::check_request;
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{
-    Action, By, CallKey, Harness, Http, Input, Lifecycle, ModelRequest, Notice, Options, Provider,
+    Action, By, CallKey, Harness, Http, Input, Lifecycle, ModelRequest, Notice, Options, Provider, rooms_of,
 };
 use lodger::model::{Answer, Delta, StopReason, Usage, Wire};
 use lodger::ports::marks::fill;
 use lodger::ports::{Commit, HttpRequest, MemoryStore, Millis, Read, Rows, StoreError, Table, Write};
 use lodger::protocol::read;
-use lodger::rooms::{Room, Rooms};
+use lodger::rooms::{Room, Rooms, entered};
 use lodger::run::{CallState, Run, Said};
 use lodger::session::Session;
 use serde_json::{Value, json};
@@ -316,7 +316,7 @@ impl World {
             reads: Vec::new(),
             accounts: Vec::new(),
             awaited: Vec::new(),
-            rooms: Rooms::NONE,
+            rooms: rooms_of(page_tools),
             signing: Vec::new(),
             wants_lock: false,
             peeks: false,
@@ -363,12 +363,25 @@ impl World {
     pub fn handle(&mut self, page: usize, input: Input) {
         self.log(|| format!("{page} <- {input:?}"));
         let now = self.now;
+        // What the world looks at by itself enters rooms too.
+        let _ = entered();
         self.pages[page].harness.handle(now, input);
+        self.enters_what_is_there(page);
         self.pump(page);
     }
 
+    /// No door is passed before its room has come.
+    fn enters_what_is_there(&self, page: usize) {
+        let lacks = entered().but(self.pages[page].rooms);
+        assert!(lacks.is_empty(), "broken law: {lacks:?} is entered and has not come");
+    }
+
     fn pump(&mut self, page: usize) {
-        while let Some(action) = self.pages[page].harness.poll(self.now) {
+        loop {
+            let _ = entered();
+            let action = self.pages[page].harness.poll(self.now);
+            self.enters_what_is_there(page);
+            let Some(action) = action else { break };
             self.log(|| format!("{page} -> {action:?}"));
             if let Err(broken) = self.act(page, action) {
                 panic!("broken law: {broken}");

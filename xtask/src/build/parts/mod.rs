@@ -17,14 +17,16 @@ pub use plan::Room;
 use std::hash::{DefaultHasher, Hash};
 
 /// The rooms of `src/rooms.rs`, and where each is entered.
-const ROOMS: [Room; 6] = [
+const ROOMS: [Room; 7] = [
     Room {
         name: "anthropic",
+        on: &[],
         doors: &["model::anthropic::encode_message", "model::anthropic::write", "model::anthropic::CODEC*"],
         code: &["model::anthropic::"],
     },
     Room {
         name: "chat",
+        on: &[],
         doors: &[
             "model::openai_chat::encode_message",
             "model::openai_chat::write",
@@ -38,6 +40,7 @@ const ROOMS: [Room; 6] = [
     },
     Room {
         name: "responses",
+        on: &[],
         doors: &[
             "model::openai_responses::encode_message",
             "model::openai_responses::write",
@@ -47,6 +50,7 @@ const ROOMS: [Room; 6] = [
     },
     Room {
         name: "pages",
+        on: &[],
         doors: &[
             "harness::pages::Pages>::page_command",
             "harness::pages::Pages>::page_tool",
@@ -59,6 +63,7 @@ const ROOMS: [Room; 6] = [
     },
     Room {
         name: "carry",
+        on: &["past"],
         doors: &[
             "harness::Harness>::carry",
             "harness::holding::Holding>::admit",
@@ -71,12 +76,44 @@ const ROOMS: [Room; 6] = [
     },
     Room {
         name: "more",
+        on: &[],
         doors: &[
             "harness::Harness>::dispatch_more",
-            "harness::reads::Reads>::answer_by_rows",
-            "harness::core::Core>::heads_read",
+            "harness::runner::Runner>::page_call",
+            "harness::runner::Runner>::go_on_with_page_call",
+            "harness::calls::Calls>::output_of",
+            "harness::calls::Calls>::activity",
+            "harness::keys::trials::Trial>::answer",
+            "prompt::skills::Skill>::parse",
+            "browser::vault::ask",
+            "browser::fetch::made",
+            "browser::pump::Pump>::storage",
         ],
-        code: &["harness::sessions::bench::"],
+        code: &["harness::sessions::bench::", "session::output::"],
+    },
+    Room {
+        name: "past",
+        on: &[],
+        doors: &[
+            "harness::Harness>::judge_rows",
+            "harness::Harness>::rows_read",
+            "harness::holding::Holding>::clear",
+            "harness::runner::Runner>::looked_at_files",
+            "harness::runner::Runner>::is_file_used",
+            "session::Session>::fold_adopted",
+            "session::Session>::fold_cleared",
+            "session::Session>::fold_queue",
+            "session::Session>::empty_queue",
+            "model::form::Form>::of",
+            "browser::bytes::send",
+            "browser::bytes::give",
+            "browser::bytes::fill*",
+        ],
+        code: &[
+            "harness::sessions::look::load",
+            "journal::entry::Entry>::from_json",
+            "session::Session>::load",
+        ],
     },
 ];
 
@@ -133,7 +170,7 @@ mod tests {
 
     const NAMES: [&str; 6] =
         ["log", "lodger::start", "lodger::room::door", "inner", "both", "lodger::room::by_table"];
-    const HOUSE: [Room; 1] = [Room { name: "room", doors: &["room::door"], code: &[] }];
+    const HOUSE: [Room; 1] = [Room { name: "room", on: &[], doors: &["room::door"], code: &[] }];
 
     /// One import and five functions. The world calls the first, which passes the door; what is behind it takes the
     /// address of the last by a piece of data.
@@ -238,21 +275,30 @@ mod tests {
             let module = optimised::read(&wasm).unwrap();
             plan::plan(&linked, &module, &[room]).map(drop).map_err(|error| error.to_string())
         };
-        let room = Room { name: "room", doors: &["room::door"], code: &["room::"] };
+        let room = Room { name: "room", on: &[], doors: &["room::door"], code: &["room::"] };
         let refused = planned(room).unwrap_err();
         assert!(refused.contains("is lodger::room::by_table <- lodger::start"), "{refused}");
-        let room = Room { name: "room", doors: &["room::door", "room::by_table", "room::gone"], code: &[] };
+        let room =
+            Room { name: "room", on: &[], doors: &["room::door", "room::by_table", "room::gone"], code: &[] };
         assert!(planned(room).unwrap_err().contains("there is no door room::gone"));
-        let room = Room { name: "room", doors: &["room::door", "room::by_table"], code: &["room::"] };
+        let room =
+            Room { name: "room", on: &[], doors: &["room::door", "room::by_table"], code: &["room::"] };
         assert_eq!(planned(room), Ok(()));
     }
 
     #[test]
     fn what_two_rooms_need_is_in_neither() {
-        let by_table = Room { name: "other", doors: &["room::by_*"], code: &[] };
-        let rooms = [Room { name: "room", doors: &["room::door"], code: &[] }, by_table];
+        let by_table = Room { name: "other", on: &[], doors: &["room::by_*"], code: &[] };
+        let rooms = [Room { name: "room", on: &[], doors: &["room::door"], code: &[] }, by_table];
         // The data is needed by what both need.
         assert_eq!(parts(|_| {}, &rooms), [(vec![2], 0), (vec![5], 0)]);
+    }
+
+    #[test]
+    fn what_a_room_needs_that_stands_on_another_is_in_that_one() {
+        let by_table = Room { name: "other", on: &["room"], doors: &["room::by_*"], code: &[] };
+        let rooms = [Room { name: "room", on: &[], doors: &["room::door"], code: &[] }, by_table];
+        assert_eq!(parts(|_| {}, &rooms), [(vec![2, 3], 20), (vec![5], 0)]);
     }
 
     /// Functions in the table, as segments, and how many bodies there are.

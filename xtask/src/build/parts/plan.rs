@@ -1,8 +1,9 @@
 //! Which functions and which data go into which part of the module.
 //!
 //! Decides by what can be reached: a room's part has what is reached through the doors of that room alone. What two
-//! rooms need, and what is reached by any other way, stays in the main module. Promises: as long as no door of a room is
-//! passed before its part has arrived, nothing of the part is asked for.
+//! rooms need, and what is reached by any other way, stays in the main module; but a room that stands on another one
+//! shares that one's part. Promises: as long as no door of a room is passed before its part has arrived, nothing of the
+//! part is asked for.
 
 use super::linked::Linked;
 use super::optimised::Optimised;
@@ -13,6 +14,8 @@ use std::ops::Range;
 /// What may become a part of the module of its own.
 pub struct Room {
     pub name: &'static str,
+    /// The rooms that are there whenever this one is entered. What only they and this one need is in theirs.
+    pub on: &'static [&'static str],
     /// The functions by which it is entered, as paths in the crate; `model::ollama::*` stands for all that begin so.
     pub doors: &'static [&'static str],
     /// How the paths begin of what may be in its part only.
@@ -175,7 +178,11 @@ pub fn plan(linked: &Linked, module: &Optimised<'_>, rooms: &[Room]) -> Result<V
 
     let mut parts: Vec<Part> = rooms.iter().map(|_| Part::default()).collect();
     let part_of = |needs: Needs| {
-        (needs & MAIN == 0 && needs.count_ones() == 1).then(|| needs.trailing_zeros() as usize - 1)
+        let needing: Vec<usize> = (0..rooms.len()).filter(|room| needs >> 1 & 1 << room != 0).collect();
+        let serves = |&room: &usize| {
+            needing.iter().all(|&other| other == room || rooms[other].on.contains(&rooms[room].name))
+        };
+        needing.iter().copied().find(serves).filter(|_| needs & MAIN == 0)
     };
     for (n, function) in module.functions.iter().enumerate() {
         if function.import.is_some() {
