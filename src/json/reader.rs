@@ -3,7 +3,6 @@
 //! Decides what is JSON: the standard, to the letter. Promises: nothing is copied that need not be, nothing is looked at
 //! twice, and only [`Reader::string`] ever makes a copy; every event of every stream goes through here.
 
-use crate::find;
 use std::borrow::Cow;
 
 #[cfg(test)]
@@ -32,13 +31,6 @@ impl<'a> Reader<'a> {
         let rest = self.text.as_bytes().get(self.at..)?;
         self.at += text.len();
         rest.starts_with(text.as_bytes()).then_some(())
-    }
-
-    /// A number that is whole and not negative.
-    pub fn whole(&mut self) -> Option<u32> {
-        let begin = self.at;
-        self.number()?;
-        u32::try_from(find::whole(self.text.get(begin..self.at)?)?).ok()
     }
 
     fn peek(&self) -> Option<u8> {

@@ -6,11 +6,13 @@
 //! call whose arguments may be incomplete is left out. Leaves to others: what the wire's events mean
 //! (the codecs).
 
+use super::alike::addresses;
 use super::json::{Members, is_object, push_string};
 use super::{Answer, Block, Delta, DeltaKind, StopReason, Usage, drop_open_server_calls};
 use crate::json::push_text;
 use crate::list::Listed;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// What has come so far.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +20,8 @@ pub(super) struct Assembler {
     parts: Vec<Part>,
     /// How many parts have a number.
     shown: u32,
+    /// What was appended last, and to what.
+    pub(super) grown: Grown,
     /// Why it ended, once that is known.
     pub(super) stop: Option<StopReason>,
     /// What it cost so far.
@@ -28,6 +32,25 @@ pub(super) struct Assembler {
     pub(super) id: Option<String>,
     /// What the provider added to the whole answer, as a JSON object; empty: nothing. A raw block at its end.
     pub(super) extra: String,
+}
+
+/// What an event has appended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Grown {
+    /// How often.
+    pub(super) times: u32,
+    /// Where the last text lies in memory.
+    pub(super) text: Range<usize>,
+    /// The place of the part that it was appended to.
+    at: usize,
+}
+
+impl Grown {
+    fn note(&mut self, at: usize, piece: &str) {
+        if !piece.is_empty() {
+            *self = Grown { times: self.times + 1, text: addresses(piece), at };
+        }
+    }
 }
 
 /// One block under construction.
@@ -98,7 +121,7 @@ impl Part {
     }
 
     /// Adds a piece of what a tool is given. False where the block has no input.
-    pub(super) fn add_input(&mut self, piece: &str) -> bool {
+    fn add_input(&mut self, piece: &str) -> bool {
         match &mut self.body {
             Body::Call { arguments, whole, .. } => {
                 if !piece.is_empty() {
@@ -181,10 +204,27 @@ impl Assembler {
             Body::Call { .. } | Body::Raw { .. } => return false,
         };
         if let (Some(number), false) = (part.number, piece.is_empty()) {
+            self.grown.note(place, piece);
             text.push_str(piece);
             sink(Delta { part: number, kind, text: piece });
         }
         true
+    }
+
+    /// Adds a piece of what a tool is given. False where the block has no input.
+    pub(super) fn add_input(&mut self, at: usize, piece: &str) -> bool {
+        self.grown.note(at, piece);
+        self.parts.get_mut(at).is_some_and(|part| part.add_input(piece))
+    }
+
+    /// Appends to what the last piece was appended to.
+    pub(super) fn go_on(&mut self, piece: &str, sink: &mut dyn FnMut(Delta<'_>)) {
+        let at = self.grown.at;
+        match self.parts.get_mut(at) {
+            Some(Part { body: Body::Text(_) | Body::Thinking { .. }, .. }) => self.append(at, piece, sink),
+            Some(part) => part.add_input(piece),
+            None => false,
+        };
     }
 
     /// Tells of a tool call whose name is known.
@@ -222,7 +262,7 @@ impl Assembler {
 
     /// The answer as far as it came.
     pub(super) fn into_answer(self) -> Answer {
-        let Assembler { parts, shown, mut stop, usage, model, id, extra } = self;
+        let Assembler { parts, shown, mut stop, usage, model, id, extra, .. } = self;
         let mut blocks = Vec::new();
         let mut ids: Vec<String> = Vec::new();
         for part in parts {

@@ -4,6 +4,7 @@
 //! bytes; after an error nothing more is read, and what had come is still there. Leaves to others: what one
 //! event means (the codecs).
 
+use super::alike::Alike;
 use super::assembler::Assembler;
 use super::errors::{broken, no_stream, protocol};
 use super::lines::Lines;
@@ -81,12 +82,34 @@ impl Frames {
 #[derive(Debug)]
 pub struct Decoder {
     frames: Frames,
-    stream: Box<dyn Stream>,
+    events: Events,
     /// It reads what a custom provider yields.
     custom: bool,
-    answer: Assembler,
     failed: Option<ErrorInfo>,
     head: Vec<u8>,
+}
+
+/// What has become of the events so far.
+#[derive(Debug)]
+struct Events {
+    stream: Box<dyn Stream>,
+    before: Alike,
+    answer: Assembler,
+}
+
+impl Events {
+    fn take(&mut self, name: &str, data: &str, sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), ErrorInfo> {
+        if let Some(text) = self.before.text(data) {
+            self.answer.go_on(&text, sink);
+            return Ok(());
+        }
+        self.before.forget();
+        self.answer.grown.times = 0;
+        if self.stream.event(name, data, &mut self.answer, sink)? && self.answer.grown.times == 1 {
+            self.before.keep(data, &self.answer.grown.text);
+        }
+        Ok(())
+    }
 }
 
 impl Decoder {
@@ -102,8 +125,9 @@ impl Decoder {
     }
 
     fn of(codec: &Codec, custom: bool) -> Self {
-        let (frames, stream) = (Frames::of(codec), (codec.stream)());
-        Decoder { frames, stream, custom, answer: Assembler::default(), failed: None, head: Vec::new() }
+        let events =
+            Events { stream: (codec.stream)(), before: Alike::default(), answer: Assembler::default() };
+        Decoder { frames: Frames::of(codec), events, custom, failed: None, head: Vec::new() }
     }
 
     /// The next bytes of the body, split anywhere.
@@ -112,8 +136,8 @@ impl Decoder {
     /// What the provider tells in the stream, or `protocol`. The same again on every later call.
     pub fn push(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), ErrorInfo> {
         self.check()?;
-        let Decoder { frames, stream, answer, head, .. } = self;
-        let result = frames.push(bytes, &mut |name, data| stream.event(name, data, answer, sink));
+        let Decoder { frames, events, head, .. } = self;
+        let result = frames.push(bytes, &mut |name, data| events.take(name, data, sink));
         if head.len() < HEAD && !frames.begun() {
             head.extend(bytes.iter().take(HEAD - head.len()));
         }
@@ -127,8 +151,8 @@ impl Decoder {
     /// As [`Decoder::push`].
     pub fn end(&mut self, sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), ErrorInfo> {
         self.check()?;
-        let Decoder { frames, stream, answer, .. } = self;
-        let result = frames.end(&mut |name, data| stream.event(name, data, answer, sink));
+        let Decoder { frames, events, .. } = self;
+        let result = frames.end(&mut |name, data| events.take(name, data, sink));
         self.note(result)
     }
 
@@ -139,7 +163,7 @@ impl Decoder {
     pub fn push_chunk(&mut self, json: &str, sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), ErrorInfo> {
         self.check()?;
         let result = if self.custom {
-            self.stream.event("", json, &mut self.answer, sink)
+            self.events.take("", json, sink)
         } else {
             Err(protocol("this wire has no chat chunks"))
         };
@@ -152,18 +176,19 @@ impl Decoder {
     /// As [`Decoder::push`].
     pub fn push_text(&mut self, text: &str, sink: &mut dyn FnMut(Delta<'_>)) -> Result<(), ErrorInfo> {
         self.check()?;
-        self.answer.append_as(DeltaKind::Text, text, sink);
+        self.events.before.forget();
+        self.events.answer.append_as(DeltaKind::Text, text, sink);
         Ok(())
     }
 
     /// What the answer has used up, as far as its provider has told.
     pub fn usage(&self) -> Usage {
-        self.stream.usage(&self.answer)
+        self.events.stream.usage(&self.events.answer)
     }
 
     /// What has come so far, for an interrupt: `stop` is `None`, tool calls that are still open are left out.
     pub fn snapshot(&self) -> Answer {
-        let mut answer = self.answer.clone();
+        let mut answer = self.events.answer.clone();
         answer.stop = None;
         self.finished(answer)
     }
@@ -177,23 +202,23 @@ impl Decoder {
         let _ = self.end(&mut |_| ());
         let error = if let Some(error) = self.failed.take() {
             error
-        } else if !self.stream.whole(&mut self.answer) {
+        } else if !self.events.stream.whole(&mut self.events.answer) {
             if self.frames.dispatched() {
                 broken("the answer broke off in the middle")
             } else {
                 no_stream(&self.head)
             }
-        } else if self.answer.has_nameless_call() {
+        } else if self.events.answer.has_nameless_call() {
             protocol("the model's tool call has no name")
         } else {
-            let answer = std::mem::take(&mut self.answer);
+            let answer = std::mem::take(&mut self.events.answer);
             return Ok(self.finished(answer));
         };
         Err((error, self.snapshot()))
     }
 
     fn finished(&self, mut answer: Assembler) -> Answer {
-        self.stream.complete(&mut answer);
+        self.events.stream.complete(&mut answer);
         answer.into_answer()
     }
 
@@ -329,6 +354,192 @@ mod tests {
                 let [few, many] = [&small, &large].map(|events| looked_at(*wire, events, read));
                 println!("{} {name}, {read} a read: {few} and {many} %", wire.as_str());
                 assert!(many <= 400 && many <= few + few / 4, "{} {name}: {few} and {many} %", wire.as_str());
+            }
+        }
+    }
+
+    // ------------------------------------------------------------ events like the one before
+
+    /// What was told of an answer, each delta by itself, and what became of it.
+    type Read = (Vec<(u32, DeltaKind, String)>, Result<Answer, (ErrorInfo, Answer)>);
+
+    /// Reads a stream in these pieces; `parsed`: after each of them no event is like the one before.
+    fn read<'a>(wire: Wire, pieces: impl IntoIterator<Item = &'a [u8]>, parsed: bool) -> Read {
+        let (mut decoder, mut told) = (Decoder::new(wire), Vec::new());
+        for piece in pieces {
+            // An error comes again from `finish`.
+            let _ = decoder.push(piece, &mut |d| told.push((d.part, d.kind, d.text.to_string())));
+            if parsed {
+                decoder.events.before.forget();
+            }
+        }
+        (told, decoder.finish())
+    }
+
+    type Texts = &'static [&'static str];
+
+    /// How each wire begins an answer, pieces of it, and what ends it. `TEXT` stands for a text, `N` for a number.
+    const PIECES: &[(Wire, Texts, Texts, Texts)] = &[
+        (
+            Wire::Anthropic,
+            &[
+                r#"{"type":"message_start","message":{"id":"m"}}"#,
+                r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+                r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"c","name":"t"}}"#,
+                r#"{"type":"content_block_start","index":2,"content_block":{"type":"server_tool_use","id":"s","name":"t"}}"#,
+            ],
+            &[
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":TEXT}}"#,
+                r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":TEXT}}"#,
+                r#"{"type":"content_block_delta","index":2,"delta":{"partial_json":TEXT,"type":"input_json_delta"}}"#,
+                r#"{"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":TEXT}}"#,
+                r#"{"type":"ping"}"#,
+            ],
+            &[
+                r#"{"type":"message_delta","delta":{"stop_reason":"pause_turn"}}"#,
+                r#"{"type":"message_stop"}"#,
+            ],
+        ),
+        (
+            Wire::OpenAiChat,
+            &[],
+            &[
+                r#"{"id":"a","choices":[{"index":0,"delta":{"content":TEXT},"finish_reason":null}],"obfuscation":TEXT}"#,
+                r#"{"id":"a","choices":[{"delta":{"reasoning_content":TEXT,"reasoning":"or this"}}]}"#,
+                r#"{"id":"a","choices":[{"delta":{"reasoning":TEXT,"content":TEXT}}],"usage":{"prompt_tokens":N}}"#,
+                r#"{"choices":[{"delta":{"content":[{"type":"text","text":TEXT}],"refusal":TEXT}}]}"#,
+                r#"{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","text":TEXT}]}}]}"#,
+                r#"{"choices":[{"delta":{"tool_calls":[{"index":N,"id":TEXT,"function":{"name":"t","arguments":"{"}}]}}]}"#,
+                r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":TEXT}}]}}]}"#,
+                r#"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"t","arguments":TEXT}}]}}]}"#,
+                r#"{"choices":[{"delta":{"content":TEXT}},{"delta":{"content":TEXT}}]}"#,
+                r#"{"choices":[{"delta":{"content":TEXT},"finish_reason":"length"}]}"#,
+                r#"{"choices":[{"index":1,"delta":{"content":TEXT}}]}"#,
+            ],
+            &["[DONE]", r#"{"choices":[{"delta":{"content":TEXT}}]}"#],
+        ),
+        (
+            Wire::OpenAiResponses,
+            &[
+                r#"{"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","call_id":"c","name":"t"}}"#,
+            ],
+            &[
+                r#"{"type":"response.output_text.delta","sequence_number":N,"output_index":0,"content_index":0,"delta":TEXT,"obfuscation":TEXT}"#,
+                r#"{"type":"response.output_text.delta","sequence_number":N,"output_index":0,"content_index":N,"delta":TEXT}"#,
+                r#"{"type":"response.reasoning_summary_text.delta","output_index":2,"summary_index":N,"delta":TEXT}"#,
+                r#"{"type":"response.reasoning_text.delta","output_index":2,"delta":TEXT}"#,
+                r#"{"type":"response.function_call_arguments.delta","output_index":N,"delta":TEXT}"#,
+                r#"{"type":"response.refusal.delta","output_index":0,"delta":TEXT}"#,
+                r#"{"type":"response.output_text.done","output_index":0,"text":TEXT}"#,
+            ],
+            &[r#"{"type":"response.completed","response":{}}"#],
+        ),
+        (
+            Wire::Ollama,
+            &[],
+            &[
+                r#"{"model":"m","created_at":TEXT,"message":{"role":"assistant","content":TEXT},"done":false}"#,
+                r#"{"model":"m","created_at":TEXT,"message":{"content":"","thinking":TEXT},"done":false}"#,
+                r#"{"message":{"content":TEXT,"thinking":TEXT},"done":false}"#,
+                r#"{"message":{"content":TEXT,"tool_calls":[{"function":{"name":"t","arguments":TEXT}}]}}"#,
+            ],
+            &[r#"{"message":{"content":TEXT},"done":true}"#, r#"{"message":{"content":TEXT},"done":true}"#],
+        ),
+    ];
+
+    /// Texts as JSON, and what is none.
+    const TEXTS: [&str; 12] = [
+        r#""a""#,
+        r#"" b""#,
+        r#""""#,
+        r#""\"{\\\"""#,
+        r#""\u00e9 東""#,
+        r#""\ud83d\udce6""#,
+        r#""\ud83d""#,
+        r#""\x""#,
+        r#""\"obfuscation\":""#,
+        "null",
+        r#"{"a":"b"}"#,
+        r#""cut"#,
+    ];
+
+    #[test]
+    fn an_event_like_the_one_before_says_what_it_says_when_it_is_parsed() {
+        let mut random = fastrand::Rng::with_seed(16);
+        for (wire, begin, pieces, end) in PIECES {
+            let mut like = 0;
+            for _ in 0..3000 {
+                let mut events: Vec<String> = begin.iter().map(ToString::to_string).collect();
+                let mut piece = pieces[0];
+                for _ in 0..random.usize(1..12) {
+                    if random.u8(0..3) == 0 {
+                        piece = pieces[random.usize(..pieces.len())];
+                    }
+                    events.push(piece.to_string());
+                }
+                events.extend(end.iter().map(ToString::to_string));
+                let strange = random.u8(0..3) == 0;
+                let frames: Vec<Vec<u8>> = events
+                    .iter()
+                    .map(|event| {
+                        let mut event = event.clone();
+                        let known = if strange { TEXTS.len() } else { 6 };
+                        while let Some(at) = event.find("TEXT") {
+                            event.replace_range(at..at + 4, TEXTS[random.usize(..known)]);
+                        }
+                        while let Some(at) = event.find('N') {
+                            event.replace_range(at..=at, ["0", "1", "12", "-1"][random.usize(..4)]);
+                        }
+                        let mut bytes = event.into_bytes();
+                        if strange && random.u8(0..8) == 0 {
+                            let at = random.usize(..bytes.len());
+                            bytes[at] = random.u8(0x20..0x80);
+                        }
+                        let (before, after) = match wire {
+                            Wire::Ollama => ("", "\n"),
+                            _ => (["data: ", "event: e\ndata: "][usize::from(random.u8(0..20) == 0)], "\n\n"),
+                        };
+                        [before.as_bytes(), &bytes, after.as_bytes()].concat()
+                    })
+                    .collect();
+                let parsed = read(*wire, frames.iter().map(Vec::as_slice), true);
+                let stream = frames.concat();
+                let shown = || String::from_utf8_lossy(&stream);
+                assert_eq!(read(*wire, [&stream[..]], false), parsed, "{}", shown());
+                let (a, b) = stream.split_at(random.usize(..=stream.len()));
+                assert_eq!(read(*wire, [a, b], false), parsed, "{}, cut at {}", shown(), a.len());
+                let mut decoder = Decoder::new(*wire);
+                for frame in &frames {
+                    let text = String::from_utf8_lossy(frame);
+                    let data =
+                        text.trim_end().rsplit_once("data: ").map_or(text.trim_end(), |(_, data)| data);
+                    like += u32::from(decoder.events.before.text(data).is_some());
+                    let _ = decoder.push(frame, &mut |_| ());
+                }
+            }
+            println!("{}: {like}", wire.as_str());
+            assert!(like > 1000, "{}: {like}", wire.as_str());
+        }
+    }
+
+    #[test]
+    fn a_piece_is_the_same_wherever_it_is_cut() {
+        for (wire, begin, pieces, _) in PIECES {
+            let frame = |event: &str, number: &str, text: &str| match wire {
+                Wire::Ollama => format!("{}\n", event.replace("TEXT", text).replace('N', number)),
+                _ => format!("data: {}\n\n", event.replace("TEXT", text).replace('N', number)),
+            };
+            let mut stream: String = begin.iter().map(|event| frame(event, "", "")).collect();
+            for (number, text) in [("1", r#""a""#), ("2", r#""é\n""#), ("10", r#"" \" ""#)] {
+                stream.push_str(&frame(pieces[0], number, text));
+            }
+            let whole = read(*wire, [stream.as_bytes()], false);
+            let said: String = whole.0.iter().map(|(_, _, text)| text.as_str()).collect();
+            assert!(said.ends_with("aé\n \" "), "{said}");
+            for at in 0..=stream.len() {
+                let (a, b) = stream.as_bytes().split_at(at);
+                assert_eq!(read(*wire, [a, b], false), whole, "{}, cut at {at}", wire.as_str());
+                assert_eq!(read(*wire, [a, b], true), whole, "{}, cut at {at}", wire.as_str());
             }
         }
     }

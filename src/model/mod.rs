@@ -4,6 +4,7 @@
 //! JSON and goes back as it came); a codec is one module and one row of the table in `wire`. Leaves to others: sending
 //! (`browser/`), what goes into a request (`session/`), and what an answer leads to (`run/`).
 
+mod alike;
 mod anthropic;
 mod assembler;
 mod catalog;

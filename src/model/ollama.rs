@@ -90,9 +90,9 @@ impl wire::Stream for Stream {
         data: &str,
         answer: &mut Assembler,
         sink: &mut dyn FnMut(Delta<'_>),
-    ) -> Result<(), ErrorInfo> {
+    ) -> Result<bool, ErrorInfo> {
         if self.done {
-            return Ok(());
+            return Ok(false);
         }
         let line =
             Members::with(data, INSIDE).ok_or_else(|| protocol("a line of the answer is no JSON object"))?;
@@ -102,11 +102,12 @@ impl wire::Stream for Stream {
         if answer.model.is_none() {
             answer.model = Some(line.text("model").into_owned()).filter(|model| !model.is_empty());
         }
-        let message = line.node("message").members();
-        if let Some(message) = message {
+        let mut calls: &[Node<'_>] = &[];
+        if let Some(message) = line.node("message").members() {
             answer.append_as(DeltaKind::Thinking, &message.text("thinking"), sink);
             answer.append_as(DeltaKind::Text, &message.text("content"), sink);
-            for call in message.node("tool_calls").items().iter().filter_map(Node::members) {
+            calls = message.node("tool_calls").items();
+            for call in calls.iter().filter_map(Node::members) {
                 take_call(call, answer, sink);
             }
         } else if !line.has("done") {
@@ -114,9 +115,9 @@ impl wire::Stream for Stream {
         }
         if line.get("done") == Some("true") {
             self.done = true;
-            return end(&line, answer);
+            end(&line, answer)?;
         }
-        Ok(())
+        Ok(calls.is_empty() && !self.done)
     }
 }
 

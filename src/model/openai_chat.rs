@@ -165,13 +165,13 @@ impl wire::Stream for Stream {
         data: &str,
         answer: &mut Assembler,
         sink: &mut dyn FnMut(Delta<'_>),
-    ) -> Result<(), ErrorInfo> {
+    ) -> Result<bool, ErrorInfo> {
         if self.done || data.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         if data.trim() == "[DONE]" {
             self.done = true;
-            return Ok(());
+            return Ok(false);
         }
         self.chunk(data, answer, sink)
     }
@@ -231,7 +231,7 @@ impl Stream {
         json: &str,
         answer: &mut Assembler,
         sink: &mut dyn FnMut(Delta<'_>),
-    ) -> Result<(), ErrorInfo> {
+    ) -> Result<bool, ErrorInfo> {
         let chunk =
             Members::with(json, INSIDE).ok_or_else(|| protocol("a piece of the answer is no chat chunk"))?;
         if chunk.get("error").is_some() || chunk.text("object") == "error" {
@@ -248,13 +248,14 @@ impl Stream {
         } else if self.custom && !matches!(chunk.node("choices"), Node::List(_)) {
             return Err(protocol("the custom provider yielded an object without choices"));
         }
+        let mut appends = true;
         for choice in chunk.node("choices").items().iter().filter_map(Node::members) {
             if choice.number("index").unwrap_or(0) != 0 {
                 continue;
             }
             self.begun = true;
             if let Some(piece) = choice.node("delta").members() {
-                self.piece(piece, answer, sink);
+                appends &= self.piece(piece, answer, sink);
             } else if choice.get("message").or(choice.get("text")).is_some() {
                 return Err(protocol(
                     "a choice has a message or a text in place of a delta: stream chunks, or plain text",
@@ -268,27 +269,37 @@ impl Stream {
                 _ => answer.stop = Some(StopReason::EndTurn),
             }
         }
-        Ok(())
+        Ok(appends)
     }
 
-    fn piece(&mut self, piece: &Members<'_>, answer: &mut Assembler, sink: &mut dyn FnMut(Delta<'_>)) {
+    /// One piece. Whether it has done nothing but append.
+    fn piece(
+        &mut self,
+        piece: &Members<'_>,
+        answer: &mut Assembler,
+        sink: &mut dyn FnMut(Delta<'_>),
+    ) -> bool {
         // Hosts that send both say the same in both.
         let reasoning = match piece.text("reasoning_content") {
             text if text.is_empty() => piece.text("reasoning"),
             text => text,
         };
         answer.append_as(DeltaKind::Thinking, &reasoning, sink);
-        if let Some(Node::List(details)) = piece.get(DETAILS).and_then(|json| Node::read(json, &[])) {
+        let details = piece.get(DETAILS);
+        if let Some(Node::List(details)) = details.and_then(|json| Node::read(json, &[])) {
             details.iter().filter_map(Node::members).for_each(|detail| self.detail(detail));
         }
         answer.append_as(DeltaKind::Text, &piece.text("content"), sink);
         for part in piece.node("content").items().iter().filter_map(Node::members) {
             content_part(part, answer, sink);
         }
-        self.refusal.push_str(&piece.text("refusal"));
+        let refusal = piece.text("refusal");
+        self.refusal.push_str(&refusal);
+        let mut appends = details.is_none() && refusal.is_empty();
         for fragment in piece.node("tool_calls").items().iter().filter_map(Node::members) {
-            call_fragment(fragment, answer, sink);
+            appends &= call_fragment(fragment, answer, sink);
         }
+        appends
     }
 }
 
@@ -301,7 +312,8 @@ fn content_part(part: &Members<'_>, answer: &mut Assembler, sink: &mut dyn FnMut
     }
 }
 
-fn call_fragment(fragment: &Members<'_>, answer: &mut Assembler, sink: &mut dyn FnMut(Delta<'_>)) {
+/// A fragment of a call. Whether it belongs to the latest one whatever it gives to it.
+fn call_fragment(fragment: &Members<'_>, answer: &mut Assembler, sink: &mut dyn FnMut(Delta<'_>)) -> bool {
     let index = fragment.number("index").and_then(|index| u32::try_from(index).ok());
     let id = fragment.text("id");
     let function = fragment.node("function").members();
@@ -334,22 +346,23 @@ fn call_fragment(fragment: &Members<'_>, answer: &mut Assembler, sink: &mut dyn 
         let body = Content::Call { id, name, arguments, whole: false };
         answer.begin(Part::new(index.unwrap_or(u32::MAX), body))
     });
-    let Some(part) = answer.part(at) else { return };
+    let Some(part) = answer.part(at) else { return false };
     if let Some(extra) = fragment.get("extra_content")
         && part.extra.is_empty()
     {
         part.add_extra("extra_content", extra);
     }
-    if let Content::Call { id: known, name: named, arguments, .. } = &mut part.body {
+    if let Content::Call { id: known, name: named, .. } = &mut part.body {
         if known.is_empty() {
             known.push_str(&id);
         }
         if named.is_empty() {
             named.push_str(&name);
         }
-        arguments.push_str(&given);
     }
+    answer.add_input(at, &given);
     answer.announce(at, sink);
+    id.is_empty() && name.is_empty()
 }
 
 #[cfg(test)]

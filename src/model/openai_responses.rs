@@ -252,24 +252,20 @@ impl wire::Stream for Stream {
         data: &str,
         answer: &mut Assembler,
         sink: &mut dyn FnMut(Delta<'_>),
-    ) -> Result<(), ErrorInfo> {
+    ) -> Result<bool, ErrorInfo> {
         if self.ended || data.is_empty() {
-            return Ok(());
-        }
-        if let Some(piece) = piece(data) {
-            self.take_piece(&piece, answer, sink);
-            return Ok(());
+            return Ok(false);
         }
         let Some(event) = Members::of(data) else {
             return match data.trim() {
-                "[DONE]" => Ok(()),
+                "[DONE]" => Ok(false),
                 _ => Err(protocol("an event of the answer's stream is no JSON object")),
             };
         };
         let index = event.number("output_index").and_then(|index| u32::try_from(index).ok());
         // Some servers name an event in its `event` line only.
         let kind = event.text("type");
-        match if kind.is_empty() { name } else { &kind } {
+        let read = match if kind.is_empty() { name } else { &kind } {
             "response.output_item.added" => {
                 self.latest = index.unwrap_or(self.latest);
                 item_begins(self.latest, event.get("item").unwrap_or_default(), answer, sink);
@@ -297,48 +293,17 @@ impl wire::Stream for Stream {
             | "response.done") => {
                 self.response_ends(kind, event.get("response").unwrap_or_default(), answer, sink)
             }
+            kind if kind.ends_with(".delta") => {
+                self.latest = index.unwrap_or(self.latest);
+                self.take_piece(kind, &event, answer, sink);
+                Ok(())
+            }
             "error" => Err(in_stream(data)),
             "" if event.get("error").is_some() => Err(in_stream(data)),
             _ => Ok(()),
-        }
+        };
+        read.map(|()| kind.ends_with(".delta"))
     }
-}
-
-/// A piece of an item that is text.
-struct Piece<'a> {
-    kind: Cow<'a, str>,
-    item: Option<u32>,
-    /// Which of the item's texts.
-    place: u32,
-    text: Cow<'a, str>,
-}
-
-/// The piece that an event is: nearly all events are pieces, so nothing is kept of their other members. None: it is no
-/// piece.
-fn piece(data: &str) -> Option<Piece<'_>> {
-    let mut reader = Reader::new(data);
-    let (mut kind, mut text, mut item, mut place) = (None, None, None, 0);
-    let mut first = true;
-    while reader.item(b'{', b'}', first)? {
-        first = false;
-        let name = reader.name()?;
-        reader.space()?;
-        match name.as_ref() {
-            "type" => {
-                let value = reader.string()?;
-                if !value.ends_with(".delta") {
-                    return None;
-                }
-                kind = Some(value);
-            }
-            "delta" => text = Some(reader.string()?),
-            "output_index" => item = Some(reader.whole()?),
-            "content_index" | "summary_index" => place = reader.whole()?,
-            _ => drop(reader.value()?),
-        }
-    }
-    let whole = reader.space().is_none();
-    Some(Piece { kind: kind?, item, place, text: text? }).filter(|_| whole)
 }
 
 /// The place of the tool call that is this item.
@@ -463,24 +428,33 @@ fn joined(texts: &[Cow<'_, str>]) -> String {
 }
 
 impl Stream {
-    fn take_piece(&mut self, piece: &Piece<'_>, answer: &mut Assembler, sink: &mut dyn FnMut(Delta<'_>)) {
-        let index = piece.item.unwrap_or(self.latest);
-        self.latest = index;
-        match piece.kind.as_ref() {
+    /// A piece of the latest item.
+    fn take_piece(
+        &mut self,
+        kind: &str,
+        event: &Members<'_>,
+        answer: &mut Assembler,
+        sink: &mut dyn FnMut(Delta<'_>),
+    ) {
+        let text = event.text("delta");
+        // Which of the item's texts.
+        let place = event.number("content_index").or_else(|| event.number("summary_index"));
+        let place = place.and_then(|place| u32::try_from(place).ok()).unwrap_or(0);
+        match kind {
             "response.output_text.delta" => {
-                self.say(DeltaKind::Text, piece.place, &piece.text, answer, sink);
+                self.say(DeltaKind::Text, place, &text, answer, sink);
             }
             "response.reasoning_summary_text.delta" => {
-                self.say(DeltaKind::Thinking, piece.place, &piece.text, answer, sink);
+                self.say(DeltaKind::Thinking, place, &text, answer, sink);
             }
             "response.reasoning_text.delta" => {
                 // Never the same place as a summary's.
-                self.say(DeltaKind::Thinking, u32::MAX - piece.place, &piece.text, answer, sink);
+                self.say(DeltaKind::Thinking, u32::MAX - place, &text, answer, sink);
             }
-            "response.refusal.delta" => self.refusal.push_str(&piece.text),
+            "response.refusal.delta" => self.refusal.push_str(&text),
             "response.function_call_arguments.delta" => {
-                if let Some(part) = call_place(index, answer).and_then(|at| answer.part(at)) {
-                    part.add_input(&piece.text);
+                if let Some(at) = call_place(self.latest, answer) {
+                    answer.add_input(at, &text);
                 }
             }
             _ => {}

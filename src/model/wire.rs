@@ -87,7 +87,8 @@ pub(super) fn custom() -> &'static Codec {
 
 /// Reads the events of one answer.
 pub(super) trait Stream {
-    /// One event: its name (empty where the framing has none) and its data.
+    /// One event: its name (empty where the framing has none) and its data. Whether it has done nothing but append: the
+    /// same data again, with another text in the same place, would append that to the same block, whatever the name.
     ///
     /// # Errors
     /// What the provider tells in the stream, or `protocol`.
@@ -97,7 +98,7 @@ pub(super) trait Stream {
         data: &str,
         answer: &mut Assembler,
         sink: &mut dyn FnMut(Delta<'_>),
-    ) -> Result<(), ErrorInfo>;
+    ) -> Result<bool, ErrorInfo>;
 
     /// Whether the provider has said that this is all; then `answer.stop` is known.
     fn whole(&self, answer: &mut Assembler) -> bool;

@@ -128,6 +128,7 @@ fn check_stream(
         cuts.push((*end, decode(reading.wire, [&bytes[..*end]])));
     }
     let whole = decode(reading.wire, [bytes]);
+    assert_eq!(decode(reading.wire, [&*unlike(bytes)]), whole, "{name}, each event unlike the one before");
     let mut random = fastrand::Rng::with_seed(bytes.len() as u64);
     for _ in 0..places {
         let at = random.usize(..=bytes.len());
@@ -141,6 +142,23 @@ fn check_stream(
         assert_eq!(decode(reading.wire, bytes.chunks(1)), whole, "{name}, byte by byte");
     }
     kind
+}
+
+/// The same stream with no event written as the one before it: a space more or less before its object.
+fn unlike(bytes: &[u8]) -> Vec<u8> {
+    let (mut out, mut more) = (Vec::new(), false);
+    for line in bytes.split_inclusive(|b| *b == b'\n') {
+        let object = line.strip_prefix(b"data:").unwrap_or(line).trim_ascii_start();
+        if object.starts_with(b"{") {
+            more = !more;
+            out.extend_from_slice(&line[..line.len() - object.len()]);
+            out.extend_from_slice(if more { b"  " } else { b" " });
+            out.extend_from_slice(object);
+        } else {
+            out.extend_from_slice(line);
+        }
+    }
+    out
 }
 
 /// The events of an SSE stream: only what an empty line closes.
