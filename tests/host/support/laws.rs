@@ -414,9 +414,12 @@ impl Journal {
     fn took_its_place(&self, replaces: &str, before: &[String]) -> Result<bool, String> {
         let history = session::history(&self.fold, None, None).unwrap_or_default();
         let now = ids(&history);
-        let at = before.iter().position(|id| id == replaces).ok_or("what was not there is replaced")?;
+        let stood = before.iter().position(|id| id == replaces).ok_or("what was not there is replaced")?;
+        // What had entered a run that went on with a failed answer was said before the new one, and stays.
+        let was_said = |at: &usize| history[*at]["role"] == "user" && before[stood..].contains(&now[*at]);
+        let at = stood + (stood..now.len()).take_while(was_said).count();
         let answer = now.len() == at + 1;
-        law(now[..at] == before[..at] && (answer || now.len() == at + 2), || {
+        law(now.len() > at && now[..stood] == before[..stood] && (answer || now.len() == at + 2), || {
             format!("{replaces} of {before:?} is replaced, and now there is {now:?}")
         })?;
         law(!now.iter().any(|id| id == replaces), || format!("{replaces} is replaced, and still there"))?;
