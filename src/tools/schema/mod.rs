@@ -10,21 +10,19 @@
 //! |---|---|
 //! | `keywords` | what each keyword takes, in which order they count, vocabularies, types |
 //! | `compile` | from documents to a list of nodes in which every reference is a place |
-//! | `uri` | what a reference means under a base |
-//! | `backtrack` | which patterns keep an engine busy without end |
 //! | `validate` | whether a value fits |
 //! | `number` | comparing exactly, within bounds of work |
-//! | `format` | what the formats are |
+//! | `pointer` | a step of a JSON Pointer |
 //! | `violation` | what is wrong, as a value and as a sentence |
 //! | `coerce` | what is repaired |
+//! | `rare` | all of this for what few schemas have: a room that arrives when it is needed |
 
-mod backtrack;
 mod coerce;
 mod compile;
-mod format;
 mod keywords;
 mod number;
-mod uri;
+mod pointer;
+mod rare;
 mod validate;
 mod violation;
 
@@ -32,6 +30,7 @@ pub use coerce::{Repair, Repaired};
 pub use compile::SchemaError;
 pub use violation::{Report, Violation};
 
+use crate::json;
 use crate::ports::Patterns;
 use compile::Compiled;
 use serde_json::Value;
@@ -64,6 +63,13 @@ impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Schema").field("nodes", &self.0.len()).finish()
     }
+}
+
+/// Whether a schema has what few schemas have, and so needs the room for that. It is given as JSON or as its text; what is
+/// neither needs nothing, because it is refused.
+pub fn needs_room(schema: &Value, formats: bool) -> bool {
+    let parsed = schema.as_str().and_then(json::parse);
+    keywords::is_rare(parsed.as_ref().unwrap_or(schema), formats, compile::DEEPEST)
 }
 
 impl Schema {
