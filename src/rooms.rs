@@ -33,6 +33,8 @@ rooms! {
     Pages = "pages";
     /// Export, import, replay and fork.
     Carry = "carry";
+    /// What few JSON Schemas have: references, alternatives, patterns.
+    Schema = "schema";
     /// Commands that a plain conversation does without: named sessions and their record, the queue, keys, new versions.
     More = "more";
 }

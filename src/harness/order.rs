@@ -26,6 +26,7 @@ impl Harness {
         match input {
             Input::Committed { .. } | Input::LockLost => true,
             Input::Room { .. } => true,
+            Input::Read { .. } if !self.lacks(input).is_empty() => false,
             Input::Read { .. } | Input::Signed { .. } => !self.runner.pages.is_committing(),
             Input::Command { .. } if self.waits_for_a_room(input, before) => false,
             Input::Command { request: Ok(request), .. }

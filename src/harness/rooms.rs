@@ -1,16 +1,19 @@
 //! Rooms that arrive when they are needed.
 //!
-//! Decides which rooms a command needs, by itself and its arguments, and what waits while one is on its way. Promises: a
-//! command is carried out when all rooms that it needs are there, and what was given after it and builds on it comes
-//! after it. A room that does not come rejects the commands that need it, ends no run, and is asked for again by the
-//! next command that needs it. Leaves to others: which wire needs which room (`model/`), and bringing it (the pump).
+//! Decides which rooms a command needs, by itself and its arguments, which a journal needs that was read, and what waits while
+//! one is on its way. Promises: a command is carried out when all rooms that it needs are there, and what was given after it
+//! and builds on it comes after it. Rows of a journal are as good as not read until its rooms are there. A room that does not
+//! come rejects the commands that need it, ends no run, and is asked for again by the next command that needs it. Leaves to
+//! others: which wire needs which room (`model/`), which schema (`tools/schema`), and bringing it (the pump).
 
 use crate::error::{Code, ErrorInfo};
-use crate::harness::{Action, Harness, Input};
+use crate::harness::{Action, After, Harness, Input};
 use crate::model::Wire;
-use crate::ports::Millis;
+use crate::ports::{Millis, Rows};
 use crate::protocol::{Command, Need, Request, Subject};
 use crate::rooms::{Room, Rooms};
+use crate::session::schemas;
+use crate::tools::schema::needs_room;
 use serde_json::Value;
 
 /// Where the rooms stand.
@@ -39,9 +42,21 @@ impl Harness {
     }
 
     /// The rooms that are not there yet and that this input needs.
-    fn lacks(&self, input: &Input) -> Rooms {
+    pub(super) fn lacks(&self, input: &Input) -> Rooms {
+        let here = self.doors.here;
+        // Schemas are read for this alone.
+        let rare = |brings: &dyn Fn() -> bool| match !here.has(Room::Schema) && brings() {
+            true => Rooms::of(Room::Schema),
+            false => Rooms::NONE,
+        };
         match input {
-            Input::Command { request: Ok(request), .. } => needed(request).but(self.doors.here),
+            Input::Command { request: Ok(request), .. } => {
+                needed(request).but(here).and(rare(&|| brings_rare_schema(request)))
+            }
+            Input::Read { read, result: Ok(rows) } => {
+                let after = self.reads.under_way.get(*read);
+                rare(&|| after.is_some_and(After::folds) && have_rare_schema(rows))
+            }
             _ => Rooms::NONE,
         }
     }
@@ -75,6 +90,11 @@ impl Harness {
                 Input::Command { id, .. } if self.lacks(&input).has(room) => {
                     self.core.reply_now(*id, Err(error.clone()));
                 }
+                Input::Read { read, .. } if self.lacks(&input).has(room) => {
+                    if let Some(after) = self.reads.under_way.remove(*read) {
+                        self.read_failed(after, &error);
+                    }
+                }
                 _ => self.deferred.push((at, input)),
             }
         }
@@ -98,6 +118,27 @@ fn needed(request: &Request) -> Rooms {
         _ => None,
     };
     config.map_or(Rooms::NONE, of_config).and(row.rooms)
+}
+
+/// Whether a command brings a schema that few have: that of a tool, of an answer, or those of a session in a file.
+fn brings_rare_schema(request: &Request) -> bool {
+    let args = request.args().all();
+    let of = |name: &str| args.get(name).unwrap_or(&Value::Null);
+    match request.command {
+        Command::ToolsRegister => needs_room(of("inputSchema"), schemas::formats(args)),
+        Command::SendMessage | Command::Regenerate | Command::SessionsPrompt | Command::SessionsRunOnce => {
+            of("schema").get("json").is_some_and(|schema| needs_room(schema, false))
+        }
+        Command::SessionsImport | Command::SessionsReplay => {
+            of("lines").as_str().is_some_and(|lines| lines.split('\n').any(schemas::in_line))
+        }
+        _ => false,
+    }
+}
+
+/// Whether there is such a schema in a journal.
+fn have_rare_schema(rows: &[Rows]) -> bool {
+    rows.iter().flatten().any(|(_, row)| schemas::in_row(row))
 }
 
 /// The rooms without which no workspace can be opened so. Where its page tools are wanted they are told at once.

@@ -12,6 +12,7 @@ use crate::harness::{Action, Harness};
 use crate::list::Listed;
 use crate::maps::Few;
 use crate::ports::{Key, Millis, Read, Rows, StoreError};
+use crate::protocol::Command;
 use crate::session::carry::Reader;
 
 /// What a list of all sessions is to show.
@@ -59,6 +60,20 @@ pub(in crate::harness) enum After {
     Remains,
     /// The rows of a cleared conversation.
     Erase { command: u32, session: String },
+}
+
+impl After {
+    /// Whether a session is folded from the rows.
+    pub(in crate::harness) fn folds(&self) -> bool {
+        match self {
+            After::Load { .. } => true,
+            After::Look(waiting) => {
+                let command = waiting.request.command;
+                !waiting.by_rows() || matches!(command, Command::SessionsTask | Command::SessionsLeft)
+            }
+            _ => false,
+        }
+    }
 }
 
 impl Reads {

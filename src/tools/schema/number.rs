@@ -106,7 +106,6 @@ impl Work {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn number(text: &str) -> Number {
         serde_json::from_str(text).unwrap()

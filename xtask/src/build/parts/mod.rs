@@ -16,7 +16,7 @@ pub use plan::Room;
 use std::hash::{DefaultHasher, Hash};
 
 /// The rooms of `src/rooms.rs`, and where each is entered.
-const ROOMS: [Room; 6] = [
+const ROOMS: [Room; 7] = [
     Room {
         name: "anthropic",
         doors: &["model::anthropic::encode_message", "model::anthropic::write", "model::anthropic::CODEC*"],
@@ -67,6 +67,19 @@ const ROOMS: [Room; 6] = [
             "harness::sessions::arrivals::page",
         ],
         code: &["harness::sessions::arrivals::", "session::carry::", "session::replay::"],
+    },
+    Room {
+        name: "schema",
+        doors: &[
+            "tools::schema::rare::compile::identify",
+            "tools::schema::rare::compile::arg",
+            "tools::schema::rare::compile::finish",
+            "tools::schema::rare::validate::rule",
+            "tools::schema::rare::violation::sentence",
+            "tools::schema::rare::violation::fitting",
+            "tools::schema::rare::violation::expects",
+        ],
+        code: &["tools::schema::rare::"],
     },
     Room {
         name: "more",
