@@ -4,8 +4,7 @@
 //! the header is looked at. Leaves to others: what such a schema is (`tools/schema`), and what follows.
 
 use crate::find;
-use crate::journal::{Entry, Row};
-use crate::json::items;
+use crate::json::{items, parse, parse_within};
 use crate::tools::schema::needs_room;
 use serde_json::Value;
 
@@ -14,32 +13,32 @@ const MAY: [&str; 5] = ["\"started\"", "\"configured\"", "\"prompt\"", "\"queued
 
 /// Whether a row does, as it is stored.
 pub fn in_row(text: &str) -> bool {
-    let header = find::split(text, "\n").map_or(text, |(header, _)| header);
-    may(header) && Row::from_text(text).is_ok_and(|row| brings(&row))
+    let (header, rest) = find::split(text, "\n").unwrap_or((text, ""));
+    let content = find::split(rest, "\n").map_or(rest, |(content, _)| content);
+    may(header) && parse(content).is_some_and(|entry| brings(&entry))
 }
 
 /// Whether a line of a file does.
 pub fn in_line(line: &str) -> bool {
-    may(line) && Row::from_line(line).is_some_and(|row| brings(&row))
+    // The entry may be as deep as JSON may be, and is one deeper here.
+    may(line) && parse_within(line, 128).is_some_and(|line| line.get("entry").is_some_and(brings))
 }
 
 fn may(text: &str) -> bool {
     MAY.iter().any(|part| find::has(text, part))
 }
 
-fn brings(row: &Row) -> bool {
-    let Ok((_, Some(entry))) = row.read() else { return false };
-    let of_answer = |form: &Value| form.get("json").is_some_and(|schema| needs_room(schema, false));
+/// By the members that an entry has for them, whatever else it is.
+fn brings(entry: &Value) -> bool {
     let of_tool =
         |tool: &Value| tool.get("inputSchema").is_some_and(|schema| needs_room(schema, formats(tool)));
-    match &entry {
-        Entry::Started { tools, .. } | Entry::Configured { tools: Some(tools), .. } => {
-            items(tools).iter().any(of_tool)
-        }
-        Entry::Prompt { schema: Some(form), .. } => of_answer(form),
-        Entry::Queued { prompt, .. } => prompt.get("schema").is_some_and(of_answer),
-        _ => false,
-    }
+    let of_answer = |said: &Value| {
+        let schema = said.get("schema").and_then(|form| form.get("json"));
+        schema.is_some_and(|schema| needs_room(schema, false))
+    };
+    entry.get("tools").is_some_and(|tools| items(tools).iter().any(of_tool))
+        || of_answer(entry)
+        || entry.get("prompt").is_some_and(of_answer)
 }
 
 /// Whether a tool, as it is registered or recorded, wants that `format` counts.
@@ -50,7 +49,7 @@ pub fn formats(tool: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::{GENESIS, Header};
+    use crate::journal::{Entry, GENESIS, Header, Row};
     use serde_json::json;
 
     fn row(entry: &Entry) -> Row {
@@ -62,9 +61,8 @@ mod tests {
         let row = row(entry);
         assert_eq!((in_row(&row.to_text()), in_line(&row.to_line())), (expected, expected), "{entry:?}");
         // The letters of a kind may be escaped.
-        let escaped = row.to_text().replacen("\"kind\":\"", "\"kind\":\"\\u00", 1);
-        let first = format!("{:x}", entry.kind().as_bytes()[0]);
-        let escaped = escaped.replacen(&format!("u00{}", &entry.kind()[..1]), &format!("u00{first}"), 1);
+        let escaped: String = entry.kind().bytes().map(|byte| format!("\\u00{byte:x}")).collect();
+        let escaped = row.to_text().replacen(entry.kind(), &escaped, 1);
         assert_eq!(in_row(&escaped), expected, "{escaped}");
         assert!(!in_row(&row.erased().to_text()));
     }

@@ -132,7 +132,6 @@ impl Finding<'_> {
         })
     }
 
-    #[expect(clippy::too_many_lines, reason = "the sentences of all keywords, side by side")]
     fn sentence(&self, schema: &Compiled, node: &Node) -> String {
         let here = shown(&self.at);
         let sent = || ["; you sent ", &quote(self.value)].concat();
