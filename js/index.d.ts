@@ -17,7 +17,8 @@ export type * from "./record.js";
  * begin anew what has failed. In a page its loading begins a task after the import, unless `init` has been called with an
  * address by then. In Node the file beside the package is read.
  *
- * Parts of the module come when they are needed: a provider's wire, page tools, earlier sessions, and others (`rooms/`). A command
+ * Parts of the module come when they are needed: a provider's wire, page tools, earlier sessions, what few JSON Schemas have,
+ * and others (`rooms/`). A command
  * whose part does not come is rejected with `wasm_unavailable`, which can be tried again.
  *
  * @throws {LodgerError} `wasm_unavailable`: it could not be fetched or is no wasm. A later call tries again.

@@ -8,6 +8,7 @@ export const ROOMS = {
   responses: () => new URL("./rooms/responses.wasm", import.meta.url),
   pages: () => new URL("./rooms/pages.wasm", import.meta.url),
   carry: () => new URL("./rooms/carry.wasm", import.meta.url),
+  schema: () => new URL("./rooms/schema.wasm", import.meta.url),
   more: () => new URL("./rooms/more.wasm", import.meta.url),
   past: () => new URL("./rooms/past.wasm", import.meta.url),
 };

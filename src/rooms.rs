@@ -33,6 +33,8 @@ rooms! {
     Pages = "pages";
     /// Export, import, replay and fork.
     Carry = "carry";
+    /// What few JSON Schemas have: references, alternatives, patterns.
+    Schema = "schema";
     /// Commands that a plain conversation does without: named sessions, keys, new versions, tools for the page's own code.
     More = "more";
     /// What a first conversation of plain text has none of: sessions that are read back, and their record; the queue; files;

@@ -85,6 +85,38 @@ function module(test) {
     }
   });
 
+  test("a schema that few have brings its part, once; any other does not; and a journal with one brings it again", async (t) => {
+    const requests = [];
+    const route = await t.raw(message("Here."), message("Here."));
+    const page = await t.tab();
+    page.on("request", (r) => requests.push(new URL(r.url()).pathname));
+    const asked = () => requests.splice(0).filter((p) => p.startsWith("/lodger/rooms/schema.")).length;
+    await page.evaluate(async (base) => {
+      globalThis.ws = await lodger.openWorkspace("schemas");
+      globalThis.add = (name, properties, more) => ws.tools.register({ name, description: "Adds.", inputSchema: { type: "object", properties, additionalProperties: false, ...more }, execute: () => "added" });
+      await add("plain", { to: { type: ["string", "null"], minLength: 1, format: "email" }, of: { type: "array", items: { enum: [1, 2] } } }, { $schema: "https://json-schema.org/draft/2020-12/schema" });
+      await ws.startAgent({ provider: T.anthropic(base) });
+      await ws.run("Hello");
+      await ws.tools.execute("plain", { of: [1] });
+    }, route.base);
+    assert.equal(asked(), 0);
+    const refused = await page.evaluate(async () => {
+      await add("rare", { to: { anyOf: [{ type: "string", pattern: "^a+$" }, { $ref: "#/$defs/n" }] } }, { $defs: { n: { type: "integer" } } });
+      await add("unique", { of: { uniqueItems: true } });
+      for (const to of ["aa", 1]) await ws.tools.execute("rare", { to });
+      await ws.run("Hello");
+      return [await T.refused(() => ws.tools.execute("rare", { to: "b" })), await T.refused(() => ws.tools.execute("unique", { of: [{ a: 1 }, { a: 1 }] }))].map((error) => error.message);
+    });
+    assert.match(refused[0], /'to' must match the pattern \^a\+\$; you sent "b"/);
+    assert.match(refused[1], /'of' must have no item twice/);
+    assert.equal(asked(), 1);
+    await page.reload();
+    await t.ready(page);
+    asked();
+    const said = await page.evaluate(async () => (await (await lodger.openWorkspace("schemas")).history()).map((message) => message.role));
+    assert.deepEqual([said, asked()], [["user", "assistant", "user", "assistant"], 1]);
+  });
+
   test("a part that does not come rejects the command that needs it, ends nothing, and the next one asks again", async (t) => {
     const route = await t.raw(message("Here."));
     const page = await t.tab();

@@ -1,17 +1,22 @@
 //! Rooms that arrive when they are needed.
 //!
-//! Decides which rooms a command needs, by itself and its arguments, and which one rows need that were read for it; and
+//! Decides which rooms a command needs, by itself and its arguments, and which ones rows need that were read for it; and
 //! what waits while one is on its way. Promises: a command is carried out when all rooms that it needs are there, and what
-//! was given after it and builds on it comes after it. A room that does not come rejects the commands that need it, ends
-//! no run, and is asked for again by the next command that needs it. Leaves to others: which wire needs which room (`model/`), and bringing it (the pump).
+//! was given after it and builds on it comes after it. Rows are as good as not read until their rooms are there. A room
+//! that does not come rejects the commands that need it, ends no run, and is asked for again by the next command that
+//! needs it. Leaves to others: which wire needs which room (`model/`), which schema (`tools/schema`), and bringing it (the
+//! pump).
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::Harness;
 use crate::harness::action::{Action, Input};
+use crate::harness::reads::After;
 use crate::model::Wire;
-use crate::ports::Millis;
+use crate::ports::{Millis, Rows};
 use crate::protocol::{Command, Need, Request, Subject};
 use crate::rooms::{Room, Rooms};
+use crate::session::schemas;
+use crate::tools::schema::needs_room;
 use serde_json::Value;
 
 /// Where the rooms stand.
@@ -40,18 +45,25 @@ impl Harness {
     }
 
     /// The rooms that are not there yet and that this input needs.
-    fn lacks(&self, input: &Input) -> Rooms {
+    pub(super) fn lacks(&self, input: &Input) -> Rooms {
+        let here = self.doors.here;
+        // Schemas are read for this alone.
+        let rare =
+            |brings: &dyn Fn() -> bool| Rooms::given(!here.has(Room::Schema) && brings(), Room::Schema);
         match input {
-            Input::Command { request: Ok(request), .. } => needed(request),
+            Input::Command { request: Ok(request), .. } => {
+                needed(request).and(rare(&|| brings_rare_schema(request)))
+            }
             Input::Read { read, result: Ok(rows) } => {
                 let after = self.reads.under_way.get(*read);
                 let past = after.is_some_and(|after| self.tells_of_the_past(after, rows));
-                Rooms::given(past, Room::Past)
+                let rare = rare(&|| after.is_some_and(After::folds) && have_rare_schema(rows));
+                Rooms::given(past, Room::Past).and(rare)
             }
             Input::Account { result: Ok(skills), .. } => Rooms::given(!skills.is_empty(), Room::More),
             _ => Rooms::NONE,
         }
-        .but(self.doors.here)
+        .but(here)
     }
 
     /// Whether a room has to come before this input can be taken.
@@ -119,6 +131,27 @@ fn needed(request: &Request) -> Rooms {
     let has = |name: &&str| says && args.all().get(*name).is_some_and(|given| !given.is_null());
     let past = ["whenBusy", "schema", "files", "messages"].iter().any(has);
     config.map_or(Rooms::NONE, of_config).and(row.rooms).and(Rooms::given(past, Room::Past))
+}
+
+/// Whether a command brings a schema that few have: that of a tool, of an answer, or those of a session in a file.
+fn brings_rare_schema(request: &Request) -> bool {
+    let args = request.args().all();
+    let of = |name: &str| args.get(name).unwrap_or(&Value::Null);
+    match request.command {
+        Command::ToolsRegister => needs_room(of("inputSchema"), schemas::formats(args)),
+        Command::SendMessage | Command::Regenerate | Command::SessionsPrompt | Command::SessionsRunOnce => {
+            of("schema").get("json").is_some_and(|schema| needs_room(schema, false))
+        }
+        Command::SessionsImport | Command::SessionsReplay => {
+            of("lines").as_str().is_some_and(|lines| lines.split('\n').any(schemas::in_line))
+        }
+        _ => false,
+    }
+}
+
+/// Whether there is such a schema in a journal.
+fn have_rare_schema(rows: &[Rows]) -> bool {
+    rows.iter().flatten().any(|(_, row)| schemas::in_row(row))
 }
 
 /// The rooms without which no workspace can be opened so. Where its page tools are wanted they are told at once.

@@ -16,6 +16,7 @@ pub mod output;
 mod queue;
 pub mod record;
 mod replay;
+pub mod schemas;
 mod transcript;
 pub mod transitions;
 mod versions;

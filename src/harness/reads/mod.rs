@@ -10,6 +10,7 @@ mod waiting;
 use crate::harness::core::Core;
 use crate::maps::Few;
 use crate::ports::{Key, Millis, Read, Rows};
+use crate::protocol::Command;
 use crate::session::carry::Reader;
 pub(in crate::harness) use waiting::{Tail, Waiting};
 
@@ -58,6 +59,20 @@ pub(in crate::harness) enum After {
     Remains,
     /// The rows of a cleared conversation.
     Erase { command: u32, session: String },
+}
+
+impl After {
+    /// Whether a session is folded from the rows.
+    pub(in crate::harness) fn folds(&self) -> bool {
+        match self {
+            After::Load { .. } => true,
+            After::Look(waiting) => {
+                let command = waiting.request.command;
+                !waiting.by_rows() || matches!(command, Command::SessionsTask | Command::SessionsLeft)
+            }
+            _ => false,
+        }
+    }
 }
 
 impl Reads {

@@ -9,7 +9,7 @@ use super::Report;
 use super::compile::{Compiled, Id};
 use super::keywords::{ARRAY, INTEGER, Key, NULL, NUMBER, OBJECT, types_of};
 use super::number::decimal;
-use super::uri;
+use super::pointer;
 use super::validate::{Outcome, validate};
 use super::violation::fitting;
 use crate::find;
@@ -139,7 +139,7 @@ fn put(value: &mut Value, path: &str, new: Option<Value>) -> Option<Value> {
     if path.is_empty() {
         return Some(std::mem::replace(value, new?));
     }
-    let mut steps: Vec<String> = path.split('/').skip(1).map(uri::unescape).list();
+    let mut steps: Vec<String> = path.split('/').skip(1).map(pointer::unescape).list();
     let last = steps.pop()?;
     let above = steps.iter().try_fold(value, |value, step| match value {
         Value::Object(members) => members.get_mut(step),

@@ -1,11 +1,11 @@
 //! The keywords of JSON Schema 2020-12 that decide something, as one table.
 //!
-//! Decides what each keyword takes, which vocabulary it is of, and in which order they are looked at: the order of the
-//! table. Promises: a keyword with a wrong value is refused with a sentence. Leaves to others: what they mean
-//! (`validate`). What is not in the table says nothing about validity and is not looked at.
+//! Decides what each keyword takes, which vocabulary it is of, whether it is rare, and in which order they are looked at: the
+//! order of the table. Promises: a keyword with a wrong value is refused with a sentence. Leaves to others: what they mean
+//! (`validate`, `rare`). What is not in the table says nothing about validity and is not looked at.
 
 use crate::protocol::args::whole;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What a keyword takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,67 +53,123 @@ impl Takes {
     }
 }
 
+/// A row of the table.
+pub(super) struct Keyword {
+    pub(super) key: Key,
+    pub(super) name: &'static str,
+    pub(super) takes: Takes,
+    pub(super) vocabulary: Vocabulary,
+    kind: Kind,
+}
+
+/// How many schemas have a keyword.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    Rare,
+}
+
 macro_rules! keywords {
-    ($( $vocabulary:ident $name:ident = $text:literal $takes:ident ;)*) => {
+    ($( $kind:ident $vocabulary:ident $name:ident = $text:literal $takes:ident ;)*) => {
         /// A keyword; the last is what a schema that is just `false` has.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Key { $( $name, )* False }
 
         /// All keywords, in the order in which they are looked at.
-        pub(super) const KEYWORDS: &[(Key, &str, Takes, Vocabulary)] =
-            &[ $( (Key::$name, $text, Takes::$takes, Vocabulary::$vocabulary), )* ];
+        pub(super) static KEYWORDS: &[Keyword] = &[ $( Keyword {
+            key: Key::$name,
+            name: $text,
+            takes: Takes::$takes,
+            vocabulary: Vocabulary::$vocabulary,
+            kind: Kind::$kind,
+        }, )* ];
     };
 }
 
 keywords! {
-    Core Defs = "$defs" SchemaByName;
-    Core Ref = "$ref" Text;
-    Core DynamicRef = "$dynamicRef" Text;
-    Validation Type = "type" Types;
-    Validation Const = "const" Any;
-    Validation Enum = "enum" Values;
-    Validation Minimum = "minimum" Number;
-    Validation Maximum = "maximum" Number;
-    Validation ExclusiveMinimum = "exclusiveMinimum" Number;
-    Validation ExclusiveMaximum = "exclusiveMaximum" Number;
-    Validation MultipleOf = "multipleOf" Positive;
-    Validation MinLength = "minLength" Count;
-    Validation MaxLength = "maxLength" Count;
-    Validation Pattern = "pattern" Text;
-    Format Format = "format" Text;
-    Validation MinItems = "minItems" Count;
-    Validation MaxItems = "maxItems" Count;
-    Validation UniqueItems = "uniqueItems" Flag;
-    Validation MinProperties = "minProperties" Count;
-    Validation MaxProperties = "maxProperties" Count;
-    Validation Required = "required" Names;
-    Validation DependentRequired = "dependentRequired" NamesByName;
-    Applicator Properties = "properties" SchemaByName;
-    Applicator PatternProperties = "patternProperties" SchemaByName;
-    Applicator AdditionalProperties = "additionalProperties" Schema;
-    Applicator PropertyNames = "propertyNames" Schema;
-    Applicator PrefixItems = "prefixItems" Schemas;
-    Applicator Items = "items" Schema;
-    Applicator Contains = "contains" Schema;
-    Validation MinContains = "minContains" Count;
-    Validation MaxContains = "maxContains" Count;
-    Applicator DependentSchemas = "dependentSchemas" SchemaByName;
-    Applicator AllOf = "allOf" Schemas;
-    Applicator AnyOf = "anyOf" Schemas;
-    Applicator OneOf = "oneOf" Schemas;
-    Applicator Not = "not" Schema;
-    Applicator If = "if" Schema;
-    Applicator Then = "then" Schema;
-    Applicator Else = "else" Schema;
-    Unevaluated UnevaluatedItems = "unevaluatedItems" Schema;
-    Unevaluated UnevaluatedProperties = "unevaluatedProperties" Schema;
+    Rare Core Defs = "$defs" SchemaByName;
+    Rare Core Ref = "$ref" Text;
+    Rare Core DynamicRef = "$dynamicRef" Text;
+    Plain Validation Type = "type" Types;
+    Plain Validation Const = "const" Any;
+    Plain Validation Enum = "enum" Values;
+    Plain Validation Minimum = "minimum" Number;
+    Plain Validation Maximum = "maximum" Number;
+    Plain Validation ExclusiveMinimum = "exclusiveMinimum" Number;
+    Plain Validation ExclusiveMaximum = "exclusiveMaximum" Number;
+    Rare Validation MultipleOf = "multipleOf" Positive;
+    Plain Validation MinLength = "minLength" Count;
+    Plain Validation MaxLength = "maxLength" Count;
+    Rare Validation Pattern = "pattern" Text;
+    Rare Format Format = "format" Text;
+    Plain Validation MinItems = "minItems" Count;
+    Plain Validation MaxItems = "maxItems" Count;
+    Rare Validation UniqueItems = "uniqueItems" Flag;
+    Plain Validation MinProperties = "minProperties" Count;
+    Plain Validation MaxProperties = "maxProperties" Count;
+    Plain Validation Required = "required" Names;
+    Rare Validation DependentRequired = "dependentRequired" NamesByName;
+    Plain Applicator Properties = "properties" SchemaByName;
+    Rare Applicator PatternProperties = "patternProperties" SchemaByName;
+    Plain Applicator AdditionalProperties = "additionalProperties" Schema;
+    Rare Applicator PropertyNames = "propertyNames" Schema;
+    Rare Applicator PrefixItems = "prefixItems" Schemas;
+    Plain Applicator Items = "items" Schema;
+    Rare Applicator Contains = "contains" Schema;
+    Rare Validation MinContains = "minContains" Count;
+    Rare Validation MaxContains = "maxContains" Count;
+    Rare Applicator DependentSchemas = "dependentSchemas" SchemaByName;
+    Rare Applicator AllOf = "allOf" Schemas;
+    Rare Applicator AnyOf = "anyOf" Schemas;
+    Rare Applicator OneOf = "oneOf" Schemas;
+    Rare Applicator Not = "not" Schema;
+    Rare Applicator If = "if" Schema;
+    Rare Applicator Then = "then" Schema;
+    Rare Applicator Else = "else" Schema;
+    Rare Unevaluated UnevaluatedItems = "unevaluatedItems" Schema;
+    Rare Unevaluated UnevaluatedProperties = "unevaluatedProperties" Schema;
 }
 
 impl Key {
     /// The keyword as a schema has it; empty for `False`, which is none.
     pub(super) fn text(self) -> &'static str {
-        KEYWORDS.get(self as usize).map_or("", |(_, text, ..)| text)
+        KEYWORDS.get(self as usize).map_or("", |keyword| keyword.name)
     }
+
+    /// Whether what it means is in the room that few schemas need.
+    pub(super) fn is_rare(self) -> bool {
+        KEYWORDS.get(self as usize).is_some_and(|keyword| keyword.kind == Kind::Rare)
+    }
+}
+
+/// The meta-schemas that need not be handed in begin so. Earlier drafts are read as this one: most schemas mean the same in
+/// all of them.
+pub(super) const METAS: [&str; 2] = ["https://json-schema.org/draft", "http://json-schema.org/"];
+
+/// Whether a schema gives itself a name, or names a meta-schema that may mean something else.
+pub(super) fn has_names(map: &Map<String, Value>) -> bool {
+    let known =
+        |meta: &Value| meta.as_str().is_some_and(|meta| METAS.iter().any(|begin| meta.starts_with(begin)));
+    ["$id", "$anchor", "$dynamicAnchor"].iter().any(|name| map.contains_key(*name))
+        || map.get("$schema").is_some_and(|meta| !known(meta))
+}
+
+/// Whether a schema has what few have, in itself or in a schema in it: then it is compiled and used with the room for that.
+/// `formats`: whether `format` counts; `deepest`: what is deeper is not looked at.
+pub(super) fn is_rare(schema: &Value, formats: bool, deepest: usize) -> bool {
+    let (Value::Object(map), Some(deepest)) = (schema, deepest.checked_sub(1)) else { return false };
+    let rare = |keyword: &Keyword| {
+        let Some(value) = map.get(keyword.name) else { return false };
+        match (keyword.kind, keyword.takes, value) {
+            (Kind::Rare, ..) => keyword.key != Key::Format || formats,
+            (Kind::Plain, Takes::Schema, schema) => is_rare(schema, formats, deepest),
+            (Kind::Plain, Takes::SchemaByName, Value::Object(schemas)) => {
+                schemas.values().any(|schema| is_rare(schema, formats, deepest))
+            }
+            _ => false,
+        }
+    };
+    has_names(map) || KEYWORDS.iter().any(rare)
 }
 
 /// A group of keywords that a meta-schema can leave out.

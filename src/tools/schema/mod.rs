@@ -10,21 +10,19 @@
 //! |---|---|
 //! | `keywords` | what each keyword takes, in which order they count, vocabularies, types |
 //! | `compile` | from documents to a list of nodes in which every reference is a place |
-//! | `uri` | what a reference means under a base |
-//! | `backtrack` | which patterns keep an engine busy without end |
 //! | `validate` | whether a value fits |
 //! | `number` | comparing exactly, within bounds of work |
-//! | `format` | what the formats are |
+//! | `pointer` | a step of a JSON Pointer |
 //! | `violation` | what is wrong, as a value and as a sentence |
 //! | `coerce` | what is repaired |
+//! | `rare` | all of this for what few schemas have: a room that arrives when it is needed |
 
-mod backtrack;
 mod coerce;
 mod compile;
-mod format;
 mod keywords;
 mod number;
-mod uri;
+mod pointer;
+mod rare;
 mod validate;
 mod violation;
 
@@ -32,6 +30,7 @@ pub use coerce::{Repair, Repaired};
 pub use compile::SchemaError;
 pub use violation::{Report, Violation};
 
+use crate::json;
 use crate::ports::Patterns;
 use compile::Compiled;
 use serde_json::Value;
@@ -66,6 +65,13 @@ impl fmt::Debug for Schema {
     }
 }
 
+/// Whether a schema has what few schemas have, and so needs the room for that. It is given as JSON or as its text; what is
+/// neither needs nothing, because it is refused.
+pub fn needs_room(schema: &Value, formats: bool) -> bool {
+    let parsed = schema.as_str().and_then(json::parse);
+    keywords::is_rare(parsed.as_ref().unwrap_or(schema), formats, compile::DEEPEST)
+}
+
 impl Schema {
     /// Makes a schema ready. The error names the place in it.
     pub fn compile(schema: &Value, options: &Options<'_>) -> Result<Schema, SchemaError> {
@@ -82,5 +88,74 @@ impl Schema {
     /// left as it is.
     pub fn coerce(&self, value: Value) -> Repaired {
         coerce::coerce(&self.0, value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::PatternEngine;
+    use crate::tools::{own, pages};
+    use serde_json::json;
+
+    /// A schema that needs no room has nothing in it that comes through a door of it.
+    #[test]
+    fn what_a_schema_needs_is_known_before_it_is_compiled() {
+        let leaf = || json!({"minimum": 1, "type": "integer", "$comment": "anyOf", "format": "date"});
+        let nested = |below: Value| json!({"type": "object", "properties": {"not": {"items": below}}, "additionalProperties": false});
+        assert!(!needs_room(&nested(leaf()), false) && needs_room(&nested(leaf()), true));
+        for keyword in keywords::KEYWORDS {
+            let given = match keyword.takes {
+                keywords::Takes::Schema => leaf(),
+                keywords::Takes::Schemas => json!([leaf()]),
+                keywords::Takes::SchemaByName => json!({"a": leaf()}),
+                keywords::Takes::Text => json!("#"),
+                keywords::Takes::Names => json!(["a"]),
+                keywords::Takes::NamesByName => json!({"a": ["b"]}),
+                keywords::Takes::Types => json!("string"),
+                keywords::Takes::Values => json!([1]),
+                keywords::Takes::Flag => json!(true),
+                _ => json!(1),
+            };
+            let schema = nested(json!({ keyword.name: given }));
+            let options =
+                Options { patterns: PatternEngine::default().patterns(), formats: false, documents: &[] };
+            let needs = needs_room(&schema, false);
+            let (rare, remark) = (keyword.key.is_rare(), keyword.key == keywords::Key::Format);
+            assert_eq!(needs, rare && !remark, "{schema}");
+            if let Ok(schema) = Schema::compile(&schema, &options) {
+                let nodes = (0..schema.0.len()).filter_map(|id| schema.0.node(id));
+                let mut rules = nodes.flat_map(|node| &node.rules);
+                assert!(
+                    needs || !rules.any(|rule| rule.key.is_rare()),
+                    "{keyword:?}",
+                    keyword = keyword.name
+                );
+            }
+        }
+        for names in [
+            json!({"$id": "a"}),
+            json!({"$anchor": "a"}),
+            json!({"$schema": "https://a.example/"}),
+            json!({"$schema": 1}),
+        ] {
+            assert!(needs_room(&names, false), "{names}");
+        }
+        for plain in [
+            json!({"$schema": "http://json-schema.org/draft-07/schema#"}),
+            json!(true),
+            json!([]),
+            json!("{"),
+        ] {
+            assert!(!needs_room(&plain, false), "{plain}");
+        }
+        assert!(needs_room(&json!(r#"{"$defs":{}}"#), false));
+        // They are registered without being asked for.
+        let own = [own::delegate(), own::use_skill(["a"].into_iter())];
+        for tool in pages::definitions().into_iter().chain(own) {
+            assert!(!needs_room(&tool.input_schema.as_str().into(), tool.formats), "{}", tool.name);
+        }
+        let deep = (0..300).fold(json!({"not": {}}), |below, _| json!({"items": below}));
+        assert!(!needs_room(&deep, false), "it is refused for its depth");
     }
 }

@@ -5,8 +5,9 @@
 //! with the closest of them.
 
 use super::compile::{Arg, Compiled, Id, Node};
-use super::keywords::{ARRAY, INTEGER, Key, NUMBER, OBJECT, TYPES, types_of};
-use super::uri;
+use super::keywords::{INTEGER, Key, NUMBER, TYPES};
+use super::pointer;
+use super::rare;
 use super::validate::{DEEPEST, Detail, Finding, KEPT, Outcome, Stopped};
 use crate::find;
 use crate::json::json;
@@ -96,7 +97,7 @@ impl Finding<'_> {
         let node = schema.node(self.node)?;
         let mut schema_path = schema.path(self.node);
         if self.key != Key::False {
-            uri::push_step(&mut schema_path, self.key.text());
+            pointer::push_step(&mut schema_path, self.key.text());
         }
         let arg = node.arg(self.key);
         let mut params = Object::new();
@@ -109,7 +110,7 @@ impl Finding<'_> {
                 params.number("limit", *limit);
             }
             Some(Arg::Pattern(pattern, _)) => _ = params.text("pattern", pattern),
-            Some(Arg::Format(format)) => _ = params.text("format", format.name()),
+            Some(Arg::Format(format)) => _ = params.text("format", format.name),
             _ => {}
         }
         match self.detail {
@@ -131,7 +132,6 @@ impl Finding<'_> {
         })
     }
 
-    #[expect(clippy::too_many_lines, reason = "the sentences of all keywords, side by side")]
     fn sentence(&self, schema: &Compiled, node: &Node) -> String {
         let here = shown(&self.at);
         let sent = || ["; you sent ", &quote(self.value)].concat();
@@ -149,9 +149,6 @@ impl Finding<'_> {
         };
         match (self.key, self.detail) {
             (Key::Required, Detail::Name(name)) => ["missing '", name, "' field", &place].concat(),
-            (_, Detail::Asked(name, because)) => {
-                ["missing '", name, "' field", &place, ", which must come with '", because, "'"].concat()
-            }
             (Key::AdditionalProperties | Key::UnevaluatedProperties, Detail::Name(name)) => {
                 let place = shown_in(&self.at);
                 let mut known: Vec<&str> = Vec::new();
@@ -162,14 +159,6 @@ impl Finding<'_> {
                 };
                 ["unknown field '", name, "'", &place, &known].concat()
             }
-            (Key::PropertyNames, Detail::Name(name)) => {
-                let must = match node.arg(self.key) {
-                    Some(Arg::Node(id)) => expects(schema, *id, 8),
-                    _ => None,
-                };
-                let must = must.map(|must| ["; a name must be ", &must].concat()).unwrap_or_default();
-                ["'", name, "' is no name for a field", &place, &must].concat()
-            }
             (Key::False, _) => [&here, " is not allowed"].concat(),
             (Key::MinLength, _) if count == 0 => [&here, " is empty"].concat(),
             (Key::MinLength, _) => things("at least ", " character", " characters"),
@@ -178,82 +167,17 @@ impl Finding<'_> {
             (Key::MaxItems, _) => things("at most ", " item", " items"),
             (Key::MinProperties, _) => things("at least ", " field", " fields"),
             (Key::MaxProperties, _) => things("at most ", " field", " fields"),
-            (Key::MultipleOf, _) => {
-                let of = match node.arg(self.key) {
-                    Some(Arg::Number(of)) => json(&Value::Number(of.clone())),
-                    _ => String::new(),
-                };
-                [&here, " must be a multiple of ", &of, &sent()].concat()
-            }
-            (Key::Pattern, _) => {
-                let pattern = match node.arg(self.key) {
-                    Some(Arg::Pattern(pattern, _)) => pattern,
-                    _ => "",
-                };
-                [&here, " must match the pattern ", pattern, &sent()].concat()
-            }
-            (Key::Format, _) => {
-                let says = match node.arg(self.key) {
-                    Some(Arg::Format(format)) => format.says(),
-                    _ => "",
-                };
-                [&here, " must be ", says, &sent()].concat()
-            }
-            (Key::UniqueItems, Detail::Items(a, b)) => {
-                let (a, b) = (a.to_string(), b.to_string());
-                [&here, " must have no item twice; items ", &a, " and ", &b, " are the same"].concat()
-            }
-            (Key::Contains | Key::MinContains | Key::MaxContains, _) => {
-                let such = match node.arg(Key::Contains) {
-                    Some(Arg::Node(id)) => expects(schema, *id, 8),
-                    _ => None,
-                };
-                let such = such.map(|such| [" that are ", &such].concat());
-                let such = such.unwrap_or_else(|| " that fit 'contains'".into());
-                let (least, limit) = match self.key {
-                    Key::Contains => ("at least ", "1".into()),
-                    Key::MinContains => ("at least ", number()),
-                    _ => ("at most ", number()),
-                };
-                let has = ["; it has ", &count.to_string()].concat();
-                [&here, " must have ", least, &limit, " items", &such, &has].concat()
-            }
-            (Key::Not, _) => {
-                let what = match node.arg(Key::Not) {
-                    Some(Arg::Node(id)) => expects(schema, *id, 8),
-                    _ => None,
-                };
-                let what = what.unwrap_or_else(|| "what the schema excludes by 'not'".into());
-                [&here, " must not be ", &what, &sent()].concat()
-            }
-            (Key::OneOf, _) if count > 0 => {
-                [&here, " must fit exactly one of its forms, not several", &sent()].concat()
-            }
             (Key::Minimum | Key::Maximum | Key::ExclusiveMinimum | Key::ExclusiveMaximum, _) => {
                 let whole = node.types().is_some_and(|types| types & (NUMBER | INTEGER) == INTEGER);
                 let what = if whole { "a whole number" } else { "a number" };
                 [&here, " must be ", what, &limits(node), &sent()].concat()
             }
-            _ => match expects(schema, self.node, 8).filter(|_| !self.is_of_a_form(schema)) {
-                Some(what) => [&here, " must be ", &what, &sent()].concat(),
-                None => {
-                    let forms = match node.arg(self.key) {
-                        Some(Arg::Nodes(forms)) => forms.len(),
-                        _ => 1,
-                    };
-                    [&here, " must fit one of ", &forms.to_string(), " forms and fits none"].concat()
-                }
-            },
+            (key, _) if key.is_rare() => rare::sentence(self, schema, node),
+            _ => {
+                let what = expects(schema, self.node, 8).unwrap_or_default();
+                [&here, " must be ", &what, &sent()].concat()
+            }
         }
-    }
-}
-
-impl Finding<'_> {
-    /// Whether alternatives failed of which some want an object or array, as this is one.
-    fn is_of_a_form(&self, schema: &Compiled) -> bool {
-        matches!(self.key, Key::AnyOf | Key::OneOf)
-            && types_of(self.value) & (OBJECT | ARRAY) != 0
-            && fitting(schema, self.node, 8).is_none_or(|types| types & types_of(self.value) != 0)
     }
 }
 
@@ -264,13 +188,12 @@ pub(super) fn fitting(schema: &Compiled, id: Id, depth: u8) -> Option<u8> {
     if let Some(types) = node.types() {
         return Some(types);
     }
-    node.rules.iter().find_map(|rule| match (&rule.arg, rule.key) {
-        (Arg::Node(id), Key::Ref) => fitting(schema, *id, depth),
-        (Arg::Nodes(ids), Key::AnyOf | Key::OneOf) => {
-            ids.iter().try_fold(0, |set, id| Some(set | fitting(schema, *id, depth)?))
-        }
-        _ => None,
-    })
+    if is_elsewhere(node) { rare::fitting(schema, node, depth) } else { None }
+}
+
+/// Whether what may stand there is said by other schemas.
+fn is_elsewhere(node: &Node) -> bool {
+    node.rules.iter().any(|rule| matches!(rule.key, Key::Ref | Key::AnyOf | Key::OneOf))
 }
 
 /// The names in a set of types.
@@ -279,7 +202,7 @@ fn names(types: u8) -> impl Iterator<Item = &'static str> {
 }
 
 /// What a schema wants, where that can be said in a few words: its values, or its types with the limits of a number.
-fn expects(schema: &Compiled, id: Id, depth: u8) -> Option<String> {
+pub(super) fn expects(schema: &Compiled, id: Id, depth: u8) -> Option<String> {
     let depth = depth.checked_sub(1)?;
     let node = schema.node(id)?;
     if let Some(Arg::Value(value)) = node.arg(Key::Const) {
@@ -308,26 +231,15 @@ fn expects(schema: &Compiled, id: Id, depth: u8) -> Option<String> {
             .list();
         return Some(find::join(&words, " or "));
     }
-    for rule in &node.rules {
-        match (&rule.arg, rule.key) {
-            (Arg::Node(id), Key::Ref) => return expects(schema, *id, depth),
-            (Arg::Nodes(ids), Key::AnyOf | Key::OneOf) => {
-                let words: Option<Vec<String>> =
-                    ids.iter().take(KEPT).map(|id| expects(schema, *id, depth)).whole();
-                return words.map(|mut words| {
-                    words.dedup();
-                    find::join(&words, " or ")
-                });
-            }
-            _ => {}
-        }
+    if is_elsewhere(node) {
+        return rare::expects(schema, node, depth);
     }
     let limits = limits(node);
     (!limits.is_empty()).then(|| ["a number", &limits].concat())
 }
 
 /// The limits of a number: " of at least 1 and below 10".
-fn limits(node: &Node) -> String {
+pub(super) fn limits(node: &Node) -> String {
     let mut limits = String::new();
     for (key, word) in [
         (Key::Minimum, "of at least "),
@@ -360,11 +272,11 @@ fn fields<'s>(schema: &'s Compiled, id: Id, known: &mut Vec<&'s str>, depth: u8)
 }
 
 /// A place in the value as a sentence says it.
-fn shown(at: &str) -> String {
+pub(super) fn shown(at: &str) -> String {
     match at.strip_prefix('/') {
         None => "the arguments".into(),
         // One step down is a plain name; deeper, the pointer is the shortest exact way to say it.
-        Some(name) if !find::has(name, "/") => ["'", &uri::unescape(name), "'"].concat(),
+        Some(name) if !find::has(name, "/") => ["'", &pointer::unescape(name), "'"].concat(),
         Some(_) => ["'", at, "'"].concat(),
     }
 }
@@ -379,7 +291,7 @@ fn shown_in(at: &str) -> String {
 const QUOTED: usize = 60;
 
 /// A value as JSON text, in part.
-fn quote(value: &Value) -> String {
+pub(super) fn quote(value: &Value) -> String {
     // Of a long text or list only the beginning is written.
     let text = match value {
         Value::String(text) => {

@@ -1,6 +1,7 @@
 //! Rooms that arrive when they are needed, case by case: what waits for one, and what becomes of it when none comes.
 
 use crate::support::calm;
+use crate::support::script::{RARE, RARE_TOOL, SCHEMA};
 use crate::support::sim::World;
 use lodger::error::Code;
 use lodger::protocol::Command;
@@ -147,6 +148,88 @@ fn a_standby_has_its_rooms_before_it_takes_over_and_a_fresh_instance_asks_for_th
     // The page that died has come back with a module in which no room is.
     world.command(0, "startAgent", config("anthropic"));
     assert_eq!(world.pages[0].awaited, [Room::Anthropic]);
+}
+
+fn tool(schema: Value) -> Value {
+    json!({ "name": "send", "description": "Sends.", "inputSchema": schema, "execute": { "$fn": 3 }, "replace": true })
+}
+
+#[test]
+fn a_schema_that_few_have_brings_its_room_and_any_other_does_not() {
+    let mut world = opened();
+    let plain = json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "t", "type": "object",
+        "properties": { "a": { "type": ["string", "null"], "minLength": 1, "format": "date", "default": "x" },
+            "pattern": { "type": "array", "items": { "enum": [1, { "anyOf": [] }] } } },
+        "required": ["a"], "additionalProperties": { "const": { "$ref": "#" } } });
+    world.must(0, "tools.register", tool(plain.clone()));
+    world.must(0, "startAgent", config("anthropic"));
+    for schema in [json!(RARE_TOOL), json!({ "properties": { "a": { "items": { "uniqueItems": true } } } })] {
+        let mut world = opened();
+        let register = world.command(0, "tools.register", tool(schema));
+        assert_eq!(world.pages[0].awaited, [Room::Schema]);
+        let starts = world.command(0, "startAgent", config("anthropic"));
+        world.finish_room(0, 0, Err("offline".into()));
+        assert_eq!(code(&world, register), Some(Code::WasmUnavailable));
+        world.settle(0);
+        assert!(answered(&world, starts) && code(&world, starts).is_none());
+    }
+    // A format counts where the tool says so.
+    let mut strict = tool(plain);
+    strict["formats"] = true.into();
+    let strict = world.command(0, "tools.register", strict);
+    assert!(!answered(&world, strict));
+    assert_eq!(world.pages[0].awaited, [Room::Schema]);
+    // So does what an answer has to be; what a person says next comes after it.
+    let ask = |schema: &str| json!({ "text": "ask", "schema": { "json": schema } });
+    let says = world.command(0, "sendMessage", ask(RARE));
+    assert_eq!(world.pages[0].awaited, [Room::Schema], "once");
+    world.finish_room(0, 0, Ok(()));
+    world.settle(0);
+    assert!(answered(&world, strict) && code(&world, says).is_none() && world.pages[0].models.len() == 1);
+    // What is no schema is refused as ever.
+    let mut world = opened();
+    let refused = world.fails(0, "tools.register", tool(json!({ "properties": [{ "anyOf": [] }] })));
+    assert_eq!(refused.code, Code::InvalidSchema);
+    world.must(0, "startAgent", config("anthropic"));
+    world.must(0, "sendMessage", ask(SCHEMA));
+}
+
+#[test]
+fn a_journal_with_such_a_schema_is_as_good_as_not_read_until_its_room_is_there() {
+    let mut world = opened();
+    world.must(0, "tools.register", tool(RARE_TOOL.into()));
+    world.must(0, "startAgent", config("anthropic"));
+    let asked = world.must(0, "sendMessage", json!({ "text": "ask", "schema": { "json": RARE } }));
+    world.crash(0, true);
+
+    let start = world.command(0, "startAgent", config("anthropic"));
+    world.settle_without_rooms(0);
+    assert_eq!(world.pages[0].awaited, [Room::Anthropic]);
+    world.finish_room(0, 0, Ok(()));
+    world.settle_without_rooms(0);
+    assert_eq!(world.pages[0].awaited, [Room::Schema], "the journal says so");
+    assert!(!answered(&world, start));
+    world.finish_room(0, 0, Err("offline".into()));
+    world.settle_without_rooms(0);
+    assert_eq!(code(&world, start), Some(Code::WasmUnavailable));
+
+    // The rows themselves need none; what they add up to does.
+    let rows = world.command(0, "history", json!({}));
+    world.settle_without_rooms(0);
+    assert!(!answered(&world, rows));
+    assert_eq!(world.pages[0].awaited, [Room::Schema]);
+    world.finish_room(0, 0, Err("offline".into()));
+    assert_eq!(code(&world, rows), Some(Code::WasmUnavailable));
+
+    // A tab that goes on with it asks too; the run is as it was.
+    let standby = world.open();
+    let goes_on = json!({ "config": config("anthropic"), "after": 1 });
+    let stands_in = world.command(standby, "standIn", goes_on);
+    world.settle(standby);
+    assert!(world.pages[standby].asked[&stands_in].answer.as_ref().is_some_and(Result::is_ok));
+    world.answers(standby, calm::says("{\"n\":\"11\"}"));
+    let result = world.must(standby, "result", json!({ "runId": asked["runId"] }));
+    assert_eq!((&result["outcome"], &result["value"]), (&json!("completed"), &json!({ "n": "11" })));
 }
 
 #[test]

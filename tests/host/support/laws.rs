@@ -5,11 +5,12 @@
 //! of events, their numbers, one end a run, and nothing before its commit. Promises: a broken law is an `Err`
 //! that names it. Leaves to others: making things happen (`sim`).
 
+use super::engine::patterns;
 use lodger::journal::{Answer, Ask, AskReason, Cause, Entry, GENESIS, Mode, RecordKind, Row};
 use lodger::model::Block;
-use lodger::ports::{Commit, Durability, Key, MemoryStore, Part, PatternEngine, Read, Rows, Table, Write};
+use lodger::ports::{Commit, Durability, Key, MemoryStore, Part, Read, Rows, Table, Write};
 use lodger::run::{CallState, Outcome, Run};
-use lodger::session::{self, Session};
+use lodger::session::{self, Session, again};
 use lodger::tools::Source;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,7 +78,7 @@ impl Journal {
     pub fn new() -> Journal {
         Journal {
             rows: Vec::new(),
-            fold: Session::new(SESSION),
+            fold: Session::with(SESSION, &patterns()),
             ordered: BTreeMap::new(),
             executed: BTreeMap::new(),
             questions: BTreeMap::new(),
@@ -540,8 +541,7 @@ impl Journal {
     pub fn audit(&self, disk: &MemoryStore) -> Law {
         let rows = disk.read(&Read::all(Table::Entries, vec![SESSION.into()]));
         let texts = || rows.iter().map(|(_, text)| text.as_str());
-        let loaded =
-            Session::load(SESSION, &PatternEngine::default(), texts()).map_err(|e| e.message.clone())?;
+        let loaded = Session::load(SESSION, &patterns(), texts()).map_err(|e| e.message.clone())?;
         same(&loaded, &self.fold, "the fold of the store")?;
         self.versions_can_be_seen()?;
         let head = disk.read(&Read::all(Table::Heads, vec![SESSION.into()]));
@@ -624,12 +624,15 @@ fn files_of(disk: &MemoryStore) -> Vec<String> {
     disk.read(&Read::all(Table::Files, Vec::new())).into_iter().map(id).collect()
 }
 
-fn replays<'a>(rows: impl Iterator<Item = &'a str>) -> Law {
-    match session::replay(SESSION, rows) {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(difference)) => Err(format!("a replay differs: {difference:?}")),
-        Err(error) => Err(format!("a replay fails: {}", error.message)),
+/// The machine makes all of these rows again.
+pub fn replays<'a>(rows: impl Iterator<Item = &'a str>) -> Law {
+    let mut machine = Session::with(SESSION, &patterns());
+    for text in rows {
+        let row = Row::from_text(text).map_err(|error| error.message.clone())?;
+        let said = again(&mut machine, &row).map_err(|error| format!("a replay fails: {}", error.message))?;
+        law(said.is_none(), || format!("a replay differs: {said:?}"))?;
     }
+    Ok(())
 }
 
 /// Whether two sessions are the same in everything that they hold.

@@ -29,6 +29,10 @@ pub fn answer(blocks: Vec<Block>, stop: StopReason) -> Answer {
 /// What an answer has to be: something that every provider's own means can say, and something that some cannot.
 pub const SCHEMA: &str = r#"{"type":"object","properties":{"n":{"type":"integer","minimum":1},"of":{"type":"string"}},"required":["n"]}"#;
 pub const FREE: &str = r#"{"properties":{"n":{"type":"integer"},"more":{}},"required":["n"]}"#;
+/// The same with what few schemas have, and the arguments of a tool with such.
+pub const RARE: &str = r#"{"type":"object","properties":{"n":{"anyOf":[{"type":"integer"},{"type":"string","pattern":"^1+$"}]}},"required":["n"]}"#;
+pub const RARE_TOOL: &str =
+    r#"{"type":"object","properties":{"to":{"anyOf":[{"type":"string","pattern":"^p"},{"type":"null"}]}}}"#;
 
 /// A tool call with this id.
 pub fn call(id: &str, name: &str, arguments: &str) -> Block {

@@ -8,6 +8,7 @@
 //! themselves what happens ([`World::calm`]).
 
 use super::anthropic_rules::Signed;
+use super::engine::guarded;
 use super::laws::{Journal, Law, SESSION, Told, law, same};
 use super::media::{self, SAMPLES};
 use super::script::{self, Plan};
@@ -25,6 +26,7 @@ use lodger::rooms::{Room, Rooms, entered};
 use lodger::run::{CallState, Run, Said};
 use lodger::session::Session;
 use serde_json::{Value, json};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -55,6 +57,8 @@ pub struct Faults {
     pub changes: bool,
     /// Rooms do not come.
     pub rooms: bool,
+    /// Tools and answers have schemas that few have.
+    pub schemas: bool,
     /// The page tools are there, which makes every start dearer.
     pub page_tools: bool,
 }
@@ -73,6 +77,7 @@ impl Faults {
         benches: true,
         changes: true,
         rooms: true,
+        schemas: true,
         page_tools: true,
     };
 
@@ -96,6 +101,7 @@ impl Faults {
         without(|f| &mut f.benches);
         without(|f| &mut f.changes);
         without(|f| &mut f.rooms);
+        without(|f| &mut f.schemas);
         without(|f| &mut f.late);
         without(|f| &mut f.page_tools);
         ways
@@ -168,6 +174,8 @@ pub struct Page {
     /// Rooms that are on their way, and those that are there.
     pub awaited: Vec<Room>,
     rooms: Rooms,
+    /// Whether that of schemas is.
+    has_schemas: Rc<Cell<bool>>,
     signing: Vec<(u64, Vec<String>)>,
     wants_lock: bool,
     /// It waits to hear whether anybody holds the lock.
@@ -298,12 +306,9 @@ impl World {
         self.ids += 1;
         let holder = format!("tab-{}", self.ids);
         let page_tools = self.faults.is_some_and(|faults| faults.page_tools);
-        let harness = Harness::new(Options {
-            name: "sim".into(),
-            page_tools,
-            holder,
-            operator: Options::local_operator(),
-        });
+        let has_schemas = Rc::new(Cell::new(false));
+        let options = Options { name: "sim".into(), page_tools, holder, operator: Options::local_operator() };
+        let harness = Harness::with(options, guarded(&has_schemas));
         Page {
             harness,
             told: Told::new(),
@@ -317,6 +322,7 @@ impl World {
             accounts: Vec::new(),
             awaited: Vec::new(),
             rooms: rooms_of(page_tools),
+            has_schemas,
             signing: Vec::new(),
             wants_lock: false,
             peeks: false,
@@ -338,12 +344,24 @@ impl World {
             tool["description"] = "A tool.".into();
             tool["readOnly"] = read_only.into();
             tool["inputSchema"] = json!({ "type": "object", "properties": { "to": { "type": "string" } } });
+            if matches!(name, "put_log" | "read_news") && self.draws_rare_schema() {
+                tool["inputSchema"] = script::RARE_TOOL.into();
+            }
             if function > 0 {
                 tool["execute"] = json!({ "$fn": function });
             }
             self.command(page, "tools.register", tool);
         }
         self.command(page, "watch", json!({}));
+    }
+
+    /// Whether a schema is one that few have.
+    fn draws_rare_schema(&mut self) -> bool {
+        let draws = self.faults.is_some_and(|faults| faults.schemas) && self.rng.u8(..4) == 0;
+        if draws {
+            self.note("schemas that few have");
+        }
+        draws
     }
 
     fn note(&mut self, what: &'static str) {
@@ -838,7 +856,11 @@ impl World {
     pub fn finish_room(&mut self, page: usize, which: usize, result: Result<(), String>) {
         let room = self.pages[page].awaited.remove(which);
         match &result {
-            Ok(()) => self.pages[page].rooms = self.pages[page].rooms.and(Rooms::of(room)),
+            Ok(()) => {
+                let page = &mut self.pages[page];
+                page.rooms = page.rooms.and(Rooms::of(room));
+                page.has_schemas.set(page.rooms.has(Room::Schema));
+            }
             Err(_) => self.note("rooms that do not come"),
         }
         self.handle(page, Input::Room { room, result });
@@ -1167,7 +1189,10 @@ impl World {
                     self.note("messages with files");
                 }
                 if self.rng.u8(..4) == 0 {
-                    let schema = [script::SCHEMA, script::FREE][self.rng.usize(..2)];
+                    let schema = match self.draws_rare_schema() {
+                        true => script::RARE,
+                        false => [script::SCHEMA, script::FREE][self.rng.usize(..2)],
+                    };
                     args["schema"] = json!({ "json": schema });
                     if self.rng.u8(..3) == 0 {
                         args["schema"]["validate"] = json!({ "$fn": VALIDATE });

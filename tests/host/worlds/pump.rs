@@ -183,6 +183,7 @@ fn everything_happened(parts: &[Seen]) {
         "messages with files",
         "versions looked at",
         "messages that wait",
+        "schemas that few have",
     ];
     let kinds = kinds.map(|kind| format!("entries: {kind}"));
     let missing: Vec<_> = kinds

@@ -7,7 +7,8 @@
 //!
 //! Normal: at least [`PREFIXES`] prefixes; with `LODGER_CAMPAIGN=1` ten times as many.
 
-use crate::support::laws::{Journal, SESSION};
+use crate::support::engine::patterns;
+use crate::support::laws::{Journal, SESSION, replays};
 use crate::support::media::{self, SAMPLES};
 use crate::support::parts::{PARTS, Whole, drawn, in_parts, seeds};
 use crate::support::sim::{Faults, World, paused};
@@ -16,10 +17,10 @@ use fastrand::Rng;
 use lodger::journal::{Ask, Entry, Row};
 use lodger::model::{Dialect, Peer, Preset, Wire};
 use lodger::ports::marks::fill;
-use lodger::ports::{Commit, MemoryStore, PatternEngine, Table, Write};
+use lodger::ports::{Commit, MemoryStore, Table, Write};
 use lodger::run::{Outcome, Run};
 use lodger::session::carry::adopt;
-use lodger::session::{self, Session, Transcript, again};
+use lodger::session::{Session, Transcript, again};
 use serde_json::{Value, json};
 
 const PREFIXES: u64 = 10_000;
@@ -77,8 +78,7 @@ fn everything_happened(parts: &[Counts]) {
 fn judge(seed: u64, world: &World, counts: &mut Counts) {
     let rows = &world.journal.rows;
     // A replay goes row by row and stops at the first difference: every prefix is replayed with the whole.
-    let replayed = session::replay(SESSION, rows.iter().map(String::as_str)).expect("rows that read");
-    assert_eq!(replayed, Ok(()), "seed {seed}");
+    assert_eq!(replays(rows.iter().map(String::as_str)), Ok(()), "seed {seed}");
     counts.longest = counts.longest.max(rows.len());
     let mut rng = Rng::with_seed(seed);
     let mut journal = Journal::new();
@@ -293,5 +293,5 @@ fn a_row_that_was_changed_is_found() {
     rows[1] = text.replacen("\"at\":1", "\"at\":2", 1);
     assert_ne!(rows[1], text);
     assert!(!Row::from_text(&rows[1]).unwrap().follows(Row::from_text(&rows[0]).unwrap().hash()));
-    assert!(Session::load(SESSION, &PatternEngine::default(), rows.iter().map(String::as_str)).is_err());
+    assert!(Session::load(SESSION, &patterns(), rows.iter().map(String::as_str)).is_err());
 }

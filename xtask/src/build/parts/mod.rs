@@ -17,7 +17,7 @@ pub use plan::Room;
 use std::hash::{DefaultHasher, Hash};
 
 /// The rooms of `src/rooms.rs`, and where each is entered.
-const ROOMS: [Room; 7] = [
+const ROOMS: [Room; 8] = [
     Room {
         name: "anthropic",
         on: &[],
@@ -73,6 +73,20 @@ const ROOMS: [Room; 7] = [
             "harness::sessions::arrivals::page",
         ],
         code: &["harness::sessions::arrivals::", "session::carry::", "session::replay::"],
+    },
+    Room {
+        name: "schema",
+        on: &[],
+        doors: &[
+            "tools::schema::rare::compile::identify",
+            "tools::schema::rare::compile::arg",
+            "tools::schema::rare::compile::finish",
+            "tools::schema::rare::validate::rule",
+            "tools::schema::rare::violation::sentence",
+            "tools::schema::rare::violation::fitting",
+            "tools::schema::rare::violation::expects",
+        ],
+        code: &["tools::schema::rare::"],
     },
     Room {
         name: "more",

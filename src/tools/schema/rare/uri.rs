@@ -107,17 +107,6 @@ pub(super) fn decode(fragment: &str) -> String {
     String::from_utf8(decoded).unwrap_or_else(|_| fragment.into())
 }
 
-/// A step of a JSON Pointer as the name that it stands for.
-pub(super) fn unescape(step: &str) -> String {
-    find::replace(&find::replace(step, "~1", "/"), "~0", "~")
-}
-
-/// A JSON Pointer one step further down.
-pub(super) fn push_step(pointer: &mut String, name: &str) {
-    pointer.push('/');
-    pointer.push_str(&find::replace(&find::replace(name, "~", "~0"), "/", "~1"));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,8 +160,5 @@ mod tests {
         assert_eq!(split_fragment("a"), ("a", None));
         assert_eq!(decode("%25a%2fé%zz%"), "%a/é%zz%");
         assert_eq!(decode("%ff"), "%ff");
-        let mut pointer = String::new();
-        push_step(&mut pointer, "a/~b");
-        assert_eq!((pointer.as_str(), unescape("a~1~0b~01")), ("/a~1~0b", "a/~b~1".into()));
     }
 }

@@ -7,8 +7,16 @@ use crate::list::Listed;
 use crate::ports::Patterns;
 
 /// A format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+#[derive(Debug)]
+pub(in crate::tools::schema) struct Format {
+    pub(in crate::tools::schema) name: &'static str,
+    /// What a text must be.
+    pub(super) says: &'static str,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
     DateTime,
     Date,
     Time,
@@ -21,49 +29,43 @@ pub(super) enum Format {
     Regex,
 }
 
-/// All formats: the name, and what it is for a sentence.
-const FORMATS: [(Format, &str, &str); 10] = [
-    (Format::DateTime, "date-time", "a date-time such as 2026-01-31T12:00:00Z"),
-    (Format::Date, "date", "a date such as 2026-01-31"),
-    (Format::Time, "time", "a time with its offset such as 12:00:00Z"),
-    (Format::Email, "email", "an email address"),
-    (Format::Uri, "uri", "a URI with its scheme, such as https://example.com/"),
-    (Format::Uuid, "uuid", "a UUID"),
-    (Format::Ipv4, "ipv4", "an IPv4 address such as 192.0.2.1"),
-    (Format::Ipv6, "ipv6", "an IPv6 address such as 2001:db8::1"),
-    (Format::Hostname, "hostname", "a host name"),
-    (Format::Regex, "regex", "a regular expression"),
+const fn format(kind: Kind, name: &'static str, says: &'static str) -> Format {
+    Format { name, says, kind }
+}
+
+static FORMATS: [Format; 10] = [
+    format(Kind::DateTime, "date-time", "a date-time such as 2026-01-31T12:00:00Z"),
+    format(Kind::Date, "date", "a date such as 2026-01-31"),
+    format(Kind::Time, "time", "a time with its offset such as 12:00:00Z"),
+    format(Kind::Email, "email", "an email address"),
+    format(Kind::Uri, "uri", "a URI with its scheme, such as https://example.com/"),
+    format(Kind::Uuid, "uuid", "a UUID"),
+    format(Kind::Ipv4, "ipv4", "an IPv4 address such as 192.0.2.1"),
+    format(Kind::Ipv6, "ipv6", "an IPv6 address such as 2001:db8::1"),
+    format(Kind::Hostname, "hostname", "a host name"),
+    format(Kind::Regex, "regex", "a regular expression"),
 ];
 
 impl Format {
     /// The format of this name.
-    pub(super) fn parse(name: &str) -> Option<Format> {
-        FORMATS.iter().find(|(_, known, _)| *known == name).map(|(format, ..)| *format)
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        FORMATS.get(self as usize).map_or("", |(_, name, _)| name)
-    }
-
-    /// What a text must be.
-    pub(super) fn says(self) -> &'static str {
-        FORMATS.get(self as usize).map_or("", |(.., says)| says)
+    pub(super) fn parse(name: &str) -> Option<&'static Format> {
+        FORMATS.iter().find(|format| format.name == name)
     }
 
     /// Whether a text is of this format.
-    pub(super) fn fits(self, text: &str, patterns: &dyn Patterns) -> bool {
+    pub(super) fn fits(&self, text: &str, patterns: &dyn Patterns) -> bool {
         let mut reader = Reader(text.as_bytes());
-        let read = match self {
-            Format::DateTime => reader.date_time(),
-            Format::Date => reader.date(),
-            Format::Time => reader.time(),
-            Format::Email => return email(text),
-            Format::Uri => return uri(text),
-            Format::Uuid => reader.uuid(),
-            Format::Ipv4 => return ipv4(text),
-            Format::Ipv6 => return ipv6(text),
-            Format::Hostname => return hostname(text),
-            Format::Regex => return patterns.compile(text, true).is_ok(),
+        let read = match self.kind {
+            Kind::DateTime => reader.date_time(),
+            Kind::Date => reader.date(),
+            Kind::Time => reader.time(),
+            Kind::Email => return email(text),
+            Kind::Uri => return uri(text),
+            Kind::Uuid => reader.uuid(),
+            Kind::Ipv4 => return ipv4(text),
+            Kind::Ipv6 => return ipv6(text),
+            Kind::Hostname => return hostname(text),
+            Kind::Regex => return patterns.compile(text, true).is_ok(),
         };
         read.is_some() && reader.0.is_empty()
     }
