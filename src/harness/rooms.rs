@@ -126,10 +126,10 @@ fn needed(request: &Request) -> Rooms {
         Command::StandIn => args.get("config"),
         _ => None,
     };
-    // What comes with a message besides its text, the queue, and messages of elsewhere are of the room `past`.
-    let says = row.files || row.options || request.command == Command::SessionsLaunch;
+    // What comes with a message besides its text, and the queue, are of the room `past`.
+    let says = row.files || row.options;
     let has = |name: &&str| says && args.all().get(*name).is_some_and(|given| !given.is_null());
-    let past = ["whenBusy", "schema", "files", "messages"].iter().any(has);
+    let past = ["whenBusy", "schema", "files"].iter().any(has);
     config.map_or(Rooms::NONE, of_config).and(row.rooms).and(Rooms::given(past, Room::Past))
 }
 

@@ -244,7 +244,7 @@ commands! {
     /// From here on this operator works here, or (`null`) nobody.
     SetOperator = row("setOperator", "operator?*") => own();
     /// Begins a session.
-    SessionsLaunch = row("sessions.launch", "id? displayName? projectId?~ provider? messages?*").within(More).needs(Operator).runs()
+    SessionsLaunch = row("sessions.launch", "id? displayName? projectId?~ provider? messages?*").within(More).within(Past).needs(Operator).runs()
         => once().gives("`SessionState`").invoked("session_launch", "sessions.launch(*)", "SessionState")
             .takes_all("NonNullable<Parameters<Sessions[\"launch\"]>[0]>");
     /// `sendMessage` to a session, but exit words stop it: then there is no run.

@@ -269,7 +269,7 @@ fn what_is_given_says_which_rooms_are_needed() {
         ("sendMessage", json!({ "text": "hello", "metadata": { "schema": 1 } }), vec![]),
         ("startAgent", skilled(config("anthropic")), vec![Room::Anthropic, Room::More]),
         ("tools.execute", json!({ "name": "look" }), vec![Room::More]),
-        ("sessions.launch", json!({ "id": "a", "messages": [] }), vec![Room::More, Room::Past]),
+        ("sessions.launch", json!({ "id": "a" }), vec![Room::More, Room::Past]),
         ("sessions.list", json!({}), vec![Room::More, Room::Past]),
         ("sessions.journal", json!({ "id": "default" }), vec![Room::Past]),
         ("sessions.fork", json!({ "id": "default" }), vec![Room::Carry, Room::Past]),
