@@ -182,7 +182,8 @@ fn a_schema_that_few_have_brings_its_room_and_any_other_does_not() {
     // So does what an answer has to be; what a person says next comes after it.
     let ask = |schema: &str| json!({ "text": "ask", "schema": { "json": schema } });
     let says = world.command(0, "sendMessage", ask(RARE));
-    assert_eq!(world.pages[0].awaited, [Room::Schema], "once");
+    assert_eq!(world.pages[0].awaited, [Room::Schema, Room::Past], "once, and that of answers in a form");
+    world.finish_room(0, 0, Ok(()));
     world.finish_room(0, 0, Ok(()));
     world.settle(0);
     assert!(answered(&world, strict) && code(&world, says).is_none() && world.pages[0].models.len() == 1);
@@ -207,7 +208,10 @@ fn a_journal_with_such_a_schema_is_as_good_as_not_read_until_its_room_is_there()
     assert_eq!(world.pages[0].awaited, [Room::Anthropic]);
     world.finish_room(0, 0, Ok(()));
     world.settle_without_rooms(0);
-    assert_eq!(world.pages[0].awaited, [Room::Schema], "the journal says so");
+    assert_eq!(world.pages[0].awaited, [Room::Past], "there is a journal");
+    world.finish_room(0, 0, Ok(()));
+    world.settle_without_rooms(0);
+    assert_eq!(world.pages[0].awaited, [Room::Schema], "it has such a schema");
     assert!(!answered(&world, start));
     world.finish_room(0, 0, Err("offline".into()));
     world.settle_without_rooms(0);
