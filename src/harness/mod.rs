@@ -18,8 +18,8 @@
 //! - `reads`: what is read for sessions.
 //! - `holding`: how this page holds the workspace, from its start (`start`) to its end (`ends`).
 //! - `sessions`: what is done with a session. It stands above the parts, because most of it needs several.
-//! - here: commands, which input is taken when (`order`), what waits for a room (`rooms`), what rows lead to (`rows`,
-//!   `takes`), commits, answers of HTTP (`heard`).
+//! - here: commands, which input is taken when (`order`), which rooms are needed and what waits for one (`doors`, `rooms`),
+//!   what rows lead to (`rows`, `takes`), commits, answers of HTTP (`heard`).
 
 mod action;
 mod calls;
@@ -27,6 +27,7 @@ mod commands;
 mod commits;
 mod config;
 mod core;
+mod doors;
 mod heard;
 mod holding;
 mod keys;
@@ -45,17 +46,17 @@ pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
 pub use core::secrets::Secrets;
 pub use core::stored::{FORMAT_KEY, check_format};
 pub use core::{DEFAULT_SESSION, Lifecycle, Options};
-pub use rooms::{not_there, rooms_of};
+pub use doors::{not_there, rooms_of};
 pub use runner::files::files;
 
 use crate::error::{Code, ErrorInfo};
 use crate::ports::{Millis, PatternEngine};
 use crate::session::Session;
 use core::Core;
+use doors::Doors;
 use holding::Holding;
 use keys::Keys;
 use reads::Reads;
-use rooms::Doors;
 use runner::Runner;
 
 /// The harness of one workspace, running or not.
