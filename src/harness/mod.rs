@@ -14,7 +14,7 @@
 //! - `keys`: the vault and trials of keys.
 //! - `calls`: what is under way outside, and what is told of it (`streaming`, `events`).
 //! - `pages`: operations on pages.
-//! - `runner`: runs the runs with those four: messages, the queue, permission, files, limits of time.
+//! - `runner`: runs the runs with `setup`, `calls` and `pages`: messages, the queue, permission, files, limits of time.
 //! - `reads`: what is read for sessions.
 //! - `holding`: how this page holds the workspace, from its start (`start`) to its end (`ends`).
 //! - `sessions`: what is done with a session. It stands above the parts, because most of it needs several.
