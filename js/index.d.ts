@@ -911,6 +911,9 @@ export interface Tools {
    * lost page left goes on with the tools that are there then. A `pattern` of its schema is the browser's own RegExp; one
    * that keeps it busy without end, as `^(a+)+$` does, is refused where that shows.
    *
+   * What few schemas have (references, alternatives, patterns) comes with a part of the module, once for a page. Until it is
+   * there, such a tool is refused by `agent:error`, as in a worker. Calls wait for it.
+   *
    * @throws {LodgerError} `duplicate_tool`, `invalid_tool`, `invalid_schema`.
    */
   register<S = JsonSchema>(tool: Tool<S>, options?: { replace?: boolean; signal?: AbortSignal }): () => void;

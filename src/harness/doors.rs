@@ -48,7 +48,7 @@ pub(super) fn needed(request: &Request) -> Rooms {
     // What comes with a message besides its text, and the queue, are of the room `past`.
     let says = row.files || row.options;
     let has = |name: &&str| says && args.all().get(*name).is_some_and(|given| !given.is_null());
-    let past = ["whenBusy", "schema", "files"].iter().any(has);
+    let past = request.command == Command::StandIn || ["whenBusy", "schema", "files"].iter().any(has);
     config.map_or(Rooms::NONE, of_config).and(row.rooms).and(Rooms::given(past, Room::Past))
 }
 
@@ -83,10 +83,10 @@ fn of_config(config: &Value) -> Rooms {
     let named = config.get("providers").and_then(Value::as_object);
     let providers =
         config.get("provider").into_iter().chain(named.into_iter().flat_map(|named| named.values()));
-    // Who may take over from another goes on with what that one has left.
-    let follows = config.get("ifRunning").and_then(Value::as_str).is_some_and(|is| is != "reject");
+    // It goes on with what another tab has left.
+    let takes_over = config.get("ifRunning").and_then(Value::as_str) == Some("takeover");
     let skills = config.get("skills").is_some_and(|skills| !skills.is_null());
-    let mut rooms = Rooms::given(follows, Room::Past).and(Rooms::given(skills, Room::More));
+    let mut rooms = Rooms::given(takes_over, Room::Past).and(Rooms::given(skills, Room::More));
     for provider in providers {
         let text = |name: &str| provider.get(name).and_then(Value::as_str).unwrap_or_default();
         rooms = rooms.and(Wire::rooms_of(text("kind"), text("preset")));
@@ -112,6 +112,8 @@ pub(super) fn builds_on(later: &Request, first: &Request) -> bool {
         | Command::KeysList
         | Command::Storage
         | Command::Persist => false,
+        // What takes the workspace for a moment was given before it is taken for an agent.
+        Command::StartAgent if first.command.borrows() => true,
         // A configuration that comes later finds no agent.
         Command::StopAgent => matches!(first.command, Command::StartAgent | Command::StandIn),
         _ if row.need == Need::Read => false,

@@ -13,9 +13,11 @@ use crate::ports::Millis;
 use crate::rooms::{Room, Rooms};
 
 impl Harness {
-    /// Asks for the rooms that an input needs and that nobody has asked for.
+    /// Asks for the rooms that an input needs and that nobody has asked for. Where another tab holds the workspace, this
+    /// one may go on with its sessions later, without a server: it brings what that needs, and waits for nothing.
     pub(super) fn ask_for_rooms(&mut self, input: &Input) {
-        for room in self.lacks(input).but(self.doors.asked).iter() {
+        let later = Rooms::given(matches!(input, Input::Locked(false)), Room::Past).but(self.doors.here);
+        for room in self.lacks(input).and(later).but(self.doors.asked).iter() {
             self.doors.asked = self.doors.asked.and(Rooms::of(room));
             self.core.outbox.act(Action::Room(room));
         }

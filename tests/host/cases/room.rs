@@ -133,12 +133,12 @@ fn a_standby_has_its_rooms_before_it_takes_over_and_a_fresh_instance_asks_for_th
     let mut joins = config("anthropic");
     joins["ifRunning"] = "join".into();
     let joined = world.command(standby, "startAgent", joins);
-    assert_eq!(world.pages[standby].awaited, [Room::Anthropic, Room::Past]);
+    assert_eq!(world.pages[standby].awaited, [Room::Anthropic]);
     world.settle(standby);
     let refused = world.pages[standby].asked[&joined].answer.clone().unwrap().unwrap_err();
     assert_eq!(refused.code, Code::AlreadyRunning);
 
-    // The holder dies: nothing has to come first.
+    // The holder dies: nothing has to come first, because what a past needs came when it joined.
     world.crash(0, true);
     world.command(standby, "standIn", json!({ "config": config("anthropic"), "after": 1 }));
     assert!(world.pages[standby].awaited.is_empty());
