@@ -17,9 +17,10 @@ export type * from "./record.js";
  * begin anew what has failed. In a page its loading begins a task after the import, unless `init` has been called with an
  * address by then. In Node the file beside the package is read.
  *
- * Parts of the module come when they are needed: a provider's wire, page tools, earlier sessions, what few JSON Schemas have,
- * and others (`rooms/`). A command
- * whose part does not come is rejected with `wasm_unavailable`, which can be tried again.
+ * Parts of the module come when they are needed (`rooms/`): that of a provider when an agent starts; page tools when a
+ * workspace is opened with them; one for sessions that are read back, files, `schema` and `whenBusy`; one for `keys`,
+ * `regenerate`, `tools.execute` and most of `sessions`; one for export, import and fork; one for what few JSON Schemas
+ * have. A command whose part does not come is rejected with `wasm_unavailable`, which can be tried again.
  *
  * @throws {LodgerError} `wasm_unavailable`: it could not be fetched or is no wasm. A later call tries again.
  */

@@ -35,10 +35,11 @@ rooms! {
     Carry = "carry";
     /// What few JSON Schemas have: references, alternatives, patterns.
     Schema = "schema";
-    /// Commands that a plain conversation does without: named sessions, keys, new versions, tools for the page's own code.
+    /// Commands that a plain conversation does without: named sessions, the queue, keys, new versions,
+    /// skills, storage, tools for the page's own code.
     More = "more";
-    /// What a first conversation of plain text has none of: sessions that are read back, and their record; the queue; files;
-    /// answers of a form.
+    /// What a first conversation of plain text has none of: sessions that are read back, and their record; messages that
+    /// wait; files; answers of a form.
     Past = "past";
 }
 

@@ -426,7 +426,7 @@ impl Harness {
             }
             Command::SessionsImport | Command::SessionsReplay => self.carry(id, request)?,
             Command::SessionsAdmit => self.holding.admit(&mut self.core, &mut self.runner, id)?,
-            // The others are not reached here: the gate has them answered from rows.
+            // The gate has these answered from rows.
             _ => return Err(no_session(session)),
         }
         Ok(())
