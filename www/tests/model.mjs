@@ -8,10 +8,16 @@ const WORDS = "The harbour lies quiet under the morning and the ledger is open a
 
 /** Starts it; `address` is the base URL. */
 export async function startModel() {
-  const state = { requests: 0, lists: 0, calls: [], bodies: [], held: [], released: false };
+  const state = { requests: 0, lists: 0, calls: [], bodies: [], held: [], released: false, still: [] };
+  let stands;
+  const asleep = new Promise((done) => (stands = done));
   const server = createServer((request, response) => {
     const cors = { "access-control-allow-origin": "*", "access-control-allow-headers": "*", "access-control-allow-methods": "*", "access-control-expose-headers": "*" };
     if (request.method === "OPTIONS") return response.writeHead(204, cors).end();
+    if (request.url === "/still") {
+      state.still.push(() => response.writeHead(200, cors).end());
+      return stands();
+    }
     if (request.method === "GET") {
       const good = /sk-ant-test-key-7431/.test(request.headers["x-api-key"] ?? request.headers.authorization ?? "");
       state.lists += 1;
@@ -52,6 +58,19 @@ export async function startModel() {
     release() {
       state.released = true;
       for (const go of state.held.splice(0)) go();
+    },
+    /** Makes a page stand still, as one does whose script hangs; resolves, once it does, with what wakes it. */
+    async hang(page) {
+      const over = page.evaluate((address) => {
+        const request = new XMLHttpRequest();
+        request.open("GET", `${address}/still`, false);
+        request.send();
+      }, this.address);
+      await Promise.race([asleep, over]);
+      return () => {
+        for (const wake of state.still.splice(0)) wake();
+        return over;
+      };
     },
     stop: () => new Promise((done) => (server.closeAllConnections(), server.close(done))),
   };

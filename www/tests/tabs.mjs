@@ -145,13 +145,13 @@ export const tests = {
   },
 
   async "from a tab that hangs the agent is taken with a warning; once that one is awake it follows"(t) {
-    const { page } = t;
+    const { page, model } = t;
     const other = await two(t);
-    const hangs = page.evaluate(() => { for (const end = Date.now() + 8_000; Date.now() < end; ); });
+    const wake = await model.hang(page);
     await other.getByTestId("take-over").click();
     await other.locator("[data-testid=problem][data-code=holder_unreachable]").filter({ hasText: "What a tool was doing there may go on" }).waitFor();
     await other.getByTestId("elsewhere").waitFor({ state: "detached" });
-    await hangs;
+    await wake();
     await page.getByTestId("elsewhere").filter({ hasText: "Another tab has taken the agent over." }).waitFor();
     await say(other, "Hello");
     for (const tab of [page, other]) await tab.getByTestId("assistant-message").waitFor();
