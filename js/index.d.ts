@@ -28,8 +28,8 @@ export function init(options?: InitOptions): Promise<void>;
 export default init;
 
 export interface InitOptions {
-  /** Where the module is, or the module itself. Counts for the first call only. `rooms/` is looked for beside the scripts,
-   * then beside this address. */
+  /** Where the module is, or the module itself. The first call of a page counts, for workers and after a panic too. `rooms/`
+   * is looked for beside the scripts, then beside this address. */
   module_or_path?: string | URL | Response | BufferSource | WebAssembly.Module | Promise<Response>;
 }
 
@@ -45,7 +45,7 @@ export function openWorkspace(name: string, options?: WorkspaceOptions): Promise
 /**
  * Deletes everything the workspace has stored. Every handle in every tab closes with the code `workspace_deleted`.
  *
- * @throws {LodgerError} `invalid_arguments`, `storage_unavailable`, `storage_blocked`, `storage_failed`.
+ * @throws {LodgerError} `invalid_arguments`, `wasm_unavailable`, `storage_unavailable`, `storage_blocked`, `storage_failed`.
  */
 export function deleteWorkspace(name: string): Promise<void>;
 

@@ -2,13 +2,16 @@
 //
 // Decides how the module and its parts are loaded and how long an instance of it counts as alive. Promises: it is loaded
 // when it is first needed, and so is each part; a failed load can be tried again; when an instance panics, all of its
-// hosts end, what they held is freed, and the next call loads a fresh one. Leaves to others: which workspaces are open
-// (`package.js`), what tabs say to each other (`tabs/tabs.js`).
+// hosts end, what they held is freed, and the next call loads a fresh one, from where the page has said that it is.
+// Leaves to others: which workspaces are open (`package.js`), what tabs say to each other (`tabs/tabs.js`).
 
 import { amongTabs, direct } from "./tabs/channel.js";
 import { createScope, dispose } from "./host/env.js";
 import { failure, LodgerError, onlyKnown } from "./protocol/error.js";
 import { hasNeighbours } from "./tabs/neighbours.js";
+
+/** How long a part may take to come, in milliseconds: commands wait for it, and a start holds the workspace meanwhile. */
+const ROOM_MS = 60_000;
 
 /**
  * Loads and renews the instance. Long because all in it shares that instance.
@@ -21,9 +24,26 @@ export function createInstances(glue, locate) {
   let stale = false; // the glue still holds an instance that panicked
   let early; // a load that nobody has asked for yet: Promise<Response>
   let asked = false; // the module has been asked for
+  let source; // where the module is, if the page has said so: what it gave, or a promise of that
 
-  async function init(options) {
-    await ensure(options);
+  async function init(options = {}) {
+    onlyKnown(options, ["module_or_path"], "init's options", "invalid_arguments");
+    const before = source;
+    if (!instance) source = options.module_or_path ?? source;
+    try {
+      await ensure();
+    } catch (error) {
+      source = before;
+      throw error;
+    }
+  }
+
+  /** What the page has given. The body of a response can be read once, and this is read for each instance and worker. */
+  async function given() {
+    const it = await Promise.resolve(source).catch((error) => {
+      throw notFetched(error);
+    });
+    return isResponse(it) ? it.clone() : it;
   }
 
   /** Begins to load the module, unless something else has begun. */
@@ -41,21 +61,30 @@ export function createInstances(glue, locate) {
     return coming?.catch(() => {});
   }
 
-  async function ensure(options = {}) {
-    const made = (instance ??= newInstance(options));
+  /** Where the module is, as a worker can be told; nothing: where it is found anyway. */
+  async function sendable() {
+    const it = source === undefined ? await foreseen() : await given();
+    if (typeof it === "string" || it instanceof URL) return new URL(it, document.baseURI).href;
+    if (!isResponse(it)) return it;
+    return it.arrayBuffer().catch((error) => {
+      if (source !== undefined) throw notFetched(error);
+    });
+  }
+
+  async function ensure() {
+    const made = (instance ??= newInstance());
     await made.ready;
     return made;
   }
 
-  function newInstance(options) {
+  function newInstance() {
     const made = { hosts: new Set(), rooms: new Map(), ready: null };
     asked = true;
     made.ready = (async () => {
-      onlyKnown(options, ["module_or_path"], "init's options", "invalid_arguments");
       await null; // never on the stack of a module that just panicked
       if (stale) glue.reset();
       stale = false;
-      await loadWasm(made, options.module_or_path);
+      await loadWasm(made);
     })();
     made.ready.catch(() => {
       if (instance === made) instance = null;
@@ -63,38 +92,54 @@ export function createInstances(glue, locate) {
     return made;
   }
 
-  async function loadWasm(made, given) {
+  async function loadWasm(made) {
     const coming = foreseen();
-    const module = given === undefined ? ((await coming) ?? (await arrived(locate()))) : await arrived(given);
+    const mine = await given();
     // Where a page has put the module, its parts may be beside it.
-    if (given !== undefined) made.address = module.url;
+    if (mine !== undefined) {
+      const module = await arrived(mine);
+      made.address = module.url;
+      return compile(made, module);
+    }
+    const early = await coming;
+    if (!early) return compile(made, await arrived(locate()));
+    // It was begun long ago, maybe: what has become of its connection since is no fault of this call.
+    await compile(made, early).catch(async (error) => {
+      if (!error.retryable) throw error;
+      await compile(made, await arrived(locate()));
+    });
+  }
+
+  async function compile(made, module) {
     try {
       made.exports = await glue.default({ module_or_path: module });
     } catch (error) {
-      if (error instanceof LodgerError) throw error;
       const message = String(error?.message ?? error);
       // "<!do" where a module begins with "\0asm".
       if (/magic (word|number|header)/i.test(message)) throw arrivedAsHtml(module?.url);
       if (/content security policy|unsafe-eval|disallowed by embedder/i.test(message)) {
         throw unavailable("the page's Content Security Policy does not allow it", false, "Add 'wasm-unsafe-eval' to script-src.");
       }
-      throw unavailable(message, false);
+      // What has come whole is refused by errors of WebAssembly.
+      throw unavailable(message, error instanceof TypeError);
     }
   }
 
   /** Brings a part into an instance, once. */
   function bring(made, name) {
-    const brought = made.rooms.get(name) ?? loadRoom(made, name);
-    made.rooms.set(name, brought);
+    let brought = made.rooms.get(name);
+    if (brought) return brought;
+    made.rooms.set(name, (brought = loadRoom(made, name)));
     brought.catch(() => made.rooms.delete(name));
     return brought;
   }
 
   async function loadRoom(made, name) {
     const place = locate(name);
-    const part = await arrived(place).catch((error) => {
-      if (!made.address) throw error;
-      return arrived(new URL(`rooms/${place.pathname.split("/").pop()}`, made.address));
+    const signal = AbortSignal.timeout(ROOM_MS);
+    const part = await arrived(place, signal).catch((error) => {
+      if (!made.address || !place.pathname) throw error;
+      return arrived(new URL(`rooms/${place.pathname.split("/").pop()}`, made.address), signal);
     });
     await made.ready;
     try {
@@ -156,18 +201,18 @@ export function createInstances(glue, locate) {
     };
   }
 
-  return { init, connect, foresee, foreseen };
+  return { init, connect, foresee, sendable };
 }
 
 const isResponse = (it) => typeof Response === "function" && it instanceof Response;
 
 /** What comes from an address, or what was given instead of one; with what can be wrong with it. */
-async function arrived(source) {
+async function arrived(source, signal) {
   let came;
   try {
-    came = await (typeof source === "string" || source instanceof URL ? fetch(source) : source);
+    came = await (typeof source === "string" || source instanceof URL ? fetch(source, { signal }) : source);
   } catch (error) {
-    throw unavailable(`it could not be fetched (${error.message})`, true);
+    throw notFetched(error);
   }
   if (isResponse(came)) {
     if (!came.ok) throw unavailable(`${came.url || "its address"} answered ${came.status}`, true);
@@ -179,6 +224,8 @@ async function arrived(source) {
 function unavailable(why, retryable, hint) {
   return new LodgerError({ code: "wasm_unavailable", message: `The wasm module of lodger is not available: ${why}.`, retryable, hint });
 }
+
+const notFetched = (error) => unavailable(`it could not be fetched (${error.message})`, true);
 
 function arrivedAsHtml(url) {
   return unavailable(

@@ -8,7 +8,8 @@ import { operatorOf, revive, shut, Workspace } from "./client/workspace.js";
 import { pageTitle } from "./host/env.js";
 import { failure, onlyKnown } from "./protocol/error.js";
 import { createInstances } from "./instance.js";
-import { commandArguments, noWorkspace, STOPPED } from "./client/invoke.js";
+import { commandArguments, noWorkspace } from "./client/invoke.js";
+import { STOPPED } from "./protocol/status.js";
 
 const OPTIONS = ["storage", "pageTools", "target", "operator", "host", "now"];
 
@@ -30,30 +31,9 @@ function inOneTask(callback) {
  * @param {() => Worker} [makeWorker] a worker with a host in it (`worker.js`), where there are workers
  */
 export function createPackage(glue, locate, makeWorker) {
-  const { init: load, connect, foresee, foreseen } = createInstances(glue, locate);
+  const { init, connect, foresee, sendable } = createInstances(glue, locate);
   // On a server nobody needs it; and the page may say first where it is.
   if (makeWorker && globalThis.document) inOneTask(foresee);
-  let source; // where the module is, if the page has said so
-
-  async function init(options) {
-    // The body of a response can be read once.
-    const given = Promise.resolve(options?.module_or_path).then((it) => (isResponse(it) ? it.clone() : it));
-    given.catch(() => {});
-    source = given;
-    try {
-      await load(options);
-    } catch (error) {
-      if (source === given) source = undefined;
-      throw error;
-    }
-  }
-
-  /** Where the module is, as a worker can be told. */
-  async function sendable() {
-    const given = (await source) ?? (await foreseen());
-    if (typeof given === "string" || given instanceof URL) return new URL(given, document.baseURI).href;
-    return isResponse(given) ? given.clone().arrayBuffer() : given;
-  }
 
   /** A channel to a host in a worker of its own. */
   function connectWorker(name, { storage, pageTools }) {
@@ -162,14 +142,12 @@ export function createPackage(glue, locate, makeWorker) {
     }
     const workspace = current();
     if (workspace) return workspace.invoke(command, checked);
-    if (command === "get_agent_status") return { ...STOPPED };
+    if (command === "get_agent_status") return JSON.parse(STOPPED);
     throw noWorkspace();
   }
 
   return { init, openWorkspace, deleteWorkspace, invoke };
 }
-
-const isResponse = (source) => typeof Response === "function" && source instanceof Response;
 
 function checkName(name, what) {
   if (typeof name !== "string" || !name) throw failure("invalid_arguments", `${what}: the name must be a string that is not empty.`);

@@ -10,8 +10,6 @@ import { Run } from "./run.js";
 /** What `invoke` says without a workspace; the words are fixed. */
 export const noWorkspace = () => failure("no_workspace", "Agent manager not initialized for current workspace", "Open one first: initialize_workspace {name}, or openWorkspace(name).");
 
-export const STOPPED = { lifecycle: "Stopped", is_streaming: false };
-
 /** The method behind a command, its arguments with their types, and which of them are options. */
 function call(command) {
   const [, group, method, list] = INVOKED[command].match(/^(?:(\w+)\.)?(\w*)\((.*)\)$/);

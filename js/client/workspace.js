@@ -15,13 +15,13 @@ import { invokeOn } from "./invoke.js";
 import { checked, isPlain } from "../protocol/json.js";
 import { Run, RunText } from "./run.js";
 import { SessionView } from "./view.js";
+import { STOPPED } from "../protocol/status.js";
 
 // Where a configuration may hold a function.
 const FUNCTIONS = /^config\.(instructions|permissions\.decide|(provider|providers\..+)\.(apiKey|fetch|stream))$/;
 /** How long a page that is put to sleep waits for its worker, in milliseconds. */
 const SLEEP_MS = 50;
 const CLOSED = { code: "workspace_closed", message: "The workspace was closed.", hint: "Open it again with openWorkspace()." };
-const STOPPED = '{"is_streaming":false,"lifecycle":"Stopped"}'; // in the order in which a host writes it
 
 /** Lets go of a workspace for good: the host's `close`, then the end of everything. */
 export let shut;

@@ -8,6 +8,7 @@
 // tab a holder's word is for (`guests.js`), locks and channels (`neighbours.js`), which command is of which kind (`protocol/commands.js`).
 
 import { AGAIN, KEYED, OWN, WAITS } from "../protocol/commands.js";
+import { STOPPED } from "../protocol/status.js";
 import { Guests, named } from "./guests.js";
 
 /** The version of what tabs say to each other. */
@@ -29,9 +30,6 @@ const LOST = { code: "ownership_lost", message: "The tab that ran the agent is g
 const MUTE = { code: "holder_unreachable", message: "The tab that runs the agent does not answer.", retryable: true, hint: 'Go to that tab, or take the agent over: startAgent({ ifRunning: "takeover" }).' };
 
 const ROBBED = { code: "holder_unreachable", message: "The tab that ran the agent did not answer: the agent was taken from it. What a tool was doing there may go on.", retryable: false, hint: "Close that tab if it does not come back." };
-
-/** How a host stands that has said nothing of itself yet. */
-const STOPPED = { t: "status", json: '{"is_streaming":false,"lifecycle":"Stopped"}' };
 
 /** The client's commands have numbers below this one, those of other tabs (`guests.js`) above our own. */
 const OURS = 2 ** 29;
@@ -77,13 +75,14 @@ export class Tabs {
   #robs = false; // it is taken from a holder that does not answer
   #taking = null; // a person's take-over that waits for the holder to let go: { entry, stop, others }
   #going = false; // we are about to go on with what the last holder did
+  #lacks = false; // and have said that a part which that needs does not come
   #asleep = false; // the page may stand still
   #pauses = false; // our host is about to let the agent go for that
   #paused = false; // and has
 
   #operator = { subject: "local" };
   #tools = new Map(); // this tab's: name -> what was registered
-  #own = new Map([["status", STOPPED], ["tools", { t: "tools", json: "[]" }]]); // what our host has said last of itself: kind -> message
+  #own = new Map([["status", { t: "status", json: STOPPED }], ["tools", { t: "tools", json: "[]" }]]); // what our host has said last of itself: kind -> message
   #last = null; // the tab that held the agent last
 
   /** @param {World} world */
@@ -291,9 +290,18 @@ export class Tabs {
       if (!error) return;
       // Somebody was faster and will say so; or it was stopped, or it cannot be.
       if (error.code === "already_running") return this.#wait();
+      if (error.code === "wasm_unavailable") return this.#short(error);
       if (!after || this.#standby <= after) this.#standby = 0;
       this.#find();
     });
+  }
+
+  /** A part that this tab needs to go on does not come. It tries again later, unless another tab has gone on by then. */
+  #short(error) {
+    if (!this.#lacks) this.#event("agent:error", error);
+    this.#lacks = true;
+    this.#world.after(MUTE_MS, () => this.#find());
+    this.#settle();
   }
 
   /** From here on this tab goes on when the holder dies, or does not. */
@@ -357,6 +365,7 @@ export class Tabs {
       this.#newest = epoch;
       const found = (this.#holder = { epoch });
       this.#waits = true;
+      this.#lacks = false;
       if (this.#paused) this.#stand();
       this.#paused = false;
       this.#world.gone(epoch, () => this.#world.after(LINGER_MS, () => this.#holder === found && this.#lost(epoch)));
@@ -413,6 +422,7 @@ export class Tabs {
       this.#stopWaiting();
       this.#newest = epoch;
       this.#holder = { epoch, tab: id };
+      this.#lacks = false;
       // The tab that starts it anew says all that it is.
       if (!this.#going) this.#changes = {};
       this.#provides = false;

@@ -104,6 +104,67 @@ test("a part is brought once into each instance, and again when it did not come"
   assert.deepEqual(asked.slice(5), ["pages"], "page tools are needed at once");
 });
 
+/** The bytes of what each load was given. */
+const bodies = (glue) => Promise.all(glue.loaded.map(async (it) => new Uint8Array(it instanceof Response ? await it.arrayBuffer() : it)));
+
+test("what a page gave for the module holds for a fresh instance; what could not be loaded does not", async () => {
+  const glue = fakeGlue();
+  const p = createPackage(glue, () => "nowhere");
+  await p.init({ module_or_path: new Response(NOTHING) });
+  await p.openWorkspace("a");
+  await p.init({ module_or_path: "another" });
+  glue.hosts[0].deliver({ t: "closed", error: { code: "panicked", message: "test" } });
+  await p.deleteWorkspace("b");
+  assert.deepEqual([glue.resets, await bodies(glue)], [1, [NOTHING, NOTHING]]);
+  const q = createPackage(fakeGlue(), () => NOTHING);
+  const refused = await rejection(q.init({ module_or_path: Promise.reject(new Error("offline")) }));
+  assert.deepEqual([refused.code, refused.retryable], ["wasm_unavailable", true]);
+  await q.init();
+});
+
+test("an early load whose connection is gone is asked for again by the call that needs it", async () => {
+  const glue = fakeGlue();
+  let located = 0;
+  const answers = () => (located++, new Response(NOTHING));
+  globalThis.document = { baseURI: "http://page/" };
+  try {
+    const p = createPackage(glue, answers, () => ({ postMessage() {} }));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    glue.fail = new TypeError("network error");
+    await p.init();
+    assert.deepEqual([located, glue.loads], [2, 2]);
+    // A second fault is the caller's to know of, and may pass.
+    const q = createPackage(glue, answers);
+    glue.fail = new TypeError("network error");
+    const broken = await rejection(q.init());
+    assert.deepEqual([broken.code, broken.retryable, located], ["wasm_unavailable", true, 3]);
+  } finally {
+    delete globalThis.document;
+  }
+});
+
+test("a worker is told where the page has put the module, also after a workspace was deleted", async () => {
+  const told = [];
+  const worker = () => ({ postMessage: (message) => told.push(message), addEventListener() {}, terminate() {} });
+  const { fetch } = globalThis;
+  Object.assign(globalThis, { document: { baseURI: "http://page/app/" }, fetch: async () => new Response(NOTHING) });
+  try {
+    const { init, openWorkspace, deleteWorkspace } = createPackage(fakeGlue(), () => NOTHING, worker);
+    await init({ module_or_path: "mine/lodger.wasm" });
+    const source = async (name) => {
+      openWorkspace(name, { host: "worker", target: null }).catch(() => {});
+      for (let n = 0; n < 50 && !told.some((message) => message.name === name); n++) await turns();
+      return told.find((message) => message.name === name).source;
+    };
+    assert.equal(await source("a"), "http://page/app/mine/lodger.wasm");
+    await deleteWorkspace("z");
+    assert.equal(await source("b"), "http://page/app/mine/lodger.wasm");
+  } finally {
+    globalThis.fetch = fetch;
+    delete globalThis.document;
+  }
+});
+
 test("a page begins to load a task after the import, once; a server does not, nor who says where the module is", async () => {
   const page = (document) => {
     const found = { located: 0, ...fakeGlue() };

@@ -55,6 +55,10 @@ class Host {
           if (args.ifRunning !== "takeover") return this.reply(id, { error: { code: "already_running" } });
           world.rob(disk.owner);
         }
+        if (name === "standIn" && world.faults.rooms > 0 && world.draw(2)) {
+          world.faults.rooms--;
+          return this.reply(id, { error: { code: "wasm_unavailable" } });
+        }
         if (name === "standIn" && args.after !== undefined && disk.stopped >= (args.after || disk.epoch)) return this.reply(id, { error: { code: "not_running" } });
         disk.owner = tab;
         this.epoch = ++disk.epoch;
@@ -432,7 +436,7 @@ export class World {
 /** Plays one schedule; throws `Broken` with its trace where a law is broken. */
 export function schedule(seed, { tabs = 2 + (seed % 3), steps = 20 + (seed % 6) * 20 } = {}) {
   const draw = random(seed ^ 0x5eed);
-  const world = new World(seed, tabs, { losses: draw(4), crashes: draw(3), freezes: draw(4), lies: draw(6) === 0 ? 1 : 0 });
+  const world = new World(seed, tabs, { losses: draw(4), crashes: draw(3), freezes: draw(4), lies: draw(6) === 0 ? 1 : 0, rooms: draw(3) });
   try {
     for (let n = 0; n < steps; n++) world.step();
     world.rest();

@@ -31,7 +31,7 @@ function alone() {
   let alive;
   const tabs = new Tabs({
     id: "me", workspace: "w", post: say("post"), host: say("host"), deliver: say("deliver"),
-    after: (ms, then) => (timers.push(Object.assign(then, { ms })), () => timers.splice(timers.indexOf(then), 1)), soon: (then) => then(), now: () => 0,
+    after: (ms, then) => (timers.push(Object.assign(then, { ms })), () => timers.includes(then) && timers.splice(timers.indexOf(then), 1)), soon: (then) => then(), now: () => 0,
     alive: (then) => (alive = then), gone: (epoch, then) => locks.set(epoch, then), watch() {},
   });
   const take = (kind) => did.splice(0).filter(([of]) => of === kind).map(([, message]) => message);
@@ -115,6 +115,32 @@ test("a standby leaves the agent to the tab that has asked for it; where that on
     settle();
     assert.equal(standsIn(), true);
   }
+});
+
+test("a standby that lacks a part says so once, and tries again until there is a holder", () => {
+  const { tabs, take, settle, timers } = alone();
+  tabs.fromTab(words("a", { t: "holds" }));
+  tabs.fromTab(words("a", { t: "says", n: 1, list: [["me", { t: "joined", mirror: [] }]] }));
+  tabs.fromClient({ t: "command", id: 1, name: "startAgent", args: { ifRunning: "join" } });
+  tabs.fromHost({ t: "reply", id: 1, error: { code: "already_running" } });
+  settle(1);
+  take();
+  tabs.fromTab(words("a", { t: "freed" }));
+  const offline = { code: "wasm_unavailable", message: "offline", retryable: true };
+  const told = [];
+  for (let n = 1; n <= 3; n++) {
+    const [{ name, id }] = take("host");
+    assert.equal(name, "standIn");
+    timers.splice(0);
+    tabs.fromHost({ t: "reply", id, error: offline });
+    told.push(...take("deliver").filter(({ type }) => type === "agent:error"));
+    const [again] = timers.splice(0);
+    assert.equal(again.ms, 10_000);
+    again();
+    settle();
+  }
+  assert.deepEqual(told.map(({ json }) => JSON.parse(json)), [{ workspace: "w", ...offline }]);
+  assert.equal(take("host")[0].name, "standIn");
 });
 
 test("what was changed goes on with the agent, but no function and no provider; null is the default again", () => {
