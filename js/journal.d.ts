@@ -336,7 +336,7 @@ export interface JournalEntries {
     /** Which tool call of the run that delegates. */
     tool_call?: string;
     /** The process type that it works as. */
-    process?: string;
+    process?: "Orchestrator" | "Researcher" | "Worker" | "SkillComposer";
     /** What it has to do. */
     task?: string;
     /** The names of what it may hold at most; absent: all that the run that delegates holds. */

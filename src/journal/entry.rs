@@ -4,8 +4,8 @@
 //! machine drew it from what stood before). Replaying the inputs must give the decisions again.
 
 use super::words::{
-    Answer, Ask, AskReason, Integrity, Limit, Mode, Outcome, RecordKind, Spender, StoppedBy, Verdict, Word,
-    Words,
+    Answer, Ask, AskReason, Integrity, Limit, Mode, Outcome, Process, RecordKind, Spender, StoppedBy,
+    Verdict, Word, Words,
 };
 use crate::error::ErrorInfo;
 use crate::list::Listed;
@@ -488,7 +488,7 @@ entries! {
             /// Which tool call of the run that delegates.
             tool_call: String,
             /// The process type that it works as.
-            process: String,
+            process: Word<Process>,
             /// What it has to do.
             task: String,
             /// The names of what it may hold at most; absent: all that the run that delegates holds.

@@ -23,8 +23,8 @@ pub use entry::{
 pub use row::{GENESIS, Header, Row};
 pub(crate) use row::{hex, sha256};
 pub use words::{
-    Answer, Ask, AskReason, Integrity, Limit, Mode, Outcome, RecordKind, Spender, StoppedBy, Verdict, Word,
-    Words,
+    Answer, Ask, AskReason, Integrity, Limit, Mode, Outcome, Process, RecordKind, Spender, StoppedBy,
+    Verdict, Word, Words,
 };
 
 /// The version of the entries' format. A row with a higher one was written by a newer package.

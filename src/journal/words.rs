@@ -126,6 +126,17 @@ words! {
         /// Of the session.
         Session = "session",
     }
+    /// What an agent may do, by its kind of work.
+    Process {
+        /// Everything, and it may delegate.
+        Orchestrator = "Orchestrator",
+        /// It only reads.
+        Researcher = "Researcher",
+        /// Everything, for a task of another.
+        Worker = "Worker",
+        /// It only reads, and writes skills.
+        SkillComposer = "SkillComposer",
+    }
     /// What a budget limits.
     Limit {
         /// Model calls.

@@ -11,6 +11,7 @@ pub use frame::framed;
 pub use skills::{Scope, Skill, from_rows, merged, offered, record, skill, to_row};
 
 use crate::find;
+use crate::journal::{Process, Word};
 use crate::list::Listed;
 use crate::tools::{Policy, Registry};
 
@@ -48,10 +49,10 @@ pub fn answer(system: &str, schema: &str, tool: Option<&str>) -> String {
 }
 
 /// The same for a run that works for another.
-pub fn delegate(system: &str, process: &str) -> String {
+pub fn delegate(system: &str, process: &Word<Process>) -> String {
     let task = "Another agent has given you the task that follows. You see nothing of its conversation, and it reads only your last answer: say there all that it needs to know.";
-    let duty = match process {
-        "Researcher" => "You are a Researcher: you only read.",
+    let duty = match process.known() {
+        Some(Process::Researcher) => "You are a Researcher: you only read.",
         _ => "You are a Worker: you carry out just this task.",
     };
     [system, "\n\n", duty, " ", task].concat()

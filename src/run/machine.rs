@@ -5,7 +5,7 @@ use super::output::Output;
 use super::retry::Broke;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{
-    Answer, AskReason, Entry, OfCall, OfRun, Outcome, Scope, Spender, StoppedBy, Sums, Word,
+    Answer, AskReason, Entry, OfCall, OfRun, Outcome, Process, Scope, Spender, StoppedBy, Sums, Word,
 };
 use crate::json::{json, texts};
 use crate::list::Listed;
@@ -66,7 +66,7 @@ pub struct Delegate {
     /// The tool call that it carries out.
     pub tool_call: String,
     /// The process type that it works as.
-    pub process: String,
+    pub process: Word<Process>,
     /// What it may hold at most; `None`: all that the run that delegates holds.
     pub capabilities: Option<Vec<String>>,
     /// How many model calls it may make.
@@ -551,7 +551,9 @@ impl Run {
     /// What it may do, where its session may do this.
     pub fn policy<'a>(&self, of: &'a Policy) -> Cow<'a, Policy> {
         match &self.delegate {
-            Some(delegate) => Cow::Owned(of.delegated(&delegate.process, delegate.capabilities.as_deref())),
+            Some(delegate) => {
+                Cow::Owned(of.delegated(delegate.process.known(), delegate.capabilities.as_deref()))
+            }
             None => Cow::Borrowed(of),
         }
     }
@@ -726,8 +728,10 @@ impl Run {
             (Outcome::Interrupted, _) => (String::new(), Some(interrupted(false))),
             (Outcome::Failed, error) => {
                 let why = error.as_ref().map_or("", |error| &error.message);
-                let error =
-                    ErrorInfo::new(Code::ToolFailed, format!("the {process} could not finish: {why}"));
+                let error = ErrorInfo::new(
+                    Code::ToolFailed,
+                    format!("the {} could not finish: {why}", process.as_str()),
+                );
                 (said, Some(error))
             }
         };
@@ -1424,7 +1428,7 @@ fn delegated(tool_call: String, args: &Value, repairs: Option<Value>, max_turns:
     let turns = args.get("maxTurns").and_then(Value::as_u64).unwrap_or(max_turns);
     Entry::Delegated {
         tool_call,
-        process: text("process"),
+        process: text("process").as_str().into(),
         task: text("task"),
         capabilities: args.get("capabilities").filter(|names| names.is_array()).cloned(),
         turns: turns.min(max_turns),

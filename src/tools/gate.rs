@@ -49,9 +49,9 @@ pub fn gate<'a>(
     };
     let denied = |text: String| ErrorInfo::new(Code::PermissionDenied, text);
     if !policy.offers(&tool.definition) {
-        return Err(denied(match (policy.process(), tool.definition.origin) {
-            (process @ ("Researcher" | "SkillComposer"), origin) if origin != Origin::Delegate => {
-                format!("a {process} only reads, and {name} changes something")
+        return Err(denied(match tool.definition.origin {
+            origin if policy.reads_only() && origin != Origin::Delegate => {
+                format!("a {} only reads, and {name} changes something", policy.process())
             }
             _ => "only an Orchestrator delegates".into(),
         }));

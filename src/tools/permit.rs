@@ -208,6 +208,7 @@ fn not_allowed(tool: &Definition, by_page: bool) -> ErrorInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::journal::Process;
     use crate::tools::own;
     use serde_json::json;
 
@@ -429,10 +430,13 @@ mod tests {
         let mut case = Case::new(MODEL);
         case.answers.valid = true;
         let held = Policy::from_record(&json!({"capabilities": ["Mail", "Pay"]}));
-        assert_eq!(case.next_under(&held.delegated("Worker", None)), "run {}");
-        let less = held.delegated("Worker", Some(&["Pay".into()]));
+        assert_eq!(case.next_under(&held.delegated(Some(Process::Worker), None)), "run {}");
+        let less = held.delegated(Some(Process::Worker), Some(&["Pay".into()]));
         assert!(case.next_under(&less).contains("requires the Mail capability"));
-        assert!(case.next_under(&held.delegated("Researcher", None)).contains("a Researcher only reads"));
+        assert!(
+            case.next_under(&held.delegated(Some(Process::Researcher), None))
+                .contains("a Researcher only reads")
+        );
     }
 
     /// A task gives nobody more than is held here; a person who has allowed it does not change that.

@@ -7,13 +7,10 @@
 
 use super::definition::{Definition, Origin, Source};
 use crate::error::{Code, ErrorInfo};
-use crate::journal::{AskReason, Verdict, sha256};
+use crate::journal::{AskReason, Process, Verdict, sha256};
 use crate::json::{json, texts};
 use crate::list::Listed;
 use serde_json::Value;
-
-/// The process types. The first may do everything and delegate.
-pub const PROCESS_TYPES: [&str; 4] = ["Orchestrator", "Researcher", "Worker", "SkillComposer"];
 
 /// The rules, as the configuration gives them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,7 +18,7 @@ pub struct Policy {
     /// What is held; `None`: everything.
     capabilities: Option<Vec<String>>,
     /// The process type, if there is one.
-    process: Option<String>,
+    process: Option<Process>,
     /// For tools that no other rule names.
     default: Option<Verdict>,
     tools: Vec<(String, Verdict)>,
@@ -43,7 +40,7 @@ impl Policy {
         };
         Policy {
             capabilities: config.get("capabilities").and_then(texts),
-            process: config.get("processType").and_then(Value::as_str).map(Into::into),
+            process: config.get("processType").and_then(Value::as_str).and_then(Process::parse),
             default: permissions.get("default").and_then(verdict),
             tools: rules("tools"),
             by_capability: rules("capabilities"),
@@ -54,25 +51,25 @@ impl Policy {
 
     /// What a run may do that another one has begun: what that one may do, as this process type, and of its
     /// capabilities no more than these.
-    pub fn delegated(&self, process: &str, capabilities: Option<&[String]>) -> Policy {
+    pub fn delegated(&self, process: Option<Process>, capabilities: Option<&[String]>) -> Policy {
         let mut policy = self.clone();
         // A run that only reads has no delegate that writes.
-        let process = if self.reads_only() { "Researcher" } else { process };
-        policy.process = Some(process.into());
+        policy.process = if self.reads_only() { Some(Process::Researcher) } else { process };
         if let Some(names) = capabilities {
             policy.capabilities = Some(names.iter().filter(|name| self.holds(name)).cloned().list());
         }
         policy
     }
 
-    fn reads_only(&self) -> bool {
-        matches!(self.process.as_deref(), Some("Researcher" | "SkillComposer"))
+    /// Whether the process type only reads.
+    pub fn reads_only(&self) -> bool {
+        matches!(self.process, Some(Process::Researcher | Process::SkillComposer))
     }
 
     /// Whether the process type has this tool.
     pub fn offers(&self, tool: &Definition) -> bool {
-        match self.process.as_deref() {
-            Some("Orchestrator") => true,
+        match self.process {
+            Some(Process::Orchestrator) => true,
             _ if tool.origin == Origin::Delegate => false,
             _ => tool.read_only || !self.reads_only(),
         }
@@ -84,8 +81,8 @@ impl Policy {
     }
 
     /// The process type, for a sentence.
-    pub fn process(&self) -> &str {
-        self.process.as_deref().unwrap_or_default()
+    pub fn process(&self) -> &'static str {
+        self.process.map_or("", Process::as_str)
     }
 
     /// The capability that the tool needs and nobody holds.
@@ -200,7 +197,7 @@ mod tests {
         {
             assert_eq!(policy(json!({"capabilities": held})).missing(&mail), missing);
         }
-        for (process, offered) in PROCESS_TYPES.iter().zip([true, false, true, false]) {
+        for (process, offered) in Process::WORDS.iter().zip([true, false, true, false]) {
             let policy = policy(json!({"processType": process}));
             assert_eq!(policy.offers(&mail), offered, "{process}");
             assert!(policy.offers(&tool(json!({"readOnly": true}))));

@@ -12,7 +12,7 @@ pub(crate) use read::function;
 pub use read::{Function, Given};
 
 use crate::error::ErrorInfo;
-use crate::journal::{Limit, redact};
+use crate::journal::{Limit, Process, redact};
 use crate::json::json;
 use crate::list::Listed;
 use crate::model::{Ability, Catalog, Known, Peer, Reasoning, Settings};
@@ -23,7 +23,6 @@ use crate::protocol::args::shortened;
 use crate::run::Budget;
 use crate::session::DEFAULT_MAX_TURNS;
 use crate::tools::Verdict;
-use crate::tools::policy::PROCESS_TYPES;
 use read::{given, invalid, number, object, optional, text, texts, unknown, whole, word};
 use serde_json::Value;
 
@@ -78,7 +77,7 @@ pub struct Config {
     /// What is held; `None`: everything.
     pub capabilities: Option<Vec<String>>,
     /// The process type.
-    pub process_type: Option<String>,
+    pub process_type: Option<Process>,
     /// The rules: verdicts for all, by tool and by capability, as the page wrote them.
     pub permissions: Option<Value>,
     /// The page's function that is asked about every call.
@@ -167,9 +166,8 @@ impl Config {
                 }
                 "capabilities" => config.capabilities = optional(value, name, texts)?,
                 "processType" => {
-                    let process = optional(value, name, |v, n| word(v, n, &PROCESS_TYPES))?;
-                    let process = process.and_then(|at| PROCESS_TYPES.get(at));
-                    config.process_type = process.map(|process| (*process).into());
+                    let process = optional(value, name, |v, n| word(v, n, &Process::WORDS))?;
+                    config.process_type = process.and_then(|at| Process::ALL.get(at)).copied();
                 }
                 "permissions" => config.take_permissions(value)?,
                 "maxParallelTools" => {
@@ -293,7 +291,7 @@ impl Config {
 
     /// Whether its agent may delegate.
     pub fn delegates(&self) -> bool {
-        self.process_type.as_deref() == Some("Orchestrator")
+        self.process_type == Some(Process::Orchestrator)
     }
 
     /// Whether there is a provider that can be asked.
@@ -379,7 +377,7 @@ impl Config {
             .number("maxTurns", self.max_turns)
             .maybe("budgets", self.budgets.clone())
             .maybe("capabilities", self.capabilities.as_deref().map(Value::from))
-            .maybe_text("processType", self.process_type.as_deref())
+            .maybe_text("processType", self.process_type.map(Process::as_str))
             .maybe("permissions", self.permissions.clone())
             .maybe("maxParallelTools", self.max_parallel.map(Value::from))
             .maybe("skills", prompt::record(&self.skills))
