@@ -1,4 +1,7 @@
 //! What comes back in pieces or from the page: answers of models, and answers to the pump's own questions.
+//!
+//! Decides how a piece is fed to the core, as bytes or as a chunk. Promises: what comes after a call's end or after an abort
+//! is dropped. Leaves to others: making the request (`fetch`), and what an answer means (`model/`, the core).
 
 use super::env;
 use super::fetch::{self, Attempt};

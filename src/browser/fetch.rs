@@ -2,8 +2,11 @@
 //!
 //! The request goes by `/js/host/fetch.js`, or by the page's own `fetch`; either way its bytes come to `answers`. That of a
 //! command is made by gloo-net. That of a run is text and bytes, because making the objects here costs more than sending
-//! them. Headers are checked before anything sees them, and a request is aborted when its call is not wanted any more, up
-//! to the last byte of its body.
+//! them.
+//!
+//! Decides by which of the ways a request goes. Promises: headers are checked before anything sees them, and a request is
+//! aborted when its call is not wanted any more, up to the last byte of its body. Leaves to others: what comes back
+//! (`answers`), which request is made, and trying again (the core).
 
 use super::answers::{self, Incoming, Piece};
 use super::bytes;

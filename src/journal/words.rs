@@ -132,7 +132,7 @@ words! {
         Orchestrator = "Orchestrator",
         /// It only reads.
         Researcher = "Researcher",
-        /// Everything, for a task of another.
+        /// Everything but to delegate.
         Worker = "Worker",
         /// It only reads, and writes skills.
         SkillComposer = "SkillComposer",

@@ -1,4 +1,7 @@
 //! Between JS objects and ours.
+//!
+//! Decides how a message is put together for the client, in one crossing. Promises: what is no plain value of JSON is none,
+//! and what was thrown becomes a typed error. Leaves to others: what messages mean (`js/PROTOCOL.md`).
 
 use crate::error::{Code, ErrorInfo};
 use crate::json;

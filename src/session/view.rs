@@ -1,4 +1,8 @@
 //! What a person sees: messages, one from the person and one from the assistant a run.
+//!
+//! Decides the shape of a message, its parts and its ids, as `js/index.d.ts` has them. Promises: a message that streams and
+//! the same message read back later have the same ids and parts. Leaves to others: which runs are shown (the session), what
+//! a model is sent (`prompt/`), and drawing.
 
 use super::Session;
 use crate::error::{Code, ErrorInfo};

@@ -1,4 +1,7 @@
 //! The lines of a file.
+//!
+//! Decides their order and the sum over them. Promises: rows stand in it as they are stored. Leaves to others: reading rows
+//! and the bytes of files, which `js/client/session-files.js` puts between the rows and the end.
 
 use super::{FORMAT, VERSION, tied};
 use crate::error::ErrorInfo;
