@@ -206,7 +206,7 @@ function more(test) {
 }
 
 function operators(test) {
-  test("whoever is not the owner reads and changes nothing; nobody does neither", async (t) => {
+  test("an operator who is not the owner reads and changes nothing; nobody does neither", async (t) => {
     const { page } = await started(t, message("Done."));
     const seen = await page.evaluate(async () => {
       await s.launch({ id: "a" });

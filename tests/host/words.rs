@@ -1,8 +1,9 @@
-//! The words of the documents and of all comments: plain English, which a reader of any country takes in at once. And
-//! the files that the documents name: they exist.
+//! The words of documents, comments, messages and tests: plain English, which a reader of any country takes in at once.
+//! And the files that the documents name: they exist.
 //!
-//! Looked at are `README.md`, `ARCHITECTURE.md`, `CONTRIBUTING.md`, `SECURITY.md`, all of `docs/`, and each comment of
-//! the sources. A sentence ends at `.`, `:`, `;`, `!` or `?`, and with its paragraph or list item. Code, table rows and
+//! Looked at are the documents (`DOCUMENTS`, all of `docs/`), each comment of the sources, and each text that the package
+//! has in `src/` and `js/`: errors, hints, descriptions of tools. In tests the refused words alone are looked for, names
+//! and all. A sentence ends at `.`, `:`, `;`, `!` or `?`, and with its paragraph or list item. Code, table rows and
 //! addresses are left out.
 
 use std::fs;
@@ -36,7 +37,22 @@ const SUBJECTS: [&str; 15] = [
 /// The same, where a noun and its verb come after it: `, for the page.` passes.
 const ARTICLES: [&str; 9] = ["a", "all", "an", "each", "every", "its", "most", "no", "the"];
 
-const DOCUMENTS: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"];
+const DOCUMENTS: [&str; 7] = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "CHANGELOG.md",
+    "js/PROTOCOL.md",
+    "pkg-tests/README.md",
+];
+
+/// Where the names of tests are, and the folders whose texts people and models read.
+const TESTS: [&str; 4] = ["js/test", "pkg-tests/suites", "tests/host", "www/tests"];
+const SPOKEN: [&str; 2] = ["js", "src"];
+
+/// Folders in those that are not for a person: tests, and a model's instructions, which journals have as they are.
+const UNSPOKEN: [&str; 2] = ["js/test", "src/prompt"];
 
 /// How the path of a file of ours begins, as documents write it.
 const FOLDERS: [&str; 8] = ["docs/", "fuzz/", "js/", "pkg-tests/", "src/", "tests/", "www/", "xtask/"];
@@ -65,6 +81,53 @@ fn documents_and_comments_are_plain_english() {
         judge(&path, &comments(&fs::read_to_string(&path).unwrap()));
     }
     assert!(faults.is_empty(), "say it plainly:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn messages_are_plain_english() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut faults = Vec::new();
+    for path in SPOKEN.iter().flat_map(|folder| files(&root.join(folder), &["js", "rs"])) {
+        if UNSPOKEN.iter().any(|folder| path.starts_with(root.join(folder))) {
+            continue;
+        }
+        for (line, text) in texts(&fs::read_to_string(&path).unwrap()) {
+            let wrong = sentences(&text).into_iter().filter_map(|(_, sentence)| fault(&sentence));
+            faults.extend(wrong.map(|fault| format!("{}:{line}: {fault}", path.display())));
+        }
+    }
+    assert!(faults.is_empty(), "say it plainly:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn names_of_tests_are_plain_english() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut faults = Vec::new();
+    for path in TESTS.iter().flat_map(|folder| files(&root.join(folder), &["js", "mjs", "rs", "ts"])) {
+        if path.ends_with("tests/host/words.rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap().to_lowercase();
+        for (index, line) in text.lines().enumerate() {
+            let mut words = line.split(|c: char| !c.is_alphabetic());
+            if let Some(word) = words.find(|word| REFUSED.contains(word)) {
+                faults.push(format!("{}:{}: {word}", path.display(), index + 1));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "name who or what it is:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn every_suite_of_the_package_is_in_the_list_of_suites() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("pkg-tests");
+    let list = fs::read_to_string(root.join("README.md")).unwrap();
+    let suites = files(&root.join("suites"), &["mjs"]);
+    let named = suites.iter().map(|path| path.file_name().unwrap().to_string_lossy());
+    let missing: Vec<_> = named
+        .filter(|name| !list.contains(&format!("`{name}`")) && !list.contains(&format!("`suites/{name}`")))
+        .collect();
+    assert!(missing.is_empty(), "not in pkg-tests/README.md: {missing:?}");
 }
 
 #[test]
@@ -145,6 +208,22 @@ fn every_kind_of_comment_is_read() {
     let lines = ["Head", "of it.", "", "Doc. `a`", "- beside", "- beside it", "One", "Two", "three"];
     let more = ["- @param {x} four", "- - five", "", "- 7"];
     assert_eq!(text.lines().collect::<Vec<_>>(), [&lines[..], &more[..]].concat());
+}
+
+#[test]
+fn every_text_of_a_source_is_read() {
+    let source = [
+        "fn a() { new(Code::Busy, \"it \\\"works\\\"\").hint('wait \"a\" little'); }",
+        "// a \"comment\"",
+        "let x = `one ${b} two`; // and \"another one\"",
+        "let c = 'a'; let url = \"http://a b\";",
+        "mod tests {",
+        "let d = \"not this\";",
+    ];
+    let found = texts(&source.join("\n"));
+    let expected =
+        [(1, "it \\\"works\\\""), (1, "wait \"a\" little"), (3, "one ${b} two"), (4, "http://a b")];
+    assert_eq!(found, expected.map(|(line, text)| (line, text.to_owned())));
 }
 
 fn documents() -> Vec<PathBuf> {
@@ -260,6 +339,35 @@ fn comments(source: &str) -> String {
         }
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The texts in quotes that have more than one word, each with its line; those of a module's own tests are not.
+fn texts(source: &str) -> Vec<(usize, String)> {
+    let mut texts = Vec::new();
+    let of_package = source.lines().take_while(|line| line.trim() != "mod tests {");
+    for (index, line) in of_package.enumerate().filter(|(_, line)| !line.trim().starts_with("//")) {
+        let mut rest = line;
+        while let Some(at) = rest.find(['"', '\'', '`']) {
+            let (before, from) = rest.split_at(at);
+            if before.contains(" //") {
+                break;
+            }
+            let quote = from.chars().next().unwrap();
+            let text = &from[1..];
+            let escaped = |end: usize| text[..end].ends_with('\\');
+            let end = text.match_indices(quote).map(|(end, _)| end).find(|end| !escaped(*end));
+            // A lifetime, or a text that goes on in the next line.
+            let Some(end) = end else {
+                rest = text;
+                continue;
+            };
+            if text[..end].contains(' ') {
+                texts.push((index + 1, text[..end].to_owned()));
+            }
+            rest = &text[end + 1..];
+        }
+    }
+    texts
 }
 
 /// Whether a comment can begin behind this code: not inside a text or an address.
