@@ -3,8 +3,8 @@
 //! The core never acts and never waits. It hands out descriptions (a [`Commit`], a [`Read`], an
 //! [`HttpRequest`]) and is told later what came of them. Time, ids and random draws arrive with each input.
 //!
-//! Promises: everything stored is text under a compound key, so that a store is a sorted map and nothing more (files
-//! are bytes, which only their ids stand for here); a commit happens whole or not at all. Leaves to others: IndexedDB,
+//! Promises: everything stored is text under a compound key, so that a store is a sorted map and nothing more. Files
+//! are bytes, which only their ids stand for here; a commit happens whole or not at all. Leaves to others: IndexedDB,
 //! locks and `fetch` (`browser/`).
 
 pub mod marks;

@@ -1,7 +1,7 @@
 //! Entries: what a journal can say.
 //!
-//! Every kind is either an *input* (it came from outside and cannot be known otherwise) or a *decision* (the
-//! machine drew it from what stood before). Replaying the inputs must give the decisions again.
+//! Every kind is either an *input* or a *decision*. An input came from outside and cannot be known otherwise. A
+//! decision was drawn by the machine from what stood before. Replaying the inputs must give the decisions again.
 
 use super::words::{
     Answer, Ask, AskReason, Integrity, Limit, Mode, Outcome, RecordKind, Spender, StoppedBy, Verdict, Word,

@@ -1,7 +1,7 @@
 //! The package's JavaScript: the modules of `js/` and the glue, joined and minified by esbuild.
 //!
 //! A dozen small modules would cost a page without a bundler a dozen requests, one after the other, and ten kilobytes
-//! more of brotli. What two entries share is in a file of its own, so that there is one `LodgerError` class and one
+//! more of brotli. What two entries share is in a file of its own. So there is one `LodgerError` class and one
 //! instance for all entries that a page imports. Source maps hold the modules as written.
 
 use super::package::{ROOMS, room_file};
