@@ -1,7 +1,7 @@
 //! The core on the host: a memory store, a scripted transport, and the whole pump in one function.
 //!
-//! `cargo run --example host`. What a browser does with IndexedDB, Web Locks and `fetch` is done here by a map,
-//! by saying yes, and by a model that always answers the same two things.
+//! `cargo run --example host`. A map stands here for IndexedDB, a yes for Web Locks, and for `fetch` a
+//! model that always answers the same two things.
 
 use lodger::error::ErrorInfo;
 use lodger::harness::{Action, By, Harness, Input, ModelRequest, Notice, Options};

@@ -223,6 +223,16 @@ impl ErrorInfo {
         ErrorInfo(Box::new(Told { code, message: message.into(), hint, provider }))
     }
 
+    /// What is stored here contradicts itself.
+    pub(crate) fn corrupt(message: impl Into<String>) -> Self {
+        ErrorInfo::new(Code::Corrupt, message).hint("delete the workspace to start anew, or report this")
+    }
+
+    /// A newer version of this package has written it.
+    pub(crate) fn newer(message: impl Into<String>) -> Self {
+        ErrorInfo::new(Code::NewerVersion, message).hint("reload the page to get the newer version")
+    }
+
     /// The same error with what to do about it.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

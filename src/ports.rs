@@ -3,8 +3,8 @@
 //! The core never acts and never waits. It hands out descriptions (a [`Commit`], a [`Read`], an
 //! [`HttpRequest`]) and is told later what came of them. Time, ids and random draws arrive with each input.
 //!
-//! Promises: everything stored is text under a compound key, so that a store is a sorted map and nothing more (files
-//! are bytes, which only their ids stand for here); a commit happens whole or not at all. Leaves to others: IndexedDB,
+//! Promises: everything stored is text under a compound key, so that a store is a sorted map and nothing more. Files
+//! are bytes, which only their ids stand for here; a commit happens whole or not at all. Leaves to others: IndexedDB,
 //! locks and `fetch` (`browser/`).
 
 pub mod marks;
@@ -240,33 +240,38 @@ pub enum StoreError {
 impl StoreError {
     /// The error as the page sees it.
     pub fn info(&self) -> ErrorInfo {
-        match self {
-            StoreError::Conflict(table, _) => ErrorInfo::new(
-                Code::OwnershipLost,
-                format!("another holder has written to this workspace ({})", table.name()),
-            )
-            .hint("start the agent again to go on from what is stored"),
-            StoreError::Quota => ErrorInfo::new(Code::QuotaExceeded, "the storage quota is used up")
-                .hint("free some space for this site, then start the agent again"),
+        let again = "start the agent again to go on from what is stored";
+        let (code, message, hint) = match self {
+            StoreError::Conflict(table, _) => {
+                let message = format!("another holder has written to this workspace ({})", table.name());
+                (Code::OwnershipLost, message, again)
+            }
+            StoreError::Quota => (
+                Code::QuotaExceeded,
+                "the storage quota is used up".into(),
+                "free some space for this site, then start the agent again",
+            ),
             StoreError::Failed(why) => {
-                ErrorInfo::new(Code::StorageFailed, format!("a write did not go through: {why}"))
-                    .hint("start the agent again to go on from what is stored")
+                (Code::StorageFailed, format!("a write did not go through: {why}"), again)
             }
-            StoreError::Unavailable(why) => {
-                ErrorInfo::new(Code::StorageUnavailable, format!("the database cannot be opened: {why}"))
-                    .hint("open the workspace with storage: \"memory\" to go on without keeping anything")
-            }
-            StoreError::Blocked => {
-                ErrorInfo::new(Code::StorageBlocked, "another tab keeps the database from being opened")
-                    .hint("close other tabs of this site and try again")
-            }
+            StoreError::Unavailable(why) => (
+                Code::StorageUnavailable,
+                format!("the database cannot be opened: {why}"),
+                "open the workspace with storage: \"memory\" to go on without keeping anything",
+            ),
+            StoreError::Blocked => (
+                Code::StorageBlocked,
+                "another tab keeps the database from being opened".into(),
+                "close other tabs of this site and try again",
+            ),
             StoreError::Newer => {
-                ErrorInfo::new(Code::NewerVersion, "this workspace was written by a newer version of lodger")
-                    .hint("reload the page to get the newer version")
+                return ErrorInfo::newer("this workspace was written by a newer version of lodger");
             }
-            StoreError::Deleted => ErrorInfo::new(Code::WorkspaceDeleted, "the workspace was deleted")
-                .hint("open it again to begin anew"),
-        }
+            StoreError::Deleted => {
+                (Code::WorkspaceDeleted, "the workspace was deleted".into(), "open it again to begin anew")
+            }
+        };
+        ErrorInfo::new(code, message).hint(hint)
     }
 }
 

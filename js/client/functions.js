@@ -1,8 +1,8 @@
 // The functions of the page, and the calls that a host makes to them.
 //
 // Decides how each kind of function is called and how its value goes back. Promises: every call that is not aborted
-// is answered exactly once, also when the function throws. An aborted call is not answered (when a tool
-// ends too late, just that is told), its signal fires, and its reader or iterator is let go.
+// is answered exactly once, also when the function throws. An aborted call is not answered: its
+// signal fires, and its reader or iterator is let go. When a tool ends too late, just that is told.
 // Leaves to others: what an answer leads to.
 
 import { NotJson, toJson } from "../protocol/json.js";

@@ -1,7 +1,7 @@
 // A run as its caller sees it, and the text that streams to it.
 //
-// Promises: the text is complete from its first word however late it is read, for any number of readers, and costs
-// the same for each piece however long it is. Leaves to others: what a run is (`src/run`).
+// Promises: the text is complete from its first word however late it is read, for any number of readers. A piece costs
+// the same however long the text is. Leaves to others: what a run is (`src/run`).
 
 /** What has streamed of one run: pieces in order, each with its place. */
 export class RunText {

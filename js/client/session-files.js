@@ -4,7 +4,7 @@
 // transcripts for people. Promises: of a file of any size no more than a few megabytes are held at a time, except a line
 // that is longer; what does not come in whole is taken back. Leaves to others: whether a file is what it says.
 
-import { LodgerError, failure, onlyKnown } from "../protocol/error.js";
+import { failure, onlyKnown } from "../protocol/error.js";
 
 /** How long a line may be: what `src/session/carry` takes. */
 const LINE = 32 * 2 ** 20;
@@ -164,7 +164,7 @@ async function* batches(file) {
   }
 }
 
-const corrupt = (line, what) => new LodgerError({ code: "corrupt", message: `line ${line}: ${what}`, retryable: false, hint: "the file was changed or cut off: export the session again" });
+const corrupt = (line, what) => failure("corrupt", `line ${line}: ${what}`, "the file was changed or cut off: export the session again");
 
 // ---------------------------------------------------------------- for people
 

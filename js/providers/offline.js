@@ -5,7 +5,7 @@
 // so. Promises: every fact it states comes from the request; the same request gives the same answer; an abort stops it
 // at the next word. Leaves to others: running the tools.
 //
-// Each answer is worked out anew from the start: a rule asks for what it needs by `tool(…)`, which gives the result if
+// Each answer is worked out anew from the start: a rule asks for what it needs by `tool(…)`. That gives the result if
 // the conversation has it, and else ends the turn with that call. So a rule reads like a straight story.
 
 const WHO =

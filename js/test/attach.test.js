@@ -53,7 +53,7 @@ test("each reader has its own place, and a slow one has a page in memory and no 
   assert.deepEqual(await take(fast, 1_000), span(601, 1_600));
   const pages = it.pages.length;
   await turns();
-  assert.equal(it.pages.length, pages, "nothing is read for whoever does not ask");
+  assert.equal(it.pages.length, pages, "nothing is read for a reader that does not ask");
   assert.deepEqual(await take(slow, 1_002), span(599, 1_600));
   assert.ok(Math.max(...it.pages) <= 256);
 });

@@ -595,7 +595,7 @@ both("a Standard Schema that says nothing is no yes", async (open) => {
   for (const id of asked) assert.match(o.host.answers(id)[0].error.message, /neither a value nor issues/);
 });
 
-both("a question can be answered in place, by whoever got the event", async (open) => {
+both("a question can be answered in place, by the one who got the event", async (open) => {
   const target = new EventTarget();
   const answers = [];
   const o = await open({ resolvePermission: (args) => { answers.push(args); if (answers.length > 1) refuse("request_not_found"); } }, { target });
@@ -737,7 +737,7 @@ both("a status that another host brings is told by an event, unless it is the sa
   assert.deepEqual(told, [{ workspace: "w", lifecycle: "Stopped", is_streaming: false }]);
 });
 
-both("a run begins once and ends once, whoever tells of it; an end that nobody has told is asked for", async (open) => {
+both("a run begins once and ends once, by all who tell of it; an end that nobody has told is asked for", async (open) => {
   let over = false;
   const o = await open({ result: () => (over ? RESULT : LATER), wait: () => ({ runId: "run1", status: "ok", startedAt: 3, endedAt: 9 }) });
   await o.workspace.startAgent();

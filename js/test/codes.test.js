@@ -62,6 +62,15 @@ test("every code that the client makes is one of them", () => {
   for (const code of codes) assert.ok(types.includes(`"${code}"`), code);
 });
 
+test("the client says of a retry what src/error.rs says, but where another thing is tried again", () => {
+  const rust = new Map([...read("../../src/error.rs").matchAll(/ = "([a-z_]+)", retry (true|false)/g)].map(([, code, retry]) => [code, retry]));
+  const says = modules.flatMap((file) => [...read(`../${file}`).matchAll(/code: "([a-z_]+)",[^{}]*(?:\{[^{}]*\}[^{}]*)*?retryable: (true|false)/g)].map(([, code, retry]) => [code, retry]));
+  const differ = says.filter(([code, retry]) => rust.get(code) !== retry).map(([code, retry]) => `${code} ${retry}`);
+  // The command, in the tab that has the workspace now; and a notice, to which there is no command.
+  assert.deepEqual(differ, ["ownership_lost true", "holder_unreachable false"]);
+  assert.ok(says.length >= 5, says.join("; "));
+});
+
 test("nothing happens at import time, and nothing is evaluated", () => {
   assert.ok(modules.length > 20);
   for (const file of modules) {

@@ -1,5 +1,5 @@
 // The browser's `LanguageModel` as its specification has it: availability by options, a download that needs a press,
-// sessions with a window of tokens (here words), that drop their oldest turns and tell so, and whose chunks are deltas.
+// and sessions with a window of tokens (here words). They drop their oldest turns and tell so; their chunks are deltas.
 
 const named = (name, message, more) => Object.assign(new DOMException(message, name), more);
 const textOf = (content) => (typeof content === "string" ? content : content.map(({ value }) => value).join(" "));

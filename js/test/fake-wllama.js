@@ -1,5 +1,5 @@
 // What `lodger/wllama` uses of npm `@wllama/wllama` 3.8, as it behaves: chunks of OpenAI's shape with llama.cpp's timings
-// in the last one, an abort that becomes an error at the next step, a module that takes no second model.
+// in the last one. An abort becomes an error at the next step, and a module takes no second model.
 
 export class FakeWllama {
   asked = [];

@@ -8,7 +8,7 @@ import { schedule } from "./tabs.model.js";
 
 const SCHEDULES = process.env.LODGER_CAMPAIGN === "1" ? 1_000_000 : process.env.LODGER_QUICK === "1" ? 10_000 : 100_000;
 
-test(`no law is broken, whatever is late, lost or said twice, and whoever crashes, sleeps or takes over: ${SCHEDULES} schedules`, () => {
+test(`no law is broken, whatever is late, lost or said twice, and any tab that crashes, sleeps or takes over: ${SCHEDULES} schedules`, () => {
   const seen = { epochs: 0, written: 0, followers: 0, gone: 0 };
   const only = process.env.LODGER_SEED;
   for (let seed = Number(only ?? 0), end = only === undefined ? SCHEDULES : seed + 1; seed < end; seed++) {

@@ -1,7 +1,7 @@
 // The time to the first text of an answer: a page that was never loaded before, over a slow network, beside the peers.
 //
 // Each page does the least by which its library shows an answer of Anthropic's. All files come compressed by brotli, and
-// the model answers at once, so what is measured is what a page loads and what it does before it may ask.
+// the model answers at once. So what is measured is what a page loads and what it does before it may ask.
 import fs from "node:fs/promises";
 import http from "node:http";
 import path from "node:path";

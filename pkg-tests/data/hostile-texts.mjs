@@ -1,5 +1,5 @@
 // Texts that try to make an agent do what nobody has allowed, by the trick they use. In each, `{{CALL}}` stands for the
-// call that it demands, `{{TOOL}}` and `{{ARGS}}` for its parts, `{{MARK}}` for the mark that an earlier request of the
+// call that it demands, `{{TOOL}}` and `{{ARGS}}` for its parts. `{{MARK}}` stands for the mark that an earlier request of the
 // same conversation has shown. `times`: how often it wants it.
 
 const tags = (text) => [...text].map((c) => String.fromCodePoint(0xe0000 + c.codePointAt(0))).join("");

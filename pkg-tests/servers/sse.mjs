@@ -1,4 +1,4 @@
-// Anthropic event streams as text: what a model's answer looks like on the wire, one string per event, so that a
+// Anthropic event streams as text: what a model's answer looks like on the wire, one string per event. So a
 // script can put a pause, a drop or garbage between any two of them.
 
 /** One server-sent event in Anthropic's framing: the `event:` line repeats the type. */

@@ -1,5 +1,5 @@
 // One conversation that changes its provider on every turn, over real HTTP: each server judges each request by its own
-// strict rules, and thinking with what proves or seals it goes back only to whom it came from.
+// strict rules. And thinking with what proves or seals it goes back only to whom it came from.
 import assert from "node:assert/strict";
 import { WIRES } from "../servers/wires/index.mjs";
 

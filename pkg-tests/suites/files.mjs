@@ -318,7 +318,7 @@ export default function (test) {
     assert.equal(seen.outcome, "interrupted");
   });
 
-  test("whoever interrupts while files are read refuses the message, and nothing of it is stored", async (t) => {
+  test("an interrupt while files are read refuses the message, and nothing of it is stored", async (t) => {
     const page = await t.tab({ init: SAMPLES });
     const seen = await page.evaluate(async () => {
       const ws = await lodger.openWorkspace("w");

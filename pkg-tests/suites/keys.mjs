@@ -1,5 +1,5 @@
-// Keys: the vault, trying a key, redirects, and the search for marked keys in everything that a page can see or store,
-// after every failing path that there is.
+// Keys: the vault, trying a key, redirects. After every failing path that there is, marked keys are searched for in everything
+// that a page can see or store.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import http from "node:http";

@@ -1,4 +1,4 @@
-// Seed 001 in a browser: named sessions over reloads, crashes and failures of the provider, who may do what with them, and
+// Seed 001 in a browser: named sessions over reloads, crashes and failures of the provider. Who may do what with them, and
 // what is seen of a record that somebody changes in the database.
 import assert from "node:assert/strict";
 import { gate, plain, stream } from "../servers/raw.mjs";
@@ -206,7 +206,7 @@ function more(test) {
 }
 
 function operators(test) {
-  test("whoever is not the owner reads and changes nothing; nobody does neither", async (t) => {
+  test("an operator who is not the owner reads and changes nothing; nobody does neither", async (t) => {
     const { page } = await started(t, message("Done."));
     const seen = await page.evaluate(async () => {
       await s.launch({ id: "a" });

@@ -131,7 +131,7 @@ function takeOvers(on) {
     });
   }
 
-  on("whoever follows a holder that is gone, with nobody to go on, sees that nothing runs; its run is held", async (t, host) => {
+  on("a tab that follows a holder that is gone, with nobody to go on, sees that nothing runs; its run is held", async (t, host) => {
     const whole = message("One two three.");
     const route = await t.raw(stream(whole.slice(0, 4), gate(), []), whole);
     const a = await open(t, host);
@@ -218,7 +218,7 @@ function asking(on) {
 }
 
 function changing(on) {
-  on("what configureAgent has changed, in whichever tab, goes on with the agent; a function and a provider stay in their tab", async (t, host) => {
+  on("what configureAgent has changed, in any tab, goes on with the agent; a function and a provider stay in their tab", async (t, host) => {
     const route = await t.raw(message("Done."));
     const pages = [];
     for (let n = 0; n < 3; n++) {

@@ -1,5 +1,5 @@
 // Sessions over weeks: many of them, many runs in each, commands at random, and a page that goes away in mid-run every
-// twenty runs. Whatever happened, afterwards every session is verified, replays byte for byte, and misses no receipt of
+// twenty runs. Whatever happened, afterwards every session is verified and replays byte for byte. It misses no receipt of
 // what the page's tools have seen and its person has denied.
 // `LODGER_CAMPAIGN=1` plays weeks of it; else as much as brings each kind of run and each kind of end.
 import assert from "node:assert/strict";

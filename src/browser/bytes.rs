@@ -1,6 +1,6 @@
 //! The bytes of files: in with a message, out to a model or to the page.
 //!
-//! Promises: a file is read before anything is said of it, and its bytes wait here for the commit that puts them, no
+//! Promises: a file is read before anything is said of it. Its bytes wait here for the commit that puts them, no
 //! longer than their command; they never come into the module's memory. What is interrupted while it is read is not
 //! sent. Leaves to others: what is refused (`harness/`), what the bytes are (`/js/host/bytes.js`), where they are kept
 //! (`store`).

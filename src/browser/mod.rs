@@ -1,9 +1,9 @@
 //! The world, as a browser (or Node) gives it.
 //!
 //! Decides nothing: the [`Pump`] does what the harness says and tells it what came of it. Promises: no borrow
-//! of Rust data lives across an await or a call into JS; a request that nobody wants is aborted; what a dead
-//! module cannot let go (locks, fetches, timers, connections) is held on the JS side (`/js/host/env.js`), in a
-//! scope that can be disposed without the module. Leaves to others: the shapes of messages (`js/`).
+//! of Rust data lives across an await or a call into JS; a request that nobody wants is aborted. Locks,
+//! fetches, timers and connections are held on the JS side (`/js/host/env.js`), because a dead module cannot let them
+//! go. They are in a scope that can be disposed without it. Leaves to others: the shapes of messages (`js/`).
 
 mod account;
 mod answers;

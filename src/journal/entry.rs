@@ -1,12 +1,12 @@
 //! Entries: what a journal can say.
 //!
-//! Every kind is either an *input* (it came from outside and cannot be known otherwise) or a *decision* (the
-//! machine drew it from what stood before). Replaying the inputs must give the decisions again.
+//! Every kind is either an *input* or a *decision*. An input came from outside and cannot be known otherwise. A
+//! decision was drawn by the machine from what stood before. Replaying the inputs must give the decisions again.
 //!
 //! Decides which kinds there are, what each has as members, what each is about, and what a clearing erases of it. Promises:
-//! an entry is written with the same bytes each time; one of a kind or with members that this version does not know is
-//! told from one. Leaves to others: the words of closed sets (`words`), the row around an entry (`row`), and what an entry
-//! means to a run or a session (their folds).
+//! an entry is written with the same bytes each time. One of a kind that this version does not know is told from a broken
+//! one. Leaves to others: the words of closed sets (`words`), the row around an entry (`row`), and what an entry means to a
+//! run or a session (their folds).
 
 use super::words::{
     Answer, Ask, AskReason, Integrity, Limit, Mode, Outcome, Process, RecordKind, Spender, StoppedBy,

@@ -5,7 +5,7 @@
 //! one. Leaves to others: what an entry says (`entry`), signatures (`harness/core/integrity.rs`), and where rows are kept.
 
 use super::{Entry, FORMAT};
-use crate::error::{Code, ErrorInfo};
+use crate::error::ErrorInfo;
 use crate::json::{self, Reader, json};
 use crate::object::Object;
 use crate::ports::{Millis, signed_row};
@@ -96,7 +96,7 @@ impl Row {
                 hash: hash.into(),
                 signature: signature.map(Into::into),
             }),
-            _ => Err(corrupt("a journal row is not readable")),
+            _ => Err(ErrorInfo::corrupt("a journal row is not readable")),
         }
     }
 
@@ -166,21 +166,20 @@ impl Row {
     /// What the row says of itself, and its entry unless that was erased.
     pub fn read(&self) -> Result<(Header, Option<Entry>), ErrorInfo> {
         let Some((version, header)) = Header::parse(&self.header) else {
-            return Err(corrupt("a journal row has no readable header"));
+            return Err(ErrorInfo::corrupt("a journal row has no readable header"));
         };
         if version > FORMAT {
-            return Err(ErrorInfo::new(
-                Code::NewerVersion,
-                format!("entry {} was written by a newer version of lodger", header.seq),
-            )
-            .hint("reload the page to get the newer version"));
+            let message = format!("entry {} was written by a newer version of lodger", header.seq);
+            return Err(ErrorInfo::newer(message));
         }
         let Some(content) = &self.content else { return Ok((header, None)) };
-        let value =
-            json::parse(content).ok_or_else(|| corrupt(format!("entry {} holds no JSON", header.seq)))?;
+        let value = json::parse(content)
+            .ok_or_else(|| ErrorInfo::corrupt(format!("entry {} holds no JSON", header.seq)))?;
         match Entry::from_json(&header.kind, &value) {
             Some(entry) => Ok((header, Some(entry))),
-            None => Err(corrupt(format!("entry {} ({}) is not readable", header.seq, header.kind))),
+            None => {
+                Err(ErrorInfo::corrupt(format!("entry {} ({}) is not readable", header.seq, header.kind)))
+            }
         }
     }
 
@@ -195,10 +194,6 @@ impl Row {
         self.content = None;
         self
     }
-}
-
-fn corrupt(message: impl Into<String>) -> ErrorInfo {
-    ErrorInfo::new(Code::Corrupt, message).hint("delete the workspace to start anew, or report this")
 }
 
 pub(crate) fn sha256(parts: &[&str]) -> String {
@@ -224,6 +219,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Code;
 
     fn header(seq: u64) -> Header {
         Header { seq, at: 1_700_000_000_000, kind: "ended".into(), run: Some("run_1".into()) }

@@ -1,7 +1,7 @@
 //! An answer under construction, for every wire.
 //!
 //! Decides the order and the numbers of the parts that are shown, and what can be kept of an answer that broke
-//! off. Promises: a delta's part is the index of its block among the shown blocks of the final answer, and the
+//! off. Promises: a delta's part is the index of its block among the shown blocks of the final answer. The
 //! deltas of a part, joined, are that block's text; text is only ever appended, so the cost is linear; a tool
 //! call whose arguments may be incomplete is left out. Leaves to others: what the wire's events mean
 //! (the codecs).

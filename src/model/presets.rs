@@ -1,7 +1,7 @@
 //! Providers that are known by name: data, not code.
 //!
-//! Decides which names there are, how each provider speaks, where it is, whether it needs a key, and in what it
-//! differs from others on the same wire. Leaves to others: writing and reading (the codecs).
+//! Decides which names there are, how each provider speaks, where it is and whether it needs a key. And in what
+//! it differs from others on the same wire. Leaves to others: writing and reading (the codecs).
 
 use super::Wire;
 

@@ -1,7 +1,7 @@
 //! The table of commands.
 //!
-//! Decides nothing beyond its rows. Each has what the module needs to know, and behind `=>` what only tabs, `invoke` and
-//! documents ask for (`written.rs`), which is not compiled into a module for the browser. A row begins as what reaches
+//! Decides nothing beyond its rows. Each has what the module needs to know. Behind `=>` is what only tabs, `invoke` and
+//! documents ask for (`written.rs`); it is not compiled into a module for the browser. A row begins as what reaches
 //! nothing: what it says besides opens that.
 
 use super::Need::{Operator, Read, Recover, Work, Write};

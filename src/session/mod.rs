@@ -30,7 +30,7 @@ pub use transcript::Transcript;
 pub(crate) use view::{answer, arguments, said_in, text_part, usage};
 pub use view::{answer_of, history, history_of_version, tool_result};
 
-use crate::error::{Code, ErrorInfo};
+use crate::error::ErrorInfo;
 use crate::journal::{
     Answer, Ask, Cause, Entry, GENESIS, Header, OfConversation, OfRecord, OfSession, Row, Scope, Sums, Word,
 };
@@ -197,7 +197,7 @@ impl Session {
         for text in rows {
             let row = Row::from_text(text)?;
             if !row.follows(&session.hash) {
-                return Err(corrupt(&format!(
+                return Err(ErrorInfo::corrupt(format!(
                     "journal row {} does not follow the one before it",
                     session.seq + 1
                 )));
@@ -324,7 +324,10 @@ impl Session {
         let fits = header.seq == self.seq + 1
             && self.fold(header, entry).and_then(|()| self.keep(header, entry)).is_some();
         if !fits {
-            return Err(corrupt(&format!("entry {} ({}) does not fit the journal", header.seq, header.kind)));
+            return Err(ErrorInfo::corrupt(format!(
+                "entry {} ({}) does not fit the journal",
+                header.seq, header.kind
+            )));
         }
         self.seq = header.seq;
         self.hash = row.hash().into();
@@ -712,8 +715,4 @@ fn is_copy(what: &Word<Ask>) -> bool {
 /// Whether an entry is one that came from outside.
 pub(crate) fn is_input(entry: &Entry) -> bool {
     entry.cause() == Cause::Input
-}
-
-fn corrupt(message: &str) -> ErrorInfo {
-    ErrorInfo::new(Code::Corrupt, message).hint("delete the workspace to start anew, or report this")
 }

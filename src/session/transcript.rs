@@ -1,8 +1,8 @@
 //! What the model is sent: the conversation as a view of the runs.
 //!
-//! Promises: only whole things. An answer that broke off gives its text and nothing else, thinking goes back
+//! Promises: only whole things. An answer that broke off gives its text and nothing else. Thinking goes back
 //! unchanged or not at all, and every tool call that is sent has exactly one result. The text grows at its end, so
-//! that a provider's prompt cache holds, until an edit or a refused file takes it back to an earlier place.
+//! that a provider's prompt cache holds. Only an edit or a refused file takes it back to an earlier place.
 
 use super::Session;
 use crate::error::{Code, ErrorInfo};

@@ -1,7 +1,7 @@
 //! The one way to a tool: what has to come before a call runs, in one order.
 //!
 //! Decides what comes next of a call; [`decide`] names the steps. Promises: the calls of a model, of a delegate and of the
-//! page's own code take this way, again after each answer, and differ by facts only. Leaves to others: asking, and keeping
+//! page's own code take this way, again after each answer. They differ by facts only. Leaves to others: asking, and keeping
 //! what is answered (`run`, `harness`). The limit of tools at work is theirs as well, because a run waits for a place and
 //! the page's code does not.
 

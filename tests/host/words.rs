@@ -1,15 +1,17 @@
-//! The words of the documents and of all comments: plain English, which a reader of any country takes in at once. And
-//! the files that the documents name: they exist.
+//! The words of documents, comments, messages and tests: plain English, which a reader of any country takes in at once.
+//! And the files that the documents name: they exist.
 //!
-//! Looked at are `README.md`, `ARCHITECTURE.md`, `CONTRIBUTING.md`, `SECURITY.md`, all of `docs/`, and each comment of
-//! the sources. A sentence ends at `.`, `:`, `;`, `!` or `?`, and with its paragraph or list item. Code, table rows and
+//! Looked at are the documents (`DOCUMENTS`, all of `docs/`), each comment of the sources, and each text that the package
+//! has in `src/` and `js/`: errors, hints, descriptions of tools. In tests the refused words alone are looked for, names
+//! and all. A sentence ends at `.`, `:`, `;`, `!` or `?`, and with its paragraph or list item. Code, table rows and
 //! addresses are left out.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The most words that a sentence may have.
+/// The most words that a sentence may have: in a comment or a message, and in a document.
 const WORDS: usize = 30;
+const WORDS_OF_DOCUMENTS: usize = 25;
 
 /// Words that make a reader look for the noun.
 const REFUSED: [&str; 3] = ["whichever", "whoever", "whyever"];
@@ -36,7 +38,22 @@ const SUBJECTS: [&str; 15] = [
 /// The same, where a noun and its verb come after it: `, for the page.` passes.
 const ARTICLES: [&str; 9] = ["a", "all", "an", "each", "every", "its", "most", "no", "the"];
 
-const DOCUMENTS: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"];
+const DOCUMENTS: [&str; 7] = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "CHANGELOG.md",
+    "js/PROTOCOL.md",
+    "pkg-tests/README.md",
+];
+
+/// Where the names of tests are, and the folders whose texts people and models read.
+const TESTS: [&str; 4] = ["js/test", "pkg-tests/suites", "tests/host", "www/tests"];
+const SPOKEN: [&str; 2] = ["js", "src"];
+
+/// Folders in those that are not for a person: tests, and a model's instructions, which journals have as they are.
+const UNSPOKEN: [&str; 2] = ["js/test", "src/prompt"];
 
 /// How the path of a file of ours begins, as documents write it.
 const FOLDERS: [&str; 8] = ["docs/", "fuzz/", "js/", "pkg-tests/", "src/", "tests/", "www/", "xtask/"];
@@ -50,21 +67,68 @@ const FOREIGN: [&str; 5] = [".work", "dist", "node_modules", "pkg", "target"];
 fn documents_and_comments_are_plain_english() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut faults = Vec::new();
-    let mut judge = |path: &Path, text: &str| {
+    let mut judge = |path: &Path, text: &str, most: usize| {
         let name = path.strip_prefix(root).unwrap().display().to_string();
         faults.extend(
             sentences(text)
                 .into_iter()
-                .filter_map(|(line, sentence)| Some(format!("{name}:{line}: {}", fault(&sentence)?))),
+                .filter_map(|(line, sentence)| Some(format!("{name}:{line}: {}", fault(&sentence, most)?))),
         );
     };
     for path in documents() {
-        judge(&path, &fs::read_to_string(&path).unwrap());
+        judge(&path, &fs::read_to_string(&path).unwrap(), WORDS_OF_DOCUMENTS);
     }
     for path in SOURCES.iter().flat_map(|folder| files(&root.join(folder), &ENDINGS)) {
-        judge(&path, &comments(&fs::read_to_string(&path).unwrap()));
+        judge(&path, &comments(&fs::read_to_string(&path).unwrap()), WORDS);
     }
     assert!(faults.is_empty(), "say it plainly:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn messages_are_plain_english() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut faults = Vec::new();
+    for path in SPOKEN.iter().flat_map(|folder| files(&root.join(folder), &["js", "rs"])) {
+        if UNSPOKEN.iter().any(|folder| path.starts_with(root.join(folder))) {
+            continue;
+        }
+        for (line, text) in texts(&fs::read_to_string(&path).unwrap()) {
+            let wrong = sentences(&text).into_iter().filter_map(|(_, sentence)| fault(&sentence, WORDS));
+            faults.extend(wrong.map(|fault| format!("{}:{line}: {fault}", path.display())));
+        }
+    }
+    assert!(faults.is_empty(), "say it plainly:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn names_of_tests_are_plain_english() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut faults = Vec::new();
+    for path in TESTS.iter().flat_map(|folder| files(&root.join(folder), &["js", "mjs", "rs", "ts"])) {
+        if path.ends_with("tests/host/words.rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap().to_lowercase();
+        for (index, line) in text.lines().enumerate() {
+            let mut words = line.split(|c: char| !c.is_alphabetic());
+            if let Some(word) = words.find(|word| REFUSED.contains(word)) {
+                faults.push(format!("{}:{}: {word}", path.display(), index + 1));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "name who or what it is:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn every_suite_of_the_package_is_in_the_list_of_suites() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("pkg-tests");
+    let list = fs::read_to_string(root.join("README.md")).unwrap();
+    let suites = files(&root.join("suites"), &["mjs"]);
+    let named = suites.iter().map(|path| path.file_name().unwrap().to_string_lossy());
+    let missing: Vec<_> = named
+        .filter(|name| !list.contains(&format!("`{name}`")) && !list.contains(&format!("`suites/{name}`")))
+        .collect();
+    assert!(missing.is_empty(), "not in pkg-tests/README.md: {missing:?}");
 }
 
 #[test]
@@ -93,7 +157,7 @@ fn each_fault_is_seen() {
     let faults = |text: &str| -> Vec<String> {
         sentences(text)
             .iter()
-            .filter_map(|(line, sentence)| Some(format!("{line}: {}", fault(sentence)?)))
+            .filter_map(|(line, sentence)| Some(format!("{line}: {}", fault(sentence, WORDS)?)))
             .collect()
     };
     let long = "so ".repeat(WORDS) + "long";
@@ -147,13 +211,29 @@ fn every_kind_of_comment_is_read() {
     assert_eq!(text.lines().collect::<Vec<_>>(), [&lines[..], &more[..]].concat());
 }
 
+#[test]
+fn every_text_of_a_source_is_read() {
+    let source = [
+        "fn a() { new(Code::Busy, \"it \\\"works\\\"\").hint('wait \"a\" little'); }",
+        "// a \"comment\"",
+        "let x = `one ${b} two`; // and \"another one\"",
+        "let c = 'a'; let url = \"http://a b\";",
+        "mod tests {",
+        "let d = \"not this\";",
+    ];
+    let found = texts(&source.join("\n"));
+    let expected =
+        [(1, "it \\\"works\\\""), (1, "wait \"a\" little"), (3, "one ${b} two"), (4, "http://a b")];
+    assert_eq!(found, expected.map(|(line, text)| (line, text.to_owned())));
+}
+
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     DOCUMENTS.iter().map(|name| root.join(name)).chain(files(&root.join("docs"), &["md"])).collect()
 }
 
-/// What is wrong with a sentence, and its beginning.
-fn fault(sentence: &str) -> Option<String> {
+/// What is wrong with a sentence, and its beginning. `most`: the words that it may have.
+fn fault(sentence: &str, most: usize) -> Option<String> {
     let words: Vec<&str> =
         sentence.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).collect();
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
@@ -172,7 +252,7 @@ fn fault(sentence: &str) -> Option<String> {
         format!("{word}: name who or what it is")
     } else if let Some(after) = because {
         format!("`, for {after}`: say because")
-    } else if words.len() > WORDS {
+    } else if words.len() > most {
         format!("{} words in one sentence", words.len())
     } else {
         return None;
@@ -260,6 +340,35 @@ fn comments(source: &str) -> String {
         }
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The texts in quotes that have more than one word, each with its line; those of a module's own tests are not.
+fn texts(source: &str) -> Vec<(usize, String)> {
+    let mut texts = Vec::new();
+    let of_package = source.lines().take_while(|line| line.trim() != "mod tests {");
+    for (index, line) in of_package.enumerate().filter(|(_, line)| !line.trim().starts_with("//")) {
+        let mut rest = line;
+        while let Some(at) = rest.find(['"', '\'', '`']) {
+            let (before, from) = rest.split_at(at);
+            if before.contains(" //") {
+                break;
+            }
+            let quote = from.chars().next().unwrap();
+            let text = &from[1..];
+            let escaped = |end: usize| text[..end].ends_with('\\');
+            let end = text.match_indices(quote).map(|(end, _)| end).find(|end| !escaped(*end));
+            // A lifetime, or a text that goes on in the next line.
+            let Some(end) = end else {
+                rest = text;
+                continue;
+            };
+            if text[..end].contains(' ') {
+                texts.push((index + 1, text[..end].to_owned()));
+            }
+            rest = &text[end + 1..];
+        }
+    }
+    texts
 }
 
 /// Whether a comment can begin behind this code: not inside a text or an address.

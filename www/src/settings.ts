@@ -1,8 +1,8 @@
 // What a person chose: provider, model, address, what the agent may do, the look. Kept in localStorage, for all tabs; a key never
 // is.
 //
-// Decides: which provider an agent starts with, and under which rules, and how a choice is told. Promises: a key lives in this object's memory, goes to
-// the address of the service that it was entered for only, and is gone with the page or with `forgetKey`. Leaves to others: the
+// Decides: which provider an agent starts with, and under which rules, and how a choice is told. Promises: a key lives in this object's memory and is gone
+// with the page or with `forgetKey`. It goes only to the address of the service that it was entered for. Leaves to others: the
 // form (`shell/settings-dialog.ts`), what a service needs (`services.ts`).
 import type { AgentConfig, Budget, ModelApi, ModelFacts, Provider } from "lodger";
 import { offline } from "lodger/offline";

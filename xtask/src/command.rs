@@ -1,7 +1,7 @@
 //! Running other programs, with errors that name the program and what it was to do.
 //!
-//! Promises: a thread can say who shows its lines. Then all that it says, and all that a program prints that it runs, goes
-//! there, so that threads beside each other do not write into each other's lines.
+//! Promises: a thread can say who shows its lines. Then all that it says goes there, and all that its programs
+//! print. So threads beside each other do not write into each other's lines.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::cell::RefCell;

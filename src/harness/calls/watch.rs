@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_slept_listens_first() {
+    fn a_page_that_slept_listens_first() {
         let mut watch = Watch::new(0, Some(TIMEOUTS));
         assert_eq!(watch.look(60_000), None);
         assert_eq!(watch.due(), Some(61_000));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_always_wakes_late_listens_once_a_silence() {
+    fn a_page_that_always_wakes_late_listens_once_a_silence() {
         let mut watch = Watch::new(0, Some(TIMEOUTS));
         assert_eq!(watch.look(60_000), None);
         watch.heard(60_500, true);

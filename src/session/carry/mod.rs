@@ -18,8 +18,8 @@
 //! files are covered by the file's id, which is a hash of them, and the head names all ids.
 //!
 //! Decides what such a file is ([`begin`], [`page`], [`end`], [`Reader`]) and how a copy of a session becomes one of
-//! its own ([`adopt`]). Promises: of a file that is not whole, not what it says, or not one that this machine could
-//! have written, nothing is taken, and the error names the line; memory for one line, and for the conversation that is
+//! its own ([`adopt`]). Promises: nothing is taken of a file that is not whole, not what it says, or not one that this
+//! machine could have written. The error names the line; memory for one line, and for the conversation that is
 //! open. Leaves to others: where rows come from and go to (`harness/`), and whose signatures are good.
 
 mod adopt;

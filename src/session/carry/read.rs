@@ -181,9 +181,7 @@ impl Reader {
             match &*name {
                 "lodger" => kind = word(),
                 "v" if value.as_u64().is_some_and(|version| version > VERSION) => {
-                    let error =
-                        ErrorInfo::new(Code::NewerVersion, "a newer version of lodger has written it");
-                    return Err(error.hint("reload the page to get the newer version"));
+                    return Err(ErrorInfo::newer("a newer version of lodger has written it"));
                 }
                 "package" => head.package = word(),
                 "session" => session = word(),

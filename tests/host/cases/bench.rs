@@ -127,7 +127,7 @@ fn progress_of_a_tool_is_a_sign_of_life_and_no_output() {
 }
 
 #[test]
-fn whoever_asks_a_person_or_ends_like_a_prompt_waits() {
+fn a_run_that_asks_a_person_or_ends_like_a_prompt_waits() {
     let (mut page, run) = at_work();
     streams(&mut page, 0, "which one?\n> ");
     assert_eq!(activity(&mut page, &run), "waiting");
@@ -453,7 +453,7 @@ fn time_on_the_bench_is_not_spent() {
 }
 
 #[test]
-fn whoever_follows_a_journal_hears_how_long_it_is_once_that_is_stored() {
+fn a_reader_of_a_journal_hears_how_long_it_is_once_that_is_stored() {
     let mut page = Desk::started("ann");
     page.launch("a");
     page.launch("b");

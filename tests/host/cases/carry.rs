@@ -909,7 +909,7 @@ fn what_a_person_has_always_allowed_is_not_allowed_to_a_copy() {
     let args = json!({ "operator": { "subject": "ann" }, "id": "b", "from": {}, "integrity": "unverified" });
     carry::adopt(&mut session, desk.now, Ask::Import, "b", args).unwrap();
     assert_eq!(session.grants.len(), 0);
-    assert_ne!(session.mark, mark, "whoever made the file knows the old one");
+    assert_ne!(session.mark, mark, "the maker of the file knows the old one");
 }
 
 /// A line with other content, and the hash that the row before it has.

@@ -257,7 +257,7 @@ fn a_second_refusal_ends_the_run_or_leads_to_another_provider() {
     assert_eq!(rows(&world), ["called", "key_refused", "called", "failed", "ended"]);
     assert_eq!(last(&world, "agent:error")["code"], "auth");
     world.must(0, "resume", json!({}));
-    assert!(!needs_another(&world), "whoever goes on with it begins anew");
+    assert!(!needs_another(&world), "a holder that goes on with it begins anew");
     world.answers(0, says("here"));
     world.journal.audit(&world.disk).unwrap();
 
@@ -664,7 +664,7 @@ fn a_run_ends_with_its_time_while_it_waits_to_ask_again() {
 }
 
 #[test]
-fn a_run_ends_with_its_time_whoever_has_taken_over_or_works_for_it() {
+fn a_run_ends_with_its_time_also_after_a_take_over_or_with_a_delegate() {
     let mut world = started_with(brief());
     send(&mut world, "go");
     world.breaks(0, trouble(Code::Quota));
@@ -706,7 +706,7 @@ fn the_time_of_a_run_stands_still_while_it_is_held() {
 }
 
 #[test]
-fn a_hidden_page_gives_up_whoever_keeps_silent() {
+fn a_hidden_page_gives_up_a_model_that_keeps_silent() {
     let mut world = started_with(hasty());
     send(&mut world, "hello");
     // Each timer comes a minute late.

@@ -417,7 +417,7 @@ fn what_is_no_session_is_refused() {
 }
 
 #[test]
-fn the_record_is_read_by_whoever_asks() {
+fn the_record_is_read_by_all_who_ask() {
     let mut page = Desk::started("ann");
     page.launch("a");
     page.prompt("a", "hello");
@@ -1036,7 +1036,7 @@ fn an_answer_reaches_the_session_that_asked_though_models_number_their_calls_ali
 }
 
 #[test]
-fn a_run_is_interrupted_by_its_id_alone_in_whichever_session() {
+fn a_run_is_interrupted_by_its_id_alone_in_any_session() {
     let mut page = Desk::started("ann");
     page.launch("docs");
     let run = page.prompt("docs", "hello")["runId"].clone();

@@ -107,7 +107,7 @@ fn nobody_stands_in_for_a_holder_that_was_stopped() {
 }
 
 #[test]
-fn a_person_takes_the_agent_from_whoever_has_it() {
+fn a_person_takes_the_agent_from_the_tab_that_has_it() {
     let mut page = at_work().crash("ann");
     page.held = true;
     let (code, message) = page.fails("startAgent", config());
@@ -125,7 +125,7 @@ fn a_person_takes_the_agent_from_whoever_has_it() {
 }
 
 #[test]
-fn whoever_lets_go_has_lost_nothing_and_answers_those_who_wait() {
+fn a_holder_that_lets_go_has_lost_nothing_and_answers_those_who_wait() {
     let mut page = at_work();
     let run = page.status("a")["active_run_id"].clone();
     let waits = page.command("result", json!({ "runId": run }));

@@ -625,7 +625,7 @@ fn a_delegate_that_was_lost_ends_with_its_parent() {
 }
 
 #[test]
-fn whoever_answers_a_call_gets_its_arguments_as_a_tool_would() {
+fn a_page_that_answers_a_call_gets_its_arguments_as_a_tool_would() {
     let permissions = json!({ "tools": { "wipe": "ask" } });
     let mut world = started_with(json!({ "permissions": permissions }));
     let schema = json!({ "properties": { "n": { "type": "integer" } } });
@@ -678,7 +678,7 @@ fn what_only_a_model_can_use_is_refused_before_anyone_is_asked() {
 }
 
 #[test]
-fn no_more_tools_run_at_once_than_may_whoever_calls_them() {
+fn no_more_tools_run_at_once_than_may_with_any_caller() {
     let mut world = started_with(json!({ "maxParallelTools": 1 }));
     let first = world.command(0, "tools.execute", json!({ "name": "get_fact", "args": {} }));
     world.settle(0);

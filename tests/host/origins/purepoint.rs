@@ -19,7 +19,7 @@
 //! | buffer_ending_with_dollar, percent, hash, gt_prompt_should_detect_shell | ported |
 //! | buffer_with_no_prompt, empty_buffer_should_not_detect_shell | ported |
 //! | concurrent_reads_and_writes_should_not_panic | not applicable: there are no threads |
-//! | write_should_notify_waiters | not applicable: whoever follows is told of the journal (`cases::bench`), not of bytes |
+//! | write_should_notify_waiters | not applicable: a reader is told of the journal (`cases::bench`), not of bytes |
 //! | write_should_increment_total_written, current_offset_should_match_total_written | ported |
 //! | read_from_zero_should_return_all_bytes, read_from_offset_should_return_only_new_bytes | ported |
 //! | read_from_beyond_total_should_return_empty | ported |
@@ -104,7 +104,7 @@ fn thirty_seconds_are_streaming_and_thirty_one_are_waiting() {
 
 // Ours.
 #[test]
-fn whoever_waits_for_a_person_waits() {
+fn a_run_that_waits_for_a_person_waits() {
     assert_eq!(of_run(&Facts { waits: true, ..Facts::default() }), Activity::Waiting);
 }
 

@@ -1,7 +1,7 @@
 //! Judges a request to Ollama's own API as a strict server would.
 //!
 //! Written from the API's types and what its server does with them, not from this crate's encoder. Promises: what it
-//! accepts is read by the server without an error, no member of it goes unread, and nothing of the conversation is
+//! accepts is read by the server without an error. No member of it goes unread, and nothing of the conversation is
 //! taken away unseen. Leaves to others: what the conversation means.
 
 use super::media;

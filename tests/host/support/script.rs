@@ -1,7 +1,7 @@
 //! What models and people say in a simulation, drawn from a seed.
 //!
-//! Promises: an answer keeps the codecs' word (no empty block, ids not empty, parts numbered by what is shown),
-//! and is otherwise as awkward as a provider may be: ids that come again or have odd characters, arguments that
+//! Promises: an answer keeps the codecs' word (no empty block, ids not empty, parts numbered by what is shown).
+//! Otherwise it is as awkward as a provider may be: ids that come again or have odd characters, arguments that
 //! are no JSON, thinking without words, whitespace, every reason to stop.
 
 use super::anthropic_rules::Signed;

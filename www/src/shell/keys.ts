@@ -1,6 +1,6 @@
 // The keys of the page, and the dialog that names them.
 //
-// Decides: no single letter does anything outside a field (a person who dictates would trigger it), so every shortcut
+// Decides: no single letter does anything outside a field (a person who dictates would trigger it). So every shortcut
 // has a modifier or is a function key.
 import { html, type TemplateResult } from "lit";
 import { Component } from "./changing.ts";

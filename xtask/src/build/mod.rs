@@ -2,7 +2,7 @@
 //!
 //! compile (`wasm`) -> bindings (`wasm`) -> shrink (`opt`) -> divide (`parts`, `arrange`) -> modules (`modules`) -> assemble
 //! (`package`) -> measure (`sizes`, `rooms`).
-//! Promises: `pkg/` is either complete or said to be incomplete; a package above the gate is a failure; nothing is
+//! Promises: `pkg/` is either complete or said to be incomplete; what is above its gate or has none is a failure; nothing is
 //! built again whose sources have not changed.
 
 mod arrange;
@@ -40,11 +40,11 @@ pub fn package(project: &Project, profile: Profile, record: bool) -> Result<()> 
     if record {
         measured::record(project, "size", &figures)?;
     }
-    let too_much = weight.too_much();
-    if profile == Profile::Release && !too_much.is_empty() {
+    let faults = weight.faults();
+    if profile == Profile::Release && !faults.is_empty() {
         bail!(
-            "{}: the largest functions are listed in {}",
-            too_much.join("; "),
+            "{}; the largest functions are listed in {}",
+            faults.join("; "),
             project.cache("functions.txt").display()
         );
     }

@@ -1,7 +1,7 @@
 //! The package's JavaScript: the modules of `js/` and the glue, joined and minified by esbuild.
 //!
 //! A dozen small modules would cost a page without a bundler a dozen requests, one after the other, and ten kilobytes
-//! more of brotli. What two entries share is in a file of its own, so that there is one `LodgerError` class and one
+//! more of brotli. What two entries share is in a file of its own. So there is one `LodgerError` class and one
 //! instance for all entries that a page imports. Source maps hold the modules as written.
 
 use super::package::{ROOMS, room_file};
@@ -9,7 +9,7 @@ use super::wasm::GLUE;
 use super::{Profile, parts, tool};
 use crate::project::Project;
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -104,24 +104,72 @@ fn name_parts(modules: &Path, build: &str) -> Result<()> {
     Ok(())
 }
 
+/// The names of the sub-exports, without `lodger/`.
+pub fn sub_exports() -> impl Iterator<Item = &'static str> {
+    ENTRIES.into_iter().filter(|entry| entry.is_sub_export).map(|entry| entry.name)
+}
+
 /// A module of the package and all that it imports at once; what it imports later, by `import()`, is not among them.
 pub fn loaded_by(project: &Project, entry: &str) -> Result<Vec<String>> {
+    static_closure(&meta(project)?, entry)
+}
+
+/// What a page imports besides `lodger`: each module that comes by `import()`, and each sub-export. With the files that it
+/// loads beyond those of `index.js`.
+pub fn loaded_later(project: &Project) -> Result<Vec<(String, Vec<String>)>> {
+    closures_beyond(&meta(project)?, "index.js", sub_exports())
+}
+
+/// What esbuild says of the files that it has made.
+fn meta(project: &Project) -> Result<Value> {
     let meta = project.cache("modules").join("meta.json");
     let meta = fs::read_to_string(&meta).with_context(|| format!("cannot read {}", meta.display()))?;
-    static_closure(&serde_json::from_str(&meta)?, entry)
+    Ok(serde_json::from_str(&meta)?)
+}
+
+fn closures_beyond(
+    meta: &Value,
+    first: &str,
+    sub_exports: impl Iterator<Item = &'static str>,
+) -> Result<Vec<(String, Vec<String>)>> {
+    let first = static_closure(meta, first)?;
+    let mut entries: Vec<(String, String)> = Vec::new();
+    for output in outputs(meta)?.values() {
+        for import in output["imports"].as_array().into_iter().flatten() {
+            if import["kind"] == "dynamic-import" && import["external"] != true {
+                let path = import["path"].as_str().unwrap_or_default();
+                let source = outputs(meta)?.get(path).and_then(|made| made["entryPoint"].as_str());
+                entries.push((source.unwrap_or(path).to_owned(), file_name(path).to_owned()));
+            }
+        }
+    }
+    entries.sort();
+    entries.dedup();
+    entries.extend(sub_exports.map(|name| (format!("lodger/{name}"), format!("{name}.js"))));
+    let beyond = |entry: &str| -> Result<Vec<String>> {
+        Ok(static_closure(meta, entry)?.into_iter().filter(|file| !first.contains(file)).collect())
+    };
+    entries.into_iter().map(|(name, file)| Ok((name, beyond(&file)?))).collect()
+}
+
+fn outputs(meta: &Value) -> Result<&Map<String, Value>> {
+    meta["outputs"].as_object().context("esbuild's record has no outputs")
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 fn static_closure(meta: &Value, entry: &str) -> Result<Vec<String>> {
-    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
-    let outputs = meta["outputs"].as_object().context("esbuild's record has no outputs")?;
+    let outputs = outputs(meta)?;
     let mut found = vec![entry.to_owned()];
     let mut next = 0;
     while let Some(current) = found.get(next).cloned() {
         next += 1;
-        let output = outputs.iter().find(|(path, _)| name(path) == current);
+        let output = outputs.iter().find(|(path, _)| file_name(path) == current);
         let (_, output) = output.with_context(|| format!("esbuild made no {current}"))?;
         for import in output["imports"].as_array().into_iter().flatten() {
-            let path = name(import["path"].as_str().unwrap_or_default());
+            let path = file_name(import["path"].as_str().unwrap_or_default()).to_owned();
             if import["kind"] == "import-statement" && import["external"] != true && !found.contains(&path) {
                 found.push(path);
             }
@@ -147,5 +195,24 @@ mod tests {
         } });
         assert_eq!(static_closure(&meta, "index.js").unwrap(), ["index.js", "a.js", "b.js"]);
         assert!(static_closure(&meta, "other.js").is_err());
+    }
+    #[test]
+    fn what_comes_later_is_counted_beyond_the_first_load() {
+        let import = |path: &str, kind: &str| serde_json::json!({ "path": path, "kind": kind });
+        let meta = serde_json::json!({ "outputs": {
+            "../out/index.js": { "imports": [import("../out/a.js", "import-statement"), import("../out/b.js", "import-statement")] },
+            "../out/a.js": { "imports": [import("../out/late.js", "dynamic-import")] },
+            "../out/b.js": { "imports": [import("../out/late.js", "dynamic-import")] },
+            "../out/late.js": { "imports": [import("../out/a.js", "import-statement")], "entryPoint": "client/late.js" },
+            "../out/sub.js": { "imports": [import("../out/b.js", "import-statement"), import("../out/shared.js", "import-statement")] },
+            "../out/shared.js": { "imports": [] },
+        } });
+        let later = closures_beyond(&meta, "index.js", ["sub"].into_iter()).unwrap();
+        let files = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let expected = [
+            ("client/late.js".to_owned(), files(&["late.js"])),
+            ("lodger/sub".to_owned(), files(&["sub.js", "shared.js"])),
+        ];
+        assert_eq!(later, expected);
     }
 }

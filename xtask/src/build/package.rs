@@ -1,6 +1,6 @@
 //! What is in the npm package, and its `package.json`.
 
-use super::modules::ENTRIES;
+use super::modules::sub_exports;
 use super::parts::Parts;
 use crate::project::{Project, files};
 use anyhow::{Context, Result, ensure};
@@ -66,10 +66,6 @@ fn for_npm(text: &str) -> String {
     let first = parts.next().unwrap_or_default();
     let kept = parts.map(|part| part.split_once(end).map_or(part, |(_, rest)| rest));
     std::iter::once(first).chain(kept).collect()
-}
-
-fn sub_exports() -> impl Iterator<Item = &'static str> {
-    ENTRIES.into_iter().filter(|entry| entry.is_sub_export).map(|entry| entry.name)
 }
 
 /// A text and not a JSON value: the order of conditions in `exports` has a meaning (the first that fits is taken).

@@ -1,7 +1,7 @@
 //! What did not change since it passed.
 //!
-//! A suite stands on the files of its row in `suites`, on the versions of the programs that make or run it, and on the
-//! variables that they read. Promises: a stamp is set only where nothing failed and the files were the same before and
+//! A suite stands on the files of its row in `suites`, on the versions of its programs, and on the variables
+//! that they read. Promises: a stamp is set only where nothing failed and the files were the same before and
 //! after. Where a file belongs to no row, or there is no git to list the files, nothing stands.
 
 use super::Effort;

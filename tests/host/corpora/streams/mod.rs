@@ -1,6 +1,6 @@
 //! Recorded and hand-written model streams, against an independent reading of them.
 //!
-//! What a stream says is computed here from the JSON of its `data:` lines, in the simplest way, and compared
+//! What a stream says is computed here from the JSON of its `data:` lines, in the simplest way. It is compared
 //! with what the decoder makes of the bytes: whole, cut at every event boundary, and cut and split at any byte.
 //! The hand-written ones lie in `tests/fixtures`, the recorded ones elsewhere (`table`). What all wires share
 //! stands here; each has a module that reads what its streams say, and a row of `READINGS`.

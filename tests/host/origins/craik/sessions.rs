@@ -96,7 +96,7 @@ fn status_marks_stale_pid_session_failed() {
     assert_eq!(recovery(&failed, "recommended_action"), "reconnect session process, then resume");
     assert_eq!(last_note(&failed), "Persistent agent recovery required: stale pid.");
     let looked = status(&asked(Some(&state), &bare(), now));
-    assert_eq!((looked.record, looked.refused), (None, None), "whoever lives is left alone");
+    assert_eq!((looked.record, looked.refused), (None, None), "a session that lives is left alone");
 }
 
 #[test]
@@ -401,7 +401,7 @@ fn recover_says_what_it_takes() {
 }
 
 #[test]
-fn whoever_finds_a_lost_session_writes_it_down_even_when_refused() {
+fn a_command_that_finds_a_lost_session_writes_it_down_even_when_refused() {
     let how = Launch { provider_id: "p", project_id: Some("x"), pid: Some(1), ..Launch::default() };
     let state = done(launch(&asked(None, &bare(), 1), &how));
     let who = bare();
