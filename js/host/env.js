@@ -34,7 +34,8 @@ const COARSE_MS = 500;
  */
 export function now(scope) {
   // Looked up each time: fake timers come and go.
-  const [wall, ticks] = [scope.now(), performance.now()];
+  const wall = scope.now();
+  const ticks = performance.now();
   const step = wall - scope.wall;
   const passed = Math.max(0, ticks - scope.ticks);
   scope.wall = wall;

@@ -19,12 +19,12 @@ const bytesOf = (text) => new TextEncoder().encode(text);
  * @param {number} call
  * @param {AbortSignal} signal
  * @param {string | Request} asked `{ url, method, headers, credentials? }` as JSON, or the whole request
- * @param {Uint8Array | string | Blob} [body]
+ * @param {Uint8Array | string | Blob} [body] bytes are the module's own memory: what they are afterwards, nobody knows
  */
 export function send(heard, call, signal, asked, body) {
-  const { url, ...init } = typeof asked === "string" ? JSON.parse(asked) : { url: asked };
+  const { url, ...rest } = typeof asked === "string" ? JSON.parse(asked) : { url: asked };
   // A fetch that followed a redirect would take the key along: browsers take `authorization` away on the way, and nothing else.
-  Object.assign(init, { body, signal, redirect: "manual" });
+  const init = { ...rest, signal, redirect: "manual" };
   const tell = (what, bytes) => !signal.aborted && heard(call, what, bytes || NOTHING);
   const begun = ({ status, headers, reader }) => {
     const next = ({ done, value }) => {
@@ -35,18 +35,23 @@ export function send(heard, call, signal, asked, body) {
     const read = () => void reader.read().then(next, () => tell(FAILED));
     if (tell(status, headers)) reader ? read() : tell(END);
   };
-  answer(url, init).then(begun, () => {
+  answer(url, init, body).then(begun, () => {
     const wrong = url !== asked && fault(url, init);
     tell(wrong ? UNMADE : FAILED, wrong && bytesOf(wrong));
   });
 }
 
 /** A page may have put something else in the place of `fetch`: what it gives is looked at here, where that may throw. */
-async function answer(url, init) {
-  const response = await fetch(url, init);
+async function answer(url, init, body) {
+  const response = await fetch(url, { ...init, body: isOurs(body) && !copies(fetch) ? body.slice() : body });
   const headers = response.ok ? NOTHING : bytesOf(JSON.stringify([...response.headers]));
   return { status: response.status, headers, reader: response.body?.getReader() };
 }
+
+const isOurs = (body) => body instanceof Uint8Array;
+
+/** Whether it is the browser's, which copies bytes before it returns. A page's own may look at them later. */
+const copies = (fetch) => /^function fetch\(\) \{\s+\[native code\]\s+\}$/.test(Function.prototype.toString.call(fetch));
 
 /** What is wrong with a request that cannot be made. */
 function fault(url, init) {

@@ -45,6 +45,14 @@ test("head, pieces and end are told in this order; of a good head only its statu
   assert.deepEqual({ ...init, body: [...init.body] }, { method: "POST", headers: [["x-api-key", "k"]], body: [123, 125], signal: controller.signal, redirect: "manual" });
 });
 
+test("a page's own fetch gets bytes that stay as they are", async () => {
+  const memory = new Uint8Array([123, 125]);
+  const { calls } = sent(async () => new Response(null), { body: memory });
+  memory.fill(0);
+  await turns();
+  assert.deepEqual([...calls[0][1].body], [123, 125]);
+});
+
 test("the head of an error comes with its headers", async () => {
   const { told } = sent(async () => new Response(null, { status: 429, headers: { "Retry-After": "3" } }));
   await turns();

@@ -21,7 +21,7 @@ use crate::model::errors::check_header;
 use crate::object::Object;
 use crate::ports::HttpRequest;
 use crate::ports::marks::has_marks;
-use js_sys::{Function, Promise, Uint8Array};
+use js_sys::{Function, Promise};
 use serde_json::Value;
 use std::rc::{Rc, Weak};
 use wasm_bindgen::prelude::*;
@@ -32,6 +32,8 @@ use web_sys::{AbortSignal, RequestCredentials};
 extern "C" {
     #[wasm_bindgen(js_name = send)]
     fn send_by_script(heard: &Function, call: CallKey, signal: &AbortSignal, asked: &JsValue, body: &JsValue);
+    #[wasm_bindgen(js_name = send)]
+    fn send_bytes(heard: &Function, call: CallKey, signal: &AbortSignal, asked: &str, body: &[u8]);
 }
 
 /// What `/js/host/fetch.js` tells where it is not the status of a head.
@@ -121,12 +123,10 @@ async fn send(
     };
     let headers = headers(http, &request.headers, key.as_deref())?;
     let body = match request.body() {
-        Some(body) if http.fetch.is_none() && !has_marks(body) => {
-            Some(Uint8Array::from(body.as_bytes()).into())
-        }
         Some(body) if has_marks(body) => Some(bytes::fill(pump, body, http.fetch.is_some()).await?),
-        Some(body) => Some(body.into()),
-        None => None,
+        // The browser copies it where it lies.
+        Some(_) if streams && http.fetch.is_none() => None,
+        body => body.map(JsValue::from),
     };
     // The person may have interrupted while the key and the files were fetched.
     if !is_wanted(pump, call) {
@@ -138,13 +138,16 @@ async fn send(
         pump.deliver(Deliver::Call(call, function, "fetch", Some(json.into()), body));
         return Ok(());
     }
-    let signal = controller.signal();
-    let (asked, body) = if streams {
-        (request_json(http, request, &headers).into(), body)
-    } else {
-        (made(http, request, body, &headers)?, None)
-    };
-    send_by_script(&pump.inner().heard, call, &signal, &asked, &body.into());
+    let (heard, signal) = (&pump.inner().heard, controller.signal());
+    if !streams {
+        send_by_script(heard, call, &signal, &made(http, request, body, &headers)?, &JsValue::UNDEFINED);
+        return Ok(());
+    }
+    let asked = request_json(http, request, &headers);
+    match body {
+        Some(body) => send_by_script(heard, call, &signal, &asked.into(), &body),
+        None => send_bytes(heard, call, &signal, &asked, request.body.as_bytes()),
+    }
     Ok(())
 }
 

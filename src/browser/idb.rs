@@ -45,6 +45,8 @@ extern "C" {
 #[derive(Debug)]
 pub(super) struct Idb {
     connection: Connection,
+    /// The names of the tables as JavaScript has them, in the order of [`Table::ALL`].
+    tables: Array,
     /// What JavaScript calls as long as this is here.
     _gone: Closure<dyn Fn(bool)>,
 }
@@ -53,17 +55,19 @@ impl Idb {
     pub fn new(name: &str, scope: &Scope, gone: Rc<dyn Fn(bool)>) -> Rc<Idb> {
         let tables = Table::ALL.iter().map(|table| JsValue::from(table.name())).collect::<Array>();
         let gone = Closure::<dyn Fn(bool)>::new(move |deleted| gone(deleted));
-        Rc::new(Idb { connection: create_connection(scope, name, &tables, gone.as_ref()), _gone: gone })
+        let connection = create_connection(scope, name, &tables, gone.as_ref());
+        Rc::new(Idb { connection, tables, _gone: gone })
     }
 
     /// `files`: the bytes of those that it puts.
     pub async fn commit(&self, all: &Commit, files: &Files) -> Result<(), StoreError> {
         let expected = Array::new();
         for expect in &all.expect {
-            expected.push(&row(expect.table, &expect.key, expect.value.as_deref().into()));
+            expected.push(&self.row(expect.table, &expect.key, expect.value.as_deref().into()));
         }
         let strict = all.durability == Durability::Strict;
-        let wrong = commit(&self.connection, &expected, &writes(all, files), strict).await.map_err(failed)?;
+        let wrong =
+            commit(&self.connection, &expected, &self.writes(all, files), strict).await.map_err(failed)?;
         match wrong.as_f64().and_then(|place| all.expect.get(place as usize)) {
             Some(expect) => Err(StoreError::Conflict(expect.table, expect.key.clone())),
             None => Ok(()),
@@ -72,14 +76,14 @@ impl Idb {
 
     /// Hands the writes over, so that the browser finishes them without this page.
     pub fn write_at_once(&self, commit: &Commit) {
-        commit_at_once(&self.connection, &writes(commit, &[]));
+        commit_at_once(&self.connection, &self.writes(commit, &[]));
     }
 
     pub async fn read(&self, reads: &[Read]) -> Result<Vec<Rows>, StoreError> {
         let asked = Array::new();
         for Read { table, prefix, from, until } in reads {
             let bound = |bound: &Option<u64>| JsValue::from(bound.map(|bound| bound as f64));
-            let of: Array = row(*table, prefix, bound(from)).unchecked_into();
+            let of: Array = self.row(*table, prefix, bound(from)).unchecked_into();
             of.push(&bound(until));
             asked.push(&of);
         }
@@ -108,6 +112,34 @@ impl Idb {
     pub fn close(&self) {
         close(&self.connection);
     }
+
+    fn writes(&self, commit: &Commit, files: &Files) -> Array {
+        let writes = Array::new();
+        for write in &commit.writes {
+            let (key, value) = match write {
+                Write::Put { table: Table::Files, key, .. } => {
+                    // Bytes that are missing are none that a browser could put.
+                    let file = files.iter().find(|(of, _)| of == key).map(|(_, file)| file.clone());
+                    (key, file.unwrap_or_else(|| JsValue::symbol(None)))
+                }
+                // The store has signed it before.
+                Write::Put { key, value, .. }
+                | Write::Add { key, value, .. }
+                | Write::Sign { key, value, .. } => (key, value.as_str().into()),
+                Write::DeletePrefix { prefix, .. } => (prefix, JsValue::UNDEFINED),
+            };
+            let row: Array = self.row(write.table(), key, value).unchecked_into();
+            if matches!(write, Write::Add { .. }) {
+                row.push(&JsValue::TRUE);
+            }
+            writes.push(&row);
+        }
+        writes
+    }
+
+    fn row(&self, table: Table, parts: &Key, value: JsValue) -> JsValue {
+        Array::of3(&self.tables.get(table as u32), &key(parts), &value).into()
+    }
 }
 
 /// Deletes a database.
@@ -117,34 +149,6 @@ pub(super) async fn delete_database(name: &str) -> Result<(), StoreError> {
 
 /// The bytes of files, by the keys of their rows.
 type Files = [(Key, JsValue)];
-
-fn writes(commit: &Commit, files: &Files) -> Array {
-    let writes = Array::new();
-    for write in &commit.writes {
-        let (key, value) = match write {
-            Write::Put { table: Table::Files, key, .. } => {
-                // Bytes that are missing are none that a browser could put.
-                let file = files.iter().find(|(of, _)| of == key).map(|(_, file)| file.clone());
-                (key, file.unwrap_or_else(|| JsValue::symbol(None)))
-            }
-            // The store has signed it before.
-            Write::Put { key, value, .. }
-            | Write::Add { key, value, .. }
-            | Write::Sign { key, value, .. } => (key, value.as_str().into()),
-            Write::DeletePrefix { prefix, .. } => (prefix, JsValue::UNDEFINED),
-        };
-        let row: Array = row(write.table(), key, value).unchecked_into();
-        if matches!(write, Write::Add { .. }) {
-            row.push(&JsValue::TRUE);
-        }
-        writes.push(&row);
-    }
-    writes
-}
-
-fn row(table: Table, parts: &Key, value: JsValue) -> JsValue {
-    Array::of3(&table.name().into(), &key(parts), &value).into()
-}
 
 /// What `/js/host/idb.js` has thrown.
 fn failed(error: JsValue) -> StoreError {

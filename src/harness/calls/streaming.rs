@@ -172,8 +172,7 @@ fn block(kind: DeltaKind, text: &str) -> Option<Block> {
 
 impl Core {
     pub(in crate::harness) fn drop_drafts(&mut self, session: &str, run: &str) {
-        self.outbox
-            .write(Write::DeletePrefix { table: Table::Drafts, prefix: vec![session.into(), run.into()] });
+        self.outbox.drop_drafts(vec![session.into(), run.into()]);
     }
 }
 
