@@ -5,13 +5,15 @@
 //! others: whether a tool may run (`run`, `tools`), and what its result leads to (`runs`).
 
 pub(in crate::harness) mod events;
+mod live;
 pub(in crate::harness) mod outcome;
-pub(in crate::harness) mod page_call;
+pub(in crate::harness) mod questions;
+mod reading;
 pub(in crate::harness) mod streaming;
 pub(in crate::harness) mod watch;
 
 use crate::harness::action::{Action, CallKey};
-use crate::harness::calls::page_call::{PageCall, PageQuestion};
+use crate::harness::calls::questions::{PageCall, PageQuestion};
 use crate::harness::calls::streaming::LiveModel;
 use crate::harness::core::Core;
 use crate::harness::setup::Setup;

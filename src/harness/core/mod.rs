@@ -4,12 +4,17 @@
 //! knows no part, so that no part is reached through it.
 
 pub(in crate::harness) mod arrival;
+mod at_hand;
 pub(in crate::harness) mod integrity;
+pub(in crate::harness) mod operators;
 pub(in crate::harness) mod outbox;
 pub(in crate::harness) mod refused;
+pub(in crate::harness) mod removed;
 pub(in crate::harness) mod secrets;
 pub(in crate::harness) mod slots;
+pub(in crate::harness) mod states;
 pub(in crate::harness) mod stored;
+mod told;
 pub(in crate::harness) mod waits;
 pub(in crate::harness) mod whole;
 

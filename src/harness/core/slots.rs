@@ -9,6 +9,7 @@ use crate::harness::core::arrival::Arrival;
 use crate::harness::core::integrity::Head;
 use crate::journal::canonical::Integrity;
 use crate::maps::Named;
+use crate::ports::{Part, Rows};
 use crate::session::{Session, Transcript};
 
 /// All that is known of a session.
@@ -223,6 +224,20 @@ impl Sessions {
             }
         }
         grown
+    }
+
+    /// What there is of sessions.
+    pub fn take_heads(&mut self, rows: &Rows) {
+        self.forget_heads();
+        for (key, head) in rows {
+            if let Some(Part::Text(id)) = key.first() {
+                let head = Head::parse(head);
+                let suspended = head.record().and_then(|record| record.get("suspended"));
+                let benched = suspended.is_some() && head.value.get("removed").is_none();
+                self.set_benched(id, benched);
+                self.set_head(id, head);
+            }
+        }
     }
 
     fn follow(&mut self, id: &str, change: impl FnOnce(&mut Slot)) {
