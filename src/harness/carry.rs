@@ -31,7 +31,7 @@ impl Harness {
         let lines = || args.needed("lines").split('\n');
         match args.needed("step") {
             "begin" => {
-                self.reads.reader = Some(Reader::new(&self.core.engine, replays));
+                self.reads.reader = Some(Reader::new(&self.core.sessions.engine, replays));
                 self.core.reply_now(command, Ok(None));
             }
             "lines" => {
@@ -108,7 +108,7 @@ impl Harness {
 
     /// Events that have come, and perhaps the head behind them.
     fn judge_arrived(&mut self, command: u32, rows: Vec<Rows>) {
-        let id = self.core.read_key();
+        let id = self.core.outbox.read_key();
         self.judge_rows(id, After::Arrived { command }, rows);
     }
 
@@ -151,7 +151,7 @@ impl Harness {
         let copy = if at == whole.seq() {
             whole
         } else {
-            Session::load(&waiting.session, &self.core.engine, texts)?
+            Session::load(&waiting.session, &self.core.sessions.engine, texts)?
         };
         if copy.is_blank() {
             return Err(

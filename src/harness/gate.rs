@@ -78,7 +78,7 @@ impl Harness {
             self.core.present_operator()?;
         }
         let Some(about) = about else { return Ok(Some(String::new())) };
-        let running = self.core.lifecycle == Lifecycle::Running;
+        let running = self.core.state.lifecycle == Lifecycle::Running;
         let session = match about {
             // What nobody here works on need not be found.
             About::Worker => self.worker(request),

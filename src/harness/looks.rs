@@ -42,7 +42,7 @@ impl Harness {
         if session != DEFAULT_SESSION {
             return Err(no_session_for(request.command, session));
         }
-        let none = Session::with(session, &self.core.engine);
+        let none = Session::with(session, &self.core.sessions.engine);
         self.runner.calls.answer_look(&mut self.core, *command, &none, request)
     }
 
@@ -112,7 +112,7 @@ impl Harness {
         }
         match waiting.request.need() {
             Need::Read => stored.answer_folded(&mut self.core, &mut self.runner.calls, &waiting, signatures),
-            _ if self.core.lifecycle == Lifecycle::Running => self.take_for(waiting, stored.rows),
+            _ if self.core.state.lifecycle == Lifecycle::Running => self.take_for(waiting, stored.rows),
             Need::Write => self.write_once(waiting, stored),
             _ => self.dispatch_waiting(waiting),
         }

@@ -117,7 +117,7 @@ impl Harness {
 
     /// Where the harness stands.
     pub fn lifecycle(&self) -> &Lifecycle {
-        &self.core.lifecycle
+        &self.core.state.lifecycle
     }
 
     /// How many results and pieces of answers came too late: nobody waited for them any more, and they were dropped.

@@ -63,11 +63,11 @@ impl Harness {
     /// Does what follows at once, and takes the inputs that had to wait.
     pub(super) fn go_on_alone(&mut self) {
         loop {
-            if let Some(error) = self.core.broken.take() {
+            if let Some(error) = self.core.follows.broken.take() {
                 self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error);
             }
             if !self.must_finish()
-                && let Some(next) = self.core.next.pop_front()
+                && let Some(next) = self.core.follows.next.pop_front()
             {
                 self.runner.follow(&mut self.core, next);
                 continue;

@@ -18,7 +18,7 @@ use crate::session::transitions::Status;
 impl Harness {
     /// Begins with a session of which nothing is stored.
     pub(in crate::harness) fn begin_first(&mut self, sessions: &[String]) {
-        self.core.sessions.take(Session::with(DEFAULT_SESSION, &self.core.engine));
+        self.core.sessions.take(Session::with(DEFAULT_SESSION, &self.core.sessions.engine));
         if self.core.sessions.is_watched(DEFAULT_SESSION) {
             self.runner.calls.tell_history(&mut self.core, DEFAULT_SESSION);
         }
@@ -145,7 +145,7 @@ impl Harness {
                 self.core.reply_now(id, Err(closed()));
             }
         }
-        self.core.lifecycle = Lifecycle::Stopped;
+        self.core.state.lifecycle = Lifecycle::Stopped;
         self.core.unlock(false);
         if let Some(command) = command {
             self.core.reply_now(command, Ok(None));

@@ -224,8 +224,8 @@ impl Calls {
 
     pub(in crate::harness) fn view_of(&self, core: &Core, setup: &Setup, session: &str) -> Value {
         let run = core.session(session).and_then(|s| s.runs.last());
-        let (status, error) = match &core.lifecycle {
-            Lifecycle::Error(_) => ("error", core.failure.as_ref()),
+        let (status, error) = match &core.state.lifecycle {
+            Lifecycle::Error(_) => ("error", core.state.failure.as_ref()),
             Lifecycle::Stopped | Lifecycle::Starting => ("stopped", None),
             Lifecycle::Running => match run {
                 None => ("ready", None),
@@ -254,7 +254,7 @@ impl Calls {
         let Some(prompt) = core.run(session, run).map(|run| &run.prompt) else { return };
         let (continues, replaces) = (prompt.continues.clone(), prompt.replaces.clone());
         if let Some(failed) = continues {
-            core.waiters.goes_on(session, &failed, run, core.now);
+            core.runs.waiters.goes_on(session, &failed, run, core.now);
         }
         if let Some(message) = replaces {
             self.replaced(core, session, &message);

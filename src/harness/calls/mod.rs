@@ -179,7 +179,7 @@ impl Calls {
         limit: u64,
         barrier: bool,
     ) {
-        let call = core.call_key();
+        let call = core.outbox.call_key();
         let mut given = Object::new();
         given.value("args", args.clone());
         match &owner {

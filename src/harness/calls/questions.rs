@@ -81,7 +81,7 @@ impl Calls {
         kind: &'static str,
         mut request: Object,
     ) {
-        let call = core.call_key();
+        let call = core.outbox.call_key();
         let limit = setup.config.tool_timeout_ms;
         self.functions.insert(call, LiveCall::new(owner, "", limit));
         core.outbox.act(Action::CallPage { call, function, kind, json: Some(request.json()) });

@@ -42,7 +42,7 @@ impl Core {
 
     /// `{ lifecycle, is_streaming }` as it is now.
     pub(in crate::harness) fn status(&self) -> Value {
-        let lifecycle = match &self.lifecycle {
+        let lifecycle = match &self.state.lifecycle {
             Lifecycle::Stopped => "Stopped".into(),
             Lifecycle::Starting => "Starting".into(),
             Lifecycle::Running if self.is_suspended() => "Suspended".into(),
@@ -78,7 +78,7 @@ impl Core {
         let mut detail = Object::new();
         detail.text("workspace", &self.options.name);
         detail.all(self.status());
-        self.told_suspended = self.is_suspended();
+        self.state.told_suspended = self.is_suspended();
         self.send("agent:status-changed", detail, barrier);
     }
 

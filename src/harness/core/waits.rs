@@ -124,7 +124,7 @@ impl Core {
         }
         let Awaited { run, until, grace } = *asked;
         let (session, run) = (session.into(), run.into());
-        self.waiters.push(Waiter { command, session, run, on: found.on, until, grace, failed });
+        self.runs.waiters.push(Waiter { command, session, run, on: found.on, until, grace, failed });
         None
     }
 
@@ -133,7 +133,7 @@ impl Core {
         let Some(slot) = self.sessions.get(id) else { return };
         let times = |run: &str| slot.session.run_times(run);
         let is_over = |run: &str| times(run).is_some_and(|(_, ended)| ended.is_some());
-        let over = self.waiters.take_over(id, is_over);
+        let over = self.runs.waiters.take_over(id, is_over);
         for Waiter { command, run, until, grace, .. } in over {
             if let Err(error) = self.wait(command, id, &Awaited { run: &run, until, grace }) {
                 self.reply_now(command, Err(error));
@@ -154,7 +154,7 @@ impl Core {
             let answer = || json(&wait_result(&waiter.run, Some(started_at), ended, None));
             (failed && waiter.grace > 0).then(|| (held_until(ended, waiter.grace), answer()))
         };
-        for waiter in self.waiters.take_ended(session, run, answer) {
+        for waiter in self.runs.waiters.take_ended(session, run, answer) {
             let told = match waiter.until {
                 Some(_) => wait_result(&waiter.run, Some(started_at), ended, result.get("value").cloned()),
                 None => result.clone(),
@@ -166,7 +166,7 @@ impl Core {
 
     /// Answers those who have waited long enough.
     pub(in crate::harness) fn end_waits(&mut self) {
-        for waiter in self.waiters.take_due(self.now) {
+        for waiter in self.runs.waiters.take_due(self.now) {
             let timeout = Object::new().text("runId", &waiter.run).text("status", "timeout").json();
             let id = waiter.command;
             match waiter.answer() {

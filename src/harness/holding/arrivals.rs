@@ -71,7 +71,7 @@ impl Holding {
         enter(Room::Carry);
         let arrival = core.sessions.arrival.as_mut().filter(|arrival| arrival.id.is_none());
         arrival.ok_or_else(nothing_arrives)?.waiting = Some(command);
-        if core.lifecycle == Lifecycle::Running {
+        if core.state.lifecycle == Lifecycle::Running {
             self.let_in(core, runner);
         } else {
             self.begin(core, Purpose::Arrival);
@@ -127,7 +127,7 @@ impl Holding {
             }
             None if !recorded => _ = args.text("providerId", &runner.setup.provider_name()),
             // Names of providers are those of a workspace: what comes from a file is answered by the one that is asked first.
-            None if arrival.what == Ask::Import && core.lifecycle == Lifecycle::Running => {
+            None if arrival.what == Ask::Import && core.state.lifecycle == Lifecycle::Running => {
                 args.text("providerId", &runner.setup.provider_name());
                 args.maybe_text("modelId", runner.setup.config.model_id(None));
             }

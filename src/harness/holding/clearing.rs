@@ -53,7 +53,7 @@ impl Holding {
     ) {
         core.reply(command, result);
         // The conversation of a harness that does not run was only borrowed.
-        if core.lifecycle != Lifecycle::Running {
+        if core.state.lifecycle != Lifecycle::Running {
             self.give_back(core, runner);
         }
     }

@@ -31,7 +31,7 @@ pub(in crate::harness) struct Holding {
 impl Holding {
     /// Whether anybody holds the workspace is known.
     pub(in crate::harness) fn peeked(&mut self, core: &mut Core, reads: &mut Reads, held: bool) {
-        let elsewhere = held && self.start.is_none() && core.lifecycle != Lifecycle::Running;
+        let elsewhere = held && self.start.is_none() && core.state.lifecycle != Lifecycle::Running;
         for after in std::mem::take(&mut reads.peeking) {
             match after {
                 After::Look(mut waiting) => {

@@ -15,7 +15,7 @@ use crate::ports::{Millis, Rows, Table, Write};
 impl Holding {
     /// When the first removed session is to go, if one is.
     pub(in crate::harness) fn removal_due(&self, core: &Core) -> Option<Millis> {
-        let can = matches!(core.lifecycle, Lifecycle::Running | Lifecycle::Stopped);
+        let can = matches!(core.state.lifecycle, Lifecycle::Running | Lifecycle::Stopped);
         if !can || self.start.is_some() || self.closing.is_some() {
             return None;
         }
@@ -28,7 +28,7 @@ impl Holding {
         if self.removal_due(core).is_none_or(|due| due > core.now) {
             return;
         }
-        if core.lifecycle == Lifecycle::Running {
+        if core.state.lifecycle == Lifecycle::Running {
             reads.look_for_remains(core);
         } else {
             self.begin(core, Purpose::Sweep);
@@ -59,7 +59,7 @@ impl Holding {
         let files = part(1).iter().map(|(key, _)| key.clone()).list();
         runner.sweep_files(core, &files);
         core.outbox.strictly();
-        if core.lifecycle != Lifecycle::Running {
+        if core.state.lifecycle != Lifecycle::Running {
             self.give_back(core, runner);
         }
     }

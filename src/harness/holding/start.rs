@@ -84,8 +84,8 @@ impl Holding {
                 return Ok(());
             }
         }
-        if self.start.is_some() || core.lifecycle == Lifecycle::Running {
-            if config.if_running != IfRunning::Reject && core.lifecycle == Lifecycle::Running {
+        if self.start.is_some() || core.state.lifecycle == Lifecycle::Running {
+            if config.if_running != IfRunning::Reject && core.state.lifecycle == Lifecycle::Running {
                 core.reply(command, Ok(None));
                 return Ok(());
             }
@@ -94,7 +94,7 @@ impl Holding {
         runner.setup.own_tools_fit(&config)?;
         let purpose = Purpose::Run { commands: vec![command], config: Box::new(config), over };
         self.begin(core, purpose);
-        core.lifecycle = Lifecycle::Starting;
+        core.state.lifecycle = Lifecycle::Starting;
         core.tell_status();
         core.tell_status_changed();
         Ok(())
@@ -102,7 +102,7 @@ impl Holding {
 
     pub(in crate::harness) fn begin(&mut self, core: &mut Core, purpose: Purpose) {
         self.start =
-            Some(Start { purpose, before: core.lifecycle.clone(), stored_epoch: None, holder: None });
+            Some(Start { purpose, before: core.state.lifecycle.clone(), stored_epoch: None, holder: None });
         // The lock may still be ours until a stop before is stored.
         core.outbox.act_after_commit(Action::Lock { name: core.options.name.clone(), steal: false });
     }
@@ -194,7 +194,7 @@ impl Holding {
         let lost: Vec<String> = sessions.iter().filter(at_work).cloned().list();
         runner.take_config(core, config);
         runner.setup.instructions = None;
-        core.lifecycle = Lifecycle::Running;
+        core.state.lifecycle = Lifecycle::Running;
         core.outbox.act(Action::Announce { epoch: core.epoch });
         for session in sessions.iter().filter(|session| core.sessions.has(session)).list() {
             runner.record_start(core, session);
@@ -237,7 +237,7 @@ impl Holding {
 
     /// Nothing was taken, so everything is as it was before.
     pub(in crate::harness) fn give_up_start(&mut self, core: &mut Core, start: Start, error: &ErrorInfo) {
-        core.lifecycle = start.before.clone();
+        core.state.lifecycle = start.before.clone();
         core.tell_status();
         self.start_failed(core, start, error);
         core.tell_status_changed();
@@ -267,7 +267,7 @@ impl Holding {
         runner: &mut Runner,
         command: u32,
     ) -> Result<(), ErrorInfo> {
-        match core.lifecycle {
+        match core.state.lifecycle {
             Lifecycle::Running => {
                 let sessions: Vec<String> = core.sessions.ids();
                 for session in &sessions {
@@ -293,7 +293,7 @@ impl Holding {
                 core.outbox.tell_after_commit(Action::Unlock { epoch: core.epoch, stopped: true });
             }
             Lifecycle::Error(_) => {
-                core.lifecycle = Lifecycle::Stopped;
+                core.state.lifecycle = Lifecycle::Stopped;
                 core.tell_status();
                 core.tell_status_changed();
             }
@@ -308,7 +308,7 @@ impl Holding {
         self.turn_away(core, runner);
         core.write_heads();
         runner.abort_all(core);
-        core.lifecycle = Lifecycle::Stopped;
+        core.state.lifecycle = Lifecycle::Stopped;
         core.sessions.let_all_go();
         core.runs.forget();
     }

@@ -382,7 +382,7 @@ impl Pages {
                     slot.written = header.seq;
                 }
                 let (session, run) = (session.clone(), header.run.clone());
-                core.next.push_back(Next::Stored { session, run, entry: Box::new(entry.clone()) });
+                core.follows.next.push_back(Next::Stored { session, run, entry: Box::new(entry.clone()) });
             }
             Some(Err(error)) => core.fail(error),
             None => {}

@@ -43,7 +43,7 @@ pub(in crate::harness) fn heads_read(
         let removed = believed.and_then(removed_by).is_some();
         if !removed && !believed.is_some_and(is_once) {
             heads.push((id.clone(), head));
-        } else if removed && core.lifecycle != Lifecycle::Running {
+        } else if removed && core.state.lifecycle != Lifecycle::Running {
             // The page that removed it may be gone: an instance that sees it erases it in time.
             core.sessions.set_head(id, head);
         }
@@ -106,7 +106,7 @@ fn granted_in<'a>(session: &str, tools: impl Iterator<Item = &'a str>) -> Vec<Va
 impl Reads {
     /// What there is of all sessions, by their heads.
     pub(in crate::harness) fn list_sessions(&mut self, core: &mut Core, command: u32, of: Listing) {
-        if core.lifecycle == Lifecycle::Running || of == Listing::Grants {
+        if core.state.lifecycle == Lifecycle::Running || of == Listing::Grants {
             self.read_heads(core, command, of, false);
         } else {
             self.peek(core, After::List { command, of, asked: core.now, held: false });

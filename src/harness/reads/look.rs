@@ -222,7 +222,7 @@ impl Reads {
 
     /// Reads a session that is not in our hands.
     pub(in crate::harness) fn look_at(&mut self, core: &mut Core, waiting: Waiting) {
-        if waiting.held.is_none() && core.lifecycle != Lifecycle::Running {
+        if waiting.held.is_none() && core.state.lifecycle != Lifecycle::Running {
             return self.peek(core, After::Look(Box::new(waiting)));
         }
         if is_a_page(&waiting) {
@@ -290,7 +290,7 @@ fn task(core: &Core, waiting: &Waiting, rows: &[(Key, String)]) -> Result<Value,
         Some(session) => session.open_task(id),
         None => {
             let texts = rows.iter().map(|(_, text)| text.as_str());
-            Session::load(session, &core.engine, texts)?.open_task(id)
+            Session::load(session, &core.sessions.engine, texts)?.open_task(id)
         }
     };
     open.map(|run| with_dropped(core, run)).ok_or_else(|| record::unknown("task run", id))
@@ -359,7 +359,7 @@ fn no_end() -> ErrorInfo {
 pub(in crate::harness) fn load(id: &str, core: &Core, stored: &Stored) -> Result<Session, ErrorInfo> {
     core.integrity(id).accept("agent session state", id)?;
     let texts = stored.entries().iter().map(|(_, text)| text.as_str());
-    let session = Session::load(id, &core.engine, texts)?;
+    let session = Session::load(id, &core.sessions.engine, texts)?;
     let record = session.record().map(Record::json);
     if record.as_ref().is_some_and(|record| record.get("id").and_then(Value::as_str) != Some(id)) {
         let error = ErrorInfo::new(Code::Corrupt, "these rows are another session's");

@@ -100,7 +100,7 @@ impl Reads {
     pub(in crate::harness) fn give_to_account(&mut self, core: &mut Core, skills: &[Skill], starting: bool) {
         let given = skills.iter().filter(|skill| skill.scope == Scope::Account);
         let skills = given.map(|skill| (skill.name.clone(), prompt::to_row(skill))).list();
-        let (id, workspace) = (core.read_key(), core.options.name.clone());
+        let (id, workspace) = (core.outbox.read_key(), core.options.name.clone());
         self.under_way.insert(id, After::Account { starting });
         core.outbox.act(Action::Account { id, workspace, skills });
     }

@@ -34,7 +34,7 @@ impl Tail {
             let row = Row::from_text(text).ok()?;
             let (header, entry) = row.read().ok()?;
             if folded.is_none() && !hash.is_empty() && entry.as_ref().is_some_and(begins_anew) {
-                folded = Some(Session::after(id, &core.engine, header.seq - 1, &hash));
+                folded = Some(Session::after(id, &core.sessions.engine, header.seq - 1, &hash));
             }
             if let Some(folded) = &mut folded {
                 if !row.follows(&hash) {

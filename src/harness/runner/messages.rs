@@ -62,7 +62,8 @@ impl Runner {
         if text.trim().is_empty() && !has_files {
             return Err(ErrorInfo::new(Code::EmptyMessage, "the message is empty").hint("send a text"));
         }
-        let schema = args.get("schema").map(|schema| Output::parse(schema, &core.engine)).transpose()?;
+        let schema =
+            args.get("schema").map(|schema| Output::parse(schema, &core.sessions.engine)).transpose()?;
         if let Some(run) = same(core, session, idempotency.as_deref())? {
             let accepted = accepted(&run.id, run.started_at);
             core.reply_value(id, &accepted);
@@ -112,7 +113,8 @@ impl Runner {
     ) -> Result<(), ErrorInfo> {
         let (answer, context) = (args.text("messageId"), args.text("context"));
         let idempotency = args.text("idempotencyKey").map(|key| core.secrets.scrubbed(key.into()));
-        let schema = args.get("schema").map(|schema| Output::parse(schema, &core.engine)).transpose()?;
+        let schema =
+            args.get("schema").map(|schema| Output::parse(schema, &core.sessions.engine)).transpose()?;
         if let Some(run) = same(core, session, idempotency.as_deref())? {
             let accepted = accepted(&run.id, run.started_at);
             core.reply_value(id, &accepted);
@@ -306,7 +308,7 @@ impl Runner {
         let mut args = core.as_operator()?;
         args.text("providerId", &self.setup.provider_name()).text("projectId", &core.options.name);
         args.maybe_text("modelId", self.setup.config.model_id(None));
-        core.sessions.take(Session::with(&session, &core.engine));
+        core.sessions.take(Session::with(&session, &core.sessions.engine));
         self.ask_session(core, &session, Ask::Launch, &args.flag("once", true).done())?;
         self.record_start(core, &session);
         let sent = self.send_message(core, command, &session, given, fresh);

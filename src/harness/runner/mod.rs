@@ -58,7 +58,7 @@ impl Runner {
     pub(in crate::harness) fn take_config(&mut self, core: &mut Core, config: Config) {
         let before = self.setup.take(core, config);
         self.drop_what_may_not_run(core, &before);
-        if core.lifecycle == Lifecycle::Running {
+        if core.state.lifecycle == Lifecycle::Running {
             self.start_those_with_keys(core);
         }
     }
@@ -89,7 +89,8 @@ impl Runner {
 
     /// When [`tick`](Runner::tick) is wanted at the latest.
     pub fn deadline(&self, core: &Core) -> Option<Millis> {
-        let mut due = vec![self.calls.draft_due(), self.calls.first_deadline(), core.waiters.first_due()];
+        let mut due =
+            vec![self.calls.draft_due(), self.calls.first_deadline(), core.runs.waiters.first_due()];
         for call in self.calls.functions.values() {
             due.push(call.deadline);
             due.push(call.progress_due());
@@ -162,7 +163,7 @@ impl Runner {
         self.decide_all(core, session);
         core.let_go_of_once(session);
         // It began to wait for a person, or the person has answered.
-        if core.is_suspended() != core.told_suspended {
+        if core.is_suspended() != core.state.told_suspended {
             core.outbox.tell_after_commit(core.status_notice());
             core.status_changed(true);
         }
@@ -174,7 +175,7 @@ impl Runner {
                 self.record(core, &session);
             }
         }
-        while let (Some(slot), None) = (core.sessions.get(session), &core.broken) {
+        while let (Some(slot), None) = (core.sessions.get(session), &core.follows.broken) {
             let Some(next) = slot.session.next() else { return };
             let (run, entry) = next;
             // Its timer may be late.
@@ -338,7 +339,7 @@ impl Runner {
                 Instructed::Yes => {}
                 Instructed::No => {
                     slot.instructed = Instructed::Asked;
-                    let call = core.call_key();
+                    let call = core.outbox.call_key();
                     let owner = CallOwner::Instructions { session: session.into(), run };
                     let limit = self.setup.config.tool_timeout_ms;
                     self.calls.functions.insert(call, LiveCall::new(owner, "", limit));
@@ -368,7 +369,7 @@ impl Runner {
     }
 
     fn call_model(&mut self, core: &mut Core, session: &str, run: &str, call: u64) {
-        let key = core.call_key();
+        let key = core.outbox.call_key();
         let request = self.request(core, session, run);
         let folded = core.run(session, run);
         let base = folded.map_or(0, Run::shown_before_last);
@@ -401,7 +402,7 @@ impl Runner {
                 core.outbox.act_after_commit(Action::CallModel { call: key, request });
             }
             Ok((request, _)) => core.outbox.act(Action::CallModel { call: key, request }),
-            Err(error) => core.next.push_back(Next::NotCalled(key, error)),
+            Err(error) => core.follows.next.push_back(Next::NotCalled(key, error)),
         }
     }
 
@@ -607,7 +608,7 @@ impl Runner {
             if run == top && matches!(entry, Entry::Ended { .. }) {
                 return;
             }
-            if core.broken.is_some() {
+            if core.follows.broken.is_some() {
                 return;
             }
             self.append(core, session, Some(&run), &entry);

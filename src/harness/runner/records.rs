@@ -165,7 +165,7 @@ impl Runner {
         if begins {
             // Rows may be there whose head somebody has deleted.
             core.outbox.write(delete(Table::Entries, &session));
-            core.sessions.take(Session::with(&session, &core.engine));
+            core.sessions.take(Session::with(&session, &core.sessions.engine));
         }
         if let Err(error) = self.ask_session(core, &session, Ask::Launch, &args.done()) {
             if begins {
@@ -273,7 +273,7 @@ impl Runner {
         given: Option<&Value>,
     ) -> Result<(), ErrorInfo> {
         core.options.operator = given.map(parse_operator).transpose()?;
-        if core.lifecycle == Lifecycle::Running {
+        if core.state.lifecycle == Lifecycle::Running {
             self.tend_default(core, false);
         }
         Ok(())
