@@ -61,6 +61,11 @@ impl Harness {
     }
 
     /// Does what follows at once, and takes the inputs that had to wait.
+    ///
+    /// Several may be taken in one go, after a room has come for example. It is as if they had come one right after the
+    /// other: each is taken whole, what follows of it comes before the next, and whether the next passes is asked anew.
+    /// What each writes and tells stands in the outbox in that order, behind the same commits. Only the views are told
+    /// once, as they are at the end.
     pub(super) fn go_on_alone(&mut self) {
         loop {
             if let Some(error) = self.core.follows.broken.take() {

@@ -320,7 +320,9 @@ impl Runner {
 
     /// Whether this command is a prompt for a session that still waits for its provider's key: then it waits with it.
     pub(in crate::harness) fn waits_for_a_key(&self, core: &Core, request: &Request) -> bool {
-        let Some(session) = prompted(request) else { return false };
+        // Nothing was said yet that could be answered anew.
+        let prompts = request.command != Command::Regenerate;
+        let Some(session) = prompted(request).filter(|_| prompts) else { return false };
         // What would be refused is refused at once: this operator's rights count, not those of an operator that works
         // here when the key comes.
         core.is_starting(session)
@@ -369,7 +371,7 @@ fn wrong_message(session: &Session, member: &str, message: &str, is: Option<&str
 /// Which session a command is a prompt for.
 pub(in crate::harness) fn prompted(request: &Request) -> Option<&str> {
     let member = match request.command {
-        Command::SendMessage => "sessionId",
+        Command::SendMessage | Command::Regenerate => "sessionId",
         Command::SessionsPrompt => "id",
         _ => return None,
     };
