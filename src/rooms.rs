@@ -2,7 +2,7 @@
 //!
 //! Decides which there are. The build makes of each a part of the module of its own, which shares memory and table with
 //! the rest (`xtask/src/build/parts/`). Promises: a set of rooms is a few bits, and can be said in a table. Leaves to
-//! others: what needs a room (the rows of wires and commands, `harness/rooms.rs`), and how it comes (`js/rooms.js`).
+//! others: what needs a room (the rows of wires and commands, `harness/doors.rs`), and how it comes (`js/rooms.js`).
 
 macro_rules! rooms {
     ($( $(#[$doc:meta])* $name:ident = $text:literal ;)*) => {

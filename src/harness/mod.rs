@@ -5,39 +5,42 @@
 //! A failed commit ends no run, and at most one harness writes a workspace. Leaves to others: acting (`browser/`, or the
 //! simulator of the tests), one run's decisions (`run/`), what a journal adds up to (`session/`).
 //!
-//! Its parts, from the ground up. A part owns its state and reaches no part above it. A file is about one subject. It
-//! lies in the folder of the part that decides about it:
+//! Its parts, from the ground up. A part owns its state and reaches no part above it. Its methods lie in its folder, a
+//! file for each subject:
 //!
 //! - `config`: what a page configures, as values; `action`: what goes in and what comes out.
-//! - `core`: time, who asks, the outbox, the sessions (`slots`), signatures (`integrity`), who waits (`waits`), the secrets.
+//! - `core`: time, who asks (`operators`), the outbox, the sessions (`slots`), signatures (`integrity`), who waits (`waits`),
+//!   what the page is told (`told`), the secrets.
 //! - `setup`: what the agent works with: its configuration, its tools and its skills.
 //! - `keys`: the vault and trials of keys.
-//! - `calls`: what is under way outside, and what is told of it (`streaming`, `events`).
+//! - `calls`: what is under way outside, and what is told of it (`streaming`, `events`, `questions`).
 //! - `pages`: operations on pages.
-//! - `runner`: runs the runs with `setup`, `calls` and `pages`: messages, the queue, permission, files, limits of time.
-//! - `reads`: what is read for sessions.
-//! - `holding`: how this page holds the workspace, from its start (`start`) to its end (`ends`).
-//! - `sessions`: what is done with a session. It stands above the parts, because most of it needs several.
-//! - here: commands, which input is taken when (`order`), which rooms are needed and what waits for one (`doors`, `rooms`),
-//!   what rows lead to (`rows`, `takes`), commits, answers of HTTP (`heard`).
+//! - `reads`: what is read for sessions, and what is told from rows (`look`, `list`, `tail`).
+//! - `runner`: runs the runs with `setup`, `calls` and `pages`: messages, records, the queue, permission, files.
+//! - `holding`: how this page holds the workspace, from its start (`start`) to its end (`ends`), and its sessions (`take`).
+//! - here, the methods of [`Harness`], which binds the parts: who may give a command (`gate`), what it does (`commands`).
+//!   Which input is taken when (`order`); which rooms are needed, and what waits for one (`doors`, `lacking`). What rows
+//!   lead to (`rows`, `looks`, `takes`, `carry`), commits, answers of HTTP (`heard`).
 
 mod action;
 mod calls;
+mod carry;
 mod commands;
 mod commits;
 mod config;
 mod core;
 mod doors;
+mod gate;
 mod heard;
 mod holding;
 mod keys;
+mod lacking;
+mod looks;
 mod order;
 mod pages;
 mod reads;
-mod rooms;
 mod rows;
 mod runner;
-mod sessions;
 mod setup;
 mod takes;
 
@@ -114,7 +117,7 @@ impl Harness {
 
     /// Where the harness stands.
     pub fn lifecycle(&self) -> &Lifecycle {
-        &self.core.lifecycle
+        &self.core.state.lifecycle
     }
 
     /// How many results and pieces of answers came too late: nobody waited for them any more, and they were dropped.

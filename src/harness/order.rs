@@ -4,9 +4,11 @@
 //! start, a key or a room has to come first. Promises: what waits is taken in its order, as soon as nothing stands before it.
 //! What follows of itself comes before it. Leaves to others: what an input leads to.
 
+use crate::error::{Code, ErrorInfo};
 use crate::harness::Harness;
 use crate::harness::action::Input;
 use crate::harness::reads::After;
+use crate::harness::runner::messages::prompted;
 use crate::ports::Millis;
 use crate::protocol::Command;
 
@@ -59,13 +61,18 @@ impl Harness {
     }
 
     /// Does what follows at once, and takes the inputs that had to wait.
+    ///
+    /// Several may be taken in one go, after a room has come for example. It is as if they had come one right after the
+    /// other: each is taken whole, what follows of it comes before the next, and whether the next passes is asked anew.
+    /// What each writes and tells stands in the outbox in that order, behind the same commits. Only the views are told
+    /// once, as they are at the end.
     pub(super) fn go_on_alone(&mut self) {
         loop {
-            if let Some(error) = self.core.broken.take() {
+            if let Some(error) = self.core.follows.broken.take() {
                 self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error);
             }
             if !self.must_finish()
-                && let Some(next) = self.core.next.pop_front()
+                && let Some(next) = self.core.follows.next.pop_front()
             {
                 self.runner.follow(&mut self.core, next);
                 continue;
@@ -81,5 +88,31 @@ impl Harness {
             self.take(input);
         }
         self.runner.calls.tell_views(&mut self.core, &self.runner.setup);
+    }
+
+    /// The session that the prompt of this command still waits for.
+    pub(in crate::harness) fn waited_for(&self, command: u64) -> Option<&str> {
+        self.deferred.iter().find_map(|(_, input)| match input {
+            Input::Command { id, request: Ok(request), .. } if u64::from(*id) == command => prompted(request),
+            _ => None,
+        })
+    }
+
+    /// Gives up the prompts to a session that wait for its start or for a room, or the one of this command.
+    pub(in crate::harness) fn drop_prompts(&mut self, session: &str, command: Option<u64>) {
+        let mut at = 0;
+        while let Some((_, input)) = self.deferred.get(at) {
+            at += 1;
+            if let Input::Command { id, request: Ok(request), .. } = input
+                && command.is_none_or(|command| command == u64::from(*id))
+                && prompted(request) == Some(session)
+            {
+                let id = *id;
+                at -= 1;
+                self.deferred.remove(at);
+                let message = "the message was interrupted before it was sent";
+                self.core.reply_now(id, Err(ErrorInfo::new(Code::Aborted, message)));
+            }
+        }
     }
 }

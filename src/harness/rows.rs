@@ -9,6 +9,7 @@ use crate::error::ErrorInfo;
 use crate::harness::Harness;
 use crate::harness::action::Action;
 use crate::harness::core::{DEFAULT_SESSION, stored};
+use crate::harness::reads::list::heads_read;
 use crate::harness::reads::{After, Waiting};
 use crate::journal::canonical::Integrity;
 use crate::list::Listed;
@@ -89,7 +90,7 @@ impl Harness {
     ) {
         enter(Room::Past);
         let signatures = signatures.as_deref();
-        self.core.judge(&after, &rows, signatures);
+        after.judge(&mut self.core, &rows, signatures);
         match after {
             // They are for no room.
             After::Epoch | After::Account { .. } | After::Find(_) => {}
@@ -100,7 +101,7 @@ impl Harness {
                 self.look(*waiting, &rows, signatures);
             }
             After::List { command, of, asked, held } => {
-                self.core.heads_read(command, of, (asked, held), &rows)
+                heads_read(&mut self.core, command, of, (asked, held), &rows)
             }
             After::Arrived { command } => self.reads.arrived(&mut self.core, command, &rows, signatures),
             After::Remains => self.holding.erase_removed(&mut self.core, &mut self.runner, &rows),

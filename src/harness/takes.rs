@@ -2,20 +2,23 @@
 //!
 //! Leaves to others: the lock and the epoch (`holding/`), and what a lost page left (`runner/`).
 
+use crate::error::ErrorInfo;
 use crate::harness::Harness;
 use crate::harness::action::{Action, Input};
 use crate::harness::core::refused::closed;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle};
 use crate::harness::holding::start::{Purpose, Start};
+use crate::harness::reads::Waiting;
 use crate::list::Listed;
 use crate::ports::{Key, Millis, Rows};
+use crate::protocol::Command;
 use crate::session::Session;
 use crate::session::transitions::Status;
 
 impl Harness {
     /// Begins with a session of which nothing is stored.
     pub(in crate::harness) fn begin_first(&mut self, sessions: &[String]) {
-        self.core.sessions.take(Session::with(DEFAULT_SESSION, &self.core.engine));
+        self.core.sessions.take(Session::with(DEFAULT_SESSION, &self.core.sessions.engine));
         if self.core.sessions.is_watched(DEFAULT_SESSION) {
             self.runner.calls.tell_history(&mut self.core, DEFAULT_SESSION);
         }
@@ -40,7 +43,7 @@ impl Harness {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
         let mut sessions = vec![DEFAULT_SESSION.to_owned()];
-        self.core.take_heads(part(0));
+        self.core.sessions.take_heads(part(0));
         for (id, head) in self.core.sessions.heads().filter(|(id, _)| *id != DEFAULT_SESSION) {
             let starts = head.record().and_then(|record| record.get("status")?.as_str())
                 == Some(Status::Starting.as_str());
@@ -97,6 +100,30 @@ impl Harness {
             _ => {}
         }
     }
+
+    /// Takes the session of a command, and carries it out.
+    pub(in crate::harness) fn take_for(&mut self, waiting: Waiting, rows: &[Rows]) -> Result<(), ErrorInfo> {
+        if let Err(error) =
+            self.holding.take_session(&mut self.core, &mut self.runner, &waiting.session, rows)
+        {
+            return self.reads.not_taken(&mut self.core, &waiting, error);
+        }
+        self.runner.start_session(&mut self.core, &waiting.session);
+        self.dispatch_waiting(waiting)
+    }
+
+    /// Does the one thing that a workspace was borrowed for, and lets it go.
+    pub(in crate::harness) fn do_once(&mut self, waiting: Waiting) {
+        let command = waiting.command;
+        let clears = waiting.request.command == Command::ClearConversation;
+        match self.dispatch_waiting(waiting) {
+            // It goes on until everything is erased.
+            Ok(()) if clears => return,
+            Ok(()) => {}
+            Err(error) => self.core.reply_now(command, Err(error)),
+        }
+        self.holding.give_back(&mut self.core, &mut self.runner);
+    }
 }
 
 impl Harness {
@@ -118,7 +145,7 @@ impl Harness {
                 self.core.reply_now(id, Err(closed()));
             }
         }
-        self.core.lifecycle = Lifecycle::Stopped;
+        self.core.state.lifecycle = Lifecycle::Stopped;
         self.core.unlock(false);
         if let Some(command) = command {
             self.core.reply_now(command, Ok(None));

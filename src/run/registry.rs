@@ -7,6 +7,7 @@
 
 use crate::maps::Named;
 use crate::ports::Millis;
+use crate::run::waiters::Waiters;
 
 /// How many calls that were let go are remembered. What they still say comes soon or never.
 const LET_GO: usize = 64;
@@ -25,6 +26,8 @@ pub struct Live {
 /// The runs under way.
 #[derive(Debug, Default)]
 pub struct Runs {
+    /// The commands that wait for the end of one.
+    pub waiters: Waiters,
     live: Named<Live>,
     /// The calls that nobody waits for any more, each with its run, the oldest first.
     let_go: Vec<(u32, String)>,

@@ -31,9 +31,20 @@ const ROOMS: [&str; 19] = [
     "js",
 ];
 
-/// The parts of the harness from the ground up: a method of one may name those before it and none after it. So nothing
-/// that is decided below is decided by what stands above.
-const PARTS: [&str; 9] = ["Core", "Setup", "Keys", "Calls", "Pages", "Runner", "Reads", "Holding", "Harness"];
+/// The folders and files of the harness from the ground up. A file imports from its own place and from those before it.
+/// So nothing that is decided below is decided by what stands above.
+///
+/// The compiler holds what is private: a field or a function without `pub` stays in its file, and what a folder does not
+/// declare `pub` is not reached by a path from outside. It cannot hold the direction, because one crate lets every module
+/// name every other: that is what these tests are for.
+const PLACES: [&str; 22] = [
+    "config", "action", "core", "setup", "keys", "calls", "pages", "reads", "runner", "holding", "doors",
+    "gate", "carry", "looks", "takes", "rows", "lacking", "order", "commits", "heard", "commands", "mod",
+];
+
+/// The last place of the parts. Those behind it have the methods of `Harness`, which binds the parts: they may name it,
+/// and its methods call each other.
+const PARTS_END: &str = "holding";
 
 /// The rooms that live in a browser, and the crates that only they may name.
 const BROWSER_ROOMS: [&str; 2] = ["browser", "js"];
@@ -54,52 +65,80 @@ fn imports_point_one_way() {
 }
 
 #[test]
-fn no_part_of_the_harness_reaches_up() {
-    let (mut faults, mut seen) = (Vec::new(), BTreeSet::new());
-    for source in sources().iter().filter(|source| source.room == "harness") {
-        for (part, methods) in methods_of(&source.code) {
-            let Some(place) = PARTS.iter().position(|known| *known == part) else { continue };
-            seen.insert(PARTS[place]);
-            let above = PARTS[place + 1..].iter().filter(|above| has_word(methods, above));
-            faults.extend(above.map(|above| format!("{part} -> {above} in src/{}", source.path.display())));
-        }
-    }
-    assert!(faults.is_empty(), "against the direction of the harness:\n{}", faults.join("\n"));
-    assert_eq!(seen.len(), PARTS.len(), "a part has gone: {seen:?}");
-}
-
-/// The folders of the harness from the ground up; a file there imports from its own folder and those before it. The rest
-/// is above them: `sessions`, which is about what is done with a session, and the files at the top.
-const FOLDERS: [&str; 10] =
-    ["config", "action", "core", "setup", "keys", "calls", "pages", "runner", "reads", "holding"];
-
-#[test]
-fn no_folder_of_the_harness_imports_from_above() {
+fn no_place_of_the_harness_imports_from_above() {
     let (mut faults, mut seen) = (Vec::new(), BTreeSet::new());
     for source in product().iter().filter(|source| source.room == "harness") {
-        let at = source.path.iter().nth(1).and_then(|at| at.to_str()).unwrap_or_default();
-        let folder = at.strip_suffix(".rs").unwrap_or(at);
-        let Some(place) = FOLDERS.iter().position(|known| *known == folder) else { continue };
-        seen.insert(FOLDERS[place]);
-        for (at, _) in source.code.match_indices("crate::harness::") {
-            for name in heads(&source.code[at + "crate::harness::".len()..]) {
-                // Of the other names the lower ones have folders of their own: a file says which.
-                if !FOLDERS[..=place].contains(&name.as_str()) {
-                    faults.push(format!("{} -> {name} in src/{}", FOLDERS[place], source.path.display()));
-                }
+        let Some(at) = place(source) else {
+            faults.push(format!("src/{} has no place", source.path.display()));
+            continue;
+        };
+        seen.insert(at);
+        faults
+            .extend(source.reaches_up(at).iter().map(|to| format!("src/{} -> {to}", source.path.display())));
+    }
+    assert!(faults.is_empty(), "against the direction of the harness:\n{}", faults.join("\n"));
+    assert_eq!(seen.len(), PLACES.len(), "a place has gone: {seen:?}");
+}
+
+/// A method uses what its type's folder may import, and is found there: it lies nowhere else. Methods of `Harness` lie in
+/// the files at the top.
+#[test]
+fn each_method_of_the_harness_lies_with_its_type() {
+    let all = product();
+    let all: Vec<&Source> = all.iter().filter(|source| source.room == "harness").collect();
+    let mut faults = Vec::new();
+    let mut known = 0;
+    for source in &all {
+        for name in impls(&source.code) {
+            let homes: Vec<usize> =
+                all.iter().filter(|home| declares(&home.code, name)).filter_map(|home| place(home)).collect();
+            let top = |at: usize| name == "Harness" && Some(at) > last_part();
+            known += homes.len();
+            if !homes.is_empty() && place(source).is_none_or(|at| !homes.contains(&at) && !top(at)) {
+                faults.push(format!("a method of {name} in src/{}", source.path.display()));
             }
         }
     }
-    assert!(faults.is_empty(), "against the direction of the harness:\n{}", faults.join("\n"));
-    assert_eq!(seen.len(), FOLDERS.len(), "a folder has gone: {seen:?}");
+    assert!(faults.is_empty(), "move them to their type, or make them functions:\n{}", faults.join("\n"));
+    assert!(known > 60, "the reader finds {known} blocks of methods");
+}
+
+/// The place of a file of the harness.
+fn place(source: &Source) -> Option<usize> {
+    let at = source.path.iter().nth(1)?.to_str()?;
+    PLACES.iter().position(|known| *known == at.strip_suffix(".rs").unwrap_or(at))
+}
+
+fn last_part() -> Option<usize> {
+    PLACES.iter().position(|known| *known == PARTS_END)
 }
 
 #[test]
-fn the_reader_finds_the_methods_of_a_part() {
-    let code = "impl Core {\n    fn a() {}\n}\n\nimpl Default for Core {\n}\n\nimpl Calls {\n    fn b(&Runner) {}\n}\n";
-    let found = methods_of(code);
-    assert_eq!(found.iter().map(|(part, _)| *part).collect::<Vec<_>>(), ["Core", "Calls"]);
-    assert!(has_word(found[1].1, "Runner") && !has_word(found[0].1, "Runner"));
+fn the_reader_sees_what_reaches_up_in_the_harness() {
+    let up = |path: &str, text: &str| {
+        let source = Source::new(Path::new(path), text);
+        source.reaches_up(place(&source).unwrap()).join(" ")
+    };
+    for (path, text, to) in [
+        ("harness/core/mod.rs", "use crate::harness::runner::Runner;", "runner"),
+        ("harness/core/slots.rs", "use crate::harness::{core::Core, reads::After};", "reads"),
+        ("harness/core/slots.rs", "use super::super::reads::After;", "reads"),
+        ("harness/core/mod.rs", "use super::calls::Calls;", "calls"),
+        ("harness/doors.rs", "use super::Harness;", ""),
+        ("harness/doors.rs", "use super::gate::about;", "gate"),
+        ("harness/runner/mod.rs", "fn f(harness: &crate::harness::Harness) {}", "Harness"),
+        ("harness/runner/mod.rs", "use crate::{harness::holding::Holding, json};", "harness in a group"),
+        ("harness/reads/look.rs", "use super::After; use crate::harness::calls::Calls;", ""),
+        ("harness/mod.rs", "use core::Core; use crate::harness::commands::x;", ""),
+    ] {
+        assert_eq!(up(path, text), to, "{path}: {text}");
+    }
+    let code = "impl Core {\n    fn a() {}\n}\nimpl Default for Core {\n}\nimpl<'a> Stored<'a> {\n}\n";
+    assert_eq!(impls(code), ["Core", "Stored"]);
+    assert!(
+        declares("pub(in crate::harness) struct Stored<'a> {", "Stored")
+            && !declares("struct Storeds;", "Stored")
+    );
 }
 
 #[test]
@@ -350,6 +389,33 @@ impl Source {
         names
     }
 
+    /// The names that a file of the harness takes from places above its own.
+    fn reaches_up(&self, at: usize) -> Vec<String> {
+        let mut names = Vec::new();
+        for (start, begin) in self.code.match_indices("crate::harness::") {
+            names.extend(heads(&self.code[start + begin.len()..]));
+        }
+        let out = "super::".repeat(self.depth - 1);
+        for (start, _) in self.code.match_indices(&out).filter(|_| !out.is_empty()) {
+            if !self.code[..start].ends_with("super::") {
+                let taken = heads(&self.code[start + out.len()..]);
+                names.extend(taken.into_iter().filter(|name| name != "super"));
+            }
+        }
+        let allowed = |name: &String| match PLACES.iter().position(|known| known == name) {
+            Some(to) => to <= at,
+            // What `mod.rs` passes on lies in a place of its own: a file names that.
+            None => Some(at) > last_part() && name == "Harness",
+        };
+        names.retain(|name| !allowed(name));
+        for (start, begin) in self.code.match_indices("crate::{") {
+            if heads(&self.code[start + begin.len() - 1..]).iter().any(|head| head == "harness") {
+                names.push("harness in a group".into());
+            }
+        }
+        names
+    }
+
     /// Whether the room itself has a module of this name.
     fn has_module(&self, name: &str) -> bool {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(&self.room);
@@ -357,16 +423,17 @@ impl Source {
     }
 }
 
-/// The inherent `impl` blocks: the type of each, and its text.
-fn methods_of(code: &str) -> Vec<(&str, &str)> {
-    let blocks = code.split("\nimpl ").skip(usize::from(!code.starts_with("impl ")));
-    blocks
-        .filter_map(|block| {
-            let (head, rest) = block.trim_start_matches("impl ").split_once(" {\n")?;
-            let whole = head.chars().all(char::is_alphanumeric);
-            whole.then_some((head, rest.split_once("\n}").map_or(rest, |(methods, _)| methods)))
-        })
-        .collect()
+/// The types of the inherent `impl` blocks.
+fn impls(code: &str) -> Vec<&str> {
+    let heads = code.lines().filter_map(|line| line.strip_prefix("impl")?.strip_suffix(" {"));
+    let inherent = heads.filter(|head| !head.contains(" for "));
+    // Behind the parameters of the block stands its type, perhaps with some of its own.
+    let types = inherent.filter_map(|head| head.rsplit(' ').next()?.split('<').next());
+    types.filter(|name| !name.is_empty()).collect()
+}
+
+fn declares(code: &str, name: &str) -> bool {
+    ["struct ", "enum "].iter().any(|kind| code.split(kind).skip(1).any(|rest| word(rest) == name))
 }
 
 /// The first name of a path, or of each path in a `{…}` group.

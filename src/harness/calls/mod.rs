@@ -5,13 +5,15 @@
 //! others: whether a tool may run (`run`, `tools`), and what its result leads to (`runs`).
 
 pub(in crate::harness) mod events;
+mod live;
 pub(in crate::harness) mod outcome;
-pub(in crate::harness) mod page_call;
+pub(in crate::harness) mod questions;
+mod reading;
 pub(in crate::harness) mod streaming;
 pub(in crate::harness) mod watch;
 
 use crate::harness::action::{Action, CallKey};
-use crate::harness::calls::page_call::{PageCall, PageQuestion};
+use crate::harness::calls::questions::{PageCall, PageQuestion};
 use crate::harness::calls::streaming::LiveModel;
 use crate::harness::core::Core;
 use crate::harness::setup::Setup;
@@ -177,7 +179,7 @@ impl Calls {
         limit: u64,
         barrier: bool,
     ) {
-        let call = core.call_key();
+        let call = core.outbox.call_key();
         let mut given = Object::new();
         given.value("args", args.clone());
         match &owner {

@@ -44,7 +44,7 @@ pub(in crate::harness) struct LiveModel {
     pub run: String,
     pub call: u64,
     /// Who was asked.
-    pub asked: Asked,
+    pub asked: AskedModel,
     /// What it has used up, as far as its provider has told.
     pub usage: Usage,
     /// When the last piece of it came; 0: none has.
@@ -63,7 +63,7 @@ pub(in crate::harness) struct LiveModel {
 
 /// Who was asked; the configuration may change while it answers.
 #[derive(Debug)]
-pub(in crate::harness) struct Asked {
+pub(in crate::harness) struct AskedModel {
     /// Whether the page is told what it says, as it comes.
     pub told: bool,
     /// What the answer is recorded under.
@@ -78,7 +78,7 @@ pub(in crate::harness) struct Asked {
     pub http: Option<(Rc<Http>, String)>,
 }
 
-impl Asked {
+impl AskedModel {
     /// The price of this, in nano-dollars, if it is known.
     pub fn cost(&self, usage: &Usage) -> Option<u64> {
         self.known.as_ref().and_then(|known| known.cost(usage))
@@ -93,7 +93,14 @@ impl Asked {
 impl LiveModel {
     /// A call that was just made. `base`: how many shown parts the run had before; `replaces`: whether the page still
     /// shows what this call had said before it was made again.
-    pub fn new(session: &str, run: &str, call: u64, asked: Asked, base: usize, replaces: bool) -> LiveModel {
+    pub fn new(
+        session: &str,
+        run: &str,
+        call: u64,
+        asked: AskedModel,
+        base: usize,
+        replaces: bool,
+    ) -> LiveModel {
         let (session, run) = (session.into(), run.into());
         LiveModel {
             session,
@@ -167,12 +174,6 @@ fn block(kind: DeltaKind, text: &str) -> Option<Block> {
         DeltaKind::Text => Some(Block::Text(text.into())),
         DeltaKind::Thinking => Some(Block::Thinking { text: text.into(), signature: None }),
         DeltaKind::ToolCall => None,
-    }
-}
-
-impl Core {
-    pub(in crate::harness) fn drop_drafts(&mut self, session: &str, run: &str) {
-        self.outbox.drop_drafts(vec![session.into(), run.into()]);
     }
 }
 
@@ -381,5 +382,26 @@ impl Calls {
         }
         let put = |(key, value)| Write::Put { table: Table::Drafts, key, value };
         drafts.into_iter().map(put).list()
+    }
+
+    /// Aborts the model call of a run, if there is one: what had come of it, what that has used up, and its price.
+    pub(in crate::harness) fn cut_model(
+        &mut self,
+        core: &mut Core,
+        setup: &Setup,
+        session: &str,
+        run: &str,
+    ) -> (Vec<Block>, Option<Usage>, Option<u64>) {
+        let mut cut = (Vec::new(), None, None);
+        for key in self.models.keys(&|model| model.session == session && model.run == run) {
+            self.tell_news(core, setup, key, true);
+            self.let_go(core, key);
+            if let Some(model) = self.models.remove(key) {
+                let usage = Some(model.usage).filter(|usage| *usage != Usage::default());
+                let cost = usage.as_ref().and_then(|usage| model.asked.cost(usage));
+                cut = (core.secrets.scrubbed_blocks(model.blocks()), usage, cost);
+            }
+        }
+        cut
     }
 }

@@ -45,6 +45,11 @@ impl Watch {
         watch
     }
 
+    /// The watch over a call that goes to the provider of this name.
+    pub fn over(core: &Core, setup: &Setup, on: Option<&str>) -> Watch {
+        Watch::new(core.now, setup.timeouts(on))
+    }
+
     /// How long this stage may take.
     fn limit(&self) -> Option<Millis> {
         self.timeouts.map(|timeouts| match self.stage {
@@ -94,25 +99,6 @@ impl Watch {
         let ms = self.limit().unwrap_or_default();
         let error = ErrorInfo::new(Code::Timeout, [what, " within ", &ms.to_string(), " ms"].concat());
         Some(error.hint(["try again, or raise timeouts.", option].concat()))
-    }
-}
-
-impl Setup {
-    /// The watch over a call that goes to the provider of this name.
-    pub(in crate::harness) fn watch(&self, core: &Core, on: Option<&str>) -> Watch {
-        Watch::new(core.now, self.timeouts(on))
-    }
-
-    fn timeouts(&self, on: Option<&str>) -> Option<Timeouts> {
-        self.config.serving(on)?.timeouts()
-    }
-
-    /// When the run of a session has to be over, by the limit of the provider that it asks now. A provider without a limit
-    /// has that of the provider that is asked first.
-    pub(in crate::harness) fn over_at(&self, core: &Core, session: &str) -> Option<Millis> {
-        let run = core.current(session).filter(|run| !run.held)?;
-        let limit = |on| self.timeouts(on)?.run;
-        Some(run.after(limit(run.on.as_deref()).or_else(|| limit(None))?))
     }
 }
 

@@ -1,10 +1,14 @@
 //! A session that arrives: what is known of it until it is one of the workspace.
 //!
-//! Leaves to others: how it comes (`sessions/arrivals`).
+//! Leaves to others: how it comes (`holding/arrivals`).
 
+use crate::error::{Code, ErrorInfo};
+use crate::harness::core::Core;
+use crate::harness::core::removed::delete;
 use crate::journal::canonical::Integrity;
 use crate::journal::{Ask, GENESIS};
 use crate::object::Object;
+use crate::ports::{Rows, Table};
 use crate::session::Session;
 use serde_json::Value;
 
@@ -67,4 +71,20 @@ impl Arrival {
             files: Vec::new(),
         }
     }
+}
+
+impl Core {
+    /// What a page left that went away while a session arrived.
+    pub(in crate::harness) fn sweep_arrival(&mut self, rows: &Rows) {
+        let Some((_, id)) = rows.first() else { return };
+        if self.sessions.head(id).is_none() {
+            self.outbox.write(delete(Table::Entries, id));
+        }
+        self.outbox.write(delete(Table::Meta, ARRIVING));
+    }
+}
+
+pub(in crate::harness) fn nothing_arrives() -> ErrorInfo {
+    ErrorInfo::new(Code::Aborted, "the session does not arrive any more")
+        .hint("the agent was stopped or has failed meanwhile: import it again")
 }

@@ -1,15 +1,20 @@
 //! What every part of the harness works with: when it is, who asks, what goes out, and the sessions.
 //!
-//! Promises: time never runs backwards; numbers of reads and calls are given once. Leaves to others: every decision. It
+//! Promises: time never runs backwards. Leaves to others: every decision. It
 //! knows no part, so that no part is reached through it.
 
 pub(in crate::harness) mod arrival;
+mod at_hand;
 pub(in crate::harness) mod integrity;
+pub(in crate::harness) mod operators;
 pub(in crate::harness) mod outbox;
 pub(in crate::harness) mod refused;
+pub(in crate::harness) mod removed;
 pub(in crate::harness) mod secrets;
 pub(in crate::harness) mod slots;
+pub(in crate::harness) mod states;
 pub(in crate::harness) mod stored;
+mod told;
 pub(in crate::harness) mod waits;
 pub(in crate::harness) mod whole;
 
@@ -21,7 +26,7 @@ use crate::harness::core::slots::Sessions;
 use crate::journal::Entry;
 use crate::json::json;
 use crate::ports::{Millis, PatternEngine, Read};
-use crate::run::{Call, Run, Runs, Waiters};
+use crate::run::{Call, Run, Runs};
 use crate::session::Session;
 use crate::session::operator::Operator;
 use serde_json::Value;
@@ -74,33 +79,47 @@ pub(in crate::harness) enum Next {
     Stored { session: String, run: Option<String>, entry: Box<Entry> },
 }
 
-/// What every part works with.
+/// How the harness stands to its workspace.
 #[derive(Debug)]
-pub(in crate::harness) struct Core {
-    pub options: Options,
-    pub now: Millis,
-    /// Who has given the command that is carried out now.
-    pub by: By,
+pub(in crate::harness) struct State {
     pub lifecycle: Lifecycle,
     /// Why it stands at `Error`, whole.
     pub failure: Option<ErrorInfo>,
-    pub epoch: u64,
-    pub engine: PatternEngine,
-    pub outbox: Outbox,
-    pub sessions: Sessions,
-    /// The runs under way.
-    pub runs: Runs,
-    /// The commands that wait for the end of a run.
-    pub waiters: Waiters,
-    pub secrets: Secrets,
     /// Whether the page was last told that it waits for a person.
     pub told_suspended: bool,
-    /// What follows at once, of itself.
+}
+
+/// What follows at once, of itself: the parts say so, and the harness does it.
+#[derive(Debug, Default)]
+pub(in crate::harness) struct Follows {
     pub next: VecDeque<Next>,
     /// Why the harness itself cannot go on, where a part has found that out.
     pub broken: Option<ErrorInfo>,
-    last_read: u64,
-    last_call: CallKey,
+}
+
+/// What every part works with.
+#[derive(Debug)]
+pub(in crate::harness) struct Core {
+    /// The workspace's name is in what is told, and its operator is asked by the gate.
+    pub options: Options,
+    /// Entries and limits go by it.
+    pub now: Millis,
+    /// Who has given the command that is carried out now.
+    pub by: By,
+    /// Drafts, events and commits say of which holding they are.
+    pub epoch: u64,
+    /// Most commands ask how the harness stands.
+    pub state: State,
+    /// What goes out, and the numbers of it.
+    pub outbox: Outbox,
+    /// What is known of each session.
+    pub sessions: Sessions,
+    /// The runs under way, and the commands that wait for their ends.
+    pub runs: Runs,
+    /// What must be taken out of every text.
+    pub secrets: Secrets,
+    /// What a part leaves to the harness.
+    pub follows: Follows,
 }
 
 impl Core {
@@ -109,20 +128,13 @@ impl Core {
             options,
             now: 0,
             by: By::Here,
-            lifecycle: Lifecycle::Stopped,
-            failure: None,
             epoch: 0,
-            engine,
+            state: State { lifecycle: Lifecycle::Stopped, failure: None, told_suspended: false },
             outbox: Outbox::default(),
-            sessions: Sessions::default(),
+            sessions: Sessions::new(engine),
             runs: Runs::default(),
-            waiters: Waiters::default(),
             secrets: Secrets::default(),
-            told_suspended: false,
-            next: VecDeque::new(),
-            broken: None,
-            last_read: 0,
-            last_call: 0,
+            follows: Follows::default(),
         }
     }
 
@@ -131,44 +143,32 @@ impl Core {
         self.now = self.now.max(now);
     }
 
-    /// The number of the next call to a model or to the page.
-    pub fn call_key(&mut self) -> CallKey {
-        self.last_call = self.last_call.wrapping_add(1);
-        self.last_call
-    }
-
-    /// The number of the next read.
-    pub fn read_key(&mut self) -> u64 {
-        self.last_read += 1;
-        self.last_read
-    }
-
     /// The harness itself cannot go on. The first reason counts.
     pub fn fail(&mut self, error: ErrorInfo) {
-        self.broken.get_or_insert(error);
+        self.follows.broken.get_or_insert(error);
     }
 
     /// An entry of a run follows as soon as what happens now is over: the caller stands in the middle of an entry.
     pub fn settle(&mut self, session: String, run: String, entry: Entry) {
-        self.next.push_back(Next::Settle { session, run, entry: Box::new(entry) });
+        self.follows.next.push_back(Next::Settle { session, run, entry: Box::new(entry) });
     }
 
     /// Reads now: the number under which the rows will come.
     pub fn read(&mut self, reads: Vec<Read>) -> u64 {
-        let id = self.read_key();
+        let id = self.outbox.read_key();
         self.outbox.act(Action::Read { id, reads });
         id
     }
 
     /// The same behind the commits that are on their way.
     pub fn read_after_commit(&mut self, reads: Vec<Read>) -> u64 {
-        let id = self.read_key();
+        let id = self.outbox.read_key();
         self.outbox.act_after_commit(Action::Read { id, reads });
         id
     }
 
     pub fn must_run(&self) -> Result<(), ErrorInfo> {
-        match self.lifecycle {
+        match self.state.lifecycle {
             Lifecycle::Running => Ok(()),
             _ => Err(ErrorInfo::new(Code::NotRunning, "Agent harness is not running")
                 .hint("call startAgent first")),

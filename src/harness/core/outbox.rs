@@ -2,7 +2,7 @@
 //!
 //! Decides when the next commit goes and which actions its completion releases. Promises: one commit in
 //! flight; an action behind a barrier is released only when everything that was written before it is stored;
-//! what the page is told comes in the order in which it happened. Leaves to others: what is written, and what
+//! what the page is told comes in the order in which it happened; a number is given once. Leaves to others: what is written, and what
 //! follows from a commit that failed (`harness/`).
 
 use crate::harness::action::{Action, CallKey};
@@ -41,9 +41,23 @@ pub(in crate::harness) struct Outbox {
     /// Effects that wait for their commit; their order does not matter.
     effects: Vec<(u64, Action)>,
     commits: u64,
+    reads: u64,
+    calls: CallKey,
 }
 
 impl Outbox {
+    /// The number of the next call to a model or to the page.
+    pub fn call_key(&mut self) -> CallKey {
+        self.calls = self.calls.wrapping_add(1);
+        self.calls
+    }
+
+    /// The number of the next read.
+    pub fn read_key(&mut self) -> u64 {
+        self.reads += 1;
+        self.reads
+    }
+
     /// Writes with the next commit.
     pub fn write(&mut self, write: Write) {
         self.mark += 1;

@@ -3,12 +3,13 @@
 //! Decides what is remembered together and what is forgotten together. A session is *at hand* while this harness writes
 //! its journal; of every other one there is at most its head. Promises: what is asked after each input (which sessions
 //! are at hand, which are looked at, whether one is put aside) costs nothing for the sessions that nobody works with.
-//! Leaves to others: what the facts mean (`sessions/`), and what a session's entries add up to (`session/`).
+//! Leaves to others: what the facts mean (the parts), and what a session's entries add up to (`session/`).
 
 use crate::harness::core::arrival::Arrival;
 use crate::harness::core::integrity::Head;
 use crate::journal::canonical::Integrity;
 use crate::maps::Named;
+use crate::ports::{Part, PatternEngine, Rows};
 use crate::session::{Session, Transcript};
 
 /// All that is known of a session.
@@ -66,9 +67,16 @@ pub(in crate::harness) struct Sessions {
     benched: usize,
     /// The session that arrives.
     pub arrival: Option<Arrival>,
+    /// What their schemas are compiled with.
+    pub engine: PatternEngine,
 }
 
 impl Sessions {
+    /// None yet.
+    pub fn new(engine: PatternEngine) -> Sessions {
+        Sessions { engine, ..Sessions::default() }
+    }
+
     /// A session at hand.
     pub fn get(&self, id: &str) -> Option<&AtHand> {
         self.slots.get(id)?.at_hand.as_ref()
@@ -225,6 +233,20 @@ impl Sessions {
         grown
     }
 
+    /// What there is of sessions.
+    pub fn take_heads(&mut self, rows: &Rows) {
+        self.forget_heads();
+        for (key, head) in rows {
+            if let Some(Part::Text(id)) = key.first() {
+                let head = Head::parse(head);
+                let suspended = head.record().and_then(|record| record.get("suspended"));
+                let benched = suspended.is_some() && head.value.get("removed").is_none();
+                self.set_benched(id, benched);
+                self.set_head(id, head);
+            }
+        }
+    }
+
     fn follow(&mut self, id: &str, change: impl FnOnce(&mut Slot)) {
         self.change(id, change);
         let followed = self.slot(id).is_some_and(Slot::is_followed);
@@ -244,7 +266,6 @@ fn list(ids: &mut Vec<String>, id: &str, stands: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::PatternEngine;
 
     fn taken(sessions: &mut Sessions, id: &str) {
         sessions.take(Session::with(id, &PatternEngine::default()));

@@ -27,7 +27,7 @@ const WAIT_MS: u64 = 30_000;
 
 /// Which run is waited for, and how.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::harness) struct Asked<'a> {
+pub(in crate::harness) struct Awaited<'a> {
     pub run: &'a str,
     /// `None`: however long it takes, and the answer is a `RunResult`.
     pub until: Option<Millis>,
@@ -37,13 +37,13 @@ pub(in crate::harness) struct Asked<'a> {
 
 impl Core {
     /// Which run `wait` and `result` are for, and until when.
-    pub(in crate::harness) fn awaited<'a>(&self, request: &'a Request) -> Asked<'a> {
+    pub(in crate::harness) fn awaited<'a>(&self, request: &'a Request) -> Awaited<'a> {
         let args = request.args();
         let run = args.needed("runId");
         if request.command == Command::Result {
-            return Asked { run, until: None, grace: 0 };
+            return Awaited { run, until: None, grace: 0 };
         }
-        Asked {
+        Awaited {
             run,
             until: Some(self.now.saturating_add(args.whole("timeoutMs").unwrap_or(WAIT_MS))),
             grace: args.whole("errorGraceMs").unwrap_or_default(),
@@ -54,7 +54,7 @@ impl Core {
         &mut self,
         id: u32,
         session: &str,
-        asked: &Asked<'_>,
+        asked: &Awaited<'_>,
     ) -> Result<(), ErrorInfo> {
         let no_run = || no_run(asked.run);
         let found = self.session(session).map(|session| self.stands(session, asked)).ok_or_else(no_run)??;
@@ -69,7 +69,7 @@ impl Core {
         &mut self,
         id: u32,
         session: &Session,
-        asked: &Asked<'_>,
+        asked: &Awaited<'_>,
     ) -> Result<Option<String>, ErrorInfo> {
         let found = self.stands(session, asked)?;
         Ok(self.keep_waiter(id, &session.id, asked, found))
@@ -77,7 +77,7 @@ impl Core {
 
     /// How a run stands that is asked for: the run whose end is awaited, its answer if it has ended, and until when that
     /// one waits for another try.
-    fn stands(&self, session: &Session, asked: &Asked<'_>) -> Result<Stands, ErrorInfo> {
+    fn stands(&self, session: &Session, asked: &Awaited<'_>) -> Result<Stands, ErrorInfo> {
         let mut on = asked.run;
         let mut end = session.run_times(on);
         // A run that goes on with another comes after it.
@@ -114,7 +114,7 @@ impl Core {
         &mut self,
         command: u32,
         session: &str,
-        asked: &Asked<'_>,
+        asked: &Awaited<'_>,
         found: Stands,
     ) -> Option<String> {
         let answer = found.answer.as_ref().map(json);
@@ -122,9 +122,9 @@ impl Core {
         if answer.is_some() && failed.is_none() {
             return answer;
         }
-        let Asked { run, until, grace } = *asked;
+        let Awaited { run, until, grace } = *asked;
         let (session, run) = (session.into(), run.into());
-        self.waiters.push(Waiter { command, session, run, on: found.on, until, grace, failed });
+        self.runs.waiters.push(Waiter { command, session, run, on: found.on, until, grace, failed });
         None
     }
 
@@ -133,9 +133,9 @@ impl Core {
         let Some(slot) = self.sessions.get(id) else { return };
         let times = |run: &str| slot.session.run_times(run);
         let is_over = |run: &str| times(run).is_some_and(|(_, ended)| ended.is_some());
-        let over = self.waiters.take_over(id, is_over);
+        let over = self.runs.waiters.take_over(id, is_over);
         for Waiter { command, run, until, grace, .. } in over {
-            if let Err(error) = self.wait(command, id, &Asked { run: &run, until, grace }) {
+            if let Err(error) = self.wait(command, id, &Awaited { run: &run, until, grace }) {
                 self.reply_now(command, Err(error));
             }
         }
@@ -154,7 +154,7 @@ impl Core {
             let answer = || json(&wait_result(&waiter.run, Some(started_at), ended, None));
             (failed && waiter.grace > 0).then(|| (held_until(ended, waiter.grace), answer()))
         };
-        for waiter in self.waiters.take_ended(session, run, answer) {
+        for waiter in self.runs.waiters.take_ended(session, run, answer) {
             let told = match waiter.until {
                 Some(_) => wait_result(&waiter.run, Some(started_at), ended, result.get("value").cloned()),
                 None => result.clone(),
@@ -166,7 +166,7 @@ impl Core {
 
     /// Answers those who have waited long enough.
     pub(in crate::harness) fn end_waits(&mut self) {
-        for waiter in self.waiters.take_due(self.now) {
+        for waiter in self.runs.waiters.take_due(self.now) {
             let timeout = Object::new().text("runId", &waiter.run).text("status", "timeout").json();
             let id = waiter.command;
             match waiter.answer() {

@@ -3,26 +3,13 @@
 //! Promises: what a workspace gives is what its configuration says now; what it gives no longer is gone for all. Leaves
 //! to others: where they are kept (`browser/`), what a skill is (`prompt/`).
 
-use crate::harness::action::Action;
 use crate::harness::core::Core;
 use crate::harness::holding::Holding;
 use crate::harness::holding::start::Purpose;
 use crate::harness::reads::{After, Reads};
 use crate::harness::runner::Runner;
-use crate::list::Listed;
 use crate::ports::StoreError;
-use crate::prompt::{self, Scope, Skill};
-
-impl Reads {
-    /// Gives the skills of this configuration to the account, and asks for those of the others.
-    pub(in crate::harness) fn give_to_account(&mut self, core: &mut Core, skills: &[Skill], starting: bool) {
-        let given = skills.iter().filter(|skill| skill.scope == Scope::Account);
-        let skills = given.map(|skill| (skill.name.clone(), prompt::to_row(skill))).list();
-        let (id, workspace) = (core.read_key(), core.options.name.clone());
-        self.under_way.insert(id, After::Account { starting });
-        core.outbox.act(Action::Account { id, workspace, skills });
-    }
-}
+use crate::prompt;
 
 impl Holding {
     /// The same for a start that has the workspace.

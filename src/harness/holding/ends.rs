@@ -21,8 +21,8 @@ impl Holding {
         error: ErrorInfo,
     ) {
         self.drop_all(core, runner, reads, &error);
-        core.lifecycle = Lifecycle::Error(error.message.clone());
-        core.failure = Some(error.clone());
+        core.state.lifecycle = Lifecycle::Error(error.message.clone());
+        core.state.failure = Some(error.clone());
         core.tell_status();
         core.tell_error(&error);
         core.tell_status_changed();
@@ -45,10 +45,10 @@ impl Holding {
     ) {
         let error = ErrorInfo::new(Code::OwnershipLost, "another tab may go on with the agent now");
         let error = error.hint("ask there, or start the agent again to take it back");
-        if core.lifecycle == Lifecycle::Running && core.epoch == epoch {
+        if core.state.lifecycle == Lifecycle::Running && core.epoch == epoch {
             runner.calls.draft_at_once(core);
             self.drop_all(core, runner, reads, &error);
-            core.lifecycle = Lifecycle::Stopped;
+            core.state.lifecycle = Lifecycle::Stopped;
             core.tell_status();
             core.tell_status_changed();
             core.sessions.arrival = None;
@@ -70,7 +70,7 @@ impl Holding {
                 core.outbox.act(Action::Reply { id, result: result.and(Err(error.clone())) });
             }
         }
-        for waiter in core.waiters.take_all() {
+        for waiter in core.runs.waiters.take_all() {
             core.reply_now(waiter.command, Err(error.clone()));
         }
         // What was read for this holding of the workspace must not serve the next one.

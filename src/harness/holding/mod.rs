@@ -4,10 +4,16 @@
 //! (`ends.rs`).
 
 mod account;
+pub(in crate::harness) mod arrivals;
+mod clearing;
 mod ends;
+mod removal;
 pub(in crate::harness) mod start;
+mod take;
 
+use crate::harness::core::{Core, Lifecycle};
 use crate::harness::holding::start::Start;
+use crate::harness::reads::{After, Reads};
 
 /// How this page holds its workspace.
 #[derive(Debug, Default)]
@@ -20,4 +26,21 @@ pub(in crate::harness) struct Holding {
     pub start: Option<Start>,
     /// The commit that takes the workspace.
     pub epoch_commit: Option<u64>,
+}
+
+impl Holding {
+    /// Whether anybody holds the workspace is known.
+    pub(in crate::harness) fn peeked(&mut self, core: &mut Core, reads: &mut Reads, held: bool) {
+        let elsewhere = held && self.start.is_none() && core.state.lifecycle != Lifecycle::Running;
+        for after in std::mem::take(&mut reads.peeking) {
+            match after {
+                After::Look(mut waiting) => {
+                    waiting.held = Some(elsewhere);
+                    reads.look_at(core, *waiting);
+                }
+                After::List { command, of, .. } => reads.read_heads(core, command, of, elsewhere),
+                _ => {}
+            }
+        }
+    }
 }

@@ -8,15 +8,14 @@ use crate::harness::action::Action;
 use crate::harness::config::{Config, IfRunning};
 use crate::harness::core::arrival::ARRIVING;
 use crate::harness::core::integrity::Head;
-use crate::harness::core::stored::{STOPPED_KEY, format_write, from_drafts, stopped_until};
+use crate::harness::core::stored::{STOPPED_KEY, format_write, stopped_until};
 use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle, outbox};
 use crate::harness::holding::Holding;
 use crate::harness::reads::{After, Reads, Waiting};
 use crate::harness::runner::Runner;
-use crate::journal::{Ask, Entry, StoppedBy};
+use crate::journal::{Entry, StoppedBy};
 use crate::list::Listed;
-use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
-use crate::run::Run;
+use crate::ports::{Commit, Durability, Read, Rows, StoreError, Table, Write};
 use crate::session::Session;
 use serde_json::Value;
 
@@ -58,58 +57,6 @@ impl Start {
     }
 }
 
-impl Core {
-    /// What there is of sessions.
-    pub(in crate::harness) fn take_heads(&mut self, rows: &Rows) {
-        self.sessions.forget_heads();
-        for (key, head) in rows {
-            if let Some(Part::Text(id)) = key.first() {
-                let head = Head::parse(head);
-                let suspended = head.record().and_then(|record| record.get("suspended"));
-                let benched = suspended.is_some() && head.value.get("removed").is_none();
-                self.sessions.set_benched(id, benched);
-                self.sessions.set_head(id, head);
-            }
-        }
-    }
-}
-
-impl Runner {
-    /// Goes on with the run that a lost page left in a session, if that is this operator's.
-    fn go_on_with(&mut self, core: &mut Core, session: &str) {
-        let held = core.current(session).filter(|run| run.held).map(|run| run.id.clone());
-        let (Some(run), Ok(())) = (held, core.must_own_session(session)) else { return };
-        if core.sessions.is_benched(session) {
-            return;
-        }
-        if let (true, Ok(mut args)) = (session != DEFAULT_SESSION, core.as_operator()) {
-            args.text("action", "reconnect");
-            if self.ask_session(core, session, Ask::Recover, &args.done()).is_err() {
-                return;
-            }
-        }
-        self.go_on(core, session, &run);
-    }
-
-    /// A run that was at work when its page went away is held, with what the drafts kept of its answer.
-    pub(in crate::harness) fn lose(&mut self, core: &mut Core, session: &str, drafts: &Rows) {
-        let Some(run) = core.current(session).filter(|run| run.held || run.working()) else { return };
-        // Of a run that was put aside, the tools were waited for that have an effect.
-        let is_lost = |part: &&Run| if run.held { part.hangs() } else { part.working() };
-        let parts = run.parts().into_iter().filter(is_lost);
-        let working: Vec<String> = parts.map(|run| run.id.clone()).list();
-        for run in working.into_iter().rev() {
-            let blocks = from_drafts(&run, drafts);
-            self.append(core, session, Some(&run), &Entry::Lost { blocks });
-        }
-        // That it has failed is on record before anybody does anything about it.
-        let next = |core: &Core| core.session(session).and_then(Session::next);
-        while let Some((run, entry @ Entry::Recorded { .. })) = next(core) {
-            self.append(core, session, run.as_deref(), &entry);
-        }
-    }
-}
-
 impl Holding {
     pub(in crate::harness) fn start_agent(
         &mut self,
@@ -137,8 +84,8 @@ impl Holding {
                 return Ok(());
             }
         }
-        if self.start.is_some() || core.lifecycle == Lifecycle::Running {
-            if config.if_running != IfRunning::Reject && core.lifecycle == Lifecycle::Running {
+        if self.start.is_some() || core.state.lifecycle == Lifecycle::Running {
+            if config.if_running != IfRunning::Reject && core.state.lifecycle == Lifecycle::Running {
                 core.reply(command, Ok(None));
                 return Ok(());
             }
@@ -147,7 +94,7 @@ impl Holding {
         runner.setup.own_tools_fit(&config)?;
         let purpose = Purpose::Run { commands: vec![command], config: Box::new(config), over };
         self.begin(core, purpose);
-        core.lifecycle = Lifecycle::Starting;
+        core.state.lifecycle = Lifecycle::Starting;
         core.tell_status();
         core.tell_status_changed();
         Ok(())
@@ -155,7 +102,7 @@ impl Holding {
 
     pub(in crate::harness) fn begin(&mut self, core: &mut Core, purpose: Purpose) {
         self.start =
-            Some(Start { purpose, before: core.lifecycle.clone(), stored_epoch: None, holder: None });
+            Some(Start { purpose, before: core.state.lifecycle.clone(), stored_epoch: None, holder: None });
         // The lock may still be ours until a stop before is stored.
         core.outbox.act_after_commit(Action::Lock { name: core.options.name.clone(), steal: false });
     }
@@ -247,7 +194,7 @@ impl Holding {
         let lost: Vec<String> = sessions.iter().filter(at_work).cloned().list();
         runner.take_config(core, config);
         runner.setup.instructions = None;
-        core.lifecycle = Lifecycle::Running;
+        core.state.lifecycle = Lifecycle::Running;
         core.outbox.act(Action::Announce { epoch: core.epoch });
         for session in sessions.iter().filter(|session| core.sessions.has(session)).list() {
             runner.record_start(core, session);
@@ -290,7 +237,7 @@ impl Holding {
 
     /// Nothing was taken, so everything is as it was before.
     pub(in crate::harness) fn give_up_start(&mut self, core: &mut Core, start: Start, error: &ErrorInfo) {
-        core.lifecycle = start.before.clone();
+        core.state.lifecycle = start.before.clone();
         core.tell_status();
         self.start_failed(core, start, error);
         core.tell_status_changed();
@@ -320,7 +267,7 @@ impl Holding {
         runner: &mut Runner,
         command: u32,
     ) -> Result<(), ErrorInfo> {
-        match core.lifecycle {
+        match core.state.lifecycle {
             Lifecycle::Running => {
                 let sessions: Vec<String> = core.sessions.ids();
                 for session in &sessions {
@@ -346,7 +293,7 @@ impl Holding {
                 core.outbox.tell_after_commit(Action::Unlock { epoch: core.epoch, stopped: true });
             }
             Lifecycle::Error(_) => {
-                core.lifecycle = Lifecycle::Stopped;
+                core.state.lifecycle = Lifecycle::Stopped;
                 core.tell_status();
                 core.tell_status_changed();
             }
@@ -361,7 +308,7 @@ impl Holding {
         self.turn_away(core, runner);
         core.write_heads();
         runner.abort_all(core);
-        core.lifecycle = Lifecycle::Stopped;
+        core.state.lifecycle = Lifecycle::Stopped;
         core.sessions.let_all_go();
         core.runs.forget();
     }
@@ -377,23 +324,6 @@ impl Holding {
         if let Some(start) = self.start.take() {
             self.give_up_start(core, start, error);
         }
-    }
-}
-
-impl Reads {
-    /// Reads the first session of a workspace in which there is none yet: somebody may have begun it meanwhile.
-    pub(in crate::harness) fn load_first(&mut self, core: &mut Core) {
-        core.sessions.forget_heads();
-        self.load(core, vec![DEFAULT_SESSION.into()], Vec::new());
-    }
-
-    /// Reads these journals.
-    pub(in crate::harness) fn load(&mut self, core: &mut Core, sessions: Vec<String>, files: Vec<Key>) {
-        let of = |session: &String, table| Read::all(table, vec![session.as_str().into()]);
-        let tables = [Table::Entries, Table::Heads, Table::Drafts];
-        let reads = sessions.iter().flat_map(|session| tables.map(|table| of(session, table))).list();
-        // What is left of an arrival goes first.
-        self.read_after_commit(core, reads, After::Load { sessions, files });
     }
 }
 

@@ -69,7 +69,7 @@ impl Keys {
     }
 
     fn send(&mut self, core: &mut Core, trial: Trial) {
-        let call = core.call_key();
+        let call = core.outbox.call_key();
         let (http, request) = (Rc::clone(&trial.http), trial.request.clone());
         core.outbox.act(Action::Send { call, http, request, refused: trial.refused });
         self.tried.insert(call, trial);

@@ -57,6 +57,25 @@ impl Job {
     pub fn is_of_page(&self) -> bool {
         matches!(self.owner, Owner::Command(_))
     }
+
+    /// Answers its command, if it is for one.
+    fn answer(&self, core: &mut Core, result: Result<Value, ErrorInfo>) {
+        let Owner::Command(command) = self.owner else { return };
+        let result = result.map(|value| match (&self.what, value) {
+            (What::Tool { .. }, Value::String(text)) => tool_value(&ToolText::new(text), false),
+            (_, value) => value,
+        });
+        let json = result.map(|value| (!value.is_null()).then(|| json(&value)));
+        core.outbox.tell(Action::Reply { id: command, result: json });
+    }
+
+    /// Whether anybody still waits for it.
+    fn is_wanted(&self, core: &Core) -> bool {
+        match &self.owner {
+            Owner::Command(_) => true,
+            Owner::Run(RunCall { session, run, tool_call }) => core.is_open(session, run, tool_call),
+        }
+    }
 }
 
 /// What a read is for.
@@ -102,25 +121,6 @@ pub(in crate::harness) struct Pages {
     reads: Few<u64, After>,
     refreshing: bool,
     refresh_queue: Vec<Job>,
-}
-
-impl Core {
-    fn page_job_answer(&mut self, job: &Job, result: Result<Value, ErrorInfo>) {
-        let Owner::Command(command) = job.owner else { return };
-        let result = result.map(|value| match (&job.what, value) {
-            (What::Tool { .. }, Value::String(text)) => tool_value(&ToolText::new(text), false),
-            (_, value) => value,
-        });
-        let json = result.map(|value| (!value.is_null()).then(|| json(&value)));
-        self.outbox.tell(Action::Reply { id: command, result: json });
-    }
-
-    fn is_wanted(&self, job: &Job) -> bool {
-        match &job.owner {
-            Owner::Command(_) => true,
-            Owner::Run(RunCall { session, run, tool_call }) => self.is_open(session, run, tool_call),
-        }
-    }
 }
 
 impl Pages {
@@ -273,7 +273,7 @@ impl Pages {
     }
 
     fn work_out(&mut self, core: &mut Core, mut job: Job) {
-        if !core.is_wanted(&job) {
+        if !job.is_wanted(core) {
             return;
         }
         match self.plan_of(core, &job.what) {
@@ -308,7 +308,7 @@ impl Pages {
     pub(in crate::harness) fn send_page_commit(&mut self, core: &mut Core) -> bool {
         enter(Room::Pages);
         let Some(job) = self.jobs.pop_front() else { return false };
-        if !core.is_wanted(&job) {
+        if !job.is_wanted(core) {
             return true;
         }
         let done = match self.plan_of(core, &job.what) {
@@ -357,7 +357,7 @@ impl Pages {
                     tree.accept(step.done.plan);
                 }
                 match step.row {
-                    None => core.page_job_answer(&job, Ok(step.done.value)),
+                    None => job.answer(core, Ok(step.done.value)),
                     Some((header, entry, row)) => self.stored_outcome(core, &job, &header, &entry, &row),
                 }
             }
@@ -366,7 +366,7 @@ impl Pages {
                 self.page_job(core, job)
             }
             Err(error) => match &job.owner {
-                Owner::Command(_) => core.page_job_answer(&job, Err(error.info())),
+                Owner::Command(_) => job.answer(core, Err(error.info())),
                 Owner::Run(_) => core.fail(error.info()),
             },
         }
@@ -382,7 +382,7 @@ impl Pages {
                     slot.written = header.seq;
                 }
                 let (session, run) = (session.clone(), header.run.clone());
-                core.next.push_back(Next::Stored { session, run, entry: Box::new(entry.clone()) });
+                core.follows.next.push_back(Next::Stored { session, run, entry: Box::new(entry.clone()) });
             }
             Some(Err(error)) => core.fail(error),
             None => {}
@@ -392,9 +392,9 @@ impl Pages {
     /// Nothing is to be written: the answer is all there is.
     fn page_job_done(&mut self, core: &mut Core, job: Job, result: Result<Done, ErrorInfo>) {
         match &job.owner {
-            Owner::Command(_) => core.page_job_answer(&job, result.map(|done| done.value)),
+            Owner::Command(_) => job.answer(core, result.map(|done| done.value)),
             // It may have ended otherwise while rows were read.
-            Owner::Run(_) if !core.is_wanted(&job) => {}
+            Owner::Run(_) if !job.is_wanted(core) => {}
             Owner::Run(RunCall { session, run, tool_call }) => {
                 let entry = match result {
                     Ok(done) => outcome_entry(tool_call, &done.value),

@@ -11,13 +11,13 @@ use crate::ports::{Key, Part, Rows};
 use crate::protocol::Source;
 use serde_json::Value;
 
-impl Core {
+impl After {
     /// Holds the heads among these rows against what their texts sign to.
-    pub(in crate::harness) fn judge(&mut self, after: &After, rows: &[Rows], signatures: Option<&[String]>) {
-        if matches!(after, After::Arrived { .. }) {
+    pub(in crate::harness) fn judge(&self, core: &mut Core, rows: &[Rows], signatures: Option<&[String]>) {
+        if matches!(self, After::Arrived { .. }) {
             return;
         }
-        let heads = heads_among(after, rows).into_iter().map(|(key, row)| (key, Head::parse(row))).list();
+        let heads = heads_among(self, rows).into_iter().map(|(key, row)| (key, Head::parse(row))).list();
         let mut rest = signatures.map(|signatures| {
             let count: usize = heads.iter().map(|(_, head)| head.texts().len()).sum();
             signatures.get(signatures.len().saturating_sub(count)..).unwrap_or_default()
@@ -27,10 +27,10 @@ impl Core {
             rest = expected.map(|(_, rest)| rest);
             if let Some(Part::Text(id)) = key.first() {
                 // What rows gave away counts until all of them are read again.
-                let whole = match after {
+                let whole = match self {
                     After::Look(waiting) => {
                         let page = waiting.by_rows() || waiting.tail.is_some();
-                        !page && !self.sessions.has(id)
+                        !page && !core.sessions.has(id)
                     }
                     After::List { .. } => false,
                     _ => true,
@@ -40,16 +40,14 @@ impl Core {
                 let named = head.record().map(|record| record.get("id").and_then(Value::as_str));
                 let moved = named.map_or(id != DEFAULT_SESSION, |named| named != Some(id));
                 let verdict = head.judge(expected.map(|(expected, _)| expected));
-                self.sessions.change(id, |slot| {
+                core.sessions.change(id, |slot| {
                     slot.verdict = Some(if moved { Integrity::Tampered } else { verdict });
                     slot.tampered &= !whole;
                 });
             }
         }
     }
-}
 
-impl After {
     /// What is to be signed again to judge rows that were read for this: events, then heads.
     pub(in crate::harness) fn texts_to_judge(&self, rows: &[Rows]) -> Vec<String> {
         let mut texts = Vec::new();

@@ -1,18 +1,28 @@
 //! Reads that are under way for sessions, and what each is for.
 //!
 //! Promises: the heads among rows are judged by their signatures before anything is made of them (`judge`). Leaves to
-//! others: what is read (`holding/` and `sessions/`), what its rows lead to (`rows`), and the pages, whose reads are
+//! others: when it is read (`gate`, `holding/`), what its rows lead to (`rows`), and the pages, whose reads are
 //! their own (`pages/`).
 
 mod judge;
 mod waiting;
+pub(in crate::harness) use waiting::{Tail, Waiting};
+pub(in crate::harness) mod carried;
+pub(in crate::harness) mod list;
+pub(in crate::harness) mod look;
+mod tail;
+mod told;
 
-use crate::harness::core::Core;
+use crate::error::{Code, ErrorInfo};
+use crate::harness::action::Action;
+use crate::harness::core::{Core, DEFAULT_SESSION};
+use crate::list::Listed;
 use crate::maps::Few;
-use crate::ports::{Key, Millis, Read, Rows};
+use crate::ports::{Key, Millis, Read, Rows, Table};
+use crate::prompt;
+use crate::prompt::{Scope, Skill};
 use crate::protocol::Command;
 use crate::session::carry::Reader;
-pub(in crate::harness) use waiting::{Tail, Waiting};
 
 /// What a list of all sessions is to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,5 +94,54 @@ impl Reads {
     pub(in crate::harness) fn read_after_commit(&mut self, core: &mut Core, reads: Vec<Read>, after: After) {
         let id = core.read_after_commit(reads);
         self.under_way.insert(id, after);
+    }
+
+    /// Gives the skills of this configuration to the account, and asks for those of the others.
+    pub(in crate::harness) fn give_to_account(&mut self, core: &mut Core, skills: &[Skill], starting: bool) {
+        let given = skills.iter().filter(|skill| skill.scope == Scope::Account);
+        let skills = given.map(|skill| (skill.name.clone(), prompt::to_row(skill))).list();
+        let (id, workspace) = (core.outbox.read_key(), core.options.name.clone());
+        self.under_way.insert(id, After::Account { starting });
+        core.outbox.act(Action::Account { id, workspace, skills });
+    }
+
+    /// Reads the first session of a workspace in which there is none yet: somebody may have begun it meanwhile.
+    pub(in crate::harness) fn load_first(&mut self, core: &mut Core) {
+        core.sessions.forget_heads();
+        self.load(core, vec![DEFAULT_SESSION.into()], Vec::new());
+    }
+
+    /// Reads these journals.
+    pub(in crate::harness) fn load(&mut self, core: &mut Core, sessions: Vec<String>, files: Vec<Key>) {
+        let of = |session: &String, table| Read::all(table, vec![session.as_str().into()]);
+        let tables = [Table::Entries, Table::Heads, Table::Drafts];
+        let reads = sessions.iter().flat_map(|session| tables.map(|table| of(session, table))).list();
+        // What is left of an arrival goes first.
+        self.read_after_commit(core, reads, After::Load { sessions, files });
+    }
+
+    /// Reads what has to go besides the rows of the removed sessions themselves.
+    pub(in crate::harness) fn look_for_remains(&mut self, core: &mut Core) {
+        let runs = Read::all(Table::Meta, vec!["run".into()]);
+        self.read_after_commit(core, vec![runs, Read::all(Table::Files, Vec::new())], After::Remains);
+    }
+
+    /// A session that a command is for is not what was written. All that can be done with it is to remove it.
+    pub(in crate::harness) fn not_taken(
+        &mut self,
+        core: &mut Core,
+        waiting: &Waiting,
+        error: ErrorInfo,
+    ) -> Result<(), ErrorInfo> {
+        if waiting.request.command != Command::SessionsRemove
+            || error.code != Code::Corrupt
+            || waiting.session == DEFAULT_SESSION
+        {
+            return Err(error);
+        }
+        core.remove_broken(&waiting.session);
+        core.reply(waiting.command, Ok(None));
+        self.look_for_remains(core);
+        Ok(())
     }
 }

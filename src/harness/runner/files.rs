@@ -5,11 +5,11 @@
 //! others: reading the bytes and what they are called by (`browser/`), what a model is sent (`model/`).
 
 use crate::error::{Code, ErrorInfo};
+use crate::harness::config::Config;
 use crate::harness::core::Core;
 use crate::harness::core::arrival::Arrival;
 use crate::harness::core::integrity::Head;
 use crate::harness::runner::Runner;
-use crate::harness::setup::Setup;
 use crate::json;
 use crate::list::Listed;
 use crate::model::{Block, File, FileKind, Peer};
@@ -21,13 +21,17 @@ use serde_json::Value;
 
 /// How many files a message may have.
 const COUNT: usize = 20;
+
 /// How many bytes an image may have: Anthropic takes five megabytes of base64.
 const IMAGE_BYTES: u64 = 5 * 1024 * 1024 / 4 * 3;
+
 /// How many bytes a file of text may have: a quarter of a million tokens, about.
 const TEXT_BYTES: u64 = 1024 * 1024;
+
 /// How many bytes all files of a conversation may have. Each request has them all, and Anthropic takes 32 megabytes of
 /// base64 and text.
 const ALL_BYTES: u64 = 23 * 1024 * 1024;
+
 /// How long a file's name may be, in characters.
 const NAME: usize = 200;
 
@@ -91,24 +95,22 @@ fn called(file: &File) -> String {
     if file.name.is_empty() { "a file".into() } else { format!("\"{}\"", file.name) }
 }
 
-impl Setup {
-    /// Whether some model takes the file, and the one that will be asked, if there is one.
-    fn supported(&self, file: &File, on: Option<&str>, peer: Option<&Peer>) -> Result<(), ErrorInfo> {
-        let kind = match file.kind() {
-            FileKind::Other => {
-                let error = format!("no model reads {} ({})", called(file), file.media_type);
-                return Err(ErrorInfo::new(Code::UnsupportedFile, error)
-                    .hint("send text, a PDF, or an image as PNG, JPEG, GIF or WebP"));
-            }
-            FileKind::Image => "images",
-            _ => "PDF files",
-        };
-        if peer.is_none_or(|peer| peer.takes(file)) {
-            return Ok(());
+/// Whether some model takes the file, and the one that will be asked, if there is one.
+fn supported(config: &Config, file: &File, on: Option<&str>, peer: Option<&Peer>) -> Result<(), ErrorInfo> {
+    let kind = match file.kind() {
+        FileKind::Other => {
+            let error = format!("no model reads {} ({})", called(file), file.media_type);
+            return Err(ErrorInfo::new(Code::UnsupportedFile, error)
+                .hint("send text, a PDF, or an image as PNG, JPEG, GIF or WebP"));
         }
-        let error = format!("the model {} takes no {kind}: {}", self.config.model(on), called(file));
-        Err(ErrorInfo::new(Code::UnsupportedFile, error).hint("take a model that does, or send it as text"))
+        FileKind::Image => "images",
+        _ => "PDF files",
+    };
+    if peer.is_none_or(|peer| peer.takes(file)) {
+        return Ok(());
     }
+    let error = format!("the model {} takes no {kind}: {}", config.model(on), called(file));
+    Err(ErrorInfo::new(Code::UnsupportedFile, error).hint("take a model that does, or send it as text"))
 }
 
 impl Runner {
@@ -151,7 +153,7 @@ impl Runner {
         let peer = self.setup.config.peer(on);
         for file in &mut files {
             file.name = core.secrets.scrubbed(std::mem::take(&mut file.name));
-            self.setup.supported(file, on, peer.as_ref())?;
+            supported(&self.setup.config, file, on, peer.as_ref())?;
         }
         Ok(files.into_iter().map(Block::File).list())
     }

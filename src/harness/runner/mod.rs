@@ -1,227 +1,45 @@
 //! Runs: what each journal entry sets going, and what comes back.
+//!
+//! Decides what follows from an entry in the world: a call, a question, what is told. Promises: an entry is written before
+//! anything follows from it; a late result changes nothing. Leaves to others: the next entry of a run (`run/`), and what a
+//! session's record owes (`session/`).
 
+mod bench;
 pub(in crate::harness) mod files;
-mod keys;
+mod lost;
+pub(in crate::harness) mod messages;
 mod overdue;
 pub(in crate::harness) mod page_calls;
 pub(in crate::harness) mod permission;
+mod question;
 pub(in crate::harness) mod queue;
+mod records;
 mod returned;
+mod vault;
 
 use crate::error::{Code, ErrorInfo};
-use crate::harness::action::{Action, CallKey, ModelRequest, Notice};
+use crate::harness::action::{Action, CallKey, ModelRequest};
 use crate::harness::calls::outcome::{failed_call, returned_entry};
-use crate::harness::calls::streaming::{Asked, LiveModel};
+use crate::harness::calls::streaming::{AskedModel, LiveModel};
+use crate::harness::calls::watch::Watch;
 use crate::harness::calls::{CallOwner, Calls, LiveCall, Owner, RunCall};
 use crate::harness::config;
 use crate::harness::config::Config;
 use crate::harness::core::integrity::row_write;
-use crate::harness::core::slots::{AtHand, Instructed};
-use crate::harness::core::{Core, Lifecycle, Next, Options, outbox};
+use crate::harness::core::slots::Instructed;
+use crate::harness::core::{Core, Lifecycle, Next, Options};
 use crate::harness::pages::Pages;
 use crate::harness::setup::Setup;
 use crate::journal::{Entry, OfCall, OfConversation, OfQueue, OfRecord, OfRun, RecordKind, Scope, StoppedBy};
 use crate::list::Listed;
-use crate::model::{Answer, Block, Form, Peer, Settings, StopReason, ToolSpec, Usage, Wire};
+use crate::model::{Answer, StopReason, Usage};
 use crate::ports::marks::has_marks;
-use crate::ports::{Expect, Millis, PatternEngine, Table, Write};
-use crate::run::{CallState, Run};
-use crate::session::{self, Transcript};
+use crate::ports::{Millis, PatternEngine};
+use crate::run::Run;
 use crate::tools::{OnResume, Origin, ToolText, gate};
-use crate::{json, prompt};
+use crate::{json, prompt, session};
 use serde_json::Value;
 use std::rc::Rc;
-
-impl Core {
-    /// A run or a task can be asked for by its id alone: it leads to the first session that has had it.
-    pub(in crate::harness) fn can_be_found(&mut self, session: &str, of: &str) {
-        let key = vec!["run".into(), of.into()];
-        self.outbox.write(Write::Add { table: Table::Meta, key, value: session.into() });
-    }
-
-    /// Whether a run of another session has a call with this id: an answer names its call by the id alone.
-    fn waits_elsewhere(&self, session: &str, tool_call: &str) -> bool {
-        let has = |run: &Run| run.parts().iter().any(|part| part.call(tool_call).is_some());
-        self.sessions.iter().any(|(other, slot)| other != session && slot.session.current().is_some_and(has))
-    }
-
-    /// The runs that wait before they ask their model again: session, run, and until when.
-    pub(in crate::harness) fn retries(&self) -> Vec<(String, String, Millis)> {
-        let mut retries = Vec::new();
-        for (session, slot) in self.sessions.iter() {
-            let Some(current) = slot.session.current().filter(|run| !run.held) else { continue };
-            for run in current.parts() {
-                if let Some(at) = run.again_at {
-                    retries.push((session.into(), run.id.clone(), at));
-                }
-            }
-        }
-        retries
-    }
-
-    /// A draw from 0 to 999. Each run's id is random, so those who failed together do not draw the same.
-    fn draw(&self, run: &str, call: u64) -> u64 {
-        let mut hash = self.now ^ call.rotate_left(32);
-        for byte in run.bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-        }
-        (hash >> 20) % 1000
-    }
-
-    pub(in crate::harness) fn is_open(&self, session: &str, run: &str, tool_call: &str) -> bool {
-        self.call_of(session, run, tool_call).is_some_and(|call| call.state == CallState::Ordered)
-    }
-
-    /// The row that says whose journals these are.
-    pub(in crate::harness) fn guard(&self) -> Expect {
-        outbox::expect(Table::Meta, vec!["epoch".into()], Some(self.epoch.to_string()))
-    }
-}
-
-/// What a model is asked, of each kind.
-struct Question<'a> {
-    settings: Settings,
-    specs: Vec<ToolSpec>,
-    /// The conversation, as its provider reads it.
-    messages: &'a str,
-    /// Whether the key was refused that the page's function gave for it first.
-    refused: bool,
-}
-
-impl Setup {
-    /// The request of a run's next model call, and the tool that stands for the answer, if one does.
-    fn request(
-        &self,
-        core: &mut Core,
-        session: &str,
-        run: &str,
-    ) -> Result<(ModelRequest, Option<String>), ErrorInfo> {
-        let on = core.run(session, run).and_then(|run| run.on.clone());
-        let on = on.as_deref();
-        let Some(provider) = self.config.serving(on).filter(|provider| provider.configured()) else {
-            return Err(not_configured());
-        };
-        let peer = self.config.peer(on).ok_or_else(not_configured)?;
-        let Question { settings, specs, messages, refused } = self.question(core, session, run, peer)?;
-        let request = match provider {
-            config::Provider::Http(http) => {
-                let request = http.preset.wire.request(&http.endpoint, &settings, &specs, messages)?;
-                ModelRequest::Http { http: Rc::clone(http), request, refused }
-            }
-            config::Provider::Custom { stream, .. } => {
-                let json = Wire::custom_request(&settings, &specs, messages)?;
-                ModelRequest::Custom { stream: *stream, json }
-            }
-        };
-        Ok((request, settings.form.as_ref().and_then(Form::tool).map(String::from)))
-    }
-
-    /// The question that goes on with a session's conversation, as `peer` reads it.
-    fn question<'a>(
-        &self,
-        core: &'a mut Core,
-        session: &str,
-        run: &str,
-        mut peer: Peer,
-    ) -> Result<Question<'a>, ErrorInfo> {
-        let system = match &self.config.instructions {
-            Some(config::Given::Text(text)) => text.clone(),
-            Some(config::Given::Ask(_)) => self.instructions.clone().unwrap_or_default(),
-            None => String::new(),
-        };
-        let gone = || ErrorInfo::new(Code::SessionNotFound, "the session is gone");
-        let AtHand { session, transcripts, .. } = core.sessions.get_mut(session).ok_or_else(gone)?;
-        peer.name = session.name_of(peer.name);
-        let asking = session.run(run).ok_or_else(gone)?;
-        let on = asking.on.as_deref();
-        let policy = asking.policy(&session.policy);
-        let mut system = prompt::system(&system, &self.skills, &session.tools, &policy, &session.mark);
-        if let Some(delegate) = &asking.delegate {
-            system = prompt::delegate(&system, &delegate.process);
-        }
-        let mut specs = session.tools.specs(&policy);
-        let form = asking.prompt.output.as_ref().map(|output| {
-            let (known, reasoning) = (self.config.known(on), self.config.reasoning);
-            let form = Form::of(&peer, known, reasoning, &output.schema, &mut specs);
-            if form.told {
-                system = prompt::answer(&system, &output.schema, form.tool());
-            }
-            form
-        });
-        let settings = Settings { form, ..self.config.settings(on, system) };
-        // All runs share one conversation; a run that works for another has a conversation of its own.
-        let (key, runs) = match asking.delegate {
-            Some(_) => (run, std::slice::from_ref(asking)),
-            None => ("", session.runs.as_slice()),
-        };
-        if !transcripts.get(key).is_some_and(|transcript| transcript.serves(&peer, session)) {
-            transcripts.insert(key, Transcript::new(peer, session));
-        }
-        let messages = transcripts.get_mut(key).ok_or_else(gone)?.extend(runs);
-        Ok(Question { settings, specs, messages, refused: asking.needs_another_key() })
-    }
-}
-
-impl Calls {
-    /// A message has begun this run.
-    fn begun(&mut self, core: &mut Core, session: &str, run: &str) {
-        let Some(prompt) = core.run(session, run).map(|run| &run.prompt) else { return };
-        let (continues, replaces) = (prompt.continues.clone(), prompt.replaces.clone());
-        if let Some(failed) = continues {
-            core.waiters.goes_on(session, &failed, run, core.now);
-        }
-        if let Some(message) = replaces {
-            self.replaced(core, session, &message);
-        }
-        core.can_be_found(session, run);
-        self.begin_telling(core, session, run);
-    }
-
-    /// A run begins, or goes on in this epoch.
-    fn begin_telling(&mut self, core: &mut Core, session: &str, run: &str) {
-        if let Some(slot) = core.sessions.get_mut(session) {
-            slot.begun.clear();
-            slot.instructed = Instructed::No;
-        }
-        self.tell_begin(core, session, run);
-    }
-
-    /// This message, and all that followed it, is neither sent nor shown any more.
-    fn replaced(&mut self, core: &mut Core, session: &str, message: &str) {
-        if let Some(slot) = core.sessions.get_mut(session) {
-            // The new version has taken its place already.
-            let kept = slot.session.runs.len().saturating_sub(1);
-            if let Some(transcript) = slot.transcripts.get_mut("") {
-                transcript.rewind(kept);
-            }
-        }
-        if core.sessions.is_watched(session) {
-            let notice = Notice::Gone(session.into(), message.into());
-            core.outbox.tell_after_commit(Action::Tell(notice));
-        }
-    }
-
-    /// Aborts the model call of a run, if there is one: what had come of it, what that has used up, and its price.
-    pub(in crate::harness) fn cut_model(
-        &mut self,
-        core: &mut Core,
-        setup: &Setup,
-        session: &str,
-        run: &str,
-    ) -> (Vec<Block>, Option<Usage>, Option<u64>) {
-        let mut cut = (Vec::new(), None, None);
-        for key in self.models.keys(&|model| model.session == session && model.run == run) {
-            self.tell_news(core, setup, key, true);
-            self.let_go(core, key);
-            if let Some(model) = self.models.remove(key) {
-                let usage = Some(model.usage).filter(|usage| *usage != Usage::default());
-                let cost = usage.as_ref().and_then(|usage| model.asked.cost(usage));
-                cut = (core.secrets.scrubbed_blocks(model.blocks()), usage, cost);
-            }
-        }
-        cut
-    }
-}
 
 /// What runs the runs: the agent's equipment, the calls under way, and the pages.
 #[derive(Debug)]
@@ -240,7 +58,7 @@ impl Runner {
     pub(in crate::harness) fn take_config(&mut self, core: &mut Core, config: Config) {
         let before = self.setup.take(core, config);
         self.drop_what_may_not_run(core, &before);
-        if core.lifecycle == Lifecycle::Running {
+        if core.state.lifecycle == Lifecycle::Running {
             self.start_those_with_keys(core);
         }
     }
@@ -271,7 +89,8 @@ impl Runner {
 
     /// When [`tick`](Runner::tick) is wanted at the latest.
     pub fn deadline(&self, core: &Core) -> Option<Millis> {
-        let mut due = vec![self.calls.draft_due(), self.calls.first_deadline(), core.waiters.first_due()];
+        let mut due =
+            vec![self.calls.draft_due(), self.calls.first_deadline(), core.runs.waiters.first_due()];
         for call in self.calls.functions.values() {
             due.push(call.deadline);
             due.push(call.progress_due());
@@ -344,7 +163,7 @@ impl Runner {
         self.decide_all(core, session);
         core.let_go_of_once(session);
         // It began to wait for a person, or the person has answered.
-        if core.is_suspended() != core.told_suspended {
+        if core.is_suspended() != core.state.told_suspended {
             core.outbox.tell_after_commit(core.status_notice());
             core.status_changed(true);
         }
@@ -356,7 +175,7 @@ impl Runner {
                 self.record(core, &session);
             }
         }
-        while let (Some(slot), None) = (core.sessions.get(session), &core.broken) {
+        while let (Some(slot), None) = (core.sessions.get(session), &core.follows.broken) {
             let Some(next) = slot.session.next() else { return };
             let (run, entry) = next;
             // Its timer may be late.
@@ -520,7 +339,7 @@ impl Runner {
                 Instructed::Yes => {}
                 Instructed::No => {
                     slot.instructed = Instructed::Asked;
-                    let call = core.call_key();
+                    let call = core.outbox.call_key();
                     let owner = CallOwner::Instructions { session: session.into(), run };
                     let limit = self.setup.config.tool_timeout_ms;
                     self.calls.functions.insert(call, LiveCall::new(owner, "", limit));
@@ -550,20 +369,20 @@ impl Runner {
     }
 
     fn call_model(&mut self, core: &mut Core, session: &str, run: &str, call: u64) {
-        let key = core.call_key();
-        let request = self.setup.request(core, session, run);
+        let key = core.outbox.call_key();
+        let request = self.request(core, session, run);
         let folded = core.run(session, run);
         let base = folded.map_or(0, Run::shown_before_last);
         let last = folded.and_then(|run| run.turns.last());
         let replaces = last.is_some_and(|turn| !turn.had.is_empty());
         let on = folded.and_then(|run| run.on.as_deref());
         let name = self.setup.config.serving(on).map(|provider| provider.peer().name).unwrap_or_default();
-        let asked = Asked {
+        let asked = AskedModel {
             // What a run says that works for another is told with its call.
             told: folded.is_none_or(|run| run.delegate.is_none()),
             provider: core.sessions.get(session).map(|slot| slot.session.name_of(name)).unwrap_or_default(),
             known: self.setup.config.known(on).copied(),
-            watch: self.setup.watch(core, on),
+            watch: Watch::over(core, &self.setup, on),
             answers_by: match &request {
                 Ok((_, tool)) => tool.clone(),
                 Err(_) => None,
@@ -583,7 +402,7 @@ impl Runner {
                 core.outbox.act_after_commit(Action::CallModel { call: key, request });
             }
             Ok((request, _)) => core.outbox.act(Action::CallModel { call: key, request }),
-            Err(error) => core.next.push_back(Next::NotCalled(key, error)),
+            Err(error) => core.follows.next.push_back(Next::NotCalled(key, error)),
         }
     }
 
@@ -789,7 +608,7 @@ impl Runner {
             if run == top && matches!(entry, Entry::Ended { .. }) {
                 return;
             }
-            if core.broken.is_some() {
+            if core.follows.broken.is_some() {
                 return;
             }
             self.append(core, session, Some(&run), &entry);

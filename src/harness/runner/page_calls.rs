@@ -5,7 +5,7 @@
 //! no running harness. Leaves to others: what a question says, and who answers (`permission`).
 
 use crate::error::{Code, ErrorInfo};
-use crate::harness::calls::page_call::{PageCall, PageQuestion, request_about};
+use crate::harness::calls::questions::{PageCall, PageQuestion, request_about};
 use crate::harness::calls::{About, CallOwner, Owner};
 use crate::harness::core::{Core, DEFAULT_SESSION};
 use crate::harness::runner::Runner;

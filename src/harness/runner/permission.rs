@@ -5,216 +5,18 @@
 //! it was asked about. Leaves to others: whether to ask at all (`tools::permit`).
 
 use crate::error::{Code, ErrorInfo};
-use crate::harness::action::Action;
 use crate::harness::calls::outcome::failed_call;
-use crate::harness::calls::page_call::request_of;
-use crate::harness::calls::{About, CallOwner, Calls, LiveCall, RunCall};
-use crate::harness::core::integrity::Head;
-use crate::harness::core::{Core, DEFAULT_SESSION};
+use crate::harness::calls::questions::request_of;
+use crate::harness::calls::{About, CallOwner, RunCall};
+use crate::harness::core::Core;
 use crate::harness::runner::Runner;
-use crate::harness::setup::Setup;
 use crate::journal::{Answer, Entry, Verdict};
-use crate::json::texts;
-use crate::list::Listed;
 use crate::object::Object;
 use crate::ports::Millis;
 use crate::protocol::args::shortened;
-use crate::run::{Call, CallState, NO_ANSWER, Question, Run};
-use crate::session;
-use crate::tools::{ToolText, gate};
+use crate::run::{Call, CallState, NO_ANSWER, Run};
+use crate::tools::ToolText;
 use serde_json::Value;
-
-impl Core {
-    fn limit_of(&self, session: &str, run: &str, tool_call: &str) -> Option<u64> {
-        let name = &self.call_of(session, run, tool_call)?.name;
-        self.session(session)?.tools.get(name)?.definition.timeout_ms
-    }
-
-    /// `PermissionRequest` of the contract.
-    fn question_of(&self, session: &str, run: &str, tool_call: &str) -> Option<Value> {
-        let folded = self.session(session)?;
-        let run = folded.run(run)?;
-        let (call, question) = run.questions().into_iter().find(|(call, _)| call.id == tool_call)?;
-        Some(self.told_question(folded, run, call, question))
-    }
-
-    fn told_question(&self, folded: &session::Session, run: &Run, call: &Call, question: &Question) -> Value {
-        let args = self.repaired(folded, run, call);
-        // The tool may be gone since.
-        let capability = folded.tools.get(&call.name).and_then(|tool| tool.definition.capability.as_deref());
-        request_of(&call.id, &call.name, capability, &args, &question.id, &question.reason).done()
-    }
-
-    /// The arguments of a call of a run, as its tool gets them.
-    pub(in crate::harness) fn args_of(&self, session: &str, run: &str, tool_call: &str) -> Value {
-        let found = self.session(session).and_then(|folded| {
-            let run = folded.run(run)?;
-            Some(self.repaired(folded, run, run.call(tool_call)?))
-        });
-        found.unwrap_or_default()
-    }
-
-    /// The same of a call at hand: an answer is for these.
-    fn repaired(&self, folded: &session::Session, run: &Run, call: &Call) -> Value {
-        let checked = gate(&folded.tools, &run.policy(&folded.policy), &call.name, &call.arguments);
-        checked.map_or_else(|_| session::arguments(&call.arguments), |checked| checked.args)
-    }
-
-    /// What is always allowed in these sessions, whose agent was last stopped at the end of this epoch.
-    pub(in crate::harness) fn granted(&self, heads: Vec<(String, Head)>, stopped: u64) -> Value {
-        let mut all = Vec::new();
-        for (id, head) in heads {
-            let by_head = head.value.get("grants").filter(|grants| {
-                grants.get("epoch").and_then(Value::as_u64).is_some_and(|epoch| epoch > stopped)
-            });
-            let tools = by_head.and_then(|grants| grants.get("tools")).and_then(texts).unwrap_or_default();
-            all.append(&mut match self.session(&id) {
-                Some(session) => granted_in(&id, session.grants.iter().map(|grant| grant.tool.as_str())),
-                None => granted_in(&id, tools.iter().map(String::as_str)),
-            });
-        }
-        all.into()
-    }
-}
-
-impl Setup {
-    pub(in crate::harness) fn question_deadline(&self, core: &Core) -> Option<Millis> {
-        self.config.question_ms.map(|limit| core.now.saturating_add(limit))
-    }
-}
-
-impl Calls {
-    /// Calls a function of the page about a call.
-    pub(in crate::harness) fn ask_page(
-        &mut self,
-        core: &mut Core,
-        setup: &Setup,
-        owner: CallOwner,
-        function: u32,
-        kind: &'static str,
-        mut request: Object,
-    ) {
-        let call = core.call_key();
-        let limit = setup.config.tool_timeout_ms;
-        self.functions.insert(call, LiveCall::new(owner, "", limit));
-        core.outbox.act(Action::CallPage { call, function, kind, json: Some(request.json()) });
-    }
-
-    /// A question of a run is stored: everyone is told.
-    pub(in crate::harness) fn tell_question(
-        &mut self,
-        core: &mut Core,
-        setup: &Setup,
-        session: &str,
-        run: &str,
-        tool_call: &str,
-    ) {
-        let Some(detail) = core.question_of(session, run, tool_call) else { return };
-        if let Some(deadline) = setup.question_deadline(core) {
-            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
-        }
-        let Some(mut event) = core.detail_of(session, run) else { return };
-        event.all(detail);
-        core.send("agent:permission-required", event, true);
-        self.tell_message(core, session, run, false);
-    }
-
-    /// A call waits for `tools.resolve`: as long as it takes, or as its tool says.
-    pub(in crate::harness) fn tell_handed(
-        &mut self,
-        core: &mut Core,
-        session: &str,
-        run: &str,
-        tool_call: &str,
-    ) {
-        if let Some(limit) = core.limit_of(session, run, tool_call) {
-            let deadline = core.now.saturating_add(limit);
-            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
-        }
-        core.tell_call(session, run, tool_call, "started", true);
-        // The message says that it waits; an event alone says that it runs.
-        self.tell_message(core, session, run, false);
-    }
-
-    /// A run that waited for a person waits again after a reload.
-    pub(in crate::harness) fn tell_questions_again(&mut self, core: &mut Core, setup: &Setup, session: &str) {
-        if core.current(session).is_some_and(Run::waiting) {
-            let run = core.current_id(session);
-            self.tell_begin(core, session, &run);
-            self.tell_waiting_calls(core, setup, session);
-        }
-    }
-
-    /// All calls that wait for a person, and those that other runs carry out.
-    pub(in crate::harness) fn tell_waiting_calls(&mut self, core: &mut Core, setup: &Setup, session: &str) {
-        let Some(run) = core.current(session) else { return };
-        let mut waiting = Vec::new();
-        for part in run.parts() {
-            for call in part.open_calls() {
-                if matches!(call.state, CallState::Waiting(_) | CallState::Handed | CallState::Delegated) {
-                    waiting.push((part.id.clone(), call.id.clone(), call.state.clone()));
-                }
-            }
-        }
-        for (run, call, state) in waiting {
-            match state {
-                CallState::Handed => self.tell_handed(core, session, &run, &call),
-                CallState::Delegated => core.tell_call(session, &run, &call, "started", true),
-                _ => self.tell_question(core, setup, session, &run, &call),
-            }
-        }
-    }
-
-    /// All questions of a session that nobody has answered.
-    pub(in crate::harness) fn questions(&self, core: &Core, setup: &Setup, session: &str) -> Vec<Value> {
-        let mut questions = Vec::new();
-        if let Some(folded) = core.session(session) {
-            let parts = folded.current().filter(|run| !run.held).map(Run::parts).unwrap_or_default();
-            for run in parts {
-                for (call, question) in run.questions() {
-                    questions.push(core.told_question(folded, run, call, question));
-                }
-            }
-        }
-        if session == DEFAULT_SESSION {
-            for asked in &self.page_questions {
-                questions.push(self.told_page_question(core, setup, asked));
-            }
-        }
-        questions
-    }
-
-    /// An answer is stored.
-    pub(in crate::harness) fn answered_question(
-        &mut self,
-        core: &mut Core,
-        session: &str,
-        run: &str,
-        tool_call: &str,
-        entry: &Entry,
-    ) {
-        let Entry::PermissionAnswered { request, answer, .. } = entry else { return };
-        let Some(mut event) = core.detail_of(session, run) else { return };
-        event.text("requestId", request).text("answer", answer.as_str());
-        core.send("agent:permission-resolved", event, true);
-        if *answer == Answer::Deny {
-            core.tell_call(session, run, tool_call, "started", true);
-            core.tell_call(session, run, tool_call, "failed", true);
-        }
-        self.tell_message(core, session, run, false);
-    }
-
-    /// When the first question or call is not waited for any longer.
-    pub(in crate::harness) fn first_deadline(&self) -> Option<Millis> {
-        let of_runs = self.question_deadlines.iter().map(|(deadline, ..)| *deadline);
-        self.page_questions.iter().filter_map(|asked| asked.deadline).chain(of_runs).min()
-    }
-
-    fn returned_value(&self, core: &Core, tool_call: &str, result: &Value) -> Entry {
-        let (text, json): (ToolText, bool) = self.tool_text(core, Some(crate::json::json(result)));
-        crate::harness::calls::outcome::returned_entry(tool_call, text, json)
-    }
-}
 
 impl Runner {
     /// `decide` is asked about a call of a run.
@@ -476,11 +278,6 @@ impl Runner {
         }
         core.reply(command, Ok(None));
     }
-}
-
-/// What is always allowed in a session: these tools.
-fn granted_in<'a>(session: &str, tools: impl Iterator<Item = &'a str>) -> Vec<Value> {
-    tools.map(|tool| Object::new().text("tool", tool).text("sessionId", session).done()).list()
 }
 
 pub(in crate::harness) fn not_asked(id: &str) -> ErrorInfo {

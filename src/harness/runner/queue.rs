@@ -2,10 +2,9 @@
 //!
 //! Decides what may wait, and what a message that waits can still become. Promises: what was taken is neither edited
 //! nor removed; a command that waits for a run that will never begin is told so. Leaves to others: whose turn it is,
-//! and what is held (`session/queue`); where a message enters its run (`run/`); who may do it (`sessions/gate`).
+//! and what is held (`session/queue`); where a message enters its run (`run/`); who may do it (`gate`).
 
 use crate::error::{Code, ErrorInfo};
-use crate::harness::calls::Calls;
 use crate::harness::core::Core;
 use crate::harness::runner::Runner;
 use crate::journal::{Entry, Mode};
@@ -13,47 +12,15 @@ use crate::list::Listed;
 use crate::object::Object;
 use crate::protocol::Members;
 use crate::protocol::args::shortened;
-use crate::run::Run;
 use crate::session::{Queued, files_of_prompt};
 use serde_json::Value;
 
-impl Core {
-    /// The message with this id that waits, and its session.
-    fn queued_message(&self, message: &str) -> Result<(String, &Queued), ErrorInfo> {
-        let session = self.session_of_run(message).unwrap_or_default();
-        let queued = self.session(&session).and_then(|folded| folded.queued(message));
-        let queued = queued.filter(|queued| queued.message() == message).ok_or_else(|| taken(message))?;
-        Ok((session, queued))
-    }
-
-    /// Whether a message would have to wait: a run works in its session, or waits for a person.
-    pub(in crate::harness) fn is_busy(&self, session: &str) -> bool {
-        self.current(session).is_some_and(|run| !run.held)
-    }
-
-    /// What a message with this idempotency key was answered, where it waits or has entered a run.
-    pub(in crate::harness) fn same_queued(&self, session: &str, key: Option<&str>) -> Option<Value> {
-        let folded = self.session(session)?;
-        let waits = folded.queue().iter().find(|queued| key.is_some() && queued.idempotency() == key);
-        if let Some(Queued { run, at, steers, .. }) = waits {
-            let run = if *steers { self.current_id(session) } else { run.clone() };
-            return Some(accepted(&run, *at));
-        }
-        let entered = |run: &Run| {
-            let same = run.steered.iter().find(|steered| steered.prompt.idempotency.as_deref() == key)?;
-            Some(accepted(&run.id, same.at))
-        };
-        key.and_then(|_| folded.all_runs().find_map(entered))
-    }
-}
-
-impl Calls {
-    /// Tells the watchers that a message has entered its run: before the answer that is there already.
-    pub(in crate::harness) fn tell_entered(&mut self, core: &mut Core, session: &str) {
-        if core.sessions.is_watched(session) {
-            core.outbox.tell_after_commit(self.history_notice(core, session));
-        }
-    }
+/// The message with this id that waits, and its session.
+fn queued_message<'a>(core: &'a Core, message: &str) -> Result<(String, &'a Queued), ErrorInfo> {
+    let session = core.session_of_run(message).unwrap_or_default();
+    let queued = core.session(&session).and_then(|folded| folded.queued(message));
+    let queued = queued.filter(|queued| queued.message() == message).ok_or_else(|| taken(message))?;
+    Ok((session, queued))
 }
 
 impl Runner {
@@ -80,7 +47,7 @@ impl Runner {
         id: u32,
         message: &str,
     ) -> Result<(), ErrorInfo> {
-        let (session, _) = core.queued_message(message)?;
+        let (session, _) = queued_message(core, message)?;
         self.unqueue(core, &session, message);
         core.reply(id, Ok(None));
         Ok(())
@@ -94,7 +61,7 @@ impl Runner {
         message: &str,
         text: &str,
     ) -> Result<(), ErrorInfo> {
-        let (session, queued) = core.queued_message(message)?;
+        let (session, queued) = queued_message(core, message)?;
         if text.trim().is_empty() && queued.files().is_empty() {
             let error = ErrorInfo::new(Code::EmptyMessage, "the message is empty");
             return Err(error.hint("give it a text, or remove it"));

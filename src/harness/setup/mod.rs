@@ -7,12 +7,13 @@
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::{Action, Notice};
 use crate::harness::config;
-use crate::harness::config::Config;
+use crate::harness::config::{Config, Timeouts};
 use crate::harness::core::Core;
 use crate::json::json;
 use crate::list::Listed;
-use crate::ports::PatternEngine;
-use crate::prompt::{self, Skill};
+use crate::ports::{Millis, PatternEngine};
+use crate::prompt;
+use crate::prompt::Skill;
 use crate::tools::{Definition, Policy, Registry, own, pages};
 use serde_json::Value;
 
@@ -138,5 +139,21 @@ impl Setup {
     /// Whether the provider of this name can be asked, as far as its key goes.
     pub fn has_key(&self, on: Option<&str>) -> bool {
         self.config.serving(on).is_some_and(config::Provider::configured)
+    }
+
+    pub fn timeouts(&self, on: Option<&str>) -> Option<Timeouts> {
+        self.config.serving(on)?.timeouts()
+    }
+
+    /// When the run of a session has to be over, by the limit of the provider that it asks now. A provider without a limit
+    /// has that of the provider that is asked first.
+    pub fn over_at(&self, core: &Core, session: &str) -> Option<Millis> {
+        let run = core.current(session).filter(|run| !run.held)?;
+        let limit = |on| self.timeouts(on)?.run;
+        Some(run.after(limit(run.on.as_deref()).or_else(|| limit(None))?))
+    }
+
+    pub fn question_deadline(&self, core: &Core) -> Option<Millis> {
+        self.config.question_ms.map(|limit| core.now.saturating_add(limit))
     }
 }

@@ -95,8 +95,9 @@ fn a_stop_comes_after_the_start_that_waits_and_a_message_is_interrupted_that_wai
     world.must(0, "startAgent", config("anthropic"));
     let change = world.command(0, "configureAgent", config("ollama"));
     let says = world.command(0, "sendMessage", json!({ "text": "hello" }));
+    let again = world.command(0, "regenerate", json!({}));
     world.command(0, "interrupt", json!({}));
-    assert_eq!(code(&world, says), Some(Code::Aborted));
+    assert_eq!((code(&world, says), code(&world, again)), (Some(Code::Aborted), Some(Code::Aborted)));
     world.settle(0);
     assert!(answered(&world, change));
     assert!(world.pages[0].models.is_empty());

@@ -70,9 +70,15 @@ const ROOMS: [Room; 8] = [
             "harness::reads::Reads>::arrived",
             "harness::holding::Holding>::let_in",
             "harness::Harness>::fork",
-            "harness::sessions::arrivals::page",
+            "harness::reads::carried::page",
         ],
-        code: &["harness::sessions::arrivals::", "session::carry::", "session::replay::"],
+        code: &[
+            "harness::carry::",
+            "harness::holding::arrivals::",
+            "harness::reads::carried::",
+            "session::carry::",
+            "session::replay::",
+        ],
     },
     Room {
         name: "schema",
@@ -103,7 +109,7 @@ const ROOMS: [Room; 8] = [
             "browser::fetch::made",
             "browser::pump::Pump>::storage",
         ],
-        code: &["harness::sessions::bench::", "session::output::"],
+        code: &["harness::runner::bench::", "session::output::"],
     },
     Room {
         name: "past",
@@ -123,11 +129,7 @@ const ROOMS: [Room; 8] = [
             "browser::bytes::give",
             "browser::bytes::fill*",
         ],
-        code: &[
-            "harness::sessions::look::load",
-            "journal::entry::Entry>::from_json",
-            "session::Session>::load",
-        ],
+        code: &["harness::reads::look::load", "journal::entry::Entry>::from_json", "session::Session>::load"],
     },
 ];
 

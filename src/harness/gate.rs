@@ -3,21 +3,18 @@
 //! Decides, before any command on a session is carried out: whether there is an operator, and whether the session is
 //! theirs; whether the journal is at hand, has to be read first, or the workspace has to be borrowed for one write.
 //! Promises: every command passes here, by any method and from any tab. Leaves to others: reading a session for a command
-//! (`look.rs`), taking it (`take.rs`), what the command does (`commands.rs` here and in `harness/`), what a
-//! session's record says (`session/`).
+//! (`reads/look`), taking it (`holding/take`), what the command does (`commands`), what a session's record says
+//! (`session/`).
 
-use crate::error::{Code, ErrorInfo};
+use crate::error::ErrorInfo;
 use crate::harness::Harness;
 use crate::harness::action::By;
+use crate::harness::core::operators::parse_operator;
 use crate::harness::core::refused::no_session;
-use crate::harness::core::slots::AtHand;
-use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle};
+use crate::harness::core::{DEFAULT_SESSION, Lifecycle};
 use crate::harness::reads::Waiting;
-use crate::harness::runner::Runner;
-use crate::journal::redact;
-use crate::protocol::{Args, Need, Request, Source, Subject};
+use crate::protocol::{Need, Request, Source, Subject};
 use crate::session::Session;
-use crate::session::operator::{self, Action, Operator};
 use serde_json::Value;
 
 /// How the id of a run begins.
@@ -52,61 +49,6 @@ fn about(request: &Request) -> Option<About<'_>> {
     })
 }
 
-impl Core {
-    /// Who works here now.
-    ///
-    /// # Errors
-    /// `operator_required`
-    pub(in crate::harness) fn present_operator(&self) -> Result<&Operator, ErrorInfo> {
-        operator::may(self.operator(), Action::Read, None, self.now)?;
-        self.operator().ok_or_else(|| no_session(""))
-    }
-
-    /// Who has given the command that is carried out now; else who works on this page.
-    pub(in crate::harness) fn operator(&self) -> Option<&Operator> {
-        match &self.by {
-            By::Here => self.options.operator.as_ref(),
-            By::There(operator) => operator.as_ref(),
-        }
-    }
-
-    /// Whether a session is the operator's own, which all but reading needs. A command on the record itself asks this in
-    /// the order of its own checks.
-    fn must_own(&self, request: &Request, session: &str) -> Result<(), ErrorInfo> {
-        if request.need() == Need::Read || request.command.row().asks {
-            return Ok(());
-        }
-        self.must_own_session(session)
-    }
-
-    /// Whether a session is the operator's own.
-    pub(in crate::harness) fn must_own_session(&self, session: &str) -> Result<(), ErrorInfo> {
-        let record = self.session(session).and_then(Session::record);
-        operator::may(self.operator(), Action::Steer, record, self.now)
-    }
-
-    /// The session in our hands that this run has not ended in, or whose message waits: it is nobody else's.
-    pub(in crate::harness) fn session_of_run(&self, run: &str) -> Option<String> {
-        let of = |slot: &AtHand| slot.session.open_run(run).is_some() || slot.session.queued(run).is_some();
-        self.sessions.iter().find(|(_, slot)| of(slot)).map(|(id, _)| id.to_owned())
-    }
-}
-
-impl Runner {
-    /// From here on this operator works here, or nobody.
-    pub(in crate::harness) fn set_operator(
-        &mut self,
-        core: &mut Core,
-        given: Option<&Value>,
-    ) -> Result<(), ErrorInfo> {
-        core.options.operator = given.map(parse_operator).transpose()?;
-        if core.lifecycle == Lifecycle::Running {
-            self.tend_default(core, false);
-        }
-        Ok(())
-    }
-}
-
 impl Harness {
     /// Takes a command: here and now, or when its session has been read.
     pub(in crate::harness) fn command(
@@ -136,7 +78,7 @@ impl Harness {
             self.core.present_operator()?;
         }
         let Some(about) = about else { return Ok(Some(String::new())) };
-        let running = self.core.lifecycle == Lifecycle::Running;
+        let running = self.core.state.lifecycle == Lifecycle::Running;
         let session = match about {
             // What nobody here works on need not be found.
             About::Worker => self.worker(request),
@@ -209,7 +151,7 @@ impl Harness {
     }
 
     /// Carries out a command whose session was read for it.
-    pub(super) fn dispatch_waiting(&mut self, waiting: Waiting) -> Result<(), ErrorInfo> {
+    pub(in crate::harness) fn dispatch_waiting(&mut self, waiting: Waiting) -> Result<(), ErrorInfo> {
         self.core.by = waiting.by.clone();
         let removed = self.core.removed_at(&waiting.session);
         self.core.must_be_there(waiting.request.command, &waiting.session, removed)?;
@@ -233,29 +175,11 @@ impl Harness {
 }
 
 /// The session of one task is reached by its run alone.
-pub(super) fn must_be_shown(request: &Request, session: &str, once: bool) -> Result<(), ErrorInfo> {
+pub(in crate::harness) fn must_be_shown(
+    request: &Request,
+    session: &str,
+    once: bool,
+) -> Result<(), ErrorInfo> {
     let by_id = matches!(about(request), Some(About::Session(_)));
     if once && by_id { Err(no_session(session)) } else { Ok(()) }
-}
-
-/// `{ subject, issuer?, expiresAt? }`
-fn parse_operator(value: &Value) -> Result<Operator, ErrorInfo> {
-    let args = Args::read(value, "an operator", "subject?~ issuer?~ expiresAt?#")?;
-    let invalid = |what: &str| ErrorInfo::new(Code::InvalidArguments, ["an operator ", what].concat());
-    let (subject, issuer) = (args.needed("subject"), args.text("issuer"));
-    if subject.trim().is_empty() || [subject, issuer.unwrap_or_default()].concat().contains(char::is_control)
-    {
-        return Err(invalid("needs a \"subject\" that is not empty, and no control characters"));
-    }
-    // It is put on record, and no record has what looks like a secret.
-    if redact::has_secret(value, &[]) {
-        return Err(invalid(
-            "looks like a secret, or an address with a login: use an id of the person without one",
-        ));
-    }
-    Ok(Operator {
-        subject: subject.into(),
-        issuer: issuer.map(Into::into),
-        expires_at: args.whole("expiresAt"),
-    })
 }

@@ -7,55 +7,36 @@
 //! through the gate by itself).
 
 use crate::error::ErrorInfo;
-use crate::harness::calls::{CallOwner, Calls, Owner};
+use crate::harness::calls::{CallOwner, Owner};
 use crate::harness::core::Core;
 use crate::harness::core::refused::no_agent;
 use crate::harness::core::slots::Instructed;
 use crate::harness::runner::{Runner, not_configured};
-use crate::harness::setup::Setup;
 use crate::journal::{Ask, Entry};
 use crate::object::Object;
-use crate::session::Session;
 use crate::session::lifecycle::not_suspended;
 use crate::tools::{Definition, OnResume};
 use serde_json::Value;
 
-impl Core {
-    /// Keeps in mind whether a session is put aside: one that is not in our hands has no fold to ask.
-    pub(in crate::harness) fn note_benched(&mut self, session: &str) {
-        let benched = |session: &Session| session.is_benched() && session.removed_at().is_none();
-        let benched = self.session(session).is_some_and(benched);
-        self.sessions.set_benched(session, benched);
-    }
-}
-
-impl Calls {
+impl Runner {
     /// Aborts what can be asked again: the ids of the tool calls among it.
-    fn abort_what_only_reads(
-        &mut self,
-        core: &mut Core,
-        setup: &Setup,
-        session: &str,
-        run: &str,
-    ) -> Vec<Value> {
+    fn abort_what_only_reads(&mut self, core: &mut Core, session: &str, run: &str) -> Vec<Value> {
         let mut aborted = Vec::new();
-        for key in self.functions.keys(&|call| call.owner.run() == Some(run)) {
-            let Some(live) = self.functions.get(key) else { continue };
+        for key in self.calls.functions.keys(&|call| call.owner.run() == Some(run)) {
+            let Some(live) = self.calls.functions.get(key) else { continue };
             if let CallOwner::Tool(Owner::Run(of)) = &live.owner {
                 let again = |tool: &Definition| tool.read_only && tool.on_resume == OnResume::Rerun;
-                if !setup.tool_of(core, session, run, &of.tool_call).is_some_and(again) {
+                if !self.setup.tool_of(core, session, run, &of.tool_call).is_some_and(again) {
                     continue;
                 }
                 aborted.push(of.tool_call.as_str().into());
             }
-            self.let_go(core, key);
-            self.functions.remove(key);
+            self.calls.let_go(core, key);
+            self.calls.functions.remove(key);
         }
         aborted
     }
-}
 
-impl Runner {
     /// Puts a session aside, if it is alive and is not put aside already: `{ suspended: [id] }`, or none.
     pub(in crate::harness) fn bench(&mut self, core: &mut Core, session: &str) -> Result<Value, ErrorInfo> {
         core.must_own_session(session)?;
@@ -93,7 +74,7 @@ impl Runner {
             }
         }
         for part in parts.into_iter().rev() {
-            let calls = self.calls.abort_what_only_reads(core, &self.setup, session, &part);
+            let calls = self.abort_what_only_reads(core, session, &part);
             let (blocks, usage, cost) = self.calls.cut_model(core, &self.setup, session, &part);
             let calls = (!calls.is_empty()).then(|| calls.into());
             self.append(core, session, Some(&part), &Entry::Benched { blocks, calls, usage, cost });

@@ -2,12 +2,12 @@
 //!
 //! Decides how far back a page of the conversation reaches. Promises: what is read grows with what is shown, not with
 //! the session; a page says what the whole would say. Leaves to others: what a journal adds up to (`session/`), and
-//! questions that need all of it (`look.rs`).
+//! questions that need all of it (`look`).
 
 use crate::error::ErrorInfo;
+use crate::harness::calls::Calls;
 use crate::harness::core::{Core, stored};
 use crate::harness::reads::{After, Reads, Tail, Waiting};
-use crate::harness::runner::Runner;
 use crate::journal::{Entry, Row};
 use crate::json;
 use crate::ports::{Read, Rows, Table};
@@ -25,16 +25,16 @@ pub(in crate::harness) fn is_a_page(waiting: &Waiting) -> bool {
     request.command == Command::History && has("limit") && !has("version")
 }
 
-impl Core {
+impl Tail {
     /// The runs whose entries are all among these rows.
-    fn fold_end(&self, id: &str, tail: &Tail) -> Option<Session> {
+    fn folded(&self, core: &Core, id: &str) -> Option<Session> {
         let mut folded: Option<Session> = None;
         let mut hash = String::new();
-        for (_, text) in &tail.rows {
+        for (_, text) in &self.rows {
             let row = Row::from_text(text).ok()?;
             let (header, entry) = row.read().ok()?;
             if folded.is_none() && !hash.is_empty() && entry.as_ref().is_some_and(begins_anew) {
-                folded = Some(Session::after(id, &self.engine, header.seq - 1, &hash));
+                folded = Some(Session::after(id, &core.sessions.engine, header.seq - 1, &hash));
             }
             if let Some(folded) = &mut folded {
                 if !row.follows(&hash) {
@@ -44,23 +44,21 @@ impl Core {
             }
             hash = row.hash().into();
         }
-        let (_, head) = tail.head.first()?;
+        let (_, head) = self.head.first()?;
         let head = json::parse(head.lines().next()?)?;
         folded.filter(|folded| folded.agrees_with(&head))
     }
-}
 
-impl Runner {
     /// The page, if these rows hold all of it.
-    fn page_of(&self, core: &Core, waiting: &Waiting, tail: &Tail) -> Option<Value> {
+    fn page_for(&self, core: &Core, calls: &Calls, waiting: &Waiting) -> Option<Value> {
         let limit = waiting.request.args().whole("limit")?;
-        let mut folded = core.fold_end(&waiting.session, tail)?;
+        let mut folded = self.folded(core, &waiting.session)?;
         let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
         if let Some(run) = working.map(|run| run.id.clone()) {
-            let blocks = stored::from_drafts(&run, &tail.drafts);
+            let blocks = stored::from_drafts(&run, &self.drafts);
             folded.append(core.now, Some(&run), &Entry::Lost { blocks }).ok()?;
         }
-        let page = self.calls.read_of(core, &folded, &waiting.request).ok()?;
+        let page = calls.read_of(core, &folded, &waiting.request).ok()?;
         (json::items(&page).len() as u64 >= limit).then_some(page)
     }
 }
@@ -74,14 +72,12 @@ impl Reads {
         waiting.tail = Some(Tail::default());
         self.read(core, reads, After::Look(Box::new(waiting)));
     }
-}
 
-impl Reads {
     /// Answers with what was read, if that is enough; else reads on. `None`: all of it was needed, and is there.
     pub(in crate::harness) fn look_further(
         &mut self,
         core: &mut Core,
-        runner: &mut Runner,
+        calls: &Calls,
         mut waiting: Waiting,
         mut tail: Tail,
         rows: &[Rows],
@@ -97,7 +93,7 @@ impl Reads {
             tail.rows.extend(later);
         }
         if tail.from > 1 || tail.seq == 0 {
-            if let Some(answer) = runner.page_of(core, &waiting, &tail) {
+            if let Some(answer) = tail.page_for(core, calls, &waiting) {
                 core.reply_now(waiting.command, Ok(Some(json::json(&answer))));
                 return Ok(None);
             }

@@ -1,13 +1,12 @@
 //! What goes on in a session or a run, and what it has said so far.
 //!
-//! Decides what counts as output, and who is told that a journal has grown. The bytes of an output are what the model says,
+//! Decides what counts as output. The bytes of an output are what the model says,
 //! text and thinking: those stand in the journal, so an offset is right after a reload too; and a tool's result that ends in
 //! `> ` asks nobody for a line. Its time is that of the last piece which came, of an answer or of a tool's progress, or of
 //! the last entry. A run that is not in our hands is judged by its journal alone. Promises: nothing is kept or counted for
 //! those who do not ask. Leaves to others: the words (`session/activity`) and the bytes (`session/output`).
 
 use crate::error::ErrorInfo;
-use crate::harness::action::{Action, Notice};
 use crate::harness::calls::Calls;
 use crate::harness::calls::streaming::LiveModel;
 use crate::harness::core::Core;
@@ -25,21 +24,6 @@ use crate::session::activity::{Activity, Facts, PROMPT_TAIL, of_run, of_session}
 use crate::session::output::Output;
 use crate::session::record::Record;
 use serde_json::Value;
-
-impl Core {
-    /// Somebody follows the journal of a session from here on, or nobody does any more.
-    pub(in crate::harness) fn attach(&mut self, id: &str, on: bool) {
-        self.sessions.attach(id, on.then_some(0));
-    }
-
-    /// Tells those who follow a journal how long it is by now, as far as it is stored.
-    pub(in crate::harness) fn tell_growth(&mut self) {
-        for (id, seq) in self.sessions.grown() {
-            self.sessions.attach(&id, Some(seq));
-            self.outbox.act(Action::Tell(Notice::Grown(id, seq)));
-        }
-    }
-}
 
 impl Calls {
     /// What `sessions.output` says of a session, in our hands or only looked at, or of a run in it. A door of the room

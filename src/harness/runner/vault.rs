@@ -23,7 +23,7 @@ impl Runner {
         if held {
             self.setup.vault.push(name);
         }
-        if core.lifecycle == Lifecycle::Running {
+        if core.state.lifecycle == Lifecycle::Running {
             self.setup.config.look_in_vault(&self.setup.vault);
             // Recorded before the next decision, if it makes a difference.
             self.setup.changed = true;

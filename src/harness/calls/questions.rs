@@ -1,0 +1,273 @@
+//! Questions to a person: about a call of a run, and about one of the page's own code.
+//!
+//! Decides what a question says, and until when it waits. Promises: a question is told after its entry is stored. Leaves to
+//! others: whether to ask at all (`tools::permit`), who answers (`runner/permission`), and how a call of the page's own code
+//! goes on (`runner/page_calls`).
+
+use crate::harness::action::Action;
+use crate::harness::calls::{CallOwner, Calls, LiveCall};
+use crate::harness::core::{Core, DEFAULT_SESSION};
+use crate::harness::setup::Setup;
+use crate::journal::{Answer, AskReason, Entry, Word};
+use crate::object::Object;
+use crate::ports::Millis;
+use crate::run::{Call, CallState, Question, Run};
+use crate::session;
+use crate::tools::{Answers, Definition, ToolText};
+use serde_json::Value;
+
+/// A call.
+#[derive(Clone, Debug)]
+pub(in crate::harness) struct PageCall {
+    /// Who is answered.
+    pub command: u32,
+    /// The tool's name.
+    pub tool: String,
+    /// The arguments as they were given.
+    pub args: Value,
+    /// What has been answered about it.
+    pub answers: Answers,
+}
+
+impl PageCall {
+    /// A call that nobody was asked about.
+    pub fn new(command: u32, tool: &str, args: Value) -> PageCall {
+        PageCall { command, tool: tool.into(), args, answers: Answers::default() }
+    }
+
+    /// Its id, as the tool and a question about it have it.
+    pub fn id(&self) -> String {
+        format!("call-{}", self.command)
+    }
+}
+
+/// A call that waits for a person.
+#[derive(Debug)]
+pub(in crate::harness) struct PageQuestion {
+    pub call: PageCall,
+    pub definition: String,
+    pub reason: AskReason,
+    /// When nobody's answer counts any more.
+    pub deadline: Option<Millis>,
+}
+
+impl PageQuestion {
+    /// Its id.
+    pub fn id(&self) -> String {
+        ["ask_", &self.call.id()].concat()
+    }
+}
+
+impl Calls {
+    /// `PermissionRequest` of the contract.
+    pub(in crate::harness) fn told_page_question(
+        &self,
+        core: &Core,
+        setup: &Setup,
+        asked: &PageQuestion,
+    ) -> Value {
+        let tool = setup.registry.get(&asked.call.tool).map(|tool| &tool.definition);
+        let args = core.secrets.scrubbed_value(asked.call.args.clone());
+        request_about(&asked.call, tool, &args, &asked.id(), asked.reason).done()
+    }
+
+    /// Calls a function of the page about a call.
+    pub(in crate::harness) fn ask_page(
+        &mut self,
+        core: &mut Core,
+        setup: &Setup,
+        owner: CallOwner,
+        function: u32,
+        kind: &'static str,
+        mut request: Object,
+    ) {
+        let call = core.outbox.call_key();
+        let limit = setup.config.tool_timeout_ms;
+        self.functions.insert(call, LiveCall::new(owner, "", limit));
+        core.outbox.act(Action::CallPage { call, function, kind, json: Some(request.json()) });
+    }
+
+    /// A question of a run is stored: everyone is told.
+    pub(in crate::harness) fn tell_question(
+        &mut self,
+        core: &mut Core,
+        setup: &Setup,
+        session: &str,
+        run: &str,
+        tool_call: &str,
+    ) {
+        let Some(detail) = question_of(core, session, run, tool_call) else { return };
+        if let Some(deadline) = setup.question_deadline(core) {
+            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
+        }
+        let Some(mut event) = core.detail_of(session, run) else { return };
+        event.all(detail);
+        core.send("agent:permission-required", event, true);
+        self.tell_message(core, session, run, false);
+    }
+
+    /// A call waits for `tools.resolve`: as long as it takes, or as its tool says.
+    pub(in crate::harness) fn tell_handed(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        run: &str,
+        tool_call: &str,
+    ) {
+        if let Some(limit) = core.limit_of(session, run, tool_call) {
+            let deadline = core.now.saturating_add(limit);
+            self.question_deadlines.push((deadline, session.into(), tool_call.into()));
+        }
+        core.tell_call(session, run, tool_call, "started", true);
+        // The message says that it waits; an event alone says that it runs.
+        self.tell_message(core, session, run, false);
+    }
+
+    /// A run that waited for a person waits again after a reload.
+    pub(in crate::harness) fn tell_questions_again(&mut self, core: &mut Core, setup: &Setup, session: &str) {
+        if core.current(session).is_some_and(Run::waiting) {
+            let run = core.current_id(session);
+            self.tell_begin(core, session, &run);
+            self.tell_waiting_calls(core, setup, session);
+        }
+    }
+
+    /// All calls that wait for a person, and those that other runs carry out.
+    pub(in crate::harness) fn tell_waiting_calls(&mut self, core: &mut Core, setup: &Setup, session: &str) {
+        let Some(run) = core.current(session) else { return };
+        let mut waiting = Vec::new();
+        for part in run.parts() {
+            for call in part.open_calls() {
+                if matches!(call.state, CallState::Waiting(_) | CallState::Handed | CallState::Delegated) {
+                    waiting.push((part.id.clone(), call.id.clone(), call.state.clone()));
+                }
+            }
+        }
+        for (run, call, state) in waiting {
+            match state {
+                CallState::Handed => self.tell_handed(core, session, &run, &call),
+                CallState::Delegated => core.tell_call(session, &run, &call, "started", true),
+                _ => self.tell_question(core, setup, session, &run, &call),
+            }
+        }
+    }
+
+    /// All questions of a session that nobody has answered.
+    pub(in crate::harness) fn questions(&self, core: &Core, setup: &Setup, session: &str) -> Vec<Value> {
+        let mut questions = Vec::new();
+        if let Some(folded) = core.session(session) {
+            let parts = folded.current().filter(|run| !run.held).map(Run::parts).unwrap_or_default();
+            for run in parts {
+                for (call, question) in run.questions() {
+                    questions.push(told_question(core, folded, run, call, question));
+                }
+            }
+        }
+        if session == DEFAULT_SESSION {
+            for asked in &self.page_questions {
+                questions.push(self.told_page_question(core, setup, asked));
+            }
+        }
+        questions
+    }
+
+    /// An answer is stored.
+    pub(in crate::harness) fn answered_question(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        run: &str,
+        tool_call: &str,
+        entry: &Entry,
+    ) {
+        let Entry::PermissionAnswered { request, answer, .. } = entry else { return };
+        let Some(mut event) = core.detail_of(session, run) else { return };
+        event.text("requestId", request).text("answer", answer.as_str());
+        core.send("agent:permission-resolved", event, true);
+        if *answer == Answer::Deny {
+            core.tell_call(session, run, tool_call, "started", true);
+            core.tell_call(session, run, tool_call, "failed", true);
+        }
+        self.tell_message(core, session, run, false);
+    }
+
+    /// When the first question or call is not waited for any longer.
+    pub(in crate::harness) fn first_deadline(&self) -> Option<Millis> {
+        let of_runs = self.question_deadlines.iter().map(|(deadline, ..)| *deadline);
+        self.page_questions.iter().filter_map(|asked| asked.deadline).chain(of_runs).min()
+    }
+
+    pub(in crate::harness) fn returned_value(&self, core: &Core, tool_call: &str, result: &Value) -> Entry {
+        let (text, json): (ToolText, bool) = self.tool_text(core, Some(crate::json::json(result)));
+        crate::harness::calls::outcome::returned_entry(tool_call, text, json)
+    }
+}
+
+pub(in crate::harness) fn request_about(
+    call: &PageCall,
+    tool: Option<&Definition>,
+    args: &Value,
+    request: &str,
+    reason: AskReason,
+) -> Object {
+    let capability = tool.and_then(|tool| tool.capability.as_deref());
+    request_of(&call.id(), &call.tool, capability, args, request, &reason.into())
+}
+
+/// `PermissionRequest` of the contract; `decide` gets it before there is a question.
+pub(in crate::harness) fn request_of(
+    tool_call: &str,
+    tool: &str,
+    capability: Option<&str>,
+    args: &Value,
+    request: &str,
+    reason: &Word<AskReason>,
+) -> Object {
+    let mut object = Object::new();
+    object
+        .text("requestId", request)
+        .text("toolCallId", tool_call)
+        .text("tool", tool)
+        .maybe_text("capability", capability)
+        .value("arguments", args.clone())
+        .text("explanation", explanation(reason.known()))
+        .text("reason", reason.as_str());
+    object
+}
+
+/// Why a person is asked, in words.
+fn explanation(reason: Option<AskReason>) -> &'static str {
+    match reason {
+        Some(AskReason::Destructive) => "It can destroy something.",
+        Some(AskReason::ExternalText) => {
+            "The conversation holds text from outside, and this tool can send something out."
+        }
+        Some(AskReason::Decide) => "The app wants you to decide.",
+        Some(AskReason::UnknownOutcome) => {
+            "The page went away while it ran. It may have taken effect already; allowing runs it again."
+        }
+        Some(AskReason::DefinitionChanged) => "The tool has changed since it was allowed.",
+        Some(AskReason::Policy) | None => "The app asks before it uses this tool.",
+    }
+}
+
+/// `PermissionRequest` of the contract.
+fn question_of(core: &Core, session: &str, run: &str, tool_call: &str) -> Option<Value> {
+    let folded = core.session(session)?;
+    let run = folded.run(run)?;
+    let (call, question) = run.questions().into_iter().find(|(call, _)| call.id == tool_call)?;
+    Some(told_question(core, folded, run, call, question))
+}
+
+fn told_question(
+    core: &Core,
+    folded: &session::Session,
+    run: &Run,
+    call: &Call,
+    question: &Question,
+) -> Value {
+    let args = core.repaired(folded, run, call);
+    // The tool may be gone since.
+    let capability = folded.tools.get(&call.name).and_then(|tool| tool.definition.capability.as_deref());
+    request_of(&call.id, &call.name, capability, &args, &question.id, &question.reason).done()
+}

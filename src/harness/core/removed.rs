@@ -1,0 +1,62 @@
+//! Sessions that somebody has removed.
+//!
+//! Decides how long a removal can be undone. Promises: until that is over the session is there for nobody but
+//! `undoRemove`. Leaves to others: who may remove (`session/`), and what goes when the time is over
+//! (`holding/removal`).
+
+use crate::error::ErrorInfo;
+use crate::harness::core::Core;
+use crate::harness::core::integrity::Head;
+use crate::harness::core::refused::no_session_for;
+use crate::ports::{Millis, Table, Write};
+use crate::protocol::Command;
+use serde_json::Value;
+
+impl Core {
+    /// When a session was removed, if it was.
+    pub(in crate::harness) fn removed_at(&self, session: &str) -> Option<Millis> {
+        match self.session(session) {
+            Some(session) => session.removed_at(),
+            None => removed_by(self.believed(session, self.sessions.head(session)?)?),
+        }
+    }
+
+    /// A removed session is not there for any command but the one that brings it back, as long as that can be.
+    pub(in crate::harness) fn must_be_there(
+        &self,
+        command: Command,
+        session: &str,
+        removed: Option<Millis>,
+    ) -> Result<(), ErrorInfo> {
+        let there = match (removed, command == Command::SessionsUndoRemove) {
+            (None, _) => true,
+            (Some(at), true) => self.now < at.saturating_add(UNDO_MS),
+            (Some(_), false) => false,
+        };
+        if there { Ok(()) } else { Err(no_session_for(command, session)) }
+    }
+
+    /// Removes a session that was changed from outside, at once: nothing in it says whose it is, and there is nothing to
+    /// bring back.
+    pub(in crate::harness) fn remove_broken(&mut self, session: &str) {
+        for table in [Table::Entries, Table::Heads, Table::Drafts] {
+            self.outbox.write(delete(table, session));
+        }
+        // What else there is of it goes with the removed ones.
+        self.sessions.set_head(session, Head::parse(r#"{"removed":0}"#));
+        self.forget_integrity(session);
+    }
+}
+
+/// How long a removal can be undone, in milliseconds.
+pub(in crate::harness) const UNDO_MS: Millis = 10_000;
+
+/// All rows of a session in a table go.
+pub(in crate::harness) fn delete(table: Table, session: &str) -> Write {
+    Write::DeletePrefix { table, prefix: vec![session.into()] }
+}
+
+/// When a session was removed, by its head.
+pub(in crate::harness) fn removed_by(head: &Value) -> Option<Millis> {
+    head.get("removed").and_then(Value::as_u64)
+}

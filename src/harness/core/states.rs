@@ -1,0 +1,50 @@
+//! How a session stands, as `sessions.status` and a list say it.
+//!
+//! Promises: what was changed from outside is shown as it is stored, with its verdict. Leaves to others: the record
+//! itself (`session/`), and what is known of signatures (`integrity`).
+
+use crate::error::ErrorInfo;
+use crate::harness::core::Core;
+use crate::harness::core::integrity::Head;
+use crate::harness::core::refused::no_session;
+use crate::journal::canonical::Integrity;
+use crate::object::Object;
+use crate::session;
+use crate::session::Session;
+use serde_json::Value;
+
+impl Core {
+    /// `{ session, hmac_status }`.
+    pub(in crate::harness) fn status_of(&self, session: &Session) -> Result<Value, ErrorInfo> {
+        let state = session.state().ok_or_else(|| no_session(&session.id))?;
+        Ok(self.with_integrity(&session.id, state))
+    }
+
+    /// The same of a session that is not believed.
+    pub(in crate::harness) fn status_by(&self, session: &str, head: &Head) -> Option<Value> {
+        Some(self.with_integrity(session, self.state_by(session, head)?))
+    }
+
+    pub(in crate::harness) fn with_integrity(&self, session: &str, state: Value) -> Value {
+        with_verdict(self.integrity(session), state)
+    }
+
+    /// `SessionState` of the contract, of a session that is not in our hands.
+    pub(in crate::harness) fn state_by(&self, session: &str, head: &Head) -> Option<Value> {
+        let record = match self.integrity(session) {
+            Integrity::Tampered => session::as_stored(session, head.record(), self.now),
+            _ => head.record()?.clone(),
+        };
+        Some(session::state_of(&record, head.value.get("usage")))
+    }
+}
+
+/// `{ session, hmac_status }`.
+pub(in crate::harness) fn with_verdict(verdict: Integrity, state: Value) -> Value {
+    Object::new().value("session", state).text("hmac_status", verdict.as_str()).done()
+}
+
+/// Whether a session is there for one task only, by its head.
+pub(in crate::harness) fn is_once(head: &Value) -> bool {
+    head.get("once") == Some(&Value::Bool(true))
+}

@@ -1,0 +1,180 @@
+//! Sessions that arrive: import and fork.
+//!
+//! Decides what the copy is called, and who holds the workspace that long. Its rows are written batch by batch, and the
+//! head at last: a session without a head is there for nobody. Promises: what did not arrive
+//! whole is taken away again, by the next start if need be; a copy never takes the place of another session. Leaves to
+//! others: the commands that it takes (`carry`), and how a copy becomes a session of its own (`session/carry`).
+
+use crate::error::{Code, ErrorInfo};
+use crate::harness::core::arrival::{ARRIVING, nothing_arrives};
+use crate::harness::core::integrity::{Head, row_write, signed_head};
+use crate::harness::core::removed::delete;
+use crate::harness::core::{Core, Lifecycle};
+use crate::harness::holding::Holding;
+use crate::harness::holding::start::Purpose;
+use crate::harness::runner::{Runner, begun_task};
+use crate::journal::canonical::Integrity;
+use crate::journal::{Ask, Entry, Row};
+use crate::object::Object;
+use crate::ports::{Table, Write};
+use crate::rooms::{Room, enter};
+use crate::session::carry::adopt;
+
+/// One session arrives at a time.
+pub(in crate::harness) fn must_be_alone(core: &Core) -> Result<(), ErrorInfo> {
+    match &core.sessions.arrival {
+        Some(arrival) if arrival.id.is_some() || arrival.waiting.is_some() => {
+            let error = ErrorInfo::new(Code::Busy, "another session arrives");
+            Err(error.hint("wait until that import or fork is over"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes the next row of the session that arrives.
+pub(in crate::harness) fn write_line(core: &mut Core, line: &str) -> Result<(), ErrorInfo> {
+    let arrival = core.sessions.arrival.as_mut().ok_or_else(nothing_arrives)?;
+    let id = arrival.id.as_deref().ok_or_else(nothing_arrives)?;
+    // What was read before need not be what comes now.
+    let row = Row::from_line(line).filter(|row| row.follows(&arrival.hash)).ok_or_else(changed)?;
+    arrival.written += 1;
+    arrival.hash = row.hash().into();
+    let key = vec![id.into(), arrival.written.into()];
+    // Its runs and tasks are found by their ids; those of a second copy are the first one's.
+    let own = id == arrival.session.id && arrival.written > arrival.session.copied_at();
+    let owner = own.then(|| id.to_owned());
+    core.outbox.write(Write::Put { table: Table::Entries, key, value: row.stored() });
+    if let Some(id) = owner {
+        let (header, entry) = row.read()?;
+        if let ("prompt" | "taken" | "adopted" | "delegated", Some(run)) = (header.kind.as_str(), &header.run)
+        {
+            core.can_be_found(&id, run);
+        }
+        if let Some(Entry::Recorded { record, .. }) = &entry
+            && let Some(task) = begun_task(record)
+        {
+            core.can_be_found(&id, task);
+        }
+    }
+    Ok(())
+}
+
+impl Holding {
+    /// Admits the session that was read: gives it an id, and takes the workspace if no agent has it.
+    #[inline(never)]
+    pub(in crate::harness) fn admit(
+        &mut self,
+        core: &mut Core,
+        runner: &mut Runner,
+        command: u32,
+    ) -> Result<(), ErrorInfo> {
+        enter(Room::Carry);
+        let arrival = core.sessions.arrival.as_mut().filter(|arrival| arrival.id.is_none());
+        arrival.ok_or_else(nothing_arrives)?.waiting = Some(command);
+        if core.state.lifecycle == Lifecycle::Running {
+            self.let_in(core, runner);
+        } else {
+            self.begin(core, Purpose::Arrival);
+        }
+        Ok(())
+    }
+
+    /// The workspace is ours: the session that arrives gets its place.
+    #[inline(never)]
+    pub(in crate::harness) fn let_in(&mut self, core: &mut Core, runner: &mut Runner) {
+        enter(Room::Carry);
+        let Some(arrival) = &mut core.sessions.arrival else { return };
+        let Some(command) = arrival.waiting.take() else { return };
+        let (rows, own) = (std::mem::take(&mut arrival.rows), arrival.session.id.clone());
+        let id = runner.free_id(core, &own);
+        if let Some(arrival) = &mut core.sessions.arrival {
+            arrival.id = Some(id.clone());
+        }
+        let put = Write::Put { table: Table::Meta, key: vec![ARRIVING.into()], value: id.clone() };
+        core.outbox.write(put);
+        core.outbox.write(delete(Table::Entries, &id));
+        if core.sessions.arrival.as_ref().is_some_and(|arrival| arrival.what == Ask::Import) {
+            return core.reply_value(command, &Object::new().text("id", &id).done());
+        }
+        // Its rows are here already, and are those that are stored.
+        for (value, seq) in rows.into_iter().zip(1..) {
+            let key = vec![id.as_str().into(), u64::into(seq)];
+            core.outbox.write(Write::Put { table: Table::Entries, key, value });
+        }
+        if let Err(error) = self.settle_in(core, runner, command) {
+            self.turn_away(core, runner);
+            core.reply_now(command, Err(error));
+        }
+    }
+
+    /// All is written but what makes the copy a session of its own.
+    pub(in crate::harness) fn settle_in(
+        &mut self,
+        core: &mut Core,
+        runner: &mut Runner,
+        command: u32,
+    ) -> Result<(), ErrorInfo> {
+        let mut args = core.as_operator()?;
+        let Some(arrival) = &core.sessions.arrival else { return Err(nothing_arrives()) };
+        let recorded = arrival.session.record().is_some();
+        if !recorded {
+            args.text("projectId", &core.options.name);
+        }
+        match &arrival.provider {
+            Some(provider) => {
+                args.text("provider", provider).text("providerId", provider);
+                args.maybe_text("modelId", runner.setup.config.model_id(Some(provider)));
+            }
+            None if !recorded => _ = args.text("providerId", &runner.setup.provider_name()),
+            // Names of providers are those of a workspace: what comes from a file is answered by the one that is asked first.
+            None if arrival.what == Ask::Import && core.state.lifecycle == Lifecycle::Running => {
+                args.text("providerId", &runner.setup.provider_name());
+                args.maybe_text("modelId", runner.setup.config.model_id(None));
+            }
+            None => {}
+        }
+        let Some(arrival) = &mut core.sessions.arrival else { return Err(nothing_arrives()) };
+        let id = arrival.id.clone().unwrap_or_default();
+        args.text("id", &id).value("from", arrival.from.clone());
+        if arrival.imported {
+            args.flag("imported", true);
+        }
+        args.maybe_text(
+            "integrity",
+            Some(arrival.integrity.as_str()).filter(|_| arrival.integrity != Integrity::Verified),
+        );
+        let made = adopt(&mut arrival.session, core.now, arrival.what, &id, args.done())?;
+        let Some(arrival) = core.sessions.arrival.take() else { return Err(nothing_arrives()) };
+        for (seq, row, entry) in made {
+            core.outbox.write(row_write(&id, seq, &row, &entry));
+        }
+        let head = Head::of(&arrival.session, core.now);
+        core.outbox.write(signed_head(&id, &head));
+        core.sessions.set_head(&id, head);
+        core.outbox.write(delete(Table::Meta, ARRIVING));
+        core.outbox.strictly();
+        core.reply_value(command, &arrival.session.state().unwrap_or_default());
+        self.leave_workspace(core, runner);
+        Ok(())
+    }
+
+    /// Takes away what was written of a session that does not arrive.
+    pub(in crate::harness) fn turn_away(&mut self, core: &mut Core, runner: &mut Runner) {
+        let admitted = core.sessions.arrival.take_if(|arrival| arrival.id.is_some());
+        let Some(id) = admitted.and_then(|arrival| arrival.id) else { return };
+        core.outbox.write(delete(Table::Entries, &id));
+        core.outbox.write(delete(Table::Meta, ARRIVING));
+        self.leave_workspace(core, runner);
+    }
+
+    /// Lets the workspace go if it was borrowed for an arrival.
+    fn leave_workspace(&mut self, core: &mut Core, runner: &mut Runner) {
+        if self.start.take_if(|start| matches!(start.purpose, Purpose::Arrival)).is_some() {
+            self.give_back(core, runner);
+        }
+    }
+}
+
+pub(in crate::harness) fn changed() -> ErrorInfo {
+    ErrorInfo::new(Code::Corrupt, "the file has changed while it was read").hint("import it again")
+}

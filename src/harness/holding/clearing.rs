@@ -1,0 +1,60 @@
+//! Conversations that are cleared.
+//!
+//! Promises: first in the journal's word, then its content in the database; what was not erased then, the next start
+//! erases. Leaves to others: which rows have content (`core/stored`).
+
+use crate::error::ErrorInfo;
+use crate::harness::core::{Core, Lifecycle};
+use crate::harness::holding::Holding;
+use crate::harness::reads::{After, Reads};
+use crate::harness::runner::Runner;
+use crate::journal::{Entry, StoppedBy};
+use crate::ports::{Read, Table};
+use crate::rooms::{Room, enter};
+
+impl Holding {
+    /// Erases a conversation: first in the journal's word, then its content in the database. A door of the room `past`.
+    #[inline(never)]
+    pub(in crate::harness) fn clear(
+        &mut self,
+        core: &mut Core,
+        runner: &mut Runner,
+        reads: &mut Reads,
+        command: u32,
+        session: &str,
+    ) {
+        enter(Room::Past);
+        runner.interrupt_session(core, session, StoppedBy::Cleared, true);
+        let Some(sums) = core.session(session).map(|session| session.sums) else { return };
+        runner.append(core, session, None, &Entry::Cleared { sums });
+        core.answer_waiters(session);
+        runner.advance(core, session);
+        core.outbox.strictly();
+        if let Some(slot) = core.sessions.get_mut(session) {
+            slot.transcripts.clear();
+        }
+        if core.sessions.is_watched(session) {
+            runner.calls.tell_history(core, session);
+        }
+        reads.read_after_commit(
+            core,
+            vec![Read::all(Table::Entries, vec![session.into()]), Read::all(Table::Files, Vec::new())],
+            After::Erase { command, session: session.into() },
+        );
+    }
+
+    /// A clearing is over. What it could not erase, the next start erases.
+    pub(in crate::harness) fn erased(
+        &mut self,
+        core: &mut Core,
+        runner: &mut Runner,
+        command: u32,
+        result: Result<Option<String>, ErrorInfo>,
+    ) {
+        core.reply(command, result);
+        // The conversation of a harness that does not run was only borrowed.
+        if core.state.lifecycle != Lifecycle::Running {
+            self.give_back(core, runner);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Removed sessions, until nothing is left of them.
+//!
+//! Decides what goes when a removal can no longer be undone. Promises: afterwards no row speaks of the session. The holder
+//! of that moment sees to it, be it at a later start. Leaves to others: how long that is (`core/removed`).
+
+use crate::harness::core::removed::{UNDO_MS, delete};
+use crate::harness::core::{Core, Lifecycle};
+use crate::harness::holding::Holding;
+use crate::harness::holding::start::Purpose;
+use crate::harness::reads::Reads;
+use crate::harness::runner::Runner;
+use crate::list::Listed;
+use crate::ports::{Millis, Rows, Table, Write};
+
+impl Holding {
+    /// When the first removed session is to go, if one is.
+    pub(in crate::harness) fn removal_due(&self, core: &Core) -> Option<Millis> {
+        let can = matches!(core.state.lifecycle, Lifecycle::Running | Lifecycle::Stopped);
+        if !can || self.start.is_some() || self.closing.is_some() {
+            return None;
+        }
+        let removed = core.sessions.heads().filter_map(|(session, _)| core.removed_at(session));
+        removed.min().map(|at| at.saturating_add(UNDO_MS))
+    }
+
+    /// Erases what can no longer be brought back; borrows the workspace for it where no agent runs.
+    pub(in crate::harness) fn end_removals(&mut self, core: &mut Core, reads: &mut Reads) {
+        if self.removal_due(core).is_none_or(|due| due > core.now) {
+            return;
+        }
+        if core.state.lifecycle == Lifecycle::Running {
+            reads.look_for_remains(core);
+        } else {
+            self.begin(core, Purpose::Sweep);
+        }
+    }
+
+    /// Nothing is left of the removed sessions. `rows`: which session each run is of, and the files.
+    pub(in crate::harness) fn erase_removed(&mut self, core: &mut Core, runner: &mut Runner, rows: &[Rows]) {
+        let over = |at: Millis| at.saturating_add(UNDO_MS) <= core.now;
+        let is_over = |session: &&str| core.removed_at(session).is_some_and(over);
+        let gone: Vec<String> =
+            core.sessions.heads().map(|(session, _)| session).filter(is_over).map(Into::into).list();
+        let empty = Rows::new();
+        let part = |n: usize| rows.get(n).unwrap_or(&empty);
+        for (key, session) in part(0) {
+            if gone.contains(session) {
+                core.outbox.write(Write::DeletePrefix { table: Table::Meta, prefix: key.clone() });
+            }
+        }
+        for session in &gone {
+            for table in [Table::Entries, Table::Heads, Table::Drafts] {
+                core.outbox.write(delete(table, session));
+            }
+        }
+        for session in &gone {
+            core.sessions.remove(session);
+        }
+        let files = part(1).iter().map(|(key, _)| key.clone()).list();
+        runner.sweep_files(core, &files);
+        core.outbox.strictly();
+        if core.state.lifecycle != Lifecycle::Running {
+            self.give_back(core, runner);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A session was read for a command: what follows.
+//!
+//! Decides what the command is answered from: those rows, what is in our hands held against what is stored, or the session
+//! folded anew; or that it is carried out, in a session that is taken for it or in a workspace that is borrowed. Leaves to
+//! others: what is read, and whether it can be believed (`reads/look`).
+
+use crate::error::{Code, ErrorInfo};
+use crate::harness::Harness;
+use crate::harness::core::refused::no_session_for;
+use crate::harness::core::removed::removed_by;
+use crate::harness::core::states::is_once;
+use crate::harness::core::{DEFAULT_SESSION, Lifecycle, stored};
+use crate::harness::gate::must_be_shown;
+use crate::harness::reads::Waiting;
+use crate::harness::reads::look::{Stored, load};
+use crate::ports::Rows;
+use crate::protocol::{Command, Need, Source};
+use crate::session::Session;
+
+impl Harness {
+    /// The row that says which session a run belongs to was read.
+    pub(in crate::harness) fn found(&mut self, mut waiting: Waiting, rows: &[Rows]) {
+        let row = rows.first().and_then(|rows| rows.first());
+        waiting.session = row.map_or_else(|| DEFAULT_SESSION.into(), |(_, session)| session.clone());
+        if !self.core.sessions.has(&waiting.session) || waiting.by_rows() {
+            return self.reads.look_at(&mut self.core, waiting);
+        }
+        let command = waiting.command;
+        if let Err(error) = self.dispatch_waiting(waiting) {
+            self.core.reply_now(command, Err(error));
+        }
+    }
+
+    /// Nothing is stored of the session that a command would read.
+    pub(in crate::harness) fn look_at_nothing(&mut self, waiting: Waiting) -> Result<(), ErrorInfo> {
+        self.core.by = waiting.by.clone();
+        let Waiting { command, session, request, .. } = &waiting;
+        // A start may have come first.
+        if self.core.sessions.has(session) {
+            return self.dispatch_waiting(waiting);
+        }
+        if session != DEFAULT_SESSION {
+            return Err(no_session_for(request.command, session));
+        }
+        let none = Session::with(session, &self.core.sessions.engine);
+        self.runner.calls.answer_look(&mut self.core, *command, &none, request)
+    }
+
+    /// The session of a command was read.
+    pub(in crate::harness) fn look(
+        &mut self,
+        waiting: Waiting,
+        rows: &[Rows],
+        signatures: Option<&[String]>,
+    ) {
+        let command = waiting.command;
+        if let Err(error) = self.looked(waiting, rows, signatures) {
+            self.core.reply_now(command, Err(error));
+        }
+    }
+
+    fn looked(
+        &mut self,
+        mut waiting: Waiting,
+        rows: &[Rows],
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
+        // What is still being brought in is not there yet.
+        let arrives = rows.get(3).is_some_and(|ids| ids.iter().any(|(_, id)| *id == waiting.session));
+        let stored = Stored::of(if arrives { &[] } else { rows });
+        let once = stored.believed_head(&self.core, &waiting).is_some_and(is_once);
+        must_be_shown(&waiting.request, &waiting.session, once)?;
+        match waiting.request.command.row().source {
+            Source::Rows => return self.reads.answer_by_rows(&mut self.core, waiting, &stored, signatures),
+            Source::Journal => {
+                stored.must_be_stored(&self.core, &waiting)?;
+                let whole = load(&waiting.session, &self.core, &stored)?;
+                stored.must_be_as_signed(&self.core, &waiting, signatures)?;
+                return self.fork(waiting, stored.entries(), whole);
+            }
+            // A start may have come first, and know more than this.
+            Source::End if self.core.sessions.has(&waiting.session) => {
+                return stored.answer_status(&mut self.core, &waiting, signatures);
+            }
+            Source::Fold if self.core.sessions.has(&waiting.session) => {
+                return self.dispatch_waiting(waiting);
+            }
+            Source::End | Source::Fold => {}
+        }
+        if let Some(tail) = waiting.tail.take() {
+            self.core.integrity(&waiting.session).accept("agent session state", &waiting.session)?;
+            let removed = stored.believed_head(&self.core, &waiting).and_then(removed_by);
+            self.core.must_be_there(waiting.request.command, &waiting.session, removed)?;
+            return match self.reads.look_further(&mut self.core, &self.runner.calls, waiting, tail, rows)? {
+                Some((waiting, rows)) => self.answer_whole(waiting, &Stored::of(&rows), None),
+                None => Ok(()),
+            };
+        }
+        self.answer_whole(waiting, &stored, signatures)
+    }
+
+    /// All of a session that is not in our hands is there: it is taken to work in it, or only looked at.
+    fn answer_whole(
+        &mut self,
+        waiting: Waiting,
+        stored: &Stored,
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
+        let session = &waiting.session;
+        if stored.entries().is_empty() && stored.head.is_none() && session != DEFAULT_SESSION {
+            return Err(no_session_for(waiting.request.command, session));
+        }
+        match waiting.request.need() {
+            Need::Read => stored.answer_folded(&mut self.core, &mut self.runner.calls, &waiting, signatures),
+            _ if self.core.state.lifecycle == Lifecycle::Running => self.take_for(waiting, stored.rows),
+            Need::Write => self.write_once(waiting, stored),
+            _ => self.dispatch_waiting(waiting),
+        }
+    }
+
+    /// Writes to a session while no agent runs, by borrowing the workspace for it, if there is something to write.
+    fn write_once(&mut self, waiting: Waiting, stored: &Stored) -> Result<(), ErrorInfo> {
+        match load(&waiting.session, &self.core, stored) {
+            Ok(folded) => {
+                self.core.must_be_there(waiting.request.command, &waiting.session, folded.removed_at())?;
+                let empty =
+                    folded.runs.is_empty() && stored::erasures(&waiting.session, stored.entries()).is_empty();
+                if waiting.request.command == Command::ClearConversation && empty {
+                    self.core.reply_now(waiting.command, Ok(None));
+                } else if self.holding.start.is_some() {
+                    // The agent was started meanwhile: it is done then.
+                    self.deferred.push((self.core.now, waiting.input()));
+                } else {
+                    self.holding.borrow_for(&mut self.core, waiting);
+                }
+                Ok(())
+            }
+            // All that can be done with it is to remove it.
+            Err(error)
+                if waiting.request.command == Command::SessionsRemove
+                    && self.holding.start.is_none()
+                    && error.code == Code::Corrupt =>
+            {
+                self.holding.borrow_for(&mut self.core, waiting);
+                Ok(())
+            }
+            Err(error) => stored.answer_broken(&mut self.core, &waiting, error),
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! Sessions that are read for a command.
+//!
+//! Decides what is read of a session for it (rows, the journal's end, all of it), and what is made of it: rows that do not
+//! follow each other, or do not lead to where the head says, are a broken session. Promises: what is broken is told as
+//! that and never believed; a read changes nothing. Leaves to others: who may give the command (`gate`), what follows
+//! (`looks`), how far back a page of a conversation reaches (`tail`), and taking a session (`holding/take`).
+
+use crate::error::{Code, ErrorInfo};
+use crate::harness::action::Action;
+use crate::harness::calls::Calls;
+use crate::harness::core::arrival::ARRIVING;
+use crate::harness::core::integrity::{Head, changed_event};
+use crate::harness::core::refused::{no_session, no_session_for};
+use crate::harness::core::removed::removed_by;
+use crate::harness::core::{Core, Lifecycle, stored};
+use crate::harness::reads::carried::PAGE;
+use crate::harness::reads::tail::is_a_page;
+use crate::harness::reads::told::{left_by, told_rows};
+use crate::harness::reads::{After, Reads, Waiting, carried};
+use crate::journal::canonical::Integrity;
+use crate::journal::{Entry, GENESIS, Row};
+use crate::json;
+use crate::object::Object;
+use crate::ports::{Key, Part, Read, Rows, Table};
+use crate::protocol::args::whole;
+use crate::protocol::{Command, Request, Source};
+use crate::session::record::Record;
+use crate::session::{Session, record};
+use serde_json::Value;
+
+/// How many rows are read at first to find events among them.
+const EVENT_ROWS: u64 = 512;
+
+/// What is stored of a session, as it was read for a command: its entries, its head, the drafts of its run.
+pub(in crate::harness) struct Stored<'a> {
+    pub rows: &'a [Rows],
+    pub head: Option<Head>,
+}
+
+impl<'a> Stored<'a> {
+    pub(in crate::harness) fn of(rows: &'a [Rows]) -> Stored<'a> {
+        let mut stored = Stored { rows, head: None };
+        stored.head = stored.head_row().map(Head::parse);
+        stored
+    }
+
+    fn part(&self, n: usize) -> &'a Rows {
+        static NONE: Rows = Rows::new();
+        self.rows.get(n).unwrap_or(&NONE)
+    }
+
+    pub(in crate::harness) fn entries(&self) -> &'a Rows {
+        self.part(0)
+    }
+
+    pub(in crate::harness) fn head_row(&self) -> Option<&'a str> {
+        self.part(1).first().map(|(_, row)| row.as_str())
+    }
+
+    pub(in crate::harness) fn drafts(&self) -> &'a Rows {
+        self.part(2)
+    }
+
+    /// What the head says that was read for a command, unless somebody has changed it.
+    pub(in crate::harness) fn believed_head(&self, core: &Core, waiting: &Waiting) -> Option<&Value> {
+        core.believed(&waiting.session, self.head.as_ref()?)
+    }
+
+    /// Whether what was signed among these rows is what was written.
+    pub(in crate::harness) fn must_be_as_signed(
+        &self,
+        core: &Core,
+        waiting: &Waiting,
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
+        let signed = core.head_integrity(&waiting.session) == Integrity::Verified;
+        let changed = changed_event(self.entries(), signatures, signed);
+        changed.map_or(Ok(()), |event| Integrity::Tampered.accept("agent session event", &event))
+    }
+
+    /// Whether there is a session of that name to be read, and it was not removed.
+    pub(in crate::harness) fn must_be_stored(
+        &self,
+        core: &Core,
+        waiting: &Waiting,
+    ) -> Result<&Head, ErrorInfo> {
+        let Some(head) = &self.head else {
+            return Err(if self.entries().is_empty() {
+                no_session_for(waiting.request.command, &waiting.session)
+            } else {
+                no_end()
+            });
+        };
+        let removed = self.believed_head(core, waiting).and_then(removed_by);
+        core.must_be_there(waiting.request.command, &waiting.session, removed)?;
+        Ok(head)
+    }
+
+    /// How a session in our hands stands, held against what is stored of it.
+    pub(in crate::harness) fn answer_status(
+        &self,
+        core: &mut Core,
+        waiting: &Waiting,
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
+        let session = &waiting.session;
+        let state = core.session(session).and_then(Session::state).ok_or_else(|| no_session(session))?;
+        let head = self.head.as_ref().ok_or_else(|| no_session(session))?;
+        let as_written = core.is_as_written(session, head, waiting.asked);
+        let signed = self.must_be_as_signed(core, waiting, signatures);
+        // Where the journal ended when it was asked for, it may not end any more.
+        let first = self.entries().first().and_then(|(key, _)| number(key)).unwrap_or(u64::MAX);
+        let end = first.min(head.seq());
+        if !as_written || signed.and_then(|()| check_chain(self.entries(), head, end, None)).is_err() {
+            core.found_out(session);
+        }
+        let status = match core.status_by(session, head) {
+            Some(stored) if !as_written => stored,
+            _ => core.with_integrity(session, state),
+        };
+        core.reply_value(waiting.command, &status);
+        Ok(())
+    }
+
+    /// What lies there is not what was written: its status is shown as it is stored, and nothing of it is believed.
+    pub(in crate::harness) fn answer_broken(
+        &self,
+        core: &mut Core,
+        waiting: &Waiting,
+        error: ErrorInfo,
+    ) -> Result<(), ErrorInfo> {
+        core.found_out(&waiting.session);
+        let shows = waiting.request.command.row().source == Source::End && error.code == Code::Corrupt;
+        let status = self.head.as_ref().filter(|_| shows);
+        let status = status.and_then(|head| core.status_by(&waiting.session, head)).ok_or(error)?;
+        core.reply_value(waiting.command, &status);
+        Ok(())
+    }
+
+    /// Answers from a session that was folded for this and is let go again.
+    pub(in crate::harness) fn answer_folded(
+        &self,
+        core: &mut Core,
+        calls: &mut Calls,
+        waiting: &Waiting,
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
+        let Waiting { command, session, request, .. } = waiting;
+        let signed = match request.command.row().source {
+            Source::End => self.must_be_as_signed(core, waiting, signatures),
+            _ => Ok(()),
+        };
+        let mut folded = match load(session, core, self).and_then(|folded| signed.map(|()| folded)) {
+            Ok(folded) => folded,
+            Err(error) => return self.answer_broken(core, waiting, error),
+        };
+        core.must_be_there(request.command, session, folded.removed_at())?;
+        // What a lost page left reads as it will once the agent is started; here it is only looked at.
+        let working = folded.current().filter(|run| run.working() && waiting.held != Some(true));
+        if let Some(run) = working.map(|run| run.id.clone()) {
+            let blocks = stored::from_drafts(&run, self.drafts());
+            folded.append(core.now, Some(&run), &Entry::Lost { blocks })?;
+        }
+        calls.answer_look(core, *command, &folded, request)
+    }
+}
+
+impl Reads {
+    /// Reads which session a run belongs to.
+    pub(in crate::harness) fn look_for_run(&mut self, core: &mut Core, run: &str, waiting: Waiting) {
+        let row = Read::all(Table::Meta, vec!["run".into(), run.into()]);
+        self.read_after_commit(core, vec![row], After::Find(Box::new(waiting)));
+    }
+
+    /// Reads as many rows of a journal as a command asks for.
+    pub(in crate::harness) fn look_at_page(&mut self, core: &mut Core, mut waiting: Waiting) {
+        let limit = number_in(&waiting.request, "limit");
+        // There are other rows between events.
+        let rows = match waiting.request.command {
+            Command::SessionsExport => Some(PAGE),
+            Command::SessionsJournal => limit,
+            _ => limit.map(|_| EVENT_ROWS),
+        };
+        waiting.until = rows.map(|rows| rows_from(&waiting.request).saturating_add(rows));
+        self.look_at_rows(core, waiting);
+    }
+
+    /// Reads rows of a journal, and its head.
+    fn look_at_rows(&mut self, core: &mut Core, waiting: Waiting) {
+        // The row before is what the first one follows.
+        let from = rows_from(&waiting.request).saturating_sub(1);
+        let until = waiting.until;
+        self.look_at_entries(core, waiting, Some(from), until);
+    }
+
+    /// Reads the whole journal, and its head.
+    pub(in crate::harness) fn look_at_journal(&mut self, core: &mut Core, waiting: Waiting) {
+        self.look_at_entries(core, waiting, None, None);
+    }
+
+    /// Reads what is stored of a session that is in our hands, where its journal ends: how it stands is known; whether
+    /// somebody has changed what is stored, is not.
+    pub(in crate::harness) fn look_at_stored_end(&mut self, core: &mut Core, waiting: Waiting) {
+        let seq = core.session(&waiting.session).map(Session::seq);
+        self.look_at_entries(core, waiting, seq, None);
+    }
+
+    /// What was done before is told with the rest: it is read behind the commits that are on their way.
+    fn look_at_entries(&mut self, core: &mut Core, waiting: Waiting, from: Option<u64>, until: Option<u64>) {
+        let of = |table| Read::all(table, vec![waiting.session.as_str().into()]);
+        let reads = vec![Read { from, until, ..of(Table::Entries) }, of(Table::Heads)];
+        self.read_after_commit(core, reads, After::Look(Box::new(waiting)));
+    }
+
+    /// What another tab works on is not lost: where no agent runs here, that is asked first.
+    pub(in crate::harness) fn peek(&mut self, core: &mut Core, after: After) {
+        if self.peeking.is_empty() {
+            core.outbox.act(Action::Peek);
+        }
+        self.peeking.push(after);
+    }
+
+    /// Reads a session that is not in our hands.
+    pub(in crate::harness) fn look_at(&mut self, core: &mut Core, waiting: Waiting) {
+        if waiting.held.is_none() && core.state.lifecycle != Lifecycle::Running {
+            return self.peek(core, After::Look(Box::new(waiting)));
+        }
+        if is_a_page(&waiting) {
+            return self.look_at_end(core, waiting);
+        }
+        let of = |table: Table| Read::all(table, vec![waiting.session.as_str().into()]);
+        let arriving = Read::all(Table::Meta, vec![ARRIVING.into()]);
+        let reads = vec![of(Table::Entries), of(Table::Heads), of(Table::Drafts), arriving];
+        self.read(core, reads, After::Look(Box::new(waiting)));
+    }
+
+    /// Answers from the rows of a journal, also where another tab holds the session.
+    pub(in crate::harness) fn answer_by_rows(
+        &mut self,
+        core: &mut Core,
+        mut waiting: Waiting,
+        stored: &Stored,
+        signatures: Option<&[String]>,
+    ) -> Result<(), ErrorInfo> {
+        let head = stored.must_be_stored(core, &waiting)?;
+        let Waiting { command, session, request, until, .. } = &waiting;
+        let (rows, from, until) = (stored.entries(), rows_from(request), *until);
+        // What comes before the change can still be read.
+        core.head_integrity(session).accept("agent session state", session)?;
+        let signed = stored.must_be_as_signed(core, &waiting, signatures);
+        if let Err(error) = signed.and_then(|()| check_chain(rows, head, from.saturating_sub(1), until)) {
+            if error.code == Code::Corrupt {
+                core.found_out(session);
+            }
+            return Err(error);
+        }
+        let before = |(key, _): &&(Key, String)| key.get(1) < Some(&Part::Number(from));
+        let shown = rows.get(rows.iter().take_while(before).count()..).unwrap_or_default();
+        let limit = number_in(request, "limit");
+        let told = match request.command {
+            Command::SessionsExport => {
+                carried::page(request.args(), shown, stored.head_row().unwrap_or_default())?
+            }
+            Command::SessionsTask | Command::SessionsLeft => task(core, &waiting, shown)?,
+            command => told_rows(command, limit, shown)?,
+        };
+        // Too few of these rows were events, and there are more.
+        if let (Some(until), Some(limit)) = (until, limit)
+            && until <= head.seq()
+            && (json::items(&told).len() as u64) < limit
+        {
+            waiting.until = Some(from.saturating_add((until - from).saturating_mul(4)));
+            self.look_at_rows(core, waiting);
+            return Ok(());
+        }
+        core.reply_now(*command, Ok(Some(json::json(&told))));
+        Ok(())
+    }
+}
+
+/// A run by its id or its task's: as it was kept, or as it stands.
+fn task(core: &Core, waiting: &Waiting, rows: &[(Key, String)]) -> Result<Value, ErrorInfo> {
+    let Waiting { session, request, .. } = waiting;
+    let id = request.args().needed("id");
+    if let Some(mut left) = left_by(id, rows)? {
+        let run = left.get_mut("run").filter(|_| request.command == Command::SessionsTask).map(Value::take);
+        return Ok(run.map_or(left, |run| with_dropped(core, run)));
+    }
+    let open = match core.session(session) {
+        Some(session) => session.open_task(id),
+        None => {
+            let texts = rows.iter().map(|(_, text)| text.as_str());
+            Session::load(session, &core.sessions.engine, texts)?.open_task(id)
+        }
+    };
+    open.map(|run| with_dropped(core, run)).ok_or_else(|| record::unknown("task run", id))
+}
+
+/// The record of a run, with how much came too late for it while this page has worked on it.
+fn with_dropped(core: &Core, run: Value) -> Value {
+    let id = run.get("id").and_then(Value::as_str).unwrap_or_default();
+    let dropped = Some(core.runs.dropped(id)).filter(|dropped| *dropped > 0);
+    Object::new().maybe("dropped", dropped.map(Value::from)).all(run).done()
+}
+
+/// From which row on a command reads.
+fn rows_from(request: &Request) -> u64 {
+    number_in(request, "from").unwrap_or_default()
+}
+
+/// A whole number among the arguments; not all commands that read rows have it.
+fn number_in(request: &Request, name: &str) -> Option<u64> {
+    request.args().all().get(name).and_then(whole)
+}
+
+/// The number of a journal's row, by its key.
+fn number(key: &Key) -> Option<u64> {
+    match key.get(1) {
+        Some(Part::Number(seq)) => Some(*seq),
+        _ => None,
+    }
+}
+
+/// Whether the rows that were read from `from` on and before `until` are all there, follow each other, and lead to where the
+/// head says.
+fn check_chain(rows: &Rows, head: &Head, from: u64, until: Option<u64>) -> Result<(), ErrorInfo> {
+    let first = from.max(1);
+    let mut before: Option<(u64, String)> = None;
+    for (key, text) in rows {
+        let Some(seq) = number(key) else { continue };
+        let row = Row::from_text(text)?;
+        let follows = match &before {
+            Some((last, hash)) => *last + 1 == seq && row.follows(hash),
+            None if seq != first => false,
+            None if seq == 1 => row.follows(GENESIS),
+            // It is there for the one behind it; what is before it is not read.
+            None => row.has_its_content(),
+        };
+        if !follows {
+            let message = ["journal row ", &seq.to_string(), " does not follow the one before it"].concat();
+            return Err(ErrorInfo::new(Code::Corrupt, message).hint("the database was changed from outside"));
+        }
+        before = Some((seq, row.hash().into()));
+    }
+    let last = until.map_or(head.seq(), |until| head.seq().min(until.saturating_sub(1)));
+    let end = before.map_or((0, String::new()), |end| end);
+    let hash = head.value.get("hash").and_then(Value::as_str);
+    let ends = end.0 == last && (last < head.seq() || Some(end.1.as_str()) == hash);
+    if ends || first > last { Ok(()) } else { Err(no_end()) }
+}
+
+/// Rows are missing, or their head is.
+fn no_end() -> ErrorInfo {
+    ErrorInfo::new(Code::Corrupt, "the journal's end does not agree with its head")
+        .hint("the database was changed from outside: remove the session, or delete the workspace if it is the first one")
+}
+
+/// Folds a session's rows and holds them against its head.
+pub(in crate::harness) fn load(id: &str, core: &Core, stored: &Stored) -> Result<Session, ErrorInfo> {
+    core.integrity(id).accept("agent session state", id)?;
+    let texts = stored.entries().iter().map(|(_, text)| text.as_str());
+    let session = Session::load(id, &core.sessions.engine, texts)?;
+    let record = session.record().map(Record::json);
+    if record.as_ref().is_some_and(|record| record.get("id").and_then(Value::as_str) != Some(id)) {
+        let error = ErrorInfo::new(Code::Corrupt, "these rows are another session's");
+        return Err(error.hint("they were copied in the database: export and import copy a session"));
+    }
+    let agrees = |head: &Head| session.agrees_with(&head.value) && head.record() == record.as_ref();
+    if stored.head.as_ref().map_or(!stored.entries().is_empty(), |head| !agrees(head)) {
+        return Err(no_end());
+    }
+    Ok(session)
+}

@@ -1,0 +1,83 @@
+//! What the rows of a journal say for themselves: events, receipts, handoffs, and what a run that is over has left.
+//!
+//! Leaves to others: whether these rows can be believed (`look`).
+
+use crate::error::ErrorInfo;
+use crate::harness::core::integrity::bare;
+use crate::journal::{Entry, RecordKind, Row};
+use crate::list::Listed;
+use crate::object::Object;
+use crate::ports::Key;
+use crate::protocol::Command;
+use serde_json::Value;
+
+/// What a run that is over has left in these rows, by its id or its task's: `{ run, receipts, handoff }`.
+pub(in crate::harness) fn left_by(id: &str, rows: &[(Key, String)]) -> Result<Option<Value>, ErrorInfo> {
+    let mut receipts: Vec<(String, Value)> = Vec::new();
+    let mut task = None;
+    for (_, text) in rows {
+        let (header, entry) = Row::from_text(text)?.read()?;
+        let (Some(run), Some(Entry::Recorded { what, record })) = (header.run, entry) else { continue };
+        match what.known() {
+            Some(RecordKind::Receipt) => receipts.push((run, record)),
+            Some(RecordKind::Run)
+                if run == id || record.get("task_id").and_then(Value::as_str) == Some(id) =>
+            {
+                task = Some((run, record));
+            }
+            Some(RecordKind::Handoff) => {
+                if let Some((run, task)) = task.take() {
+                    let of_run = receipts.into_iter().filter(|(of, _)| *of == run);
+                    let receipts = of_run.map(|(_, receipt)| receipt).list();
+                    let mut left = Object::new();
+                    left.value("run", task).value("receipts", receipts.into());
+                    return Ok(Some(left.value("handoff", record).done()));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// What the rows of a session say: `SessionEvent`s of the contract, or what was put on record.
+pub(in crate::harness) fn told_rows(
+    command: Command,
+    limit: Option<u64>,
+    rows: &[(Key, String)],
+) -> Result<Value, ErrorInfo> {
+    let limit = limit.unwrap_or(u64::MAX);
+    let wanted = match command {
+        Command::SessionsEvents => Some(RecordKind::Event),
+        Command::SessionsReceipts => Some(RecordKind::Receipt),
+        Command::SessionsHandoffs => Some(RecordKind::Handoff),
+        _ => None,
+    };
+    let mut told: Vec<Value> = Vec::new();
+    for (_, text) in rows {
+        if told.len() as u64 >= limit {
+            break;
+        }
+        let row = Row::from_text(text)?;
+        let (header, entry) = row.read()?;
+        if wanted.is_none() {
+            let mut event = Object::new();
+            event.all(entry.map(|entry| entry.to_json()).into());
+            event.number("v", 1).number("seq", header.seq).number("at", header.at);
+            event.text("type", &header.kind).maybe_text("runId", header.run.as_deref());
+            told.push(event.text("hash", row.hash()).done());
+        } else if let Some(Entry::Recorded { what, record }) = entry
+            && what.known() == wanted
+        {
+            let mut whole = Object::new();
+            whole.all(record);
+            // An event has the signature that it is stored with, and where it stands.
+            whole.maybe_text("receipt_hmac", row.signature().map(bare));
+            if wanted == Some(RecordKind::Event) {
+                whole.number("seq", header.seq);
+            }
+            told.push(whole.done());
+        }
+    }
+    Ok(told.into())
+}

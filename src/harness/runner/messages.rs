@@ -1,0 +1,379 @@
+//! Messages: what a person says becomes a run, waits for its turn, or is refused.
+//!
+//! Decides what is accepted, and what becomes of the run that is there: a held one ends, a failed one is gone on with, one
+//! at work is not disturbed. Promises: the same idempotency key gives the same run. Leaves to others: messages that wait
+//! (`queue`), files (`files`), and what a session's record says (`session/lifecycle`).
+
+use crate::error::{Code, ErrorInfo};
+use crate::harness::core::refused::no_session;
+use crate::harness::core::{Core, DEFAULT_SESSION};
+use crate::harness::runner::Runner;
+use crate::harness::runner::files::has_files;
+use crate::harness::runner::not_configured;
+use crate::harness::runner::queue::{accepted, when_busy};
+use crate::journal::{Ask, Entry, StoppedBy};
+use crate::list::Listed;
+use crate::object::Object;
+use crate::protocol::args::shortened;
+use crate::protocol::{Command, Members, Request};
+use crate::run::{Output, Run};
+use crate::session;
+use crate::session::lifecycle::Then;
+use crate::session::{Queued, Session};
+use serde_json::Value;
+
+/// The run that was begun with this key already.
+fn same<'a>(core: &'a Core, session: &str, key: Option<&str>) -> Result<Option<&'a Run>, ErrorInfo> {
+    let folded = core.session(session).ok_or_else(|| no_session(session))?;
+    let same = |run: &&Run| run.prompt.idempotency.as_deref() == key;
+    Ok(key.and_then(|_| folded.all_runs().find(same)))
+}
+
+/// What a message with this idempotency key was answered, where it waits or has entered a run.
+fn same_queued(core: &Core, session: &str, key: Option<&str>) -> Option<Value> {
+    let folded = core.session(session)?;
+    let waits = folded.queue().iter().find(|queued| key.is_some() && queued.idempotency() == key);
+    if let Some(Queued { run, at, steers, .. }) = waits {
+        let run = if *steers { core.current_id(session) } else { run.clone() };
+        return Some(accepted(&run, *at));
+    }
+    let entered = |run: &Run| {
+        let same = run.steered.iter().find(|steered| steered.prompt.idempotency.as_deref() == key)?;
+        Some(accepted(&run.id, same.at))
+    };
+    key.and_then(|_| folded.all_runs().find_map(entered))
+}
+
+impl Runner {
+    /// Accepts what a person says, with the arguments of `sendMessage`.
+    pub(in crate::harness) fn send_message(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        session: &str,
+        args: Members<'_>,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        let waits = when_busy(args)?;
+        let (text, replaces) = (args.needed("text"), args.text("replaces"));
+        let idempotency = args.text("idempotencyKey").map(|key| core.secrets.scrubbed(key.into()));
+        let context = args.text("context");
+        let has_files = has_files(args);
+        if text.trim().is_empty() && !has_files {
+            return Err(ErrorInfo::new(Code::EmptyMessage, "the message is empty").hint("send a text"));
+        }
+        let schema =
+            args.get("schema").map(|schema| Output::parse(schema, &core.sessions.engine)).transpose()?;
+        if let Some(run) = same(core, session, idempotency.as_deref())? {
+            let accepted = accepted(&run.id, run.started_at);
+            core.reply_value(id, &accepted);
+            return Ok(());
+        }
+        if let Some(accepted) = same_queued(core, session, idempotency.as_deref()) {
+            core.reply_value(id, &accepted);
+            return Ok(());
+        }
+        self.may_prompt(core, session, text, has_files)?;
+        let folded = core.session(session).ok_or_else(|| no_session(session))?;
+        let kept = replaces.map_or(Ok(folded.runs.len()), |message| edited(folded, message))?;
+        let files = self.accepted_files(core, session, kept, args.all())?;
+        let waits = waits.filter(|_| core.is_busy(session));
+        if waits.is_none() {
+            self.make_room(core, session)?;
+        }
+        let entry = Entry::Prompt {
+            message: ["msg_", fresh].concat(),
+            text: core.secrets.scrubbed(text.into()),
+            context: context.map(|context| core.secrets.scrubbed(context.into())),
+            metadata: args.get("metadata").cloned().map(|metadata| core.secrets.scrubbed_value(metadata)),
+            idempotency,
+            continues: None,
+            files,
+            schema: schema.map(|schema| core.secrets.scrubbed_value(schema)),
+            replaces: replaces.map(Into::into),
+        };
+        if let Entry::Prompt { files, .. } = &entry {
+            self.write_files(core, files);
+        }
+        match waits {
+            Some(mode) => self.enqueue(core, id, session, fresh, mode, &entry),
+            None => self.begin_run(core, id, session, &["run_", fresh].concat(), &entry),
+        }
+        Ok(())
+    }
+
+    /// The message before an answer is answered anew: with what it was sent with, but for what is said otherwise now.
+    pub(in crate::harness) fn regenerate(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        session: &str,
+        args: Members<'_>,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        let (answer, context) = (args.text("messageId"), args.text("context"));
+        let idempotency = args.text("idempotencyKey").map(|key| core.secrets.scrubbed(key.into()));
+        let schema =
+            args.get("schema").map(|schema| Output::parse(schema, &core.sessions.engine)).transpose()?;
+        if let Some(run) = same(core, session, idempotency.as_deref())? {
+            let accepted = accepted(&run.id, run.started_at);
+            core.reply_value(id, &accepted);
+            return Ok(());
+        }
+        self.may_prompt(core, session, "-", false)?;
+        let folded = core.session(session).ok_or_else(|| no_session(session))?;
+        let asked = folded.answered_by(answer).ok_or_else(|| no_answer(folded, answer))?;
+        let (replaces, prompt) = (asked.answer_id(), asked.prompt.clone());
+        self.make_room(core, session)?;
+        let entry = Entry::Prompt {
+            message: ["msg_", fresh].concat(),
+            text: prompt.text,
+            context: context.map(|context| core.secrets.scrubbed(context.into())).or(prompt.context),
+            metadata: match args.get("metadata") {
+                Some(metadata) => Some(core.secrets.scrubbed_value(metadata.clone())),
+                None => prompt.metadata,
+            },
+            idempotency,
+            continues: None,
+            files: prompt.files,
+            schema: match schema {
+                Some(schema) => Some(core.secrets.scrubbed_value(schema)),
+                None => prompt.output.as_ref().map(Output::record),
+            },
+            replaces: Some(replaces),
+        };
+        self.begin_run(core, id, session, &["run_", fresh].concat(), &entry);
+        Ok(())
+    }
+
+    /// A held run ends where another message comes.
+    fn make_room(&mut self, core: &mut Core, session: &str) -> Result<(), ErrorInfo> {
+        match core.current(session) {
+            Some(run) if run.held => self.interrupt_session(core, session, StoppedBy::Replaced, true),
+            Some(_) => {
+                return Err(ErrorInfo::new(Code::Busy, format!("the session \"{session}\" works on a run"))
+                    .hint("wait for its end, interrupt it, or send with whenBusy"));
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn begin_run(&mut self, core: &mut Core, id: u32, session: &str, run: &str, prompt: &Entry) {
+        self.append(core, session, Some(run), prompt);
+        self.accept(core, id, session, run);
+    }
+
+    /// Answers a command whose value is a run, and lets the run go on.
+    fn accept(&mut self, core: &mut Core, id: u32, session: &str, run: &str) {
+        let accepted = core.run(session, run).map(|run| accepted(&run.id, run.started_at));
+        core.reply_value(id, &accepted.unwrap_or_default());
+        self.advance(core, session);
+    }
+
+    /// A held run goes on; after a failed one, a new run does.
+    pub(in crate::harness) fn resume(
+        &mut self,
+        core: &mut Core,
+        id: u32,
+        session: &str,
+        run: Option<&str>,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        let last = core.session(session).and_then(|session| session.runs.last());
+        let can_go_on = |last: &&Run| last.ended.is_none() || last.has_failed();
+        let Some(last) = last.filter(can_go_on).filter(|last| run.is_none_or(|run| run == last.id)) else {
+            let error = ErrorInfo::new(Code::NothingToResume, "there is no held or failed run to go on with");
+            return Err(error.hint("send a message instead"));
+        };
+        if !self.setup.config.answers(core.session(session).and_then(Session::provider)) {
+            return Err(not_configured());
+        }
+        let (mut run, held, has_ended) = (last.id.clone(), last.held, last.ended.is_some());
+        let schema = last.prompt.output.as_ref().map(Output::record);
+        self.may_prompt(core, session, "-", false)?;
+        if has_ended {
+            let failed = std::mem::replace(&mut run, ["run_", fresh].concat());
+            self.continue_after(core, session, failed, fresh, schema);
+        } else if held {
+            self.append(core, session, Some(&run), &Entry::Resumed {});
+        }
+        self.accept(core, id, session, &run);
+        Ok(())
+    }
+
+    /// A run begins that goes on with a failed one.
+    pub(in crate::harness) fn continue_after(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        failed: String,
+        fresh: &str,
+        schema: Option<Value>,
+    ) {
+        let entry = Entry::Prompt {
+            message: ["msg_", fresh].concat(),
+            text: String::new(),
+            context: None,
+            metadata: None,
+            idempotency: None,
+            continues: Some(failed),
+            files: Vec::new(),
+            schema,
+            replaces: None,
+        };
+        self.append(core, session, Some(&["run_", fresh].concat()), &entry);
+    }
+
+    /// `sendMessage`, plus the exit words.
+    pub(in crate::harness) fn prompt(
+        &mut self,
+        core: &mut Core,
+        command: u32,
+        session: &str,
+        given: Members<'_>,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        let mut args = core.as_operator()?;
+        args.text("text", given.needed("text")).flag("files", has_files(given));
+        let args = core.secrets.scrubbed_value(args.done());
+        let Some(folded) = core.session(session) else { return Err(no_session(session)) };
+        let outcome = folded.ask(Ask::Prompt, &args, core.now);
+        match (outcome.refused, outcome.then) {
+            (None, Then::Nothing) => {
+                self.interrupt_session(core, session, StoppedBy::Stop, true);
+                self.ask_session(core, session, Ask::Prompt, &args)?;
+                core.reply_value(command, &Object::new().value("runId", Value::Null).done());
+                Ok(())
+            }
+            (Some(refused), _) => {
+                self.ask_session(core, session, Ask::Prompt, &args)?;
+                Err(refused)
+            }
+            // A text must be there, be it empty.
+            (None, _) if given.text("text").is_none() => {
+                Err(ErrorInfo::new(Code::InvalidArguments, "sendMessage needs \"text\""))
+            }
+            (None, _) => self.send_message(core, command, session, given, fresh),
+        }
+    }
+
+    /// Whether a session takes this message now: its record says so.
+    pub(in crate::harness) fn may_prompt(
+        &mut self,
+        core: &mut Core,
+        session: &str,
+        text: &str,
+        files: bool,
+    ) -> Result<(), ErrorInfo> {
+        if session == DEFAULT_SESSION {
+            self.tend_default(core, false);
+        }
+        let files: Vec<Value> = files.then_some(Value::Null).into_iter().list();
+        let said = Object::new().text("text", text).value("files", files.into()).done();
+        self.asked_to_prompt(core, Command::SendMessage, session, &said).map(drop)
+    }
+
+    /// What would come of a prompt.
+    fn asked_to_prompt(
+        &self,
+        core: &Core,
+        command: Command,
+        session: &str,
+        said: &Value,
+    ) -> Result<Then, ErrorInfo> {
+        let text = said.get("text").and_then(Value::as_str).unwrap_or_default();
+        // An exit word is one in `sessions.prompt` only: anything stands for it elsewhere.
+        let text = if command == Command::SessionsPrompt || text.trim().is_empty() { text } else { "-" };
+        let files = said.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
+        let mut args = core.as_operator()?;
+        args.text("text", text).flag("files", files);
+        let folded = core.session(session).ok_or_else(|| no_session(session))?;
+        let outcome = folded.ask(Ask::Prompt, &args.done(), core.now);
+        if let (Then::Wait, Some(provider)) = (&outcome.then, folded.provider()) {
+            self.setup.must_have_provider(provider)?;
+        }
+        outcome.refused.map_or(Ok(outcome.then), Err)
+    }
+
+    /// One task without a session: it has one that no list shows, and that is let go when it is over.
+    pub(in crate::harness) fn run_once(
+        &mut self,
+        core: &mut Core,
+        command: u32,
+        given: Members<'_>,
+        fresh: &str,
+    ) -> Result<(), ErrorInfo> {
+        let session = ["once_", fresh].concat();
+        let mut args = core.as_operator()?;
+        args.text("providerId", &self.setup.provider_name()).text("projectId", &core.options.name);
+        args.maybe_text("modelId", self.setup.config.model_id(None));
+        core.sessions.take(Session::with(&session, &core.sessions.engine));
+        self.ask_session(core, &session, Ask::Launch, &args.flag("once", true).done())?;
+        self.record_start(core, &session);
+        let sent = self.send_message(core, command, &session, given, fresh);
+        if sent.is_err() {
+            self.ask_session(core, &session, Ask::Remove, &core.as_operator()?.done())?;
+        }
+        sent
+    }
+
+    /// Whether this command is a prompt for a session that still waits for its provider's key: then it waits with it.
+    pub(in crate::harness) fn waits_for_a_key(&self, core: &Core, request: &Request) -> bool {
+        // Nothing was said yet that could be answered anew.
+        let prompts = request.command != Command::Regenerate;
+        let Some(session) = prompted(request).filter(|_| prompts) else { return false };
+        // What would be refused is refused at once: this operator's rights count, not those of an operator that works
+        // here when the key comes.
+        core.is_starting(session)
+            && core.removed_at(session).is_none()
+            && self
+                .asked_to_prompt(core, request.command, session, request.args().all())
+                .is_ok_and(|then| then == Then::Wait)
+    }
+}
+
+/// How many runs stand before the person's message with this id, which another takes the place of.
+fn edited(session: &Session, message: &str) -> Result<usize, ErrorInfo> {
+    let begun = session.place_of(message);
+    let is_answer = session.answered_by(Some(message)).is_some();
+    begun.filter(|_| !is_answer).ok_or_else(|| {
+        let error = wrong_message(session, "replaces: ", message, is_answer.then_some("an answer"));
+        error.hint(if is_answer {
+            "regenerate makes an answer anew; to edit, name the message before it"
+        } else {
+            "name a message of the person that history() shows"
+        })
+    })
+}
+
+/// There is nothing to make anew.
+fn no_answer(session: &Session, answer: Option<&str>) -> ErrorInfo {
+    let Some(answer) = answer else {
+        let error = ErrorInfo::new(Code::MessageNotFound, "there is no answer yet to make anew");
+        return error.hint("send a message");
+    };
+    let is_prompt = session.place_of(answer).is_some();
+    let error = wrong_message(session, "messageId: ", answer, is_prompt.then_some("a person's message"));
+    error.hint("name an answer that history() shows; sendMessage with \"replaces\" edits a message")
+}
+
+/// A message that cannot be meant.
+fn wrong_message(session: &Session, member: &str, message: &str, is: Option<&str>) -> ErrorInfo {
+    let is = is.unwrap_or_else(|| match session::history_of_version(session, message, Some(0), None) {
+        Some(_) => "no longer in the conversation: a newer version took its place",
+        None => "no message of the conversation",
+    });
+    let id = shortened(message);
+    ErrorInfo::new(Code::InvalidArguments, [member, "\"", id, "\" is ", is].concat())
+}
+
+/// Which session a command is a prompt for.
+pub(in crate::harness) fn prompted(request: &Request) -> Option<&str> {
+    let member = match request.command {
+        Command::SendMessage | Command::Regenerate => "sessionId",
+        Command::SessionsPrompt => "id",
+        _ => return None,
+    };
+    Some(request.args().text(member).unwrap_or(DEFAULT_SESSION))
+}
