@@ -926,13 +926,24 @@ function tools(both) {
     const seen = await page.evaluate(async (base) => {
       const ws = await T.open();
       const log = [];
-      const tool = (name, ms) => ws.tools.register({ name, description: "A tool.", inputSchema: { type: "object", properties: {} }, execute: async () => { log.push(`+${name}`); await new Promise((r) => setTimeout(r, ms)); log.push(`-${name}`); return name; } });
-      tool("get_a", 60);
-      tool("get_b", 5);
-      tool("write", 20);
+      // Together, the first ends after the second; alone, each takes a few turns, in which another could begin.
+      let after = new Promise((ended) => (globalThis.ended = ended));
+      const tool = (name) => ws.tools.register({
+        name, description: "A tool.", inputSchema: { type: "object", properties: {} },
+        async execute() {
+          log.push(`+${name}`);
+          if (name === "get_a") await after;
+          for (let i = 0; i < 5; i++) await T.turn();
+          log.push(`-${name}`);
+          if (name === "get_b") ended();
+          return name;
+        },
+      });
+      for (const name of ["get_a", "get_b", "write"]) tool(name);
       await ws.startAgent({ provider: T.anthropic(base) });
       await ws.run("Read both.");
       const together = log.splice(0).join(" ");
+      after = undefined;
       await ws.run("Write.");
       return { together, inOrder: log.join(" ") };
     }, route.base);
