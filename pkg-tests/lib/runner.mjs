@@ -72,7 +72,7 @@ class Context {
 
   /** Waits until the page's helpers are there; says why if they cannot be. */
   async ready(page) {
-    await page.waitForFunction(() => globalThis.ready || globalThis.broken, null, { timeout: 20_000 });
+    await page.waitForFunction(() => globalThis.ready || globalThis.broken, null, { timeout: 60_000 });
     const broken = await page.evaluate(() => globalThis.broken);
     if (broken) throw new Error(`the test page could not load the package: ${broken}`);
   }

@@ -33,7 +33,7 @@ export async function openIn(page, host, { name = "shared", ...options } = {}) {
     globalThis.texts = async () => (await ws.history()).map(T.textOf);
     globalThis.holderNotices = () => rec.events.filter(({ type, detail }) => type === "agent:notice" && detail.kind === "holder").map(({ detail }) => detail.holder);
     /** Looks until it is so. */
-    globalThis.until = async (what) => { for (let n = 0; !(await what()); n++) { if (n > 1_500) throw new Error(`never: ${what}`); await new Promise((r) => setTimeout(r, 20)); } };
+    globalThis.until = async (what) => { for (let n = 0; !(await what()); n++) { if (n > 3_000) throw new Error(`never: ${what}`); await new Promise((r) => setTimeout(r, 20)); } };
   }, [name, { host, ...options }]);
   return page;
 }

@@ -32,7 +32,7 @@ globalThis.T = {
       seen(match) {
         return new Promise((resolve, reject) => {
           // A guard against hanging, which also says what came instead.
-          const guard = setTimeout(() => reject(new Error(`no such event: ${match}\nthere were: ${events.map((e) => `${e.type} ${JSON.stringify(e.detail).slice(0, 300)}`).join("\n")}`)), 20_000);
+          const guard = setTimeout(() => reject(new Error(`no such event: ${match}\nthere were: ${events.map((e) => `${e.type} ${JSON.stringify(e.detail).slice(0, 300)}`).join("\n")}`)), 60_000);
           const look = () => { const found = events.find(match); if (found) { clearTimeout(guard); waiting.delete(look); resolve(found); } };
           waiting.add(look);
           look();

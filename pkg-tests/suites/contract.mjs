@@ -1,6 +1,8 @@
 // The contract member by member, as `index.d.ts` names it for this version. Each test runs twice: with the host in the
 // page, and in a worker, where nothing but cloneable messages can pass.
 import assert from "node:assert/strict";
+import fs from "node:fs/promises";
+import path from "node:path";
 import { checkRun, ofRun } from "../lib/events.mjs";
 import { drop, gate, plain, stream } from "../servers/raw.mjs";
 import { errorBody, message } from "../servers/sse.mjs";
@@ -137,6 +139,53 @@ function module(test) {
       return (await ws.run("Hello")).text;
     }, route.base);
     assert.equal(text, "Here.");
+  });
+
+  test("each of the parts that does not come rejects what needs it, ends no run, and comes the next time", async (t) => {
+    const needs = {
+      anthropic: (ws, base) => ws.startAgent({ provider: T.anthropic(base) }),
+      chat: (ws) => ws.configureAgent({ providers: { spare: { kind: "ollama", model: "m" } } }),
+      responses: (ws) => ws.configureAgent({ providers: { spare: { kind: "openai-responses", apiKey: "sk-test", model: "m" } } }),
+      pages: (ws) => ws.pages.tree(),
+      more: (ws) => ws.tools.execute("look", {}),
+      // What becomes of a tool that is registered is told by an event.
+      schema: (ws) => new Promise((called, refused) => {
+        ws.addEventListener("agent:error", ({ detail }) => refused(detail), { once: true });
+        ws.tools.register({ name: "rare", description: "Adds.", readOnly: true, inputSchema: { type: "object", properties: { to: { anyOf: [{ type: "string" }, { type: "integer" }] } } }, execute: () => "added" });
+        ws.tools.execute("rare", { to: 1 }).then(called, () => {});
+      }),
+      past: (ws) => ws.sessions.journal("default"),
+      carry: async (ws) => (await ws.sessions.export("default")).size > 0,
+    };
+    const there = (await fs.readdir(path.join(t.env.pkg.dir, "rooms"))).map((file) => file.split(".")[0]);
+    assert.deepEqual(Object.keys(needs).sort(), there.sort());
+    const hold = gate();
+    const whole = message("Here you are.");
+    const route = await t.raw(stream(whole.slice(0, 4), hold, whole.slice(4)));
+    const page = await t.tab();
+    t.allowError(/./);
+    await page.evaluate(async () => {
+      globalThis.ws = await lodger.openWorkspace("parts", { pageTools: false });
+      ws.tools.register({ name: "look", description: "Looks.", readOnly: true, inputSchema: { type: "object" }, execute: () => "seen" });
+    });
+    const asked = (work) => page.evaluate(async ([work, base]) => T.settle(() => (0, eval)(`(${work})`)(ws, base)), [String(work), route.base]);
+    for (const [part, work] of Object.entries(needs)) {
+      const answers = { offline: (r) => r.abort("internetdisconnected"), "not found": (r) => r.fulfill({ status: 404 }) };
+      for (const [how, answer] of Object.entries(answers)) {
+        await page.route(`**/rooms/${part}.*`, answer);
+        const { code, retryable } = await page.evaluate(async ([work, base]) => T.refused(() => (0, eval)(`(${work})`)(ws, base)), [String(work), route.base]).catch((error) => { throw new Error(`${part}, ${how}: ${error.message}`); });
+        assert.deepEqual([code, retryable], ["wasm_unavailable", true], `${part}, ${how}`);
+        await page.unroute(`**/rooms/${part}.*`);
+      }
+      if (part !== "anthropic") assert.deepEqual(await page.evaluate(() => ws.status()), { lifecycle: "Running", is_streaming: true }, part);
+      assert.equal((await asked(work)).error, undefined, `${part} comes`);
+      // From here on a run is at work.
+      if (part === "anthropic") await page.evaluate(async () => { const rec = T.record(); globalThis.run = await ws.sendMessage("Hello"); await rec.chunk(); });
+    }
+    hold.open();
+    assert.deepEqual(await page.evaluate(async () => { const { outcome, text } = await run.result; return [outcome, text]; }), ["completed", "Here you are."]);
+    assert.equal(route.requests.length, 1);
+    assert.deepEqual(route.violations, []);
   });
 
   test("what a page names to be loaded sooner is loaded once", async (t) => {
@@ -926,13 +975,24 @@ function tools(both) {
     const seen = await page.evaluate(async (base) => {
       const ws = await T.open();
       const log = [];
-      const tool = (name, ms) => ws.tools.register({ name, description: "A tool.", inputSchema: { type: "object", properties: {} }, execute: async () => { log.push(`+${name}`); await new Promise((r) => setTimeout(r, ms)); log.push(`-${name}`); return name; } });
-      tool("get_a", 60);
-      tool("get_b", 5);
-      tool("write", 20);
+      // Together, the first ends after the second; alone, each takes a few turns, in which another could begin.
+      let after = new Promise((ended) => (globalThis.ended = ended));
+      const tool = (name) => ws.tools.register({
+        name, description: "A tool.", inputSchema: { type: "object", properties: {} },
+        async execute() {
+          log.push(`+${name}`);
+          if (name === "get_a") await after;
+          for (let i = 0; i < 5; i++) await T.turn();
+          log.push(`-${name}`);
+          if (name === "get_b") ended();
+          return name;
+        },
+      });
+      for (const name of ["get_a", "get_b", "write"]) tool(name);
       await ws.startAgent({ provider: T.anthropic(base) });
       await ws.run("Read both.");
       const together = log.splice(0).join(" ");
+      after = undefined;
       await ws.run("Write.");
       return { together, inOrder: log.join(" ") };
     }, route.base);

@@ -38,14 +38,18 @@ function badArguments(on) {
       told.push(await page.evaluate(async (gone) => {
         const { runId } = await ws.sendMessage("hold");
         const code = async (work) => { try { return (await work()).status ?? "given"; } catch (error) { return error.code ?? String(error); } };
-        // Refused soon, or not: all at once, so that there is time for it.
-        const late = new Promise((r) => setTimeout(r, 3_000, "waits"));
+        // Refused soon, or not: all at once, so that there is time for it. What is still open when the last is answered waits.
+        let tellLate;
+        const late = new Promise((tell) => (tellLate = tell));
         const waits = {};
         const each = (values, name, ask) => Promise.all(values.map(async (value) => { waits[`${name} ${String(value)}`] = await Promise.race([code(() => ask(value)), late]); }));
-        await Promise.all([
+        const asked = Promise.all([
           each([-1, NaN, Infinity, -Infinity, 1e300, 2 ** 53, 0.5, 0, "5", null, {}, 2n], "timeout", (timeoutMs) => ws.wait(runId, { timeoutMs })),
           each([-1, NaN, "1", 1e300], "attach from", (from) => ws.sessions.attach("default", { from }).next()),
         ]);
+        await ws.wait(runId, { timeoutMs: 3_000 });
+        tellLate("waits");
+        await asked;
         for (const errorGraceMs of [-1, NaN, Infinity, "5"]) waits[`grace ${errorGraceMs}`] = await code(() => ws.wait(runId, { errorGraceMs, timeoutMs: 1 }));
         waits.unknownOption = await code(() => ws.wait(runId, { afterMs: 1 }));
         for (const run of ["none", "", null, 7, {}, "__proto__"]) waits[`run ${JSON.stringify(run)}`] = await code(() => ws.wait(run));

@@ -21,7 +21,7 @@ export default function (test) {
 /** Asked again and again from here: the timers of a page that stands still do so too. */
 async function polled(page, what) {
   for (let n = 0; !(await page.evaluate(what)); n++) {
-    assert.ok(n < 200, `never: ${what}`);
+    assert.ok(n < 1_000, `never: ${what}`);
     await new Promise((r) => setTimeout(r, 50));
   }
 }
@@ -53,7 +53,7 @@ const WAYS = {
     assert.equal(await page.evaluate(() => localStorage.kept), "true", "it is not even tried to be kept");
     return async () => {
       await page.evaluate(() => void setTimeout(() => history.back()));
-      for (let n = 0; n < 400; n++) {
+      for (let n = 0; n < 1_000; n++) {
         await new Promise((r) => setTimeout(r, 50));
         const { back, ready, why } = await page.evaluate(() => ({ back: globalThis.back, ready: globalThis.ready, why: performance.getEntriesByType("navigation")[0]?.notRestoredReasons?.reasons?.map(({ reason }) => reason).join() })).catch(() => ({}));
         if (back) return true;

@@ -69,8 +69,8 @@ function viewers(on) {
     await b.evaluate(() => ws.interrupt());
     assert.equal((await a.evaluate((run) => ws.wait(run), run)).outcome, "interrupted");
     await b.evaluate(() => ws.stopAgent());
+    for (const page of [a, b]) await page.evaluate(() => until(() => ws.status().lifecycle === "Stopped"));
     assert.deepEqual(await a.evaluate(() => ws.status()), STOPPED);
-    await b.evaluate(() => until(() => ws.status().lifecycle === "Stopped"));
     assert.equal(await a.evaluate(async () => (await T.refused(() => ws.sendMessage("?"))).code), "not_running");
     assert.equal(await b.evaluate(async () => (await T.refused(() => ws.sendMessage("?"))).code), "not_running");
     await start(b, route.base);
@@ -184,6 +184,8 @@ function takeOvers(on) {
     const b = await open(t, host);
     await start(b, route.base, { ifRunning: "join" });
     await a.evaluate(() => ws.stopAgent());
+    await b.evaluate(() => until(() => ws.status().lifecycle === "Stopped"));
+    // Time for a standby to begin, which it must not.
     await new Promise((r) => setTimeout(r, 1_500));
     assert.deepEqual(await b.evaluate(() => ws.status()), STOPPED);
     await start(a, route.base, { ifRunning: "join" });
@@ -245,6 +247,7 @@ function changing(on) {
     assert.equal((await next.evaluate(() => T.refused(() => ws.tools.execute("act", {})))).code, "permission_denied");
     // The tab that starts it says all that it is.
     await next.evaluate(() => ws.stopAgent());
+    await c.evaluate(() => until(() => ws.status().lifecycle === "Stopped"));
     await start(c, route.base);
     assert.deepEqual(await c.evaluate(() => ws.tools.execute("act", {})), { result: "acted" });
   });
@@ -453,7 +456,7 @@ function moments(on) {
       if (way === "crash") await (await crasher(t, holder))();
       else if (way === "close") await holder.close();
       else { await holder.goto("about:blank"); await holder.close(); }
-      const end = await next.evaluate((run) => ws.wait(run, { timeoutMs: 20_000 }), sent);
+      const end = await next.evaluate((run) => ws.wait(run, { timeoutMs: 600_000 }), sent);
       assert.equal(end.outcome, "completed", `${n}: ${JSON.stringify(end)} after ${way}`);
       holder = next;
     }

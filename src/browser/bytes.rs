@@ -14,6 +14,7 @@ use crate::harness::{self, By, Input};
 use crate::json;
 use crate::ports::marks::{Form, Piece, pieces};
 use crate::protocol::Request;
+use crate::rooms::{Room, enter};
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
@@ -30,6 +31,7 @@ extern "C" {
 /// the room `past`.
 #[inline(never)]
 pub(super) fn send(pump: &Pump, id: u32, request: Result<Request, ErrorInfo>, blobs: Array, by: By) {
+    enter(Room::Past);
     let pump = pump.clone();
     task::start(async move {
         let taken = take(&pump, id, request, &blobs).await;
@@ -92,6 +94,7 @@ async fn take(
 /// A text with the files in their places: a string, or a `Blob` where it need not be one. A door of the room `past`, in
 /// which all files of a conversation come.
 pub(super) async fn fill(pump: &Pump, text: &str, whole: bool) -> Result<JsValue, ErrorInfo> {
+    enter(Room::Past);
     let list = Array::new();
     for piece in pieces(text) {
         list.push(&match piece {
@@ -111,6 +114,7 @@ pub(super) async fn fill(pump: &Pump, text: &str, whole: bool) -> Result<JsValue
 /// Gives the page the bytes of a file. A door of the room `past`.
 #[inline(never)]
 pub(super) fn give(pump: &Pump, id: u32, name: String) {
+    enter(Room::Past);
     let pump = pump.clone();
     task::start(async move {
         pump.deliver(match file(&pump, &name).await {

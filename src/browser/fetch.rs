@@ -21,6 +21,7 @@ use crate::model::errors::check_header;
 use crate::object::Object;
 use crate::ports::HttpRequest;
 use crate::ports::marks::has_marks;
+use crate::rooms::{Room, enter};
 use js_sys::{Function, Promise};
 use serde_json::Value;
 use std::rc::{Rc, Weak};
@@ -174,6 +175,7 @@ fn made(
     body: Option<JsValue>,
     headers: &[(String, String)],
 ) -> Result<JsValue, ErrorInfo> {
+    enter(Room::More);
     let mut builder = match request.body() {
         Some(_) => gloo_net::http::Request::post(&request.url),
         None => gloo_net::http::Request::get(&request.url),

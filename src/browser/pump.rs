@@ -15,7 +15,7 @@ use crate::maps::Few;
 use crate::object::Object;
 use crate::ports::{Millis, PatternEngine, Read, StoreError, Table};
 use crate::protocol::Request;
-use crate::rooms::Room;
+use crate::rooms::{Room, enter};
 use crate::session::operator::Operator;
 use js_sys::{Function, Promise};
 use std::cell::{Cell, RefCell};
@@ -431,6 +431,7 @@ impl Pump {
     /// How much is stored. A door of the room `more`.
     #[inline(never)]
     fn storage(&self, id: u32) {
+        enter(Room::More);
         let pump = self.clone();
         task::start(async move {
             let estimate = env::estimate().await.unwrap_or(JsValue::UNDEFINED);

@@ -12,6 +12,7 @@ use crate::harness::{Input, VaultAsk};
 use crate::json::json;
 use crate::maps::Named;
 use crate::ports::{Commit, Durability, Key, Part, Read, Rows, StoreError, Table, Write};
+use crate::rooms::{Room, enter};
 use serde_json::Value;
 use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
@@ -115,6 +116,7 @@ impl Vault {
 /// Does what the page asks of the vault, and answers its command. A door of the room `more`.
 #[inline(never)]
 pub(super) fn ask(pump: &Pump, id: u32, ask: VaultAsk) {
+    enter(Room::More);
     let pump = pump.clone();
     task::start(async move {
         let vault = &pump.inner().vault;

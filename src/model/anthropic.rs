@@ -17,7 +17,7 @@ use super::{Block, Delta, Dialect, Message, Reasoning, Role, Settings, StopReaso
 use crate::error::ErrorInfo;
 use crate::json::push_text;
 use crate::ports::marks::Form;
-use crate::rooms::Room;
+use crate::rooms::{Room, enter};
 use std::borrow::Cow;
 
 /// What an answer may take when nobody says.
@@ -41,12 +41,16 @@ pub(super) const CODEC: Codec = Codec {
     list: List { path: "/v1/models?limit=1000", name: "display_name", ..List::DATA },
     encode_message,
     write,
-    stream: || Box::new(Stream::default()),
+    stream: || {
+        enter(Room::Anthropic);
+        Box::new(Stream::default())
+    },
     room: Room::Anthropic,
 };
 
 /// Writes what follows the model's id.
 fn write(body: &mut Body<'_>, _: &Dialect, settings: &Settings, tools: &[ToolSpec], messages: &str) {
+    enter(Room::Anthropic);
     let budget = if settings.known.adaptive == Some(false) { budget(settings.reasoning) } else { 0 };
     // Thinking is part of the answer; at most half of it, so that something is left to say.
     let max_tokens = settings.output_tokens(MAX_TOKENS.max(2 * budget));
@@ -146,6 +150,7 @@ fn budget(reasoning: Option<Reasoning>) -> u32 {
 
 /// Appends a message, or nothing.
 fn encode_message(_: &Dialect, message: &Message, out: &mut String) {
+    enter(Room::Anthropic);
     let start = out.len();
     if start > 0 {
         out.push(',');

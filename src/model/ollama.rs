@@ -13,7 +13,7 @@ use super::openai::{Shape, encode, write_messages};
 use super::wire::{self, Codec, Framing};
 use super::{Delta, DeltaKind, Dialect, Message, Reasoning, Replay, Settings, StopReason, ToolSpec, openai};
 use crate::error::{Code, ErrorInfo};
-use crate::rooms::Room;
+use crate::rooms::{Room, enter};
 use std::borrow::Cow;
 
 /// The context window in tokens, where the page sets no `num_ctx`. Left to itself the server takes 4k on a card of
@@ -32,12 +32,16 @@ pub(super) const CODEC: Codec = Codec {
     list: List { path: "/api/tags", list: "models", id: "model", ..List::DATA },
     encode_message,
     write,
-    stream: || Box::new(Stream::default()),
+    stream: || {
+        enter(Room::Chat);
+        Box::new(Stream::default())
+    },
     room: Room::Chat,
 };
 
 /// Writes what follows the model's id.
 fn write(body: &mut Body<'_>, dialect: &Dialect, settings: &Settings, tools: &[ToolSpec], messages: &str) {
+    enter(Room::Chat);
     body.raw("stream", "true");
     // Either alone lets the server take away messages, or the middle of the prompt, and say nothing.
     body.raw("truncate", "false");
@@ -66,6 +70,7 @@ const SHAPE: Shape =
 
 /// Appends a message as one or more, or nothing. Every such server takes its own thinking back.
 fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
+    enter(Room::Chat);
     encode(&SHAPE, &Dialect { thinking: Replay::Member("thinking"), ..*dialect }, message, out);
 }
 

@@ -16,7 +16,7 @@ use super::{Delta, DeltaKind, Dialect, Effort, Message, Reasoning, Settings, Sto
 use crate::error::ErrorInfo;
 use crate::json::push_text;
 use crate::list::Listed;
-use crate::rooms::Room;
+use crate::rooms::{Room, enter};
 use std::borrow::Cow;
 
 /// The row of this wire.
@@ -29,25 +29,33 @@ pub(super) const CODEC: Codec = Codec {
     list: List::DATA,
     encode_message,
     write,
-    stream: || Box::new(Stream::default()),
+    stream: || {
+        enter(Room::Chat);
+        Box::new(Stream::default())
+    },
     room: Room::Chat,
 };
 
 /// The row of a custom provider.
 pub(super) const CUSTOM: Codec = Codec {
     write: |body, dialect, settings, tools, messages| {
+        enter(Room::Chat);
         write_chat(body, dialect, settings, tools, messages);
         if tools.is_empty() {
             // A `ChatRequest` always has the member.
             body.raw("tools", "[]");
         }
     },
-    stream: || Box::new(Stream { custom: true, ..Stream::default() }),
+    stream: || {
+        enter(Room::Chat);
+        Box::new(Stream { custom: true, ..Stream::default() })
+    },
     ..CODEC
 };
 
 /// Writes what follows the model's id.
 fn write(body: &mut Body<'_>, dialect: &Dialect, settings: &Settings, tools: &[ToolSpec], messages: &str) {
+    enter(Room::Chat);
     write_chat(body, dialect, settings, tools, messages);
     body.raw("stream", "true");
     if dialect.stream_options {
@@ -96,6 +104,7 @@ const SHAPE: Shape =
 
 /// Appends a message as one or more, or nothing.
 fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
+    enter(Room::Chat);
     encode(&SHAPE, dialect, message, out);
 }
 

@@ -21,7 +21,7 @@ use crate::error::ErrorInfo;
 use crate::find;
 use crate::json::{Reader, push_text};
 use crate::list::Listed;
-use crate::rooms::Room;
+use crate::rooms::{Room, enter};
 use std::borrow::Cow;
 
 /// The row of this wire.
@@ -34,12 +34,16 @@ pub(super) const CODEC: Codec = Codec {
     list: List::DATA,
     encode_message,
     write,
-    stream: || Box::new(Stream::default()),
+    stream: || {
+        enter(Room::Responses);
+        Box::new(Stream::default())
+    },
     room: Room::Responses,
 };
 
 /// Writes what follows the model's id.
 fn write(body: &mut Body<'_>, dialect: &Dialect, settings: &Settings, tools: &[ToolSpec], messages: &str) {
+    enter(Room::Responses);
     body.raw("stream", "true");
     body.raw("store", "false");
     if let Some(tokens) = settings.max_output_tokens {
@@ -91,6 +95,7 @@ fn begin(out: &mut String, text: &str) {
 
 /// Appends a message as items, or nothing.
 fn encode_message(dialect: &Dialect, message: &Message, out: &mut String) {
+    enter(Room::Responses);
     for block in &message.blocks {
         if let Block::ToolResult { id, text, .. } = block {
             begin(out, r#"{"type":"function_call_output","call_id":"#);

@@ -13,6 +13,7 @@ use crate::json::json;
 use crate::list::Listed;
 use crate::ports::{Millis, Read, Rows};
 use crate::protocol::args::whole;
+use crate::rooms::{Room, enter};
 use crate::workspace::{self, MAX_DEPTH, Op, Outcome, PageTree, Plan, SEARCH_LIMIT};
 use serde_json::{Map, Value};
 
@@ -202,6 +203,7 @@ fn update(slug: String, content: Option<String>, metadata: Option<Map<String, Va
 /// The twelve, in their order.
 #[inline(never)]
 pub fn definitions() -> Vec<Definition> {
+    enter(Room::Pages);
     let define = |tool: &Tool| {
         let Tool { name, title, description, schema, capability, .. } = *tool;
         let reads = capability == "PagesRead";

@@ -212,6 +212,80 @@ fn the_build_and_the_loader_know_the_rooms_that_arrive() {
     assert_eq!(names(build, "        name: \"", "\""), rooms);
 }
 
+/// Where the build cuts a room off, the code says that the room is entered: the simulator sees there what came too soon.
+#[test]
+fn a_door_of_the_build_is_where_a_room_is_entered() {
+    let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("xtask/src/build/parts/mod.rs");
+    let build = fs::read_to_string(build).unwrap();
+    let mut doors = BTreeSet::new();
+    for room in build.split("#[cfg(test)]").next().unwrap().split("        name: \"").skip(1) {
+        let name = room.split('"').next().unwrap();
+        let named = room.split_once("doors: &[").unwrap().1.split_once(']').unwrap().0;
+        doors.extend(named.split('"').skip(1).step_by(2).map(|door| format!("{name}: {}", short(door))));
+    }
+    let mut entered = BTreeSet::new();
+    for source in product() {
+        for (at, _) in source.code.match_indices("enter(Room::") {
+            let room = heads(&source.code[at + "enter(Room::".len()..]).remove(0);
+            let room = Room::ALL.iter().find(|known| format!("{known:?}") == room).unwrap().as_str();
+            entered.insert(format!("{room}: {}", item_around(&source, at)));
+        }
+    }
+    let missing: Vec<_> = doors.difference(&entered).collect();
+    let unknown: Vec<_> = entered.difference(&doors).collect();
+    assert!(missing.is_empty(), "doors of the build that do not say `enter`: {missing:?}");
+    assert!(unknown.is_empty(), "the build does not know these doors: {unknown:?}");
+    assert!(doors.len() > 30, "these are no doors: {doors:?}");
+}
+
+/// A door as `item_around` names it: a method by its type alone, because it may be written in another file.
+fn short(door: &str) -> String {
+    let door = door.trim_end_matches('*');
+    match door.split_once(">::") {
+        Some((of, method)) => format!("{}::{method}", of.rsplit("::").next().unwrap()),
+        None => door.to_owned(),
+    }
+}
+
+/// The method, or the function or constant with the path of its module, around a place of the code.
+fn item_around(source: &Source, at: usize) -> String {
+    let (mut of, mut item) = (None, String::new());
+    for line in source.code[..at].lines() {
+        let begins = |keyword: &str| {
+            let (before, name) = line.trim_start().split_once(keyword)?;
+            (before.is_empty() || before.starts_with("pub") || before.starts_with("async"))
+                .then(|| heads(name).remove(0))
+        };
+        if let Some(name) = line.starts_with("impl").then(|| line.split('<').next().unwrap()) {
+            of = name.trim_end_matches([' ', '{']).rsplit(' ').next();
+        } else if line == "}" {
+            of = None;
+        } else if line.len() - line.trim_start().len() <= 4
+            && let Some(name) = begins("fn ").or_else(|| begins("const "))
+        {
+            item = name;
+        }
+    }
+    match of {
+        Some(of) => format!("{of}::{item}"),
+        None => {
+            let module = source.path.with_extension("");
+            let module: Vec<_> =
+                module.iter().filter_map(|part| part.to_str()).filter(|part| *part != "mod").collect();
+            format!("{}::{item}", module.join("::"))
+        }
+    }
+}
+
+#[test]
+fn the_reader_finds_the_item_around_a_place() {
+    let code = "pub const ROW: Row = Row {\n    a: || here(),\n};\n\nimpl Core<'_> {\n    pub(in crate::x) fn b(\n    ) {\n        there();\n    }\n}\n\nasync fn c() {\n    last();\n}\n";
+    let source = Source::new(Path::new("x/mod.rs"), code);
+    let around = |what: &str| item_around(&source, source.code.find(what).unwrap());
+    assert_eq!([around("here"), around("there"), around("last")], ["x::ROW", "Core::b", "x::c"]);
+    assert_eq!([short("x::Core>::b"), short("x::ROW*")], ["Core::b", "x::ROW"]);
+}
+
 #[test]
 fn the_host_build_has_no_browser_crate() {
     let cargo = option_env!("CARGO").unwrap_or("cargo");

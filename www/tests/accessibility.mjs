@@ -152,6 +152,7 @@ const STATES = {
     await say(page, "never end");
     await streaming(other);
     await say(other, "Held");
+    await other.getByTestId("queued").waitFor();
     await other.getByTestId("take-over").click();
     await page.getByTestId("elsewhere").waitFor();
     await page.getByTestId("stop").click();
@@ -300,6 +301,7 @@ export const tests = {
     visitor: { width: 320, height: 256 },
     async run({ page, base }) {
       await open(page, base);
+      await page.getByTestId("load-samples").waitFor();
       for (const id of ["start-agent", "load-samples", "composer"]) {
         const element = page.getByTestId(id);
         await element.scrollIntoViewIfNeeded();

@@ -120,6 +120,7 @@ export const tests = {
     await start(page);
     await attach(page, dot);
     await say(page, "Look");
+    await page.getByTestId("assistant-message").waitFor();
     await settled(page);
     await page.waitForFunction(() => document.querySelector("[data-testid=sent-picture] img")?.naturalWidth === 1);
     assert.equal(await page.evaluate(() => window.urls.size), 1, "the chip's is gone, the picture's is there");

@@ -54,6 +54,8 @@ export function withoutStorage(page) {
 
 /** Samples and a running agent. */
 export async function start(page) {
+  // Which pages there are is known a little after the conversation is.
+  await page.locator("[data-testid=load-samples], [role=treeitem]").first().waitFor({ state: "attached" });
   if (await page.getByTestId("load-samples").isVisible()) {
     await page.getByTestId("load-samples").click();
     await page.locator("[role=treeitem][data-slug=large-page]").waitFor({ state: "attached" });
@@ -91,10 +93,16 @@ export async function say(page, text) {
   await page.getByTestId("composer").press("Enter");
 }
 
-/** Waits until no run works. */
+/** Waits until no run works, and all is drawn that was said. A message that was only just sent may not have begun one. */
 export function settled(page) {
-  return page.locator("[data-testid=conversation-panel]:is([data-status=ready],[data-status=error],[data-status=held],[data-status=stopped])").waitFor();
+  return page.locator("[data-testid=conversation-panel]:is([data-status=ready],[data-status=error],[data-status=held],[data-status=stopped]):not(:has([data-drawing]))").waitFor();
 }
+
+/** The title of the tab. */
+export function titled(page, title) {
+  return page.waitForFunction((title) => document.title === title, title);
+}
+
 
 /** Waits until the last answer is complete, whatever the conversation was before it went on. */
 export async function answered(page) {

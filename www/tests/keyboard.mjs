@@ -7,6 +7,7 @@ const focused = (page) => page.evaluate(() => document.activeElement?.getAttribu
 export const tests = {
   async "from nothing to an answer without a pointer"({ page, base }) {
     await open(page, base);
+    await page.getByTestId("load-samples").waitFor();
     await tabTo(page, "load-samples");
     await page.keyboard.press("Enter");
     await page.getByRole("treeitem", { name: "Large Page" }).waitFor();
@@ -53,7 +54,10 @@ export const tests = {
     await page.getByTestId("composer").press("Escape");
     await page.getByText("Press Esc again to stop the answer").first().waitFor();
     assert.equal(await page.getByTestId("stop").isVisible(), true);
-    await page.getByTestId("composer").press("Escape");
+    // Twice within the time that the page allows for it, however long the test has looked at the warning.
+    await page.getByTestId("composer").evaluate((input) => {
+      for (let i = 0; i < 2; i += 1) input.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true, cancelable: true }));
+    });
     await page.getByText("Session interrupted.").first().waitFor();
     await say(page, "never end");
     await streaming(page);

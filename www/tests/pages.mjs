@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { open, start } from "./browser.mjs";
 
-const title = (page, text) => page.getByTestId("page-title").filter({ hasText: text }).waitFor();
+/** Waits for this title and no other: "Keys" is a part of "Notes on keys". */
+const title = (page, text) => page.getByTestId("page-title").and(page.getByRole("heading", { name: text, exact: true })).waitFor();
 
 export const tests = {
   async "links, backlinks and the way back"({ page, base }) {
@@ -22,6 +23,7 @@ export const tests = {
     await start(page);
     await page.getByRole("treeitem", { name: "Chapter 1" }).click();
     await title(page, "Chapter 1");
+    await page.locator(".page-text").getByText("brass key").waitFor();
     const before = await page.locator(".page-text").innerText();
     await page.getByTestId("edit-page").click();
     await page.getByTestId("page-editor").fill("A **new** beginning.");

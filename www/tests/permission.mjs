@@ -1,6 +1,6 @@
 // What waits for the person: the docked card, its answers, and that nothing else is one.
 import assert from "node:assert/strict";
-import { open, running, save, say, settled, start, useModel, workspace } from "./browser.mjs";
+import { open, running, save, say, settled, start, titled, useModel, workspace } from "./browser.mjs";
 
 const DELETE = 'call delete_page {"slug":"chapter-1"}';
 const EDIT = 'call update_page_content {"slug":"dragon-lore","content":"Dragons breathe fire and hoard treasure.\\n\\nThey are gone."}';
@@ -32,10 +32,11 @@ export const tests = {
     assert.match(await card(page).locator("#permission-why").innerText(), /It can destroy something\. It needs PagesDelete\./);
     await card(page).getByText("Exact arguments").first().click();
     assert.deepEqual(JSON.parse(await page.getByTestId("exact-arguments").innerText()), { slug: "chapter-1" });
-    assert.equal(await page.getByTestId("agent-status").innerText(), "Suspended");
-    assert.match(await page.title(), /Your answer is needed/);
+    await page.locator("[data-testid=agent-status][data-lifecycle=Suspended]").filter({ hasText: /^Suspended$/ }).waitFor();
+    await titled(page, "● Your answer is needed · Lodger");
     await page.getByTestId("speech-status").filter({ hasText: "delete_page, which needs PagesDelete. Alt+Shift+P" }).waitFor({ state: "attached" });
-    assert.equal(await page.locator("[data-testid=tool-card] .tool-word").innerText(), "waiting for you");
+    await page.locator("[data-testid=tool-card] .tool-word").filter({ hasText: /^waiting for you$/ }).waitFor();
+    await page.getByTestId("run-line").filter({ hasText: "Waiting for you" }).waitFor();
     assert.equal(await page.getByTestId("run-line").innerText(), "Waiting for you");
   },
 
@@ -106,7 +107,7 @@ export const tests = {
     // The key went with the page.
     await useModel(visit, model);
     await page.getByText("A question waits for you: start it to answer.").waitFor();
-    assert.equal(await page.locator("[data-testid=tool-card] .tool-word").innerText(), "waiting for you");
+    await page.locator("[data-testid=tool-card] .tool-word").filter({ hasText: /^waiting for you$/ }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Continue" }).count(), 0);
     await page.getByTestId("start-agent").click();
     await answer(page, "allow_once");

@@ -273,6 +273,7 @@ export const tests = {
     await useModel(visit, model);
     await start(page);
     await say(page, "Hello");
+    await page.getByTestId("assistant-message").waitFor();
     await settled(page);
     // 10 tokens in, 40 out.
     await page.getByTestId("message-facts").filter({ hasText: "10 tokens in · 40 out · $0.00063" }).waitFor();
@@ -284,6 +285,7 @@ export const tests = {
     await page.getByTestId("session-usage").filter({ hasText: "This conversation: 20 tokens in · 80 out · $0.0013" }).waitFor();
     await page.reload();
     await page.getByTestId("session-usage").filter({ hasText: "20 tokens in · 80 out · $0.0013" }).waitFor();
+    await settled(page);
     assert.equal(await page.getByTestId("message-facts").filter({ hasText: "$0.00063" }).count(), 2);
   },
 

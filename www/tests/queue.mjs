@@ -198,6 +198,7 @@ export const tests = {
     await page.getByTestId("open-journal").click();
     await page.locator(".chip[data-kind=prompt]").click();
     for (const [word, text] of [["you, waiting", "waits here"], ["you, changed", "waited here"], ["you, steering", "steers here"]]) await entry(page, word).filter({ hasText: text }).waitFor();
+    await entry(page, "its turn").nth(1).waitFor();
     assert.equal(await entry(page, "its turn").count(), 2);
     await entry(page, "you, waiting").click();
     await page.locator("[data-testid=user-message][data-marked]").filter({ hasText: "waited here" }).waitFor();

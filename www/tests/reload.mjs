@@ -12,6 +12,7 @@ export const tests = {
     const before = await page.locator("[data-testid=assistant-message] .parts").innerText();
     await page.reload();
     await page.getByTestId("assistant-message").filter({ hasText: "Dragon Lore" }).waitFor();
+    await settled(page);
     assert.equal(withoutTimes(await page.locator("[data-testid=assistant-message] .parts").innerText()), withoutTimes(before));
     await page.getByTestId("page-title").filter({ hasText: "Dragon Lore" }).waitFor();
     assert.equal(await page.getByTestId("agent-status").textContent(), "Stopped");

@@ -1,6 +1,6 @@
 // Sessions with names: launched, changed, left and found again, each with its own conversation, draft and place.
 import assert from "node:assert/strict";
-import { kept, open, running, save, say, settled, start, streaming, useModel, workspace } from "./browser.mjs";
+import { kept, open, running, save, say, settled, start, streaming, titled, useModel, workspace } from "./browser.mjs";
 
 /** A session of this name, launched as a person does. */
 export async function launchSession(page, name) {
@@ -10,9 +10,9 @@ export async function launchSession(page, name) {
   await shows(page, name);
 }
 
-/** Waits until the conversation of this session is shown. */
+/** Waits until the conversation of this session is shown, and not that of "Dragons 2" for "Dragons". */
 export function shows(page, name) {
-  return page.getByTestId("conversation-name").filter({ hasText: name }).waitFor();
+  return page.getByTestId("conversation-name").filter({ hasText: new RegExp(`^${name}$`) }).waitFor();
 }
 
 /** The row of a session. */
@@ -190,15 +190,15 @@ export const tests = {
     await page.getByTestId("permission-card").waitFor();
     await choose(page, "Main conversation");
     assert.equal(await page.getByTestId("permission-card").locator("visible=true").count(), 0);
+    await row(page, "Asking").locator(".session-status").filter({ hasText: /^needs you$/ }).waitFor();
     assert.deepEqual((await names(page))[0], "Asking");
-    assert.equal(await row(page, "Asking").locator(".session-status").textContent(), "needs you");
-    assert.match(await page.title(), /Your answer is needed/);
+    await titled(page, "● Your answer is needed · Lodger");
     await page.keyboard.press("Alt+Shift+P");
     await shows(page, "Asking");
     await page.locator("[data-testid=permission-deny][aria-disabled=false]").click();
     await settled(page);
     await row(page, "Asking").locator(".session-status", { hasText: "idle" }).waitFor();
-    assert.equal(await page.title(), "Lodger");
+    await titled(page, "Lodger");
   },
 
   async "an exit word ends the session, Restart takes it up again"(t) {
@@ -222,7 +222,7 @@ export const tests = {
     const note = page.getByTestId("session-still");
     await note.filter({ hasText: "does not take the key" }).waitFor();
     assert.match(await note.innerText(), /Recommended: reauthenticate provider credentials, then resume\./);
-    assert.equal(await row(page, "Dragons").locator(".session-status").textContent(), "key refused");
+    await row(page, "Dragons").locator(".session-status").filter({ hasText: /^key refused$/ }).waitFor();
     await note.getByRole("button", { name: "Resume" }).click();
     await note.waitFor({ state: "detached" });
     await answered(page, "Hello again");

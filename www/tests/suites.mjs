@@ -23,8 +23,8 @@ export async function suites(base, { only = "", shots, speed = false } = {}) {
 async function visit(browser, base, test, shot) {
   const model = await startModel();
   const visit = await visitor(browser, base, test.visitor);
-  // A guard against hanging, no measure of speed.
-  visit.page.setDefaultTimeout(30_000);
+  // A guard against hanging, no measure of speed: for each tab of the visitor.
+  visit.context.setDefaultTimeout(30_000);
   return {
     cleanup: [() => model.stop(), () => visit.context.close()],
     async run() {

@@ -6,7 +6,6 @@ import { launchSession, row } from "./sessions.mjs";
 /** Another tab of the same visitor. */
 export async function another({ context, watch, base }) {
   const other = await context.newPage();
-  other.setDefaultTimeout(15_000);
   watch(other);
   await open(other, base);
   return other;
@@ -199,6 +198,7 @@ export const tests = {
     const other = await two(t);
     await launchSession(page, "Apart");
     await say(page, "Hello");
+    await page.getByTestId("assistant-message").waitFor();
     await settled(page);
     // The other shows the main conversation, and has heard of the end.
     await row(other, "Apart").locator(".session-status", { hasText: "idle" }).waitFor();

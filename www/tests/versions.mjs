@@ -1,6 +1,6 @@
 // Editing what was said and asking again: the versions of a message, and the way between them.
 import assert from "node:assert/strict";
-import { open, say, settled, start, useModel } from "./browser.mjs";
+import { open, say, settled, start, streaming, useModel } from "./browser.mjs";
 import { launchSession } from "./sessions.mjs";
 
 async function begin({ page, base, model, visit }) {
@@ -80,7 +80,7 @@ export const tests = {
     await page.keyboard.press("Escape");
     assert.deepEqual(await said(page), ["Hello"]);
     await say(page, "never end");
-    await page.getByTestId("stop").waitFor();
+    await streaming(page);
     assert.equal(await page.getByRole("button", { name: "Edit your message" }).count(), 0);
     model.release();
     await count(page, 2);

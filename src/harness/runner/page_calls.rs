@@ -131,6 +131,7 @@ impl Runner {
         answer: Answer,
         word: Option<&str>,
     ) {
+        enter(Room::More);
         let PageQuestion { mut call, definition, .. } = self.calls.page_questions.remove(at);
         let mut event = core.detail(DEFAULT_SESSION);
         event.text("requestId", request).text("answer", answer.as_str());

@@ -125,6 +125,47 @@ fn a_room_that_does_not_come_rejects_what_needs_it_ends_no_run_and_is_asked_for_
     assert!(answered(&world, change) && code(&world, change).is_none());
 }
 
+/// Of each room a command that needs it. That of `past` comes before that of `carry`, which builds on it.
+fn needs_each() -> [(Room, &'static str, Value); 8] {
+    [
+        (Room::Anthropic, "startAgent", config("anthropic")),
+        (Room::Chat, "configureAgent", config("ollama")),
+        (Room::Responses, "configureAgent", config("openai-responses")),
+        (Room::Pages, "pages.tree", json!({})),
+        (Room::Schema, "tools.register", tool(RARE_TOOL.into())),
+        (Room::More, "tools.execute", json!({ "name": "look" })),
+        (Room::Past, "sessions.journal", json!({ "id": "default" })),
+        (Room::Carry, "sessions.export", json!({ "id": "default" })),
+    ]
+}
+
+#[test]
+fn none_of_the_rooms_is_missed_in_silence_and_each_comes_the_next_time() {
+    let each = needs_each();
+    assert_eq!(each.len(), Room::ALL.len());
+    let mut world = World::calm();
+    world.settle(0);
+    let mut run = None;
+    for (room, name, args) in each {
+        let refused = world.command(0, name, args.clone());
+        assert_eq!(world.pages[0].awaited, [room], "{name}");
+        world.finish_room(0, 0, Err("offline".into()));
+        world.settle_without_rooms(0);
+        let error = world.pages[0].asked[&refused].answer.clone().unwrap().unwrap_err();
+        assert_eq!((error.code, error.retryable()), (Code::WasmUnavailable, true), "{name}");
+        let again = world.command(0, name, args);
+        assert_eq!(world.pages[0].awaited, [room], "{name} again");
+        world.finish_room(0, 0, Ok(()));
+        world.settle(0);
+        assert_ne!(code(&world, again), Some(Code::WasmUnavailable), "{name} again");
+        // From here on a run is at work.
+        run.get_or_insert_with(|| calm::send(&mut world, "hello"));
+    }
+    world.answers(0, calm::says("done"));
+    let result = world.must(0, "result", json!({ "runId": run }));
+    assert_eq!((&result["outcome"], &result["text"]), (&json!("completed"), &json!("done")));
+}
+
 #[test]
 fn a_standby_has_its_rooms_before_it_takes_over_and_a_fresh_instance_asks_for_them_again() {
     let mut world = opened();

@@ -4,7 +4,7 @@
 // Decides: what is in the document (the last hundred entries, more on request) and when it is drawn (one
 // requestAnimationFrame; a hidden tab only collects). Promises: who comes back to a session, or to the page, reads on
 // where they were; nodes of what did not change are not touched; one
-// frame's work is bounded. Leaves to others: single messages (`message.ts`), scrolling (`follow.ts`).
+// frame's work is bounded; `data-drawing` is there as long as something is not drawn. Leaves to others: single messages (`message.ts`), scrolling (`follow.ts`).
 import type { Message, Snapshot } from "lodger";
 import type { Place } from "../journal/panel.ts";
 import { Readings, type Reading } from "../sessions/places.ts";
@@ -179,9 +179,11 @@ export class Thread {
   }
 
   #schedule(): void {
+    this.element.dataset["drawing"] = "yes";
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
       this.#draw();
+      if (!this.#frame) delete this.element.dataset["drawing"];
     });
   }
 

@@ -12,6 +12,7 @@ use crate::json::items;
 use crate::list::Listed;
 use crate::maps::Named;
 use crate::ports::Pattern;
+use crate::rooms::{Room, enter};
 use crate::tools::schema::compile::{Arg, Compiler, Id, Node, Open, SchemaError, address, names, path};
 use crate::tools::schema::keywords::{Key, Keyword, METAS, Takes, Vocabularies};
 use crate::tools::schema::pointer;
@@ -30,6 +31,7 @@ pub(in crate::tools::schema) fn identify<'a>(
     map: &'a Map<String, Value>,
     id: Id,
 ) -> Result<usize, SchemaError> {
+    enter(Room::Schema);
     let text = |compiler: &Compiler<'a>, name: &str| match map.get(name) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.as_str())),
@@ -112,6 +114,7 @@ pub(in crate::tools::schema) fn arg<'a>(
     keyword: &Keyword,
     value: &'a Value,
 ) -> Result<Option<Arg>, SchemaError> {
+    enter(Room::Schema);
     let Keyword { key, name, takes, .. } = *keyword;
     let text = || value.as_str().unwrap_or_default();
     Ok(Some(match takes {
@@ -180,6 +183,7 @@ fn pattern_of(compiler: &Compiler<'_>, pattern: &str) -> Result<Pattern, String>
 /// Looks all references up, and refuses what goes round in them. Whether any of it asks what other schemas have looked at.
 #[inline(never)]
 pub(in crate::tools::schema) fn finish(compiler: &mut Compiler<'_>) -> Result<bool, SchemaError> {
+    enter(Room::Schema);
     while let Some(open) = compiler.open.pop() {
         settle(compiler, &open)?;
     }

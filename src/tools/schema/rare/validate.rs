@@ -6,6 +6,7 @@
 use super::number::{hash, is_multiple};
 use crate::list::Listed;
 use crate::maps::sorted;
+use crate::rooms::{Room, enter};
 use crate::tools::schema::compile::{Arg, Id, Rule};
 use crate::tools::schema::keywords::Key;
 use crate::tools::schema::number::Work;
@@ -21,6 +22,7 @@ pub(in crate::tools::schema) fn rule<'v>(
     value: &'v Value,
     seen: Option<&mut Seen>,
 ) -> bool {
+    enter(Room::Schema);
     let wrong = match (&rule.arg, value) {
         (Arg::Node(_) | Arg::Nodes(_) | Arg::NodeByName(_) | Arg::NodeByPattern(_) | Arg::Dynamic(..), _) => {
             return match value {

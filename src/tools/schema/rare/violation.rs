@@ -3,6 +3,7 @@
 use crate::find;
 use crate::json::json;
 use crate::list::Listed;
+use crate::rooms::{Room, enter};
 use crate::tools::schema::compile::{Arg, Compiled, Node};
 use crate::tools::schema::keywords::{ARRAY, Key, OBJECT, types_of};
 use crate::tools::schema::validate::{Detail, Finding, KEPT};
@@ -12,6 +13,7 @@ use serde_json::Value;
 /// The sentence of a rare keyword.
 #[inline(never)]
 pub(in crate::tools::schema) fn sentence(finding: &Finding<'_>, schema: &Compiled, node: &Node) -> String {
+    enter(Room::Schema);
     let here = shown(&finding.at);
     let sent = || ["; you sent ", &quote(finding.value)].concat();
     let place = if finding.at.is_empty() { String::new() } else { [" in ", &here].concat() };
@@ -104,6 +106,7 @@ fn is_of_a_form(finding: &Finding<'_>, schema: &Compiled) -> bool {
 /// The types that may stand there, where a reference or alternatives say it.
 #[inline(never)]
 pub(in crate::tools::schema) fn fitting(schema: &Compiled, node: &Node, depth: u8) -> Option<u8> {
+    enter(Room::Schema);
     node.rules.iter().find_map(|rule| match (&rule.arg, rule.key) {
         (Arg::Node(id), Key::Ref) => violation::fitting(schema, *id, depth),
         (Arg::Nodes(ids), Key::AnyOf | Key::OneOf) => {
@@ -116,6 +119,7 @@ pub(in crate::tools::schema) fn fitting(schema: &Compiled, node: &Node, depth: u
 /// What a schema wants, where a reference or alternatives say it.
 #[inline(never)]
 pub(in crate::tools::schema) fn expects(schema: &Compiled, node: &Node, depth: u8) -> Option<String> {
+    enter(Room::Schema);
     let first = node.rules.iter().find(|rule| matches!(rule.key, Key::Ref | Key::AnyOf | Key::OneOf))?;
     match &first.arg {
         Arg::Node(id) => violation::expects(schema, *id, depth),
