@@ -385,6 +385,8 @@ fn in_browser(project: &Project, driver: &tools::Driver) -> Result<Work> {
         in_root(project, &["test", "--package", "lodger", "--package", "wasm-app", "--target", WASM])
             .arg("--no-fail-fast")
             .args(browser_tests(project)?)
+            // It keeps wasm-bindgen's custom sections whole.
+            .env("CARGO_PROFILE_TEST_CODEGEN_UNITS", "1")
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", tools::test_runner(project)?)
             .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", project.root.join("webdriver.json"))
             // In seconds; the defaults are for machines with nothing else to do.
