@@ -9,7 +9,7 @@ use super::vault::{self, Vault};
 use super::{account, answers, bytes, fetch, task};
 use crate::error::{Code, ErrorInfo};
 use crate::harness::{
-    Action, By, CallKey, FORMAT_KEY, Harness, Input, Options, check_format, not_there, rooms_of,
+    Action, By, CallKey, FORMAT_KEY, Harness, Input, OF_FILES, Options, not_there, rooms_of,
 };
 use crate::maps::Few;
 use crate::object::Object;
@@ -144,19 +144,12 @@ impl Pump {
         let format = Read::all(Table::Meta, vec![FORMAT_KEY.into()]);
         let rows = inner.store.read(&[format]).await;
         let stored = rows.map(|rows| rows.into_iter().flatten().next().map(|(_, text)| text));
-        let is_new = matches!(stored, Ok(None));
-        if let Err(error) = stored.and_then(|stored| check_format(stored.as_deref())) {
+        let opened = stored.and_then(|stored| inner.harness.borrow_mut().opened(stored.as_deref()));
+        if let Err(error) = opened {
             inner.store.close();
             return Err(error.info());
         }
         let pump = Pump(inner);
-        if !is_new {
-            // The harness will ask for it when it finds what the workspace was left with.
-            let pump = pump.clone();
-            task::start(async move {
-                let _ = bring(&pump.0.scope, Room::Past).await;
-            });
-        }
         pump.run(pump.now());
         Ok(pump)
     }
@@ -166,7 +159,7 @@ impl Pump {
         self.0.reading.borrow_mut().push(id);
         let pump = self.clone();
         task::start(async move {
-            match bring(&pump.0.scope, Room::Past).await {
+            match bring(&pump.0.scope, OF_FILES).await {
                 Ok(()) => bytes::send(&pump, id, request, blobs, by),
                 Err(why) if bytes::is_awaited(&pump, id) => {
                     pump.deliver(Deliver::Reply(id, Err(not_there(&why))));

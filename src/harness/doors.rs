@@ -29,6 +29,9 @@ impl Doors {
     }
 }
 
+/// The room without which no files are read, sent or given back.
+pub const OF_FILES: Room = Room::Past;
+
 /// The error that a room does not come.
 pub fn not_there(why: &str) -> ErrorInfo {
     ErrorInfo::new(Code::WasmUnavailable, why)
@@ -45,11 +48,11 @@ pub(super) fn needed(request: &Request) -> Rooms {
         Command::StandIn => args.get("config"),
         _ => None,
     };
-    // What comes with a message besides its text, and the queue, are of the room `past`.
+    // What comes with a message besides its text, and the queue, are of the room of files.
     let says = row.files || row.options;
     let has = |name: &&str| says && args.all().get(*name).is_some_and(|given| !given.is_null());
     let past = request.command == Command::StandIn || ["whenBusy", "schema", "files"].iter().any(has);
-    config.map_or(Rooms::NONE, of_config).and(row.rooms).and(Rooms::given(past, Room::Past))
+    config.map_or(Rooms::NONE, of_config).and(row.rooms).and(Rooms::given(past, OF_FILES))
 }
 
 /// Whether a command brings a schema that few have: that of a tool, of an answer, or those of a session in a file.

@@ -47,9 +47,9 @@ mod takes;
 pub use action::{Action, By, CallKey, Input, ModelRequest, Notice, VaultAsk};
 pub use config::{Config, Function, Given, Http, IfRunning, Provider, Timeouts};
 pub use core::secrets::Secrets;
-pub use core::stored::{FORMAT_KEY, check_format};
+pub use core::stored::FORMAT_KEY;
 pub use core::{DEFAULT_SESSION, Lifecycle, Options};
-pub use doors::{not_there, rooms_of};
+pub use doors::{OF_FILES, not_there, rooms_of};
 pub use runner::files::files;
 
 use crate::error::{Code, ErrorInfo};

@@ -9,6 +9,7 @@ use crate::harness::action::{Action, Notice};
 use crate::harness::calls::Calls;
 use crate::harness::config::Provider;
 use crate::harness::core::slots::Instructed;
+use crate::harness::core::told::Told;
 use crate::harness::core::waits::run_result;
 use crate::harness::core::{Core, Lifecycle};
 use crate::harness::setup::Setup;
@@ -135,7 +136,7 @@ impl Calls {
     /// A run that worked for another has ended: it shows as its call there.
     fn tell_delegate_end(&mut self, core: &mut Core, session: &str, tool_call: &str, outcome: Outcome) {
         let top = core.current_id(session);
-        let status = if outcome == Outcome::Completed { "completed" } else { "failed" };
+        let status = if outcome == Outcome::Completed { Told::Completed } else { Told::Failed };
         // An interrupt is told when it is stored, and with it each call that it has ended.
         let barrier = outcome == Outcome::Interrupted;
         core.tell_call(session, &top, tool_call, status, barrier);

@@ -6,6 +6,7 @@
 
 use crate::harness::action::Action;
 use crate::harness::calls::{CallOwner, Calls, LiveCall};
+use crate::harness::core::told::Told;
 use crate::harness::core::{Core, DEFAULT_SESSION};
 use crate::harness::setup::Setup;
 use crate::journal::{Answer, AskReason, Entry, Word};
@@ -118,7 +119,7 @@ impl Calls {
             let deadline = core.now.saturating_add(limit);
             self.question_deadlines.push((deadline, session.into(), tool_call.into()));
         }
-        core.tell_call(session, run, tool_call, "started", true);
+        core.tell_call(session, run, tool_call, Told::Started, true);
         // The message says that it waits; an event alone says that it runs.
         self.tell_message(core, session, run, false);
     }
@@ -146,7 +147,7 @@ impl Calls {
         for (run, call, state) in waiting {
             match state {
                 CallState::Handed => self.tell_handed(core, session, &run, &call),
-                CallState::Delegated => core.tell_call(session, &run, &call, "started", true),
+                CallState::Delegated => core.tell_call(session, &run, &call, Told::Started, true),
                 _ => self.tell_question(core, setup, session, &run, &call),
             }
         }
@@ -185,8 +186,8 @@ impl Calls {
         event.text("requestId", request).text("answer", answer.as_str());
         core.send("agent:permission-resolved", event, true);
         if *answer == Answer::Deny {
-            core.tell_call(session, run, tool_call, "started", true);
-            core.tell_call(session, run, tool_call, "failed", true);
+            core.tell_call(session, run, tool_call, Told::Started, true);
+            core.tell_call(session, run, tool_call, Told::Failed, true);
         }
         self.tell_message(core, session, run, false);
     }

@@ -61,11 +61,20 @@ pub(in crate::harness) struct LiveModel {
     replaces: bool,
 }
 
+/// What a model call is for. What it costs counts, whatever it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::harness) enum Purpose {
+    /// The answer to a person: the page hears it as it comes.
+    Answer,
+    /// The answer to a run that delegates: the page hears it with its tool call.
+    Report,
+}
+
 /// Who was asked; the configuration may change while it answers.
 #[derive(Debug)]
 pub(in crate::harness) struct AskedModel {
-    /// Whether the page is told what it says, as it comes.
-    pub told: bool,
+    /// What it was asked for.
+    pub purpose: Purpose,
     /// What the answer is recorded under.
     pub provider: String,
     /// What is known of the model.
@@ -284,7 +293,7 @@ impl Calls {
             part.told = until;
             model.said_at = now;
         }
-        if !model.asked.told {
+        if model.asked.purpose != Purpose::Answer {
             return;
         }
         let replaced = !news.is_empty() && std::mem::take(&mut model.replaces);

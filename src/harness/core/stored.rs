@@ -23,7 +23,7 @@ pub(in crate::harness) fn stopped_until(row: Option<&str>) -> u64 {
 const FORMAT: u64 = crate::journal::FORMAT;
 
 /// Whether a database in this format (the text of the row, if there is one) can be used.
-pub fn check_format(stored: Option<&str>) -> Result<(), StoreError> {
+pub(in crate::harness) fn check_format(stored: Option<&str>) -> Result<(), StoreError> {
     match stored.map(str::parse::<u64>) {
         None => Ok(()),
         Some(Ok(version)) if version <= FORMAT => Ok(()),

@@ -12,6 +12,27 @@ use crate::run::{CallState, Run};
 use crate::session;
 use serde_json::Value;
 
+/// How a page is told that a tool call stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::harness) enum Told {
+    /// It has begun, or waits for a person or for the page.
+    Started,
+    /// It has a result.
+    Completed,
+    /// It has an error in place of a result.
+    Failed,
+}
+
+impl Told {
+    fn as_str(self) -> &'static str {
+        match self {
+            Told::Started => "started",
+            Told::Completed => "completed",
+            Told::Failed => "failed",
+        }
+    }
+}
+
 impl Core {
     /// What every detail has.
     pub(in crate::harness) fn detail(&self, session: &str) -> Object {
@@ -95,10 +116,10 @@ impl Core {
         session: &str,
         run: &str,
         tool_call: &str,
-        status: &str,
+        status: Told,
         barrier: bool,
     ) {
-        if status == "started" && self.has_begun(session, tool_call) {
+        if status == Told::Started && self.has_begun(session, tool_call) {
             return;
         }
         let Some(call) = self.call_of(session, run, tool_call) else { return };
@@ -109,10 +130,10 @@ impl Core {
             _ => session::arguments(&call.arguments),
         };
         part.value("arguments", args);
-        part.text("status", status);
+        part.text("status", status.as_str());
         part.text("tool", &call.name);
         part.text("toolCallId", &call.id);
-        if let (CallState::Settled(settled), true) = (&call.state, status != "started") {
+        if let (CallState::Settled(settled), true) = (&call.state, status != Told::Started) {
             match &settled.error {
                 None => part.value("result", session::tool_result(&settled.text, settled.json)),
                 Some(error) => part.value("error", error.to_json()),

@@ -20,13 +20,14 @@ mod vault;
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::{Action, CallKey, ModelRequest};
 use crate::harness::calls::outcome::{failed_call, returned_entry};
-use crate::harness::calls::streaming::{AskedModel, LiveModel};
+use crate::harness::calls::streaming::{AskedModel, LiveModel, Purpose};
 use crate::harness::calls::watch::Watch;
 use crate::harness::calls::{CallOwner, Calls, LiveCall, Owner, RunCall};
 use crate::harness::config;
 use crate::harness::config::Config;
 use crate::harness::core::integrity::row_write;
 use crate::harness::core::slots::Instructed;
+use crate::harness::core::told::Told;
 use crate::harness::core::{Core, Lifecycle, Next, Options};
 use crate::harness::pages::Pages;
 use crate::harness::setup::Setup;
@@ -292,8 +293,8 @@ impl Runner {
             OfCall::Inspected { tool_call } => self.inspect(core, session, run, tool_call),
             OfCall::Validated { tool_call, error } => {
                 if error.is_some() {
-                    core.tell_call(session, run, tool_call, "started", false);
-                    core.tell_call(session, run, tool_call, "failed", false);
+                    core.tell_call(session, run, tool_call, Told::Started, false);
+                    core.tell_call(session, run, tool_call, Told::Failed, false);
                     self.calls.tell_message(core, session, run, false);
                 }
             }
@@ -307,7 +308,7 @@ impl Runner {
             OfCall::Delegated { tool_call, .. } => {
                 core.can_be_found(session, run);
                 let top = core.current_id(session);
-                core.tell_call(session, &top, tool_call, "started", false);
+                core.tell_call(session, &top, tool_call, Told::Started, false);
                 self.calls.tell_message(core, session, &top, false);
             }
             OfCall::Handed { tool_call, .. } => self.calls.tell_handed(core, session, run, tool_call),
@@ -315,13 +316,13 @@ impl Runner {
             OfCall::Ordered { tool_call, .. } => self.order(core, session, run, tool_call),
             OfCall::Refused { tool_call, .. } | OfCall::Unknown { tool_call } => {
                 if matches!(of, OfCall::Refused { .. }) {
-                    core.tell_call(session, run, tool_call, "started", false);
+                    core.tell_call(session, run, tool_call, Told::Started, false);
                 }
-                core.tell_call(session, run, tool_call, "failed", false);
+                core.tell_call(session, run, tool_call, Told::Failed, false);
                 self.calls.tell_message(core, session, run, false);
             }
             OfCall::Returned { tool_call, error, .. } => {
-                let status = if error.is_some() { "failed" } else { "completed" };
+                let status = if error.is_some() { Told::Failed } else { Told::Completed };
                 core.tell_call(session, run, tool_call, status, false);
                 self.calls.tell_message(core, session, run, false);
             }
@@ -378,8 +379,10 @@ impl Runner {
         let on = folded.and_then(|run| run.on.as_deref());
         let name = self.setup.config.serving(on).map(|provider| provider.peer().name).unwrap_or_default();
         let asked = AskedModel {
-            // What a run says that works for another is told with its call.
-            told: folded.is_none_or(|run| run.delegate.is_none()),
+            purpose: match folded {
+                Some(Run { delegate: Some(_), .. }) => Purpose::Report,
+                _ => Purpose::Answer,
+            },
             provider: core.sessions.get(session).map(|slot| slot.session.name_of(name)).unwrap_or_default(),
             known: self.setup.config.known(on).copied(),
             watch: Watch::over(core, &self.setup, on),
@@ -489,14 +492,14 @@ impl Runner {
             Ok(checked) => checked,
             // The tool changed or went away since the decision.
             Err(error) => {
-                core.tell_call(session, run, tool_call, "started", false);
+                core.tell_call(session, run, tool_call, Told::Started, false);
                 return core.settle(session.into(), run.into(), failed_call(tool_call, error));
             }
         };
         // A page tool commits its outcome with its change, and what only reads may be run again unless its page
         // says otherwise: neither waits.
         let barrier = !again && matches!(origin, Origin::Host(_));
-        core.tell_call(session, run, tool_call, "started", barrier);
+        core.tell_call(session, run, tool_call, Told::Started, barrier);
         self.calls.tell_message(core, session, run, false);
         let owner = Owner::Run(RunCall::new(session, run, tool_call));
         match origin {
@@ -592,9 +595,9 @@ impl Runner {
             self.append(core, session, Some(part), &entry);
             for (call, ahead) in open {
                 if ahead {
-                    core.tell_call(session, part, &call, "started", true);
+                    core.tell_call(session, part, &call, Told::Started, true);
                 }
-                core.tell_call(session, part, &call, "failed", true);
+                core.tell_call(session, part, &call, Told::Failed, true);
             }
         }
         self.advance(core, session);

@@ -4,6 +4,8 @@ use crate::support::calm;
 use crate::support::script::{RARE, RARE_TOOL, SCHEMA};
 use crate::support::sim::World;
 use lodger::error::Code;
+use lodger::harness::{Action, Harness, Input, Options};
+use lodger::ports::StoreError;
 use lodger::protocol::Command;
 use lodger::rooms::Room;
 use serde_json::{Value, json};
@@ -276,6 +278,29 @@ fn a_journal_with_such_a_schema_is_as_good_as_not_read_until_its_room_is_there()
     world.answers(standby, calm::says("{\"n\":\"11\"}"));
     let result = world.must(standby, "result", json!({ "runId": asked["runId"] }));
     assert_eq!((&result["outcome"], &result["value"]), (&json!("completed"), &json!({ "n": "11" })));
+}
+
+#[test]
+fn a_workspace_that_was_used_asks_for_what_its_past_needs_as_it_opens() {
+    let opened = |format: Option<&str>| {
+        let operator = Options::local_operator();
+        let options = Options { name: "w".into(), page_tools: false, holder: "h".into(), operator };
+        let mut harness = Harness::new(options);
+        harness.opened(format).map(|()| harness)
+    };
+    let asks = |harness: &mut Harness| {
+        let room = |action| if let Action::Room(room) = action { Some(room) } else { None };
+        std::iter::from_fn(|| harness.poll(1)).filter_map(room).collect::<Vec<_>>()
+    };
+    assert_eq!(asks(&mut opened(None).unwrap()), []);
+    let mut used = opened(Some("1")).unwrap();
+    assert_eq!(asks(&mut used), [Room::Past]);
+    // It does not come, and nothing waits for it; what needs it asks again.
+    used.handle(1, Input::Room { room: Room::Past, result: Err("offline".into()) });
+    assert_eq!(asks(&mut used), []);
+    for stored in ["999", "x"] {
+        assert!(matches!(opened(Some(stored)), Err(StoreError::Newer)), "{stored}");
+    }
 }
 
 #[test]

@@ -16,7 +16,8 @@ use super::strict::check_request;
 use fastrand::Rng;
 use lodger::error::{Code, ErrorInfo};
 use lodger::harness::{
-    Action, By, CallKey, Harness, Http, Input, Lifecycle, ModelRequest, Notice, Options, Provider, rooms_of,
+    Action, By, CallKey, FORMAT_KEY, Harness, Http, Input, Lifecycle, ModelRequest, Notice, Options,
+    Provider, rooms_of,
 };
 use lodger::model::{Answer, Delta, StopReason, Usage, Wire};
 use lodger::ports::marks::fill;
@@ -308,7 +309,12 @@ impl World {
         let page_tools = self.faults.is_some_and(|faults| faults.page_tools);
         let has_schemas = Rc::new(Cell::new(false));
         let options = Options { name: "sim".into(), page_tools, holder, operator: Options::local_operator() };
-        let harness = Harness::with(options, guarded(&has_schemas));
+        let mut harness = Harness::with(options, guarded(&has_schemas));
+        if self.faults.is_some() {
+            let format = self.disk.read(&Read::all(Table::Meta, vec![FORMAT_KEY.into()]));
+            let opened = harness.opened(format.first().map(|(_, text)| text.as_str()));
+            assert!(opened.is_ok(), "this version has written it");
+        }
         Page {
             harness,
             told: Told::new(),
