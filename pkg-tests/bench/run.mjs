@@ -232,7 +232,6 @@ for (const way of ["export", "import"]) goals.push([`sessions: ${way} of 8 MB, p
 for (const host of ["page", "worker"]) goals.push([`tabs, ${host}: another tab hears a chunk at most 100 ms later`, tabs.delay[host].p99, 100]);
 goals.push(["tabs, worker: the page's longest task while 100,000 deltas come, at most 50 ms", tabs.flood.worker.task, 50]);
 goals.push(["tabs, worker: a busy page slows a loop of tools at most 1.1 times", tabs.busy.worker.busy / tabs.busy.worker.calm, 1.1]);
-goals.push(["size: at most 150 KB brotli", total.brotli / 1024, 150]);
 if (results.gate) for (const [group, title] of [["pages", "page tools"], ["wild", "50 schemas"]]) goals.push([`the gate, ${title}: at most 1.5 times JSON.parse and ajv`, results.gate[group].ratio, 1.5]);
 reportGoals(goals);
 

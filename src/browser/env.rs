@@ -25,8 +25,6 @@ extern "C" {
     pub(super) fn done(scope: &Scope, controller: &AbortController);
     pub(super) fn after(scope: &Scope, ms: f64, callback: &Function) -> u32;
     pub(super) fn cancel(scope: &Scope, id: u32);
-    pub(super) fn adopt(scope: &Scope, closable: &JsValue);
-    pub(super) fn disown(scope: &Scope, closable: &JsValue);
     #[wasm_bindgen(catch, js_name = hasDatabase)]
     pub(super) async fn has_database(name: &str) -> Result<JsValue, JsValue>;
     #[wasm_bindgen(catch)]

@@ -1,4 +1,7 @@
 //! What goes into the harness and what comes out of it.
+//!
+//! Decides which inputs and actions there are. Promises: they are values, so that a browser, a simulator and a Rust app drive
+//! the same harness. Leaves to others: when an input is taken (`order`), and doing what an action says (the pump).
 
 use crate::error::ErrorInfo;
 use crate::find;

@@ -41,17 +41,11 @@ pub fn not_there(why: &str) -> ErrorInfo {
 /// The rooms that a command needs: those of its row, and those of the providers that it brings.
 pub(super) fn needed(request: &Request) -> Rooms {
     let (args, row) = (request.args(), request.command.row());
-    let config = match request.command {
-        Command::StartAgent | Command::ConfigureAgent | Command::KeysValidate | Command::KeysModels => {
-            Some(args.all())
-        }
-        Command::StandIn => args.get("config"),
-        _ => None,
-    };
+    let config = row.configures.then(|| args.all().get("config").unwrap_or(args.all()));
     // What comes with a message besides its text, and the queue, are of the room of files.
     let says = row.files || row.options;
     let has = |name: &&str| says && args.all().get(*name).is_some_and(|given| !given.is_null());
-    let past = request.command == Command::StandIn || ["whenBusy", "schema", "files"].iter().any(has);
+    let past = ["whenBusy", "schema", "files"].iter().any(has);
     config.map_or(Rooms::NONE, of_config).and(row.rooms).and(Rooms::given(past, OF_FILES))
 }
 
@@ -97,24 +91,11 @@ fn of_config(config: &Value) -> Rooms {
     rooms
 }
 
-/// Whether a command may build on one that was given before it: then it comes after it. What only reads, what a person
-/// answers, and what stops or ends something never waits for another's room.
+/// Whether a command may build on one that was given before it: then it comes after it.
 pub(super) fn builds_on(later: &Request, first: &Request) -> bool {
     let (row, first_row) = (later.command.row(), first.command.row());
     match later.command {
-        Command::Interrupt
-        | Command::LetGo
-        | Command::Draft
-        | Command::Close
-        | Command::ResolvePermission
-        | Command::ToolsResolve
-        // What is read meanwhile must not be read for the operator of before.
-        | Command::SetOperator
-        | Command::File
-        | Command::SessionsList
-        | Command::KeysList
-        | Command::Storage
-        | Command::Persist => false,
+        _ if row.alone => false,
         // What takes the workspace for a moment was given before it is taken for an agent.
         Command::StartAgent if first.command.borrows() => true,
         // A configuration that comes later finds no agent.

@@ -32,6 +32,12 @@ pub struct Row {
     pub asks: bool,
     /// The rooms that it needs, whatever its arguments are.
     pub rooms: Rooms,
+    /// Whether it brings a configuration: its argument `config`, or all of them.
+    pub configures: bool,
+    /// Whether it never waits for what another command needs: what reads by itself, answers, or ends something.
+    pub alone: bool,
+    /// Whether it speaks of its session as of an agent.
+    pub agents: bool,
     /// Whether it stops what was given before it.
     pub(super) stops: bool,
     /// Whether its arguments are options of a message: one that is unknown may be of a later version.
@@ -52,6 +58,9 @@ const fn row(name: &'static str, spec: &'static str) -> Row {
         files: false,
         asks: false,
         rooms: Rooms::NONE,
+        configures: false,
+        alone: false,
+        agents: false,
         stops: false,
         options: false,
         says: false,
@@ -91,6 +100,21 @@ impl Row {
 
     const fn within(mut self, room: Room) -> Row {
         self.rooms = self.rooms.and(Rooms::of(room));
+        self
+    }
+
+    const fn configures(mut self) -> Row {
+        self.configures = true;
+        self
+    }
+
+    const fn alone(mut self) -> Row {
+        self.alone = true;
+        self
+    }
+
+    const fn agents(mut self) -> Row {
+        self.agents = true;
         self
     }
 
@@ -142,15 +166,15 @@ macro_rules! commands {
 
 commands! {
     /// Starts the agent.
-    StartAgent = row("startAgent", "*")
+    StartAgent = row("startAgent", "*").configures()
         => own().takes("the config").invoked("start_agent", "startAgent(*)", "void").takes_all("AgentConfig");
     /// Changes the configuration of the agent that runs.
-    ConfigureAgent = row("configureAgent", "*").runs() => again().takes("the patch");
+    ConfigureAgent = row("configureAgent", "*").configures().runs() => again().takes("the patch");
     /// `startAgent` that goes on with what the last holder was at, unless the one of the epoch `after` (0: the last) was
     /// stopped on purpose (`not_running`).
-    StandIn = row("standIn", "config?* after?#").within(Past) => own();
+    StandIn = row("standIn", "config?* after?#").configures().within(Past) => own();
     /// The agent that runs in this epoch is left as if the page had closed, at once.
-    LetGo = row("letGo", "epoch?#") => own();
+    LetGo = row("letGo", "epoch?#").alone() => own();
     /// Interrupts every run, and stops the agent.
     StopAgent = row("stopAgent", "").stops() => again().invoked("stop_agent", "stopAgent()", "void");
     /// Accepts what a person says, and begins a run. `schema` is `{ json, validate?: { "$fn": n } }`, its JSON as text, because
@@ -170,7 +194,7 @@ commands! {
     Result = row("result", "runId").of(SessionOrRun, Read) => again().waits().gives("`RunResult`");
     /// Interrupts what works in a session. Of a run whose message waits, it removes that message. `command` is the number of a
     /// prompt that waits for its provider's key: nothing else is meant then.
-    Interrupt = row("interrupt", "sessionId? runId? command?#").of(Worker, Work).stops()
+    Interrupt = row("interrupt", "sessionId? runId? command?#").alone().of(Worker, Work).stops()
         => again().invoked("interrupt_agent", "interrupt()", "void");
     /// Goes on with a held run, or after a failed one.
     Resume = row("resume", "sessionId? runId?").of(SessionOrRun, Work).runs()
@@ -184,7 +208,7 @@ commands! {
     /// From here on `history`, `message` and `view` messages come for this session.
     Watch = row("watch", "sessionId?").of(Session, Read) => again();
     /// The bytes of a file of a message.
-    File = row("file", "fileId").within(Past).needs(Operator) => own().gives("a `Blob`");
+    File = row("file", "fileId").alone().within(Past).needs(Operator) => own().gives("a `Blob`");
     /// Answers when the run has ended, or the time is over.
     Wait = row("wait", "runId timeoutMs?# errorGraceMs?#").of(SessionOrRun, Read)
         => again().waits().gives("`WaitResult`")
@@ -196,7 +220,7 @@ commands! {
     /// What is held in a session's queue goes on.
     QueueRelease = row("queue.release", "sessionId?").within(More).of(Session, Work).runs() => again();
     /// Answers a question; it finds its session by the question, and asks whose that is.
-    ResolvePermission = row("resolvePermission", "requestId answer reason?")
+    ResolvePermission = row("resolvePermission", "requestId answer reason?").alone()
         => again().invoked("respond_permission_request",
             "resolvePermission(requestId, answer: PermissionAnswer, {reason?})", "void")
             .says("Answers a question, like `resolvePermission`.");
@@ -210,7 +234,7 @@ commands! {
         => once().gives("`ToolResult`")
             .invoked("execute_tool", "tools.execute(tool, arguments?: object)", "ToolResult");
     /// Answers a call that was handed to a person; it finds its session by the call, and asks whose that is.
-    ToolsResolve = row("tools.resolve", "toolCallId answer?*") => again();
+    ToolsResolve = row("tools.resolve", "toolCallId answer?*").alone() => again();
     /// What is always allowed, in which session.
     ToolsGrants = row("tools.grants", "").within(More).within(Past).needs(Operator) => again().gives("`{ tool, sessionId }[]`");
     /// What was always allowed is not any more.
@@ -242,7 +266,8 @@ commands! {
     /// The contents that a page has had.
     PagesVersions = row("pages.versions", "slug limit?1").within(Pages) => own().gives("`{ version, at, content }[]`");
     /// From here on this operator works here, or (`null`) nobody.
-    SetOperator = row("setOperator", "operator?*") => own();
+    // Alone: what is read meanwhile must not be read for the operator of before.
+    SetOperator = row("setOperator", "operator?*").alone() => own();
     /// Begins a session.
     SessionsLaunch = row("sessions.launch", "id? displayName? projectId?~ provider? messages?*").within(More).within(Past).needs(Operator).runs()
         => once().gives("`SessionState`").invoked("session_launch", "sessions.launch(*)", "SessionState")
@@ -266,14 +291,14 @@ commands! {
         => once().gives("`SessionState`")
             .invoked("session_recover", "sessions.recover(id, {action?, reason?, detail?})", "SessionState");
     /// Puts one session aside; "all" is many of these.
-    SessionsBench = row("sessions.bench", "id").within(More).of(Id, Write).asks()
+    SessionsBench = row("sessions.bench", "id").agents().within(More).of(Id, Write).asks()
         => again().gives("`{ suspended: string[] }`")
             .invoked("session_bench", "sessions.bench(target)", "{ suspended: string[] }");
     /// Takes one session up again; "all" is many of these.
-    SessionsPlay = row("sessions.play", "id").within(More).of(Id, Write).asks()
+    SessionsPlay = row("sessions.play", "id").agents().within(More).of(Id, Write).asks()
         => again().gives("`SessionState`").invoked("session_play", "sessions.play(target)", "SessionState[]");
     /// All sessions, the one that was last changed first.
-    SessionsList = row("sessions.list", "withVerification?*").within(More).within(Past).needs(Operator)
+    SessionsList = row("sessions.list", "withVerification?*").alone().within(More).within(Past).needs(Operator)
         => again().gives("`SessionState[]`, or `{ session, hmac_status }[]`")
             .invoked("session_list", "sessions.list()", "SessionState[]");
     /// Gives a session another name.
@@ -324,11 +349,11 @@ commands! {
     /// The file that was checked comes in, under this id.
     SessionsAdmit = row("sessions.admit", "").needs(Write).within(Past).within(Carry) => once().gives("`{ id }`");
     /// What goes on in a session or a run.
-    SessionsActivity = row("sessions.activity", "id").within(More).of(IdOrRun, Read)
+    SessionsActivity = row("sessions.activity", "id").agents().within(More).of(IdOrRun, Read)
         => again().gives("`\"streaming\"`, `\"waiting\"` or `\"broken\"`");
     /// What was said in a session or a run, as bytes. The text begins with the letter that the first byte is in, `before` so
     /// many bytes before it.
-    SessionsOutput = row("sessions.output", "id from?# tail?#").within(More).of(IdOrRun, Read)
+    SessionsOutput = row("sessions.output", "id from?# tail?#").agents().within(More).of(IdOrRun, Read)
         => again().gives("`{ text, before, offset }`");
     /// From here on `grown` messages come for this session, or no more. They are held back while nobody works here.
     SessionsAttach = row("sessions.attach", "id on?*").within(More) => again();
@@ -341,23 +366,23 @@ commands! {
     /// Forgets a key.
     KeysRemove = row("keys.remove", "provider").within(More) => once();
     /// The names of the keys that there are.
-    KeysList = row("keys.list", "").within(More) => own().gives("`string[]`");
+    KeysList = row("keys.list", "").alone().within(More) => own().gives("`string[]`");
     /// Tries a provider's key.
-    KeysValidate = row("keys.validate", "provider?*").within(More) => own().takes("`{ provider: { kind, … } }`").gives("`{ ok, error? }`");
+    KeysValidate = row("keys.validate", "provider?*").configures().within(More) => own().takes("`{ provider: { kind, … } }`").gives("`{ ok, error? }`");
     /// The models that a provider offers.
-    KeysModels = row("keys.models", "provider?*").within(More) => own().takes("`{ provider: { kind, … } }`").gives("`{ id, name? }[]`");
+    KeysModels = row("keys.models", "provider?*").configures().within(More) => own().takes("`{ provider: { kind, … } }`").gives("`{ id, name? }[]`");
     /// What the agent is configured to ask.
     Settings = row("settings", "")
         => again().gives("`{ api_key_configured, provider, model }`")
             .invoked("get_agent_settings", "settings()", "AgentSettings");
     /// How much is stored.
-    Storage = row("storage", "").within(More) => own().gives("`{ kind, bytes, quota, persisted }`");
+    Storage = row("storage", "").alone().within(More) => own().gives("`{ kind, bytes, quota, persisted }`");
     /// Asks the browser to keep what is stored.
-    Persist = row("persist", "") => own().gives("`boolean`");
+    Persist = row("persist", "").alone() => own().gives("`boolean`");
     /// Writes what has streamed so far at once (`hidden`, `pagehide`).
-    Draft = row("draft", "") => own();
+    Draft = row("draft", "").alone() => own();
     /// Closes the workspace.
-    Close = row("close", "").stops() => own();
+    Close = row("close", "").alone().stops() => own();
 }
 
 /// What a message is answered that was accepted.

@@ -1,7 +1,8 @@
 //! `AgentConfig`: what the page configures.
 //!
 //! Decides which members exist and what they may be; an unknown one, or one of a later version, is refused by
-//! name. Promises: secrets stay in [`Config`] and never enter its [`record`](Config::record).
+//! name. Promises: secrets stay in [`Config`] and never enter its [`record`](Config::record). Leaves to
+//! others: what a configuration is used for, and where providers are (`provider`).
 
 mod provider;
 mod read;

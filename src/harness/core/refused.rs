@@ -12,15 +12,9 @@ pub(in crate::harness) fn no_session(id: &str) -> ErrorInfo {
     not_there("unknown agent session: ", id)
 }
 
-/// The same as this command says it: those that look on or put aside speak of an agent.
+/// The same as this command says it.
 pub(in crate::harness) fn no_session_for(command: Command, id: &str) -> ErrorInfo {
-    match command {
-        Command::SessionsBench
-        | Command::SessionsPlay
-        | Command::SessionsActivity
-        | Command::SessionsOutput => no_agent(id),
-        _ => no_session(id),
-    }
+    if command.row().agents { no_agent(id) } else { no_session(id) }
 }
 
 pub(in crate::harness) fn no_agent(id: &str) -> ErrorInfo {

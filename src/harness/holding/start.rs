@@ -2,6 +2,10 @@
 //!
 //! The steps of a start: the lock; the epoch, raised in one commit that expects the former one; the journal,
 //! folded and checked against its head; what a lost page left, held; the configuration, recorded.
+//!
+//! Decides which step follows, and what becomes of a start that cannot go on. Promises: nothing is written under an epoch
+//! that another page has raised; what fails gives the workspace back. Leaves to others: the lock itself (the pump), and
+//! what the end of a holder ends (`ends`).
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;
