@@ -42,13 +42,13 @@ test("what index.d.ts names exists: every code, event and state comes from somew
   const lifecycles = types.match(/export type Lifecycle = (.*);/)[1].match(/\w+(?=["":])/g);
   const known = [...read("../../src/harness/core/mod.rs").match(/pub enum Lifecycle \{([\s\S]*?)\n\}/)[1].matchAll(/^    (\w+)/gm)].map(([, name]) => name);
   // A running one that waits for a person is told by a word of its own.
-  const [, suspended] = read("../../src/harness/calls/events.rs").match(/Lifecycle::Running if self\.is_suspended\(\) => "(\w+)"/);
+  const [, suspended] = read("../../src/harness/core/told.rs").match(/Lifecycle::Running if self\.is_suspended\(\) => "(\w+)"/);
   assert.deepEqual(lifecycles.sort(), [...known, suspended].sort());
   const rustText = (file) => [...read(`../../src/${file}`).matchAll(/"([a-z]+)"/g)].map(([, text]) => text);
   const states = (pattern) => types.match(pattern)[1].match(/\w+(?=")/g);
   for (const [pattern, files, ours] of [
-    [/interface ToolCallPart \{[\s\S]*?  status: (.*);/, ["session/view.rs", "harness/runner/mod.rs", "harness/calls/events.rs", "harness/calls/streaming.rs"], []],
-    [/interface Snapshot \{[\s\S]*?  status: (.*);/, ["harness/calls/events.rs"], ["loading"]],
+    [/interface ToolCallPart \{[\s\S]*?  status: (.*);/, ["session/view.rs", "harness/calls/streaming.rs", "harness/core/told.rs"], []],
+    [/interface Snapshot \{[\s\S]*?  status: (.*);/, ["harness/calls/events.rs", "harness/core/told.rs"], ["loading"]],
   ]) {
     const made = new Set([...files.flatMap(rustText), ...ours]);
     assert.deepEqual(states(pattern).filter((state) => !made.has(state)), []);
