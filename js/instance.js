@@ -28,12 +28,15 @@ export function createInstances(glue, locate) {
 
   async function init(options = {}) {
     onlyKnown(options, ["module_or_path"], "init's options", "invalid_arguments");
-    const before = source;
-    if (!instance) source = options.module_or_path ?? source;
+    const given = options.module_or_path;
+    const first = given !== undefined && source === undefined && !instance;
+    if (first) source = given;
+    // Nobody else waits for what counts for nothing.
+    else Promise.resolve(given).catch(() => {});
     try {
       await ensure();
     } catch (error) {
-      source = before;
+      if (first) source = undefined;
       throw error;
     }
   }
@@ -101,10 +104,10 @@ export function createInstances(glue, locate) {
       made.address = module.url;
       return compile(made, module);
     }
-    const early = await coming;
-    if (!early) return compile(made, await arrived(locate()));
-    // It was begun long ago, maybe: what has become of its connection since is no fault of this call.
-    await compile(made, early).catch(async (error) => {
+    const begun = await coming;
+    if (!begun) return compile(made, await arrived(locate()));
+    // It may have begun long before this call, and its connection may be gone since.
+    await compile(made, begun).catch(async (error) => {
       if (!error.retryable) throw error;
       await compile(made, await arrived(locate()));
     });

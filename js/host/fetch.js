@@ -19,7 +19,7 @@ const bytesOf = (text) => new TextEncoder().encode(text);
  * @param {number} call
  * @param {AbortSignal} signal
  * @param {string | Request} asked `{ url, method, headers, credentials? }` as JSON, or the whole request
- * @param {Uint8Array | string | Blob} [body] bytes are the module's own memory: what they are afterwards, nobody knows
+ * @param {Uint8Array | string | Blob} [body] bytes are the module's own memory, and hold until this returns
  */
 export function send(heard, call, signal, asked, body) {
   const { url, ...rest } = typeof asked === "string" ? JSON.parse(asked) : { url: asked };

@@ -1,3 +1,3 @@
-// How a host stands that has said nothing of itself: as it would write it, in the order of its members.
+// The status of a host that has said nothing of itself yet, in the order in which hosts write its members.
 
 export const STOPPED = '{"is_streaming":false,"lifecycle":"Stopped"}';

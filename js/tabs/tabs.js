@@ -75,7 +75,7 @@ export class Tabs {
   #robs = false; // it is taken from a holder that does not answer
   #taking = null; // a person's take-over that waits for the holder to let go: { entry, stop, others }
   #going = false; // we are about to go on with what the last holder did
-  #lacks = false; // and have said that a part which that needs does not come
+  #lacks = false; // the client was told that a part for that does not come
   #asleep = false; // the page may stand still
   #pauses = false; // our host is about to let the agent go for that
   #paused = false; // and has

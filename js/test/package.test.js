@@ -120,6 +120,13 @@ test("what a page gave for the module holds for a fresh instance; what could not
   const refused = await rejection(q.init({ module_or_path: Promise.reject(new Error("offline")) }));
   assert.deepEqual([refused.code, refused.retryable], ["wasm_unavailable", true]);
   await q.init();
+  // Twice at once, as React's StrictMode does; neither stays.
+  const twice = fakeGlue();
+  const r = createPackage(twice, () => NOTHING);
+  const bad = () => rejection(r.init({ module_or_path: Promise.reject(new Error("offline")) }));
+  await Promise.all([bad(), bad()]);
+  await r.init();
+  assert.deepEqual(await bodies(twice), [NOTHING]);
 });
 
 test("an early load whose connection is gone is asked for again by the call that needs it", async () => {

@@ -1,7 +1,7 @@
 //! The pump: does what the harness says and tells it what came of it.
 //!
-//! Decides nothing. Promises: each action is done once, in the order in which it was said, and its outcome comes back as an
-//! input; nothing is done after the end. Leaves to others: each kind of work (`fetch`, `store`, `vault`, `account`, `bytes`).
+//! Decides nothing. Promises: each action is done once, in the order in which it was said; its outcome comes back as an
+//! input, or answers the command that only asked for it; nothing is done after the end. Leaves to others: each kind of work (`fetch`, `store`, `vault`, `account`, `bytes`).
 
 use super::answers::Incoming;
 use super::env::{self, Scope};

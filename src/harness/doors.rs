@@ -1,7 +1,7 @@
 //! Which rooms are needed, and which are there.
 //!
 //! Decides which rooms a command needs, by itself and its arguments, and whether a command builds on another. Leaves to
-//! others: which wire needs which room (`model/`), which schema (`tools/schema`), and what waits (`rooms`).
+//! others: which wire needs which room (`model/`), which schema (`tools/schema`), and what waits (`lacking`).
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::core::DEFAULT_SESSION;

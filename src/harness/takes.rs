@@ -7,7 +7,7 @@ use crate::harness::Harness;
 use crate::harness::action::{Action, Input};
 use crate::harness::core::refused::closed;
 use crate::harness::core::{DEFAULT_SESSION, Lifecycle};
-use crate::harness::holding::start::{Purpose, Start};
+use crate::harness::holding::start::{Aim, Start};
 use crate::harness::reads::Waiting;
 use crate::list::Listed;
 use crate::ports::{Key, Millis, Rows};
@@ -26,14 +26,14 @@ impl Harness {
     }
 
     /// An agent runs from here on, if that is what the start was for.
-    fn run_started(&mut self, sessions: &[String]) -> Option<Purpose> {
-        match self.holding.start.take()?.purpose {
-            Purpose::Run { commands, config, over } => {
+    fn run_started(&mut self, sessions: &[String]) -> Option<Aim> {
+        match self.holding.start.take()?.aim {
+            Aim::Run { commands, config, over } => {
                 let over = over.is_some();
                 self.holding.started(&mut self.core, &mut self.runner, commands, *config, sessions, over);
                 None
             }
-            purpose => Some(purpose),
+            aim => Some(aim),
         }
     }
 
@@ -56,13 +56,13 @@ impl Harness {
         self.runner.vault_read(part(1));
         self.core.sweep_arrival(part(3));
         let files = part(2).iter().map(|(key, _)| key.clone()).list();
-        match self.holding.start.as_ref().map(|start| &start.purpose) {
-            Some(Purpose::Once(waiting)) => sessions = vec![waiting.session.clone()],
-            Some(Purpose::Arrival) => {
+        match self.holding.start.as_ref().map(|start| &start.aim) {
+            Some(Aim::Once(waiting)) => sessions = vec![waiting.session.clone()],
+            Some(Aim::Arrival) => {
                 self.runner.sweep_files(&mut self.core, &files);
                 return self.holding.let_in(&mut self.core, &mut self.runner);
             }
-            Some(Purpose::Sweep) => return self.load(&[], &files, &[]),
+            Some(Aim::Sweep) => return self.load(&[], &files, &[]),
             _ => {}
         }
         self.reads.load(&mut self.core, sessions, files);
@@ -75,9 +75,8 @@ impl Harness {
                 // It is told when somebody asks for it; the others are whole.
                 Err(_) if session != DEFAULT_SESSION && sessions.len() > 1 => {}
                 Err(error) => {
-                    let borrows = |start: &mut Start| matches!(start.purpose, Purpose::Once(_));
-                    let Some(Purpose::Once(waiting)) =
-                        self.holding.start.take_if(borrows).map(|start| start.purpose)
+                    let borrows = |start: &mut Start| matches!(start.aim, Aim::Once(_));
+                    let Some(Aim::Once(waiting)) = self.holding.start.take_if(borrows).map(|start| start.aim)
                     else {
                         return self.holding.fail(&mut self.core, &mut self.runner, &mut self.reads, error);
                     };
@@ -91,12 +90,12 @@ impl Harness {
         }
         self.runner.sweep_files(&mut self.core, files);
         match self.run_started(sessions) {
-            Some(Purpose::Once(waiting)) => {
+            Some(Aim::Once(waiting)) => {
                 // What another tab has said since this one looked is not in its views yet.
                 self.runner.calls.tell_histories(&mut self.core);
                 self.do_once(*waiting);
             }
-            Some(Purpose::Sweep) => self.reads.look_for_remains(&mut self.core),
+            Some(Aim::Sweep) => self.reads.look_for_remains(&mut self.core),
             _ => {}
         }
     }

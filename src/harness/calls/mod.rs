@@ -2,7 +2,7 @@
 //!
 //! Decides whose a result is, how often progress is told, and which calls that have not begun are not wanted any more.
 //! Promises: a function is called once for each call, and what nobody waits for any more is dropped and counted. Leaves to
-//! others: whether a tool may run (`run`, `tools`), and what its result leads to (`runs`).
+//! others: whether a tool may run (`run`, `tools`), and what its result leads to (`runner`).
 
 pub(in crate::harness) mod events;
 mod live;

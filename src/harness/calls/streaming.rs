@@ -2,7 +2,7 @@
 //!
 //! Decides how much of a text can be told while it may still become a key, and when it is written down. Promises: no delta
 //! passes a run's machine; one event a part and network read; what was shown survives its page. Leaves to others: the whole
-//! answer (`runs`).
+//! answer (`runner`).
 
 use crate::error::ErrorInfo;
 use crate::harness::action::{Action, CallKey};

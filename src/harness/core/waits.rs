@@ -2,7 +2,7 @@
 //!
 //! Decides who is answered what, and when. Promises: waiting for a run does not touch it; a waiter that joins late is
 //! answered as all the others, also after a reload; an answer comes after the commit of what it tells. Leaves to
-//! others: how a run has ended (`session/`), which events it has (`events`).
+//! others: how a run has ended (`session/`), which events it has (`calls/events`).
 //!
 //! After the end of a failed run, an answer waits `errorGraceMs`. A run that goes on with it within that time takes its
 //! place: the answer has that run's times under the id that was asked for. If that run fails too, the same holds for

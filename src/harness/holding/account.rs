@@ -5,7 +5,7 @@
 
 use crate::harness::core::Core;
 use crate::harness::holding::Holding;
-use crate::harness::holding::start::Purpose;
+use crate::harness::holding::start::Aim;
 use crate::harness::reads::{After, Reads};
 use crate::harness::runner::Runner;
 use crate::ports::StoreError;
@@ -14,8 +14,8 @@ use crate::prompt;
 impl Holding {
     /// The same for a start that has the workspace.
     pub(in crate::harness) fn start_with_account(&mut self, core: &mut Core, reads: &mut Reads) {
-        let skills = match self.start.as_ref().map(|start| &start.purpose) {
-            Some(Purpose::Run { config, .. }) => config.skills.clone(),
+        let skills = match self.start.as_ref().map(|start| &start.aim) {
+            Some(Aim::Run { config, .. }) => config.skills.clone(),
             _ => return self.look_around(core, reads),
         };
         reads.give_to_account(core, &skills, true);

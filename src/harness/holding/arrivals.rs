@@ -11,7 +11,7 @@ use crate::harness::core::integrity::{Head, row_write, signed_head};
 use crate::harness::core::removed::delete;
 use crate::harness::core::{Core, Lifecycle};
 use crate::harness::holding::Holding;
-use crate::harness::holding::start::Purpose;
+use crate::harness::holding::start::Aim;
 use crate::harness::runner::{Runner, begun_task};
 use crate::journal::canonical::Integrity;
 use crate::journal::{Ask, Entry, Row};
@@ -74,7 +74,7 @@ impl Holding {
         if core.state.lifecycle == Lifecycle::Running {
             self.let_in(core, runner);
         } else {
-            self.begin(core, Purpose::Arrival);
+            self.begin(core, Aim::Arrival);
         }
         Ok(())
     }
@@ -169,7 +169,7 @@ impl Holding {
 
     /// Lets the workspace go if it was borrowed for an arrival.
     fn leave_workspace(&mut self, core: &mut Core, runner: &mut Runner) {
-        if self.start.take_if(|start| matches!(start.purpose, Purpose::Arrival)).is_some() {
+        if self.start.take_if(|start| matches!(start.aim, Aim::Arrival)).is_some() {
             self.give_back(core, runner);
         }
     }

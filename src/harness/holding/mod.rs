@@ -21,7 +21,7 @@ pub(in crate::harness) struct Holding {
     pub closed: bool,
     /// What is closed once everything is stored; within it the command that is answered then.
     pub closing: Option<Option<u32>>,
-    /// Until which epoch an agent was stopped on purpose: what was always allowed until then is not any more.
+    /// Until which epoch an agent was stopped on aim: what was always allowed until then is not any more.
     pub stopped: u64,
     pub start: Option<Start>,
     /// The commit that takes the workspace.

@@ -6,7 +6,7 @@
 use crate::harness::core::removed::{UNDO_MS, delete};
 use crate::harness::core::{Core, Lifecycle};
 use crate::harness::holding::Holding;
-use crate::harness::holding::start::Purpose;
+use crate::harness::holding::start::Aim;
 use crate::harness::reads::Reads;
 use crate::harness::runner::Runner;
 use crate::list::Listed;
@@ -31,7 +31,7 @@ impl Holding {
         if core.state.lifecycle == Lifecycle::Running {
             reads.look_for_remains(core);
         } else {
-            self.begin(core, Purpose::Sweep);
+            self.begin(core, Aim::Sweep);
         }
     }
 

@@ -26,14 +26,14 @@ use serde_json::Value;
 /// That a start goes on with what another holder was at.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::harness) struct Over {
-    /// It happens only if the holder of this epoch, or where it is 0 the last one, was not stopped on purpose; `None`: a
+    /// It happens only if the holder of this epoch, or where it is 0 the last one, was not stopped on aim; `None`: a
     /// person wants it.
     pub epoch: Option<u64>,
 }
 
 /// What a start is for.
 #[derive(Debug)]
-pub(in crate::harness) enum Purpose {
+pub(in crate::harness) enum Aim {
     /// To run. Those who joined are answered too.
     Run { commands: Vec<u32>, config: Box<Config>, over: Option<Over> },
     /// To do one thing to a session while nothing runs.
@@ -47,7 +47,7 @@ pub(in crate::harness) enum Purpose {
 /// A start on its way.
 #[derive(Debug)]
 pub(in crate::harness) struct Start {
-    pub purpose: Purpose,
+    pub aim: Aim,
     before: Lifecycle,
     /// The epoch's row as it was read.
     stored_epoch: Option<String>,
@@ -57,7 +57,7 @@ pub(in crate::harness) struct Start {
 impl Start {
     /// Whether the workspace is only borrowed.
     pub fn borrows(&self) -> bool {
-        !matches!(self.purpose, Purpose::Run { .. })
+        !matches!(self.aim, Aim::Run { .. })
     }
 }
 
@@ -72,9 +72,7 @@ impl Holding {
     ) -> Result<(), ErrorInfo> {
         let config = if args.is_null() { Config::default() } else { Config::default().patched(args)? };
         if let Some(Start {
-            purpose: Purpose::Run { commands, config: chosen, over: standing },
-            stored_epoch,
-            ..
+            aim: Aim::Run { commands, config: chosen, over: standing }, stored_epoch, ..
         }) = &mut self.start
         {
             // A person who starts it counts more than a tab that would go on by itself and does not have it yet.
@@ -96,17 +94,17 @@ impl Holding {
             return Err(already_running("in this page").hint("stop it first, or pass ifRunning: \"join\""));
         }
         runner.setup.own_tools_fit(&config)?;
-        let purpose = Purpose::Run { commands: vec![command], config: Box::new(config), over };
-        self.begin(core, purpose);
+        let aim = Aim::Run { commands: vec![command], config: Box::new(config), over };
+        self.begin(core, aim);
         core.state.lifecycle = Lifecycle::Starting;
         core.tell_status();
         core.tell_status_changed();
         Ok(())
     }
 
-    pub(in crate::harness) fn begin(&mut self, core: &mut Core, purpose: Purpose) {
+    pub(in crate::harness) fn begin(&mut self, core: &mut Core, aim: Aim) {
         self.start =
-            Some(Start { purpose, before: core.state.lifecycle.clone(), stored_epoch: None, holder: None });
+            Some(Start { aim, before: core.state.lifecycle.clone(), stored_epoch: None, holder: None });
         // The lock may still be ours until a stop before is stored.
         core.outbox.act_after_commit(Action::Lock { name: core.options.name.clone(), steal: false });
     }
@@ -139,7 +137,7 @@ impl Holding {
         self.stopped = stopped_until(first(2).as_deref());
         let stored = first(0);
         let before = stored.as_deref().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
-        if let Purpose::Run { over: Some(Over { epoch: Some(epoch) }), .. } = start.purpose
+        if let Aim::Run { over: Some(Over { epoch: Some(epoch) }), .. } = start.aim
             && self.stopped >= if epoch == 0 { before } else { epoch }
         {
             let error = ErrorInfo::new(Code::NotRunning, "the agent was stopped").hint("call startAgent");
@@ -229,7 +227,7 @@ impl Holding {
 
     /// A start that takes the workspace from its holder, because a person says so.
     fn robs(&mut self) -> bool {
-        let Some(Start { purpose: Purpose::Run { config, over, .. }, .. }) = &mut self.start else {
+        let Some(Start { aim: Aim::Run { config, over, .. }, .. }) = &mut self.start else {
             return false;
         };
         let robs = config.if_running == IfRunning::TakeOver && over.is_none();
@@ -248,20 +246,20 @@ impl Holding {
     }
 
     pub(in crate::harness) fn start_failed(&mut self, core: &mut Core, start: Start, error: &ErrorInfo) {
-        match start.purpose {
-            Purpose::Run { commands, .. } => {
+        match start.aim {
+            Aim::Run { commands, .. } => {
                 for command in commands {
                     core.reply_now(command, Err(error.clone()));
                 }
             }
-            Purpose::Once(waiting) => core.reply_now(waiting.command, Err(error.clone())),
-            Purpose::Arrival => {
+            Aim::Once(waiting) => core.reply_now(waiting.command, Err(error.clone())),
+            Aim::Arrival => {
                 if let Some(command) = core.sessions.arrival.take().and_then(|arrival| arrival.waiting) {
                     core.reply_now(command, Err(error.clone()));
                 }
             }
             // The holder of the workspace does it.
-            Purpose::Sweep => core.sessions.forget_heads(),
+            Aim::Sweep => core.sessions.forget_heads(),
         }
     }
 

@@ -19,7 +19,7 @@ use crate::ports::{Rows, Table};
 impl Holding {
     /// Borrows the workspace for one command that writes.
     pub(in crate::harness) fn borrow_for(&mut self, core: &mut Core, waiting: Waiting) {
-        self.begin(core, start::Purpose::Once(Box::new(waiting)));
+        self.begin(core, start::Aim::Once(Box::new(waiting)));
     }
 
     /// Lets a borrowed workspace go.

@@ -147,7 +147,7 @@ function address(chosen: Service, { baseUrl, plain }: Entered, enter: (change: P
     <p id="base-about" class="about">${about}</p>
     ${isPlain(baseUrl)
       ? html`<label class="check"><input type="checkbox" .checked=${plain} data-testid="allow-http" aria-describedby="plain-about" @change=${(e: Event) => enter({ plain: (e.target as HTMLInputElement).checked })} />Call it without encryption</label>
-          <p id="plain-about" class="about" data-testid="plain-about">Whoever is on the way to <strong>${host(baseUrl)}</strong>, in the same Wi-Fi for instance, can then read and change everything that is said${chosen.key === "none" ? "" : ", and read the key"}. Allow it only in a network that you trust.${location.protocol === "https:" ? " The browser may refuse it all the same, as this page itself came encrypted." : ""}</p>`
+          <p id="plain-about" class="about" data-testid="plain-about">Anybody on the way to <strong>${host(baseUrl)}</strong>, in the same Wi-Fi for instance, can then read and change everything that is said${chosen.key === "none" ? "" : ", and read the key"}. Allow it only in a network that you trust.${location.protocol === "https:" ? " The browser may refuse it all the same, as this page itself came encrypted." : ""}</p>`
       : nothing}
   </div>`;
 }

@@ -210,7 +210,6 @@ fn settle(compiler: &mut Compiler<'_>, open: &Open) -> Result<(), SchemaError> {
 }
 
 /// What a reference names, and the dynamic anchor by which it does; else why it names nothing.
-#[allow(clippy::type_complexity)]
 fn find_named(
     compiler: &mut Compiler<'_>,
     from: usize,
