@@ -28,11 +28,11 @@ export function createInstances(glue, locate) {
 
   async function init(options = {}) {
     onlyKnown(options, ["module_or_path"], "init's options", "invalid_arguments");
-    const given = options.module_or_path;
-    const first = given !== undefined && source === undefined && !instance;
-    if (first) source = given;
+    const place = options.module_or_path;
+    const first = place !== undefined && source === undefined && !instance;
+    if (first) source = place;
     // Nobody else waits for what counts for nothing.
-    else Promise.resolve(given).catch(() => {});
+    else Promise.resolve(place).catch(() => {});
     try {
       await ensure();
     } catch (error) {

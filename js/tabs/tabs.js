@@ -300,8 +300,8 @@ export class Tabs {
   #short(error) {
     if (!this.#lacks) this.#event("agent:error", error);
     this.#lacks = true;
-    this.#world.after(MUTE_MS, () => this.#find());
     this.#settle();
+    this.#stopWaiting = this.#world.after(MUTE_MS, () => this.#find());
   }
 
   /** From here on this tab goes on when the holder dies, or does not. */

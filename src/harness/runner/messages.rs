@@ -12,7 +12,6 @@ use crate::harness::runner::files::has_files;
 use crate::harness::runner::not_configured;
 use crate::harness::runner::queue::{accepted, when_busy};
 use crate::journal::{Ask, Entry, StoppedBy};
-use crate::list::Listed;
 use crate::object::Object;
 use crate::protocol::args::shortened;
 use crate::protocol::{Command, Members, Request};
@@ -22,11 +21,24 @@ use crate::session::lifecycle::Then;
 use crate::session::{Queued, Session};
 use serde_json::Value;
 
-/// The run that was begun with this key already.
-fn same<'a>(core: &'a Core, session: &str, key: Option<&str>) -> Result<Option<&'a Run>, ErrorInfo> {
+/// The key by which a message that is sent twice is known.
+fn idempotency(core: &Core, args: Members<'_>) -> Option<String> {
+    args.text("idempotencyKey").map(|key| core.secrets.scrubbed(key.into()))
+}
+
+/// The form in which an answer is wanted.
+fn form(core: &Core, args: Members<'_>) -> Result<Option<Value>, ErrorInfo> {
+    args.get("schema").map(|schema| Output::parse(schema, &core.sessions.engine)).transpose()
+}
+
+/// Whether a run was begun with this key already: then that is the answer.
+fn answers_again(core: &mut Core, id: u32, session: &str, key: Option<&str>) -> Result<bool, ErrorInfo> {
     let folded = core.session(session).ok_or_else(|| no_session(session))?;
     let same = |run: &&Run| run.prompt.idempotency.as_deref() == key;
-    Ok(key.and_then(|_| folded.all_runs().find(same)))
+    let run = key.and_then(|_| folded.all_runs().find(same));
+    let Some(accepted) = run.map(|run| accepted(&run.id, run.started_at)) else { return Ok(false) };
+    core.reply_value(id, &accepted);
+    Ok(true)
 }
 
 /// What a message with this idempotency key was answered, where it waits or has entered a run.
@@ -56,17 +68,14 @@ impl Runner {
     ) -> Result<(), ErrorInfo> {
         let waits = when_busy(args)?;
         let (text, replaces) = (args.needed("text"), args.text("replaces"));
-        let idempotency = args.text("idempotencyKey").map(|key| core.secrets.scrubbed(key.into()));
+        let idempotency = idempotency(core, args);
         let context = args.text("context");
         let has_files = has_files(args);
         if text.trim().is_empty() && !has_files {
             return Err(ErrorInfo::new(Code::EmptyMessage, "the message is empty").hint("send a text"));
         }
-        let schema =
-            args.get("schema").map(|schema| Output::parse(schema, &core.sessions.engine)).transpose()?;
-        if let Some(run) = same(core, session, idempotency.as_deref())? {
-            let accepted = accepted(&run.id, run.started_at);
-            core.reply_value(id, &accepted);
+        let schema = form(core, args)?;
+        if answers_again(core, id, session, idempotency.as_deref())? {
             return Ok(());
         }
         if let Some(accepted) = same_queued(core, session, idempotency.as_deref()) {
@@ -112,12 +121,9 @@ impl Runner {
         fresh: &str,
     ) -> Result<(), ErrorInfo> {
         let (answer, context) = (args.text("messageId"), args.text("context"));
-        let idempotency = args.text("idempotencyKey").map(|key| core.secrets.scrubbed(key.into()));
-        let schema =
-            args.get("schema").map(|schema| Output::parse(schema, &core.sessions.engine)).transpose()?;
-        if let Some(run) = same(core, session, idempotency.as_deref())? {
-            let accepted = accepted(&run.id, run.started_at);
-            core.reply_value(id, &accepted);
+        let idempotency = idempotency(core, args);
+        let schema = form(core, args)?;
+        if answers_again(core, id, session, idempotency.as_deref())? {
             return Ok(());
         }
         self.may_prompt(core, session, "-", false)?;
@@ -269,9 +275,7 @@ impl Runner {
         if session == DEFAULT_SESSION {
             self.tend_default(core, false);
         }
-        let files: Vec<Value> = files.then_some(Value::Null).into_iter().list();
-        let said = Object::new().text("text", text).value("files", files.into()).done();
-        self.asked_to_prompt(core, Command::SendMessage, session, &said).map(drop)
+        self.asked_to_prompt(core, Command::SendMessage, session, text, files).map(drop)
     }
 
     /// What would come of a prompt.
@@ -280,12 +284,11 @@ impl Runner {
         core: &Core,
         command: Command,
         session: &str,
-        said: &Value,
+        text: &str,
+        files: bool,
     ) -> Result<Then, ErrorInfo> {
-        let text = said.get("text").and_then(Value::as_str).unwrap_or_default();
         // An exit word is one in `sessions.prompt` only: anything stands for it elsewhere.
         let text = if command == Command::SessionsPrompt || text.trim().is_empty() { text } else { "-" };
-        let files = said.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty());
         let mut args = core.as_operator()?;
         args.text("text", text).flag("files", files);
         let folded = core.session(session).ok_or_else(|| no_session(session))?;
@@ -325,11 +328,13 @@ impl Runner {
         let Some(session) = prompted(request).filter(|_| prompts) else { return false };
         // What would be refused is refused at once: this operator's rights count, not those of an operator that works
         // here when the key comes.
+        let asked = |args: Members<'_>| {
+            let text = args.text("text").unwrap_or_default();
+            self.asked_to_prompt(core, request.command, session, text, has_files(args))
+        };
         core.is_starting(session)
             && core.removed_at(session).is_none()
-            && self
-                .asked_to_prompt(core, request.command, session, request.args().all())
-                .is_ok_and(|then| then == Then::Wait)
+            && asked(request.args()).is_ok_and(|then| then == Then::Wait)
     }
 }
 

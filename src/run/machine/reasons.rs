@@ -1,4 +1,4 @@
-//! Why a tool call did not run, or nobody knows what it did: what the model reads in place of its result.
+//! What the model reads in place of a result: why a tool call did not run, or that its outcome is unknown.
 
 use super::Settled;
 use crate::error::{Code, ErrorInfo};

@@ -179,8 +179,9 @@ export class Thread {
   }
 
   #schedule(): void {
+    if (this.#frame) return;
     this.element.dataset["drawing"] = "yes";
-    this.#frame ||= requestAnimationFrame(() => {
+    this.#frame = requestAnimationFrame(() => {
       this.#frame = 0;
       this.#draw();
       if (!this.#frame) delete this.element.dataset["drawing"];
