@@ -6,10 +6,10 @@
 use super::env;
 use super::fetch::{self, Attempt};
 use super::pump::{Deliver, Pump, broken_down};
-use crate::error::{Code, ErrorInfo};
+use crate::error::ErrorInfo;
 use crate::harness::{CallKey, Http, Input};
 use crate::model::Decoder;
-use crate::model::errors::no_answer;
+use crate::model::errors::{no_answer, own_model_failed, thrown};
 use std::rc::Rc;
 
 /// An answer on its way.
@@ -185,14 +185,7 @@ impl Pump {
             let _ = resolve.call1(&wasm_bindgen::JsValue::UNDEFINED, &value);
         } else if let Some(incoming) = incoming {
             let failed = |error: ErrorInfo| match &incoming {
-                (None, _) => {
-                    let own = error.code != Code::ToolFailed;
-                    let mut error =
-                        thrown(error, ErrorInfo::new(Code::Server, "the model's function failed"));
-                    // Only the page knows whether its function would do better the next time: it says so by a code.
-                    error.provider.retry = error.provider.retry.or((!own).then_some(false));
-                    error
-                }
+                (None, _) => own_model_failed(error),
                 (Some(attempt), begun) => thrown(error, failure(attempt, *begun)),
             };
             over(self, call, result.map(|_| ()).map_err(failed));
@@ -214,13 +207,4 @@ pub(super) fn lost(pump: &Pump, call: CallKey) -> ErrorInfo {
 fn failure(attempt: &Attempt, begun: bool) -> ErrorInfo {
     let Http { preset, endpoint, .. } = &*attempt.http;
     if begun { fetch::broken() } else { no_answer(preset, &endpoint.base_url) }
-}
-
-/// What a function of the page threw: with the code it gave itself, or else as this.
-pub(super) fn thrown(error: ErrorInfo, mut told: ErrorInfo) -> ErrorInfo {
-    if error.code != Code::ToolFailed {
-        return error;
-    }
-    told.message = [&told.message, ": ", &error.message].concat();
-    told
 }

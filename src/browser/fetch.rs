@@ -17,7 +17,7 @@ use crate::error::{Code, ErrorInfo};
 use crate::harness::{CallKey, Given, Http, ModelRequest};
 use crate::json;
 use crate::list::Listed;
-use crate::model::errors::check_header;
+use crate::model::errors::{check_header, thrown};
 use crate::object::Object;
 use crate::ports::HttpRequest;
 use crate::ports::marks::has_marks;
@@ -258,7 +258,7 @@ async fn ask_key(pump: &Pump, function: u32, refused: bool) -> Result<String, Er
         // An object is what it threw.
         Some(error @ Value::Object(_)) => {
             let error = ErrorInfo::from_json(&error);
-            Err(answers::thrown(error, ErrorInfo::new(Code::Network, "the function for apiKey failed")))
+            Err(thrown(error, ErrorInfo::new(Code::Network, "the function for apiKey failed")))
         }
         _ => Err(ErrorInfo::new(Code::Auth, "the function for apiKey gave no key")
             .hint("let it return the key as a text")),

@@ -141,7 +141,7 @@ fn write_number(out: &mut String, number: &Number) {
     }
 }
 
-/// HMAC-SHA-256 in hexadecimal digits, where there is no WebCrypto: tests, and stores in memory.
+/// HMAC-SHA-256 in hexadecimal digits, where there is no WebCrypto: the `mac` of a row, which a browser makes itself.
 pub fn hmac_sha256(key: &[u8], text: &str) -> String {
     let mut block = [0; 64];
     let short = (key.len() > block.len()).then(|| Sha256::digest(key));

@@ -396,6 +396,24 @@ pub fn redirected(url: &str, location: Option<&str>) -> ErrorInfo {
         .hint("the key is not sent after it: set baseUrl to the address where the API itself answers")
 }
 
+/// What a function of the page threw: with the code it gave itself, or else as this.
+pub fn thrown(error: ErrorInfo, mut told: ErrorInfo) -> ErrorInfo {
+    if error.code != Code::ToolFailed {
+        return error;
+    }
+    told.message = [&told.message, ": ", &error.message].concat();
+    told
+}
+
+/// Why a model that is a function of the page gave no answer. It is asked again only where it says so, by a code: nobody
+/// else knows whether it would do better the next time.
+pub fn own_model_failed(error: ErrorInfo) -> ErrorInfo {
+    let coded = error.code != Code::ToolFailed;
+    let mut error = thrown(error, ErrorInfo::new(Code::Server, "the model's function failed"));
+    error.provider.retry = error.provider.retry.or((!coded).then_some(false));
+    error
+}
+
 /// No answer came from this base URL; a browser does not say why.
 pub fn no_answer(preset: &Preset, base_url: &str) -> ErrorInfo {
     let hint = if is_loopback(base_url) {
@@ -878,6 +896,24 @@ mod tests {
             assert_eq!(error.code, code, "{json}");
             assert!(error.message.contains(message), "{error:?}");
         }
+    }
+
+    #[test]
+    fn a_model_of_the_page_is_asked_again_only_where_it_says_so() {
+        let failed = |error: &ErrorInfo| {
+            let told = own_model_failed(error.clone());
+            (told.code, told.message.clone(), told.retryable())
+        };
+        let uncoded = ErrorInfo::new(Code::ToolFailed, "out of memory");
+        assert_eq!(
+            failed(&uncoded),
+            (Code::Server, "the model's function failed: out of memory".into(), false)
+        );
+        let coded = ErrorInfo::new(Code::RateLimit, "slower");
+        assert_eq!(failed(&coded), (Code::RateLimit, "slower".into(), true));
+        let mut hopeless = coded;
+        hopeless.provider.retry = Some(false);
+        assert!(!failed(&hopeless).2, "its own word counts");
     }
 
     #[test]

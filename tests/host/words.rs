@@ -2,7 +2,7 @@
 //! And the files that the documents name: they exist.
 //!
 //! Looked at are the documents (`DOCUMENTS`, all of `docs/`), each comment of the sources, and each text that the package
-//! has in `src/` and `js/`: errors, hints, descriptions of tools. In tests the refused words alone are looked for, names
+//! has in `src/` and `js/`: errors, hints, descriptions of tools; and the workbench's. In tests the refused words alone are looked for, names
 //! and all. A sentence ends at `.`, `:`, `;`, `!` or `?`, and with its paragraph or list item. Code, table rows and
 //! addresses are left out.
 
@@ -50,7 +50,7 @@ const DOCUMENTS: [&str; 7] = [
 
 /// Where the names of tests are, and the folders whose texts people and models read.
 const TESTS: [&str; 4] = ["js/test", "pkg-tests/suites", "tests/host", "www/tests"];
-const SPOKEN: [&str; 2] = ["js", "src"];
+const SPOKEN: [&str; 3] = ["js", "src", "www/src"];
 
 /// Folders in those that are not for a person: tests, and a model's instructions, which journals have as they are.
 const UNSPOKEN: [&str; 2] = ["js/test", "src/prompt"];
@@ -88,7 +88,7 @@ fn documents_and_comments_are_plain_english() {
 fn messages_are_plain_english() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut faults = Vec::new();
-    for path in SPOKEN.iter().flat_map(|folder| files(&root.join(folder), &["js", "rs"])) {
+    for path in SPOKEN.iter().flat_map(|folder| files(&root.join(folder), &["js", "rs", "ts", "tsx"])) {
         if UNSPOKEN.iter().any(|folder| path.starts_with(root.join(folder))) {
             continue;
         }
