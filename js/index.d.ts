@@ -146,7 +146,7 @@ export class LodgerError extends Error {
  * - `storage_blocked`: Another tab keeps the database from being opened.
  * - `quota_exceeded`: The disk quota is used up.
  * - `storage_failed`: A write did not go through.
- * - `newer_version`: The stored data was written by a newer version of this package.
+ * - `newer_version`: A newer version of this package has written the stored data, or runs the agent in another tab: reload.
  * - `corrupt`: The stored data contradicts itself.
  */
 export type ErrorCode =

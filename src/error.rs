@@ -177,7 +177,7 @@ codes! {
     QuotaExceeded = "quota_exceeded", retry false;
     /// A write did not go through.
     StorageFailed = "storage_failed", retry true;
-    /// The stored data was written by a newer version of this package.
+    /// A newer version of this package has written the stored data, or runs the agent in another tab: reload.
     NewerVersion = "newer_version", retry false;
     /// The stored data contradicts itself.
     Corrupt = "corrupt", retry false;

@@ -1,7 +1,8 @@
 // A workspace in several tabs: what stands between this tab's client and the host that holds the agent.
 //
 // Decides which host a command goes to: this tab's, or that of the tab that holds the agent. Decides when this tab takes
-// over from a holder that died, and what becomes of commands that were on their way then. It is a machine without a
+// over from a holder that died, and what becomes of commands that were on their way then. Decides what tabs of two
+// versions of the package do with each other: the newer one gets the agent when the older one is idle. It is a machine without a
 // world: it knows what it was told, and acts through `world`, so that a test can play every order of things.
 // Promises: a client hears one host at a time, whole and in order; a command is carried out at most once, and is answered
 // or refused; a client whose holder changes is told. Leaves to others: who may write (the epoch in the database); which
@@ -11,8 +12,10 @@ import { AGAIN, KEYED, OWN, WAITS } from "../protocol/commands.js";
 import { STOPPED } from "../protocol/status.js";
 import { Guests, named } from "./guests.js";
 
-/** The version of what tabs say to each other. */
-const VERSION = 1;
+/** The version of what tabs say to each other: of all that `PROTOCOL.md` has. */
+const VERSION = 2;
+/** What tabs of all versions say, always as version 1: who holds the agent, in which version, and that it is to let go. */
+const EVER = ["who", "holds", "freed", "yield"];
 /** How long a tab waits to hear who holds the agent, in milliseconds. */
 const GRACE_MS = 1_000;
 /** How often it asks one that says nothing. */
@@ -28,6 +31,10 @@ const LONGEST_MS = 2 ** 31 - 1;
 
 const LOST = { code: "ownership_lost", message: "The tab that ran the agent is gone, and nobody knows whether this was done.", retryable: true, hint: "Look whether it was, then try again." };
 const MUTE = { code: "holder_unreachable", message: "The tab that runs the agent does not answer.", retryable: true, hint: 'Go to that tab, or take the agent over: startAgent({ ifRunning: "takeover" }).' };
+/** To a tab whose page was loaded before the holder's. */
+const NEWER = { code: "newer_version", message: "The agent runs in another tab, with a newer version of the package.", retryable: false, hint: "Reload this page." };
+/** To a tab whose page was loaded after the holder's. */
+const OLDER = { code: "holder_unreachable", message: "The agent runs in another tab, with an older version of the package.", retryable: true, hint: 'Reload or close that tab, or take the agent over: startAgent({ ifRunning: "takeover" }).' };
 
 const ROBBED = { code: "holder_unreachable", message: "The tab that ran the agent did not answer: the agent was taken from it. What a tool was doing there may go on.", retryable: false, hint: "Close that tab if it does not come back." };
 
@@ -56,11 +63,12 @@ const NOWHERE = -1;
  */
 export class Tabs {
   #world;
-  #holder = null; // { epoch, tab?, said?, mute?, yields? }: `tab` once it has spoken; `said`, the number of its last word, once it has told us all; `yields`: another tab has asked for it
+  #holder = null; // { epoch, tab?, speaks?, said?, mute?, yields?, outlived? }: `tab` once it has spoken, in which version; `outlived`: this tab waits for it to be idle; `said`, the number of its last word, once it has told us all; `yields`: another tab has asked for it
   #newest = 0; // the last epoch that we have heard of
   #waits = true; // nobody is known to hold the agent, and somebody may
   #stopWaiting = () => {};
   #guests = null; // those that our host works for, while it holds the agent
+  #toOlder = 0; // how often it has answered tabs of the first version
 
   #pending = new Map(); // commands without a reply: id -> { message, to, tries, number?, acked?, then?, away? }
   #lastId = OURS; // of our own commands
@@ -129,8 +137,12 @@ export class Tabs {
   /** Sends a command to the holder of the agent; as long as the holder is not known, the command waits. */
   #send(entry) {
     const holder = this.#holder;
-    const here = holder ? holder.mute || holder.tab === this.#world.id : !this.#waits;
-    if (here && entry.away) return void this.#pending.delete(entry.message.id);
+    const { id, name } = entry.message;
+    const older = holder?.speaks < VERSION;
+    const here = holder ? holder.mute || holder.tab === this.#world.id || (older && (!this.#standby || AGAIN.includes(name))) : !this.#waits;
+    if (entry.away && (here || holder?.speaks > VERSION)) return void this.#pending.delete(id);
+    if (holder?.speaks > VERSION) return this.#replied({ t: "reply", id, error: NEWER });
+    if (older && CHANGES.includes(name)) return this.#replied({ t: "reply", id, error: OLDER });
     if (here) return this.#toHost(entry);
     if (entry.message.name === "wait") this.#limit(entry);
     if (holder?.said !== undefined) this.#toHolder(entry);
@@ -214,7 +226,7 @@ export class Tabs {
       else if (this.#tools.delete(args.name)) this.#guests?.ownGone(args.name);
       // A tab that joins says which tools it has, and may be on the way.
       if (this.#guests || (!this.#holder && !this.#waits)) return;
-      this.#ask(name, args, (reply) => void (reply.error?.code === "duplicate_tool" && this.#event("agent:error", reply.error)), true);
+      this.#ask(name, args, (reply) => void (reply.error?.code === "duplicate_tool" && this.#tell("agent:error", reply.error)), true);
     };
     // Ours comes before those of other tabs.
     if (registers && this.#guests?.gives(args)) entry.message = { ...entry.message, args: { ...args, replace: true } };
@@ -253,7 +265,7 @@ export class Tabs {
     if (args.ifRunning !== "join") this.#going = false;
     const takes = args.ifRunning === "takeover";
     this.#robs = takes && this.#holder?.mute === true;
-    if (!takes || this.#holder?.said === undefined) return this.#toHost(entry);
+    if (!takes || !(this.#holder?.said !== undefined || this.#holder?.speaks < VERSION)) return this.#toHost(entry);
     entry.to = HERE;
     if (this.#taking) return void this.#taking.others.push(entry);
     // Asked to, the holder lets go; one that hangs is robbed.
@@ -298,7 +310,7 @@ export class Tabs {
 
   /** A part that this tab needs to go on does not come. It tries again later, unless another tab has gone on by then. */
   #short(error) {
-    if (!this.#lacks) this.#event("agent:error", error);
+    if (!this.#lacks) this.#tell("agent:error", error);
     this.#lacks = true;
     this.#settle();
     this.#stopWaiting = this.#world.after(MUTE_MS, () => this.#find());
@@ -309,6 +321,7 @@ export class Tabs {
     const { ifRunning = "reject" } = this.#config ?? {};
     // The present holder may be another than we know of; a holder that was stopped before is not meant.
     this.#standby = ifRunning === "reject" ? 0 : Infinity;
+    this.#outlive();
     this.#world.alive((epoch) => (this.#standby = this.#standby && (epoch || this.#newest + 1)));
   }
 
@@ -358,8 +371,8 @@ export class Tabs {
     });
   }
 
-  /** There is a holder. `tab`: it says so itself. */
-  #found(epoch, tab) {
+  /** There is a holder. `tab`: it says so itself, in a tab that `speaks` this version. */
+  #found(epoch, tab, speaks = VERSION) {
     if (epoch > this.#newest) {
       const robbed = this.#guests && this.#holder.epoch;
       this.#newest = epoch;
@@ -376,9 +389,30 @@ export class Tabs {
     if (holder?.epoch !== epoch || !tab) return;
     // The tab that has said so first and answers nothing may have made it up.
     if (holder.tab && (holder.tab === tab || holder.said !== undefined || this.#guests)) return;
-    Object.assign(holder, { tab, mute: false });
+    Object.assign(holder, { tab, speaks, mute: false });
     this.#stopWaiting();
-    this.#join();
+    if (speaks === VERSION) return this.#join();
+    this.#tellOf(tab);
+    if (speaks > VERSION) this.#tell("agent:error", NEWER);
+    this.#moveOn();
+    this.#outlive();
+  }
+
+  /** A tab that stands by gets the agent from a holder of an older version as soon as nothing is at work there. */
+  #outlive() {
+    const holder = this.#holder;
+    if (!(holder?.speaks < VERSION) || holder.outlived || !this.#standby) return;
+    holder.outlived = true;
+    // Rows tell it in each version, which is read by later ones; what that holder says, its own version alone understands.
+    this.#ask("sessions.list", {}, ({ json }) => {
+      if (this.#holder !== holder) return;
+      const atWork = !json || JSON.parse(json).some(({ pid }) => pid === String(holder.epoch));
+      if (!atWork) this.#post({ t: "yield" }, holder.epoch);
+      this.#world.after(GRACE_MS, () => {
+        holder.outlived = false;
+        this.#outlive();
+      });
+    });
   }
 
   /** Another tab holds what we held: nothing of ours is written any more. */
@@ -408,7 +442,7 @@ export class Tabs {
     const holder = this.#holder;
     holder.said = undefined;
     const ask = () => {
-      if (this.#holder !== holder || holder.said !== undefined) return;
+      if (this.#holder !== holder || holder.said !== undefined || holder.speaks !== VERSION) return;
       this.#post({ t: "join", low: this.#low(), tools: [...this.#tools.values()] }, holder.epoch);
       this.#world.after(ACK_MS, ask);
     };
@@ -484,7 +518,7 @@ export class Tabs {
   /** Tells the client that another tab holds the agent now; not of the first that it hears of. */
   #tellOf(tab) {
     const here = tab === this.#world.id;
-    if (this.#last && this.#last !== tab) this.#event("agent:notice", { kind: "holder", holder: here, ...(here && this.#robs && { error: ROBBED }) });
+    if (this.#last && this.#last !== tab) this.#tell("agent:notice", { kind: "holder", holder: here, ...(here && this.#robs && { error: ROBBED }) });
     this.#last = tab;
     this.#robs = false;
   }
@@ -517,10 +551,14 @@ export class Tabs {
   // ---------------------------------------------------------------- other tabs
 
   fromTab(message) {
-    if (!isOurs(message) || message.from === this.#world.id) return;
+    if (!isObject(message) || message.from === this.#world.id) return;
+    if (this.#guests && isOlder(message) && message.epoch === this.#holder.epoch) return this.#refuseOlder(message);
+    if (!isOurs(message)) return;
     const { t, from, epoch } = message;
-    // A tab that has robbed us has the lock of its epoch.
-    if (this.#guests && epoch > this.#newest && /^(says|holds)$/.test(t)) return this.#world.alive((real) => real === epoch && this.#found(epoch, from));
+    const { speaks = EVER.includes(t) ? 1 : VERSION } = message;
+    // A tab that has robbed us has the lock of its epoch, and so has one with which we cannot speak.
+    const robs = this.#guests && epoch > this.#newest && /^(says|holds)$/.test(t);
+    if (robs || (t === "holds" && speaks !== VERSION && !this.#guests)) return this.#world.alive((real) => real === epoch && this.#found(epoch, from, speaks));
     // Only a holder speaks to all.
     if (t === "says" && epoch >= this.#newest) this.#found(epoch, from);
     const holder = this.#holder;
@@ -545,6 +583,15 @@ export class Tabs {
       this.#stand();
       this.#letGo(epoch);
     }
+  }
+
+  /** A tab of the first version, which knows of no other, asks for what it would not understand. */
+  #refuseOlder({ t, from, id }) {
+    const word = (message) => [from, message];
+    const list = t === "join" ? [word({ t: "joined", mirror: [] }), word(this.#event("agent:error", NEWER))] : [word({ t: "reply", id, error: NEWER })];
+    this.#post({ t: "says", v: 1, n: ++this.#toOlder, list }, this.#holder.epoch);
+    // A later version than the first finds there what it needs; it may have believed another tab.
+    if (t === "join") this.#post({ t: "holds" }, this.#holder.epoch);
   }
 
   /** What the holder's host says, in order; and which of it is for us. */
@@ -594,20 +641,27 @@ export class Tabs {
     }
   }
 
+  #tell(type, detail) {
+    this.#world.deliver(this.#event(type, detail));
+  }
+
   #event(type, detail) {
-    this.#world.deliver({ t: "event", type, json: JSON.stringify({ workspace: this.#world.workspace, ...detail }) });
+    return { t: "event", type, json: JSON.stringify({ workspace: this.#world.workspace, ...detail }) };
   }
 
   #post(message, epoch) {
-    this.#world.post({ v: VERSION, from: this.#world.id, epoch, ...message });
+    const versions = EVER.includes(message.t) ? { v: 1, speaks: VERSION } : { v: VERSION };
+    this.#world.post({ ...versions, from: this.#world.id, epoch, ...message });
   }
 }
 
-/** Whether it is what a tab of this version says, as far as can be seen: any script of the origin can say something. */
+/** Whether it is what a tab says that this version understands, as far as can be seen: any script of the origin can say something. */
 const isOurs = (message) => {
-  const { v, t, from, epoch, ...more } = message ?? {};
-  return v === VERSION && typeof from === "string" && (t === "who" || (Number.isSafeInteger(epoch) && epoch > 0)) && Object.hasOwn(SHAPES, t) && SHAPES[t](more);
+  const { v, speaks = 1, t, from, epoch, ...more } = message;
+  return v === (EVER.includes(t) ? 1 : VERSION) && Number.isSafeInteger(speaks) && typeof from === "string" && (t === "who" || (Number.isSafeInteger(epoch) && epoch > 0)) && Object.hasOwn(SHAPES, t) && SHAPES[t](more);
 };
+/** Whether a tab of the first version asks a holder for something. */
+const isOlder = ({ v, t, from }) => v === 1 && (t === "join" || t === "command") && typeof from === "string";
 const isObject = (value) => value !== null && typeof value === "object";
 const any = () => true;
 const SHAPES = {
@@ -620,6 +674,9 @@ const SHAPES = {
   command: ({ id, name, args }) => id > 0 && typeof name === "string" && !OWN.includes(name) && isObject(args),
   answers: ({ message }) => isObject(message),
 };
+
+/** Of those that can be asked again, what would change nothing but this tab where an older version holds the agent. */
+const CHANGES = ["configureAgent", "stopAgent", "interrupt"];
 
 const repeats = ({ name, args }) => AGAIN.includes(name) || (KEYED.includes(name) && args.idempotencyKey !== undefined);
 

@@ -88,6 +88,9 @@ class Host {
       case "watch":
         this.say({ t: "history", epoch: this.epoch, n: this.epoch ? this.told : 0 });
         return this.reply(id, {});
+      case "sessions.list":
+        // A run is over in a step here; at times another is at work.
+        return this.reply(id, { json: JSON.stringify([{ pid: world.draw(3) ? null : String(disk.epoch) }]) });
       case "stopAgent":
         if (this.epoch && disk.epoch === this.epoch) {
           disk.stopped = this.epoch;
@@ -135,9 +138,11 @@ class Tab {
   lastCommand = 0;
   joined = 0; // the epoch in which it joined
 
-  constructor(world, id) {
+  constructor(world, id, newer) {
     this.world = world;
     this.id = id;
+    // How many versions its package is ahead: it speaks as this one does, with higher numbers.
+    this.newer = newer;
     this.host = new Host(world, this);
     const own = (then) => (...args) => this.alive && then(...args);
     this.tabs = new Tabs({
@@ -206,6 +211,12 @@ class Tab {
   }
 }
 
+/** A message as a package says or hears it that is so many versions ahead. What all versions say has the number 1. */
+function inVersion(message, ahead) {
+  const { v, speaks } = message;
+  return structuredClone({ ...message, v: v === 1 ? 1 : v + ahead, ...(speaks !== undefined && { speaks: speaks + ahead }) });
+}
+
 export class World {
   now = 0;
   disk = { epoch: 0, stopped: 0, owner: null, log: [], started: 0 };
@@ -225,7 +236,7 @@ export class World {
   }
 
   open() {
-    this.tabs.push(new Tab(this, `t${this.tabs.length}`));
+    this.tabs.push(new Tab(this, `t${this.tabs.length}`, this.faults.versions ? this.draw(2) : 0));
   }
   get living() {
     return this.tabs.filter(({ alive }) => alive);
@@ -236,7 +247,7 @@ export class World {
   post(from, message) {
     law(from.alive, "a dead tab speaks");
     if (from.asleep) return;
-    const copy = structuredClone(message);
+    const copy = inVersion(message, from.newer ?? 0);
     for (const to of this.living) {
       if (to === from || to.asleep) continue;
       const link = `${from.id} ${to.id}`;
@@ -303,7 +314,7 @@ export class World {
       case "host":
         return what.host.step();
       case "hear":
-        return what.to.tabs.fromTab(what.list.shift());
+        return what.to.tabs.fromTab(inVersion(what.list.shift(), -what.to.newer));
       case "due":
         this.pending.splice(this.pending.indexOf(what), 1);
         return what.then();
@@ -366,7 +377,7 @@ export class World {
     const epoch = this.disk.epoch + 1 + this.draw(2);
     const t = ["holds", "says", "freed"][this.draw(3)];
     this.trace.push(`lie ${t} ${epoch}`);
-    this.post({ id: "liar", alive: true }, { v: 1, from: "liar", epoch, t, n: 1, list: [] });
+    this.post({ id: "liar", alive: true }, { v: t === "says" ? 2 : 1, speaks: 2, from: "liar", epoch, t, n: 1, list: [] });
   }
 
   person(tab) {
@@ -411,6 +422,9 @@ export class World {
     const holders = this.living.filter(({ host }) => host.epoch);
     law(holders.length <= 1, "two hold the agent");
     law(!holders.length || holders[0].host.epoch === disk.epoch, "who holds the agent has an old epoch");
+    const [holder] = holders;
+    // A newer version that has joined has got the agent, unless a person has it back.
+    law(!holder || holder.newer || !this.living.some(({ newer, joined }) => newer && joined > disk.stopped && joined >= disk.started), "an older version keeps the agent from a newer one");
     // A tab that has joined goes on, unless the agent was stopped on purpose.
     law(holders.length || !this.living.some(({ joined }) => joined > disk.stopped), "nobody goes on, though somebody has joined");
     for (const tab of this.living) {
@@ -419,15 +433,18 @@ export class World {
         law(answer, `${tab.id}: ${name} (${id}) was never answered`);
         const code = answer.error?.code;
         law(name !== "wait" || code !== "ownership_lost", `${tab.id}: a wait (${id}) is told that the holder is gone, and the next one knows`);
+        law(code !== "newer_version" || !tab.newer, `${tab.id}: ${name} (${id}) is told of a newer version, and there is none`);
         if (name !== "sendMessage") continue;
         const done = texts.includes(args.text);
         law(code === undefined ? done : code !== "not_running" || !done, `${tab.id}: ${args.text} is ${done ? "" : "not "}done, and was answered by ${code ?? "yes"}`);
       }
-      const expected = holders[0]?.host.lifecycle;
+      // What a holder of another version says is not for this tab.
+      if (holder && holder.newer !== tab.newer) continue;
+      const expected = holder?.host.lifecycle;
       law(!expected || tab.status === expected, `${tab.id} sees ${tab.status}, the holder is ${expected}`);
       law(expected || tab.status !== "Running", `${tab.id} sees ${tab.status}, nobody holds the agent`);
       if (!expected) continue;
-      const { epoch, told } = holders[0].host;
+      const { epoch, told } = holder.host;
       law(told === 0 || (tab.heard?.epoch === epoch && tab.heard.n === told), `${tab.id} has heard ${JSON.stringify(tab.heard)} of ${epoch}:${told}`);
     }
   }
@@ -436,7 +453,7 @@ export class World {
 /** Plays one schedule; throws `Broken` with its trace where a law is broken. */
 export function schedule(seed, { tabs = 2 + (seed % 3), steps = 20 + (seed % 6) * 20 } = {}) {
   const draw = random(seed ^ 0x5eed);
-  const world = new World(seed, tabs, { losses: draw(4), crashes: draw(3), freezes: draw(4), lies: draw(6) === 0 ? 1 : 0, rooms: draw(3) });
+  const world = new World(seed, tabs, { losses: draw(4), crashes: draw(3), freezes: draw(4), lies: draw(6) === 0 ? 1 : 0, rooms: draw(3), versions: draw(4) === 0 });
   try {
     for (let n = 0; n < steps; n++) world.step();
     world.rest();

@@ -37,14 +37,15 @@ function alone() {
   const take = (kind) => did.splice(0).filter(([of]) => of === kind).map(([, message]) => message);
   return { tabs, take, timers, settle: (epoch = 0) => alive(epoch) };
 }
-const words = (from, more) => ({ v: 1, from, epoch: 1, ...more });
+const EVER = ["who", "holds", "freed", "yield"];
+const words = (from, more) => ({ ...(EVER.includes(more.t) ? { v: 1, speaks: 2 } : { v: 2 }), from, epoch: 1, ...more });
 const status = { t: "status", json: "Running" };
 
 test("what is not ours, forged or of another version changes nothing", () => {
   const { tabs, take, settle } = alone();
   settle();
   take();
-  const odd = [undefined, null, "x", 5, [], {}, { v: 1 }, { v: 1, from: 5 }, { v: 2, from: "a", t: "holds", epoch: 1 }, { v: 1, from: "me", t: "holds", epoch: 9 },
+  const odd = [undefined, null, "x", 5, [], {}, { v: 1 }, { v: 1, from: 5 }, { v: 2, from: "a", t: "holds", epoch: 1 }, { v: 1, speaks: "2", from: "a", t: "holds", epoch: 1 }, { v: 1, from: "me", t: "holds", epoch: 9 }, { v: 1, from: "a", t: "join", epoch: 1, low: 1, tools: [] },
     words("a", { t: "says", n: 1, list: [], epoch: undefined }), words("a", { t: "says", n: 1, list: 5 }), words("a", { t: "says", n: 1, list: [null] }), words("a", { t: "join" }), words("a", { t: "command", id: 1, name: "stopAgent" }), words("a", { t: "answers" }), words("a", { t: "nothing" }),
     ...[undefined, 7, [null], [7]].map((mirror) => words("a", { t: "says", n: 1, list: [["me", { t: "joined", mirror }]] })), words("a", { t: "freed", stopped: true })];
   for (const message of odd) tabs.fromTab(message);
@@ -161,7 +162,7 @@ test("what was changed goes on with the agent, but no function and no provider; 
   const told = (patch) => {
     tabs.fromClient({ t: "command", id: (told.id = (told.id ?? 10) + 1), name: "configureAgent", args: patch });
     tabs.fromHost({ t: "reply", id: told.id });
-    tabs.fromTab({ v: 1, from: "b", epoch: 2, t: "join", low: 1, tools: [] });
+    tabs.fromTab({ v: 2, from: "b", epoch: 2, t: "join", low: 1, tools: [] });
     const said = take("post").filter(({ t }) => t === "says").at(-1);
     return said.list.find(([, { t }]) => t === "joined")[1].mirror.find(({ t }) => t === "changes").changes;
   };
@@ -200,4 +201,102 @@ test("a wait ends in its time, also where the holder says nothing; what is no ti
   assert.deepEqual(take("deliver"), [{ t: "reply", id: 1, json: '{"runId":"r","status":"timeout"}' }]);
   tabs.fromTab(words("a", { t: "says", n: 3, list: [["me", { t: "reply", id: 1, json: "{}" }], ["me", { t: "reply", id: 5, json: "{}" }]] }));
   assert.deepEqual([take("deliver"), added(6_000)], [[{ t: "reply", id: 5, json: "{}" }], []], "each is answered once, and then no timer is left of it");
+});
+
+const NEWER_TOLD = { code: "newer_version", retryable: false };
+const told = ({ code, retryable }) => ({ code, retryable });
+
+test("a tab of the first version, which knows of no other, is told that the holder is newer, at each thing that it asks", () => {
+  const { tabs, take, settle } = alone();
+  settle();
+  tabs.fromHost({ t: "holder", epoch: 1 });
+  take();
+  const older = (more) => tabs.fromTab({ v: 1, from: "old", epoch: 1, ...more });
+  older({ t: "who", epoch: undefined });
+  assert.deepEqual(take("post"), [{ v: 1, speaks: 2, from: "me", epoch: 1, t: "holds" }], "in words of all versions");
+  older({ t: "join", low: 1, tools: [{ name: "look" }] });
+  older({ t: "command", id: 1, low: 1, name: "sendMessage", args: { text: "hello" }, until: 1 });
+  const said = take("post").filter(({ t }) => t === "says").map(({ v, t, n, list }) => [v, t, n, list]);
+  const event = said[0][3][1];
+  assert.deepEqual(said[0].slice(0, 3), [1, "says", 1]);
+  assert.deepEqual(said[0][3][0], ["old", { t: "joined", mirror: [] }]);
+  assert.equal(event[1].type, "agent:error");
+  assert.deepEqual(told(JSON.parse(event[1].json)), NEWER_TOLD);
+  assert.deepEqual(said[1].slice(0, 3), [1, "says", 2], "one by one, as that version counts");
+  assert.deepEqual([said[1][3][0][0], told(said[1][3][0][1].error)], ["old", NEWER_TOLD]);
+  assert.deepEqual(take("host"), [], "nothing of it reaches the host");
+  older({ t: "join", epoch: 9, low: 1, tools: [] });
+  assert.deepEqual(take("post"), [], "another epoch is not ours to speak for");
+});
+
+test("where a newer version holds the agent, each command that it would get is told so, and the page once", () => {
+  const { tabs, take, settle } = alone();
+  settle();
+  tabs.fromClient({ t: "command", id: 1, name: "startAgent", args: { ifRunning: "join" } });
+  tabs.fromHost({ t: "reply", id: 1, error: { code: "already_running" } });
+  take();
+  for (let n = 0; n < 2; n++) {
+    tabs.fromTab({ v: 1, speaks: 3, from: "a", epoch: 1, t: "holds" });
+    settle(1);
+  }
+  const events = take("deliver").filter(({ t, type }) => t === "event" && type === "agent:error");
+  assert.deepEqual(events.map(({ json }) => told(JSON.parse(json))), [NEWER_TOLD]);
+  tabs.fromTab({ v: 3, from: "a", epoch: 1, t: "says", n: 1, list: [["me", { t: "joined", mirror: [] }]] });
+  tabs.fromClient({ t: "command", id: 2, name: "sendMessage", args: { text: "hello" } });
+  tabs.fromClient({ t: "command", id: 3, name: "history", args: {} });
+  tabs.fromClient({ t: "command", id: 4, name: "pages.tree", args: {} });
+  const replies = take("deliver");
+  assert.deepEqual(replies.map(({ id, error }) => [id, told(error)]), [[2, NEWER_TOLD], [3, NEWER_TOLD]]);
+});
+
+/** A tab that has joined, in front of a holder of an older version. */
+function behindOlder() {
+  const tab = alone();
+  const { tabs, take, settle } = tab;
+  settle();
+  tabs.fromClient({ t: "command", id: 1, name: "startAgent", args: { ifRunning: "join" } });
+  tabs.fromTab({ v: 1, from: "a", epoch: 1, t: "holds" });
+  settle(1);
+  tabs.fromHost({ t: "reply", id: 1, error: { code: "already_running" } });
+  const asked = (posts) => posts.filter(({ t }) => t === "yield").length;
+  /** What the rows say of sessions, when they are looked at. */
+  const look = (pids) => {
+    const list = take("host").find(({ name }) => name === "sessions.list");
+    tabs.fromHost({ t: "reply", id: list.id, json: JSON.stringify(pids.map((pid) => ({ pid }))) });
+    return asked(take("post"));
+  };
+  return { ...tab, look };
+}
+
+test("a tab that joins an older version gets the agent when nothing is at work there, and not before", () => {
+  const { tabs, take, timers, settle, look } = behindOlder();
+  settle(1);
+  assert.equal(look([null, "1"]), 0);
+  tabs.fromClient({ t: "command", id: 2, name: "sendMessage", args: { text: "hello" } });
+  assert.deepEqual(take("deliver").filter(({ id }) => id === 2), [], "it waits");
+  for (const then of timers.splice(0)) then();
+  assert.equal(look([null, "7"]), 1);
+  tabs.fromTab({ v: 1, from: "a", epoch: 1, t: "freed" });
+  const [standIn] = take("host").filter(({ name }) => name === "standIn");
+  tabs.fromHost({ t: "holder", epoch: 2 });
+  tabs.fromHost({ t: "reply", id: standIn.id });
+  assert.deepEqual(take("host").map(({ name, args }) => [name, args.text]), [["sendMessage", "hello"]]);
+});
+
+test("beside an older version that is at work a tab reads by itself, and is told what it cannot change", () => {
+  const { tabs, take, look } = behindOlder();
+  assert.equal(look(["1"]), 0);
+  tabs.fromClient({ t: "command", id: 2, name: "history", args: {} });
+  tabs.fromClient({ t: "command", id: 3, name: "interrupt", args: {} });
+  const did = take("deliver");
+  assert.deepEqual(did.map(({ id, error }) => [id, error.code]), [[3, "holder_unreachable"]]);
+  assert.match(did[0].error.message, /an older version/);
+});
+
+test("a person takes the agent over from an older version without waiting for it to be idle", () => {
+  const { tabs, take, settle, look } = behindOlder();
+  settle(1);
+  assert.equal(look(["1"]), 0);
+  tabs.fromClient({ t: "command", id: 2, name: "startAgent", args: { ifRunning: "takeover" } });
+  assert.deepEqual(take("post").map(({ v, t }) => [v, t]), [[1, "yield"]]);
 });

@@ -97,6 +97,7 @@ function forged(on) {
         command: ["id", "low", "name", "args", "files", "operator", "until"], answers: ["message"], nothing: ["n"], constructor: ["n"], __proto__: ["n"],
       };
       const claims = ["holds", "says"]; // of later epochs: below
+      const versionOf = (t) => (["who", "holds", "freed", "yield"].includes(t) ? 1 : 2);
       const right = { stopped: true, n: 1, list: [], low: 1, tools: [], id: 1, name: "history", args: {}, message: { t: "answer", id: 1 }, until: Date.now() + 60_000 };
       const post = (message) => { try { channel.postMessage(message); n++; } catch { /* it cannot be posted by anybody */ } };
       let n = 0;
@@ -104,20 +105,20 @@ function forged(on) {
       for (const [t, names] of Object.entries(members)) {
         const body = Object.fromEntries(names.map((name) => [name, right[name]]));
         // Another version, or none.
-        for (const v of [0, 2, "1", null, undefined, NaN]) post({ v, t, from: ofHolder, epoch, ...body });
+        for (const v of [0, 3, String(versionOf(t)), null, undefined, NaN]) post({ v, t, from: ofHolder, epoch, ...body });
         // Nobody, or somebody else, with an epoch that never was.
         for (const from of ["foreign", ofViewer, "", 7, null, undefined, {}]) {
           const later = claims.includes(t) ? [] : [epoch + 1, 1e9];
-          for (const of of [0, -1, NaN, "1", null, undefined, epoch - 1, ...later]) post({ v: 1, t, from, epoch: of, ...body });
+          for (const of of [0, -1, NaN, "1", null, undefined, epoch - 1, ...later]) post({ v: versionOf(t), t, from, epoch: of, ...body });
         }
         // The right epoch, and members that mean nothing.
         if (t === "yield") continue; // is a person's, from any tab
-        for (const name of names) for (const value of wrong) post({ v: 1, t, from: "foreign", epoch, ...body, [name]: value });
+        for (const name of names) for (const value of wrong) post({ v: versionOf(t), t, from: "foreign", epoch, ...body, [name]: value });
       }
       // A tab that does not exist has tools, and asks for what is nothing.
-      post({ v: 1, t: "join", from: "foreign", epoch, low: 1, tools: [{}, { name: 7 }, { name: "x", execute: 7 }, { name: "look", description: "", inputSchema: "{", execute: { $fn: -1 } }] });
+      post({ v: 2, t: "join", from: "foreign", epoch, low: 1, tools: [{}, { name: 7 }, { name: "x", execute: 7 }, { name: "look", description: "", inputSchema: "{", execute: { $fn: -1 } }] });
       for (const [id, name] of ["none", "__proto__", "standIn", "letGo", "close", "setOperator", "tools.register", "tools.unregister", "interrupt", "sessions.attach", "startAgent"].entries()) {
-        post({ v: 1, t: "command", from: "foreign", epoch, id: 100 + id, low: 1, name, args: { on: 7, command: {}, name: {}, epoch: {}, config: 7 }, operator: 7, until: Date.now() + 60_000 });
+        post({ v: 2, t: "command", from: "foreign", epoch, id: 100 + id, low: 1, name, args: { on: 7, command: {}, name: {}, epoch: {}, config: 7 }, operator: 7, until: Date.now() + 60_000 });
       }
       return n;
     }, epoch);
@@ -135,7 +136,7 @@ function forged(on) {
     // That somebody else holds the agent now: the holder looks for that one's lock. So does a viewer that
     // hears no more of the one that it believed.
     await c.evaluate((epoch) => {
-      for (const of of [epoch + 1, 1e9, 2 ** 53, Infinity]) for (const t of ["holds", "says"]) channel.postMessage({ v: 1, t, from: "foreign", epoch: of, n: 1, list: [] });
+      for (const of of [epoch + 1, 1e9, 2 ** 53, Infinity]) for (const t of ["holds", "says"]) channel.postMessage({ v: t === "says" ? 2 : 1, t, from: "foreign", epoch: of, n: 1, list: [] });
     }, epoch);
     await c.evaluate(() => T.turn());
     await follows(b);
@@ -150,15 +151,16 @@ function forged(on) {
 }
 
 function versions(on) {
-  for (const version of [0, 2]) {
-    on(`a tab of version ${version} beside this one: neither obeys the other, both work as alone`, async (t, host) => {
+  // `newer`: whether the tab beside this one is; a tab reads what older versions have written, and is told of newer ones.
+  for (const [version, newer] of [[1, false], [3, true]]) {
+    on(`a tab of version ${version} beside this one: neither obeys the other, and each agent works as alone`, async (t, host) => {
       const a = await begin(await open(t, host));
       const context = await t.context();
       await context.route("**/modules/tabs/tabs.js", async (route) => {
         const response = await route.fetch();
         const body = await response.text();
-        assert.match(body, /const VERSION = 1;/);
-        await route.fulfill({ response, body: body.replace("const VERSION = 1;", `const VERSION = ${version};`) });
+        assert.match(body, /const VERSION = 2;/);
+        await route.fulfill({ response, body: body.replace("const VERSION = 2;", `const VERSION = ${version};`) });
       });
       const b = await t.tab();
       await b.evaluate(async () => {
@@ -170,18 +172,21 @@ function versions(on) {
       });
       await openIn(b, host);
       await a.evaluate(() => ws.run("One."));
-      const code = (work) => b.evaluate(async (work) => (await T.refused(() => (0, eval)(`(${work})`)())).code, String(work));
-      assert.equal(await code(() => ws.sendMessage("Two.")), "not_running");
+      const codeIn = (page, work) => page.evaluate(async (work) => (await T.refused(() => (0, eval)(`(${work})`)())).code, String(work));
+      const code = (work) => codeIn(b, work);
+      const reads = (page, texts) => (texts ? page.evaluate(() => globalThis.texts()).then((seen) => assert.deepEqual(seen, texts)) : codeIn(page, () => ws.history()).then((code) => assert.equal(code, "newer_version")));
+      await b.evaluate((newer) => until(() => newer || rec.events.some(({ type, detail }) => type === "agent:error" && detail.code === "newer_version")), newer);
+      assert.equal(await code(() => ws.sendMessage("Two.")), newer ? "not_running" : "newer_version");
       assert.equal(await code(() => ws.startAgent({})), "already_running");
       await b.evaluate(async () => { ws.interrupt(); await ws.stopAgent().catch(() => {}); });
       assert.deepEqual(await a.evaluate(() => [ws.status(), view.getSnapshot().holder]), [RUNNING, true]);
       assert.equal(await a.evaluate(async () => (await ws.run("Three.")).text), "Here.");
-      assert.deepEqual(await b.evaluate(() => texts()), ["One.", "Here.", "Three.", "Here."]);
+      await reads(b, newer && ["One.", "Here.", "Three.", "Here."]);
       assert.equal(await holds(b), false);
       await a.evaluate(() => ws.stopAgent());
       await begin(b);
       assert.equal(await b.evaluate(async () => (await ws.run("Four.")).text), "Here.");
-      assert.deepEqual(await a.evaluate(() => texts()), await b.evaluate(() => texts()));
+      await reads(a, !newer && (await b.evaluate(() => texts())));
       assert.equal(await a.evaluate(async () => (await T.refused(() => ws.startAgent({}))).code), "already_running");
     });
   }

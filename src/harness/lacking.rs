@@ -25,10 +25,11 @@ impl Harness {
         Ok(())
     }
 
-    /// Asks for the rooms that an input needs. Where another tab holds the workspace, this one may go on with its sessions
-    /// later, without a server: it brings what that needs, and waits for nothing.
+    /// Asks for the rooms that an input needs. A tab that joins another may go on with its sessions later, without a server:
+    /// it brings what that needs, and waits for nothing.
     pub(super) fn ask_for_rooms(&mut self, input: &Input) {
-        let later = Rooms::given(matches!(input, Input::Locked(false)), Room::Past);
+        let joins = matches!(input, Input::Locked(false)) && self.holding.joins();
+        let later = Rooms::given(joins, Room::Past);
         self.ask_for(self.lacks(input).and(later));
     }
 

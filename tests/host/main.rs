@@ -40,6 +40,8 @@ mod cases {
     mod conformance;
     /// Files of a message.
     mod file;
+    /// What a newer version of the package has stored.
+    mod format;
     /// Rows that somebody has changed.
     mod integrity;
     /// Trials of keys.

@@ -31,9 +31,14 @@ pub(in crate::harness) fn check_format(stored: Option<&str>) -> Result<(), Store
     }
 }
 
-/// The write that says so.
+/// The write of a tab that takes the workspace: from here on it is in this format.
 pub(in crate::harness) fn format_write() -> Write {
     Write::Put { table: Table::Meta, key: vec![FORMAT_KEY.into()], value: FORMAT.to_string() }
+}
+
+/// The same of a tab that does not: a newer one may be at work beside it.
+pub(in crate::harness) fn first_format_write() -> Write {
+    Write::Add { table: Table::Meta, key: vec![FORMAT_KEY.into()], value: FORMAT.to_string() }
 }
 
 /// What the drafts of a run kept, as blocks: those of its last holder.

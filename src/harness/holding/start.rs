@@ -12,7 +12,7 @@ use crate::harness::action::Action;
 use crate::harness::config::{Config, IfRunning};
 use crate::harness::core::arrival::ARRIVING;
 use crate::harness::core::integrity::Head;
-use crate::harness::core::stored::{STOPPED_KEY, format_write, stopped_until};
+use crate::harness::core::stored::{FORMAT_KEY, STOPPED_KEY, check_format, format_write, stopped_until};
 use crate::harness::core::{Core, DEFAULT_SESSION, Lifecycle, outbox};
 use crate::harness::holding::Holding;
 use crate::harness::reads::{After, Reads, Waiting};
@@ -116,15 +116,20 @@ impl Holding {
         if let Some(start) = &mut self.start {
             start.holder = (!granted).then(String::new);
             let meta = |key: &str| Read::all(Table::Meta, vec![key.into()]);
-            reads.read(core, vec![meta("epoch"), meta("holder"), meta(STOPPED_KEY)], After::Epoch);
+            let rows = [FORMAT_KEY, "epoch", "holder", STOPPED_KEY].map(meta).to_vec();
+            reads.read(core, rows, After::Epoch);
         }
     }
 
     pub(in crate::harness) fn epoch_read(&mut self, core: &mut Core, rows: &[Rows]) {
         let first = |n: usize| rows.get(n).and_then(|rows| rows.first()).map(|(_, text)| text.clone());
+        // A newer version may have held it since this tab opened the workspace.
+        if let Err(error) = check_format(first(0).as_deref()) {
+            return self.refuse_start(core, &error.info());
+        }
         let Some(start) = &mut self.start else { return };
         if start.holder.is_some() {
-            let error = already_running(&match first(1) {
+            let error = already_running(&match first(2) {
                 Some(holder) if !holder.is_empty() => format!("in another tab (\"{holder}\")"),
                 _ => "in another tab".into(),
             })
@@ -134,17 +139,14 @@ impl Holding {
             }
             return;
         }
-        self.stopped = stopped_until(first(2).as_deref());
-        let stored = first(0);
+        self.stopped = stopped_until(first(3).as_deref());
+        let stored = first(1);
         let before = stored.as_deref().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
         if let Aim::Run { over: Some(Over { epoch: Some(epoch) }), .. } = start.aim
             && self.stopped >= if epoch == 0 { before } else { epoch }
         {
             let error = ErrorInfo::new(Code::NotRunning, "the agent was stopped").hint("call startAgent");
-            if let Some(start) = self.start.take() {
-                self.give_up_start(core, start, &error);
-            }
-            return core.unlock(false);
+            return self.refuse_start(core, &error);
         }
         start.stored_epoch = stored;
         core.epoch = before + 1;
@@ -235,6 +237,23 @@ impl Holding {
             *over = Some(Over { epoch: None });
         }
         robs
+    }
+
+    /// The workspace is not to be taken: the lock is free again.
+    fn refuse_start(&mut self, core: &mut Core, error: &ErrorInfo) {
+        if let Some(start) = self.start.take() {
+            let locked = start.holder.is_none();
+            self.give_up_start(core, start, error);
+            if locked {
+                core.unlock(false);
+            }
+        }
+    }
+
+    /// A start that follows the holder where there is one.
+    pub(in crate::harness) fn joins(&self) -> bool {
+        let aim = self.start.as_ref().map(|start| &start.aim);
+        matches!(aim, Some(Aim::Run { config, .. }) if config.if_running == IfRunning::Join)
     }
 
     /// Nothing was taken, so everything is as it was before.

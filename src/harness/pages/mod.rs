@@ -13,7 +13,8 @@ use crate::harness::action::Action;
 use crate::harness::calls::outcome::{failed_call, returned_entry, tool_value};
 use crate::harness::calls::{Owner, RunCall};
 use crate::harness::core::integrity::{Head, signed_head};
-use crate::harness::core::{Core, Next, stored};
+use crate::harness::core::stored::{FORMAT_KEY, check_format, first_format_write};
+use crate::harness::core::{Core, Next};
 use crate::journal::{Entry, Header, Row};
 use crate::json::json;
 use crate::list::Listed;
@@ -181,10 +182,11 @@ impl Pages {
             return;
         }
         self.refreshing = true;
-        let reads = match &self.tree {
+        let mut reads = match &self.tree {
             None => PageTree::reads().to_vec(),
             Some(tree) => vec![tree.missed()],
         };
+        reads.push(Read::all(Table::Meta, vec![FORMAT_KEY.into()]));
         let read = core.read(reads);
         self.reads.insert(read, After::Pages(Refresh { jobs, rev: None }));
     }
@@ -192,6 +194,11 @@ impl Pages {
     fn pages_read(&mut self, core: &mut Core, refresh: Refresh, rows: Vec<Rows>) {
         let empty = Rows::new();
         let part = |n: usize| rows.get(n).unwrap_or(&empty);
+        // What a newer version has written since this tab opened the workspace, it does not understand.
+        let format = rows.last().filter(|_| refresh.rev.is_none()).and_then(|rows| rows.first());
+        if let Err(error) = check_format(format.map(|(_, text)| &**text)) {
+            return self.refresh_failed(core, refresh, &error.info());
+        }
         let result = match (&mut self.tree, refresh.rev) {
             (None, _) => PageTree::load(part(0), part(1)).map(|tree| {
                 self.tree = Some(tree);
@@ -331,7 +338,7 @@ impl Pages {
         let mut writes = done.plan.writes.clone();
         let mut row = None;
         match &job.owner {
-            Owner::Command(_) => writes.push(stored::format_write()),
+            Owner::Command(_) => writes.push(first_format_write()),
             Owner::Run(RunCall { session, run, tool_call }) => {
                 let entry = outcome_entry(tool_call, &done.value);
                 let Some(slot) = core.sessions.get(session) else { return true };

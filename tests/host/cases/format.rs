@@ -1,0 +1,67 @@
+//! A database that a newer version of the package has taken while this one has it open: nothing is written into it, and
+//! what it says is told.
+
+use crate::support::calm::{send, started};
+use crate::support::sim::World;
+use lodger::error::Code;
+use lodger::harness::FORMAT_KEY;
+use lodger::ports::{Commit, Read, Table, Write};
+use serde_json::json;
+
+/// What a newer version leaves when it takes a workspace.
+fn taken_by_a_newer_one(world: &mut World) {
+    let write = Write::Put { table: Table::Meta, key: vec![FORMAT_KEY.into()], value: "2".into() };
+    world.disk.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
+}
+
+#[test]
+fn an_older_version_starts_no_agent_on_a_newer_format() {
+    let mut world = started();
+    world.must(0, "stopAgent", json!({}));
+    taken_by_a_newer_one(&mut world);
+    let before = world.disk.clone();
+    let config = json!({ "provider": { "kind": "custom", "stream": { "$fn": 50 } } });
+    for way in ["reject", "join", "takeover"] {
+        let mut config = config.clone();
+        config["ifRunning"] = json!(way);
+        let error = world.fails(0, "startAgent", config);
+        assert_eq!((error.code, error.retryable()), (Code::NewerVersion, false), "{way}");
+    }
+    let stands_in = world.fails(0, "standIn", json!({ "config": config, "after": 0 }));
+    assert_eq!(stands_in.code, Code::NewerVersion);
+    assert_eq!(world.disk, before, "nothing was written");
+}
+
+#[test]
+fn a_start_that_a_newer_format_refused_leaves_the_workspace_free() {
+    let mut world = started();
+    world.must(0, "stopAgent", json!({}));
+    taken_by_a_newer_one(&mut world);
+    let config = json!({ "provider": { "kind": "custom", "stream": { "$fn": 50 } } });
+    world.fails(0, "startAgent", config.clone());
+    // The newer version has changed its mind, or was another database's: the same tab starts as if nothing had been.
+    let write = Write::Put { table: Table::Meta, key: vec![FORMAT_KEY.into()], value: "1".into() };
+    world.disk.commit(&Commit { writes: vec![write], ..Commit::default() }).unwrap();
+    world.must(0, "startAgent", config);
+    send(&mut world, "hello");
+}
+
+#[test]
+fn an_older_version_changes_no_page_of_a_newer_format() {
+    let mut world = started();
+    world.must(0, "pages.create", json!({ "title": "Stock", "content": "What there is." }));
+    world.must(0, "stopAgent", json!({}));
+    taken_by_a_newer_one(&mut world);
+    let before = world.disk.clone();
+    let changes = [
+        ("pages.create", json!({ "title": "Shelves" })),
+        ("pages.update", json!({ "slug": "stock", "content": "What there was." })),
+        ("pages.read", json!({ "slug": "stock" })),
+    ];
+    for (name, args) in changes {
+        assert_eq!(world.fails(0, name, args).code, Code::NewerVersion, "{name}");
+    }
+    assert_eq!(world.disk, before, "nothing was written");
+    let format = Read::all(Table::Meta, vec![FORMAT_KEY.into()]);
+    assert_eq!(world.disk.read(&format).first().map(|(_, value)| &**value), Some("2"));
+}
