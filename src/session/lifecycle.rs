@@ -1,7 +1,7 @@
 //! What an operator does with a session, and what a run does to it.
 //!
 //! Decides, for each command, the order of checks, what changes in the record, and what is told of it. Promises: the
-//! status changes by the table of `transitions` only; a clock that goes backwards breaks no record; what comes out may
+//! status changes by the table of `transitions` only. A clock that goes backwards breaks no record. What comes out may
 //! be stored as it is. Leaves to others: time, ids and whether a holder lives (they come in), the run itself, and
 //! writing it all down (`harness/`).
 //!

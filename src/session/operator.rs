@@ -1,8 +1,8 @@
 //! Who may do what with a session.
 //!
 //! Decides whether an operator is there, still is, and is the owner where that is asked. Promises: every action goes
-//! through [`may`] or its two halves; an operator whose time is over may nothing. Leaves to others: who the operator
-//! really is; nothing here proves it, and nothing of a login is kept.
+//! through [`may`] or its two halves. An operator whose time is over may nothing. Leaves to others: who the operator
+//! really is. Nothing here proves it, and nothing of a login is kept.
 
 use super::record::Record;
 use crate::error::{Code, ErrorInfo};

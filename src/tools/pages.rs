@@ -1,7 +1,7 @@
 //! The twelve tools on the workspace's pages.
 //!
-//! Decides in one row for each what a model is told of it, which operation a call is, and how its result reads: prose
-//! and lists, alike to model and person. Promises: a call changes the workspace only through the plan that it
+//! Decides in one row for each what a model is told of it, which operation a call is, and how its result reads. It is
+//! prose and lists, alike to model and person. Promises: a call changes the workspace only through the plan that it
 //! returns, so its effect and its outcome can be one commit. A call without a recorded outcome never took effect.
 //! Leaves to others: what the operations mean (`workspace`), checking arguments (`gate`), cutting the text (`result`).
 

@@ -1,7 +1,7 @@
 //! The records of a session: what stands in them, and what is derived for them.
 //!
 //! Decides the shapes (members, their names and words, as `tables` has them) and the ids. Promises: what has one of
-//! these types has every member of its shape, no other, and what its validator asks for; nothing is stored that still
+//! these types has every member of its shape, no other, and what its validator asks for. Nothing is stored that still
 //! has a secret ([`storable`]), nor taken from elsewhere that is not as it would be written here ([`check`]). Leaves to
 //! others: when a record is written and where it is kept, and what may happen to a session (`lifecycle`).
 //!

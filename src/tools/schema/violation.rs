@@ -1,8 +1,8 @@
 //! What is wrong, as a value and as a sentence for the model.
 //!
-//! Decides the words. Promises: each sentence names the place, and says what to send instead; what the model sent is
-//! quoted in part. The places of nested alternatives: the sentence of `anyOf` or `oneOf` comes first, then what is wrong
-//! with the closest of them.
+//! Decides the words. Promises: each sentence names the place, and says what to send instead. What the model sent is
+//! quoted in part. The places of nested alternatives: the sentence of `anyOf` or `oneOf` comes first, then what is
+//! wrong with the closest of them.
 
 use super::compile::{Arg, Compiled, Id, Node};
 use super::keywords::{INTEGER, Key, NUMBER, TYPES};

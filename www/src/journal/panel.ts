@@ -235,7 +235,7 @@ export class JournalPanel extends Component {
     const shown = place && (place.message !== null || this.agent.snapshot.messages.some(({ runId }) => runId === place.run));
     return {
       close: () => this.#close(),
-      // Of what was erased there is nothing to fork.
+      // What was erased cannot be forked.
       fork: seq <= this.journal.timeline.cleared || this.sessions.tampered ? null : () => void this.sessions.fork(this.agent.session, seq),
       chat: shown ? () => this.onPlace(place) : null,
       copy: (text) => void navigator.clipboard?.writeText(text).catch(() => undefined),
