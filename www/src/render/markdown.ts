@@ -1,8 +1,8 @@
 // Markdown to DOM. One lexer, one sanitizer, for answers and for pages.
 //
-// Decides: what Markdown may become. Promises: nothing reaches the document that DOMPurify has not seen; no image is
-// loaded from elsewhere (an address in a picture can carry data out), links go to http, https, mailto and to pages;
-// headings never skip a level. Leaves to others: when to render (`stream.ts`), colours (`highlight.ts`).
+// Decides: what Markdown may become. Promises: nothing reaches the document that DOMPurify has not seen. No image is
+// loaded from elsewhere (an address in a picture can carry data out), links go to http, https, mailto and to pages.
+// Headings never skip a level. Leaves to others: when to render (`stream.ts`), colours (`highlight.ts`).
 import DOMPurify from "dompurify";
 import { Marked, type Token, type Tokens, type TokenizerAndRendererExtension } from "marked";
 import { iconNode } from "../shell/icons.ts";
