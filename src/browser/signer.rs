@@ -59,7 +59,7 @@ impl Signer {
             return None;
         }
         let made = make_signing_key().await.ok()?;
-        // Of two tabs one wins.
+        // One of two tabs wins.
         idb.kept_key(&made, PLACE).await.ok().filter(|key| !key.is_undefined())
     }
 

@@ -225,7 +225,7 @@ impl Session {
                 self.recorded(run, what, record)?;
                 self.keeping.later = self.keeping.later.take().and_then(|mut later| {
                     later.come += 1;
-                    // Of the end of a run the event comes last, of anything else one thing comes.
+                    // The event comes last at the end of a run, and anything else gives one thing.
                     let more = matches!(later.entry, Entry::Ended { .. }) && *what != RecordKind::Event;
                     more.then_some(later)
                 });

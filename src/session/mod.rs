@@ -605,7 +605,7 @@ impl Session {
         self.grants.extend(granted);
         if let Entry::Returned { tool_call, .. } = entry {
             let tool = run.call(tool_call).and_then(|call| self.tools.get(&call.name));
-            // Of a tool that went away while it ran, nothing is known.
+            // Nothing is known of a tool that went away while it ran.
             let source = tool.map_or(Source::External, |tool| tool.definition.source);
             run.comes_from(tool_call, source);
             if source == Source::External {

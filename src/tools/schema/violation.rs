@@ -292,7 +292,7 @@ const QUOTED: usize = 60;
 
 /// A value as JSON text, in part.
 pub(super) fn quote(value: &Value) -> String {
-    // Of a long text or list only the beginning is written.
+    // Only the beginning of a long text or list is written.
     let text = match value {
         Value::String(text) => {
             let begin = find::beginning(text, QUOTED);

@@ -117,7 +117,7 @@ export class SessionStore extends Changing {
     workspace.addEventListener("agent:session-completed", ({ detail }) => this.#heard(detail.sessionId ?? MAIN, detail.text));
     const there = (): boolean => agent.lifecycle !== "Stopped" && agent.lifecycle !== "Starting";
     let was = there();
-    // Of an agent in another tab no event tells, only how things stand from here on.
+    // No event tells of an agent in another tab, only how things stand from here on.
     agent.addEventListener("change", () => {
       if (was === there()) return;
       was = there();
