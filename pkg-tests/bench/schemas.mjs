@@ -1,4 +1,4 @@
-// Fifty tool schemas as they are met in the wild (servers of the Model Context Protocol, function calling, coding
+// Fifty tool schemas as met in the wild (servers of the Model Context Protocol, function calling, coding
 // agents), written for this benchmark: `[name, schema, arguments that fit]`, and arguments for the twelve page tools.
 
 const s = (more) => ({ type: "string", ...more });
