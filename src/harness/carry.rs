@@ -19,6 +19,7 @@ use crate::ports::{Rows, Table, Write};
 use crate::protocol::{Command, Request};
 use crate::rooms::{Room, enter};
 use crate::session::carry::Reader;
+use crate::session::record::Record;
 use crate::session::{Session, operator};
 use serde_json::Value;
 
@@ -122,7 +123,8 @@ impl Harness {
     ) -> Result<(), ErrorInfo> {
         enter(Room::Carry);
         let (request, args) = (&waiting.request, waiting.request.args());
-        operator::may(self.core.operator(), operator::Action::Fork, whole.record(), self.core.now)?;
+        let owner = whole.record().map(Record::owner);
+        operator::may(self.core.operator(), operator::Action::Fork, owner, self.core.now)?;
         let at = args.whole("at").unwrap_or(whole.seq());
         if at == 0 || at > whole.seq() {
             let last = whole.seq().to_string();

@@ -102,7 +102,9 @@ impl Act<'_> {
             Some(wrong) => Err(wrong),
             None => asked.record.ok_or_else(|| unknown("agent session", asked.id)),
         });
-        match begun.and_then(|record| may(asked.operator, action, Some(record), asked.at).map(|()| record)) {
+        match begun
+            .and_then(|record| may(asked.operator, action, Some(record.owner()), asked.at).map(|()| record))
+        {
             Ok(record) => Act::by(record, asked.at, asked.known, rest),
             Err(error) => Outcome { refused: Some(error), ..Outcome::default() },
         }
@@ -538,7 +540,7 @@ pub fn prompt(asked: &Asked<'_>, text: &str, files: bool, pid: Option<u64>) -> O
     Act::on(asked, Action::Status, None, &mut |act| {
         act.look(asked)?;
         let status = go(act.record.id(), act.record.status(), Cause::Prompt)?;
-        owner(present(asked.operator, asked.at)?, &act.record)?;
+        owner(present(asked.operator, asked.at)?, act.record.owner())?;
         let text = text.trim();
         if text.is_empty() && !files {
             return Err(ErrorInfo::new(Code::EmptyMessage, "agent prompt cannot be empty"));

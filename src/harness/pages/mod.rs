@@ -268,9 +268,9 @@ impl Pages {
                 Outcome::Done(plan) => Planned::Done(done(plan)),
                 Outcome::Read(pending) => Planned::Wait(Wait::Op(pending)),
             }),
-            What::Tool { name, args } => pages::run(name, args, tree, core.now).map(|run| match run {
-                pages::Run::Done(tool) => Planned::Done(done_tool(tool)),
-                pages::Run::Read(pending) => Planned::Wait(Wait::Tool(pending)),
+            What::Tool { name, args } => pages::run(name, args, tree, core.now).map(|called| match called {
+                pages::Called::Done(tool) => Planned::Done(done_tool(tool)),
+                pages::Called::Read(pending) => Planned::Wait(Wait::Tool(pending)),
             }),
         })
     }

@@ -18,6 +18,7 @@ pub use handoff::{Draft, End};
 pub use receipt::{Boundary, Deed, ToolDeed, UNKNOWN, check_chain};
 
 use super::dates;
+use super::operator::Owner;
 use super::transitions::Status;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::redact::has_secret;
@@ -204,6 +205,11 @@ impl Record {
     /// Its status.
     pub fn status(&self) -> Status {
         status(&self.0)
+    }
+
+    /// Whose the session is.
+    pub fn owner(&self) -> Owner<'_> {
+        Owner { subject: self.text("operator_subject"), issuer: self.text("operator_issuer") }
     }
 
     /// A member that is a time.
