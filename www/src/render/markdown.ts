@@ -122,7 +122,7 @@ function finish(fragment: DocumentFragment): void {
 }
 
 /** A code block with its language and a Copy button. */
-export function codeBlock(text: string, language: string): HTMLElement {
+function codeBlock(text: string, language: string): HTMLElement {
   const name = language.trim().split(/\s/)[0] ?? "";
   const copy = h("button", { type: "button", class: "ghost small", "data-action": "copy-code", "aria-label": "Copy code" });
   copy.append(iconNode("copy"), h("span", {}, "Copy"));

@@ -24,7 +24,7 @@ export function presentable(text: string): string {
 }
 
 /** Whether the end of `text` lies in a fenced block. */
-export function insideFence(text: string): boolean {
+function insideFence(text: string): boolean {
   let open = "";
   let from = 0;
   while (from < text.length) {
