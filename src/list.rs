@@ -1,8 +1,9 @@
 //! Lists from iterators, in the plainest way: item by item.
 //!
-//! `collect` first asks how many items may come, and reserves room for them: that is made for speed, and each use of it
-//! is two hundred bytes of WebAssembly more than what is here. The lists of this crate are short. So a list is made here;
-//! `collect` makes texts, arrays of JavaScript and heaps, and names which. `tests/host/house.rs` refuses it elsewhere.
+//! `collect` first asks how many items may come, and reserves room for them. That is made for speed, and each use of it
+//! is two hundred bytes of WebAssembly more than what is here. The lists of this crate are short. So a list is made
+//! here. `collect` makes texts, arrays of JavaScript and heaps, and names which. `tests/host/house.rs` refuses it
+//! elsewhere.
 
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! Maps and sorting that are small in the module.
 //!
 //! Every `BTreeMap` of another type is 3 to 5 KB of WebAssembly more, every sorted type 3. So there is one map, from
-//! names to numbers, and what is kept by name lies in a list under its number ([`Named`]); what never has
-//! many entries is a list that is looked through ([`Few`]); and what must be sorted is sorted by numbers
+//! names to numbers, and what is kept by name lies in a list under its number ([`Named`]). What never has
+//! many entries is a list that is looked through ([`Few`]). What must be sorted is sorted by numbers
 //! ([`sorted`]). Leaves to others: what is kept.
 
 use crate::list::Listed;

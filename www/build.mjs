@@ -1,6 +1,6 @@
 // Builds the workbench: src/ -> dist/, static files that any server can serve.
 //
-// Decides: what is bundled (everything of the workbench's own and its libraries) and what is not: the package
+// Decides: what is bundled (everything of the workbench's own and its libraries) and what is not. The package
 // `lodger` stays outside and is loaded at run time from ./lodger/, as it was published, wasm beside it.
 import { build } from "esbuild";
 import { cpSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";

@@ -1,8 +1,8 @@
 // A journal as it grows: what is retained, then what comes, for its reader.
 //
-// Promises: every entry once and in order, however slowly it is read; a reader has its own place and at most one page of
-// entries in memory; leaving ends it at once, also in the middle of a wait. Leaves to others: reading a page and hearing
-// that there is more (`workspace.js`), and who may read (`src/harness/gate.rs`).
+// Promises: every entry once and in order, however slowly it is read. A reader has its own place and at most one page
+// of entries in memory. Leaving ends it at once, also in the middle of a wait. Leaves to others: reading a page and
+// hearing that there is more (`workspace.js`), and who may read (`src/harness/gate.rs`).
 
 import { errorInfo, LodgerError } from "../protocol/error.js";
 

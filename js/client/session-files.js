@@ -2,7 +2,7 @@
 //
 // Decides nothing about what is in a file (`src/session/carry` does): it splits lines and puts pages together, and writes
 // transcripts for people. Promises: of a file of any size no more than a few megabytes are held at a time, except a line
-// that is longer; what does not come in whole is taken back. Leaves to others: whether a file is what it says.
+// that is longer. What does not come in whole is taken back. Leaves to others: whether a file is what it says.
 
 import { failure, onlyKnown } from "../protocol/error.js";
 

@@ -1,7 +1,7 @@
 // A session as a user interface draws it: one snapshot, folded from what the host tells.
 //
-// Promises: a snapshot never changes; what did not change keeps its identity in the next one (messages, their parts,
-// values inside); a piece of streaming text costs one concatenation, and copies are made at most once per snapshot
+// Promises: a snapshot never changes. What did not change keeps its identity in the next one (messages, their parts,
+// values inside). A piece of streaming text costs one concatenation, and copies are made at most once per snapshot
 // that somebody took. Leaves to others: what is told (`src/session`).
 
 const EMPTY = Object.freeze([]);

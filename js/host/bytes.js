@@ -1,9 +1,10 @@
 // The bytes of files: as a page gives them, and as requests have them.
 //
-// Decides: what type a file really is (by how its bytes begin, else by what it says; what says nothing useful and is
-// text is text), and its id, a hash of bytes and type. Promises: what was given is read whole before anything is said of
-// it, so that a file that changes or goes away later does no harm; no more than a piece of a file is held as text at a
-// time, and the page can do something else between two. Leaves to others: what is refused, and where files are kept.
+// Decides what type a file really is, and its id, a hash of bytes and type. The type goes by how its bytes begin, else
+// by what it says; what says nothing useful and is text is text. Promises: what was given is read whole before anything
+// is said of it, so that a file that changes or goes away later does no harm. No more than a piece of a file is held as
+// text at a time, and the page can do something else between two. Leaves to others: what is refused, and where files
+// are kept.
 
 /** How much is written as base64 in one go, in bytes: a few milliseconds' work. Whole threes, so that pieces join. */
 const PIECE = 3 * 2 ** 18;

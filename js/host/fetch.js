@@ -1,8 +1,8 @@
 // A model call's request and answer, told as they come.
 //
-// Decides nothing. Promises: the head is told first, then each piece, then the end or a failure; nothing is told after an
-// abort, or once nobody wants more. What is told crosses into the module as two numbers and bytes, because objects cost
-// more there than the request. Leaves to others: what is asked (`src/browser/fetch.rs`), and what an answer means.
+// Decides nothing. Promises: the head is told first, then each piece, then the end or a failure. Nothing is told after
+// an abort, or once nobody wants more. What is told crosses into the module as two numbers and bytes, because objects
+// cost more there than the request. Leaves to others: what is asked (`src/browser/fetch.rs`), and what an answer means.
 
 /** What is told where it is not a head: that is told by its status. */
 const PIECE = -1;

@@ -1,7 +1,7 @@
 // IndexedDB: one short transaction a commit, all of its requests issued at once.
 //
-// Promises: a commit counts when the transaction is complete, not when a request succeeded; a failed expectation aborts
-// it whole; a connection that was lost is opened again and the transaction tried once more; opening gives up in bounded
+// Promises: a commit counts when the transaction is complete, not when a request succeeded. A failed expectation aborts
+// it whole. A connection that was lost is opened again and the transaction tried once more. Opening gives up in bounded
 // time. What fails throws `[kind, why]`: `quota`, `newer`, `blocked`, `unavailable`, `failed`, or `lost`, which has
 // failed as well. Leaves to others: which rows (`src/browser/idb.rs`), what is in them, and the keys (`vault.js`).
 

@@ -1,6 +1,6 @@
 // What may cross the border: plain JSON-like data, and nothing that a structured clone or a JSON parser refuses.
 //
-// Promises: a value that cannot cross is named by its path; lone surrogates become U+FFFD, because no UTF-8 text can
+// Promises: a value that cannot cross is named by its path. Lone surrogates become U+FFFD, because no UTF-8 text can
 // hold them. Leaves to others: which error that becomes.
 
 import { failure } from "./error.js";

@@ -1,8 +1,8 @@
-// Tool calls for models that have no form of their own for them: the model is told the tools in a few lines and held to
+// Tool calls for models that have no form of their own for them. The model is told the tools in a few lines and held to
 // JSON that is either an answer or one call. What `lodger/wllama` and `lodger/prompt-api` have in common.
 //
 // Decides: what such a model is told, to which JSON Schema it is held, what its JSON means. Promises: the words of an
-// answer come out as they come in; a model that answers in plain words is understood as well; all that a chat request
+// answer come out as they come in. A model that answers in plain words is understood as well. All that a chat request
 // holds becomes messages that take turns, the system's first. Leaves to others: running the model, checking arguments
 // (the schema only gives them their shape).
 

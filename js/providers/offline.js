@@ -1,8 +1,8 @@
 // `lodger/offline`: the model that is always there.
 //
-// It reads a request as a language model would (what was asked, which tools there are, what they have said) and answers
+// It reads a request as a language model would (what was asked, which tools there are, what they have said). It answers
 // as one would: with words, with tool calls, then with prose made from their results. It is a list of patterns and says
-// so. Promises: every fact it states comes from the request; the same request gives the same answer; an abort stops it
+// so. Promises: every fact it states comes from the request. The same request gives the same answer. An abort stops it
 // at the next word. Leaves to others: running the tools.
 //
 // Each answer is worked out anew from the start: a rule asks for what it needs by `tool(…)`. That gives the result if

@@ -1,9 +1,9 @@
 // `lodger/prompt-api`: the browser's own model, by the Prompt API (`LanguageModel`), which exists in a page only.
 //
 // Decides: how a chat request becomes a session of that API, and what its errors mean. Promises: the browser runs no
-// tool: a call is the model's JSON (`constrained.js`), and goes the way of every call; each session is destroyed; a
-// conversation that does not fit is an error, where the browser would drop its oldest turns in silence. Leaves to others:
-// which model it is, and where it is kept.
+// tool. A call is the model's JSON (`constrained.js`), and goes the way of every call. Each session is destroyed. A
+// conversation that does not fit is an error, where the browser would drop its oldest turns in silence. Leaves to
+// others: which model it is, and where it is kept.
 //
 // The older forms of the API that browsers had are understood: chunks that repeat what came before, `quotaoverflow`.
 

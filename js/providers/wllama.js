@@ -1,10 +1,10 @@
 // `lodger/wllama`: any GGUF, in the page, by llama.cpp (npm `@wllama/wllama`).
 //
-// Decides: when the engine is made and the model loaded, at the first message or by `load()`; whether the model's own
-// template takes the tools or the answer is held to JSON (`constrained.js`); what an engine's error means. Promises:
-// one answer at a time, in the order of the calls; an abort ends the wait at once, and nobody else's turn begins before the
-// engine has let go; a load goes on when who waited for it has left. Leaves to others: making the engine, so that this
-// module imports nothing of it.
+// Decides when the engine is made and the model loaded, at the first message or by `load()`. Decides whether the
+// model's own template takes the tools or the answer is held to JSON (`constrained.js`), and what an engine's error
+// means. Promises: one answer at a time, in the order of the calls. An abort ends the wait at once, and nobody else's
+// turn begins before the engine has let go. A load goes on when who waited for it has left. Leaves to others: making
+// the engine, so that this module imports nothing of it.
 
 import { asked, failure, replied, textOf, turns, unlessAborted } from "./constrained.js";
 

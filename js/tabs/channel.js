@@ -1,7 +1,7 @@
 // The ways between a client and its host, as `PROTOCOL.md` describes what goes over them.
 //
 // A channel is `{ send(message), close() }`; what comes back goes to `deliver(message)`. Promises: messages arrive in
-// the order they were sent; a host that breaks down is told as one `closed` message with the code `panicked`. Leaves
+// the order they were sent. A host that breaks down is told as one `closed` message with the code `panicked`. Leaves
 // to others: what the messages mean.
 
 import { neighbours } from "./neighbours.js";

@@ -1,9 +1,9 @@
 // The other tabs of a workspace, as the tab sees them whose host holds the agent.
 //
 // Decides which tab each word of the host is for, and which tab runs a tool that several have. Promises: what the host
-// says reaches every tab in the order it was said, numbered, so that a tab knows when it has missed something; a command
-// is taken once, however often it comes, and its reply is kept until its tab has it; a tab that is gone is no longer
-// called, and who waited for it is answered. Leaves to others: which tab holds (`tabs.js`), how words travel
+// says reaches every tab in the order it was said, numbered, so that a tab knows when it has missed something. A
+// command is taken once, however often it comes, and its reply is kept until its tab has it. A tab that is gone is no
+// longer called, and who waited for it is answered. Leaves to others: which tab holds (`tabs.js`), how words travel
 // (`neighbours.js`), what they mean (`PROTOCOL.md`).
 
 import { BEGINS } from "../protocol/commands.js";

@@ -1,7 +1,7 @@
 // How tabs of one origin know of each other: a channel, and locks.
 //
-// Promises: a tab has a lock of its own exactly as long as it lives, also when it crashes; nothing here outlives its scope.
-// Leaves to others: what tabs say (`tabs.js`), the lock of the writer (`src/browser/pump.rs`).
+// Promises: a tab has a lock of its own exactly as long as it lives, also when it crashes. Nothing here outlives its
+// scope. Leaves to others: what tabs say (`tabs.js`), the lock of the writer (`src/browser/pump.rs`).
 
 import { adopt, after, cancel, disown, fresh, hasLocks, lock, waitShared } from "../host/env.js";
 

@@ -1,6 +1,6 @@
-// A world of tabs for `Tabs`, in which every order of things can be played: messages that are late, lost or come twice,
-// tabs that crash or freeze, holders that are robbed, scripts that lie. The host in each tab is a small one that keeps the promises of the
-// real one: the epoch fences, a stop is recorded before the lock is let go, what is written is told.
+// A world of tabs for `Tabs`, in which every order of things can be played. Messages are late, lost or come twice,
+// tabs crash or freeze, holders are robbed, scripts lie. The host in each tab is a small one that keeps the promises of
+// the real one. The epoch fences, a stop is recorded before the lock is let go, what is written is told.
 
 import { Tabs } from "../tabs/tabs.js";
 

@@ -1,10 +1,10 @@
 // Lodger beside a bare drain, a hand-written loop, the Anthropic SDK, pi and the AI SDK: one page, one server, one run,
-// medians. The first text of a page that was never loaded; streams of text, on each wire; a call with long arguments;
-// loops of tools; sessions and tabs, by themselves.
+// medians. The first text of a page that was never loaded, streams of text on each wire, a call with long arguments,
+// loops of tools. Sessions and tabs, by themselves.
 //   node bench/run.mjs [--package DIR|TGZ] [--runs 5] [--deltas 20000,100000] [--argument 128] [--turns 200] [--json FILE] [--gate DIR] [--loops | --first]
 // `--loops`: the loops of tools and nothing else, which takes a minute. `--first`: the time to the first text, the same.
 // The peers are installed in `bench/peers`.
-// `--gate`: the module with what only the benchmark calls, as `cargo xtask bench` builds it; then the gate is measured too.
+// `--gate`: the module with what only the benchmark calls, as `cargo xtask bench` builds it. Then the gate is measured too.
 // CPU is the main thread's, by the browser's own counter (`ThreadTime` of Performance.getMetrics in thread ticks).
 import fs from "node:fs/promises";
 import os from "node:os";

@@ -1,5 +1,5 @@
-// Fifty tool schemas as they are met in the wild (servers of the Model Context Protocol, function calling, coding
-// agents), written for this benchmark: `[name, schema, arguments that fit]`; and arguments for the twelve page tools.
+// Fifty tool schemas as met in the wild (servers of the Model Context Protocol, function calling, coding
+// agents), written for this benchmark: `[name, schema, arguments that fit]`, and arguments for the twelve page tools.
 
 const s = (more) => ({ type: "string", ...more });
 const n = (more) => ({ type: "number", ...more });

@@ -13,7 +13,7 @@ const CORS = { "access-control-allow-origin": "*", "access-control-allow-headers
 const WORDS = ["the ", "river ", "of ", "words ", "runs ", "on ", "and ", "never ", "looks ", "back "];
 
 /** One answer with this many deltas of one word each, as bytes. */
-export function streamOf(deltas) {
+function streamOf(deltas) {
   const [start, blockStart, ...rest] = message([{ text: "", pieces: [] }]);
   const pieces = Array.from({ length: deltas }, (_, i) => event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: WORDS[i % WORDS.length] } }));
   return Buffer.from([start, blockStart, ...pieces, ...rest].join(""));

@@ -1,5 +1,5 @@
 // Several tabs on one workspace, on both hosts: how much later another tab hears, and what the others cost the tab that
-// works; how soon a long session has been read through; whether a page can be used while much text comes.
+// works. How soon a long session has been read through. Whether a page can be used while much text comes.
 
 const DELTAS = 300;
 const PAUSE = 10; // ms between them

@@ -69,7 +69,7 @@ function checkCalls(run) {
 }
 
 /** The text a page shows that follows the chunks as the contract says: `shown = shown.slice(0, offset) + text`. */
-export function shownText(run) {
+function shownText(run) {
   const parts = new Map();
   for (const { type, detail } of run) {
     if (type !== "agent:message-chunk" || detail.kind !== "text") continue;

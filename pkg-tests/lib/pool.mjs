@@ -1,10 +1,10 @@
 // The pool: the tests of many suites, shared by lanes with a browser each, because a test waits as much as it works.
 //
-// Decides which test runs next and where, how long it may take, and what is printed. A suite says what its tests are:
-// `{ name, longest, together, tests }`, where a test is `{ title, hangMs, open(lane) }`, and `open` gives what is run:
-// `{ run(), cleanup, notes, log, at, failed() }`, of which only the first two have to be there. `longest` is how many
-// seconds its longest test takes, as measured: those with the longest begin, so that no lane works alone at the end.
-// Tests of a suite run in any order and side by side, unless it says `together`.
+// Decides which test runs next and where, how long it may take, and what is printed. A suite says what its tests are,
+// as `{ name, longest, together, tests }`. A test is `{ title, hangMs, open(lane) }`, and `open` gives what is
+// run: `{ run(), cleanup, notes, log, at, failed() }`, of which only the first two have to be there. `longest` is how
+// many seconds its longest test takes, as measured: those with the longest begin, so that no lane works alone at the
+// end. Tests of a suite run in any order and side by side, unless it says `together`.
 
 // One more than the cores that the project's tests are made for: while one lane waits two work.
 const LANES = 3;

@@ -1,5 +1,5 @@
-// Browsers that are driven by Puppeteer: Firefox; and Chromium where pages have to be as they are for a person. Playwright
-// tells every page that it is in front, and pages in front are neither hidden nor frozen.
+// Browsers that are driven by Puppeteer: Firefox, and Chromium where pages have to be as they are for a person.
+// Playwright tells every page that it is in front, and pages in front are neither hidden nor frozen.
 import fs from "node:fs";
 import puppeteer from "puppeteer-core";
 import { FLAGS, program } from "./browser.mjs";

@@ -1,5 +1,5 @@
-// What a test of the package has: a fresh browser context, tabs on the test pages, servers for its models; everything that
-// it opened is closed after it, and an uncaught error in a page fails the test that did not announce it.
+// What a test of the package has: a fresh browser context, tabs on the test pages, servers for its models. Everything
+// that it opened is closed after it, and an uncaught error in a page fails the test that did not announce it.
 import { rawServer } from "../servers/raw.mjs";
 import { aimock } from "../servers/aimock.mjs";
 import { site } from "./site.mjs";

@@ -1,6 +1,6 @@
 // What the Messages API refuses, as a checker: `check(request)` gives a list of broken rules, empty when the request
 // would be accepted. Written from the API's documentation and from its error texts, not from our codec, so that the
-// two can disagree. It is stricter than the API in one point: a user message may not follow a user message with
+// two can disagree. It is stricter than the API in one point. A user message may not follow a user message with
 // tool results missing in between, even though the API merges neighbours of one role.
 
 const ID = /^[a-zA-Z0-9_-]+$/;

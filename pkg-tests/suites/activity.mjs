@@ -1,5 +1,5 @@
-// Seed 003 on the packed package: what goes on, bench and play, one and all, over reloads; journals that are followed, and
-// the output of runs.
+// Seed 003 on the packed package: what goes on, bench and play, one and all, over reloads. Journals that are followed,
+// and the output of runs.
 import assert from "node:assert/strict";
 import { gate, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";

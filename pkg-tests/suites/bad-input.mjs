@@ -1,5 +1,5 @@
-// What tools are given wrongly: schemas that are none, that loop or explode; arguments that no tool should see; answers
-// to what nobody asked. Each is a clear error with its code; nothing panics, hangs or reaches a tool.
+// What tools are given wrongly: schemas that are none, that loop or explode, arguments that no tool should see, answers
+// to what nobody asked. Each is a clear error with its code. Nothing panics, hangs or reaches a tool.
 import assert from "node:assert/strict";
 import path from "node:path";
 import { build } from "esbuild";

@@ -1,5 +1,6 @@
-// The same shop, built by each bundler from the packed package: the module comes out of the build before the page calls
-// anything, each part when it is needed, all of them once; and so they do for a worker. An extension's panel is one more.
+// The same shop, built by each bundler from the packed package. The module comes out of the build before the page calls
+// anything, each part when it is needed, all of them once. A worker's build does the same. An extension's panel is one
+// more.
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import path from "node:path";

@@ -1,4 +1,4 @@
-// Sessions in files: taken from one browser to another, run again, forked, read by people; and what is no such file.
+// Sessions in files: taken from one browser to another, run again, forked, read by people, and what is no such file.
 import assert from "node:assert/strict";
 import { search } from "../lib/secrets.mjs";
 import { plain } from "../servers/raw.mjs";

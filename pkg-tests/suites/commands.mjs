@@ -1,5 +1,5 @@
-// Every member of a workspace from a tab that looks on: what it gives there, and what the tab with the agent sees of it, is
-// what a tab alone gets and sees. A member that is not in the table fails the test.
+// Every member of a workspace from a tab that looks on. What it gives there, and what the tab with the agent sees of
+// it, is what a tab alone gets and sees. A member that is not in the table fails the test.
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import path from "node:path";

@@ -1,5 +1,5 @@
 // Apps that use the packed package as strangers do: without a bundler, with Vite, under a strict policy, with React,
-// in Node and its test runners, in TypeScript; and the package itself, as the linters of packages see it.
+// in Node and its test runners, in TypeScript. The package itself, as the linters of packages see it.
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import path from "node:path";

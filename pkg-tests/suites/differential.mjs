@@ -1,6 +1,6 @@
 // The same recorded streams read by the providers' own SDKs and by the package: text, thinking, tool calls, usage and
-// stop reason must be equal. Where we differ on purpose, the list at the end of this file says in which streams and why;
-// every other difference is a failure, and so is an entry of the list that is none any more.
+// stop reason must be equal. Where we differ on purpose, the list at the end of this file says in which streams and
+// why. Every other difference is a failure, and so is an entry of the list that is none any more.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import http from "node:http";

@@ -1,4 +1,4 @@
-// What tabs should never be told: messages that are forged, tabs of other versions, arguments that mean nothing, and a
+// What tabs should never be told: forged messages, tabs of other versions, arguments that mean nothing. A
 // workspace that is closed or deleted under the tabs that wait.
 import assert from "node:assert/strict";
 import { epochs, follows, holds, onBothHosts, open, openIn, RUNNING } from "../lib/tabs.mjs";

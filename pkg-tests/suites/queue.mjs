@@ -1,5 +1,5 @@
-// The queue in a browser: messages that wait while a run works, or enter it, over reloads; and waits that give a run that failed
-// time to be gone on with. The model server sees what was sent, and when.
+// The queue in a browser: messages that wait while a run works, or enter it, over reloads. Waits that give a run
+// that failed time to be gone on with. The model server sees what was sent, and when.
 import assert from "node:assert/strict";
 import { gate, plain, stream } from "../servers/raw.mjs";
 import { errorBody, message } from "../servers/sse.mjs";

@@ -1,7 +1,7 @@
-// The tool scenarios, each by its number, and the cases of permission that go with them, as one table: every row runs
+// The tool scenarios, each by its number, and the cases of permission that go with them, as one table. Every row runs
 // with the offline model that ships and with a scripted model over HTTP. One of them is used through a `Workspace`, the
-// other through `invoke`; in the campaign (`LODGER_CAMPAIGN=1`) each through both. What a row checks holds for all four, unless
-// it says for which model only.
+// other through `invoke`. In the campaign (`LODGER_CAMPAIGN=1`) each through both. What a row checks holds for all
+// four, unless it says for which model only.
 import assert from "node:assert/strict";
 import { checkRun } from "../lib/events.mjs";
 import { message } from "../servers/sse.mjs";

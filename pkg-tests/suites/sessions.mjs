@@ -1,5 +1,5 @@
-// Sessions where something goes wrong: a provider that fails, a limit, a stop in mid-run, a clock that goes back, a disk that
-// is full, two tabs that want the same; and what nobody should ask of them.
+// Sessions where something goes wrong: a provider that fails, a limit, a stop in mid-run, a clock that goes back, a
+// full disk, two tabs that want the same. What nobody should ask of them.
 import assert from "node:assert/strict";
 import { plain } from "../servers/raw.mjs";
 import { errorBody, message } from "../servers/sse.mjs";

@@ -1,5 +1,5 @@
-// Answers that have to fit a schema, in Chromium over real HTTP: by each wire's own member, by a tool, by a model of the
-// page's own; what does not fit, a Standard Schema, reloads, bad schemas.
+// Answers that have to fit a schema, in Chromium over real HTTP: by each wire's own member, by a tool, by a model of
+// the page's own. What does not fit, a Standard Schema, reloads, bad schemas.
 import assert from "node:assert/strict";
 import { checkRun } from "../lib/events.mjs";
 import { gate, stream } from "../servers/raw.mjs";

@@ -184,10 +184,10 @@ function takeOvers(on) {
     const b = await open(t, host);
     await start(b, route.base, { ifRunning: "join" });
     await a.evaluate(() => ws.stopAgent());
-    await b.evaluate(() => until(() => ws.status().lifecycle === "Stopped"));
-    // Time for a standby to begin, which it must not.
-    await new Promise((r) => setTimeout(r, 1_500));
-    assert.deepEqual(await b.evaluate(() => ws.status()), STOPPED);
+    await a.evaluate(() => until(() => !view.getSnapshot().holder));
+    // The list comes once this tab knows who answers now: its own host without an agent, or with one that it has begun.
+    await b.evaluate(() => ws.sessions.list());
+    assert.deepEqual(await b.evaluate(() => [ws.status(), view.getSnapshot().holder]), [STOPPED, false]);
     await start(a, route.base, { ifRunning: "join" });
     await b.evaluate(() => until(() => ws.status().lifecycle === "Running"));
     await start(b, route.base, { ifRunning: "takeover" });
@@ -195,6 +195,7 @@ function takeOvers(on) {
     await a.evaluate(() => until(() => !view.getSnapshot().holder && ws.status().lifecycle === "Running"));
     assert.equal(await a.evaluate(async () => (await ws.run("Where?")).text), "Here.");
     assert.deepEqual(await holderNotices(a), [false]);
+    assert.equal(new Set(await epochs(a)).size, 3, "somebody else began it");
   });
 }
 

@@ -1,5 +1,5 @@
-// Versions in a browser: messages that are edited, answers that are made anew, older ones looked at, all of it over reloads;
-// and sessions that begin with a conversation from elsewhere. The model server sees what the conversation is.
+// Versions in a browser: messages that are edited, answers that are made anew, older ones looked at, all of it over
+// reloads. Sessions that begin with a conversation from elsewhere. The model server sees what the conversation is.
 import assert from "node:assert/strict";
 import { gate, stream } from "../servers/raw.mjs";
 import { message } from "../servers/sse.mjs";

@@ -1,5 +1,5 @@
 // Bad input from every side: the page, the network, the model, the tools, the storage. Each gives a clear error with a
-// stable code, and nothing is lost: what was said stays in the history, and the next message is answered with a
+// stable code, and nothing is lost. What was said stays in the history, and the next message is answered with a
 // request that the API would accept.
 import assert from "node:assert/strict";
 import { checkRun } from "../lib/events.mjs";

@@ -1,4 +1,4 @@
-// Every wire over real HTTP, the same tests for all of them: `servers/wires/` has their servers, which refuse what the
+// Every wire over real HTTP, the same tests for all of them. `servers/wires/` has their servers, which refuse what the
 // real ones refuse and let a browser send only what those let it send. A test asks all of them at once, each from a
 // workspace of its own, and says whose answer was wrong.
 import assert from "node:assert/strict";

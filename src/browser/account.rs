@@ -1,7 +1,7 @@
 //! What all workspaces of one origin share: their account's skills.
 //!
-//! Promises: who has none to give makes no database; a connection is held no longer than one exchange. Leaves to others:
-//! what a skill is, and which one counts (`prompt/`).
+//! Promises: who has none to give makes no database. A connection is held no longer than one exchange. Leaves to
+//! others: what a skill is, and which one counts (`prompt/`).
 
 use super::env::{self, Scope};
 use super::store::{self, Store};

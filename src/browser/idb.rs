@@ -60,7 +60,7 @@ impl Idb {
     }
 
     /// `files`: the bytes of those that it puts.
-    pub async fn commit(&self, all: &Commit, files: &Files) -> Result<(), StoreError> {
+    pub async fn commit(&self, all: &Commit, files: &Blobs) -> Result<(), StoreError> {
         let expected = Array::new();
         for expect in &all.expect {
             expected.push(&self.row(expect.table, &expect.key, expect.value.as_deref().into()));
@@ -113,7 +113,7 @@ impl Idb {
         close(&self.connection);
     }
 
-    fn writes(&self, commit: &Commit, files: &Files) -> Array {
+    fn writes(&self, commit: &Commit, files: &Blobs) -> Array {
         let writes = Array::new();
         for write in &commit.writes {
             let (key, value) = match write {
@@ -148,7 +148,7 @@ pub(super) async fn delete_database(name: &str) -> Result<(), StoreError> {
 }
 
 /// The bytes of files, by the keys of their rows.
-type Files = [(Key, JsValue)];
+type Blobs = [(Key, JsValue)];
 
 /// What `/js/host/idb.js` has thrown.
 fn failed(error: JsValue) -> StoreError {

@@ -1,7 +1,7 @@
 //! The world, as a browser (or Node) gives it.
 //!
 //! Decides nothing: the [`Pump`] does what the harness says and tells it what came of it. Promises: no borrow
-//! of Rust data lives across an await or a call into JS; a request that nobody wants is aborted. Locks,
+//! of Rust data lives across an await or a call into JS. A request that nobody wants is aborted. Locks,
 //! fetches, timers and connections are held on the JS side (`/js/host/env.js`), because a dead module cannot let them
 //! go. They are in a scope that can be disposed without it. Leaves to others: the shapes of messages (`js/`).
 

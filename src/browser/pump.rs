@@ -1,7 +1,8 @@
 //! The pump: does what the harness says and tells it what came of it.
 //!
-//! Decides nothing. Promises: each action is done once, in the order in which it was said; its outcome comes back as an
-//! input, or answers the command that only asked for it; nothing is done after the end. Leaves to others: each kind of work (`fetch`, `store`, `vault`, `account`, `bytes`).
+//! Decides nothing. Promises: each action is done once, in the order in which it was said. Its outcome comes back as an
+//! input, or answers the command that only asked for it. Nothing is done after the end. Leaves to others: each kind of
+//! work (`fetch`, `store`, `vault`, `account`, `bytes`).
 
 use super::answers::Incoming;
 use super::env::{self, Scope};
@@ -174,7 +175,7 @@ impl Pump {
 
     /// A command of the page.
     pub fn command(&self, id: u32, request: Result<Request, ErrorInfo>, by: By) {
-        // Of files there is more to know than what somebody says of them.
+        // What somebody says of a file is not all that has to be known of it.
         let request = request.and_then(|request| request.with_files(None));
         if request.as_ref().is_ok_and(Request::interrupts) {
             bytes::give_up(self);

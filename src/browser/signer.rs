@@ -1,8 +1,8 @@
 //! The signer of a workspace: HMAC-SHA-256 under a key that no script can read.
 //!
-//! Promises: the key is made with the first row that is signed, lies in the workspace's own database and goes with it
-//! (`/js/host/vault.js`); nothing is signed inside a transaction; where a browser signs nothing, rows are stored unsigned.
-//! Leaves to others: what is signed, and what a signature says (`harness/`).
+//! Promises: the key is made with the first row that is signed. It lies in the workspace's own database and goes with
+//! it (`/js/host/vault.js`). Nothing is signed inside a transaction. Where a browser signs nothing, rows are stored
+//! unsigned. Leaves to others: what is signed, and what a signature says (`harness/`).
 
 use super::idb::Idb;
 use super::vault::has_cipher;
@@ -59,7 +59,7 @@ impl Signer {
             return None;
         }
         let made = make_signing_key().await.ok()?;
-        // Of two tabs one wins.
+        // One of two tabs wins.
         idb.kept_key(&made, PLACE).await.ok().filter(|key| !key.is_undefined())
     }
 

@@ -1,6 +1,6 @@
 //! The store of a workspace: IndexedDB, or memory.
 //!
-//! Promises: a [`Commit`] and a [`Read`] mean the same in both; [`MemoryStore`] says what that is.
+//! Promises: a [`Commit`] and a [`Read`] mean the same in both. [`MemoryStore`] says what that is.
 
 use super::env::{self, Scope};
 use super::idb::{Idb, delete_database};

@@ -1,8 +1,8 @@
 //! The vault: keys of providers that the page wants kept.
 //!
-//! Promises: what is stored is encrypted, each key for its name alone (`/js/host/vault.js`); in memory a key is kept as it is
-//! and stored nowhere; nothing is encrypted or decrypted inside a transaction; the page is told names only. Leaves to
-//! others: who takes which key (`harness/`).
+//! Promises: what is stored is encrypted, each key for its name alone (`/js/host/vault.js`). In memory a key is kept as
+//! it is and stored nowhere. Nothing is encrypted or decrypted inside a transaction. The page is told names only.
+//! Leaves to others: who takes which key (`harness/`).
 
 use super::pump::{Deliver, Pump};
 use super::store::Store;

@@ -1,8 +1,8 @@
 //! A workspace for Rust apps: what `js/client/workspace.js` is for JavaScript, without the npm package.
 //!
 //! Decides how commands, tools and events look in Rust: commands are async methods, tools are async closures,
-//! events come to closures and, as `CustomEvent`s, to a DOM target. Promises: a listener may call any method;
-//! what is interrupted is dropped, as futures are; when the workspace is closed every call that waits is
+//! events come to closures and, as `CustomEvent`s, to a DOM target. Promises: a listener may call any method.
+//! What is interrupted is dropped, as futures are. When the workspace is closed every call that waits is
 //! answered. Leaves to others: what commands mean (`harness/`), what their JSON looks like (`index.d.ts` of the
 //! npm package and `js/PROTOCOL.md` say it once for both).
 

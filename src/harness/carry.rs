@@ -1,11 +1,11 @@
 //! Sessions that leave and arrive, as commands: import, replay, fork.
 //!
-//! What a page sees as one `import` is a conversation of commands: `begin` and `lines` of `sessions.import`, `check` at
-//! their end, `sessions.admit`, `rows` and `file` as often as it takes, `done`; or `cancel`.
+//! What a page sees as one `import` is a conversation of commands. They are `begin` and `lines` of `sessions.import`,
+//! `check` at their end, `sessions.admit`, `rows` and `file` as often as it takes, and `done`. `cancel` ends it early.
 //!
-//! Decides which step may follow. Promises: a file is read whole before anything of it is written; memory for a page of
-//! rows, or for the conversation that arrives. Leaves to others: how it is brought in (`holding/arrivals`), and what a file
-//! is (`session/carry`).
+//! Decides which step may follow. Promises: a file is read whole before anything of it is written. It takes memory for
+//! a page of rows, or for the conversation that arrives. Leaves to others: how it is brought in (`holding/arrivals`),
+//! and what a file is (`session/carry`).
 
 use crate::error::ErrorInfo;
 use crate::harness::Harness;
@@ -19,6 +19,7 @@ use crate::ports::{Rows, Table, Write};
 use crate::protocol::{Command, Request};
 use crate::rooms::{Room, enter};
 use crate::session::carry::Reader;
+use crate::session::record::Record;
 use crate::session::{Session, operator};
 use serde_json::Value;
 
@@ -122,7 +123,8 @@ impl Harness {
     ) -> Result<(), ErrorInfo> {
         enter(Room::Carry);
         let (request, args) = (&waiting.request, waiting.request.args());
-        operator::may(self.core.operator(), operator::Action::Fork, whole.record(), self.core.now)?;
+        let owner = whole.record().map(Record::owner);
+        operator::may(self.core.operator(), operator::Action::Fork, owner, self.core.now)?;
         let at = args.whole("at").unwrap_or(whole.seq());
         if at == 0 || at > whole.seq() {
             let last = whole.seq().to_string();

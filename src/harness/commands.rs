@@ -1,8 +1,8 @@
 //! What the page can ask for: from a command of the protocol's table to the part that does it.
 //!
-//! Decides which part a command goes to, with which of its arguments. Promises: each command that reaches it has one arm; what needs an
-//! agent is refused where none runs; what few pages use stands behind the door of the room `more`. Leaves to others: whose
-//! command it is (`gate`), and what comes of it (the part).
+//! Decides which part a command goes to, with which of its arguments. Promises: each command that reaches it has one
+//! arm. What needs an agent is refused where none runs. What few pages use stands behind the door of the room `more`.
+//! Leaves to others: whose command it is (`gate`), and what comes of it (the part).
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;

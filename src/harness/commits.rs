@@ -1,7 +1,7 @@
 //! Commits: when the next one goes, and what comes of it.
 //!
-//! Promises: one commit is on its way at a time; heads go with the commit that changes them; a commit that failed ends no
-//! run. Leaves to others: what waits for it (`core/outbox.rs`), and the commits of pages (`pages/`).
+//! Promises: one commit is on its way at a time. Heads go with the commit that changes them. A commit that failed ends
+//! no run. Leaves to others: what waits for it (`core/outbox.rs`), and the commits of pages (`pages/`).
 
 use crate::harness::Harness;
 use crate::ports::StoreError;

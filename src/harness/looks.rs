@@ -1,8 +1,8 @@
 //! A session was read for a command: what follows.
 //!
-//! Decides what the command is answered from: those rows, what is in our hands held against what is stored, or the session
-//! folded anew; or that it is carried out, in a session that is taken for it or in a workspace that is borrowed. Leaves to
-//! others: what is read, and whether it can be believed (`reads/look`).
+//! Decides what the command is answered from: those rows, what is in our hands held against what is stored, or the
+//! session folded anew. Decides also when it is carried out instead, in a session that is taken for it or in a
+//! workspace that is borrowed. Leaves to others: what is read, and whether it can be believed (`reads/look`).
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::Harness;

@@ -8,19 +8,20 @@
 //! Its parts, from the ground up. A part owns its state and reaches no part above it. Its methods lie in its folder, a
 //! file for each subject:
 //!
-//! - `config`: what a page configures, as values; `action`: what goes in and what comes out.
-//! - `core`: time, who asks (`operators`), the outbox, the sessions (`slots`), signatures (`integrity`), who waits (`waits`),
-//!   what the page is told (`told`), the secrets.
-//! - `setup`: what the agent works with: its configuration, its tools and its skills.
+//! - `config`: what a page configures, as values. `action`: what goes in and what comes out.
+//! - `core`: time, who asks (`operators`), the outbox, the sessions (`slots`), signatures (`integrity`), who waits
+//!   (`waits`), what the page is told (`told`), the secrets.
+//! - `setup`: what the agent works with, its configuration, its tools and its skills.
 //! - `keys`: the vault and trials of keys.
 //! - `calls`: what is under way outside, and what is told of it (`streaming`, `events`, `questions`).
 //! - `pages`: operations on pages.
 //! - `reads`: what is read for sessions, and what is told from rows (`look`, `list`, `tail`).
-//! - `runner`: runs the runs with `setup`, `calls` and `pages`: messages, records, the queue, permission, files.
-//! - `holding`: how this page holds the workspace, from its start (`start`) to its end (`ends`), and its sessions (`take`).
-//! - here, the methods of [`Harness`], which binds the parts: who may give a command (`gate`), what it does (`commands`).
-//!   Which input is taken when (`order`); which rooms are needed, and what waits for one (`doors`, `lacking`). What rows
-//!   lead to (`rows`, `looks`, `takes`, `carry`), commits, answers of HTTP (`heard`).
+//! - `runner`: runs the runs with `setup`, `calls` and `pages`. Messages, records, the queue, permission, files.
+//! - `holding`: how this page holds the workspace, from its start (`start`) to its end (`ends`), and its sessions
+//!   (`take`).
+//! - here, the methods of [`Harness`], which binds the parts: who may give a command (`gate`), what it does
+//!   (`commands`). Which input is taken when (`order`). Which rooms are needed, and what waits for one (`doors`,
+//!   `lacking`). What rows lead to (`rows`, `looks`, `takes`, `carry`), commits, answers of HTTP (`heard`).
 
 mod action;
 mod calls;

@@ -2,7 +2,7 @@
 //!
 //! Decides which rows are signed again before anything is made of them, and which say nothing at all: the others are for
 //! the room `past` (`crate::rooms`), which comes first. Promises: rows go on to what they were read for,
-//! judged; a read that failed is answered to the command that wanted it. Leaves to others: what is read (`reads/`), and
+//! judged. A read that failed is answered to the command that wanted it. Leaves to others: what is read (`reads/`), and
 //! the pages, whose reads are their own (`pages/`).
 
 use crate::error::ErrorInfo;

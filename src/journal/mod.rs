@@ -1,9 +1,9 @@
 //! The append-only record of a session.
 //!
 //! Decides the data of every entry, its canonical text, the row it is stored as and the chain of hashes that
-//! ties the rows together; what is signed of a record ([`canonical`]), and what is taken out of it before it is
-//! written ([`redact`]). Promises: the same entry always gives the same bytes; erasing a row's content leaves the
-//! chain verifiable; an entry of a newer version is a clear error, never dropped. Leaves to others: what an entry
+//! ties the rows together. Decides what is signed of a record ([`canonical`]), and what is taken out of it before it is
+//! written ([`redact`]). Promises: the same entry always gives the same bytes. Erasing a row's content leaves the
+//! chain verifiable. An entry of a newer version is a clear error, never dropped. Leaves to others: what an entry
 //! means (the fold of `run/` and `session/`) and when it is written (`harness/`).
 
 pub mod canonical;

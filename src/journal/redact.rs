@@ -1,7 +1,7 @@
 //! Secrets, taken out of what is written down for good.
 //!
 //! Decides what looks like a secret: six patterns in texts, the names of members that hold one, and the keys that the
-//! page is known to have. Promises: what was redacted once stays as it is; the work grows with the length of the text,
+//! page is known to have. Promises: what was redacted once stays as it is. The work grows with the length of the text,
 //! however it is made. The patterns are read by hand, because an engine for regular expressions would be a hundred
 //! kilobytes (`tests/host/origins/craik` holds the two against each other). Leaves to others: what is redacted, and
 //! what is refused (`session::record`).

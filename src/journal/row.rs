@@ -1,8 +1,9 @@
 //! Rows: how an entry is stored, and the chain.
 //!
 //! Decides the text of a row, in the database and in a file, and its hash over the row before. Promises: what was written
-//! is read back byte for byte; an erased row keeps its place in the chain; a row of a newer version is told from a broken
-//! one. Leaves to others: what an entry says (`entry`), signatures (`harness/core/integrity.rs`), and where rows are kept.
+//! is read back byte for byte. An erased row keeps its place in the chain. A row of a newer version is told from a
+//! broken one. Leaves to others: what an entry says (`entry`), signatures (`harness/core/integrity.rs`), and where rows
+//! are kept.
 
 use super::{Entry, FORMAT};
 use crate::error::ErrorInfo;

@@ -1,7 +1,7 @@
 //! What the package's client calls: conversion and nothing else.
 //!
-//! `js/PROTOCOL.md` has the messages. Promises: exported handles are cheap clones with `&self` methods only; a
-//! message that is none is answered, not a panic; a panic reaches every client before the module stops.
+//! `js/PROTOCOL.md` has the messages. Promises: exported handles are cheap clones with `&self` methods only. A
+//! message that is none is answered, not a panic. A panic reaches every client before the module stops.
 
 #[cfg(feature = "bench")]
 mod bench;

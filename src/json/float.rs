@@ -1,6 +1,6 @@
 //! From decimal to float.
 //!
-//! Promises: a number of up to 19 digits becomes the nearest float, as in browsers; what follows those counts, but does
+//! Promises: a number of up to 19 digits becomes the nearest float, as in browsers. What follows those counts, but does
 //! not change them. Rust's own way is 10 KB of tables, serde_json's is a table of 2 KB and often not the nearest.
 
 /// The float that is nearest to a JSON number; infinite where it is beyond all.

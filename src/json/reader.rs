@@ -1,7 +1,7 @@
 //! JSON from the front, byte by byte.
 //!
 //! Decides what is JSON: the standard, to the letter. Promises: nothing is copied that need not be, nothing is looked at
-//! twice, and only [`Reader::string`] ever makes a copy; every event of every stream goes through here.
+//! twice, and only [`Reader::string`] ever makes a copy. Every event of every stream goes through here.
 
 use std::borrow::Cow;
 

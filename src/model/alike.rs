@@ -1,10 +1,10 @@
 //! Events that differ from the one before by their text alone.
 //!
-//! Decides when an event need not be parsed: its bytes are those of the event before, but for a text that was appended
-//! to a block, and for members that no codec reads. Nearly all events of a stream are so, whatever their server writes
-//! around the text. Promises: such an event does what its codec would do, because all else that the codec would do was
-//! done by the event before. Leaves to others: which events do nothing but append (the codecs), what the text is
-//! appended to (`assembler`), and that all other events are parsed (`decoder`).
+//! Decides when an event need not be parsed. Its bytes are then those of the event before, but for a text that was
+//! appended to a block, and for members that no codec reads. Nearly all events of a stream are so, whatever their
+//! server writes around the text. Promises: such an event does what its codec would do, because all else that the codec
+//! would do was done by the event before. Leaves to others: which events do nothing but append (the codecs), what the
+//! text is appended to (`assembler`), and that all other events are parsed (`decoder`).
 
 use crate::json::Reader;
 use std::borrow::Cow;

@@ -2,7 +2,7 @@
 //!
 //! Decides the request's headers and body, where its cache breakpoints stand, and what each event of the
 //! stream means. Promises: what is sent is what the API accepts (thinking with its signature or not at all,
-//! no empty text, tool results first); what this crate does not know goes back as it came; a message's text
+//! no empty text, tool results first). What this crate does not know goes back as it came. A message's text
 //! depends on nothing but that message, so the prefix that the provider caches stays the same byte for byte.
 //! Leaves to others: that every tool call has a result (`session/`), keys and sending (`browser/`).
 

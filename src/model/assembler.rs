@@ -2,7 +2,7 @@
 //!
 //! Decides the order and the numbers of the parts that are shown, and what can be kept of an answer that broke
 //! off. Promises: a delta's part is the index of its block among the shown blocks of the final answer. The
-//! deltas of a part, joined, are that block's text; text is only ever appended, so the cost is linear; a tool
+//! deltas of a part, joined, are that block's text. Text is only ever appended, so the cost is linear. A tool
 //! call whose arguments may be incomplete is left out. Leaves to others: what the wire's events mean
 //! (the codecs).
 

@@ -1,8 +1,8 @@
 //! What is known of models: how much they take, what they can, what they cost.
 //!
-//! Decides how a model is found by its id, and what an answer costs. Promises: money is counted in whole numbers; a
-//! model that is not known is no error, it has no price. Leaves to others: the figures (`models.json`, or the page's own
-//! in the same form), and what follows from them (`harness/`).
+//! Decides how a model is found by its id, and what an answer costs. Promises: money is counted in whole numbers. A
+//! model that is not known is no error, it has no price. Leaves to others: the figures (`models.json`, or the page's
+//! own in the same form), and what follows from them (`harness/`).
 
 use super::Usage;
 use crate::error::{Code, ErrorInfo};

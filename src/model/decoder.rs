@@ -1,7 +1,7 @@
 //! From the bytes of a response body to an [`Answer`].
 //!
 //! Decides what counts as a whole answer. Promises: the same deltas and the same answer at any split of the
-//! bytes; after an error nothing more is read, and what had come is still there. Leaves to others: what one
+//! bytes. After an error nothing more is read, and what had come is still there. Leaves to others: what one
 //! event means (the codecs).
 
 use super::alike::Alike;

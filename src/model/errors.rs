@@ -1,7 +1,7 @@
 //! What a provider's failure means, and what can be sent at all.
 //!
 //! Decides the code of an answer that is not 2xx and of an error inside a stream, and says what to do about it.
-//! Promises: the provider's own words are kept, whole until [`shorten`] leaves 4 KB of them; a header value is never
+//! Promises: the provider's own words are kept, whole until [`shorten`] leaves 4 KB of them. A header value is never
 //! quoted, because it may be a key. Leaves to others: taking keys out, which comes before anything is cut, and whether
 //! and when to try again.
 

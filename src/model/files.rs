@@ -1,7 +1,7 @@
 //! Files that a person sends with a message.
 //!
 //! Decides what kind of file a media type is, which model takes it, and what is said in place of one that is not taken.
-//! Promises: a file is never lost in silence: a model that cannot have it is told what it was. Leaves to others: how a
+//! Promises: a file is never lost in silence. A model that cannot have it is told what it was. Leaves to others: how a
 //! wire writes it (the codecs), the bytes (`ports::marks`, `browser/`), what is refused at once (`harness/`).
 
 use super::{Block, Peer};

@@ -1,8 +1,8 @@
 //! An answer that has to be JSON of a given schema: how a provider is held to it.
 //!
 //! Decides the means: the wire's own member, else a tool that stands for the answer. Decides what is sent of a schema
-//! where a provider takes less than all of JSON Schema. Promises: the shape of what is sent is the schema's; what a
-//! provider does not take of it is told in words at its place; what cannot be said in its subset at all goes the other
+//! where a provider takes less than all of JSON Schema. Promises: the shape of what is sent is the schema's. What a
+//! provider does not take of it is told in words at its place. What cannot be said in its subset at all goes the other
 //! way, so that no request is refused for its schema. Leaves to others: whether an answer fits (`run/`), and the
 //! prompt.
 

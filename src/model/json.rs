@@ -1,8 +1,8 @@
 //! JSON as text: what codecs need of it without building a tree.
 //!
 //! Decides how a body is written and how far a value may be from what was expected before it counts as absent.
-//! Promises: a value that is passed on is passed on byte for byte (key order, number format); reading never
-//! fails on a surprising type, it sees nothing there. Leaves to others: what the members mean.
+//! Promises: a value that is passed on is passed on byte for byte (key order, number format). Reading never
+//! fails on a surprising type: it sees nothing there. Leaves to others: what the members mean.
 
 use crate::error::{Code, ErrorInfo};
 use crate::json::{self, Reader, push_text};

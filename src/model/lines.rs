@@ -1,10 +1,10 @@
 //! Objects of JSON, one on a line, from bytes.
 //!
-//! Decides where lines begin and end: at LF or CR, wherever the network cuts them; empty lines say nothing, one BOM
-//! at the start is dropped, invalid UTF-8 becomes U+FFFD. Promises: the same lines at any split, in linear time; a
-//! line that lies inside one piece is handed out as it lies there, without a copy; the last one counts without its
-//! line end if it is whole JSON. Leaves to others: what a line means; what a body is whose first line is no object
-//! (`decoder`): nothing of it is handed out.
+//! Decides where lines begin and end: at LF or CR, wherever the network cuts them. Empty lines say nothing, one BOM
+//! at the start is dropped, invalid UTF-8 becomes U+FFFD. Promises: the same lines at any split, in linear time. A
+//! line that lies inside one piece is handed out as it lies there, without a copy. The last one counts without its
+//! line end if it is whole JSON. Leaves to others: what a line means, and what a body is whose first line is no object
+//! (`decoder`). Nothing of that body is handed out.
 
 use super::json::Members;
 use super::sse::{MAX_EVENT, OnEvent, line_end, text, too_large};

@@ -1,7 +1,7 @@
 //! What a model is asked and what it answers, with any provider.
 //!
 //! Decides the conversation types. Promises: nothing that a provider sent is lost (what we do not know is kept as raw
-//! JSON and goes back as it came); a codec is one module and one row of the table in `wire`. Leaves to others: sending
+//! JSON and goes back as it came). A codec is one module and one row of the table in `wire`. Leaves to others: sending
 //! (`browser/`), what goes into a request (`session/`), and what an answer leads to (`run/`).
 
 mod alike;

@@ -1,7 +1,7 @@
 //! Ollama's own API.
 //!
 //! Decides how a conversation is written for it and how its lines are read. Promises: the server drops nothing of the
-//! conversation unseen; what does not fit is an error. A tool call comes whole or not at all. Leaves to others: what
+//! conversation unseen. What does not fit is an error. A tool call comes whole or not at all. Leaves to others: what
 //! its messages and tools have in common with OpenAI's (`openai`), that every tool call has a result (`session/`), keys
 //! and sending (`browser/`).
 

@@ -1,9 +1,9 @@
 //! OpenAI Chat Completions, and everything shaped like it.
 //!
 //! Decides how a conversation is written for such a model and how its chunks are read, however freely a server
-//! takes the protocol: see the tests for the ways that are known. Custom providers are fed through here.
-//! Promises: a fragment of a tool call finds its call, also without an index or an id; an answer is whole
-//! only when the server said so (for a custom provider: when it has nothing more to yield). Leaves to others:
+//! takes the protocol. See the tests for the ways that are known. Custom providers are fed through here.
+//! Promises: a fragment of a tool call finds its call, also without an index or an id. An answer is whole
+//! only when the server said so (for a custom provider, when it has nothing more to yield). Leaves to others:
 //! that every tool call has a result (`session/`), keys and sending (`browser/`).
 
 use super::assembler::{Assembler, Body as Content, Part};

@@ -218,7 +218,7 @@ pub const PRESETS: &[Preset] = &[
             ..Dialect::CHAT
         },
     ),
-    // Of its models only some take their thinking back, and the others refuse the request.
+    // Only some of its models take their thinking back, and the others refuse the request.
     compatible(
         "groq",
         "https://api.groq.com/openai/v1",

@@ -1,9 +1,9 @@
 //! Server-sent events, from bytes.
 //!
-//! Decides where events begin and end, as the HTML standard says: lines end in LF, CR or CRLF, wherever the
-//! network cuts them; one BOM at the start is dropped; invalid UTF-8 becomes U+FFFD. Promises: the same events
-//! at any split, in linear time; an event that lies inside one piece is handed out as it lies there, without a
-//! copy; what is not closed by an empty line is never handed out. Leaves to others: what an event means, and
+//! Decides where events begin and end, as the HTML standard says. Lines end in LF, CR or CRLF, wherever the
+//! network cuts them. One BOM at the start is dropped. Invalid UTF-8 becomes U+FFFD. Promises: the same events
+//! at any split, in linear time. An event that lies inside one piece is handed out as it lies there, without a
+//! copy. What is not closed by an empty line is never handed out. Leaves to others: what an event means, and
 //! that an unfinished one at the end is a broken answer (`decoder`). `id` and `retry` mean nothing to a model
 //! stream and are skipped.
 

@@ -1,7 +1,7 @@
 //! The table of wires: what each codec gives, in one row.
 //!
 //! Decides what a codec is, and what all requests have in common. Promises: a new one is a module and a row of
-//! [`wires`]; what a wire does its own way is said in its row, and its functions are reached through the row alone.
+//! [`wires`]. What a wire does its own way is said in its row, and its functions are reached through the row alone.
 //! Leaves to others: what the bytes mean (the codecs), which wire a provider speaks and its habits (`presets`).
 
 use super::assembler::Assembler;

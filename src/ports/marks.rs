@@ -2,7 +2,7 @@
 //!
 //! Requests are written as text, at once, by codecs that know no bytes. Where a file belongs there is a mark, and the
 //! sender of the request puts the file in its place. Promises: no text that comes from outside is ever taken for a
-//! mark: a mark begins and ends with a control character, which JSON has inside its strings as an escape only.
+//! mark. A mark begins and ends with a control character, which JSON has inside its strings as an escape only.
 //! And nothing goes into a request that is not JSON. Leaves to others: where the bytes are kept, and reading them.
 
 use crate::find;

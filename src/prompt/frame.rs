@@ -1,8 +1,8 @@
 //! What a tool said, as the model reads it.
 //!
 //! Decides how data is told from words that count. Promises: the mark stands on two lines of its own and nowhere
-//! between them; what an outsider wrote loses the characters that people do not see. Leaves to others: protection. A model
-//! may believe what it reads all the same; what it may do about it is the gate's affair.
+//! between them. What an outsider wrote loses the characters that people do not see. Leaves to others: protection. A
+//! model may believe what it reads all the same. What it may do about it is the gate's affair.
 
 use crate::find;
 use crate::tools::Source;

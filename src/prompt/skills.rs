@@ -1,7 +1,7 @@
 //! Skills: what an agent knows how to do, told in two steps.
 //!
 //! Decides what a skill may be and how its template becomes a text. Promises: a template that names a variable nobody
-//! gave is refused when it comes, not when it is used; the same skills and tools give the same bytes. Leaves to others:
+//! gave is refused when it comes, not when it is used. The same skills and tools give the same bytes. Leaves to others:
 //! when a skill is read (`use_skill`, a tool like any other), and where an account's skills are kept (`browser/`).
 
 use crate::error::{Code, ErrorInfo};

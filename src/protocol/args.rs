@@ -1,7 +1,7 @@
 //! Reads the members of an argument object by name: the one reader of arguments.
 //!
 //! Decides what counts as a wrong argument and how that is said. Promises: an unknown member and a wrong type
-//! are refused by name, never ignored; `null` is the same as an absent member. Leaves to others: what the
+//! are refused by name, never ignored. `null` is the same as an absent member. Leaves to others: what the
 //! members mean, and which there are (`table.rs`, and each reader of an object of its own).
 //!
 //! Members that are known beforehand are written as a *spec*, a text: `"id text? limit?#"`. A name alone stands for a

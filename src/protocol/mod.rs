@@ -1,11 +1,11 @@
 //! What can be asked of the harness: one table of commands.
 //!
-//! Decides which commands there are; of each its arguments, the session it is about, what it needs of that session, and
-//! whether an agent must run. The enum, the reader of arguments and the gate's route come from the table, and so do files
-//! that a test compares with it: `js/protocol/commands.js` (what tabs do with each command, and what `invoke` calls),
-//! `js/commands.d.ts`, and the table in `js/PROTOCOL.md`. So a new command is written in two places: its row, and what it
-//! does. Promises: a command that was read fits its row. Leaves to others: every decision about state, and what a command
-//! does.
+//! Decides which commands there are, and of each its arguments, the session it is about and what it needs of that
+//! session. Decides whether an agent must run. The enum, the reader of arguments and the gate's route come from the table.
+//! Files that a test compares with it are made from it: `js/protocol/commands.js` (what tabs do with each command, and
+//! what `invoke` calls), `js/commands.d.ts`, and the table in `js/PROTOCOL.md`. So a new command is written in two
+//! places: its row, and what it does. Promises: a command that was read fits its row. Leaves to others: every decision
+//! about state, and what a command does.
 
 pub mod args;
 mod table;

@@ -1,8 +1,8 @@
 //! What a run and a session may use up.
 //!
 //! Decides when there is nothing left for another model call. Promises: it goes by the journal's sums alone, so what was
-//! spent before a reload counts; money that nobody can count is not spent. Leaves to others: counting (`journal`), and what
-//! an answer costs (`model`).
+//! spent before a reload counts. Money that nobody can count is not spent. Leaves to others: counting (`journal`), and
+//! what an answer costs (`model`).
 
 use crate::error::{Code, ErrorInfo};
 use crate::journal::{Limit, Spender, Sums, Word};

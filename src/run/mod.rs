@@ -4,8 +4,8 @@
 //! which entry comes next without anything from outside. So a run that was folded from a stored journal
 //! stands exactly where it stood, and no decision is made anywhere else.
 //!
-//! Promises: every tool call of a whole answer is settled before the model is called again, exactly once;
-//! one `ended` a run, and nothing after it. Leaves to others: doing what an entry orders (`harness/`), what
+//! Promises: every tool call of a whole answer is settled before the model is called again, exactly once.
+//! One `ended` a run, and nothing after it. Leaves to others: doing what an entry orders (`harness/`), what
 //! the model is sent and what the page is shown (`session/`).
 
 mod budget;

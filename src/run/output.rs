@@ -1,8 +1,8 @@
 //! What the answer of a run has to be, where its page has said so.
 //!
 //! Decides what of an answer is its value, how loosely that is read, and whether it fits. Promises: the same answer gives
-//! the same value on every page; what is mended cannot change what was meant. Leaves to others: what follows when it does
-//! not fit (the machine), and asking a page's own schema (`harness/`).
+//! the same value on every page. What is mended cannot change what was meant. Leaves to others: what follows when it
+//! does not fit (the machine), and asking a page's own schema (`harness/`).
 
 use crate::error::{Code, ErrorInfo};
 use crate::find;

@@ -1,9 +1,9 @@
 //! The runs under way: what is known of them that no journal holds, in one place, by their ids.
 //!
 //! Decides the number of a run's next event, and what comes too late for one. Promises: the events of a run are
-//! numbered one by one; after its end there is none: what still comes is dropped, and counted for the run that it was
-//! of. Leaves to others: what a run has come to (its journal, also after its end); the text of an answer on its way,
-//! which lies with its model call (`harness/calls/streaming`); the commands that wait for a run's end (`waiters`).
+//! numbered one by one. After its end there is none. What still comes is dropped, and counted for the run that it was
+//! of. Leaves to others: what a run has come to (its journal, also after its end). The text of an answer on its way
+//! lies with its model call (`harness/calls/streaming`), the commands that wait for a run's end with `waiters`.
 
 use crate::maps::Named;
 use crate::ports::Millis;

@@ -1,7 +1,7 @@
 //! When a model call that came to nothing is made again, and by whom.
 //!
 //! Decides how often, after how long, and which failures another provider may not have. Promises: a call that has shown
-//! or begun anything is not made again by itself; what costs money or needs a person is not tried twice. Leaves to
+//! or begun anything is not made again by itself. What costs money or needs a person is not tried twice. Leaves to
 //! others: waiting (`harness/`).
 
 use crate::error::{Code, ErrorInfo};

@@ -1,6 +1,6 @@
 //! Whether something goes on: `streaming`, `waiting` or `broken`.
 //!
-//! Decides the order of the questions and when a run counts as waiting. Promises: the same facts give the same word; no
+//! Decides the order of the questions and when a run counts as waiting. Promises: the same facts give the same word. No
 //! word is stored, each is worked out when somebody asks. Leaves to others: the facts (`harness/`), and what a run has
 //! said (`output`).
 

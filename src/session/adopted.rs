@@ -1,7 +1,7 @@
 //! A conversation from elsewhere that a session begins with.
 //!
 //! Decides what of it is taken: what was said, and every tool call with an end. Promises: it is judged whole before any of
-//! it is taken; what comes of it can be sent to every provider, like any conversation; it has used up nothing here, and
+//! it is taken. What comes of it can be sent to every provider, like any conversation. It has used up nothing here, and
 //! leaves no receipts. Leaves to others: when it may be given and under which ids (`harness/`).
 //!
 //! Answers that follow each other are one. Thinking is shown, and sent to nobody: it has no signature. Where the results

@@ -1,6 +1,6 @@
 //! Points in time as texts.
 //!
-//! Decides the three forms that records have. Promises: every text that is written reads back; all years from
+//! Decides the three forms that records have. Promises: every text that is written reads back, in all years from
 //! 1970 to 9999. Leaves to others: what time it is.
 
 use crate::ports::Millis;

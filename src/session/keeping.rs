@@ -1,8 +1,8 @@
 //! The record of a session as its journal gives it, and what is owed to it: events, receipts, runs, handoffs.
 //!
 //! Decides what of an entry is told in the record, and in which order. Promises: the record is a fold of entries that
-//! clearing a conversation leaves whole, so it stays the same when the conversation is erased; what is owed becomes
-//! entries of its own before anything else is decided; nothing in it quotes the conversation. Leaves to others: what an
+//! clearing a conversation leaves whole, so it stays the same when the conversation is erased. What is owed becomes
+//! entries of its own before anything else is decided. Nothing in it quotes the conversation. Leaves to others: what an
 //! operator may do and which status follows which (`lifecycle`), when entries are written (`harness/`).
 
 use super::lifecycle::{self, Asked, Copy, DETAIL, Finish, Launch, Outcome, Reason, Recovery, interruption};
@@ -225,7 +225,7 @@ impl Session {
                 self.recorded(run, what, record)?;
                 self.keeping.later = self.keeping.later.take().and_then(|mut later| {
                     later.come += 1;
-                    // Of the end of a run the event comes last, of anything else one thing comes.
+                    // The event comes last at the end of a run, and anything else gives one thing.
                     let more = matches!(later.entry, Entry::Ended { .. }) && *what != RecordKind::Event;
                     more.then_some(later)
                 });

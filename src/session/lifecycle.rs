@@ -1,7 +1,7 @@
 //! What an operator does with a session, and what a run does to it.
 //!
 //! Decides, for each command, the order of checks, what changes in the record, and what is told of it. Promises: the
-//! status changes by the table of `transitions` only; a clock that goes backwards breaks no record; what comes out may
+//! status changes by the table of `transitions` only. A clock that goes backwards breaks no record. What comes out may
 //! be stored as it is. Leaves to others: time, ids and whether a holder lives (they come in), the run itself, and
 //! writing it all down (`harness/`).
 //!
@@ -102,7 +102,9 @@ impl Act<'_> {
             Some(wrong) => Err(wrong),
             None => asked.record.ok_or_else(|| unknown("agent session", asked.id)),
         });
-        match begun.and_then(|record| may(asked.operator, action, Some(record), asked.at).map(|()| record)) {
+        match begun
+            .and_then(|record| may(asked.operator, action, Some(record.owner()), asked.at).map(|()| record))
+        {
             Ok(record) => Act::by(record, asked.at, asked.known, rest),
             Err(error) => Outcome { refused: Some(error), ..Outcome::default() },
         }
@@ -538,7 +540,7 @@ pub fn prompt(asked: &Asked<'_>, text: &str, files: bool, pid: Option<u64>) -> O
     Act::on(asked, Action::Status, None, &mut |act| {
         act.look(asked)?;
         let status = go(act.record.id(), act.record.status(), Cause::Prompt)?;
-        owner(present(asked.operator, asked.at)?, &act.record)?;
+        owner(present(asked.operator, asked.at)?, act.record.owner())?;
         let text = text.trim();
         if text.is_empty() && !files {
             return Err(ErrorInfo::new(Code::EmptyMessage, "agent prompt cannot be empty"));

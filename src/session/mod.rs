@@ -1,7 +1,7 @@
 //! A persistent conversation: the fold of its journal.
 //!
 //! Decides what a journal adds up to and how the next row is tied to it. Promises: the fold of the stored rows
-//! equals the state that wrote them; a journal replays byte for byte ([`replay`]); any prefix of a journal
+//! equals the state that wrote them. A journal replays byte for byte ([`replay`]). Any prefix of a journal
 //! leads to requests that a provider accepts. Leaves to others: which input comes next (`harness/`), one run's
 //! decisions (`run/`).
 
@@ -605,7 +605,7 @@ impl Session {
         self.grants.extend(granted);
         if let Entry::Returned { tool_call, .. } = entry {
             let tool = run.call(tool_call).and_then(|call| self.tools.get(&call.name));
-            // Of a tool that went away while it ran, nothing is known.
+            // Nothing is known of a tool that went away while it ran.
             let source = tool.map_or(Source::External, |tool| tool.definition.source);
             run.comes_from(tool_call, source);
             if source == Source::External {

@@ -1,10 +1,9 @@
 //! Who may do what with a session.
 //!
 //! Decides whether an operator is there, still is, and is the owner where that is asked. Promises: every action goes
-//! through [`may`] or its two halves; an operator whose time is over may nothing. Leaves to others: who the operator
-//! really is; nothing here proves it, and nothing of a login is kept.
+//! through [`may`] or its two halves. An operator whose time is over may nothing. Leaves to others: who the operator
+//! really is. Nothing here proves it, and nothing of a login is kept.
 
-use super::record::Record;
 use crate::error::{Code, ErrorInfo};
 use crate::ports::Millis;
 
@@ -21,10 +20,18 @@ pub struct Operator {
 
 impl Operator {
     /// Whether a session is this one's.
-    pub fn owns(&self, record: &Record) -> bool {
-        record.text("operator_subject") == Some(&self.subject)
-            && record.text("operator_issuer") == self.issuer.as_deref()
+    pub fn owns(&self, owner: Owner<'_>) -> bool {
+        owner.subject == Some(self.subject.as_str()) && owner.issuer == self.issuer.as_deref()
     }
+}
+
+/// Whose a session is, as its record says.
+#[derive(Clone, Copy, Debug)]
+pub struct Owner<'a> {
+    /// The operator's `subject`.
+    pub subject: Option<&'a str>,
+    /// The operator's `issuer`.
+    pub issuer: Option<&'a str>,
 }
 
 /// What somebody wants.
@@ -67,19 +74,19 @@ impl Action {
     }
 }
 
-/// Whether an operator may do this, with this session where there is one.
+/// Whether an operator may do this, with the session of this owner where there is one.
 ///
 /// # Errors
 /// `operator_required`: nobody is there, or not any more. `permission_denied`: it is somebody else's.
 pub fn may(
     operator: Option<&Operator>,
     action: Action,
-    record: Option<&Record>,
+    of: Option<Owner<'_>>,
     at: Millis,
 ) -> Result<(), ErrorInfo> {
     let operator = present(operator, at)?;
-    match record {
-        Some(record) if action.needs_owner() => owner(operator, record),
+    match of {
+        Some(of) if action.needs_owner() => owner(operator, of),
         _ => Ok(()),
     }
 }
@@ -97,8 +104,8 @@ pub(super) fn present(operator: Option<&Operator>, at: Millis) -> Result<&Operat
 }
 
 /// Whether a session is an operator's own.
-pub(super) fn owner(operator: &Operator, record: &Record) -> Result<(), ErrorInfo> {
-    if operator.owns(record) {
+pub(super) fn owner(operator: &Operator, of: Owner<'_>) -> Result<(), ErrorInfo> {
+    if operator.owns(of) {
         return Ok(());
     }
     let message = "agent session operator does not match the active operator session";

@@ -1,8 +1,9 @@
 //! What a run has said, as one row of bytes.
 //!
 //! Decides which bytes can still be read, and where the next ones come. Promises: the number of bytes that were ever said
-//! only grows; an offset that was given once stays right; what is lost is skipped. Leaves to others: whose words these are
-//! (`harness/`). It borrows them from where they are anyway: there is no second copy, and none is made while text streams.
+//! only grows. An offset that was given once stays right. What is lost is skipped. Leaves to others: whose words these
+//! are (`harness/`). It borrows them from where they are anyway. There is no second copy, and none is made while text
+//! streams.
 
 /// How many of the last bytes can be read.
 pub const CAPACITY: u64 = 4 << 20;

@@ -1,7 +1,7 @@
 //! The queue: messages that were sent while a run works, and wait for their turn.
 //!
 //! Decides whose turn it is, and when the queue is held. Promises: a message is taken once, in the order in which it
-//! came, and not before it can be edited and removed; what is held never begins by itself; clearing empties the queue.
+//! came, and not before it can be edited and removed. What is held never begins by itself. Clearing empties the queue.
 //! A copy of a session has no queue, because otherwise two sessions would do the same. Leaves to others: who may queue
 //! what (`harness/`), and where a message that steers enters its run (`run/`).
 //!
@@ -114,7 +114,7 @@ impl Session {
                 let at = self.queue.iter().position(|queued| queued.message() == message);
                 let gone = at.map(|at| self.queue.remove(at));
                 let run = header.run.as_ref()?;
-                // Of an erased one only is known when it was queued.
+                // An erased one keeps only the time at which it was queued.
                 let before = self.past.get(run).map(|past| past.started_at);
                 let (started_at, ended) = (gone.map(|gone| gone.at).or(before)?, never_begun(header.at));
                 self.past.insert(run, Past { started_at, begun: false, ended: Some(ended) });

@@ -1,6 +1,6 @@
 //! Which status follows which.
 //!
-//! Decides the nine statuses of a session and every way from one to another, as one table: it answers what may happen
+//! Decides the nine statuses of a session and every way from one to another, as one table. It answers what may happen
 //! ([`next`]), and it is what the documentation prints ([`markdown`]). Promises: nothing changes a status by any other
 //! way. Leaves to others: what else changes with it (`lifecycle`).
 

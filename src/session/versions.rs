@@ -2,12 +2,12 @@
 //!
 //! Decides what a new version takes the place of, which messages are versions of each other, and what the conversation
 //! was with an older one. Promises: what leaves the conversation is kept, in the order in which it left, until the
-//! conversation is cleared; the work of an edit is that of the messages it puts aside. Leaves to others: which message
+//! conversation is cleared. The work of an edit is that of the messages it puts aside. Leaves to others: which message
 //! may be edited (`harness/`), what of it is shown (`view`) and sent (`transcript`).
 //!
 //! An edit is another version of the person's message, with an answer of its own. An answer made anew is another version
 //! of the answer: the message before it stays what it was, its id included. So the versions of an answer are answers to
-//! one and the same message; where a failed run was gone on with, the first of its answers stands for all of them.
+//! one and the same message. Where a failed run was gone on with, the first of its answers stands for all of them.
 
 use super::Session;
 use crate::list::Listed;

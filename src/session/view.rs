@@ -38,7 +38,7 @@ fn messages(
     before: Option<&str>,
 ) -> Option<Vec<Value>> {
     let mut until = runs.len();
-    // Of the last run, how many of the messages that have entered it come before: then its answer does not.
+    // How many of the messages that have entered the last run come before: then its answer does not.
     let mut part = None;
     if let Some(id) = before {
         let entered = |run: &Run| run.steered.iter().position(|steered| steered.prompt.message == id);

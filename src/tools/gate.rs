@@ -1,9 +1,9 @@
 //! What must be true of a call before anyone is asked about it, in one order.
 //!
-//! Decides, in this order: the name is known; the process type has the tool; its capability is held; the arguments
-//! are a JSON object and fit the schema. Promises: each call passes here, be it a model's or the page's, and a call
-//! that does not pass has changed nothing. Leaves to others: what comes after it (`permit`), running the tool, then
-//! cutting what it says (`result`).
+//! Decides, in this order, whether the name is known, the process type has the tool, its capability is held, and the
+//! arguments are a JSON object that fits the schema. Promises: each call passes here, be it a model's or the page's,
+//! and a call that does not pass has changed nothing. Leaves to others: what comes after it (`permit`), running the
+//! tool, then cutting what it says (`result`).
 
 use super::definition::{Definition, Origin};
 use super::policy::Policy;

@@ -1,7 +1,7 @@
 //! The twelve tools on the workspace's pages.
 //!
-//! Decides in one row for each what a model is told of it, which operation a call is, and how its result reads: prose
-//! and lists, alike to model and person. Promises: a call changes the workspace only through the plan that it
+//! Decides in one row for each what a model is told of it, which operation a call is, and how its result reads. It is
+//! prose and lists, alike to model and person. Promises: a call changes the workspace only through the plan that it
 //! returns, so its effect and its outcome can be one commit. A call without a recorded outcome never took effect.
 //! Leaves to others: what the operations mean (`workspace`), checking arguments (`gate`), cutting the text (`result`).
 
@@ -222,7 +222,7 @@ pub fn definitions() -> Vec<Definition> {
 
 /// What came of a call.
 #[derive(Clone, Debug)]
-pub enum Run {
+pub enum Called {
     /// It is worked out.
     Done(Done),
     /// It needs rows that are only in the store.
@@ -262,7 +262,7 @@ impl Pending {
 }
 
 /// Works out a call whose arguments have passed the gate. Changes nothing.
-pub fn run(name: &str, args: &Value, tree: &PageTree, now: Millis) -> Result<Run, ErrorInfo> {
+pub fn run(name: &str, args: &Value, tree: &PageTree, now: Millis) -> Result<Called, ErrorInfo> {
     let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
         return Err(ErrorInfo::new(Code::ToolNotFound, format!("no page tool is called '{name}'")));
     };
@@ -271,10 +271,10 @@ pub fn run(name: &str, args: &Value, tree: &PageTree, now: Millis) -> Result<Run
     let page = named("slug");
     let plan = match tree.plan(&(tool.op)(args.said("slug"), args), now)? {
         Outcome::Done(plan) => plan,
-        Outcome::Read(pending) => return Ok(Run::Read(Pending { pending, tool, page })),
+        Outcome::Read(pending) => return Ok(Called::Read(Pending { pending, tool, page })),
     };
     let told = Told { args, plan: &plan, value: &plan.value, page, parent: named("parent_slug") };
-    Ok(Run::Done(Done { text: (tool.tell)(&told), plan }))
+    Ok(Called::Done(Done { text: (tool.tell)(&told), plan }))
 }
 
 /// A text member of a public form.
@@ -524,8 +524,8 @@ mod tests {
         fn call(&mut self, name: &str, args: Value) -> Result<String, ErrorInfo> {
             let checked = gate(&self.registry, &crate::tools::Policy::default(), name, &args.to_string())?;
             let done = match run(name, &checked.args, &self.tree, 1_795_292_100_000)? {
-                Run::Done(done) => done,
-                Run::Read(pending) => {
+                Called::Done(done) => done,
+                Called::Read(pending) => {
                     let rows = self.store.read(pending.read());
                     pending.finish(&rows)?
                 }

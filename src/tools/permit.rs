@@ -391,7 +391,7 @@ mod tests {
                 assert!(case.next().starts_with("ask "), "{caller:?} {rule}");
             }
         }
-        // Of a tool that can send nothing out it does not count.
+        // It does not count for a tool that can send nothing out.
         let mut case = Case::new(OUTSIDE);
         case.answers.valid = true;
         case.tool["openWorld"] = json!(false);

@@ -1,6 +1,6 @@
 //! The tools there are, in the order in which they came.
 //!
-//! Decides the order and that no name comes twice. Promises: `replace` keeps the place; each tool's schema has
+//! Decides the order and that no name comes twice. Promises: `replace` keeps the place. Each tool's schema has
 //! been compiled once, when the tool came. Leaves to others: whether a call may run (`gate`).
 
 use super::definition::{Definition, Origin};

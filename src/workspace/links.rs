@@ -1,8 +1,8 @@
 //! Links between pages: `[[Title]]`, `[[Title|shown]]`, `[[slug]]`.
 //!
-//! Decides what is a link, and which pages mention which target. Promises: one pass over a text; the index is
-//! kept up page by page. Leaves to others: which page a target means (`PageTree::resolve`: a title before a
-//! slug, in upper or lower case).
+//! Decides what is a link, and which pages mention which target. Promises: one pass over a text. The index is
+//! kept up page by page. Leaves to others: which page a target means (`PageTree::resolve`, which tries titles
+//! before slugs, in upper or lower case).
 
 use super::lists::Lists;
 use super::text::{fold, one_line};

@@ -1,7 +1,7 @@
 //! The pages of a workspace: a tree with order, links, earlier contents, a trash, a search.
 //!
 //! Decides what every operation on pages means, and what it writes. Everything is a pure value: [`PageTree`]
-//! holds all present pages (those in the trash too) and four indexes over them; earlier contents are only in
+//! holds all present pages (those in the trash too) and four indexes over them. Earlier contents are only in
 //! the store.
 //!
 //! Promises:

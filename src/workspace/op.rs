@@ -1,7 +1,7 @@
 //! What can be asked of a workspace's pages: one operation for each member of `ws.pages`.
 //!
 //! Decides what each argument means, and what stands for one that is absent. Leaves to others: which arguments there are, and
-//! refusing what does not fit (`protocol/`); doing it (`plan.rs`).
+//! refusing what does not fit (`protocol/`), and doing it (`plan.rs`).
 
 use crate::protocol::{Command, Request};
 use serde_json::{Map, Value};

@@ -1,7 +1,7 @@
 //! One page, as it is kept and as it is shown.
 //!
 //! Decides the stored form (a JSON text) and the public form. Promises: a page reads back from its stored text
-//! exactly; a text that is no page is `corrupt`, and names the member. Leaves to others: where a page stands
+//! exactly. A text that is no page is `corrupt`, and names the member. Leaves to others: where a page stands
 //! among its siblings, which is known only to the whole workspace.
 
 use crate::error::{Code, ErrorInfo};

@@ -1,6 +1,6 @@
 //! What an operation leads to: a value, and the writes that make it true.
 //!
-//! Decides each operation's meaning. Promises: everything is refused before anything is worked out; a plan with
+//! Decides each operation's meaning. Promises: everything is refused before anything is worked out. A plan with
 //! writes expects the number of the last change that it was made on. So it goes through only if nothing has
 //! changed since. A change number `rev + 1` writes that number, a row for each changed page, and a row that
 //! names these pages. It also writes a row for each content that is no longer the present one.

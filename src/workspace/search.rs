@@ -2,12 +2,12 @@
 //!
 //! Decides the ranking and the snippets. One word of the query scores a page by
 //! `ln(1 + (N - n + 0.5) / (n + 0.5)) * f * (k1 + 1) / (f + k1 * (1 - b + b * length / average))`, where `N`
-//! pages are known and `n` of them match; `f` counts the word in the text once and in the title
-//! [`TITLE`] times, and words that only begin with it a quarter; `length` is counted the same way. A page's score is
+//! pages are known and `n` of them match. `f` counts the word in the text once and in the title
+//! [`TITLE`] times, and words that only begin with it a quarter. `length` is counted the same way. A page's score is
 //! the sum over the different words of the query; it need not match all of them.
 //!
-//! Promises: a change of one page costs what that page costs, and leaves the index as one built anew would be;
-//! equal scores are sorted by slug. Leaves to others: which pages are in it (those not in the trash).
+//! Promises: a change of one page costs what that page costs, and leaves the index as one built anew would be.
+//! Equal scores are sorted by slug. Leaves to others: which pages are in it (those not in the trash).
 
 use super::text::words;
 use crate::list::Listed;

@@ -1,6 +1,6 @@
 //! Model calls: headers are checked before they go, and what nobody wants any more is aborted.
 //!
-//! A server of the test's own stands in for `fetch`, in this page; the network itself, and what a real server
+//! A server of the test's own stands in for `fetch`, in this page. The network itself, and what a real server
 //! sees of an abort, are the business of the package's tests.
 
 use crate::faults::{self, Request, Server};

@@ -5,7 +5,7 @@
 //! allocation, however long it is. A request holds the whole conversation by nature, so the bytes of a turn do
 //! grow: by one copy of the growth, the body. (Now and then the kept text is moved to where it has room.)
 //!
-//! Nor does the work of a piece of an answer grow with what came of it before. What is read again without being
+//! The work of a piece of an answer does not grow with what came of it before either. What is read again without being
 //! copied is counted where JSON is read (`src/model/decoder.rs`).
 
 use crate::support::streams::{framed, one_call};

@@ -1,17 +1,26 @@
 //! The words of documents, comments, messages and tests: plain English, which a reader of any country takes in at once.
 //! And the files that the documents name: they exist.
 //!
-//! Looked at are the documents (`DOCUMENTS`, all of `docs/`), each comment of the sources, and each text that the package
-//! has in `src/` and `js/`: errors, hints, descriptions of tools; and the workbench's. In tests the refused words alone are looked for, names
-//! and all. A sentence ends at `.`, `:`, `;`, `!` or `?`, and with its paragraph or list item. Code, table rows and
-//! addresses are left out.
+//! Looked at are the documents (`DOCUMENTS`, all of `docs/`), each comment of the sources, and each text of the
+//! package and the workbench (errors, hints, descriptions of tools). In tests the refused words alone are looked for, names
+//! and all. A sentence ends at `.`, `!` or `?`, and with its paragraph or list item. A clause ends at `:` and `;` too. A
+//! clause has a limit everywhere. In documents and in the headers of modules a sentence has one as well, and at most one
+//! `:` or `;`. Code, table rows and addresses are left out.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The most words that a sentence may have: in a comment or a message, and in a document.
+/// The most words that a clause may have: in a comment or a message, and in a document.
 const WORDS: usize = 30;
 const WORDS_OF_DOCUMENTS: usize = 25;
+
+/// The most words of a sentence to its full stop, and the most `:` and `;` in it, in documents and headers.
+const WORDS_TO_FULL_STOP: usize = 30;
+const COLONS: usize = 1;
+
+/// Where a clause ends, and where a sentence.
+const CLAUSE: [char; 5] = ['.', ':', ';', '!', '?'];
+const SENTENCE: [char; 3] = ['.', '!', '?'];
 
 /// Words that make a reader look for the noun.
 const REFUSED: [&str; 3] = ["whichever", "whoever", "whyever"];
@@ -70,9 +79,9 @@ fn documents_and_comments_are_plain_english() {
     let mut judge = |path: &Path, text: &str, most: usize| {
         let name = path.strip_prefix(root).unwrap().display().to_string();
         faults.extend(
-            sentences(text)
+            clauses(text)
                 .into_iter()
-                .filter_map(|(line, sentence)| Some(format!("{name}:{line}: {}", fault(&sentence, most)?))),
+                .filter_map(|(line, clause)| Some(format!("{name}:{line}: {}", fault(&clause, most)?))),
         );
     };
     for path in documents() {
@@ -85,6 +94,22 @@ fn documents_and_comments_are_plain_english() {
 }
 
 #[test]
+fn sentences_of_documents_and_headers_end_soon() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let documents = documents().into_iter().map(|path| (fs::read_to_string(&path).unwrap(), path));
+    let sources = SOURCES.iter().flat_map(|folder| files(&root.join(folder), &ENDINGS));
+    let headers = sources.map(|path| (comments(&header(&fs::read_to_string(&path).unwrap())), path));
+    let mut faults = Vec::new();
+    for (text, path) in documents.chain(headers) {
+        let name = path.strip_prefix(root).unwrap().display();
+        let wrong =
+            sentences(&text).into_iter().filter_map(|(line, sentence)| Some((line, too_much(&sentence)?)));
+        faults.extend(wrong.map(|(line, fault)| format!("{name}:{line}: {fault}")));
+    }
+    assert!(faults.is_empty(), "make two sentences of it:\n{}", faults.join("\n"));
+}
+
+#[test]
 fn messages_are_plain_english() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut faults = Vec::new();
@@ -93,7 +118,7 @@ fn messages_are_plain_english() {
             continue;
         }
         for (line, text) in texts(&fs::read_to_string(&path).unwrap()) {
-            let wrong = sentences(&text).into_iter().filter_map(|(_, sentence)| fault(&sentence, WORDS));
+            let wrong = clauses(&text).into_iter().filter_map(|(_, clause)| fault(&clause, WORDS));
             faults.extend(wrong.map(|fault| format!("{}:{line}: {fault}", path.display())));
         }
     }
@@ -155,9 +180,9 @@ fn files_that_documents_name_exist() {
 #[test]
 fn each_fault_is_seen() {
     let faults = |text: &str| -> Vec<String> {
-        sentences(text)
+        clauses(text)
             .iter()
-            .filter_map(|(line, sentence)| Some(format!("{line}: {}", fault(sentence, WORDS)?)))
+            .filter_map(|(line, clause)| Some(format!("{line}: {}", fault(clause, WORDS)?)))
             .collect()
     };
     let long = "so ".repeat(WORDS) + "long";
@@ -168,6 +193,7 @@ fn each_fault_is_seen() {
         ("- short\n- It waits, for\n  the page sleeps", "2: `, for the`"),
         (long.as_str(), "1: 31 words"),
         ("`code`, for it is short", "1: `, for it`"),
+        ("It waits. Nor does\nit look", "1: `Nor`"),
     ];
     for (text, start) in refused {
         let faults = faults(text);
@@ -185,6 +211,48 @@ fn each_fault_is_seen() {
         "It waits, for example, for a page, for instance this one; for the page, `whoever`.".into(),
     ] {
         assert_eq!(faults(&text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn a_sentence_goes_to_its_full_stop() {
+    let faults = |text: &str| -> Vec<String> {
+        sentences(text)
+            .iter()
+            .filter_map(|(line, sentence)| Some(format!("{line}: {}", too_much(sentence)?)))
+            .collect()
+    };
+    let half = "so ".repeat(WORDS_TO_FULL_STOP / 2);
+    for (text, start) in [
+        ("One. Two: three;\nfour.".to_owned(), "1: 2 colons"),
+        ("- one\n- (two: three); \"four\"".into(), "2: 2 colons"),
+        (format!("{half}; {half} `so so`."), "1: 31 words"),
+    ] {
+        let faults = faults(&text);
+        assert!(
+            faults.len() == 1 && faults.iter().all(|fault| fault.starts_with(start)),
+            "{text:?} gave {faults:?}"
+        );
+    }
+    for text in [
+        format!("{half}: {half}. {half}; {half}!\n- {half}: {half}\n\n{half}; {half}"),
+        "`a; b; c`: `d: e` a::b 10:30 https://a\n\n| a; b; c |\n\n```\na; b; c\n```".into(),
+    ] {
+        assert_eq!(faults(&text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn a_header_is_the_first_comment_of_a_module() {
+    let cases = [
+        ("//! One\n//! two\n\n// three\n//! four\nuse a;", "//! One\n//! two"),
+        ("#!/usr/bin/env node\n\n// One\n// two\nimport a;\n// three", "\n\n// One\n// two"),
+        ("/** One\n * two */\n/* three */", "/** One\n * two */"),
+        ("#![no_main]\n//! One\n/// two", "\n//! One"),
+        ("import a;\n// one", ""),
+    ];
+    for (source, expected) in cases {
+        assert_eq!(header(source), expected);
     }
 }
 
@@ -232,10 +300,9 @@ fn documents() -> Vec<PathBuf> {
     DOCUMENTS.iter().map(|name| root.join(name)).chain(files(&root.join("docs"), &["md"])).collect()
 }
 
-/// What is wrong with a sentence, and its beginning. `most`: the words that it may have.
-fn fault(sentence: &str, most: usize) -> Option<String> {
-    let words: Vec<&str> =
-        sentence.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).collect();
+/// What is wrong with a clause, and its beginning. `most`: the words that it may have.
+fn fault(clause: &str, most: usize) -> Option<String> {
+    let words = words(clause);
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     let because = (1..words.len()).find_map(|at| {
         let [before, word, clause @ ..] = words.get(at - 1..)? else { return None };
@@ -252,16 +319,53 @@ fn fault(sentence: &str, most: usize) -> Option<String> {
         format!("{word}: name who or what it is")
     } else if let Some(after) = because {
         format!("`, for {after}`: say because")
+    } else if words.first() == Some(&"Nor") {
+        "`Nor`: begin with the subject".into()
     } else if words.len() > most {
-        format!("{} words in one sentence", words.len())
+        format!("{} words between colons", words.len())
     } else {
         return None;
     };
-    Some(format!("{what}: {}", words.iter().take(12).copied().collect::<Vec<_>>().join(" ")))
+    Some(format!("{what}: {}", beginning(&words)))
 }
 
-/// The sentences of a Markdown text, each with the number of its first line.
+/// What a sentence has too much of, and its beginning.
+fn too_much(sentence: &str) -> Option<String> {
+    let words = words(sentence);
+    let colons = sentence.split_whitespace().filter(|word| ends(word, &[':', ';'])).count();
+    let what = if colons > COLONS {
+        format!("{colons} colons or semicolons")
+    } else if words.len() > WORDS_TO_FULL_STOP {
+        format!("{} words to the full stop", words.len())
+    } else {
+        return None;
+    };
+    Some(format!("{what}: {}", beginning(&words)))
+}
+
+fn words(sentence: &str) -> Vec<&str> {
+    sentence.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).collect()
+}
+
+fn beginning(words: &[&str]) -> String {
+    words.iter().take(12).copied().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a word ends in one of these marks, closing quotes and brackets aside.
+fn ends(word: &str, marks: &[char]) -> bool {
+    word.trim_end_matches(['"', '\'', ')', '*', '_']).ends_with(marks)
+}
+
+fn clauses(text: &str) -> Vec<(usize, String)> {
+    split(text, &CLAUSE)
+}
+
 fn sentences(text: &str) -> Vec<(usize, String)> {
+    split(text, &SENTENCE)
+}
+
+/// The parts of a Markdown text that end at these marks, each with the number of its first line.
+fn split(text: &str, marks: &[char]) -> Vec<(usize, String)> {
     let (mut sentences, mut sentence) = (Vec::new(), String::new());
     let (mut began, mut in_code) = (0, false);
     let mut end = |sentence: &mut String, began: usize| {
@@ -288,7 +392,7 @@ fn sentences(text: &str) -> Vec<(usize, String)> {
             }
             sentence.push_str(word);
             sentence.push(' ');
-            if word.trim_end_matches(['"', '\'', ')', '*', '_']).ends_with(['.', ':', ';', '!', '?']) {
+            if ends(word, marks) {
                 end(&mut sentence, began);
             }
         }
@@ -311,6 +415,26 @@ fn prose(line: &str) -> String {
         out = format!("{before}]{after}");
     }
     out
+}
+
+/// The comment that a module begins with, behind its attributes and `#!`; each line where it stands.
+fn header(source: &str) -> String {
+    let (mut header, mut in_block, mut last) = (String::new(), false, "");
+    for line in source.lines() {
+        let before = header.trim().is_empty() && (line.is_empty() || line.starts_with('#'));
+        let mark = ["//!", "//", "/*"].into_iter().find(|mark| line.starts_with(mark)).unwrap_or_default();
+        let goes_on = in_block || (!mark.is_empty() && (last.is_empty() || (mark == last && mark != "/*")));
+        if !before && !goes_on {
+            break;
+        }
+        if !before {
+            header.push_str(line);
+            (in_block, last) =
+                ((in_block || mark == "/*") && !line.contains("*/"), if in_block { last } else { mark });
+        }
+        header.push('\n');
+    }
+    header.trim_end().into()
 }
 
 /// The comments of a source as a Markdown text, each line where it stands. A comment behind code is an item of its own.

@@ -1,10 +1,11 @@
 // The agent as the workbench sees it: commands in, one snapshot and a few facts out, of the session that is shown.
 //
-// Decides: which session is shown, and which version of its conversation; that sending to a stopped agent starts it first, what waits for the person and in which order, and what a
-// refused command becomes: a problem that is shown, never an exception that is lost. Promises: who is said to answer is
-// whom the agent asks; settings that it refuses are not kept; beside a tab that runs the agent this one stands by, and goes
-// on when that one is gone. Leaves to others: drawing.
-// Everything here is the package's public surface; `view()` alone would do for a plain chat, the events add what is not
+// Decides which session is shown, and which version of its conversation. Decides that sending to a stopped agent
+// starts it first, and what waits for the person and in which order. A refused command becomes a problem that is shown,
+// never an exception that is lost. Promises: who is said to answer is whom the agent asks. Settings that it refuses are
+// not kept. Beside a tab that runs the agent this one stands by, and goes on when that one is gone. Leaves to others:
+// drawing.
+// Everything here is the package's public surface. `view()` alone would do for a plain chat, the events add what is not
 // conversation (times of tools).
 import { openWorkspace, type AgentConfig, type ErrorInfo, type Message, type ModelApi, type Part, type PermissionAnswer, type PermissionRequest, type QueuedMessage, type Snapshot, type Status, type Usage, type Workspace } from "lodger";
 import { sum } from "./models.ts";

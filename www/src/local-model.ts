@@ -1,6 +1,6 @@
 // The language model in the page, where the server gives one (`cargo xtask demo --local-model` says so in the document's head).
 //
-// Decides: where its files lie, and that it is one for the page: a change of the settings loads nothing anew. Leaves to
+// Decides: where its files lie, and that it is one for the page. A change of the settings loads nothing anew. Leaves to
 // others: running it (`lodger/wllama`, loaded with the first message), and saying how far it is (`onProgress`).
 import type { CustomProvider, ModelCatalog } from "lodger";
 import type { WllamaEngine } from "lodger/wllama";

@@ -1,7 +1,8 @@
 // What is known of models: window, limit, price. The figures are the package's (`lodger/models.json`).
 //
-// Decides how they are told. Promises: an unknown model is no error, there is just nothing to tell; the file is read when it
-// is first asked for, and nobody waits for it. Leaves to others: what an answer did cost (`Usage.cost`, from the package).
+// Decides how they are told. Promises: an unknown model is no error, there is just nothing to tell. The file is read
+// when it is first asked for, and nobody waits for it. Leaves to others: what an answer did cost (`Usage.cost`, from
+// the package).
 import type { ModelCatalog, ModelFacts, Usage } from "lodger";
 import { Changing } from "./shell/changing.ts";
 

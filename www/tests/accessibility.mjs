@@ -1,4 +1,5 @@
-// axe-core in each state, look and width: no violation of WCAG 2.2 A and AA or of the best practices; no sideways scroll.
+// axe-core in each state, look and width: no violation of WCAG 2.2 A and AA or of the best practices. No sideways
+// scroll.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

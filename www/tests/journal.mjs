@@ -1,5 +1,5 @@
-// The record of a session and its journal as a timeline: what happened, in which order, how long it took; and the way from
-// the journal to the chat and back.
+// The record of a session and its journal as a timeline: what happened, in which order, how long it took. The way
+// from the journal to the chat and back.
 import assert from "node:assert/strict";
 import { open, say, settled, start, useModel, workspace } from "./browser.mjs";
 import { launchSession, shows } from "./sessions.mjs";

@@ -1,6 +1,6 @@
 // A model API of our own: speaks the Messages stream over HTTP and says what a test asks it to say.
 //
-// Decides: the answer, by the last thing the person wrote. Nothing here waits by a clock that a test depends on: an
+// Decides: the answer, by the last thing the person wrote. Nothing here waits by a clock that a test depends on. An
 // answer that must not end is released by the test (`release`), so "in the middle" is a fact and not a moment.
 import { createServer } from "node:http";
 

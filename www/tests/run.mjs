@@ -1,6 +1,6 @@
 // Runs the workbench's tests against a served workbench: node tests/run.mjs --base http://127.0.0.1:4173
-// `--only word` takes the tests whose name contains it; `--shots DIR` keeps a picture of each that fails; `--speed` adds the
-// measurements of `speed.mjs`, which have the machine to themselves. The pool is the one of the
+// `--only word` takes the tests whose name contains it. `--shots DIR` keeps a picture of each that fails. `--speed`
+// adds the measurements of `speed.mjs`, which have the machine to themselves. The pool is the one of the
 // package's tests.
 import { pool } from "../../pkg-tests/lib/pool.mjs";
 import { launch } from "./browser.mjs";

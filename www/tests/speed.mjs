@@ -1,5 +1,5 @@
 // Measurements, not part of the ordinary run; they tell figures and judge none. Counted is the main thread's CPU by the
-// browser's own trace, and beside it the wall clock: a machine that is busy with something else makes frames late, and
+// browser's own trace, and beside it the wall clock. A machine that is busy with something else makes frames late, and
 // that is no fault of the page.
 import assert from "node:assert/strict";
 import { SECTIONS } from "./model.mjs";

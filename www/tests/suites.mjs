@@ -1,5 +1,5 @@
-// The workbench's tests as the pool has them (`pkg-tests/lib/pool.mjs`): each has a visitor of its own and a model of its
-// own, and at its end nothing went wrong that nobody looked for.
+// The workbench's tests as the pool has them (`pkg-tests/lib/pool.mjs`). Each has a visitor of its own and a model of
+// its own, and at its end nothing went wrong that nobody looked for.
 import { innocent, visitor } from "./browser.mjs";
 import { startModel } from "./model.mjs";
 

@@ -2,7 +2,7 @@
 //!
 //! The targets lie in `fuzz/` and are started by libFuzzer, which its crate builds with the machine's C++ compiler. The
 //! instrumentation is LLVM's and works with a stable toolchain; the address sanitizer would not, and there is no
-//! unsafe code to be watched. Promises: what was found in earlier runs is where the next one starts; a finding is left
+//! unsafe code to be watched. Promises: what was found in earlier runs is where the next one starts. A finding is left
 //! as a file, and the command fails.
 
 use crate::command::{Cmd, cargo};

@@ -1,6 +1,6 @@
 //! A chat in a page, in Rust alone. Close the tab in mid-answer, open it again: the conversation is there.
 //!
-//! The model is a closure of the app, so that the example needs no key and no network; for a real one, give
+//! The model is a closure of the app, so that the example needs no key and no network. For a real one, give
 //! `start_agent` this: `{ "provider": { "kind": "anthropic", "apiKey": "…" } }`.
 #![cfg(target_arch = "wasm32")]
 

@@ -4,7 +4,7 @@
 //   asks                the headers that our preflight asks for, by name
 //   answer(blocks, o)   an answer as its pieces, one an event or a line (`words.mjs` has the blocks)
 //   usage(cost)         what of an answer's cost it can tell
-//   check(record, sent) what it refuses in a request, a list of texts; `sent`: what it remembers
+//   check(record, sent) what it refuses in a request, a list of texts. `sent`: what it remembers
 //   remember(piece, sent)   keeps what must come back as it was, or not at all
 //   replays             what of its own thinking must come back to it: the `thinking` itself, its `seal`
 //   refusal(why)        the body of its 400

@@ -1,8 +1,9 @@
 // What the wires' writers and rules have in common: a model's answer in words, and how texts are cut into pieces.
 //
-// An answer is a list of blocks: `"text"`, `{ thinking, seal? }` (`seal`: what only its provider can read, or the proof
-// that it is its own), `{ tool, args?, id? }` (no `args`: the tool takes none; `id: null`: the server gives none). What it
-// cost is `{ input, cached, output, reasoning }`: tokens that were not in the cache, that were, written, and thought.
+// An answer is a list of blocks: `"text"`, `{ thinking, seal? }` and `{ tool, args?, id? }`. `seal` is what only its
+// provider can read, or the proof that it is its own. Without `args` the tool takes none, and with `id: null` the
+// server gives none. What it cost is `{ input, cached, output, reasoning }`: tokens that were not in the cache, that
+// were, written, and thought.
 
 /** What an answer costs where a test does not care. */
 export const COST = { input: 100, cached: 40, output: 20, reasoning: 5 };

@@ -1,9 +1,9 @@
 //! What the page is told, and in which order.
 //!
-//! Decides what is told of a run, a call and a message, and when. Promises: a run has one `start` and one end, and nothing after it; the end comes as last chunk, session
-//! event, lifecycle, status, all of them after its commit; `seq` counts a run's events one by one. The page's
-//! mirror of the status always changes before the events that tell of it. Leaves to others: what a detail holds
-//! (`core/told.rs`), and dispatching events (the client).
+//! Decides what is told of a run, a call and a message, and when. Promises: a run has one `start` and one end, and
+//! nothing after it. The end comes as last chunk, session event, lifecycle, status, all of them after its commit. `seq`
+//! counts a run's events one by one. The page's mirror of the status always changes before the events that tell of it.
+//! Leaves to others: what a detail holds (`core/told.rs`), and dispatching events (the client).
 
 use crate::error::ErrorInfo;
 use crate::harness::action::{Action, Notice};

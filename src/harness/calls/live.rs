@@ -1,10 +1,10 @@
 //! What goes on in a session or a run, and what it has said so far.
 //!
 //! Decides what counts as output. The bytes of an output are what the model says,
-//! text and thinking: those stand in the journal, so an offset is right after a reload too; and a tool's result that ends in
-//! `> ` asks nobody for a line. Its time is that of the last piece which came, of an answer or of a tool's progress, or of
-//! the last entry. A run that is not in our hands is judged by its journal alone. Promises: nothing is kept or counted for
-//! those who do not ask. Leaves to others: the words (`session/activity`) and the bytes (`session/output`).
+//! text and thinking. Those stand in the journal, so an offset is right after a reload too. A tool's result that ends
+//! in `> ` asks nobody for a line. Its time is that of the last piece which came, of an answer or of a tool's progress,
+//! or of the last entry. A run that is not in our hands is judged by its journal alone. Promises: nothing is kept or
+//! counted for those who do not ask. Leaves to others: the words (`session/activity`) and the bytes (`session/output`).
 
 use crate::error::ErrorInfo;
 use crate::harness::calls::Calls;

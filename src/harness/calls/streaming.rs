@@ -1,8 +1,8 @@
 //! Answers that stream: what has come, what was told of it, and what is written down.
 //!
 //! Decides how much of a text can be told while it may still become a key, and when it is written down. Promises: no delta
-//! passes a run's machine; one event a part and network read; what was shown survives its page. Leaves to others: the whole
-//! answer (`runner`).
+//! passes a run's machine. A part has one event for each network read. What was shown survives its page. Leaves to
+//! others: the whole answer (`runner`).
 
 use crate::error::ErrorInfo;
 use crate::harness::action::{Action, CallKey};

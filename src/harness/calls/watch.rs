@@ -2,7 +2,7 @@
 //!
 //! Decides when an answer is given up (no head, no first byte, a silence in the middle), and when a run has no time
 //! left. Promises: what counts is the clock, never the number of timers, so that a hidden page or a machine that slept
-//! is right too; a page that was asleep hears what has come meanwhile, once, before the model is given up; nothing of a
+//! is right too. A page that was asleep hears what has come meanwhile, once, before the model is given up. Nothing of a
 //! run begins after its time. Leaves to others: aborting, and whether the call is made again (`run`).
 
 use crate::error::{Code, ErrorInfo};

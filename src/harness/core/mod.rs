@@ -1,8 +1,8 @@
 //! What every part of the harness works with: when it is, who asks, what goes out, and the sessions.
 //!
 //! Decides what of that all parts share: who is answered, who may ask, what is told in an event. Promises: time never runs
-//! backwards; it knows no part, so that no part is reached through it. Leaves to others: what is done with a session, a run
-//! or a call.
+//! backwards. The core knows no part, so that no part is reached through it. Leaves to others: what is done with a
+//! session, a run or a call.
 
 pub(in crate::harness) mod arrival;
 mod at_hand;

@@ -12,6 +12,7 @@ use crate::journal::redact;
 use crate::object::Object;
 use crate::protocol::{Args, Need, Request};
 use crate::session::operator::{Action, Operator};
+use crate::session::record::Record;
 use crate::session::{Session, operator};
 use serde_json::Value;
 
@@ -44,8 +45,8 @@ impl Core {
 
     /// Whether a session is the operator's own.
     pub(in crate::harness) fn must_own_session(&self, session: &str) -> Result<(), ErrorInfo> {
-        let record = self.session(session).and_then(Session::record);
-        operator::may(self.operator(), Action::Steer, record, self.now)
+        let owner = self.session(session).and_then(Session::record).map(Record::owner);
+        operator::may(self.operator(), Action::Steer, owner, self.now)
     }
 
     /// The arguments of [`Session::ask`], with who asks.

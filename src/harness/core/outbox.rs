@@ -1,9 +1,9 @@
 //! Commit before effect: what must wait, waits here.
 //!
 //! Decides when the next commit goes and which actions its completion releases. Promises: one commit in
-//! flight; an action behind a barrier is released only when everything that was written before it is stored;
-//! what the page is told comes in the order in which it happened; a number is given once. Leaves to others: what is written, and what
-//! follows from a commit that failed (`harness/`).
+//! flight. An action behind a barrier is released only when everything that was written before it is stored.
+//! What the page is told comes in the order in which it happened. A number is given once. Leaves to others: what is
+//! written, and what follows from a commit that failed (`harness/`).
 
 use crate::harness::action::{Action, CallKey};
 use crate::list::Listed;

@@ -1,7 +1,7 @@
 //! Keys, kept out of everything but the requests that they are for.
 //!
 //! Decides in which forms a key is looked for, and what stands in its place. Promises: a key of eight bytes or more is taken
-//! out of every text that passes here, as it is, as JSON writes it, and as a URL does; the longer of two is taken out
+//! out of every text that passes here, as it is, as JSON writes it, and as a URL does. The longer of two is taken out
 //! first, because what is left of it would be half a key. Leaves to others: to hand over every text that comes from
 //! outside before it is stored, told or cut.
 

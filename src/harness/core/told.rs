@@ -1,6 +1,6 @@
 //! What the page is told of the harness and of runs: events, and how it stands.
 //!
-//! Decides what is in every detail. Promises: a run's events are numbered one by one, and none comes after its end; how
+//! Decides what is in every detail. Promises: a run's events are numbered one by one, and none comes after its end. How
 //! the harness stands is told as it is. Leaves to others: when something is told, and in which order (`calls/events`).
 
 use crate::error::ErrorInfo;

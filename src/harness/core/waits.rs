@@ -1,13 +1,13 @@
 //! Waiting for the end of a run: `wait`, and `result`.
 //!
-//! Decides who is answered what, and when. Promises: waiting for a run does not touch it; a waiter that joins late is
-//! answered as all the others, also after a reload; an answer comes after the commit of what it tells. Leaves to
+//! Decides who is answered what, and when. Promises: waiting for a run does not touch it. A waiter that joins late is
+//! answered as all the others, also after a reload. An answer comes after the commit of what it tells. Leaves to
 //! others: how a run has ended (`session/`), which events it has (`calls/events`).
 //!
 //! After the end of a failed run, an answer waits `errorGraceMs`. A run that goes on with it within that time takes its
 //! place: the answer has that run's times under the id that was asked for. If that run fails too, the same holds for
-//! it. The grace counts from the time that the journal has, so all waiters are told the same. Of a cleared conversation
-//! it is only known how each run has ended.
+//! it. The grace counts from the time that the journal has, so all waiters are told the same. A cleared conversation
+//! only keeps how each run has ended.
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;

@@ -1,6 +1,6 @@
 //! The skills of the account: what this workspace gives to all workspaces of the origin, and what it gets from them.
 //!
-//! Promises: what a workspace gives is what its configuration says now; what it gives no longer is gone for all. Leaves
+//! Promises: what a workspace gives is what its configuration says now. What it gives no longer is gone for all. Leaves
 //! to others: where they are kept (`browser/`), what a skill is (`prompt/`).
 
 use crate::harness::core::Core;

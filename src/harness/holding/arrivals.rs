@@ -2,7 +2,7 @@
 //!
 //! Decides what the copy is called, and who holds the workspace that long. Its rows are written batch by batch, and the
 //! head at last: a session without a head is there for nobody. Promises: what did not arrive
-//! whole is taken away again, by the next start if need be; a copy never takes the place of another session. Leaves to
+//! whole is taken away again, by the next start if need be. A copy never takes the place of another session. Leaves to
 //! others: the commands that it takes (`carry`), and how a copy becomes a session of its own (`session/carry`).
 
 use crate::error::{Code, ErrorInfo};

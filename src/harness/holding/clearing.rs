@@ -1,7 +1,7 @@
 //! Conversations that are cleared.
 //!
-//! Promises: first in the journal's word, then its content in the database; what was not erased then, the next start
-//! erases. Leaves to others: which rows have content (`core/stored`).
+//! Promises: first the journal says it, then the content leaves the database. The next start erases what was not erased
+//! then. Leaves to others: which rows have content (`core/stored`).
 
 use crate::error::ErrorInfo;
 use crate::harness::core::{Core, Lifecycle};

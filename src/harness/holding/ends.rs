@@ -1,7 +1,7 @@
 //! How a harness ends: it fails, steps back for another tab, or is closed.
 //!
-//! Promises: no run ends by any of these, and nothing that was not stored has happened; a command that waits is told why;
-//! a close waits until everything is stored. Leaves to others: a stop on aim (`start.rs`).
+//! Promises: no run ends by any of these, and nothing that was not stored has happened. A command that waits is told
+//! why. A close waits until everything is stored. Leaves to others: a stop on aim (`start.rs`).
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;

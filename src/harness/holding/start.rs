@@ -1,10 +1,10 @@
 //! Taking a workspace, and letting it go.
 //!
-//! The steps of a start: the lock; the epoch, raised in one commit that expects the former one; the journal,
-//! folded and checked against its head; what a lost page left, held; the configuration, recorded.
+//! A start takes the lock. It raises the epoch, in one commit that expects the former one. It folds the journal and
+//! checks it against its head. It holds what a lost page left, and records the configuration.
 //!
 //! Decides which step follows, and what becomes of a start that cannot go on. Promises: nothing is written under an epoch
-//! that another page has raised; what fails gives the workspace back. Leaves to others: the lock itself (the pump), and
+//! that another page has raised. What fails gives the workspace back. Leaves to others: the lock itself (the pump), and
 //! what the end of a holder ends (`ends`).
 
 use crate::error::{Code, ErrorInfo};

@@ -1,8 +1,8 @@
 //! Keys: those of the vault, and those that are tried.
 //!
 //! Decides what the page may ask of the vault, and that a provider without a key takes the vault's. Promises:
-//! no entry, event or error has a key in it; of the vault this harness knows the names. Leaves to others: keeping keys,
-//! and sending them (`browser/`).
+//! no entry, event or error has a key in it. This harness knows the vault's names only. Leaves to others: keeping
+//! keys, and sending them (`browser/`).
 
 mod trials;
 

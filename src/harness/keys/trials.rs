@@ -1,8 +1,8 @@
 //! Trials of keys: whether a provider takes one, and which models it offers for it.
 //!
 //! Decides how long a key is tried, whether it is asked for once more, and what the command is answered. Promises: each
-//! trial is answered once; nothing of it is stored, and no key is in its answer. Leaves to others: what a provider is asked
-//! and how its answer reads (`model/`), and sending.
+//! trial is answered once. Nothing of it is stored, and no key is in its answer. Leaves to others: what a provider is
+//! asked and how its answer reads (`model/`), and sending.
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::{Action, CallKey};

@@ -1,9 +1,9 @@
 //! Operations on pages: from the page's own code, from `tools.execute` and from a run.
 //!
 //! Decides which operation is worked out next, and on which pages. Promises: each is worked out against the pages as they are
-//! in the database; what other tabs changed is read first, and a commit that comes too late is worked out again. A page tool
-//! of a run commits its changes and its outcome together, so that it happens exactly once. Leaves to others: what an
-//! operation does (`workspace/`), and whether a call may run (`tools/permit.rs`).
+//! in the database. What other tabs changed is read first, and a commit that comes too late is worked out again. A page
+//! tool of a run commits its changes and its outcome together, so that it happens exactly once. Leaves to others: what
+//! an operation does (`workspace/`), and whether a call may run (`tools/permit.rs`).
 //!
 //! What cannot be inlined here is a door of the room `pages` (`crate::rooms`). It is passed only where an operation was
 //! asked for, and then the room has come.
@@ -275,9 +275,9 @@ impl Pages {
                 Outcome::Done(plan) => Planned::Done(done(plan)),
                 Outcome::Read(pending) => Planned::Wait(Wait::Op(pending)),
             }),
-            What::Tool { name, args } => pages::run(name, args, tree, core.now).map(|run| match run {
-                pages::Run::Done(tool) => Planned::Done(done_tool(tool)),
-                pages::Run::Read(pending) => Planned::Wait(Wait::Tool(pending)),
+            What::Tool { name, args } => pages::run(name, args, tree, core.now).map(|called| match called {
+                pages::Called::Done(tool) => Planned::Done(done_tool(tool)),
+                pages::Called::Read(pending) => Planned::Wait(Wait::Tool(pending)),
             }),
         })
     }

@@ -1,9 +1,9 @@
 //! Sessions that are read for a command.
 //!
-//! Decides what is read of a session for it (rows, the journal's end, all of it), and what is made of it: rows that do not
-//! follow each other, or do not lead to where the head says, are a broken session. Promises: what is broken is told as
-//! that and never believed; a read changes nothing. Leaves to others: who may give the command (`gate`), what follows
-//! (`looks`), how far back a page of a conversation reaches (`tail`), and taking a session (`holding/take`).
+//! Decides what is read of a session for it (rows, the journal's end, all of it), and what is made of it. Rows that do
+//! not follow each other, or do not lead to where the head says, are a broken session. Promises: what is broken is told
+//! as that and never believed. A read changes nothing. Leaves to others: who may give the command (`gate`), what
+//! follows (`looks`), how far back a page of a conversation reaches (`tail`), and taking a session (`holding/take`).
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::action::Action;

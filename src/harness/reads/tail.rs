@@ -1,7 +1,7 @@
 //! Pages of a session that is not in our hands, read from the end of its journal.
 //!
 //! Decides how far back a page of the conversation reaches. Promises: what is read grows with what is shown, not with
-//! the session; a page says what the whole would say. Leaves to others: what a journal adds up to (`session/`), and
+//! the session. A page says what the whole would say. Leaves to others: what a journal adds up to (`session/`), and
 //! questions that need all of it (`look`).
 
 use crate::error::ErrorInfo;

@@ -1,10 +1,10 @@
 //! Sessions that are put aside, and taken up again.
 //!
 //! Decides what is aborted when a run is put aside, and what is waited for. Promises: a model call and a tool that only
-//! reads are asked anew by `play`; a tool with an effect comes to its end, and its result is on record; a person's question
-//! waits, and is asked again; nothing of a benched session costs a timer, a request or time of its budget. Leaves to
-//! others: whether a session may be benched (`session/lifecycle`), and all of them at once (`js/client/workspace.js`: each goes
-//! through the gate by itself).
+//! reads are asked anew by `play`. A tool with an effect comes to its end, and its result is on record. A person's
+//! question waits, and is asked again. Nothing of a benched session costs a timer, a request or time of its budget.
+//! Leaves to others: whether a session may be benched (`session/lifecycle`), and all of them at once
+//! (`js/client/workspace.js`). Each goes through the gate by itself.
 
 use crate::error::ErrorInfo;
 use crate::harness::calls::{CallOwner, Owner};

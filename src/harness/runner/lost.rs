@@ -32,7 +32,7 @@ impl Runner {
     /// A run that was at work when its page went away is held, with what the drafts kept of its answer.
     pub(in crate::harness) fn lose(&mut self, core: &mut Core, session: &str, drafts: &Rows) {
         let Some(run) = core.current(session).filter(|run| run.held || run.working()) else { return };
-        // Of a run that was put aside, the tools were waited for that have an effect.
+        // The tools with an effect were waited for when a run was put aside.
         let is_lost = |part: &&Run| if run.held { part.hangs() } else { part.working() };
         let parts = run.parts().into_iter().filter(is_lost);
         let working: Vec<String> = parts.map(|run| run.id.clone()).list();

@@ -1,8 +1,8 @@
 //! Runs: what each journal entry sets going, and what comes back.
 //!
 //! Decides what follows from an entry in the world: a call, a question, what is told. Promises: an entry is written before
-//! anything follows from it; a late result changes nothing. Leaves to others: the next entry of a run (`run/`), and what a
-//! session's record owes (`session/`).
+//! anything follows from it. A late result changes nothing. Leaves to others: the next entry of a run (`run/`), and
+//! what a session's record owes (`session/`).
 
 mod bench;
 pub(in crate::harness) mod files;

@@ -1,8 +1,8 @@
 //! Calls of the page's own code (`tools.execute`): the same gate, schema, `decide` and person as for a model's.
 //!
-//! Decides how such a call goes on from one answer to the next. Promises: what may be done is looked at again after each
-//! of them; only that call waits, the agent does not. Such a call goes with its page, so no journal holds it, and it needs
-//! no running harness. Leaves to others: what a question says, and who answers (`permission`).
+//! Decides how such a call goes on from one answer to the next. Promises: what may be done is looked at again after
+//! each of them. Only that call waits, the agent does not. Such a call goes with its page, so no journal holds it, and
+//! it needs no running harness. Leaves to others: what a question says, and who answers (`permission`).
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::calls::questions::{PageCall, PageQuestion, request_about};

@@ -1,7 +1,7 @@
 //! People and the page's `decide`: who is asked about a call, and what an answer sets going.
 //!
 //! Decides what a question says, who may answer which, and when nobody has answered in time. Promises: a question is
-//! told after its entry is stored and answered once; the first answer counts, for just the arguments and the definition
+//! told after its entry is stored and answered once. The first answer counts, for just the arguments and the definition
 //! it was asked about. Leaves to others: whether to ask at all (`tools::permit`).
 
 use crate::error::{Code, ErrorInfo};

@@ -1,8 +1,8 @@
 //! The queue as the page has it: what is sent while a run works, and what can still be done with it.
 //!
 //! Decides what may wait, and what a message that waits can still become. Promises: what was taken is neither edited
-//! nor removed; a command that waits for a run that will never begin is told so. Leaves to others: whose turn it is,
-//! and what is held (`session/queue`); where a message enters its run (`run/`); who may do it (`gate`).
+//! nor removed. A command that waits for a run that will never begin is told so. Leaves to others: whose turn it is,
+//! and what is held (`session/queue`), where a message enters its run (`run/`), and who may do it (`gate`).
 
 use crate::error::{Code, ErrorInfo};
 use crate::harness::core::Core;

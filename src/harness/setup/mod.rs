@@ -1,7 +1,7 @@
 //! What the agent works with: its configuration, its tools and its skills.
 //!
 //! Decides which tools there are beside the page's own, and whether everything is recorded that a decision may depend on.
-//! Promises: nothing of it is decided without the journal; what changes is recorded before the next decision. Leaves to
+//! Promises: nothing of it is decided without the journal. What changes is recorded before the next decision. Leaves to
 //! others: reading a configuration (`config/`), keys (`keys/`), and when to record (`runner/`).
 
 use crate::error::{Code, ErrorInfo};

@@ -1,7 +1,7 @@
 //! What an entry makes of a run.
 //!
-//! Promises: an entry that cannot stand where the run stands is told, and changes nothing that is told of the run; each tool
-//! call of a whole answer is settled once. Leaves to others: which entry comes next (`next`).
+//! Promises: an entry that cannot stand where the run stands is told, and changes nothing that is told of the run. Each
+//! tool call of a whole answer is settled once. Leaves to others: which entry comes next (`next`).
 
 use super::reasons::{interrupted, not_run, out_of_time, refusal, unknown_outcome};
 use super::{

@@ -1,8 +1,8 @@
 //! A file, line by line.
 //!
-//! Decides whether a line may stand where it stands, and whether the file is whole. Promises: an error names the line; no
-//! more than one line and the open file are held besides the conversation. Leaves to others: what is done with a copy
-//! (`adopt`), and whether its signatures are good.
+//! Decides whether a line may stand where it stands, and whether the file is whole. Promises: an error names the line.
+//! No more than one line and the open file are held besides the conversation. Leaves to others: what is done with a
+//! copy (`adopt`), and whether its signatures are good.
 
 use super::{FORMAT, LINE, VERSION, tied};
 use crate::error::{Code, ErrorInfo};

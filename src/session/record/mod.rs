@@ -1,7 +1,7 @@
 //! The records of a session: what stands in them, and what is derived for them.
 //!
 //! Decides the shapes (members, their names and words, as `tables` has them) and the ids. Promises: what has one of
-//! these types has every member of its shape, no other, and what its validator asks for; nothing is stored that still
+//! these types has every member of its shape, no other, and what its validator asks for. Nothing is stored that still
 //! has a secret ([`storable`]), nor taken from elsewhere that is not as it would be written here ([`check`]). Leaves to
 //! others: when a record is written and where it is kept, and what may happen to a session (`lifecycle`).
 //!
@@ -18,6 +18,7 @@ pub use handoff::{Draft, End};
 pub use receipt::{Boundary, Deed, ToolDeed, UNKNOWN, check_chain};
 
 use super::dates;
+use super::operator::Owner;
 use super::transitions::Status;
 use crate::error::{Code, ErrorInfo};
 use crate::journal::redact::has_secret;
@@ -204,6 +205,11 @@ impl Record {
     /// Its status.
     pub fn status(&self) -> Status {
         status(&self.0)
+    }
+
+    /// Whose the session is.
+    pub fn owner(&self) -> Owner<'_> {
+        Owner { subject: self.text("operator_subject"), issuer: self.text("operator_issuer") }
     }
 
     /// A member that is a time.

@@ -1,8 +1,8 @@
 //! Receipts: what was done under a policy, hashed and tied to the receipt before.
 //!
-//! Decides what a receipt says of a provider, of a sandbox and of a tool call. Promises: texts are redacted; a receipt names
-//! the hash of the one before, so that a gap or a change in their chain shows. Leaves to others: when one is owed (`keeping`),
-//! and where it is written.
+//! Decides what a receipt says of a provider, of a sandbox and of a tool call. Promises: texts are redacted. A receipt
+//! names the hash of the one before, so that a gap or a change in their chain shows. Leaves to others: when one is owed
+//! (`keeping`), and where it is written.
 
 use super::{Members, Receipt, Record};
 use crate::error::{Code, ErrorInfo};

@@ -1,9 +1,9 @@
 //! What of a model's arguments is repaired.
 //!
-//! Decides four repairs: a text that is the JSON of an object or array; a text that is a number; one value instead of
-//! an array of it; `null` for a member that may be absent. Each is made only where nothing but what it makes fits.
-//! Promises: what fits is not touched; a repair that does not help is taken back; each that stays is named. Leaves to
-//! others: whether the tool wants it.
+//! Decides four repairs. A text may stand for the object, array or number that it is the JSON of. One value may
+//! stand for an array of it, and `null` for a member that may be absent. Each is made only where nothing but what it
+//! makes fits. Promises: what fits is not touched. A repair that does not help is taken back. Each that stays is named.
+//! Leaves to others: whether the tool wants it.
 
 use super::Report;
 use super::compile::{Compiled, Id};

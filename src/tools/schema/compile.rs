@@ -1,8 +1,8 @@
 //! From schema documents to a list of nodes in which every reference is a place.
 //!
-//! Promises: what cannot be used is refused with its place: a keyword with a wrong value, a schema beyond the bounds. Leaves
-//! to others: what the keywords mean, and what few schemas have (`rare`): names and references, patterns, schemas that
-//! follow each other on the same value.
+//! Promises: what cannot be used is refused with its place, as a keyword with a wrong value or a schema beyond the
+//! bounds. Leaves to others: what the keywords mean, and what few schemas have (`rare`), which are names and
+//! references, patterns, schemas that follow each other on the same value.
 
 use super::Options;
 use super::keywords::{KEYWORDS, Key, Keyword, Takes, Vocabularies, has_names, types};

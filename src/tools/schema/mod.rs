@@ -1,9 +1,9 @@
 //! JSON Schema 2020-12: whether a value fits, and what to send instead.
 //!
 //! Decides all of the standard that is about validity, and what of a model's arguments is repaired (`coerce`).
-//! Promises: a schema is made ready once and then never looked up again; what is malformed, loops, or would be too much
-//! work is refused when it is compiled. So are patterns that would keep their engine busy without end; no value
-//! makes validation run away otherwise; nothing is fetched. Leaves to others: regular expressions (the port
+//! Promises: a schema is made ready once and then never looked up again. What is malformed, loops, or would be too much
+//! work is refused when it is compiled. So are patterns that would keep their engine busy without end. No value
+//! makes validation run away otherwise. Nothing is fetched. Leaves to others: regular expressions (the port
 //! [`Patterns`]), and documents that a schema refers to, which are handed in.
 //!
 //! | file | what it decides |

@@ -1,9 +1,9 @@
 //! Whether a value fits a schema.
 //!
-//! Decides what each keyword means that most schemas have. Promises: all that is wrong is found, except what only repeats it (after a wrong
-//! type, the other keywords of the same schema; of alternatives that all fail, all but the closest); it ends, with a
-//! clear error, after a bounded number of steps and at a bounded depth. Leaves to others: the keywords that few schemas have
-//! (`rare`), and saying it (`violation`).
+//! Decides what each keyword means that most schemas have. Promises: all that is wrong is found, except what only
+//! repeats it. That is, after a wrong type, the other keywords of the same schema, and of alternatives that all fail,
+//! all but the closest. It ends, with a clear error, after a bounded number of steps and at a bounded depth. Leaves to
+//! others: the keywords that few schemas have (`rare`), and saying it (`violation`).
 
 use super::compile::{Arg, Compiled, Id, Node, Rule, is_deeper};
 use super::keywords::{Key, types_of};

@@ -1,8 +1,8 @@
 //! What is wrong, as a value and as a sentence for the model.
 //!
-//! Decides the words. Promises: each sentence names the place, and says what to send instead; what the model sent is
-//! quoted in part. The places of nested alternatives: the sentence of `anyOf` or `oneOf` comes first, then what is wrong
-//! with the closest of them.
+//! Decides the words. Promises: each sentence names the place, and says what to send instead. What the model sent is
+//! quoted in part. The places of nested alternatives: the sentence of `anyOf` or `oneOf` comes first, then what is
+//! wrong with the closest of them.
 
 use super::compile::{Arg, Compiled, Id, Node};
 use super::keywords::{INTEGER, Key, NUMBER, TYPES};
@@ -292,7 +292,7 @@ const QUOTED: usize = 60;
 
 /// A value as JSON text, in part.
 pub(super) fn quote(value: &Value) -> String {
-    // Of a long text or list only the beginning is written.
+    // Only the beginning of a long text or list is written.
     let text = match value {
         Value::String(text) => {
             let begin = find::beginning(text, QUOTED);

@@ -1,7 +1,7 @@
 //! The loop, case by case, on a calm world: what is told, what is sent, what is kept.
 //!
 //! First the cases of pi-agent-core that touch this step (badlogic/pi-mono, packages/agent/test: same situation,
-//! same outcome, written anew), then seed 000's rules on the core, then what this project promises beyond them.
+//! same outcome, written anew). Then seed 000's rules on the core, then what this project promises beyond them.
 //! The laws of the simulator hold in every one of them too.
 
 use crate::support::calm::*;

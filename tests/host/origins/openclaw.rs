@@ -1,7 +1,8 @@
 //! OpenClaw's cases of a run's lifecycle: the same situations and values, written anew.
 //!
 //! OpenClaw (MIT); its times are counted from [`ZERO`]. *Ported*: as it is. *Adapted*: the same on what
-//! stands in its place here: a run is one, begins with a message and ends by what its model says, so no test can say "end".
+//! stands in its place here. A run is one, begins with a message and ends by what its model says, so no test can say
+//! "end".
 //!
 //! | OpenClaw's case | here |
 //! |---|---|
@@ -49,9 +50,9 @@
 //! | openclaw-tools.subagents.sessions-spawn.lifecycle.test.ts | |
 //! | …reports timed out when agent.wait returns timeout | not applicable: nobody waits for a delegate by the clock; its end is the result of its call |
 //!
-//! Ours, for OpenClaw has none: a late delta after the end is dropped (here, and a law of the
-//! simulator); the final never before the last delta, when that fell into the throttle (here); max_turns
-//! (`cases::agent_loop`); truncation at 102,400 bytes on a boundary of UTF-8 (`src/tools/result.rs`); interrupt between
+//! Ours, because OpenClaw has none: a late delta after the end is dropped (here, and a law of the
+//! simulator). The final never before the last delta, when that fell into the throttle (here). max_turns
+//! (`cases::agent_loop`). Truncation at 102,400 bytes on a boundary of UTF-8 (`src/tools/result.rs`). Interrupt between
 //! turns (here).
 
 use crate::support::calm::*;

@@ -1,8 +1,8 @@
 //! PurePoint's own cases, on the pure parts: the same inputs and the same expected values, written anew.
 //!
 //! PurePoint (seed 003), inline tests of its crates at the clone's HEAD. *Ported*: as it is. *Adapted*: the same on what
-//! stands in its place here; its terminal is what a model says, its manifest a session's record, its socket the methods of
-//! the API. Not applicable: why.
+//! stands in its place here. Its terminal is what a model says, its manifest a session's record, its socket the methods
+//! of the API. Not applicable: why.
 //!
 //! | PurePoint's case | here |
 //! |---|---|
@@ -45,7 +45,7 @@
 //! | accept, health, init, shutdown, input, resize | not applicable: there is no socket and no terminal |
 //! | engine.rs, pty_manager.rs, daemon_lifecycle.rs, attach_handler.rs; tests/integration.rs | not applicable: processes, terminals and a daemon |
 //!
-//! Ours, for PurePoint has none: 30 and 31 seconds, newlines behind a prompt, the round trip of bench and play
+//! Ours, because PurePoint has none: 30 and 31 seconds, newlines behind a prompt, the round trip of bench and play
 //! (`cases::bench`), two readers with different offsets (here, and js/test/attach.test.js).
 
 use lodger::session::activity::{Activity, Facts, looks_like_prompt, of_run, of_session};

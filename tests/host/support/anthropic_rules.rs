@@ -2,7 +2,7 @@
 //!
 //! Written from the API's documented rules and the errors that it is known to answer, not from this crate's
 //! encoder: it knows nothing of sessions and imports nothing of `lodger`. Promises: what it accepts would not
-//! be answered by a 400 for its shape; what it refuses is named. Leaves to others: what the conversation means.
+//! be answered by a 400 for its shape. What it refuses is named. Leaves to others: what the conversation means.
 
 use super::{form_rules, media};
 use serde_json::{Map, Value};

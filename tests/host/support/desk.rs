@@ -1,6 +1,6 @@
 //! A page with sessions, on a store that never fails: what tests of single cases of sessions begin with.
 //!
-//! It does at once whatever the harness asks for. Promises: each command is answered once; pages share nothing but the
+//! It does at once whatever the harness asks for. Promises: each command is answered once. Pages share nothing but the
 //! store that one hands to the next.
 
 use lodger::error::{Code, ErrorInfo};

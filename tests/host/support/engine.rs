@@ -1,4 +1,4 @@
-//! What a browser's `RegExp` is: an ECMA-262 engine; and shorthands.
+//! What a browser's `RegExp` is, an ECMA-262 engine, and shorthands.
 
 use lodger::ports::{Pattern, PatternEngine, Patterns};
 use lodger::tools::schema::{Options, Schema, SchemaError};

@@ -1,7 +1,7 @@
 //! A campaign in parts: one long test becomes several short ones, so that the threads of the test runner share it.
 //!
 //! Promises: the parts together take each seed once, in any order. What must hold of the whole is asked of what
-//! all parts have seen, by the part that ends last; a part that runs alone, or beside one that failed, asks nothing.
+//! all parts have seen, by the part that ends last. A part that runs alone, or beside one that failed, asks nothing.
 
 use std::mem;
 use std::sync::Mutex;

@@ -1,8 +1,8 @@
 //! What models and people say in a simulation, drawn from a seed.
 //!
 //! Promises: an answer keeps the codecs' word (no empty block, ids not empty, parts numbered by what is shown).
-//! Otherwise it is as awkward as a provider may be: ids that come again or have odd characters, arguments that
-//! are no JSON, thinking without words, whitespace, every reason to stop.
+//! Otherwise it is as awkward as a provider may be. Ids come again or have odd characters, arguments
+//! are no JSON, thinking has no words, whitespace comes, every reason to stop.
 
 use super::anthropic_rules::Signed;
 use fastrand::Rng;

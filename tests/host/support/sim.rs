@@ -1,10 +1,10 @@
 //! The host twin of the pump: one disk, one lock, one or two pages, and a seed that decides what happens next.
 //!
 //! It drives `Harness` exactly as a pump must: `handle` what happened, `poll` until nothing is left, `Tick` at
-//! the deadline, one commit in flight. In between it is as unkind as a browser can be: commits that are late,
-//! fail or abort; reads that are slow; models and tools that fail, hang, or answer after they were aborted;
-//! pages that die with a commit in the air; a lock that is taken away, and told late. Promises: the same seed
-//! gives the same world; every step is held against `laws`. It also has a calm side, for tests that say
+//! the deadline, one commit in flight. In between it is as unkind as a browser can be. Commits are late,
+//! fail or abort. Reads are slow. Models and tools fail, hang, or answer after they were aborted.
+//! Pages die with a commit in the air. A lock is taken away, and that is told late. Promises: the same seed
+//! gives the same world. Every step is held against `laws`. It also has a calm side, for tests that say
 //! themselves what happens ([`World::calm`]).
 
 use super::anthropic_rules::Signed;

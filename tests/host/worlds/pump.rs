@@ -1,6 +1,6 @@
 //! The campaign of the pump's host twin: many seeds, every law at every step.
 //!
-//! Normal: [`SEEDS`] worlds; with `LODGER_CAMPAIGN=1` ten times as many. `LODGER_SEED=n` runs one alone. A seed
+//! Normal: [`SEEDS`] worlds, and with `LODGER_CAMPAIGN=1` ten times as many. `LODGER_SEED=n` runs one alone. A seed
 //! that breaks a law is made simpler: fewer kinds of trouble, as long as it still breaks one. It is told with
 //! the end of what happened.
 

@@ -1,11 +1,11 @@
 //! A transcript that cannot be invalid: the property, on journals that the simulator makes.
 //!
 //! For every prefix of every journal a page comes that finds just this prefix stored, starts, and sends a
-//! message; the request must be one that the provider accepts, on each wire. Where the prefix leaves a run that
+//! message. The request must be one that the provider accepts, on each wire. Where the prefix leaves a run that
 //! is held, another page goes on with it instead, and that request is judged too. The judges are written from
 //! the providers' rules (`support/*_rules.rs`), not from the encoders. Every journal also replays byte for byte.
 //!
-//! Normal: at least [`PREFIXES`] prefixes; with `LODGER_CAMPAIGN=1` ten times as many.
+//! Normal: at least [`PREFIXES`] prefixes, and with `LODGER_CAMPAIGN=1` ten times as many.
 
 use crate::support::engine::patterns;
 use crate::support::laws::{Journal, SESSION, replays};

@@ -1,8 +1,8 @@
 // The files that go with the next message: chosen, pasted or dropped, shown above the composer until they are sent.
 //
 // Decides: how a file looks before it is sent. Promises: each can be taken away by mouse and keyboard, and the focus stays
-// where it makes sense; object URLs live as long as their chip. Leaves to others: whether a file can be sent (the package
-// says so when it is), and sending. They live in this page only: a saved draft is text.
+// where it makes sense. Object URLs live as long as their chip. Leaves to others: whether a file can be sent (the
+// package says so when it is), and sending. They live in this page only: a saved draft is text.
 import { h } from "../shell/dom.ts";
 import { iconNode } from "../shell/icons.ts";
 

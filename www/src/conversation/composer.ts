@@ -1,8 +1,9 @@
 // Where a message is written.
 //
 // Decides: which key sends, which stops, and which steers an answer that is being written. Promises: the textarea is never
-// disabled and never loses a character, in any state; Enter that ends an IME composition does not send; a draft is kept per session until it is accepted, and put
-// back when it is refused, with its files; Escape takes two presses to stop an answer.
+// disabled and never loses a character, in any state. Enter that ends an IME composition does not send. A draft is kept
+// per session until it is accepted, and put back when it is refused, with its files. Escape takes two presses to stop
+// an answer.
 import type { QueuedMessage } from "lodger";
 import type { Agent } from "../agent.ts";
 import { keep, kept, placeOf } from "../sessions/places.ts";

@@ -1,7 +1,7 @@
 // Following the end of the conversation, unless the reader is somewhere else.
 //
 // Decides: whether new text moves the view. Promises: any upward move by wheel, touch, key or scrollbar stops it at
-// once; only being at the bottom again (or `toEnd`) takes it up; its own writes are never taken for the reader's; a
+// once. Only being at the bottom again (or `toEnd`) takes it up. Its own writes are never taken for the reader's. A
 // selection holds it. No smooth scrolling: it would race the stream.
 
 /** Movements up to this many pixels are rounding, not reading. */

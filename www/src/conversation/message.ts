@@ -1,7 +1,7 @@
 // One message of the conversation as DOM that is made once and then only changed.
 //
 // Decides: what stands below a message that did not end well. Promises: one growing element for a run, with a caret at
-// its end; parts keep their nodes. Leaves to others: when to draw and where to scroll (`thread.ts`).
+// its end. Parts keep their nodes. Leaves to others: when to draw and where to scroll (`thread.ts`).
 import type { ErrorInfo, Message, Part } from "lodger";
 import { FileView } from "./file-view.ts";
 import type { ToolCall } from "../agent.ts";

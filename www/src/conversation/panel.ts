@@ -21,7 +21,7 @@ import { QueueList } from "./queue.ts";
 import { Thread } from "./thread.ts";
 
 /** Questions to try; the first answers are in the samples. */
-export const QUESTIONS = ["What pages mention dragons?", "List all pages about history.", "Read the content of all three chapter pages and summarize them together."];
+const QUESTIONS = ["What pages mention dragons?", "List all pages about history.", "Read the content of all three chapter pages and summarize them together."];
 const STILL_EVERY = 7_000;
 /** After these nothing works any more in this page; what is stored is not touched. */
 const RELOAD = new Set<string>(["panicked", "workspace_closed", "workspace_deleted", "ownership_lost"]);

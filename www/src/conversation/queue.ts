@@ -1,7 +1,7 @@
 // What was sent while a run works and waits for its turn, above the composer: changed or taken out as long as it waits.
 //
 // Decides: how what waits is told, and when it is said to be held. Promises: a message that is being changed is not
-// touched by what happens meanwhile; where its turn comes before the change is saved, what was written goes to the
+// touched by what happens meanwhile. Where its turn comes before the change is saved, what was written goes to the
 // composer. Leaves to others: whose turn it is, and what is held (the package).
 import type { QueuedMessage } from "lodger";
 import { html, nothing, type TemplateResult } from "lit";

@@ -1,7 +1,7 @@
-// What a screen reader is told: that an answer began, goes on, ended; and what went wrong. Never the text itself.
+// What a screen reader is told: that an answer began, goes on, ended, and what went wrong. Never the text itself.
 //
-// Promises: one status region and one alert region that stay in the page; messages at least 400 ms apart, the newest
-// of each kind wins.
+// Promises: one status region and one alert region that stay in the page. Messages come at least 400 ms apart, the
+// newest of each kind wins.
 import { h } from "../shell/dom.ts";
 
 const APART = 400;

@@ -1,6 +1,6 @@
 // What a model thought, folded. It grows while nobody looks and is drawn only when it is opened.
 //
-// Promises: opened by hand it stays open; it never folds or unfolds itself, so that it never moves what is being read.
+// Promises: opened by hand it stays open. It never folds or unfolds itself, so that it never moves what is being read.
 import { h, setText } from "../shell/dom.ts";
 import { iconNode } from "../shell/icons.ts";
 import { MarkdownStream } from "../render/stream.ts";

@@ -2,9 +2,9 @@
 // is elsewhere.
 //
 // Decides: what is in the document (the last hundred entries, more on request) and when it is drawn (one
-// requestAnimationFrame; a hidden tab only collects). Promises: who comes back to a session, or to the page, reads on
-// where they were; nodes of what did not change are not touched; one
-// frame's work is bounded; `data-drawing` is there as long as something is not drawn. Leaves to others: single messages (`message.ts`), scrolling (`follow.ts`).
+// requestAnimationFrame, and a hidden tab only collects). Promises: who comes back to a session, or to the page, reads
+// on where they were. Nodes of what did not change are not touched. One frame's work is bounded. `data-drawing` is
+// there as long as something is not drawn. Leaves to others: single messages (`message.ts`), scrolling (`follow.ts`).
 import type { Message, Snapshot } from "lodger";
 import type { Place } from "../journal/panel.ts";
 import { Readings, type Reading } from "../sessions/places.ts";

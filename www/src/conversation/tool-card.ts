@@ -1,7 +1,7 @@
 // One tool call: folded to a line that says everything needed, open to arguments and result.
 //
-// Decides: how each state looks; every one has an icon and a word, colour only repeats them. Promises: the card stays
-// where its call is; the body is built at the first opening; what failed is told while folded. Leaves to others: when
+// Decides how each state looks. Every one has an icon and a word, colour only repeats them. Promises: the card stays
+// where its call is. The body is built at the first opening. What failed is told while folded. Leaves to others: when
 // it changes (`message.ts`), results as text (`tool-text.ts`).
 import type { ToolCall } from "../agent.ts";
 import { h, setText } from "../shell/dom.ts";

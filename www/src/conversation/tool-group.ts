@@ -1,9 +1,9 @@
 // Three or more tool calls in a row, folded to one line: "done 3 tools · read_page × 3".
 //
-// Decides: which cards a folded group hides: those that ended well, were cancelled, or wait for their turn. Promises:
+// Decides which cards a folded group hides: those that ended well, were cancelled, or wait for their turn. Promises:
 // a card stays in view, in its place, if it failed, was denied, runs, or waits for the person. So does one that someone
-// has opened or holds the focus in; no card is ever
-// moved in the document, so that selection and focus stay. Leaves to others: the cards (`tool-card.ts`).
+// has opened or holds the focus in. No card is ever moved in the document, so that selection and focus stay. Leaves to
+// others: the cards (`tool-card.ts`).
 import { h, setText } from "../shell/dom.ts";
 import { iconNode } from "../shell/icons.ts";
 import { duration, showState, type State, type ToolCard } from "./tool-card.ts";

@@ -1,7 +1,7 @@
 // A tool's outcome in words a person reads: lists, titles, text. The JSON stays one press away.
 //
 // Decides: how any JSON value is shown, by its shape alone, so that tools of the page's own are shown as well as the
-// twelve. Promises: text nodes only; bounded work (long lists and texts are cut, and say so).
+// twelve. Promises: text nodes only, and bounded work (long lists and texts are cut, and say so).
 import { h } from "../shell/dom.ts";
 
 const MOST_ITEMS = 50;

@@ -1,6 +1,6 @@
 // What one entry of a journal holds: time, what it used up, hash, and the whole of it as it is told.
 //
-// Promises: text nodes only, and what a browser would hide made visible; a huge entry is cut, and can be copied whole.
+// Promises: text nodes only, and what a browser would hide made visible. A huge entry is cut, and can be copied whole.
 import { html, nothing, type TemplateResult } from "lit";
 import { spent } from "../models.ts";
 import { icon } from "../shell/icons.ts";

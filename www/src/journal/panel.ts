@@ -1,8 +1,8 @@
 // The record of the session that is shown, in the middle: how it stands, what can be done with it, its journal.
 //
-// Decides: what is offered in each state. Promises: what the chat shows and what is chosen here point at each other; ten
-// thousand entries scroll as ten do. Leaves to others: reading (`store.ts`), what entries mean (`timeline.ts`), commands
-// (`../sessions/store.ts`).
+// Decides: what is offered in each state. Promises: what the chat shows and what is chosen here point at each other.
+// Ten thousand entries scroll as ten do. Leaves to others: reading (`store.ts`), what entries mean (`timeline.ts`),
+// commands (`../sessions/store.ts`).
 import { html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import type { Agent } from "../agent.ts";
 import { spent } from "../models.ts";
@@ -235,7 +235,7 @@ export class JournalPanel extends Component {
     const shown = place && (place.message !== null || this.agent.snapshot.messages.some(({ runId }) => runId === place.run));
     return {
       close: () => this.#close(),
-      // Of what was erased there is nothing to fork.
+      // What was erased cannot be forked.
       fork: seq <= this.journal.timeline.cleared || this.sessions.tampered ? null : () => void this.sessions.fork(this.agent.session, seq),
       chat: shown ? () => this.onPlace(place) : null,
       copy: (text) => void navigator.clipboard?.writeText(text).catch(() => undefined),

@@ -1,8 +1,8 @@
 // A journal as lines that a person reads: what happened, how long it took, what it used up.
 //
 // Decides: which kind each entry counts as, what it is called, which entry an answer belongs to. Promises: the lines are a
-// fold over the entries, one pass, in any number of steps; an entry of a kind that nobody here knows is a line too, under
-// its own name. Leaves to others: reading (`store.ts`), drawing (`row.ts`).
+// fold over the entries, one pass, in any number of steps. An entry of a kind that nobody here knows is a line too,
+// under its own name. Leaves to others: reading (`store.ts`), drawing (`row.ts`).
 import type { SessionEvent, Usage } from "lodger";
 import type { IconName } from "../shell/icons.ts";
 import { duration } from "../words.ts";

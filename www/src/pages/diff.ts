@@ -1,7 +1,7 @@
 // What changed between two texts, line by line.
 //
-// Promises: the shortest edit by longest common subsequence, after equal ends are cut off; null when the middle is too
-// large to compare (bounded work).
+// Promises: the shortest edit by longest common subsequence, after equal ends are cut off. It is null when the middle
+// is too large to compare (bounded work).
 
 /** A line that stays, came or went. */
 export interface Line {

@@ -1,6 +1,6 @@
 // The middle: one page, to read and to edit, with what links to it and its versions.
 //
-// Decides: how much of a large page is drawn at once; what happens when a page changed under an editor's hands (both
+// Decides how much of a large page is drawn at once, and what happens when a page changed under an editor's hands (both
 // texts are kept, the person chooses). Leaves to others: Markdown (`render/`), versions (`versions.ts`).
 import { html, nothing, type TemplateResult } from "lit";
 import { MarkdownStream } from "../render/stream.ts";

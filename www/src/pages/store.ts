@@ -1,6 +1,6 @@
 // The pages as the workbench sees them: the tree, the page that is open, what links to it.
 //
-// Decides: what is read again and when; the address (`#/page/slug`) is the only memory of what is open. Promises: a
+// Decides what is read again and when. The address (`#/page/slug`) is the only memory of what is open. Promises: a
 // change by the agent shows up without a reload, and never under the hands of someone who edits. Leaves to others: all
 // rules about pages, which are the package's.
 import type { ErrorInfo, Page, PageNode, Workspace } from "lodger";

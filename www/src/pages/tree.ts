@@ -1,6 +1,6 @@
 // The left side: search, the tree of pages, the trash.
 //
-// Decides: what the keys do in a tree (the pattern of the ARIA guide: one stop for Tab, arrows inside). Leaves to
+// Decides what the keys do in a tree (the pattern of the ARIA guide: one stop for Tab, arrows inside). Leaves to
 // others: what a page is (`store.ts`), reading it (`page.ts`).
 import { html, nothing, type TemplateResult } from "lit";
 import type { PageNode } from "lodger";

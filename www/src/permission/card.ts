@@ -2,7 +2,7 @@
 // other, docked above the composer.
 //
 // Decides: which one is shown and what its reason means. Promises: it never takes the focus by itself and does nothing
-// at a key that was meant for something else: for a moment after it appeared its buttons do not act, and no key answers
+// at a key that was meant for something else. For a moment after it appeared its buttons do not act, and no key answers
 // from afar. What is shown is exact: the arguments as they are, with what a browser would hide made visible. "Later"
 // answers nothing. Leaves to others: what an answer sets going.
 import { html, nothing, type TemplateResult } from "lit";

@@ -1,7 +1,8 @@
 // What a page tool would change, as a difference a person can judge: before and after.
 //
 // Decides: what of a page a call touches. Promises: it is worked out from the page as it is now, and from nothing that
-// the model says about it; null where a call changes no page, or none that exists, and its arguments tell all there is.
+// the model says about it. It is null where a call changes no page, or none that exists, and its arguments tell all
+// there is.
 import type { Page, Workspace } from "lodger";
 
 /** A change: what it is, and the text before and after. */

@@ -1,6 +1,6 @@
 // Colours for closed code blocks. highlight.js is a chunk of its own, loaded at the first block that names a language.
 //
-// Promises: a block is coloured once, after it is closed, in idle time; above 500 lines it stays plain (colouring
+// Promises: a block is coloured once, after it is closed, in idle time. Above 500 lines it stays plain (colouring
 // 2,000 lines takes half a second). The text of a block never changes by it.
 const MOST_LINES = 500;
 let library: Promise<typeof import("./highlight-languages.ts")> | null = null;

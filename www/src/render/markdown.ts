@@ -1,8 +1,8 @@
 // Markdown to DOM. One lexer, one sanitizer, for answers and for pages.
 //
-// Decides: what Markdown may become. Promises: nothing reaches the document that DOMPurify has not seen; no image is
-// loaded from elsewhere (an address in a picture can carry data out), links go to http, https, mailto and to pages;
-// headings never skip a level. Leaves to others: when to render (`stream.ts`), colours (`highlight.ts`).
+// Decides: what Markdown may become. Promises: nothing reaches the document that DOMPurify has not seen. No image is
+// loaded from elsewhere (an address in a picture can carry data out), links go to http, https, mailto and to pages.
+// Headings never skip a level. Leaves to others: when to render (`stream.ts`), colours (`highlight.ts`).
 import DOMPurify from "dompurify";
 import { Marked, type Token, type Tokens, type TokenizerAndRendererExtension } from "marked";
 import { iconNode } from "../shell/icons.ts";
@@ -122,7 +122,7 @@ function finish(fragment: DocumentFragment): void {
 }
 
 /** A code block with its language and a Copy button. */
-export function codeBlock(text: string, language: string): HTMLElement {
+function codeBlock(text: string, language: string): HTMLElement {
   const name = language.trim().split(/\s/)[0] ?? "";
   const copy = h("button", { type: "button", class: "ghost small", "data-action": "copy-code", "aria-label": "Copy code" });
   copy.append(iconNode("copy"), h("span", {}, "Copy"));

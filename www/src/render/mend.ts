@@ -1,8 +1,8 @@
 // Half-typed Markdown. A stream stops anywhere, and what stands there for one frame must not look like something else
-// the next: a fence that is still a paragraph, stars that turn into bold, a link that shows its address.
+// the next. It may be a fence that is still a paragraph, stars that turn into bold, a link that shows its address.
 //
-// Decides: what of an unfinished text is held back, and what is closed for now. Promises: pure functions of the text;
-// the finished text never passes through here.
+// Decides: what of an unfinished text is held back, and what is closed for now. Promises: pure functions of the text.
+// The finished text never passes through here.
 
 /** A last line that could still become a fence, list, heading, rule, setext underline, quote or table. */
 const UNDECIDED = /^ {0,3}(?:`{1,}|~{1,}|[-=*_+](?:[-=*_ ]*)|\d{1,9}[.)]?|#{1,6}|>)[ \t]*$/;
@@ -24,7 +24,7 @@ export function presentable(text: string): string {
 }
 
 /** Whether the end of `text` lies in a fenced block. */
-export function insideFence(text: string): boolean {
+function insideFence(text: string): boolean {
   let open = "";
   let from = 0;
   while (from < text.length) {

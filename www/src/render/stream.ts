@@ -1,9 +1,9 @@
 // A growing Markdown text in the page, at the cost of its tail.
 //
-// Decides: what of a text is drawn again. Every block but the last is closed for good: its nodes are never touched
+// Decides: what of a text is drawn again. Every block but the last is closed for good. Its nodes are never touched
 // again, so selections stay and a long answer costs no more per frame than a short one. The open block is patched.
 // Blocks lie in slices; a slice that is complete is skipped by layout and paint while it is out of sight.
-// Promises: at the end the blocks are those of the whole text; one `draw` works at most until its deadline, and says
+// Promises: at the end the blocks are those of the whole text. One `draw` works at most until its deadline, and says
 // whether something is left. Leaves to others: frames (`conversation/thread.ts`), colours (`highlight.ts`).
 // Accepted: a link definition that comes later does not reach blocks that are closed.
 import type { Token } from "marked";

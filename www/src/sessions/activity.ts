@@ -1,8 +1,8 @@
 // What goes on in sessions that somebody looks at: asked again after each change, and when silence alone changes it.
 //
 // Decides when it is asked: while an agent runs, because else nothing goes on. Promises: one question at a time, over all
-// sessions, with a pause behind it (each may read a journal); a stream asks every 300 ms, a quiet session not at all; who
-// looks away is not told any more. Leaves to others: what the words mean (the package), how they look (`row.ts`).
+// sessions, with a pause behind it (each may read a journal). A stream asks every 300 ms, a quiet session not at all.
+// Who looks away is not told any more. Leaves to others: what the words mean (the package), how they look (`row.ts`).
 import type { Activity, Workspace } from "lodger";
 import { MAIN } from "./places.ts";
 

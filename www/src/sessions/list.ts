@@ -1,7 +1,8 @@
 // The list of sessions: search, launch, import, and what can be done with each.
 //
-// Decides: what a click and a key do. Promises: a thousand sessions are as quick as ten; a file that is dropped on it is
-// imported; what was refused is told here, in place. Leaves to others: the sessions (`store.ts`), one row (`row.ts`).
+// Decides: what a click and a key do. Promises: a thousand sessions are as quick as ten. A file that is dropped on it
+// is imported. What was refused is told here, in place. Leaves to others: the sessions (`store.ts`), one row
+// (`row.ts`).
 import { html, nothing, type TemplateResult } from "lit";
 import type { Speech } from "../conversation/speech.ts";
 import { Component } from "../shell/changing.ts";

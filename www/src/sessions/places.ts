@@ -1,5 +1,5 @@
-// Where the browser keeps what belongs to a session and is none of its record: what was being written, where it was being
-// read, which one was shown, which one has something new.
+// Where the browser keeps what belongs to a session and is none of its record. That is what was being written, where it
+// was being read, which one was shown, which one has something new.
 //
 // Decides the names, and what lives as long as the tab and what longer. Promises: a browser that stores nothing is no
 // error. Leaves to others: what is kept.

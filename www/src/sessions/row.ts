@@ -1,7 +1,8 @@
 // One session in the list: how it stands, its name, what was said last, whose it is, who holds it, what it has cost.
 //
-// Decides: what a row says, and its name being changed in place. Promises: a status has an icon and a word; a name that is
-// being typed is not touched by what happens meanwhile. Leaves to others: the order (`store.ts`), the commands (`list.ts`).
+// Decides: what a row says, and its name being changed in place. Promises: a status has an icon and a word. A name that
+// is being typed is not touched by what happens meanwhile. Leaves to others: the order (`store.ts`), the commands
+// (`list.ts`).
 import { dollars, tokens } from "../models.ts";
 import { h, setText } from "../shell/dom.ts";
 import { iconNode } from "../shell/icons.ts";

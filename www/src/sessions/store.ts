@@ -1,9 +1,9 @@
 // The sessions as the workbench sees them: who they are, how they stand, what may be done with each.
 //
 // Decides: what is read again and when, what comes first, what counts as unseen, and which session is shown. Promises: a
-// refused command is a problem that is shown; what changes in one session reads that one only; a last line is read for the
-// rows that are looked at, one at a time. Leaves to others: drawing (`list.ts`), the journal of one (`../journal/`), and
-// all rules about sessions, which are the package's.
+// refused command is a problem that is shown. What changes in one session reads that one only. A last line is read for
+// the rows that are looked at, one at a time. Leaves to others: drawing (`list.ts`), the journal of one
+// (`../journal/`), and all rules about sessions, which are the package's.
 import type { Activity, ErrorInfo, HmacStatus, Message, SessionState, Snapshot, Usage } from "lodger";
 import type { Agent } from "../agent.ts";
 import { Changing } from "../shell/changing.ts";
@@ -117,7 +117,7 @@ export class SessionStore extends Changing {
     workspace.addEventListener("agent:session-completed", ({ detail }) => this.#heard(detail.sessionId ?? MAIN, detail.text));
     const there = (): boolean => agent.lifecycle !== "Stopped" && agent.lifecycle !== "Starting";
     let was = there();
-    // Of an agent in another tab no event tells, only how things stand from here on.
+    // No event tells of an agent in another tab, only how things stand from here on.
     agent.addEventListener("change", () => {
       if (was === there()) return;
       was = there();

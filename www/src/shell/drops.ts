@@ -1,7 +1,7 @@
 // Files that are dropped on a part of the page.
 //
-// Promises: the part is marked while a file is over it (`drop-target`); what is no file is left to the browser; of parts
-// inside each other the inner one takes it.
+// Promises: the part is marked while a file is over it (`drop-target`). What is no file is left to the browser. The
+// inner one of parts inside each other takes it.
 
 /** Takes the files that are dropped on this element. */
 export function takeDrops(element: HTMLElement, take: (files: File[]) => void): void {

@@ -1,6 +1,6 @@
 // Icons: one hidden sprite made of the lucide icons that are used, referred to by `<use>`.
 //
-// Promises: every icon is decoration (`aria-hidden`); a word or an accessible name always stands with it.
+// Promises: every icon is decoration (`aria-hidden`). A word or an accessible name always stands with it.
 import {
   ArrowDown, ArrowRightLeft, ArrowUp, Ban, Bot, Braces, Brain, BookOpen, Check, ChevronLeft, ChevronRight, CircleAlert, CircleCheck, CircleDashed, CircleHelp,
   CircleX, Clock, Copy, CornerDownRight, Download, Eraser, FilePlus, FileText, FolderInput, FolderTree, GitFork, History, Import, KeyRound, Keyboard, Link,

@@ -1,8 +1,9 @@
 // The part of the settings that says who answers: a choice, and below it what this choice needs.
 //
 // Decides which fields are shown, by the table of services. Promises: a key is never stored, never shown after it was typed
-// (only its last four characters) and never filled in by the browser's password manager; what the form says about where it goes
-// is what the provider will do. Leaves to others: saving (`settings-dialog.ts`), what a service needs (`services.ts`).
+// (only its last four characters) and never filled in by the browser's password manager. What the form says about where
+// it goes is what the provider will do. Leaves to others: saving (`settings-dialog.ts`), what a service needs
+// (`services.ts`).
 import { html, nothing, type TemplateResult } from "lit";
 import type { Tried } from "../agent.ts";
 import { describe } from "../models.ts";

@@ -1,7 +1,7 @@
 // The settings: who answers (`provider-form.ts`), what the agent may do, and what this browser keeps.
 //
-// Promises: nothing counts before it is saved, but forgetting a key; what the agent refuses is not saved, and the form stays
-// open and says why; what was typed as a key does not stay in the document.
+// Promises: nothing counts before it is saved, but forgetting a key. What the agent refuses is not saved, and the form
+// stays open and says why. What was typed as a key does not stay in the document.
 import { html, nothing, type TemplateResult } from "lit";
 import type { Agent } from "../agent.ts";
 import type { Choice, ProcessType, Settings } from "../settings.ts";

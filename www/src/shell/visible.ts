@@ -1,7 +1,7 @@
 // Text as it is, for someone who decides by it: what a browser would not show becomes visible.
 //
 // Promises: no character hides another or turns the order of the line around (bidi controls, zero-width characters, tag
-// characters, fillers, control characters); everything else stays as it is. Emoji keep their variation selector.
+// characters, fillers, control characters). Everything else stays as it is. Emoji keep their variation selector.
 
 /** Characters without a shape of their own, line ends and tabs apart. */
 const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\u2028\u2029\u034f\u115f\u1160\u3164\uffa0]|[\ud800-\udfff]/gu;

@@ -1,8 +1,9 @@
 // A long list of rows of one height, of which only those in view are in the document.
 //
-// Decides: which rows are there (those in view and some around them), and what the keys do: one stop for Tab, arrows, Home,
-// End and the page keys inside. Promises: ten thousand rows cost as much as thirty; the row that holds the focus stays
-// where it is, also out of view; the rows stand in the document in their order. Leaves to others: what a row shows.
+// Decides which rows are there (those in view and some around them), and what the keys do: one stop for Tab, arrows,
+// Home, End and the page keys inside. Promises: ten thousand rows cost as much as thirty. The row that holds the focus
+// stays where it is, also out of view. The rows stand in the document in their order. Leaves to others: what a row
+// shows.
 import { h } from "./dom.ts";
 
 /** A row that is in the document. */

@@ -1,7 +1,7 @@
 // All the tools: what each is for, who may use it, a form to run it by hand, and what is always allowed.
 //
-// Decides: nothing about tools; rules that are set here are settings and reach a running agent at once. Promises: what
-// is shown as unavailable is what the harness refuses; a tool that is run by hand passes the same gate as a model's.
+// Decides nothing about tools. Rules that are set here are settings and reach a running agent at once. Promises: what
+// is shown as unavailable is what the harness refuses. A tool that is run by hand passes the same gate as a model's.
 // Leaves to others: forms from schemas (`schema-form.ts`), process type and capabilities (the settings dialog).
 import { html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import type { ErrorInfo, ToolDefinition } from "lodger";

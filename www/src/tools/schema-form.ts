@@ -1,8 +1,8 @@
 // A form made from a JSON Schema, and the arguments that were written into it.
 //
-// Decides: which field stands for which property; what has no simple field is written as JSON. Promises: the arguments
-// go out as they were written: whether they fit is the harness's to say, and the form never says it first. An empty
-// field is an absent property; a required text is sent though empty; a required one that may be null is null.
+// Decides: which field stands for which property. What has no simple field is written as JSON. Promises: the arguments
+// go out as they were written. Whether they fit is the harness's to say, and the form never says it first. An empty
+// field is an absent property. A required text is sent though empty. A required one that may be null is null.
 import { html, nothing, type TemplateResult } from "lit";
 
 type Schema = Record<string, unknown>;

@@ -1,6 +1,6 @@
 //! `cargo xtask replay FILE`: an exported session is run again, here.
 //!
-//! Promises: the same machine as in the browser reads the same file; the first entry that comes out otherwise is shown,
+//! Promises: the same machine as in the browser reads the same file. The first entry that comes out otherwise is shown,
 //! and that is a failure. A line is held at a time.
 
 use anyhow::{Context, Result, anyhow, bail};

@@ -1,12 +1,12 @@
 //! Writes the module down so that it compresses well: nothing that it does changes.
 //!
 //! Decides the order of functions: each comes after those that it shares most with, because a compressor finds a near
-//! repetition cheaper than a far one. Says of each access that it is aligned as its type is: these are hints, which
+//! repetition cheaper than a far one. Says of each access that it is aligned as its type is. These are hints, which
 //! engines do not need, and where the compiler knows less than that it says so in some other way each time. Custom
 //! sections (names, producers) are left out: nothing that an engine needs.
 //!
 //! Measured with 1,900 functions, as brotli, against the order of names: 254.4 KB, then 253.5 with hints all alike, then
-//! 248.9 in this order; by type and size alone 251.6.
+//! 248.9 in this order. By type and size alone it was 251.6.
 
 use anyhow::{Context, Result};
 use std::collections::HashMap;

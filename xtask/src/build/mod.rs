@@ -2,8 +2,8 @@
 //!
 //! compile (`wasm`) -> bindings (`wasm`) -> shrink (`opt`) -> divide (`parts`, `arrange`) -> modules (`modules`) -> assemble
 //! (`package`) -> measure (`sizes`, `rooms`).
-//! Promises: `pkg/` is either complete or said to be incomplete; what is above its gate or has none is a failure; nothing is
-//! built again whose sources have not changed.
+//! Promises: `pkg/` is either complete or said to be incomplete. What is above its gate or has none is a failure.
+//! Nothing is built again whose sources have not changed.
 
 mod arrange;
 mod modules;

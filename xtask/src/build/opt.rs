@@ -1,8 +1,8 @@
 //! Makes the module small, with wasm-opt from npm's `binaryen` (its version and hash are locked in `xtask/npm/`).
 //!
 //! Decided by measuring, on the harness with its sessions, as brotli: rustc's `opt-level` z 126 KB, s 134, 2 169,
-//! 3 173; then wasm-opt `-Oz`, `-Os`, `-O3`, `--converge`, `--gufa` all within 0.3 % of each other, and [`PASSES`] 1.6 %
-//! below.
+//! 3 173. Then wasm-opt's `-Oz`, `-Os`, `-O3`, `--converge`, `--gufa` were all within 0.3 % of each other, and
+//! [`PASSES`] 1.6 % below.
 
 use super::tool;
 use crate::project::Project;

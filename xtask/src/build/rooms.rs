@@ -1,7 +1,8 @@
 //! Which room of the house takes how much of the module.
 //!
-//! A function belongs to the first of our rooms that its name mentions: `lodger::run::…` to `run`, and a copy of
-//! `serde`'s or `std`'s code that was made for a type of `run` to `run` as well. What was inlined counts where it went.
+//! A function belongs to the first of our rooms that its name mentions. `lodger::run::…` belongs to `run`, and a copy
+//! of `serde`'s or `std`'s code that was made for a type of `run` to `run` as well. What was inlined counts where it
+//! went.
 
 use crate::project::Project;
 use anyhow::Result;

@@ -1,8 +1,8 @@
 //! Running suites beside each other.
 //!
-//! Decides what is shown when: one suite is live, its lines come as they are printed; those beside it are shown whole
-//! when they end. Promises: a failure stops no other suite; every suite is counted once; a run that meets its limit says
-//! where each suite was and which have not run, counts both as failed, and leaves no process behind.
+//! Decides what is shown when. One suite is live, its lines come as they are printed. Those beside it are shown whole
+//! when they end. Promises: a failure stops no other suite. Every suite is counted once. A run that meets its limit
+//! says where each suite was and which have not run, counts both as failed, and leaves no process behind.
 
 use super::limit::end_children;
 use super::passed::{self, Kept};

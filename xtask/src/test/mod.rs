@@ -1,8 +1,8 @@
-//! `test`: all suites, in parts, or the quick ones; `campaign` and `bench`: the long ones.
+//! `test`: all suites, in parts, or the quick ones. `campaign` and `bench`: the long ones.
 //!
 //! Promises: every suite that was asked for runs, stands unchanged since it passed, or counts as failed. A suite whose
-//! tool is missing has failed, and so has a suite that ran no test. A failure stops no other suite; the last line is the
-//! sum; it ends within the time limit.
+//! tool is missing has failed, and so has a suite that ran no test. A failure stops no other suite. The last line is
+//! the sum. The command ends within the time limit.
 
 mod lanes;
 mod limit;

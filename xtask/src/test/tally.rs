@@ -1,6 +1,6 @@
 //! The sums, and how a run ends.
 //!
-//! Promises: what ran now is counted; what stands from before is said in words and never among what ran.
+//! Promises: what ran now is counted. What stands from before is said in words and never among what ran.
 
 use super::passed::Kept;
 use super::suites::Suite;

@@ -1,8 +1,8 @@
 //! Names, references, and what else few schemas have, from documents to nodes.
 //!
 //! Decides what `$id`, `$schema`, `$anchor`, `$dynamicAnchor` and references name. Promises: what cannot be used is
-//! refused with its place: a name that leads nowhere, a pattern that is none, a loop of references that goes on without
-//! looking at more of the value. Leaves to others: what the keywords mean.
+//! refused with its place. That is a name that leads nowhere, a pattern that is none, or a loop of references that goes
+//! on without looking at more of the value. Leaves to others: what the keywords mean.
 
 use super::backtrack;
 use super::format::Format;

@@ -1,7 +1,8 @@
 //! What the formats are: the ten that are asserted when asked. Any other says nothing.
 //!
-//! Decides by the RFCs that the standard names, as strictly as they are: no leap second on another minute than the last
-//! of a day in UTC, no address with a display name. Leaves to others: whether anything is there under an address.
+//! Decides by the RFCs that the standard names, as strictly as they are. No leap second passes on another minute than
+//! the last of a day in UTC, and no address with a display name. Leaves to others: whether anything is there under an
+//! address.
 
 use crate::list::Listed;
 use crate::ports::Patterns;

@@ -1,9 +1,9 @@
 //! What few schemas have, behind a few doors: the room `schema`.
 //!
 //! Decides references and names, patterns and formats, several schemas for one value, and all other keywords that
-//! `keywords` calls rare: when they are compiled, when a value is looked at, and what is said of it. Promises: a
-//! schema that is not [`is_rare`](super::keywords::is_rare) comes through none of the doors, so the rest of the engine does
-//! without this one. Leaves to others: walking through a value, and what most schemas have.
+//! `keywords` calls rare. It does so when they are compiled, when a value is looked at, and in what is said of it.
+//! Promises: a schema that is not [`is_rare`](super::keywords::is_rare) comes through none of the doors, so the rest of
+//! the engine does without this one. Leaves to others: walking through a value, and what most schemas have.
 
 mod backtrack;
 mod compile;

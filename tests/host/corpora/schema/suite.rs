@@ -1,5 +1,5 @@
-//! The official JSON-Schema-Test-Suite for draft 2020-12. `cargo xtask test host` fetches it; `LODGER_SCHEMA_SUITE` names
-//! another copy: a folder with `tests/draft2020-12`, `remotes`, and the meta-schemas of the draft in `meta`.
+//! The official JSON-Schema-Test-Suite for draft 2020-12. `cargo xtask test host` fetches it. `LODGER_SCHEMA_SUITE`
+//! names another copy: a folder with `tests/draft2020-12`, `remotes`, and the meta-schemas of the draft in `meta`.
 
 use crate::support::engine::options;
 use lodger::tools::schema::{Options, Schema};

@@ -1,7 +1,7 @@
 //! Craik's own cases, on the pure parts: the same inputs and the same expected values, written anew.
 //!
-//! Craik (eidetic-labs/craik, MIT), `tests/`. *Ported*: as it is. *Adapted*: the same on what stands in its place here;
-//! its store is a journal, its command line the methods of the API, its runs the run machine. Not applicable: why.
+//! Craik (eidetic-labs/craik, MIT), `tests/`. *Ported*: as it is. *Adapted*: the same on what stands in its place here.
+//! Its store is a journal, its command line the methods of the API, its runs the run machine. Not applicable: why.
 //!
 //! | Craik's case | here |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Random sequences of everything that may happen to a session, with clocks that jump: only the table's transitions
+//! Random sequences of everything that may happen to a session, with clocks that jump. Only the table's transitions
 //! happen, every record is one, and nothing that looks like a secret gets through.
 
 use super::{bare, operator, started_in_project};

@@ -654,13 +654,13 @@ fn only_the_owner_changes_a_session() {
         (Action::Fork, false),
     ];
     for (action, allowed) in all {
-        assert_eq!(may(Some(&bare()), action, Some(&state), 2), Ok(()));
-        let answer = may(Some(&stranger), action, Some(&state), 2);
+        assert_eq!(may(Some(&bare()), action, Some(state.owner()), 2), Ok(()));
+        let answer = may(Some(&stranger), action, Some(state.owner()), 2);
         assert_eq!(answer.is_ok(), allowed, "{action:?}");
         if let Err(error) = answer {
             assert_eq!(error.code, Code::PermissionDenied);
         }
-        assert_eq!(may(None, action, Some(&state), 2).unwrap_err().code, Code::OperatorRequired);
+        assert_eq!(may(None, action, Some(state.owner()), 2).unwrap_err().code, Code::OperatorRequired);
     }
     let asked = asked(Some(&state), &stranger, 2);
     for outcome in [

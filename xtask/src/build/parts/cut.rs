@@ -2,8 +2,8 @@
 //!
 //! A part shares memory, table and stack with the main module: it imports them, and the functions of the main module that
 //! it calls. When it is instantiated it puts its functions into the table and its data into the memory. The main module
-//! calls it by the table only: where a function of a part was called, a function of two instructions is left; a place in
-//! the table that a part will fill holds a function that traps.
+//! calls it by the table only: where a function of a part was called, a function of two instructions is left. A place
+//! in the table that a part will fill holds a function that traps.
 
 use super::optimised::Optimised;
 use super::plan::Part;

@@ -1,6 +1,6 @@
 //! What refers to what in the module as the linker leaves it.
 //!
-//! Decides nothing. A number in the code may be an address, a place in the table or just a number: only the relocations
+//! Decides nothing. A number in the code may be an address, a place in the table or just a number. Only the relocations
 //! tell, and only the linker's own output has them (`--emit-relocs`). Every later step drops them.
 
 use super::sections;

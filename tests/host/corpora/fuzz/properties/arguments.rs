@@ -1,7 +1,7 @@
 //! The arguments of a tool call, in pieces: whatever text they are, and wherever they end.
 //!
-//! Nothing reads arguments before they are whole, so that half of them is never a call: a call is in no answer before
-//! its end came, then it has every byte; and what is sent of it is an object, the same one if it was one that every
+//! Nothing reads arguments before they are whole, so that half of them is never a call. A call is in no answer before
+//! its end came, then it has every byte. What is sent of it is an object, the same one if it was one that every
 //! server reads.
 
 use super::draws;
