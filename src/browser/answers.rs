@@ -4,12 +4,12 @@
 //! is dropped. Leaves to others: making the request (`fetch`), and what an answer means (`model/`, the core).
 
 use super::env;
-use super::fetch::{self, Attempt};
+use super::fetch::Attempt;
 use super::pump::{Deliver, Pump, broken_down};
 use crate::error::ErrorInfo;
 use crate::harness::{CallKey, Http, Input};
 use crate::model::Decoder;
-use crate::model::errors::{no_answer, own_model_failed, thrown};
+use crate::model::errors::{broken_off, no_answer, own_model_failed, thrown};
 use std::rc::Rc;
 
 /// An answer on its way.
@@ -199,12 +199,12 @@ impl Pump {
 pub(super) fn lost(pump: &Pump, call: CallKey) -> ErrorInfo {
     match pump.inner().incoming.borrow().get(call) {
         Some(Incoming { attempt: Some(attempt), begun, .. }) => failure(attempt, *begun),
-        _ => fetch::broken(),
+        _ => broken_off(),
     }
 }
 
 /// Why a request has failed: no answer has come, or only its beginning.
 fn failure(attempt: &Attempt, begun: bool) -> ErrorInfo {
     let Http { preset, endpoint, .. } = &*attempt.http;
-    if begun { fetch::broken() } else { no_answer(preset, &endpoint.base_url) }
+    if begun { broken_off() } else { no_answer(preset, &endpoint.base_url) }
 }

@@ -13,11 +13,11 @@ use super::bytes;
 use super::env;
 use super::pump::{Deliver, Inner, Pump};
 use super::task;
-use crate::error::{Code, ErrorInfo};
+use crate::error::ErrorInfo;
 use crate::harness::{CallKey, Given, Http, ModelRequest};
 use crate::json;
 use crate::list::Listed;
-use crate::model::errors::{check_header, thrown};
+use crate::model::errors::{check_header, key_function_failed, no_key, unmade};
 use crate::object::Object;
 use crate::ports::HttpRequest;
 use crate::ports::marks::has_marks;
@@ -233,8 +233,7 @@ async fn stored_key(pump: &Pump, http: &Http) -> Result<Option<String>, ErrorInf
     match &key {
         Some(key) => pump.inner().harness.borrow_mut().secrets_mut().keep(key),
         None if http.needs_key() => {
-            return Err(ErrorInfo::new(Code::NotConfigured, "there is no key for this provider")
-                .hint("give it an apiKey, or keep one in the vault by keys.set"));
+            return Err(no_key());
         }
         None => {}
     }
@@ -256,21 +255,7 @@ async fn ask_key(pump: &Pump, function: u32, refused: bool) -> Result<String, Er
             Ok(key.trim_ascii().into())
         }
         // An object is what it threw.
-        Some(error @ Value::Object(_)) => {
-            let error = ErrorInfo::from_json(&error);
-            Err(thrown(error, ErrorInfo::new(Code::Network, "the function for apiKey failed")))
-        }
-        _ => Err(ErrorInfo::new(Code::Auth, "the function for apiKey gave no key")
-            .hint("let it return the key as a text")),
+        Some(error @ Value::Object(_)) => Err(key_function_failed(Some(ErrorInfo::from_json(&error)))),
+        _ => Err(key_function_failed(None)),
     }
-}
-
-fn unmade(why: &str) -> ErrorInfo {
-    ErrorInfo::new(Code::InvalidConfig, format!("the request cannot be made: {why}"))
-        .hint("check the provider's baseUrl and headers")
-}
-
-pub(super) fn broken() -> ErrorInfo {
-    ErrorInfo::new(Code::StreamBroken, "the connection broke off in the middle of the answer")
-        .hint("check the network and send the message again")
 }

@@ -414,6 +414,33 @@ pub fn own_model_failed(error: ErrorInfo) -> ErrorInfo {
     error
 }
 
+/// A provider needs a key, and neither the configuration nor the vault has it.
+pub fn no_key() -> ErrorInfo {
+    ErrorInfo::new(Code::NotConfigured, "there is no key for this provider")
+        .hint("give it an apiKey, or keep one in the vault by keys.set")
+}
+
+/// The page's function for `apiKey` gave no key; `threw`: what it threw instead.
+pub fn key_function_failed(threw: Option<ErrorInfo>) -> ErrorInfo {
+    match threw {
+        Some(error) => thrown(error, ErrorInfo::new(Code::Network, "the function for apiKey failed")),
+        None => ErrorInfo::new(Code::Auth, "the function for apiKey gave no key")
+            .hint("let it return the key as a text"),
+    }
+}
+
+/// The browser makes no request of this.
+pub fn unmade(why: &str) -> ErrorInfo {
+    ErrorInfo::new(Code::InvalidConfig, ["the request cannot be made: ", why].concat())
+        .hint("check the provider's baseUrl and headers")
+}
+
+/// An answer has begun, and its connection is gone.
+pub fn broken_off() -> ErrorInfo {
+    ErrorInfo::new(Code::StreamBroken, "the connection broke off in the middle of the answer")
+        .hint("check the network and send the message again")
+}
+
 /// No answer came from this base URL; a browser does not say why.
 pub fn no_answer(preset: &Preset, base_url: &str) -> ErrorInfo {
     let hint = if is_loopback(base_url) {
