@@ -664,6 +664,8 @@ export interface ErrorInfo {
   requestId?: string;
   /** After how long the provider wants to be asked again, where the browser may see it. */
   retryAfterMs?: number;
+  /** The browser has no network. A run waits for it, and makes the call again. */
+  offline?: true;
 }
 
 /** One message of the conversation; a run gives one assistant message. */
@@ -1277,11 +1279,12 @@ export interface WorkspaceEvents {
    */
   "agent:lifecycle": Detail & { phase: "start" | "end" | "error"; startedAt: number; endedAt?: number; error?: ErrorInfo };
   /**
-   * A model is asked again after `delayMs`, as try number `attempt`, or `provider` takes over; `error` says why. `kind: "holder"`:
+   * A model is asked again after `delayMs`, as try number `attempt`, or `provider` takes over; `error` says why. `kind: "offline"`:
+   * the browser has no network, and the run waits for it; that counts as no try. `kind: "holder"`:
    * another tab runs the agent now than before, or (`holder`) this one; with `error` if it was taken from a tab that did not
    * answer.
    */
-  "agent:notice": Detail & { kind: "retry" | "fallback" | "holder"; attempt?: number; delayMs?: number; provider?: string; holder?: boolean; error?: ErrorInfo };
+  "agent:notice": Detail & { kind: "retry" | "fallback" | "offline" | "holder"; attempt?: number; delayMs?: number; provider?: string; holder?: boolean; error?: ErrorInfo };
 }
 
 declare global {

@@ -210,7 +210,9 @@ export interface JournalEntries {
     /** After how many milliseconds from this entry on. */
     delay: number;
   };
-  /** That while is over. */
+  /** The browser has no network: the same provider is asked again when there is one, and that counts as no try. */
+  offline: {};
+  /** That while is over, or there is a network again. */
   due: {};
   /** Nothing is left of a budget for another model call. */
   over_budget: {

@@ -214,6 +214,8 @@ pub struct Provided {
     pub retry_after: Option<u64>,
     /// Whether it wants to be asked again, where that differs from what the code says.
     pub retry: Option<bool>,
+    /// The browser has no network, which it would need: no provider has failed.
+    pub offline: bool,
 }
 
 impl ErrorInfo {
@@ -245,9 +247,9 @@ impl ErrorInfo {
         self.provider.retry.unwrap_or_else(|| self.code.retryable())
     }
 
-    /// The public form: `{code, message, retryable, hint?, status?, providerCode?, requestId?, retryAfterMs?}`.
+    /// The public form: `{code, message, retryable, hint?, status?, providerCode?, requestId?, retryAfterMs?, offline?}`.
     pub fn to_json(&self) -> Value {
-        let Provided { status, code, request, retry_after, retry: _ } = &self.provider;
+        let Provided { status, code, request, retry_after, retry: _, offline } = &self.provider;
         Object::new()
             .text("code", self.code.as_str())
             .text("message", &self.message)
@@ -257,6 +259,7 @@ impl ErrorInfo {
             .maybe_text("providerCode", code.as_deref())
             .maybe_text("requestId", request.as_deref())
             .maybe("retryAfterMs", retry_after.map(Value::from))
+            .maybe("offline", offline.then_some(Value::Bool(true)))
             .done()
     }
 
@@ -281,6 +284,7 @@ impl ErrorInfo {
             request: text("requestId").map(Into::into),
             retry_after: number("retryAfterMs"),
             retry: value.get("retryable").and_then(Value::as_bool).filter(|retry| *retry != code.retryable()),
+            offline: value.get("offline").and_then(Value::as_bool) == Some(true),
         };
         error
     }
@@ -330,6 +334,7 @@ mod tests {
             request: Some("req_1".into()),
             retry_after: Some(1500),
             retry: Some(false),
+            offline: true,
         };
         assert!(!error.retryable());
         assert_eq!(ErrorInfo::from_json(&error.to_json()), error);

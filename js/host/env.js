@@ -194,6 +194,17 @@ export const hasDatabase = async (name) => (await globalThis.indexedDB?.database
 /** Asks the browser to keep the origin's data when space is short: whether it will. */
 export const persist = async () => (await globalThis.navigator?.storage?.persist?.()) ?? false;
 
+/** Whether the browser has a network, as far as it tells. */
+export const isOnline = () => globalThis.navigator?.onLine !== false;
+
+/** Resolves as soon as it has one, or to false when the scope is disposed. */
+export const online = ({ closing: { signal } }) =>
+  new Promise((resolve) => {
+    if (isOnline()) return resolve(true);
+    addEventListener("online", () => resolve(true), { once: true, signal });
+    signal.addEventListener("abort", () => resolve(false));
+  });
+
 /** The name of this page, which a page shows that finds the agent running here. */
 export const pageTitle = () => (globalThis.document?.title || globalThis.location?.pathname || "").slice(0, 60);
 export const title = (scope) => scope.title;

@@ -14,9 +14,44 @@ const RACES = process.env.LODGER_CAMPAIGN === "1" ? 50 : 10;
 
 export default function (test) {
   reloads(test);
+  networks(test);
   crashes(test);
   tabs(test);
   lostHarness(test);
+}
+
+// ------------------------------------------------------------------ networks
+
+function networks(test) {
+  for (const host of ["page", "worker"]) {
+    test(`without a network a run waits for it, before an answer and in the middle of one [${host}]`, async (t) => {
+      const whole = message("One two three.");
+      const route = await t.raw(stream(whole.slice(0, 4), gate(), []), whole, message("Second."));
+      const page = await t.tab();
+      // Not this machine, as far as the browser knows: a local server needs no network.
+      await page.evaluate(async ([base, host]) => {
+        globalThis.ws = await lodger.openWorkspace("life", { host });
+        globalThis.rec = T.record(document, ws);
+        globalThis.waits = () => rec.events.filter(({ type, detail }) => type === "agent:notice" && detail.kind === "offline").length;
+        await ws.startAgent({ provider: T.anthropic(base) });
+        globalThis.run = await ws.sendMessage("Count.");
+      }, [route.base.replace("127.0.0.1", "model.test"), host]);
+      await page.evaluate(() => rec.chunk());
+      const offline = (off) => page.context().setOffline(off);
+      await offline(true);
+      await page.waitForFunction(() => waits() === 1);
+      assert.deepEqual(await page.evaluate(() => ws.status()), { lifecycle: "Running", is_streaming: true });
+      await offline(false);
+      assert.equal(await page.evaluate(async () => (await run.result).text), "One two three.");
+      assert.deepEqual(await page.evaluate(async () => (await ws.history()).map(T.textOf)), ["Count.", "One two three."]);
+      await offline(true);
+      await page.evaluate(async () => { globalThis.run = await ws.sendMessage("Again."); });
+      await page.waitForFunction(() => waits() === 2);
+      await offline(false);
+      assert.equal(await page.evaluate(async () => (await run.result).text), "Second.");
+      assert.deepEqual([await page.evaluate(() => rec.events.filter(({ type }) => type === "agent:error").length), route.violations], [0, []]);
+    });
+  }
 }
 
 // ------------------------------------------------------------------ reloads

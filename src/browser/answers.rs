@@ -9,7 +9,7 @@ use super::pump::{Deliver, Pump, broken_down};
 use crate::error::ErrorInfo;
 use crate::harness::{CallKey, Http, Input};
 use crate::model::Decoder;
-use crate::model::errors::{broken_off, no_answer, own_model_failed, thrown};
+use crate::model::errors::{broken_off, no_answer, own_model_failed, thrown, without_network};
 use std::rc::Rc;
 
 /// An answer on its way.
@@ -206,5 +206,6 @@ pub(super) fn lost(pump: &Pump, call: CallKey) -> ErrorInfo {
 /// Why a request has failed: no answer has come, or only its beginning.
 fn failure(attempt: &Attempt, begun: bool) -> ErrorInfo {
     let Http { preset, endpoint, .. } = &*attempt.http;
-    if begun { broken_off() } else { no_answer(preset, &endpoint.base_url) }
+    let error = if begun { broken_off() } else { no_answer(preset, &endpoint.base_url) };
+    if env::is_online() { error } else { without_network(error, &endpoint.base_url) }
 }

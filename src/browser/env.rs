@@ -33,6 +33,10 @@ extern "C" {
     pub(super) async fn persist() -> Result<JsValue, JsValue>;
     #[wasm_bindgen(catch)]
     pub(super) async fn room(scope: &Scope, name: &str) -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(js_name = isOnline)]
+    pub(super) fn is_online() -> bool;
+    #[wasm_bindgen(catch)]
+    pub(super) async fn online(scope: &Scope) -> Result<JsValue, JsValue>;
     pub(super) fn fresh(scope: &Scope) -> String;
     pub(super) fn title(scope: &Scope) -> String;
     pub(super) fn dispose(scope: &Scope);

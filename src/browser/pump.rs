@@ -335,6 +335,14 @@ impl Pump {
                 fetch::begin(self, call, Attempt { http, request }, refused, false);
             }
             Action::Abort(call) => answers::abort(self, call),
+            Action::AwaitOnline => {
+                let pump = self.clone();
+                task::start(async move {
+                    if env::online(&pump.0.scope).await.is_ok_and(|online| online.is_truthy()) {
+                        pump.input(Input::Online);
+                    }
+                });
+            }
             Action::Storage(id) => self.storage(id),
             Action::Persist(id) => {
                 let pump = self.clone();

@@ -130,6 +130,8 @@ pub enum Input {
         /// What came of it.
         result: Result<(), String>,
     },
+    /// There is a network again.
+    Online,
     /// A tool has ended whose call nobody waits for any more; what it said is dropped.
     Late(CallKey),
     /// Time has passed.
@@ -257,6 +259,8 @@ pub enum Action {
     },
     /// Bring this room, then say [`Input::Room`]. Where all code is in one module, it is there.
     Room(Room),
+    /// Say [`Input::Online`] as soon as there is a network.
+    AwaitOnline,
     /// Say how much is stored, as the reply to this command.
     Storage(u32),
     /// Ask the browser to keep the data, as the reply to this command.

@@ -230,6 +230,7 @@ impl Harness {
             Input::Returned { call, result } => self.runner.returned(&mut self.core, call, result),
             Input::Progress { call, json } => self.runner.calls.progress(&mut self.core, call, &json),
             Input::Room { room, result } => self.room_came(room, result),
+            Input::Online => self.runner.online(&mut self.core),
             Input::Late(call) => self.core.runs.late(call),
             Input::Tick => {
                 self.runner.tick(&mut self.core);

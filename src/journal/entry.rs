@@ -364,7 +364,9 @@ entries! {
             /// After how many milliseconds from this entry on.
             delay: u64,
         }
-        /// That while is over.
+        /// The browser has no network: the same provider is asked again when there is one, and that counts as no try.
+        Decision Offline = "offline" {}
+        /// That while is over, or there is a network again.
         Input Due = "due" {}
         /// Nothing is left of a budget for another model call.
         Decision OverBudget = "over_budget" {

@@ -267,6 +267,7 @@ pub(super) fn http(status: u16, headers: &[(String, String)], body: &str, now: M
         retry: header("x-should-retry")
             .filter(|_| !matches!(code, Code::Quota | Code::Auth | Code::Permission))
             .and_then(|word| word.trim().parse().ok()),
+        offline: false,
     };
     let words = match told.message.as_str() {
         "" => "the provider refused without a reason",
@@ -439,6 +440,12 @@ pub fn unmade(why: &str) -> ErrorInfo {
 pub fn broken_off() -> ErrorInfo {
     ErrorInfo::new(Code::StreamBroken, "the connection broke off in the middle of the answer")
         .hint("check the network and send the message again")
+}
+
+/// A request to this base URL has failed while the browser has no network; it is `error` where that needs none.
+pub fn without_network(mut error: ErrorInfo, base_url: &str) -> ErrorInfo {
+    error.provider.offline = !is_loopback(base_url);
+    error
 }
 
 /// No answer came from this base URL; a browser does not say why.

@@ -24,4 +24,5 @@ pub use machine::{
 };
 pub use output::Output;
 pub use registry::{Live, Runs};
+pub use retry::Again;
 pub use waiters::{Waiter, Waiters};

@@ -18,6 +18,15 @@ const LONGEST_WAIT: Millis = 8_000;
 /// The longest wait that a provider may ask for, in milliseconds: a person before the page should know sooner.
 const LONGEST_ASKED: Millis = 120_000;
 
+/// When a provider is asked again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// At this time.
+    At(Millis),
+    /// As soon as there is a network.
+    Online,
+}
+
 /// A model call that came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Broke {

@@ -125,7 +125,8 @@ export class Agent extends Changing {
       const [top, delegate] = [parentRunId ?? runId, parentRunId !== undefined];
       const watched = this.#of(detail.sessionId);
       watched.lastSign = performance.now();
-      if (kind === "retry") watched.retries.set(runId, { top, delegate, attempt, at: watched.lastSign + delayMs, provider: serviceName(provider), error });
+      if (kind === "offline") watched.retries.set(runId, { top, delegate, attempt: 0, at: Infinity, provider: "No network", error: undefined });
+      else if (kind === "retry") watched.retries.set(runId, { top, delegate, attempt, at: watched.lastSign + delayMs, provider: serviceName(provider), error });
       else {
         watched.retries.delete(runId);
         watched.takeovers.add({ runId, top, provider, first: this.answerer.service?.id ?? "custom", error });

@@ -53,11 +53,13 @@ impl Calls {
         };
         let Some(mut detail) = core.detail_of(session, run) else { return };
         detail.maybe_text("provider", provider.as_deref()).maybe("error", error);
-        if let Entry::Retrying { attempt, delay } = entry {
-            detail.text("kind", "retry").number("attempt", *attempt).number("delayMs", *delay);
-        } else {
-            detail.text("kind", "fallback");
-        }
+        match entry {
+            Entry::Retrying { attempt, delay } => {
+                detail.text("kind", "retry").number("attempt", *attempt).number("delayMs", *delay)
+            }
+            Entry::Offline {} => detail.text("kind", "offline"),
+            _ => detail.text("kind", "fallback"),
+        };
         // Nothing else may happen for a while: what is known of the failure must not be lost with the page.
         core.outbox.hurry();
         core.send("agent:notice", detail, false);

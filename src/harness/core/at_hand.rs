@@ -5,8 +5,8 @@
 
 use crate::harness::core::slots::AtHand;
 use crate::harness::core::{Core, outbox};
-use crate::ports::{Expect, Millis, Table, Write};
-use crate::run::{Call, CallState, Run};
+use crate::ports::{Expect, Table, Write};
+use crate::run::{Again, Call, CallState, Run};
 use crate::session;
 use crate::session::Session;
 use crate::session::transitions::Status;
@@ -33,13 +33,13 @@ impl Core {
     }
 
     /// The runs that wait before they ask their model again: session, run, and until when.
-    pub(in crate::harness) fn retries(&self) -> Vec<(String, String, Millis)> {
+    pub(in crate::harness) fn retries(&self) -> Vec<(String, String, Again)> {
         let mut retries = Vec::new();
         for (session, slot) in self.sessions.iter() {
             let Some(current) = slot.session.current().filter(|run| !run.held) else { continue };
             for run in current.parts() {
-                if let Some(at) = run.again_at {
-                    retries.push((session.into(), run.id.clone(), at));
+                if let Some(again) = run.again {
+                    retries.push((session.into(), run.id.clone(), again));
                 }
             }
         }

@@ -36,7 +36,7 @@ use crate::list::Listed;
 use crate::model::{Answer, StopReason, Usage};
 use crate::ports::marks::has_marks;
 use crate::ports::{Millis, PatternEngine};
-use crate::run::Run;
+use crate::run::{Again, Run};
 use crate::tools::{OnResume, Origin, ToolText, gate};
 use crate::{json, prompt, session};
 use serde_json::Value;
@@ -99,8 +99,11 @@ impl Runner {
         for model in self.calls.models.values() {
             due.push(model.asked.watch.due());
         }
-        for (_, _, at) in core.retries() {
-            due.push(Some(at));
+        for (_, _, again) in core.retries() {
+            due.push(match again {
+                Again::At(at) => Some(at),
+                Again::Online => None,
+            });
         }
         for (session, _) in core.sessions.iter() {
             due.push(self.setup.over_at(core, session));
@@ -119,8 +122,8 @@ impl Runner {
             let error = ErrorInfo::new(Code::ToolTimeout, format!("the tool did not end within {limit} ms"));
             self.returned(core, key, Err(error.hint("try again with less work, or go on without it")));
         }
-        for (session, run, at) in core.retries() {
-            if at <= now {
+        for (session, run, again) in core.retries() {
+            if matches!(again, Again::At(at) if at <= now) {
                 core.settle(session, run, Entry::Due {});
             }
         }
@@ -128,6 +131,15 @@ impl Runner {
         self.calls.tell_late_progress(core);
         self.expire_questions(core);
         self.calls.draft_if_due(core);
+    }
+
+    /// There is a network again: what waits for it goes on.
+    pub fn online(&mut self, core: &mut Core) {
+        for (session, run, again) in core.retries() {
+            if again == Again::Online {
+                core.settle(session, run, Entry::Due {});
+            }
+        }
     }
 
     /// Appends an entry, writes it, and sets going what follows from it alone.
@@ -256,6 +268,10 @@ impl Runner {
                     self.calls.begin_telling(core, session, run);
                 }
                 self.calls.tell_waiting_calls(core, &self.setup, session);
+                // It waits on where it was put aside.
+                if core.retries().iter().any(|(_, _, again)| *again == Again::Online) {
+                    core.outbox.act(Action::AwaitOnline);
+                }
             }
             OfRun::Called { call } => {
                 self.calls.tell_message(core, session, run, false);
@@ -267,6 +283,10 @@ impl Runner {
             }
             OfRun::Retrying { .. } | OfRun::FellBack { .. } => {
                 self.calls.tell_notice(core, &self.setup, session, run, entry)
+            }
+            OfRun::Offline {} => {
+                self.calls.tell_notice(core, &self.setup, session, run, entry);
+                core.outbox.act(Action::AwaitOnline);
             }
             // The start that found the run tells the watchers the whole conversation.
             OfRun::Lost { .. } | OfRun::Interrupted { .. } => core.drop_drafts(session, run),

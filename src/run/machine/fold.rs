@@ -15,7 +15,7 @@ use crate::list::Listed;
 use crate::model::{Block, StopReason};
 use crate::ports::Millis;
 use crate::run::budget;
-use crate::run::retry::Broke;
+use crate::run::retry::{Again, Broke};
 use crate::tools::{Answers, Source, ToolText, policy};
 
 impl Run {
@@ -159,14 +159,19 @@ impl Run {
             }
             OfRun::Retrying { delay, .. } => {
                 self.broke.as_mut()?.decided = true;
-                self.again_at = Some(at.saturating_add(*delay));
+                self.again = Some(Again::At(at.saturating_add(*delay)));
+            }
+            OfRun::Offline {} => {
+                self.broke.as_mut()?.decided = true;
+                self.tries = self.tries.saturating_sub(1);
+                self.again = Some(Again::Online);
             }
             OfRun::OverBudget { of, what, spent, limit } => {
                 let error = budget::exceeded(of, what, *spent, *limit);
                 self.ending = Some((Outcome::Failed, Some(error)));
             }
             OfRun::Due {} => {
-                self.again_at.take()?;
+                self.again.take()?;
             }
             OfRun::FellBack { to } => {
                 self.broke.as_mut()?.decided = true;
@@ -292,7 +297,7 @@ impl Run {
             }
         }
         self.held = false;
-        (self.again_at, self.broke) = (None, None);
+        (self.again, self.broke) = (None, None);
         self.ending = Some(match late {
             true => (Outcome::Failed, Some(out_of_time())),
             false => (Outcome::Interrupted, None),

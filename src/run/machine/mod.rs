@@ -17,7 +17,7 @@ use crate::model::errors::refuses_key;
 use crate::model::{Block, StopReason};
 use crate::ports::Millis;
 use crate::run::output::Output;
-use crate::run::retry::Broke;
+use crate::run::retry::{Again, Broke};
 use crate::tools::{Answers, Policy, Source};
 use fold::asked;
 use reasons::unknown_outcome;
@@ -373,7 +373,7 @@ pub struct Run {
     /// The name of the provider that is asked: the session's own, or one that has taken over; `None`: the one of all.
     pub on: Option<String>,
     /// When the model is asked again that has failed.
-    pub again_at: Option<Millis>,
+    pub again: Option<Again>,
     /// How often the provider was asked for the present answer.
     tries: u64,
     /// The model call that has failed last, until the model is called again.
@@ -402,7 +402,7 @@ impl Run {
             outside: false,
             adopted: false,
             on: None,
-            again_at: None,
+            again: None,
             tries: 0,
             broke: None,
             ending: None,

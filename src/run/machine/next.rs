@@ -119,7 +119,7 @@ impl Run {
         if let Some(broke) = self.broke.as_ref().filter(|broke| !broke.decided) {
             return Some(self.next_of_broken(broke, rules));
         }
-        if self.again_at.is_some() {
+        if self.again.is_some() {
             return None;
         }
         if self.makes_again(self.calls) {
@@ -177,8 +177,11 @@ impl Run {
         })
     }
 
-    /// What follows from a model call that came to nothing: another try, another provider, or the end.
+    /// What follows from a model call that came to nothing: a wait for the network, another try, another provider, or the end.
     fn next_of_broken(&self, broke: &Broke, rules: &Rules<'_>) -> Entry {
+        if broke.error.provider.offline {
+            return Entry::Offline {};
+        }
         if let Some(delay) = broke.wait(self.tries) {
             return Entry::Retrying { attempt: self.tries + 1, delay };
         }

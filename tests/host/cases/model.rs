@@ -82,6 +82,82 @@ fn what_fails_before_it_says_anything_is_asked_again() {
     assert_eq!((messages.len(), &messages[1]["status"]), (2, &json!("complete")));
 }
 
+fn without_network(code: Code) -> ErrorInfo {
+    let mut error = trouble(code);
+    error.provider.offline = true;
+    error
+}
+
+#[test]
+fn without_a_network_a_run_waits_for_it_with_its_tries_unspent() {
+    let mut world = started();
+    send(&mut world, "hello");
+    world.breaks(0, trouble(Code::Network));
+    wait(&mut world);
+    // As often as it likes: none of these is a try.
+    for _ in 0..5 {
+        world.breaks(0, without_network(Code::Network));
+        assert!(std::mem::take(&mut world.pages[0].awaits_network));
+        assert_eq!(last(&world, "agent:notice")["kind"], "offline");
+        world.pass(0, 3_600_000);
+        assert!(world.pages[0].models.is_empty(), "no clock brings a network");
+        assert_eq!(status(&world)["is_streaming"], true);
+        world.finds_network(0);
+        world.settle(0);
+        assert_eq!(world.pages[0].models.len(), 1);
+    }
+    world.breaks(0, trouble(Code::Network));
+    wait(&mut world);
+    world.answers(0, says("here"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "here");
+    let told: Vec<_> = notices(&world).iter().map(|told| told["kind"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(told, ["retry", "offline", "offline", "offline", "offline", "offline", "retry"]);
+    let retries = notices(&world).into_iter().filter(|told| told["kind"] == "retry");
+    assert_eq!(retries.map(|told| told["attempt"].as_u64().unwrap()).collect::<Vec<_>>(), [2, 3]);
+}
+
+#[test]
+fn an_answer_that_was_cut_because_the_network_is_gone_is_asked_for_again() {
+    let mut world = started();
+    send(&mut world, "hello");
+    world.streams(0, 0, "hal");
+    world.breaks(0, without_network(Code::StreamBroken));
+    assert_eq!(history(&mut world)[1]["parts"][0]["text"], "hal", "it is shown until there is another");
+    world.finds_network(0);
+    world.settle(0);
+    world.answers(0, says("hello there"));
+    assert_eq!(history(&mut world)[1]["parts"], json!([{ "type": "text", "text": "hello there" }]));
+    let cut = ["called", "failed", "offline", "due", "called", "answered", "ended"];
+    assert_eq!(rows(&world), cut);
+}
+
+#[test]
+fn what_waits_for_the_network_can_be_interrupted_stopped_and_taken_up_by_another_page() {
+    for (way, last) in [("interrupt", "ended"), ("stopAgent", "stopped")] {
+        let mut world = started();
+        send(&mut world, "hello");
+        world.breaks(0, without_network(Code::Network));
+        world.must(0, way, json!({}));
+        world.finds_network(0);
+        world.settle(0);
+        assert!(world.pages[0].models.is_empty(), "{way}");
+        assert_eq!(rows(&world).last().unwrap(), last, "{way}");
+    }
+    let mut world = started();
+    send(&mut world, "hello");
+    world.breaks(0, without_network(Code::Network));
+    world.crash(0, true);
+    world.equip(0);
+    world.settle(0);
+    start(&mut world, json!({}));
+    world.must(0, "resume", json!({}));
+    assert!(world.pages[0].awaits_network && world.pages[0].models.is_empty(), "it waits on");
+    world.finds_network(0);
+    world.settle(0);
+    world.answers(0, says("here"));
+    assert_eq!(last(&world, "agent:session-completed")["text"], "here");
+}
+
 #[test]
 fn three_tries_are_all_and_the_next_answer_has_three_again() {
     let mut world = started();

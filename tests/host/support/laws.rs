@@ -686,7 +686,7 @@ pub struct Told {
     runs: BTreeMap<(u64, String), RunTold>,
     /// The run whose `agent:status-changed` must come next.
     ends: bool,
-    /// Whether this page has put something aside: then an answer may be made again in one epoch, and say less.
+    /// Whether this page has put something aside, or has waited for the network: then an answer may be made again in one epoch, and say less.
     pub benches: bool,
 }
 
@@ -816,6 +816,7 @@ impl Told {
             law(journal.fold.run_times(parent).is_some(), || "of a run that nobody knows".into())?;
             told.stage = Stage::Open;
         }
+        self.benches |= kind == "agent:notice" && detail["kind"] == "offline";
         // A held run that is ended and never goes on is not begun again in this epoch.
         if told.stage == Stage::Unheard && lost && phase != "start" {
             told.stage = Stage::Open;

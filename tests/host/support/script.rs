@@ -87,6 +87,7 @@ impl Plan {
         let code = [Code::Overloaded, Code::Network, Code::StreamBroken, Code::Auth][rng.usize(..4)];
         pieces.truncate(rng.usize(..=pieces.len()));
         let mut error = ErrorInfo::new(code, "the model went away");
+        error.provider.offline = matches!(code, Code::Network | Code::StreamBroken) && rng.u8(..3) == 0;
         if code == Code::Auth && rng.bool() {
             error.provider.status = Some(401);
             return Plan { pieces: VecDeque::new(), end: Err((error, None)) };

@@ -174,6 +174,8 @@ pub struct Page {
     accounts: Vec<(u64, Vec<String>)>,
     /// Rooms that are on their way, and those that are there.
     pub awaited: Vec<Room>,
+    /// A run waits for the network.
+    pub awaits_network: bool,
     rooms: Rooms,
     /// Whether that of schemas is.
     has_schemas: Rc<Cell<bool>>,
@@ -201,6 +203,7 @@ enum What {
     Read,
     Account,
     Room,
+    Network,
     Lock,
     Stream,
     Call,
@@ -327,6 +330,7 @@ impl World {
             reads: Vec::new(),
             accounts: Vec::new(),
             awaited: Vec::new(),
+            awaits_network: false,
             rooms: rooms_of(page_tools),
             has_schemas,
             signing: Vec::new(),
@@ -477,6 +481,7 @@ impl World {
                 law(!page.rooms.has(room), || "a room is asked for that is there".into())?;
                 page.awaited.push(room);
             }
+            Action::AwaitOnline => page.awaits_network = true,
             Action::CallModel { call, request } => self.called_model(at, call, request)?,
             Action::CallPage { call, function, kind, json } => {
                 law(page.calls_seen.insert(call), || "a call has the number of another".into())?;
@@ -1014,6 +1019,7 @@ impl World {
             (What::Read, if page.reads.is_empty() { 0 } else { 100 }),
             (What::Account, if page.accounts.is_empty() && page.signing.is_empty() { 0 } else { 100 }),
             (What::Room, if page.awaited.is_empty() { 0 } else { 100 }),
+            (What::Network, if page.awaits_network { 60 } else { 0 }),
             (What::Lock, if page.wants_lock || page.peeks { 60 } else { 0 }),
             (What::Stream, if page.models.is_empty() { 0 } else { 200 }),
             (What::Call, if page.called.is_empty() { 0 } else { 140 }),
@@ -1047,6 +1053,7 @@ impl World {
                 let fails = faults.rooms && self.rng.u8(..6) == 0;
                 self.finish_room(at, which, if fails { Err("offline".into()) } else { Ok(()) });
             }
+            What::Network => self.finds_network(at),
             What::Lock => self.answer_lock(at),
             What::Stream => {
                 let call = *self.pages[at].models.keys().next().unwrap();
@@ -1440,6 +1447,12 @@ impl World {
         self.holds(self.journal.audit(&self.disk));
     }
 
+    /// There is a network again.
+    pub fn finds_network(&mut self, page: usize) {
+        self.pages[page].awaits_network = false;
+        self.handle(page, Input::Online);
+    }
+
     fn rest_of(&mut self, page: usize) {
         if self.pages[page].robbed {
             self.pages[page].robbed = false;
@@ -1459,6 +1472,9 @@ impl World {
         }
         if let Some((name, args)) = self.random_answer(page) {
             self.command(page, name, args);
+        }
+        if self.pages[page].awaits_network {
+            self.finds_network(page);
         }
         if let Some(due) = self.pages[page].harness.deadline() {
             self.now = self.now.max(due);

@@ -150,6 +150,7 @@ fn everything_happened(parts: &[Seen]) {
         "not_found",
         "delegated",
         "retrying",
+        "offline",
         "due",
         "fell_back",
         "over_budget",

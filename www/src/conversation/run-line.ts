@@ -50,6 +50,7 @@ export class RunLine {
     if (retry) {
       const who = retry.delegate ? `A delegate, by ${retry.provider}` : retry.provider;
       setText(this.#phase, retry.error ? `${who}: ${reason(retry.error)}` : who);
+      if (retry.at === Infinity) return setText(this.#clock, "goes on when it is back");
       return setText(this.#clock, `try ${retry.attempt} ${now < retry.at ? `in ${Math.ceil((retry.at - now) / 1000)} s` : "now"}`);
     }
     setText(this.#phase, this.#words());

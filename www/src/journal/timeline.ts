@@ -151,6 +151,7 @@ export class Timeline {
       }
       case "failed": return { kind: "retry", icon: "failed", word: "model failed", text: error, bad: true, ms: this.#since(asked, at) };
       case "retrying": return { kind: "retry", icon: "waiting", word: "waits", text: `try ${String(entry["attempt"])} in ${duration(Number(entry["delay"]) || 0)}` };
+      case "offline": return { kind: "retry", icon: "waiting", word: "waits", text: "for the network" };
       case "due": return { kind: "retry", icon: "continue", word: "asks again" };
       case "fell_back": return { kind: "retry", icon: "takeover", word: "takes over", text: stringOf(entry["to"]) };
       case "over_budget": return { kind: "model", icon: "alert", word: "limit reached", text: `${String(entry["what"])} of the ${String(entry["of"])}: ${String(entry["spent"])} of ${String(entry["limit"])}`, bad: true };
