@@ -40,6 +40,8 @@ mod cases {
     mod conformance;
     /// Files of a message.
     mod file;
+    /// Databases of earlier versions.
+    mod golden;
     /// Rows that somebody has changed.
     mod integrity;
     /// Trials of keys.
